@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/luthier-dev/luthier/internal/jsonstream"
+)
+
+// responseBuilder assembles the chunks of one stream into a message. Part order is the order in which parts open;
+// interleaved call deltas go to their own call by index.
+type responseBuilder struct {
+	parts  []Part
+	open   openPart
+	text   textBuffer
+	sig    string
+	calls  []callBuilder
+	usage  Usage
+	finish FinishReason
+	ended  bool // Finish was seen
+}
+
+type openPart uint8
+
+const (
+	openNone openPart = iota
+	openText
+	openThinking
+)
+
+// callBuilder is one tool call while its arguments arrive.
+type callBuilder struct {
+	index int // as the model numbers it
+	slot  int // position in parts
+	id    string
+	name  string
+	args  textBuffer
+	scan  jsonstream.Scanner
+	taken bool // handed to the scheduler
+}
+
+// textBuffer joins strings, and costs nothing when there is only one.
+type textBuffer struct {
+	one  string
+	many []byte
+}
+
+func (t *textBuffer) add(s string) {
+	switch {
+	case t.many != nil:
+		t.many = append(t.many, s...)
+	case t.one == "":
+		t.one = s
+	case s != "":
+		t.many = append(append(make([]byte, 0, 2*(len(t.one)+len(s))+64), t.one...), s...)
+	}
+}
+
+func (t *textBuffer) len() int {
+	if t.many != nil {
+		return len(t.many)
+	}
+	return len(t.one)
+}
+
+func (t *textBuffer) String() string {
+	if t.many != nil {
+		return string(t.many)
+	}
+	return t.one
+}
+
+// add takes one chunk and returns the call whose arguments it completed, if any.
+func (b *responseBuilder) add(c Chunk) *callBuilder {
+	switch c := c.(type) {
+	case TextDelta:
+		if b.open != openText {
+			b.closePart()
+			b.open = openText
+		}
+		b.text.add(c.Text)
+	case ThinkingDelta:
+		b.addThinking(c)
+	case ToolCallStart:
+		b.closePart()
+		b.startCall(c)
+	case ToolCallDelta:
+		return b.addArgs(c)
+	case Opaque:
+		b.closePart()
+		b.parts = append(b.parts, c)
+	case Usage:
+		b.usage = c
+	case Finish:
+		b.closePart()
+		b.finish = c.Reason
+		b.ended = true
+	}
+	return nil
+}
+
+func (b *responseBuilder) addThinking(c ThinkingDelta) {
+	if b.open != openThinking {
+		b.closePart()
+		b.open = openThinking
+	}
+	b.text.add(c.Text)
+	if c.Signature != "" || c.Redacted != nil {
+		b.parts = append(b.parts, Thinking{Text: b.text.String(), Signature: c.Signature, Redacted: c.Redacted})
+		b.text, b.open = textBuffer{}, openNone
+	}
+}
+
+func (b *responseBuilder) startCall(c ToolCallStart) {
+	b.parts = append(b.parts, nil) // filled when the message is built
+	b.calls = append(b.calls, callBuilder{index: c.Index, slot: len(b.parts) - 1, id: c.ID, name: c.Name})
+}
+
+// addArgs finds the call by index, newest first: a backend that reuses an index means its latest call.
+func (b *responseBuilder) addArgs(c ToolCallDelta) *callBuilder {
+	for i := len(b.calls) - 1; i >= 0; i-- {
+		call := &b.calls[i]
+		if call.index != c.Index {
+			continue
+		}
+		call.args.add(c.Args)
+		if call.scan.Feed(c.Args) && !call.taken {
+			return call
+		}
+		return nil
+	}
+	// Arguments for a call that never started: keep them under a name no tool has, so that the model is told.
+	b.closePart()
+	b.startCall(ToolCallStart{Index: c.Index})
+	return b.addArgs(c)
+}
+
+// closePart ends the open text or thinking part.
+func (b *responseBuilder) closePart() {
+	switch {
+	case b.open == openText && b.text.len() > 0:
+		b.parts = append(b.parts, Text{Text: b.text.String()})
+	case b.open == openThinking && b.text.len() > 0:
+		b.parts = append(b.parts, Thinking{Text: b.text.String()})
+	}
+	b.text, b.open = textBuffer{}, openNone
+}
+
+// call returns the finished form of c; empty arguments become an empty object.
+func (c *callBuilder) call() ToolCall {
+	args := c.args.String()
+	if !c.scan.Started() {
+		args = "{}"
+	}
+	return ToolCall{ID: c.id, Name: c.name, Args: json.RawMessage(args)}
+}
+
+// response returns what has been collected so far.
+func (b *responseBuilder) response() *Response {
+	b.closePart()
+	for i := range b.calls {
+		if c := &b.calls[i]; b.parts[c.slot] == nil {
+			b.parts[c.slot] = c.call()
+		}
+	}
+	return &Response{Message: Message{Role: RoleAssistant, Parts: b.parts}, Usage: b.usage, Finish: b.finish}
+}
+
+var errNoFinish = errors.New("the stream ended before the response was finished; send the request again")
+
+// complete returns an error unless the stream ended with Finish in a live context.
+func (b *responseBuilder) complete(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return &ModelError{Kind: ErrCanceled, Err: fmt.Errorf("collect stream: %w", context.Cause(ctx))}
+	}
+	if !b.ended {
+		return &ModelError{Kind: ErrIncomplete, Err: errNoFinish}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+)
+
+// Model is a language model that can call tools. Stream is its only required method.
+//
+// Stream yields the chunks of one response and ends after [Finish]. A failure is yielded as the last pair with a
+// *[ModelError]; a stream that ends with neither is incomplete. Stream must honour ctx, must release its resources when
+// the consumer stops early, must not retain or modify req after it returns, and may be called concurrently.
+type Model interface {
+	Stream(ctx context.Context, req *Request) iter.Seq2[Chunk, error]
+}
+
+// ModelFunc adapts a function to the [Model] interface.
+type ModelFunc func(ctx context.Context, req *Request) iter.Seq2[Chunk, error]
+
+// Stream calls f.
+func (f ModelFunc) Stream(ctx context.Context, req *Request) iter.Seq2[Chunk, error] {
+	return f(ctx, req)
+}
+
+// Request is one question to a model. Its slices are shared with the session: a Model reads, never writes them.
+type Request struct {
+	System      string        // instructions before the first message
+	Messages    []Message     // the conversation, oldest first
+	Tools       []ToolSpec    // what the model may call
+	ToolChoice  ToolChoice    // whether it may, must or must not call
+	Output      *OutputSchema // structured output: the answer's text must be JSON of this schema
+	MaxOutput   int           // output tokens at most; 0 leaves it to the backend
+	Temperature *float64      // nil leaves it to the backend
+	Stop        []string      // texts that end the answer
+	Effort      Effort        // how much to reason; empty leaves it to the backend
+	Seed        *int64        // for backends that sample reproducibly
+
+	Purpose   Purpose // what the answer is for; a router may choose by it
+	SessionID string  // stable for a conversation, so that a backend can keep its cache warm
+	// Epoch counts the times the history was rewritten (a compaction, a fork). Within an epoch each request starts with
+	// the bytes of the one before it.
+	Epoch int
+	// Extra is merged into the provider's request body, for options this contract does not name.
+	Extra map[string]json.RawMessage
+}
+
+// Purpose names the role of a model call within a run.
+type Purpose string
+
+// The purposes the loop itself uses; a host may add its own.
+const (
+	PurposeAct       Purpose = "act"
+	PurposePlan      Purpose = "plan"
+	PurposeSummarise Purpose = "summarise"
+	PurposeTitle     Purpose = "title"
+	PurposeSubAgent  Purpose = "sub-agent"
+)
+
+// Effort is how much a model should reason before it answers.
+type Effort string
+
+// The efforts that providers agree on. A backend maps them to its own setting or token budget.
+const (
+	EffortNone   Effort = "none"
+	EffortLow    Effort = "low"
+	EffortMedium Effort = "medium"
+	EffortHigh   Effort = "high"
+)
+
+// ToolChoice says whether a model may call tools. The zero value leaves the choice to the model.
+type ToolChoice struct {
+	Mode ToolMode
+	Name string // with ToolModeNamed: the tool to call
+}
+
+// ToolMode is the kind of a [ToolChoice].
+type ToolMode string
+
+// The tool modes.
+const (
+	ToolModeAuto     ToolMode = ""         // the model decides
+	ToolModeNone     ToolMode = "none"     // no call
+	ToolModeRequired ToolMode = "required" // at least one call
+	ToolModeNamed    ToolMode = "named"    // a call of the tool Name
+)
+
+// OutputSchema asks for an answer whose text is JSON that a schema accepts.
+type OutputSchema struct {
+	Name   string
+	Schema json.RawMessage
+}
+
+// Response is a complete answer of a model.
+type Response struct {
+	Message Message // role assistant
+	Usage   Usage
+	Finish  FinishReason
+}
+
+// Generate collects a stream into one response. It is the streaming path, collected: an incomplete stream or an ended
+// context is a *[ModelError], and the partial response is returned beside it.
+func Generate(ctx context.Context, m Model, req *Request) (*Response, error) {
+	var b responseBuilder
+	for chunk, err := range m.Stream(ctx, req) {
+		if err != nil {
+			return b.response(), AsModelError(err)
+		}
+		b.add(chunk)
+	}
+	if err := b.complete(ctx); err != nil {
+		return b.response(), err
+	}
+	return b.response(), nil
+}

@@ -1,0 +1,41 @@
+package agent
+
+import "time"
+
+// StopReason says why a run ended.
+type StopReason string
+
+// The reasons a run ends with.
+const (
+	StopDone       StopReason = "done"       // the model answered without asking for a tool
+	StopSteps      StopReason = "max_steps"  // Limits.Steps was reached
+	StopTokens     StopReason = "max_tokens" // Limits.Tokens was reached
+	StopCost       StopReason = "max_cost"   // Limits.MicroDollars was reached
+	StopTime       StopReason = "max_time"   // Limits.Wall was reached
+	StopRepetition StopReason = "repetition" // the same calls gave the same results too often
+	StopLength     StopReason = "length"     // the model's answer was cut at its output limit
+	StopFiltered   StopReason = "filtered"   // the provider withheld the answer or the model refused
+	StopCanceled   StopReason = "canceled"   // the context ended, the loop was left, or Cancel was called
+	StopError      StopReason = "error"      // the model failed for good; see Result.Err
+)
+
+// Result is the outcome of a run.
+type Result struct {
+	Stop         StopReason
+	Detail       string   // one sentence on why, for a person
+	Message      *Message // the last assistant message, nil if there was none
+	Steps        int      // model calls that gave a message
+	Calls        int      // tool calls that ran
+	Usage        Usage    // of this run, sub-agents included
+	MicroDollars int64    // cost by the price table, sub-agents included; 0 without one
+	Duration     time.Duration
+	Err          error // with StopError
+}
+
+// Text returns the text of the last assistant message, or "".
+func (r *Result) Text() string {
+	if r == nil || r.Message == nil {
+		return ""
+	}
+	return r.Message.Text()
+}

@@ -1,0 +1,73 @@
+// Package jsonstream reads JSON that arrives in pieces.
+package jsonstream
+
+// Scanner tells when a JSON object or array that arrives in pieces is complete, reading each byte once. It checks
+// nesting and strings only, not grammar: a value it calls complete may still be invalid JSON. The zero value is ready.
+type Scanner struct {
+	depth    int
+	inString bool
+	escaped  bool
+	started  bool
+	done     bool
+	trailing bool
+	bad      bool
+}
+
+// Feed reads the next piece and reports whether the top-level value is complete.
+func (s *Scanner) Feed(piece string) bool {
+	for i := 0; i < len(piece); i++ {
+		c := piece[i]
+		if s.inString {
+			switch {
+			case s.escaped:
+				s.escaped = false
+			case c == '\\':
+				s.escaped = true
+			case c == '"':
+				s.inString = false
+			}
+			continue
+		}
+		s.structural(c)
+	}
+	return s.Complete()
+}
+
+// structural handles one byte outside a string.
+func (s *Scanner) structural(c byte) {
+	switch c {
+	case ' ', '\t', '\r', '\n':
+		return
+	}
+	if s.done {
+		s.trailing = true
+		return
+	}
+	switch c {
+	case '{', '[':
+		s.started = true
+		s.depth++
+	case '}', ']':
+		s.depth--
+		if s.depth == 0 && s.started {
+			s.done = true
+		} else if s.depth < 0 {
+			s.bad = true
+		}
+	case '"':
+		if s.depth == 0 {
+			s.bad = true // a top-level string is not an argument object
+		}
+		s.inString = true
+	default:
+		if s.depth == 0 {
+			s.bad = true
+		}
+	}
+}
+
+// Complete reports whether a top-level object or array was closed and nothing but space came before or after it.
+func (s *Scanner) Complete() bool { return s.done && !s.bad && !s.trailing }
+
+// Started reports whether any byte but space was read.
+func (s *Scanner) Started() bool { return s.started || s.bad }
