@@ -1,0 +1,189 @@
+package ignore
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// maxRuleFile bounds an ignore file; git itself refuses larger ones.
+const maxRuleFile = 100 << 20
+
+// A Matcher holds the ignore rules of one work tree. Rules are read when a directory is first asked about and then
+// kept, so make a new Matcher where the files may have changed; that costs next to nothing. It is safe for concurrent
+// use.
+type Matcher struct {
+	fsys   fs.FS
+	prefix string // of the root in the repository's top directory, "" or with a final slash
+	outer  *layer // rules from above the root
+	mu     sync.Mutex
+	dirs   map[string]dirState
+}
+
+type dirState struct {
+	rules   *layer
+	ignored bool
+}
+
+// A layer is one file's rules over those of weaker files.
+type layer struct {
+	base  string // directory of the file, from the top, "" or with a final slash
+	rules []rule
+	below *layer
+}
+
+// New returns the rules for the work tree that holds root. When root lies inside a repository, the .gitignore files
+// between its top and root count, and so does its info/exclude; a directory without any repository has only its own
+// .gitignore files. A missing or unreadable file means no rules.
+func New(root string) *Matcher {
+	m := NewFS(dirFS(root))
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return m
+	}
+	top, gitDir := findTop(abs)
+	if top == "" {
+		return m
+	}
+	if text, err := os.ReadFile(filepath.Join(gitDir, "info", "exclude")); err == nil {
+		m.outer = m.outer.push("", string(text))
+	}
+	rel, err := filepath.Rel(top, abs)
+	if err != nil || rel == "." {
+		return m
+	}
+	// root's own file is read like every other below it; only those above it are read here.
+	base, dir := "", top
+	for elem := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		m.outer = m.outer.read(dirFS(dir), ".", base)
+		base += elem + "/"
+		dir = filepath.Join(dir, elem)
+	}
+	m.prefix = base
+	return m
+}
+
+// NewFS returns the rules found in fsys alone: its .gitignore files, and .git/info/exclude at its root.
+func NewFS(fsys fs.FS) *Matcher {
+	m := &Matcher{fsys: fsys, dirs: map[string]dirState{}}
+	if text, err := fs.ReadFile(fsys, ".git/info/exclude"); err == nil {
+		m.outer = m.outer.push("", string(text))
+	}
+	return m
+}
+
+// findTop looks from dir upwards for a repository and returns its top and the directory that holds info/exclude.
+func findTop(dir string) (top, gitDir string) {
+	for {
+		git := filepath.Join(dir, ".git")
+		if st, err := os.Stat(git); err == nil {
+			if st.IsDir() {
+				return dir, git
+			}
+			return dir, linkedGitDir(git)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", ""
+		}
+		dir = parent
+	}
+}
+
+// linkedGitDir follows the .git file of a linked work tree or submodule to the directory all work trees share.
+func linkedGitDir(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if !ok {
+		return ""
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(file), dir)
+	}
+	if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		c := strings.TrimSpace(string(common))
+		if !filepath.IsAbs(c) {
+			c = filepath.Join(dir, c)
+		}
+		return c
+	}
+	return dir
+}
+
+func (l *layer) push(base, text string) *layer {
+	rules := parseRules(text)
+	if len(rules) == 0 {
+		return l
+	}
+	return &layer{base: base, rules: rules, below: l}
+}
+
+// read adds the .gitignore of dir in fsys. A symbolic link is no ignore file to git, and none here.
+func (l *layer) read(fsys fs.FS, dir, base string) *layer {
+	name := path.Join(dir, ".gitignore")
+	st, err := fs.Lstat(fsys, name)
+	if err != nil || !st.Mode().IsRegular() || st.Size() > maxRuleFile {
+		return l
+	}
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return l
+	}
+	return l.push(base, string(text))
+}
+
+// ignores applies the strongest rule that matches p, a path from the top.
+func (l *layer) ignores(p string, isDir bool) bool {
+	base := p[strings.LastIndexByte(p, '/')+1:]
+	if base == ".git" {
+		return true
+	}
+	for ; l != nil; l = l.below {
+		rel := p[len(l.base):]
+		for i := len(l.rules) - 1; i >= 0; i-- {
+			if r := &l.rules[i]; r.matches(rel, base, isDir) {
+				return !r.negate
+			}
+		}
+	}
+	return false
+}
+
+// Match reports whether git would leave rel alone: a path below the root, with slashes, that need not exist. Everything
+// inside an ignored directory is ignored, and so is every .git. The root and paths that leave it are not.
+func (m *Matcher) Match(rel string, isDir bool) bool {
+	rel = path.Clean(filepath.ToSlash(rel))
+	if rel == "." || rel == ".." || strings.HasPrefix(rel, "../") || rel[0] == '/' {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	parent := m.dir(path.Dir(rel))
+	return parent.ignored || parent.rules.ignores(m.prefix+rel, isDir)
+}
+
+// dir returns the rules in force inside rel. m.mu is held.
+func (m *Matcher) dir(rel string) dirState {
+	if d, ok := m.dirs[rel]; ok {
+		return d
+	}
+	var d dirState
+	if rel == "." {
+		d.rules = m.outer.read(m.fsys, ".", m.prefix)
+	} else {
+		up := m.dir(path.Dir(rel))
+		if up.ignored || up.rules.ignores(m.prefix+rel, true) {
+			d.ignored = true
+		} else {
+			d.rules = up.rules.read(m.fsys, rel, m.prefix+rel+"/")
+		}
+	}
+	m.dirs[rel] = d
+	return d
+}

@@ -1,0 +1,102 @@
+package ignore
+
+import "strings"
+
+// A rule is one line of an ignore file.
+type rule struct {
+	negate   bool
+	dirOnly  bool
+	baseOnly bool   // no slash in the pattern: compared with the last path element
+	prefix   string // leading bytes without wildcards; all of the pattern when glob is nil
+	suffix   string // of a pattern "*text", with glob nil
+	isSuffix bool
+	glob     glob
+}
+
+const wildcards = `*?[\`
+
+// parseRules reads the text of an ignore file. Lines that can match nothing are dropped.
+func parseRules(text string) []rule {
+	text = strings.TrimPrefix(text, "\ufeff")
+	var rules []rule
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if i := strings.IndexByte(line, 0); i >= 0 {
+			line = line[:i]
+		}
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if r, ok := parseRule(trimBlanks(line)); ok {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// trimBlanks drops trailing spaces that no backslash protects.
+func trimBlanks(s string) string {
+	cut := -1
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case ' ':
+			if cut < 0 {
+				cut = i
+			}
+		case '\\':
+			if i++; i == len(s) {
+				return s
+			}
+			cut = -1
+		default:
+			cut = -1
+		}
+	}
+	if cut >= 0 {
+		return s[:cut]
+	}
+	return s
+}
+
+func parseRule(p string) (r rule, ok bool) {
+	p, r.negate = strings.CutPrefix(p, "!")
+	p, r.dirOnly = strings.CutSuffix(p, "/")
+	r.baseOnly = !strings.Contains(p, "/")
+	p = strings.TrimPrefix(p, "/")
+	if p == "" {
+		return r, false
+	}
+	i := strings.IndexAny(p, wildcards)
+	switch {
+	case i < 0:
+		r.prefix = p
+		return r, true
+	case r.baseOnly && p[0] == '*' && !strings.ContainsAny(p[1:], wildcards):
+		r.suffix, r.isSuffix = p[1:], true
+		return r, true
+	}
+	// git strips the plain prefix before it looks at the stars, so that "a/b**" sees its ** at a pattern's start.
+	if r.baseOnly {
+		i = 0
+	}
+	r.prefix = p[:i]
+	r.glob, ok = compileGlob(p[i:])
+	return r, ok
+}
+
+// matches compares the rule with a path relative to the directory of its file, and with that path's last element.
+func (r *rule) matches(path, base string, isDir bool) bool {
+	if r.dirOnly && !isDir {
+		return false
+	}
+	if r.baseOnly {
+		path = base
+	}
+	if r.isSuffix {
+		return strings.HasSuffix(path, r.suffix)
+	}
+	if r.glob == nil {
+		return path == r.prefix
+	}
+	return strings.HasPrefix(path, r.prefix) && r.glob.match(path[len(r.prefix):])
+}
