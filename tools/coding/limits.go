@@ -1,0 +1,45 @@
+package coding
+
+import "fmt"
+
+// Limits bound what the tools read, write and show. A zero field stands for its default.
+type Limits struct {
+	ReadLines   int // lines one read shows; default 2,000
+	ReadBytes   int // bytes of text one read shows; default 64 KiB
+	LineBytes   int // bytes of one line that read and grep show; default 2,000
+	ImageBytes  int // size of an image that read attaches; default 5 MiB
+	FileBytes   int // size of a text file that can be written, edited or outlined; default 32 MiB
+	ListEntries int // entries one list shows; default 400
+	Results     int // files glob names, and lines grep shows, when the call does not say; default 200
+	MaxResults  int // the most that a call may ask for; default 2,000
+	MemoryBytes int // size of the notes of the memory tool; default 64 KiB
+	ShownBytes  int // memory a session may hold on to for merging changes with what was shown; default 64 MiB
+}
+
+func (l *Limits) complete() error {
+	for _, f := range []struct {
+		name string
+		v    *int
+		def  int
+	}{
+		{"ReadLines", &l.ReadLines, 2000},
+		{"ReadBytes", &l.ReadBytes, 64 << 10},
+		{"LineBytes", &l.LineBytes, 2000},
+		{"ImageBytes", &l.ImageBytes, 5 << 20},
+		{"FileBytes", &l.FileBytes, 32 << 20},
+		{"ListEntries", &l.ListEntries, 400},
+		{"Results", &l.Results, 200},
+		{"MaxResults", &l.MaxResults, 2000},
+		{"MemoryBytes", &l.MemoryBytes, 64 << 10},
+		{"ShownBytes", &l.ShownBytes, 64 << 20},
+	} {
+		if *f.v < 0 {
+			return fmt.Errorf("%s: %d is negative; use 0 for the default of %d", f.name, *f.v, f.def)
+		}
+		if *f.v == 0 {
+			*f.v = f.def
+		}
+	}
+	l.Results = min(l.Results, l.MaxResults)
+	return nil
+}

@@ -1,0 +1,251 @@
+package coding
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// A target is a path a model gave, brought to its one canonical form: relative to the root, with slashes, without
+// symbolic links. Two spellings of one file have the same rel, which is what locks, views and effects go by.
+type target struct {
+	rel  string      // "." is the root
+	info fs.FileInfo // nil when nothing is there yet; never a symbolic link
+}
+
+const (
+	maxPath  = 4096
+	maxLinks = 40 // as Linux
+)
+
+var (
+	errOutside = errors.New("it is outside the workspace")
+	errLoop    = errors.New("symbolic links form a loop")
+)
+
+// resolve walks p from the root, following links itself: [os.Root] would follow them too, but would not say where they
+// lead. Whatever resolve returns is still opened through os.Root, so that a link put in place meanwhile leads nowhere.
+func (w *Workspace) resolve(p string) (target, error) {
+	rest, err := w.relative(p)
+	if err != nil {
+		return target{}, fmt.Errorf("%s: %w", quotePath(p), err)
+	}
+	t, err := w.follow(rest)
+	if err != nil {
+		return target{}, fmt.Errorf("%s: %w", quotePath(p), err)
+	}
+	return t, nil
+}
+
+// relative checks the spelling of p and makes it relative to the root, without looking at what the elements are.
+func (w *Workspace) relative(p string) (string, error) {
+	switch {
+	case p == "":
+		return "", errors.New("the path is empty; name a file relative to the workspace, or \".\" for all of it")
+	case strings.IndexByte(p, 0) >= 0:
+		return "", errors.New("the path has a NUL byte")
+	case len(p) > maxPath:
+		return "", fmt.Errorf("the path is longer than %d bytes", maxPath)
+	}
+	if !filepath.IsAbs(p) {
+		return filepath.ToSlash(p), nil
+	}
+	for _, base := range []string{w.dir, w.real} {
+		// Compared by text: cleaning p would drop a link together with the ".." behind it.
+		if rest, ok := strings.CutPrefix(p, base); ok && (rest == "" || os.IsPathSeparator(rest[0]) || strings.HasSuffix(base, "/")) {
+			return "./" + filepath.ToSlash(rest), nil
+		}
+	}
+	return "", fmt.Errorf("%w %s; use a path relative to it", errOutside, w.dir)
+}
+
+// follow resolves rest element by element. at is always canonical, so that ".." can drop its last element.
+func (w *Workspace) follow(rest string) (target, error) {
+	todo := strings.Split(rest, "/")
+	at := target{rel: "."}
+	var err error
+	if at.info, err = w.root.Lstat("."); err != nil {
+		return target{}, plain(err)
+	}
+	for links := 0; len(todo) > 0; {
+		elem := todo[0]
+		todo = todo[1:]
+		switch {
+		case elem == "" || elem == ".":
+			continue
+		case elem == "..":
+			if at.rel == "." {
+				return target{}, fmt.Errorf("%w; use a path relative to it, without ..", errOutside)
+			}
+			if at, err = w.parent(at); err != nil {
+				return target{}, err
+			}
+			continue
+		case at.info == nil:
+			at.rel = path.Join(at.rel, elem)
+			continue
+		case !at.info.IsDir():
+			return target{}, fmt.Errorf("%s is not a directory", quotePath(at.rel))
+		}
+		next := target{rel: w.realName(at.rel, elem)}
+		next.info, err = w.root.Lstat(next.rel)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			next.info = nil
+		case err != nil:
+			return target{}, plain(err)
+		case next.info.Mode()&fs.ModeSymlink != 0:
+			if links++; links > maxLinks {
+				return target{}, errLoop
+			}
+			dest, back, err := w.readLink(next.rel)
+			if err != nil {
+				return target{}, err
+			}
+			todo = append(strings.Split(dest, "/"), todo...)
+			if back {
+				if at, err = w.follow("."); err != nil {
+					return target{}, err
+				}
+			}
+			continue
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func (w *Workspace) parent(t target) (target, error) {
+	up := target{rel: path.Dir(t.rel)}
+	info, err := w.root.Lstat(up.rel)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return target{}, plain(err)
+	}
+	if err == nil {
+		up.info = info
+	}
+	return up, nil
+}
+
+// readLink returns where a link leads; fromRoot says that dest starts at the root, not at the link's directory.
+func (w *Workspace) readLink(rel string) (dest string, fromRoot bool, err error) {
+	dest, err = w.root.Readlink(rel)
+	if err != nil {
+		return "", false, plain(err)
+	}
+	if !filepath.IsAbs(dest) {
+		return filepath.ToSlash(dest), false, nil
+	}
+	in, err := w.relative(dest)
+	if err != nil {
+		return "", false, fmt.Errorf("the symbolic link %s leads out of the workspace, to %s", quotePath(rel), quotePath(dest))
+	}
+	return in, true, nil
+}
+
+// realName joins dir and elem. Where the file system takes other spellings of a name for the same file, it returns the
+// one the directory holds.
+func (w *Workspace) realName(dir, elem string) string {
+	joined := path.Join(dir, elem)
+	if !w.folds {
+		return joined
+	}
+	want, err := w.root.Lstat(joined)
+	if err != nil {
+		return joined
+	}
+	entries, err := w.readDir(dir)
+	if err != nil {
+		return joined
+	}
+	for _, e := range entries {
+		if e.Name() == elem {
+			return joined
+		}
+	}
+	for _, e := range entries {
+		if have, err := w.root.Lstat(path.Join(dir, e.Name())); err == nil && strings.EqualFold(e.Name(), elem) && os.SameFile(want, have) {
+			return path.Join(dir, e.Name())
+		}
+	}
+	return joined
+}
+
+// foldsCase tries whether the file system finds an entry of the root under a name in the other case.
+func foldsCase(root *os.Root) bool {
+	d, err := root.Open(".")
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(64)
+	for _, n := range names {
+		other := strings.ToUpper(n)
+		if other == n {
+			other = strings.ToLower(n)
+		}
+		if other == n {
+			continue
+		}
+		a, errA := root.Lstat(n)
+		b, errB := root.Lstat(other)
+		if errA == nil {
+			return errB == nil && os.SameFile(a, b)
+		}
+	}
+	return false
+}
+
+// checkWritable refuses paths that no tool may write: inside .git, and new names nobody could have meant.
+func checkWritable(t target) error {
+	if t.rel == "." {
+		return errors.New("it is the workspace itself, not a file")
+	}
+	for elem := range strings.SplitSeq(t.rel, "/") {
+		// The other spellings lead to .git on file systems that fold case, drop trailing dots or make short names.
+		if bare := strings.TrimRight(elem, ". "); strings.EqualFold(bare, ".git") || strings.EqualFold(bare, "git~1") {
+			return fmt.Errorf("%s: files inside .git are git's own and are not written by file tools; use git commands instead", quotePath(t.rel))
+		}
+		if isTempName(elem) {
+			return fmt.Errorf("%s: names of this form are kept for temporary files; choose another name", quotePath(t.rel))
+		}
+	}
+	if t.info != nil {
+		return nil
+	}
+	for elem := range strings.SplitSeq(t.rel, "/") {
+		if strings.TrimSpace(elem) != elem || strings.ContainsFunc(elem, unicode.IsControl) {
+			return fmt.Errorf("%s: the new name begins or ends with a blank, or has a control character; give the path without it", quotePath(t.rel))
+		}
+	}
+	return nil
+}
+
+// quotePath shows a path in a message: as it is when that is unmistakable, else quoted.
+func quotePath(p string) string {
+	if p != "" && strings.TrimSpace(p) == p && !strings.ContainsFunc(p, func(r rune) bool {
+		return !unicode.IsPrint(r) || r == unicode.ReplacementChar || r == '"'
+	}) {
+		return p
+	}
+	if len(p) > maxPath {
+		p = p[:64] + "..."
+	}
+	return fmt.Sprintf("%q", p)
+}
+
+// plain strips the operation and path that the os package puts in front: the messages here have their own.
+func plain(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	if le, ok := errors.AsType[*os.LinkError](err); ok {
+		return le.Err
+	}
+	return err
+}

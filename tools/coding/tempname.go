@@ -1,0 +1,79 @@
+package coding
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"path"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	tempPrefix = ".luthier-"
+	tempSuffix = ".tmp"
+	tempHex    = 16
+	// A temporary file of another process may be in use; one this old was left by a crash.
+	tempAge = 10 * time.Minute
+)
+
+// tempName returns a name beside rel for its next content or its backup. The name does not repeat rel's, which may be as
+// long as a name can be. It is random, not a secret: O_EXCL makes sure that it is new.
+func tempName(rel string) string {
+	h := fnv.New32a()
+	h.Write([]byte(rel))
+	return path.Join(path.Dir(rel), fmt.Sprintf("%s%08x%08x%s", tempPrefix, h.Sum32(), rand.Uint32(), tempSuffix))
+}
+
+// isTempName reports whether a name (without directory) is one that tempName makes. Such files are invisible to the
+// tools.
+func isTempName(name string) bool {
+	hex, ok := strings.CutPrefix(name, tempPrefix)
+	if !ok {
+		return false
+	}
+	hex, ok = strings.CutSuffix(hex, tempSuffix)
+	return ok && len(hex) == tempHex && strings.Trim(hex, "0123456789abcdef") == ""
+}
+
+// sweeper removes what a crash has left, once for every directory that is written to.
+type sweeper struct {
+	mu   sync.Mutex
+	done map[string]bool
+}
+
+func (s *sweeper) first(dir string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done[dir] {
+		return false
+	}
+	if s.done == nil {
+		s.done = map[string]bool{}
+	}
+	s.done[dir] = true
+	return true
+}
+
+// sweep removes old temporary files of dir. Failing to is no fault of the write that asked for it.
+func (w *Workspace) sweep(dir string) {
+	if !w.sweeps.first(dir) {
+		return
+	}
+	d, err := w.root.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	for _, n := range names {
+		if !isTempName(n) {
+			continue
+		}
+		rel := path.Join(dir, n)
+		if info, err := w.root.Lstat(rel); err == nil && info.Mode().IsRegular() && w.cfg.Clock().Sub(info.ModTime()) > tempAge {
+			_ = w.root.Remove(rel)
+		}
+	}
+}
