@@ -1,0 +1,191 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience bounds how long a kill looks for survivors of its own making.
+const patience = 5 * time.Second
+
+// Tree is a process and all its descendants.
+type Tree struct {
+	root   Stat
+	marker string
+
+	mu    sync.Mutex
+	ended bool
+}
+
+// NewGroup returns attributes that give a process its own session, so that a
+// terminal's signals do not reach it and its group can be signalled.
+func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// Track names the tree of a process started with NewGroup, whose environment
+// holds the entry marker.
+func Track(p *os.Process, marker string) (*Tree, error) { return TrackPID(p.Pid, marker), nil }
+
+// TrackPID is Track for a child known by number, which must not have been
+// waited for yet.
+func TrackPID(pid int, marker string) *Tree {
+	s, err := Read(pid)
+	if err != nil {
+		// Unreadable, not gone: a child not waited for keeps its number.
+		s = Stat{PID: pid, PGID: pid, Session: pid}
+	}
+	return &Tree{root: s, marker: marker}
+}
+
+// Ended tells the tree that its root was waited for, after which the number may
+// belong to someone else.
+func (t *Tree) Ended() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+}
+
+// Signal sends sig to the root's process group.
+func (t *Tree) Signal(sig syscall.Signal) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return os.ErrProcessDone
+	}
+	err := syscall.Kill(-t.root.PID, sig)
+	if errors.Is(err, syscall.ESRCH) {
+		// The child has not become a group leader yet.
+		err = syscall.Kill(t.root.PID, sig)
+	}
+	return err
+}
+
+// Kill ends the tree and returns when no process of it is left to be found. The
+// root itself may remain as a zombie until it is waited for.
+func (t *Tree) Kill() error {
+	return kill(func(all []Stat) map[int]bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.members(all)
+	})
+}
+
+// members finds the tree: the root's descendants, its session's processes and
+// the marked ones, each with all its own descendants.
+func (t *Tree) members(all []Stat) map[int]bool {
+	in := map[int]bool{}
+	for _, s := range all {
+		switch {
+		case !t.ended && s.PID == t.root.PID && (s.Start == t.root.Start || t.root.Start == 0):
+			in[s.PID] = true
+		case !t.ended && s.Session == t.root.PID:
+			in[s.PID] = true
+		case t.marker != "" && marked(s, t.marker):
+			in[s.PID] = true
+		}
+	}
+	return closure(all, in)
+}
+
+// KillMarked ends every process that was started with an environment entry
+// beginning with prefix, and their descendants.
+func KillMarked(prefix string) error {
+	return kill(func(all []Stat) map[int]bool {
+		in := map[int]bool{}
+		for _, s := range all {
+			if marked(s, prefix) {
+				in[s.PID] = true
+			}
+		}
+		return closure(all, in)
+	})
+}
+
+func marked(s Stat, prefix string) bool {
+	return s.State != 'Z' && s.PID != os.Getpid() && hasEnv(s.PID, prefix)
+}
+
+// closure adds the descendants of what is in.
+func closure(all []Stat, in map[int]bool) map[int]bool {
+	for grown := true; grown; {
+		grown = false
+		for _, s := range all {
+			if in[s.PPID] && !in[s.PID] {
+				in[s.PID], grown = true, true
+			}
+		}
+	}
+	delete(in, os.Getpid())
+	return in
+}
+
+// kill stops the members one by one until no new one appears, so that none can
+// fork unseen, then kills them all, and repeats until none is left alive.
+func kill(members func([]Stat) map[int]bool) error {
+	deadline := time.Now().Add(patience)
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		alive, err := freeze(members, deadline)
+		if err != nil {
+			return fmt.Errorf("proc: kill tree: %w", err)
+		}
+		if len(alive) == 0 {
+			return nil
+		}
+		for _, s := range alive {
+			send(s, unix.SIGKILL)
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("proc: kill tree: %d processes remain after %v, such as %d (%s)", len(alive), patience, alive[0].PID, alive[0].Comm)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// freeze stops members until a look at /proc shows none that runs.
+func freeze(members func([]Stat) map[int]bool, deadline time.Time) ([]Stat, error) {
+	stopped := map[int]uint64{}
+	for {
+		all, err := List()
+		if err != nil {
+			return nil, err
+		}
+		in := members(all)
+		var alive []Stat
+		fresh := false
+		for _, s := range all {
+			if !in[s.PID] || s.State == 'Z' || s.State == 'X' {
+				continue
+			}
+			alive = append(alive, s)
+			if start, ok := stopped[s.PID]; !ok || start != s.Start {
+				stopped[s.PID], fresh = s.Start, true
+				send(s, unix.SIGSTOP)
+			}
+		}
+		if !fresh || time.Now().After(deadline) {
+			return alive, nil
+		}
+	}
+}
+
+// send signals exactly the process that was seen, not one that got its number
+// since. An error means that it is gone or not ours.
+func send(s Stat, sig unix.Signal) {
+	fd, err := unix.PidfdOpen(s.PID, 0)
+	if err != nil {
+		if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+			_ = unix.Kill(s.PID, sig)
+		}
+		return
+	}
+	defer unix.Close(fd)
+	if now, err := Read(s.PID); err != nil || now.Start != s.Start {
+		return
+	}
+	_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+}

@@ -1,0 +1,142 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Cmd is one command. Only Args is required.
+type Cmd struct {
+	// Args is the argument vector; Args[0] is looked up in the PATH the command
+	// would see. There is no shell unless Args names one.
+	Args []string
+	// Dir is the working directory as commands see it; a relative path is below
+	// the workspace, empty is the workspace.
+	Dir string
+	// Env is added to the sandbox's environment as KEY=value and wins over it.
+	Env []string
+
+	// Stdin is the command's input; nil is empty input. An *os.File is handed
+	// over as it is. Any other reader is copied until the command ends; a read
+	// that is blocked then is not waited for.
+	Stdin io.Reader
+	// OpenStdin keeps the input open for Process.Write until CloseStdin. It
+	// excludes Stdin.
+	OpenStdin bool
+
+	// Timeout is the most wall time the command gets before its whole tree is
+	// killed; zero is no limit.
+	Timeout time.Duration
+	// Grace is the time between SIGTERM and SIGKILL on timeout and
+	// cancellation; zero kills at once.
+	Grace time.Duration
+
+	// MergeStderr sends standard error into standard output, in order.
+	MergeStderr bool
+	// Limit is how many bytes of each stream are kept in memory, half from its
+	// head and half from its tail; zero means DefaultLimit, negative none.
+	Limit int
+	// Spill receives the whole of standard output, from its first byte, once it
+	// exceeds Limit; it gets nothing when all of it fits. A write error stops
+	// the spilling, not the command, and is reported in Output.SpillErr.
+	Spill io.Writer
+	// SpillStderr is Spill for standard error.
+	SpillStderr io.Writer
+	// OnOutput is called with every piece of output as it arrives. Calls for one
+	// stream are in order, calls for the two streams may be concurrent, none
+	// comes after Wait has returned. The slice is only valid during the call. A
+	// callback that blocks holds up the command.
+	OnOutput func(Stream, []byte)
+}
+
+// DefaultLimit is the number of bytes kept in memory of each output stream.
+const DefaultLimit = 256 << 10
+
+// Stream names an output stream of a command.
+type Stream int
+
+// The output streams.
+const (
+	Stdout Stream = 1
+	Stderr Stream = 2
+)
+
+// Exit is how a command ended, and under which isolation it ran.
+type Exit struct {
+	// Code is the exit status, or 128 plus the signal number for a command that
+	// a signal ended, as a shell reports it.
+	Code int
+	// Signal is the signal that ended the command, or zero.
+	Signal syscall.Signal
+	// TimedOut says that Cmd.Timeout passed and the command was killed for it.
+	TimedOut bool
+	// Canceled says that the command was killed because the context ended.
+	Canceled bool
+	// Stdout and Stderr are the captured output.
+	Stdout, Stderr Output
+	// Wall, User and System are elapsed, user and system time. The latter two
+	// are of the process and those of its children it waited for.
+	Wall, User, System time.Duration
+	// MaxRSS is the largest resident set of one process, in bytes; zero where
+	// the host does not tell.
+	MaxRSS int64
+	// Isolation is what was enforced on the command.
+	Isolation Isolation
+}
+
+// Success reports whether the command ended by itself with status 0.
+func (e *Exit) Success() bool {
+	return e.Code == 0 && e.Signal == 0 && !e.TimedOut && !e.Canceled
+}
+
+// String says how the command ended, such as "exit status 1".
+func (e *Exit) String() string {
+	switch {
+	case e.TimedOut:
+		return fmt.Sprintf("killed after timeout (%v)", e.Wall.Round(time.Millisecond))
+	case e.Canceled:
+		return fmt.Sprintf("killed by cancellation (%v)", e.Wall.Round(time.Millisecond))
+	case e.Signal != 0:
+		return "killed by signal: " + e.Signal.String()
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// fail wraps err as this command's error.
+func (c Cmd) fail(verb string, err error) error {
+	name := "command"
+	if len(c.Args) > 0 {
+		name = fmt.Sprintf("%q", c.Args[0])
+	}
+	return fmt.Errorf("sandbox: %s %s: %w", verb, name, err)
+}
+
+func (c Cmd) validate() error {
+	if len(c.Args) == 0 || c.Args[0] == "" {
+		return errors.New("Cmd.Args is empty")
+	}
+	for _, a := range c.Args {
+		if strings.IndexByte(a, 0) >= 0 {
+			return fmt.Errorf("Cmd.Args: %q has a NUL byte", a)
+		}
+	}
+	for _, kv := range c.Env {
+		if i := strings.IndexByte(kv, '='); i < 1 || strings.IndexByte(kv, 0) >= 0 {
+			return fmt.Errorf("Cmd.Env entry %q is not KEY=value", kv)
+		}
+	}
+	if strings.IndexByte(c.Dir, 0) >= 0 {
+		return fmt.Errorf("Cmd.Dir %q has a NUL byte", c.Dir)
+	}
+	if c.OpenStdin && c.Stdin != nil {
+		return errors.New("Cmd.OpenStdin and Cmd.Stdin exclude each other")
+	}
+	if c.Timeout < 0 || c.Grace < 0 {
+		return errors.New("Cmd.Timeout and Cmd.Grace must not be negative")
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Config says what a sandbox holds and how much isolation it must have. Exactly
+// one of Dir and Snapshot is required; every other zero value is a safe default.
+type Config struct {
+	// Dir is a directory to work on in place: commands change the real files.
+	Dir string
+	// Snapshot is a starting state of which commands get a private copy.
+	Snapshot Snapshot
+	// ReadOnlyDir makes the workspace itself read-only for commands.
+	ReadOnlyDir bool
+
+	// Floor is the lowest tier accepted; zero means TierNamespaces. A host that
+	// sets TierNone accepts to run commands with no isolation at all.
+	Floor Tier
+	// Ceiling is the highest tier tried; zero means the best. Ceiling TierNone
+	// with Floor TierNone gives plain processes.
+	Ceiling Tier
+
+	// ReadOnly are further host paths commands may read, at the same path.
+	ReadOnly []string
+	// Writable are further host directories commands may change, at the same
+	// path. They are changed in place, also when the workspace is a snapshot.
+	Writable []string
+	// NoToolchains leaves out the tool chains otherwise detected from the host's
+	// environment (Go, Python, Node, Rust; see Toolchains).
+	NoToolchains bool
+
+	// Env is added to the scrubbed environment of every command, as KEY=value.
+	Env []string
+	// PassEnv names host variables to pass on beyond the default allow-list. A
+	// trailing * matches a prefix.
+	PassEnv []string
+
+	// Limits bound every process.
+	Limits Limits
+	// ScratchDir is where the sandbox keeps its private /tmp, home and overlay;
+	// empty means os.TempDir().
+	ScratchDir string
+}
+
+// Limits bound resources. Zero means the default, a negative value no limit.
+type Limits struct {
+	// Memory is the most private writable memory of one process, in bytes
+	// (RLIMIT_DATA: address space is not limited, which would break Go, Node
+	// and Java). Default: none.
+	Memory int64
+	// Processes is the most processes and threads of the sandbox (RLIMIT_NPROC,
+	// counted for the sandbox alone from Linux 5.14). Default 4096.
+	Processes int64
+	// Files is the most open descriptors of one process. Default 8192.
+	Files int64
+	// FileSize is the largest file one process may write, in bytes. Default: none.
+	FileSize int64
+	// SharedMemory is the size of /dev/shm in bytes. Default 256 MiB.
+	SharedMemory int64
+}
+
+const (
+	defaultProcesses    = 4096
+	defaultFiles        = 8192
+	defaultSharedMemory = 256 << 20
+)
+
+func (l Limits) normalize() Limits {
+	def := func(v *int64, d int64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&l.Memory, -1)
+	def(&l.Processes, defaultProcesses)
+	def(&l.Files, defaultFiles)
+	def(&l.FileSize, -1)
+	def(&l.SharedMemory, defaultSharedMemory)
+	return l
+}
+
+// normalize fills defaults, makes paths absolute and free of symbolic links,
+// and reports the first field that is wrong.
+func (c Config) normalize() (Config, error) {
+	if (c.Dir == "") == c.Snapshot.isZero() {
+		return c, errors.New("Config needs exactly one of Dir and Snapshot")
+	}
+	if c.Floor == 0 {
+		c.Floor = TierNamespaces
+	}
+	if c.Ceiling == 0 {
+		c.Ceiling = TierNamespaces
+	}
+	if !c.Floor.valid() || !c.Ceiling.valid() {
+		return c, fmt.Errorf("Config.Floor %d or Config.Ceiling %d is no tier", c.Floor, c.Ceiling)
+	}
+	if c.Ceiling < c.Floor {
+		return c, fmt.Errorf("Config.Ceiling %v is below Config.Floor %v", c.Ceiling, c.Floor)
+	}
+	c.Limits = c.Limits.normalize()
+	if c.Dir != "" {
+		dir, err := resolveDir("Config.Dir", c.Dir)
+		if err != nil {
+			return c, err
+		}
+		c.Dir = dir
+	}
+	c.ReadOnly = append([]string(nil), c.ReadOnly...)
+	for i, p := range c.ReadOnly {
+		abs, err := resolve("Config.ReadOnly", p)
+		if err != nil {
+			return c, err
+		}
+		c.ReadOnly[i] = abs
+	}
+	c.Writable = append([]string(nil), c.Writable...)
+	for i, p := range c.Writable {
+		abs, err := resolveDir("Config.Writable", p)
+		if err != nil {
+			return c, err
+		}
+		c.Writable[i] = abs
+	}
+	for _, kv := range c.Env {
+		if i := strings.IndexByte(kv, '='); i < 1 || strings.IndexByte(kv, 0) >= 0 {
+			return c, fmt.Errorf("Config.Env entry %q is not KEY=value", kv)
+		}
+	}
+	if c.ScratchDir == "" {
+		c.ScratchDir = os.TempDir()
+	}
+	scratch, err := resolveDir("Config.ScratchDir", c.ScratchDir)
+	if err != nil {
+		return c, err
+	}
+	c.ScratchDir = scratch
+	return c, nil
+}
+
+func resolve(field, path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("%s %q: %w", field, path, err)
+	}
+	abs, err = filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", fmt.Errorf("%s %q: %w", field, path, err)
+	}
+	return abs, nil
+}
+
+// resolveDir also refuses what is no directory and directories whose being
+// writable would undo the sandbox.
+func resolveDir(field, path string) (string, error) {
+	abs, err := resolve(field, path)
+	if err != nil {
+		return "", err
+	}
+	fi, err := os.Stat(abs)
+	if err != nil {
+		return "", fmt.Errorf("%s %q: %w", field, path, err)
+	}
+	if !fi.IsDir() {
+		return "", fmt.Errorf("%s %q is not a directory", field, path)
+	}
+	if field != "Config.ScratchDir" && isSystemDir(abs) {
+		return "", fmt.Errorf("%s %q is a system directory; name a project directory below it", field, path)
+	}
+	return abs, nil
+}
+
+// isSystemDir reports directories that hold the system itself or every project.
+func isSystemDir(dir string) bool {
+	if dir == filepath.VolumeName(dir)+string(filepath.Separator) {
+		return true
+	}
+	if runtime.GOOS == "windows" {
+		return false
+	}
+	switch dir {
+	case "/home", "/root", "/var", "/tmp", "/run", "/opt", "/mnt", "/srv", "/media", "/Users", "/Applications":
+		return true
+	}
+	for _, sys := range []string{"/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/System", "/Library"} {
+		if within(dir, sys) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether path is dir or below it; both are clean and absolute.
+func within(path, dir string) bool {
+	if path == dir || dir == string(filepath.Separator) {
+		return true
+	}
+	return strings.HasPrefix(path, dir+string(filepath.Separator))
+}

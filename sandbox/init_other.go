@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sandbox
+
+func stage() string   { return "" }
+func runStage(string) {}

@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// lookPath finds a program as execvp would in the command's own environment and
+// directory, rather than in ours.
+func lookPath(name, dir string, env []string) (string, error) {
+	if runtime.GOOS == "windows" {
+		return exec.LookPath(name)
+	}
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return name, executable(name)
+	}
+	var denied error
+	for _, d := range filepath.SplitList(envValue(env, "PATH")) {
+		if d == "" || !filepath.IsAbs(d) {
+			// A relative entry would make the program depend on the directory,
+			// which a workspace may control.
+			continue
+		}
+		path := filepath.Join(d, name)
+		err := executable(path)
+		if err == nil {
+			return path, nil
+		}
+		if os.IsPermission(err) {
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", denied
+	}
+	return "", exec.ErrNotFound
+}
+
+func executable(path string) error {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if fi.IsDir() || fi.Mode().Perm()&0o111 == 0 {
+		return &os.PathError{Op: "exec", Path: path, Err: os.ErrPermission}
+	}
+	return nil
+}
+
+func envValue(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(env[i], "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}

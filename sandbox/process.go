@@ -1,0 +1,344 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// drainGrace is how long output is still awaited after the process itself has
+// ended while another process holds the pipe open: enough for the last stage of
+// a shell's process substitution, too little for anyone to notice.
+const drainGrace = 50 * time.Millisecond
+
+// Process is a running command.
+type Process struct {
+	child  child
+	cmd    Cmd
+	iso    Isolation
+	begun  time.Time
+	cancel chan struct{} // closed by Kill
+	once   sync.Once
+
+	stdin  *os.File // our end of the input pipe, or nil
+	stdinM sync.Mutex
+
+	out, err *stream // err is nil when merged
+
+	done chan struct{} // closed when exit and fail are final
+	exit Exit
+	fail error
+}
+
+// spawnRequest is what a spawner needs to start a command.
+type spawnRequest struct {
+	args  []string
+	dir   string // absolute, as the command sees it
+	env   []string
+	files [3]*os.File
+}
+
+// child is a started process, at whatever tier.
+type child interface {
+	pid() int
+	// wait returns when the process itself has ended.
+	wait() (status, error)
+	signal(syscall.Signal) error
+	// kill ends the process and all its descendants.
+	kill() error
+	// adopt takes over a pipe that a surviving descendant still writes to, or
+	// closes it.
+	adopt(*os.File)
+}
+
+// status is the end of a process.
+type status struct {
+	Code         int            `json:"code"`
+	Signal       syscall.Signal `json:"signal,omitempty"`
+	User, System time.Duration
+	MaxRSS       int64
+}
+
+// start runs cmd in l; see Sandbox.Start.
+func start(ctx context.Context, l *local, cmd Cmd) (*Process, error) {
+	if err := cmd.validate(); err != nil {
+		return nil, cmd.fail("start", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, cmd.fail("start", err)
+	}
+	p := &Process{cmd: cmd, iso: l.iso, cancel: make(chan struct{}), done: make(chan struct{})}
+	theirs, err := p.open()
+	if err != nil {
+		return nil, cmd.fail("start", errors.Join(err, p.abandon()))
+	}
+	req := spawnRequest{args: cmd.Args, dir: l.absDir(cmd.Dir), env: mergeEnv(l.env, cmd.Env)}
+	copy(req.files[:], theirs.stdio)
+	p.begun = time.Now()
+	p.child, err = l.run.spawn(ctx, req)
+	theirs.close()
+	if err != nil {
+		return nil, cmd.fail("start", errors.Join(err, p.abandon()))
+	}
+	if p.stdin != nil && cmd.Stdin != nil {
+		go p.feed(cmd.Stdin)
+	}
+	p.out.start()
+	if p.err != nil {
+		p.err.start()
+	}
+	if err := l.enter(p); err != nil {
+		p.once.Do(func() { close(p.cancel) })
+		p.watch(ctx)
+		return nil, cmd.fail("start", err)
+	}
+	go func() {
+		defer l.leave(p)
+		p.watch(ctx)
+	}()
+	return p, nil
+}
+
+func (l *local) absDir(dir string) string {
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	return filepath.Join(l.ws.dir, dir)
+}
+
+// childFiles are the ends that the child gets; owned are ours to close.
+type childFiles struct {
+	stdio []*os.File
+	owned []*os.File
+}
+
+func (c *childFiles) close() {
+	for _, f := range c.owned {
+		f.Close()
+	}
+}
+
+// open makes the pipes.
+func (p *Process) open() (c *childFiles, err error) {
+	c = &childFiles{stdio: make([]*os.File, 3)}
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	if err := p.openStdin(c); err != nil {
+		return c, err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return c, err
+	}
+	c.owned = append(c.owned, outW)
+	c.stdio[1], c.stdio[2] = outW, outW
+	p.out = newStream(outR, newCapture(p.cmd.Limit, p.cmd.Spill), p.cmd.OnOutput, Stdout)
+	if p.cmd.MergeStderr {
+		return c, nil
+	}
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		return c, err
+	}
+	c.owned = append(c.owned, errW)
+	c.stdio[2] = errW
+	p.err = newStream(errR, newCapture(p.cmd.Limit, p.cmd.SpillStderr), p.cmd.OnOutput, Stderr)
+	return c, nil
+}
+
+func (p *Process) openStdin(c *childFiles) error {
+	if f, ok := p.cmd.Stdin.(*os.File); ok && f != nil {
+		c.stdio[0] = f // the caller's, not ours to close
+		return nil
+	}
+	if p.cmd.Stdin == nil && !p.cmd.OpenStdin {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return err
+		}
+		c.stdio[0], c.owned = f, append(c.owned, f)
+		return nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	c.stdio[0], c.owned, p.stdin = r, append(c.owned, r), w
+	return nil
+}
+
+// abandon closes our ends after a failed start.
+func (p *Process) abandon() error {
+	p.closeStdin()
+	for _, s := range []*stream{p.out, p.err} {
+		if s != nil {
+			s.r.Close()
+		}
+	}
+	return nil
+}
+
+// feed copies the caller's reader into the command.
+func (p *Process) feed(r io.Reader) {
+	// An error of either side ends the input, which is all a command can be told.
+	_, _ = io.Copy(onlyWriter{p.stdin}, r)
+	p.closeStdin()
+}
+
+// onlyWriter hides ReadFrom, which would splice and could not be interrupted.
+type onlyWriter struct{ io.Writer }
+
+func (p *Process) closeStdin() {
+	p.stdinM.Lock()
+	defer p.stdinM.Unlock()
+	if p.stdin != nil {
+		p.stdin.Close()
+	}
+}
+
+// watch sees the command to its end: it kills on timeout and cancellation,
+// collects the rest of the output and publishes the exit.
+func (p *Process) watch(ctx context.Context) {
+	ended := make(chan struct{})
+	var st status
+	var waitErr error
+	go func() {
+		st, waitErr = p.child.wait()
+		close(ended)
+	}()
+	var timeout <-chan time.Time
+	if p.cmd.Timeout > 0 {
+		t := time.NewTimer(p.cmd.Timeout)
+		defer t.Stop()
+		timeout = t.C
+	}
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		p.exit.Canceled, p.fail = true, context.Cause(ctx)
+		p.end(ended)
+	case <-timeout:
+		p.exit.TimedOut = true
+		p.end(ended)
+	case <-p.cancel:
+		p.end(ended)
+	}
+	<-ended
+	p.closeStdin()
+	for _, s := range []*stream{p.out, p.err} {
+		if s != nil {
+			s.finish(p.child.adopt)
+		}
+	}
+	p.publish(st, waitErr)
+}
+
+// end kills the tree, after asking it to stop if the command has a grace.
+func (p *Process) end(ended <-chan struct{}) {
+	if p.cmd.Grace > 0 && p.child.signal(syscall.SIGTERM) == nil {
+		t := time.NewTimer(p.cmd.Grace)
+		select {
+		case <-ended:
+		case <-t.C:
+		case <-p.cancel:
+		}
+		t.Stop()
+	}
+	// Also after a graceful end: what the command left behind dies with it.
+	if err := p.child.kill(); err != nil && p.fail == nil {
+		p.fail = err
+	}
+}
+
+func (p *Process) publish(st status, err error) {
+	p.exit.Code, p.exit.Signal = st.Code, st.Signal
+	p.exit.User, p.exit.System, p.exit.MaxRSS = st.User, st.System, st.MaxRSS
+	p.exit.Wall = time.Since(p.begun)
+	p.exit.Stdout = p.out.cap.output()
+	if p.err != nil {
+		p.exit.Stderr = p.err.cap.output()
+	}
+	p.exit.Isolation = p.iso.clone()
+	if err != nil {
+		p.fail = errors.Join(p.fail, err)
+	}
+	if p.fail != nil {
+		p.fail = p.cmd.fail("run", p.fail)
+	}
+	close(p.done)
+}
+
+// PID is the process id as the host of this tier's process sees it: inside the
+// sandbox's PID namespace where there is one.
+func (p *Process) PID() int { return p.child.pid() }
+
+// Done is closed when the command has ended and its output is complete.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait returns when the command's process has ended, with the error that
+// Sandbox.Exec documents. It may be called more than once.
+func (p *Process) Wait() (*Exit, error) {
+	<-p.done
+	e := p.exit
+	return &e, p.fail
+}
+
+// Kill ends the command and everything it started, and returns when it is gone.
+func (p *Process) Kill() error {
+	p.once.Do(func() { close(p.cancel) })
+	<-p.done
+	return nil
+}
+
+// Signal sends sig to the command's process group, or, on hosts without
+// process groups, to the process.
+func (p *Process) Signal(sig syscall.Signal) error {
+	select {
+	case <-p.done:
+		return p.cmd.fail("signal", os.ErrProcessDone)
+	default:
+	}
+	if err := p.child.signal(sig); err != nil {
+		return p.cmd.fail("signal", err)
+	}
+	return nil
+}
+
+// Write sends b to the standard input of a command started with Cmd.OpenStdin.
+// It blocks until the command has room for it, or has ended.
+func (p *Process) Write(b []byte) (int, error) {
+	if !p.cmd.OpenStdin {
+		return 0, p.cmd.fail("write to", errors.New("its input is not open; set Cmd.OpenStdin"))
+	}
+	n, err := p.stdin.Write(b)
+	if err != nil {
+		err = p.cmd.fail("write to", err)
+	}
+	return n, err
+}
+
+// CloseStdin ends the standard input of a command started with Cmd.OpenStdin.
+func (p *Process) CloseStdin() error {
+	if !p.cmd.OpenStdin {
+		return nil
+	}
+	p.closeStdin()
+	return nil
+}
+
+// Output returns what the command has written so far.
+func (p *Process) Output() (stdout, stderr Output) {
+	stdout = p.out.cap.output()
+	if p.err != nil {
+		stderr = p.err.cap.output()
+	}
+	return stdout, stderr
+}

@@ -1,0 +1,153 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Sandbox runs commands over one workspace. All methods may be called
+// concurrently; commands of one sandbox see each other's files, processes and
+// loopback servers.
+type Sandbox interface {
+	// Exec runs a command to its end. A command that ran is not an error,
+	// whatever its status; the error says why it could not be run, or that ctx
+	// ended, and in the latter case the Exit is returned beside it.
+	Exec(ctx context.Context, cmd Cmd) (*Exit, error)
+	// Start starts a command and returns while it runs. The command is killed
+	// with its whole tree when ctx ends.
+	Start(ctx context.Context, cmd Cmd) (*Process, error)
+	// Dir is the workspace's absolute path as commands see it.
+	Dir() string
+	// Isolation reports what is enforced on every command.
+	Isolation() Isolation
+	// Close kills everything that still runs inside and removes what the
+	// sandbox kept on the host. Closing twice is harmless.
+	Close() error
+}
+
+// Differ is implemented by sandboxes that can tell what changed in the
+// workspace since its snapshot.
+type Differ interface {
+	// Changes lists changed paths in lexical order. It is an error for a
+	// workspace in place, of which no earlier state is known.
+	Changes(ctx context.Context) ([]Change, error)
+}
+
+// Errors that callers may test for with errors.Is.
+var (
+	// ErrInit means the host did not call Init first in main, so no isolating
+	// tier can be had.
+	ErrInit = errors.New("the program does not call sandbox.Init() first in main (in tests: in TestMain)")
+	// ErrFloor means that no tier at or above Config.Floor works on this host.
+	ErrFloor = errors.New("no isolation of the required tier on this host")
+	// ErrClosed means the sandbox or pool was closed, or its supervisor died.
+	ErrClosed = errors.New("sandbox is closed")
+	// ErrInPlace means the workspace is the original directory, so there is
+	// nothing to compare it with.
+	ErrInPlace = errors.New("workspace is in place, no snapshot to compare with")
+)
+
+// Local opens a workspace on this machine, isolated as far as the host can.
+//
+// The tiers are tried from Config.Ceiling down to Config.Floor by really
+// starting each; the first that works is used. Local fails with [ErrFloor],
+// naming the cause for every tier tried, when none does. The sandbox must be
+// closed; ctx bounds only the start.
+func Local(ctx context.Context, cfg Config) (Sandbox, error) {
+	cfg, err := cfg.normalize()
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: open workspace: %w", err)
+	}
+	ws, err := openWorkspace(ctx, &cfg)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: open workspace: %w", err)
+	}
+	sb, err := climb(ctx, &cfg, ws)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sandbox: start: %w", err), ws.remove())
+	}
+	return sb, nil
+}
+
+// spawner starts processes at one tier.
+type spawner interface {
+	// spawn starts the command; files are its standard input, output and error.
+	spawn(ctx context.Context, req spawnRequest) (child, error)
+	io.Closer
+}
+
+// local is the Sandbox of every tier on this machine.
+type local struct {
+	ws   *workspace
+	env  []string
+	iso  Isolation
+	run  spawner
+	once closeOnce
+
+	mu   sync.Mutex
+	live map[*Process]struct{}
+}
+
+func newLocal(ws *workspace, env []string, iso Isolation, run spawner) *local {
+	return &local{ws: ws, env: env, iso: iso, run: run, live: map[*Process]struct{}{}}
+}
+
+func (l *local) Dir() string          { return l.ws.dir }
+func (l *local) Isolation() Isolation { return l.iso.clone() }
+
+func (l *local) Exec(ctx context.Context, cmd Cmd) (*Exit, error) {
+	p, err := l.Start(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	return p.Wait()
+}
+
+func (l *local) Start(ctx context.Context, cmd Cmd) (*Process, error) {
+	if l.once.closed() {
+		return nil, cmd.fail("start", ErrClosed)
+	}
+	return start(ctx, l, cmd)
+}
+
+func (l *local) Changes(ctx context.Context) ([]Change, error) { return l.ws.changes(ctx) }
+
+func (l *local) Close() error {
+	return l.once.do(func() error {
+		l.killAll()
+		return errors.Join(l.run.Close(), l.ws.remove())
+	})
+}
+
+// enter counts p among the commands that Close ends; it fails once Close began.
+func (l *local) enter(p *Process) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.once.closed() {
+		return ErrClosed
+	}
+	l.live[p] = struct{}{}
+	return nil
+}
+
+func (l *local) leave(p *Process) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.live, p)
+}
+
+func (l *local) killAll() {
+	l.mu.Lock()
+	live := slices.Collect(maps.Keys(l.live))
+	l.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, p := range live {
+		wg.Go(func() { _ = p.Kill() })
+	}
+	wg.Wait()
+}
