@@ -1,0 +1,103 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// Option adjusts a tool built by [New] or [NewRaw].
+type Option func(*options) error
+
+type options struct {
+	effects     agent.Effects
+	callEffects any // func(In) agent.Effects
+	describe    any // func(In) agent.CallDescription
+	timeout     time.Duration
+	maxOutput   int
+	maxArgs     int
+	examples    []json.RawMessage
+	schema      json.RawMessage
+	check       any // func(In) error
+}
+
+// WithEffects declares what any call of the tool may read, write or do. Without it nothing is known: calls run alone and
+// are never approved as harmless.
+func WithEffects(e agent.Effects) Option {
+	return func(o *options) error { o.effects = e; return nil }
+}
+
+// WithCallEffects says what one particular call would do, from its decoded arguments. In must be the tool's In. The
+// effects of [WithEffects] count for calls whose arguments cannot be decoded.
+func WithCallEffects[In any](f func(in In) agent.Effects) Option {
+	return func(o *options) error { o.callEffects = f; return nil }
+}
+
+// WithDescribe explains one particular call to a person, from its decoded arguments. In must be the tool's In.
+func WithDescribe[In any](f func(in In) agent.CallDescription) Option {
+	return func(o *options) error { o.describe = f; return nil }
+}
+
+// WithCheck refuses arguments that the schema cannot: rules between fields, for example. The error is shown to the model,
+// so it should say what to write instead. In must be the tool's In.
+func WithCheck[In any](f func(in In) error) Option {
+	return func(o *options) error { o.check = f; return nil }
+}
+
+// WithTimeout limits one call. 0 leaves the limit to the registry or agent, negative means none.
+func WithTimeout(d time.Duration) Option {
+	return func(o *options) error { o.timeout = d; return nil }
+}
+
+// WithMaxOutput limits the text of one result, in bytes, in place of the registry's limit. Negative means none.
+func WithMaxOutput(bytes int) Option {
+	return func(o *options) error { o.maxOutput = bytes; return nil }
+}
+
+// WithMaxArgs limits the arguments of one call, in bytes, in place of [DefaultMaxArgs].
+func WithMaxArgs(bytes int) Option {
+	return func(o *options) error {
+		if bytes <= 0 {
+			return fmt.Errorf("max args is %d; give a number of bytes above 0", bytes)
+		}
+		o.maxArgs = bytes
+		return nil
+	}
+}
+
+// WithExamples gives right arguments to show to a model that called the tool wrongly. Each is encoded as JSON and must
+// be accepted by the schema.
+func WithExamples(args ...any) Option {
+	return func(o *options) error {
+		for _, a := range args {
+			text, err := json.Marshal(a)
+			if err != nil {
+				return fmt.Errorf("encode example: %w", err)
+			}
+			o.examples = append(o.examples, text)
+		}
+		return nil
+	}
+}
+
+// WithSchema replaces the schema made from In, for arguments that Go types cannot describe. Accepted arguments must
+// decode into In.
+func WithSchema(schema json.RawMessage) Option {
+	return func(o *options) error { o.schema = schema; return nil }
+}
+
+// typedHook returns the function stored in slot, which must take the tool's own In.
+func typedHook[F any](option string, slot any) (F, error) {
+	var none F
+	if slot == nil {
+		return none, nil
+	}
+	f, ok := slot.(F)
+	if !ok {
+		return none, fmt.Errorf("%s is a %v, want a %v", option, reflect.TypeOf(slot), reflect.TypeFor[F]())
+	}
+	return f, nil
+}
