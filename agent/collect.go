@@ -15,11 +15,16 @@ type responseBuilder struct {
 	parts  []Part
 	open   openPart
 	text   textBuffer
-	sig    string
 	calls  []callBuilder
 	usage  Usage
 	finish FinishReason
 	ended  bool // Finish was seen
+	step   int  // names calls that came without an id
+}
+
+// reset prepares the builder for the response of a step; the parts of the last one belong to its message.
+func (b *responseBuilder) reset(step int) {
+	*b = responseBuilder{calls: b.calls[:0], step: step}
 }
 
 type openPart uint8
@@ -115,7 +120,33 @@ func (b *responseBuilder) addThinking(c ThinkingDelta) {
 
 func (b *responseBuilder) startCall(c ToolCallStart) {
 	b.parts = append(b.parts, nil) // filled when the message is built
-	b.calls = append(b.calls, callBuilder{index: c.Index, slot: len(b.parts) - 1, id: c.ID, name: c.Name})
+	id := c.ID
+	for i := range b.calls {
+		if b.calls[i].id == id {
+			id = "" // two calls of one id could not be answered
+		}
+	}
+	if id == "" {
+		id = fmt.Sprintf("call_%d_%d", b.step, len(b.calls))
+	}
+	b.calls = append(b.calls, callBuilder{index: c.Index, slot: len(b.parts) - 1, id: id, name: historyName(c.Name)})
+}
+
+// historyName makes a tool name safe to send back: providers refuse a whole history over one odd name.
+func historyName(name string) string {
+	if toolName.MatchString(name) {
+		return name
+	}
+	clean := []byte(name[:min(len(name), 64)])
+	for i, c := range clean {
+		if c != '_' && c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			clean[i] = '_'
+		}
+	}
+	if len(clean) == 0 {
+		return "unnamed"
+	}
+	return string(clean)
 }
 
 // addArgs finds the call by index, newest first: a backend that reuses an index means its latest call.

@@ -57,8 +57,12 @@ type Reminded struct{ Text string }
 // Compacted says that the history was rewritten to fit its budget.
 type Compacted struct{ Report CompactionReport }
 
-// Checkpointed says that the workspace was snapshotted before the first write of a turn.
-type Checkpointed struct{ ID string }
+// Checkpointed says that the workspace was snapshotted before the first write of a turn, or could not be: then Err says
+// why, and the turn cannot be undone.
+type Checkpointed struct {
+	ID  string
+	Err error
+}
 
 // PlanChanged says that the session's plan was replaced.
 type PlanChanged struct{ Plan string }

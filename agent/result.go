@@ -13,6 +13,7 @@ const (
 	StopCost       StopReason = "max_cost"   // Limits.MicroDollars was reached
 	StopTime       StopReason = "max_time"   // Limits.Wall was reached
 	StopRepetition StopReason = "repetition" // the same calls gave the same results too often
+	StopUnverified StopReason = "unverified" // Config.Verify still refused the work after Limits.Verifications
 	StopLength     StopReason = "length"     // the model's answer was cut at its output limit
 	StopFiltered   StopReason = "filtered"   // the provider withheld the answer or the model refused
 	StopCanceled   StopReason = "canceled"   // the context ended, the loop was left, or Cancel was called
@@ -29,7 +30,8 @@ type Result struct {
 	Usage        Usage    // of this run, sub-agents included
 	MicroDollars int64    // cost by the price table, sub-agents included; 0 without one
 	Duration     time.Duration
-	Err          error // with StopError
+	Abandoned    int   // tool calls that ignored their cancelled context and were left behind
+	Err          error // with StopError, and with StopCanceled when the caller's context ended
 }
 
 // Text returns the text of the last assistant message, or "".

@@ -1,21 +1,194 @@
 package agent
 
-import "sync"
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
 
-// Session is an append-only log of one conversation.
+// Session is an append-only log of one conversation and what belongs to it: plan, todo list, grants, checkpoints. Every
+// entry is written before it is acted on, so that a killed process can go on with [OpenSession]. A session is used by
+// one run at a time; Steer, Cancel and the accessors may be called from any goroutine.
 type Session struct {
-	mu    sync.Mutex
-	id    string
-	msgs  []Message
-	plan  string
-	todos []Todo
+	mu   sync.Mutex
+	meta SessionMeta
+	log  entryLog // nil for a session in memory
+	now  func() time.Time
+
+	live  []Message // what a model is shown: history since the last compaction
+	past  []Message // what compactions replaced, oldest first
+	epoch int
+
+	plan    string
+	planSet bool // since the current run began
+	todos   []Todo
+	grants  []Grant
+	undo    []CheckpointRef // checkpoints that Undo can go back to, newest last
+	redo    []CheckpointRef
+	usage   Usage
+	cost    int64
+
+	note     string // told to the model at the start of the next run
+	entered  bool   // a run was here
+	planMode bool   // and it was in plan mode
+
+	seen     map[string]bool // instruction files the model was shown
+
+	run    *run // the active run
+	steers []Message
+	err    error // the first failed write; nothing is accepted after it
 }
 
-// NewSession returns an empty session kept in memory.
-func NewSession() *Session { return &Session{} }
+// SessionMeta identifies a session.
+type SessionMeta struct {
+	ID      string            `json:"id"`
+	Created time.Time         `json:"created"`
+	Parent  string            `json:"parent,omitempty"`    // the session this one was forked from
+	ForkAt  int               `json:"fork_at,omitempty"`   // how many of the parent's messages it took
+	Dir     string            `json:"workspace,omitempty"` // the workspace, for listings
+	Labels  map[string]string `json:"labels,omitempty"`    // the host's own
+}
 
-// ID returns the session's identifier.
-func (s *Session) ID() string { return s.id }
+// CheckpointRef ties a checkpoint of the workspace to a place in the conversation.
+type CheckpointRef struct {
+	ID      string `json:"id"`
+	Message int    `json:"message"` // how many messages the session had
+	Label   string `json:"label,omitempty"`
+}
+
+// ErrBusy is returned when a session already has an active run.
+var ErrBusy = errors.New("agent: session is in use by another run; wait for it or cancel it")
+
+// NewSession returns an empty session kept in memory.
+func NewSession() *Session { return &Session{now: time.Now} }
+
+// ID returns the session's identifier; it is empty for a session in memory.
+func (s *Session) ID() string { return s.meta.ID }
+
+// Meta returns what identifies the session.
+func (s *Session) Meta() SessionMeta { return s.meta }
+
+// Messages returns the history that a model is shown, oldest first. The slice is a view: do not change it.
+func (s *Session) Messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live[:len(s.live):len(s.live)]
+}
+
+// Transcript returns every message of the session, those that compactions replaced included.
+func (s *Session) Transcript() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append(append([]Message(nil), s.past...), s.live...)
+}
+
+// Epoch returns how many times the history was rewritten; see [Request].
+func (s *Session) Epoch() int { s.mu.Lock(); defer s.mu.Unlock(); return s.epoch }
+
+// Usage returns the tokens and the cost in micro-dollars of all runs of the session.
+func (s *Session) Usage() (Usage, int64) { s.mu.Lock(); defer s.mu.Unlock(); return s.usage, s.cost }
+
+// Append adds messages to the history, for a host that brings its own. It fails during a run.
+func (s *Session) Append(ms ...Message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != nil {
+		return ErrBusy
+	}
+	for _, m := range ms {
+		if err := s.appendMessage(m, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendMessage logs m and adds it to the history. s.mu is held.
+func (s *Session) appendMessage(m Message, meta *stepMeta) error {
+	if s.log != nil {
+		e := Entry{Type: EntryMessage, Message: &m}
+		if meta != nil {
+			e.Usage, e.MicroDollars, e.Finish = &meta.usage, meta.cost, meta.finish
+		}
+		if err := s.write(&e); err != nil {
+			return err
+		}
+	}
+	if meta != nil {
+		s.usage = s.usage.Add(meta.usage)
+		s.cost += meta.cost
+	}
+	s.live = append(s.live, m)
+	return nil
+}
+
+// appendResults closes a batch: its results, in call order, become one tool message. The results of a session on disk
+// were logged one by one as the calls ended, so that the entry only names them.
+func (s *Session) appendResults(m Message) error {
+	if s.log != nil {
+		ids := make([]string, len(m.Parts))
+		for i, p := range m.Parts {
+			ids[i] = p.(ToolResult).CallID
+		}
+		if err := s.write(&Entry{Type: EntryResults, Calls: ids}); err != nil {
+			return err
+		}
+	}
+	s.live = append(s.live, m)
+	return nil
+}
+
+// logCall records that a call is about to run.
+func (s *Session) logCall(c *ToolCall) error {
+	if s.log == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(&Entry{Type: EntryCall, Call: c})
+}
+
+// logResult records a call's result when it ends.
+func (s *Session) logResult(r *ToolResult) error {
+	if s.log == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(&Entry{Type: EntryResult, Result: r})
+}
+
+// compacted replaces the live history; what it replaces stays in the log and in [Session.Transcript].
+func (s *Session) compacted(ms []Message, rep CompactionReport) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.write(&Entry{Type: EntryCompaction, Messages: ms, Report: &rep}); err != nil {
+		return err
+	}
+	s.past = append(s.past, s.live...)
+	s.live = append([]Message(nil), ms...)
+	s.usage = s.usage.Add(rep.Usage)
+	s.epoch++
+	return nil
+}
+
+// write appends an entry to the log. s.mu is held. After a failed write the session accepts nothing more, since the
+// next entry would be acted on without the one that is missing.
+func (s *Session) write(e *Entry) error {
+	if s.err != nil {
+		return s.err
+	}
+	if s.log == nil {
+		return nil
+	}
+	e.Time = s.now()
+	if err := s.log.append(e); err != nil {
+		s.err = fmt.Errorf("agent: session %s: write entry: %w; free space or fix the disk, then reopen the session", s.meta.ID, err)
+		return s.err
+	}
+	return nil
+}
 
 // Plan returns the session's current plan, in Markdown, or "".
 func (s *Session) Plan() string { s.mu.Lock(); defer s.mu.Unlock(); return s.plan }
@@ -23,9 +196,17 @@ func (s *Session) Plan() string { s.mu.Lock(); defer s.mu.Unlock(); return s.pla
 // SetPlan replaces the plan and records the change.
 func (s *Session) SetPlan(plan string) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.plan = plan
-	return nil
+	err := s.write(&Entry{Type: EntryPlan, Plan: &plan})
+	if err == nil {
+		s.plan = plan
+	}
+	r := s.run
+	s.planSet = true
+	s.mu.Unlock()
+	if r != nil && err == nil {
+		r.post(PlanChanged{Plan: plan})
+	}
+	return err
 }
 
 // Todos returns a copy of the session's todo list.
@@ -37,8 +218,40 @@ func (s *Session) Todos() []Todo {
 
 // SetTodos replaces the todo list and records the change.
 func (s *Session) SetTodos(todos []Todo) error {
+	todos = append([]Todo(nil), todos...)
+	s.mu.Lock()
+	err := s.write(&Entry{Type: EntryTodos, Todos: todos})
+	if err == nil {
+		s.todos = todos
+	}
+	r := s.run
+	s.mu.Unlock()
+	if r != nil && err == nil {
+		r.post(TodosChanged{Todos: todos})
+	}
+	return err
+}
+
+// Close releases the session's file. A session in memory needs no Close.
+func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.todos = append([]Todo(nil), todos...)
-	return nil
+	if s.log == nil {
+		return nil
+	}
+	if s.run != nil {
+		return ErrBusy
+	}
+	err := s.log.close()
+	if s.err == nil {
+		s.err = fmt.Errorf("agent: session %s is closed; open it again", s.meta.ID)
+	}
+	return err
+}
+
+// stepMeta is what a model call cost.
+type stepMeta struct {
+	usage  Usage
+	cost   int64
+	finish FinishReason
 }

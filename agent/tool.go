@@ -39,6 +39,8 @@ type CallDescription struct {
 	Exact  string // the canonical text an exact-command grant binds to; empty means name plus arguments
 	Detail string // longer form, such as a shell parse tree or the diff an edit would make
 	Where  string // where it would run, such as "sandbox (namespaces)" or "host, /home/me/src"
+	// Sandboxed says that the call runs inside walls: no network, and no file but the workspace's can be changed.
+	Sandboxed bool
 }
 
 // Effects says what a call may touch. The zero value means nothing is known: such a call runs alone, counts as a

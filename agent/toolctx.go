@@ -4,10 +4,8 @@ import "context"
 
 // callScope is what the loop lets a running tool reach through its context.
 type callScope struct {
-	session *Session
-	callID  string
-	emit    func(Event)
-	spend   func(u Usage, microDollars int64)
+	run  *run
+	call *call
 }
 
 type callScopeKey struct{}
@@ -20,7 +18,7 @@ func scopeFrom(ctx context.Context) *callScope {
 // SessionFrom returns the session of the run that a tool is called from, or nil outside a run.
 func SessionFrom(ctx context.Context) *Session {
 	if s := scopeFrom(ctx); s != nil {
-		return s.session
+		return s.run.session
 	}
 	return nil
 }
@@ -28,14 +26,28 @@ func SessionFrom(ctx context.Context) *Session {
 // CallIDFrom returns the id of the call that a tool runs as, or "" outside a run.
 func CallIDFrom(ctx context.Context) string {
 	if s := scopeFrom(ctx); s != nil {
-		return s.callID
+		return s.call.tc.ID
 	}
 	return ""
 }
 
 // Progress sends output of a running tool to the run's events as [CallProgress]. Outside a run it does nothing.
 func Progress(ctx context.Context, text string) {
-	if s := scopeFrom(ctx); s != nil && s.emit != nil {
-		s.emit(CallProgress{CallID: s.callID, Text: text})
+	if s := scopeFrom(ctx); s != nil {
+		s.run.post(CallProgress{CallID: s.call.tc.ID, Text: text})
 	}
+}
+
+// Spend adds tokens and micro-dollars that a tool spent on model calls of its own to the run's totals, where they count
+// against its limits. Outside a run it does nothing.
+func Spend(ctx context.Context, u Usage, microDollars int64) error {
+	s := scopeFrom(ctx)
+	if s == nil {
+		return nil
+	}
+	s.run.poke(func() {
+		s.run.spent = s.run.spent.Add(u)
+		s.run.cost += microDollars
+	})
+	return s.run.session.addSpend(u, microDollars)
 }

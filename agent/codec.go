@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// The JSON form of a message is {"role":…,"parts":[{"type":"text","text":…},…]}: the fields of the part beside its type.
+// Parts of a type this version does not know are an error, since dropping one would change what a model is shown.
+
+type messageJSON struct {
+	Role  Role              `json:"role"`
+	Parts []json.RawMessage `json:"parts"`
+}
+
+// MarshalJSON writes the message with a type tag on every part.
+func (m Message) MarshalJSON() ([]byte, error) {
+	parts, err := marshalParts(m.Parts)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(messageJSON{Role: m.Role, Parts: parts})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var raw messageJSON
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	parts, err := unmarshalParts(raw.Parts)
+	if err != nil {
+		return err
+	}
+	*m = Message{Role: raw.Role, Parts: parts}
+	return nil
+}
+
+type toolResultJSON struct {
+	CallID  string            `json:"call_id"`
+	Parts   []json.RawMessage `json:"parts,omitempty"`
+	IsError bool              `json:"is_error,omitempty"`
+}
+
+// MarshalJSON writes the result with a type tag on every part.
+func (r ToolResult) MarshalJSON() ([]byte, error) {
+	parts, err := marshalParts(r.Parts)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(toolResultJSON{CallID: r.CallID, Parts: parts, IsError: r.IsError})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *ToolResult) UnmarshalJSON(data []byte) error {
+	var raw toolResultJSON
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	parts, err := unmarshalParts(raw.Parts)
+	if err != nil {
+		return err
+	}
+	*r = ToolResult{CallID: raw.CallID, Parts: parts, IsError: raw.IsError}
+	return nil
+}
+
+type toolCallJSON struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
+	// Raw holds arguments that are not valid JSON, as a string.
+	Raw string `json:"raw_args,omitempty"`
+}
+
+// MarshalJSON writes the call. Arguments that encoding/json would not write unchanged (invalid, or not compact) are kept
+// as a string under "raw_args", so that every call survives a round trip byte for byte.
+func (c ToolCall) MarshalJSON() ([]byte, error) {
+	out := toolCallJSON{ID: c.ID, Name: c.Name}
+	if json.Valid(c.Args) && compactJSON(c.Args) {
+		out.Args = c.Args
+	} else {
+		out.Raw = string(c.Args)
+	}
+	return json.Marshal(out)
+}
+
+// compactJSON reports whether encoding/json would write raw unchanged, so that a resumed session sends the same bytes.
+func compactJSON(raw []byte) bool {
+	inString := false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '<' || c == '>' || c == '&' || c >= 0x80:
+			return false
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case !inString && (c == ' ' || c == '\n' || c == '\t' || c == '\r'):
+			return false
+		}
+	}
+	return true
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *ToolCall) UnmarshalJSON(data []byte) error {
+	var raw toolCallJSON
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	*c = ToolCall{ID: raw.ID, Name: raw.Name, Args: raw.Args}
+	if raw.Raw != "" {
+		c.Args = json.RawMessage(raw.Raw)
+	}
+	return nil
+}
+
+func marshalParts(ps []Part) ([]json.RawMessage, error) {
+	out := make([]json.RawMessage, len(ps))
+	for i, p := range ps {
+		data, err := marshalPart(p)
+		if err != nil {
+			return nil, fmt.Errorf("agent: encode message: part %d: %w", i, err)
+		}
+		out[i] = data
+	}
+	return out, nil
+}
+
+func marshalPart(p Part) (json.RawMessage, error) {
+	var kind string
+	switch p.(type) {
+	case Text:
+		kind = "text"
+	case Image:
+		kind = "image"
+	case Thinking:
+		kind = "thinking"
+	case ToolCall:
+		kind = "tool_call"
+	case ToolResult:
+		kind = "tool_result"
+	case Opaque:
+		kind = "opaque"
+	default:
+		return nil, fmt.Errorf("%T is not a part; parts are values, not pointers", p)
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	head := `{"type":"` + kind + `"`
+	if len(body) > 2 {
+		head += ","
+	}
+	return append([]byte(head), body[1:]...), nil
+}
+
+func unmarshalParts(raws []json.RawMessage) ([]Part, error) {
+	if len(raws) == 0 {
+		return nil, nil
+	}
+	out := make([]Part, len(raws))
+	for i, raw := range raws {
+		p, err := unmarshalPart(raw)
+		if err != nil {
+			return nil, fmt.Errorf("agent: decode message: part %d: %w", i, err)
+		}
+		out[i] = p
+	}
+	return out, nil
+}
+
+func unmarshalPart(raw json.RawMessage) (Part, error) {
+	var tag struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &tag); err != nil {
+		return nil, err
+	}
+	switch tag.Type {
+	case "text":
+		return decodeAs[Text](raw)
+	case "image":
+		return decodeAs[Image](raw)
+	case "thinking":
+		return decodeAs[Thinking](raw)
+	case "tool_call":
+		return decodeAs[ToolCall](raw)
+	case "tool_result":
+		return decodeAs[ToolResult](raw)
+	case "opaque":
+		return decodeAs[Opaque](raw)
+	}
+	return nil, fmt.Errorf("unknown part type %q; it was written by a newer version", tag.Type)
+}
+
+func decodeAs[P Part](raw json.RawMessage) (Part, error) {
+	var p P
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}

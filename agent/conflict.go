@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"path"
+	"strings"
+)
+
+// conflicts reports whether calls with effects a and b must not overlap: one of them is unknown, or one writes what the
+// other reads or writes.
+func conflicts(a, b *Effects) bool {
+	if !a.Known || !b.Known {
+		return true
+	}
+	return overlapAny(a.Writes, b.Writes) || overlapAny(a.Writes, b.Reads) || overlapAny(a.Reads, b.Writes)
+}
+
+func overlapAny(as, bs []string) bool {
+	for _, a := range as {
+		for _, b := range bs {
+			if overlap(a, b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overlap reports whether two resource names can touch the same thing.
+func overlap(a, b string) bool {
+	if hasScheme(a) || hasScheme(b) {
+		return a == b
+	}
+	return under(a, b) || under(b, a)
+}
+
+// hasScheme reports whether name is a named resource such as "todo:" or "proc:3", not a path.
+func hasScheme(name string) bool {
+	i := strings.IndexByte(name, ':')
+	return i > 1 && !strings.ContainsAny(name[:i], "/\\.")
+}
+
+// under reports whether path p is dir or below it. An absolute path and the workspace are taken to overlap, since
+// where the workspace lies is not known here.
+func under(p, dir string) bool {
+	p, dir = cleanPath(p), cleanPath(dir)
+	if path.IsAbs(p) != path.IsAbs(dir) {
+		return true
+	}
+	if strings.HasPrefix(p, "..") || strings.HasPrefix(dir, "..") {
+		return true
+	}
+	return dir == "." || p == dir || (strings.HasPrefix(p, dir) && (dir == "/" || p[len(dir)] == '/'))
+}
+
+// cleanPath is path.Clean that does not allocate for what is clean already.
+func cleanPath(p string) string {
+	return path.Clean(strings.ReplaceAll(p, "\\", "/"))
+}
+
+// PathUnder reports whether the workspace-relative path p is prefix itself or lies below it. A path that leaves the
+// workspace is under nothing.
+func PathUnder(p, prefix string) bool {
+	p, prefix = cleanPath(p), cleanPath(prefix)
+	if path.IsAbs(p) != path.IsAbs(prefix) || strings.HasPrefix(p, "..") || strings.HasPrefix(prefix, "..") {
+		return false
+	}
+	return prefix == "." || p == prefix || strings.HasPrefix(p, strings.TrimSuffix(prefix, "/")+"/")
+}

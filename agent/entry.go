@@ -1,0 +1,138 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+)
+
+// EntryType names a kind of session entry.
+type EntryType string
+
+// The entries of a session's log.
+const (
+	EntrySession    EntryType = "session"    // the first line: Meta
+	EntryMessage    EntryType = "message"    // a user or assistant message; for the latter with Usage and Finish
+	EntryCall       EntryType = "call"       // a tool call is about to run
+	EntryResult     EntryType = "result"     // a tool call ended
+	EntryResults    EntryType = "results"    // a batch ended: the results of Calls, in this order, are one tool message
+	EntryCompaction EntryType = "compaction" // Messages replace the live history
+	EntryPlan       EntryType = "plan"
+	EntryTodos      EntryType = "todos"
+	EntryGrant      EntryType = "grant"
+	EntryCheckpoint EntryType = "checkpoint" // the workspace was snapshotted
+	EntryUndo       EntryType = "undo"       // the workspace was restored to a checkpoint
+	EntryRedo       EntryType = "redo"
+	EntrySpend      EntryType = "spend" // tokens spent by something else than the session's own model calls
+)
+
+// Entry is one line of a session's log, in JSON.
+type Entry struct {
+	Type EntryType `json:"type"`
+	Time time.Time `json:"time,omitzero"`
+
+	Meta         *SessionMeta      `json:"meta,omitempty"`
+	Message      *Message          `json:"message,omitempty"`
+	Usage        *Usage            `json:"usage,omitempty"`
+	MicroDollars int64             `json:"micro_dollars,omitempty"`
+	Finish       FinishReason      `json:"finish,omitempty"`
+	Call         *ToolCall         `json:"call,omitempty"`
+	Result       *ToolResult       `json:"result,omitempty"`
+	Calls        []string          `json:"calls,omitempty"`
+	Messages     []Message         `json:"messages,omitempty"`
+	Report       *CompactionReport `json:"report,omitempty"`
+	Plan         *string           `json:"plan,omitempty"`
+	Todos        []Todo            `json:"todos,omitempty"`
+	Grant        *Grant            `json:"grant,omitempty"`
+	Checkpoint   *CheckpointRef    `json:"checkpoint,omitempty"`
+}
+
+// TornError says that a session log ends in the middle of an entry, as it does after a kill.
+type TornError struct {
+	Offset int64 // where the last whole entry ends
+	Bytes  int64 // how many bytes follow it
+}
+
+// Error describes the torn end.
+func (e *TornError) Error() string {
+	return fmt.Sprintf("agent: session log: the last entry is cut off: %d bytes after offset %d are ignored", e.Bytes, e.Offset)
+}
+
+// ReadEntries reads a session log. A torn last line is yielded as a *[TornError] after the last whole entry; damage
+// before the end is an error that names the line.
+func ReadEntries(r io.Reader) iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
+		br := bufio.NewReaderSize(r, 64<<10)
+		var offset int64
+		for line := 1; ; line++ {
+			raw, err := br.ReadBytes('\n')
+			if err != nil && err != io.EOF {
+				yield(nil, fmt.Errorf("agent: read session log: %w", err))
+				return
+			}
+			torn := err == io.EOF
+			if torn && len(raw) == 0 {
+				return
+			}
+			var e Entry
+			bad := decodeEntry(raw, &e)
+			if torn || (bad != nil && atEOF(br)) {
+				yield(nil, &TornError{Offset: offset, Bytes: int64(len(raw))})
+				return
+			}
+			if bad != nil {
+				yield(nil, fmt.Errorf("agent: read session log: line %d (offset %d): %w", line, offset, bad))
+				return
+			}
+			offset += int64(len(raw))
+			if !yield(&e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func atEOF(br *bufio.Reader) bool {
+	_, err := br.Peek(1)
+	return errors.Is(err, io.EOF)
+}
+
+func decodeEntry(raw []byte, e *Entry) error {
+	if err := json.Unmarshal(bytes.TrimSpace(raw), e); err != nil {
+		return err
+	}
+	return e.check()
+}
+
+// check refuses entries that lack what their type promises, so that no reader needs to test for nil.
+func (e *Entry) check() error {
+	missing := false
+	switch e.Type {
+	case EntrySession:
+		missing = e.Meta == nil
+	case EntryMessage:
+		missing = e.Message == nil
+	case EntryCall:
+		missing = e.Call == nil
+	case EntryResult:
+		missing = e.Result == nil
+	case EntryPlan:
+		missing = e.Plan == nil
+	case EntryGrant:
+		missing = e.Grant == nil
+	case EntryCheckpoint, EntryUndo, EntryRedo:
+		missing = e.Checkpoint == nil
+	case EntryCompaction, EntryResults, EntryTodos, EntrySpend:
+	default:
+		return fmt.Errorf("unknown entry type %q; the log was written by a newer version", e.Type)
+	}
+	if missing {
+		return fmt.Errorf("entry of type %q lacks its content", e.Type)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package agent
+
+// emit gives an event to the consumer. It runs on the loop's goroutine only. It reports whether the consumer is still
+// there; after it left, nothing more is sent and the run's context has ended.
+func (r *run) emit(ev Event) bool {
+	if r.left {
+		return false
+	}
+	r.watch.consumer()
+	if !r.yield(ev, nil) {
+		r.left = true
+		r.cancel(errLeft)
+		return false
+	}
+	r.watch.model()
+	return true
+}
+
+// post queues an event from any goroutine; the loop sends it on.
+func (r *run) post(ev Event) {
+	r.poke(func() { r.queue = append(r.queue, ev) })
+}
+
+// poke changes shared state under the lock and wakes the loop and the calls that wait their turn.
+func (r *run) poke(change func()) {
+	r.mu.Lock()
+	if change != nil {
+		change()
+	}
+	r.signal()
+	r.mu.Unlock()
+}
+
+// signal wakes everyone who waits for shared state. r.mu is held.
+func (r *run) signal() {
+	if len(r.queue) > 0 {
+		r.queued.Store(true)
+	}
+	r.turn.Broadcast()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// drain sends what is queued.
+func (r *run) drain() {
+	for r.queued.Load() {
+		r.mu.Lock()
+		evs := r.queue
+		r.queue = r.spare[:0]
+		r.queued.Store(false)
+		r.mu.Unlock()
+		for i, ev := range evs {
+			r.emit(ev)
+			evs[i] = nil
+		}
+		r.spare = evs
+	}
+}

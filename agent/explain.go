@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Explanation says what would happen to a call, without running it.
+type Explanation struct {
+	Call        ToolCall
+	Found       bool // a tool of that name exists
+	Effects     Effects
+	Description CallDescription // title, parse tree or diff, and where it would run
+	Verdict     Verdict         // decision and the rule or grant that makes it; Ask when the host would be asked
+}
+
+// Explain returns what a call would do, where it would run, and how the policy and the session's grants decide on it.
+// The session may be nil.
+func (a *Agent) Explain(ctx context.Context, s *Session, tc ToolCall) Explanation {
+	ex := Explanation{Call: tc}
+	tool, spec := a.findTool(tc.Name)
+	if tool == nil {
+		ex.Verdict = Verdict{Rule: "unknown tool", Reason: fmt.Sprintf("there is no tool named %q", tc.Name)}
+		return ex
+	}
+	ex.Found = true
+	ex.Effects = callEffects(tool, &spec, tc)
+	req := permissionRequest(s, tool, &spec, tc, ex.Effects)
+	ex.Description = req.Description
+	if a.cfg.Policy == nil {
+		ex.Verdict = Verdict{Decision: Allow, Rule: "no policy"}
+		return ex
+	}
+	ex.Verdict = a.cfg.Policy.Decide(ctx, req)
+	if ex.Verdict.Decision == Ask && s != nil {
+		if g, ok := s.grantFor(req); ok {
+			ex.Verdict = Verdict{Decision: Allow, Rule: g.String()}
+		}
+	}
+	return ex
+}
+
+func (a *Agent) findTool(name string) (Tool, ToolSpec) {
+	tools := a.static
+	if a.cfg.ToolSource != nil {
+		tools = append(tools[:len(tools):len(tools)], a.cfg.ToolSource.Tools()...)
+	}
+	for _, t := range tools {
+		if spec := t.Spec(); spec.Name == name {
+			return t, spec
+		}
+	}
+	return nil, ToolSpec{}
+}
+
+// String returns the explanation as text for a person.
+func (e Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s (%s)", e.Call.Name, e.Verdict.Decision, e.Verdict.Rule)
+	if e.Verdict.Reason != "" {
+		fmt.Fprintf(&b, ": %s", e.Verdict.Reason)
+	}
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "\n%s: %s", name, text)
+		}
+	}
+	line("call", e.Description.Title)
+	line("runs in", e.Description.Where)
+	line("effects", e.Effects.String())
+	for _, why := range e.Effects.Reasons {
+		line("because", why)
+	}
+	if e.Description.Detail != "" {
+		fmt.Fprintf(&b, "\n%s", strings.TrimRight(e.Description.Detail, "\n"))
+	}
+	return b.String()
+}
+
+var flagNames = []string{"deletes", "kills", "network", "executes", "outside the workspace", "secrets", "spends"}
+
+// String returns the effects in one line, such as "reads go.mod; writes a.go; deletes".
+func (e Effects) String() string {
+	var parts []string
+	if !e.Known {
+		parts = append(parts, "unknown")
+	}
+	if len(e.Reads) > 0 {
+		parts = append(parts, "reads "+strings.Join(e.Reads, ", "))
+	}
+	if len(e.Writes) > 0 {
+		parts = append(parts, "writes "+strings.Join(e.Writes, ", "))
+	}
+	for i, name := range flagNames {
+		if e.Flags&(1<<i) != 0 {
+			parts = append(parts, name)
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Grant is an approval that outlives its call; it belongs to a session and is kept in its log.
+type Grant struct {
+	Scope  GrantScope `json:"scope"`
+	Tool   string     `json:"tool"`
+	Exact  string     `json:"exact,omitempty"`  // with GrantExact: the canonical text of the call
+	Prefix string     `json:"prefix,omitempty"` // with GrantPath
+	Time   time.Time  `json:"time,omitzero"`
+}
+
+// Covers reports whether the grant allows a call. A path grant covers calls whose effects are known, that write below
+// the prefix only, and that do nothing else worth asking about but deleting there.
+func (g Grant) Covers(req *PermissionRequest) bool {
+	if g.Tool != req.Call.Name {
+		return false
+	}
+	switch g.Scope {
+	case GrantExact:
+		return g.Exact != "" && g.Exact == exactText(req)
+	case GrantPath:
+		e := &req.Effects
+		if g.Prefix == "" || !e.Known || e.Flags&^EffectDelete != 0 || len(e.Writes) == 0 {
+			return false
+		}
+		for _, w := range e.Writes {
+			if !PathUnder(w, g.Prefix) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// String describes the grant as a rule's name.
+func (g Grant) String() string {
+	if g.Scope == GrantPath {
+		return fmt.Sprintf("grant: %s below %s", g.Tool, g.Prefix)
+	}
+	return "grant: exactly this " + g.Tool
+}
+
+// exactText is what an exact grant binds to: the tool's own canonical text and where it runs, else the arguments.
+func exactText(req *PermissionRequest) string {
+	if req.Description.Exact != "" {
+		return req.Description.Exact + "\x00" + req.Description.Where
+	}
+	return string(req.Call.Args)
+}
+
+// permissionRequest describes a call for a policy. A tool that panics over its description has none.
+func permissionRequest(s *Session, t Tool, spec *ToolSpec, tc ToolCall, e Effects) (req *PermissionRequest) {
+	req = &PermissionRequest{Call: tc, Spec: *spec, Effects: e}
+	if s != nil {
+		req.SessionID = s.meta.ID
+	}
+	defer func() {
+		if recover() != nil {
+			req.Description = CallDescription{}
+		}
+	}()
+	if d, ok := t.(Describer); ok {
+		req.Description = d.DescribeCall(tc)
+	}
+	return req
+}
+
+// permit decides whether a call may run: the policy first, then the session's grants, then the host's callback.
+func (r *run) permit(ctx context.Context, c *call) Verdict {
+	policy := r.agent.cfg.Policy
+	if policy == nil {
+		return Verdict{Decision: Allow, Rule: "no policy"}
+	}
+	req := permissionRequest(r.session, c.tool, c.spec, c.tc, c.effects)
+	v := policy.Decide(ctx, req)
+	if v.Decision == Ask {
+		v = r.resolve(ctx, req, v)
+	}
+	r.post(Decided{Call: c.tc, Verdict: v})
+	return v
+}
+
+// resolve resolves an open verdict by a grant or by asking, one question at a time.
+func (r *run) resolve(ctx context.Context, req *PermissionRequest, v Verdict) Verdict {
+	if g, ok := r.session.grantFor(req); ok {
+		return Verdict{Decision: Allow, Rule: g.String()}
+	}
+	ask := r.agent.cfg.Ask
+	if ask == nil {
+		return Verdict{Rule: v.Rule, Reason: orText(v.Reason, "the call needs approval") + "; there is nobody to ask, so it is refused. Find another way."}
+	}
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	if g, ok := r.session.grantFor(req); ok { // given while this call waited
+		return Verdict{Decision: Allow, Rule: g.String()}
+	}
+	if ctx.Err() != nil {
+		return Verdict{Rule: v.Rule, Reason: "the run was cancelled"}
+	}
+	answer := ask(ctx, req, v)
+	if !answer.Allow {
+		return Verdict{Rule: "asked", Reason: orText(answer.Reason, "the user refused the call. Do not repeat it; ask what they want instead.")}
+	}
+	if err := r.session.addGrant(answer, req); err != nil {
+		return Verdict{Rule: "asked", Reason: err.Error()}
+	}
+	return Verdict{Decision: Allow, Rule: "asked"}
+}
+
+func (s *Session) grantFor(req *PermissionRequest) (Grant, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.grants {
+		if g.Covers(req) {
+			return g, true
+		}
+	}
+	return Grant{}, false
+}
+
+// addGrant records an approval that reaches further than one call.
+func (s *Session) addGrant(a Answer, req *PermissionRequest) error {
+	if a.Scope == GrantOnce {
+		return nil
+	}
+	g := Grant{Scope: a.Scope, Tool: req.Call.Name, Time: s.now()}
+	if a.Scope == GrantExact {
+		g.Exact = exactText(req)
+	} else {
+		g.Prefix = a.Prefix
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.write(&Entry{Type: EntryGrant, Grant: &g}); err != nil {
+		return err
+	}
+	s.grants = append(s.grants, g)
+	return nil
+}
+
+// Grants returns the approvals that hold for the rest of the session.
+func (s *Session) Grants() []Grant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Grant(nil), s.grants...)
+}

@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"fmt"
+	"hash/maphash"
+)
+
+// repetition counts identical calls with identical results. A change that was not seen before starts the count anew:
+// running the same failing test after each of ten different edits is work, not a circle.
+type repetition struct {
+	cfg   Repetition
+	seed  maphash.Seed
+	count map[uint64]int
+}
+
+// rung is a step of the ladder.
+type rung uint8
+
+const (
+	rungNone rung = iota
+	rungRemind
+	rungWarn
+	rungStop
+)
+
+// observe counts one finished call and returns the rung it reached.
+func (r *repetition) observe(call *ToolCall, res *ToolResult, changed bool) rung {
+	if r.count == nil {
+		r.count = make(map[uint64]int)
+		r.seed = maphash.MakeSeed()
+	}
+	sig := r.signature(call, res)
+	n := r.count[sig] + 1
+	if n == 1 && changed {
+		clear(r.count)
+	}
+	r.count[sig] = n
+	switch n {
+	case r.cfg.Stop:
+		return rungStop
+	case r.cfg.Warn:
+		return rungWarn
+	case r.cfg.Remind:
+		return rungRemind
+	}
+	return rungNone
+}
+
+func (r *repetition) signature(call *ToolCall, res *ToolResult) uint64 {
+	var h maphash.Hash
+	h.SetSeed(r.seed)
+	h.WriteString(call.Name)
+	h.WriteByte(0)
+	h.Write(call.Args)
+	h.WriteByte(0)
+	if res.IsError {
+		h.WriteByte(1)
+	}
+	for _, p := range res.Parts {
+		switch p := p.(type) {
+		case Text:
+			h.WriteString(p.Text)
+		case Image:
+			h.Write(p.Data)
+			h.WriteString(p.URL)
+		case Opaque:
+			h.Write(p.Data)
+		}
+		h.WriteByte(0)
+	}
+	return h.Sum64()
+}
+
+// reminder is what the model is told at a rung below stop.
+func (r *repetition) reminder(level rung, call *ToolCall) string {
+	if level == rungWarn {
+		return fmt.Sprintf("You have now called %s %d times with the same arguments and the same result, and nothing "+
+			"changed in between. Stop repeating it: the run ends at %d. Either change your approach, or answer with what "+
+			"you know and say what is missing.", call.Name, r.cfg.Warn, r.cfg.Stop)
+	}
+	return fmt.Sprintf("You have called %s %d times with the same arguments and got the same result. Calling it again "+
+		"will not change the result; try something else.", call.Name, r.cfg.Remind)
+}

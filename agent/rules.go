@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"context"
+	"path"
+)
+
+// Rule decides on the calls it matches.
+type Rule struct {
+	Name     string                              // shown in verdicts
+	Tools    []string                            // names or path.Match patterns of tools; empty matches every tool
+	Match    func(req *PermissionRequest) bool   // further condition; nil matches
+	Decision Decision                            // the zero value denies
+	Reason   string                              // shown with the verdict
+	Explain  func(req *PermissionRequest) string // a reason made for the call; nil uses Reason
+}
+
+// Rules is a [Policy]: the first rule that matches decides, and a call that none matches is denied.
+type Rules []Rule
+
+// Decide returns the verdict of the first rule that matches.
+func (rs Rules) Decide(_ context.Context, req *PermissionRequest) Verdict {
+	for i := range rs {
+		if r := &rs[i]; r.matches(req) {
+			v := Verdict{Decision: r.Decision, Rule: r.Name, Reason: r.Reason}
+			if r.Explain != nil {
+				v.Reason = r.Explain(req)
+			}
+			return v
+		}
+	}
+	return Verdict{Rule: "no rule matched", Reason: "no rule allows this call"}
+}
+
+func (r *Rule) matches(req *PermissionRequest) bool {
+	if r.Match != nil && !r.Match(req) {
+		return false
+	}
+	if len(r.Tools) == 0 {
+		return true
+	}
+	for _, pattern := range r.Tools {
+		if ok, err := path.Match(pattern, req.Call.Name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Autonomy is how much the rules of [StandardRules] allow without asking.
+type Autonomy uint8
+
+// The degrees of autonomy, from the least.
+const (
+	AutonomyAsk       Autonomy = iota // reading is allowed, everything else is asked
+	AutonomyReadOnly                  // reading is allowed, everything else is denied
+	AutonomyEdit                      // reading and writing files of the workspace is allowed, the rest is asked
+	AutonomySandboxed                 // also what runs inside a sandbox; what would run on the host is asked
+)
+
+// StandardRules returns the rules for a degree of autonomy. A call counts as reading only when its effects are known
+// and hold no write, no network, no secret and nothing outside the workspace; what is not understood is never allowed
+// by itself.
+func StandardRules(a Autonomy) Rules {
+	rules := Rules{{Name: "read-only", Match: func(req *PermissionRequest) bool {
+		return req.Effects.Flags == 0 && changesNothing(&req.Effects)
+	}, Decision: Allow}}
+	spend := Rule{Name: "sub-agent that only reads", Decision: Allow, Match: func(req *PermissionRequest) bool {
+		return req.Effects.Flags == EffectSpend && changesNothing(&req.Effects)
+	}}
+	rules = append(rules, spend)
+	if a == AutonomyReadOnly {
+		return append(rules, Rule{Name: "read-only mode", Reason: "this agent may only read", Decision: Deny})
+	}
+	if a >= AutonomyEdit {
+		rules = append(rules, Rule{Name: "workspace write", Match: writesWorkspace, Decision: Allow})
+	}
+	if a >= AutonomySandboxed {
+		rules = append(rules, Rule{Name: "sandboxed", Decision: Allow, Match: func(req *PermissionRequest) bool {
+			return req.Description.Sandboxed
+		}})
+	}
+	return append(rules, Rule{Name: "needs approval", Decision: Ask, Explain: whyAsk})
+}
+
+// writesWorkspace matches calls that are understood and touch files inside the workspace only.
+func writesWorkspace(req *PermissionRequest) bool {
+	e := &req.Effects
+	if !e.Known || e.Flags&^EffectDelete != 0 {
+		return false
+	}
+	for _, w := range e.Writes {
+		if hasScheme(w) || !PathUnder(w, ".") {
+			return false
+		}
+	}
+	return true
+}
+
+// whyAsk says in words why a call is not allowed by itself.
+func whyAsk(req *PermissionRequest) string {
+	e := &req.Effects
+	if !e.Known {
+		return "its effects are not known"
+	}
+	for _, f := range []struct {
+		flag EffectFlags
+		text string
+	}{
+		{EffectKill, "it signals processes"},
+		{EffectDelete, "it deletes files"},
+		{EffectNetwork, "it may reach the network"},
+		{EffectExec, "it runs programs whose effects are not known"},
+		{EffectSecret, "it may read credentials"},
+		{EffectOutside, "it touches paths outside the workspace"},
+		{EffectSpend, "it may spend money"},
+	} {
+		if e.Flags&f.flag != 0 {
+			return f.text
+		}
+	}
+	return "it writes"
+}

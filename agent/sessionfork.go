@@ -1,0 +1,175 @@
+package agent
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Fork returns a new session that begins with the first n messages of the transcript of s; a negative n takes all of
+// them. A session on disk is forked into a file beside it, one in memory in memory. Calls in the last message taken
+// that have no result there are answered as not run. Plan, todo list and grants are copied; checkpoints are not, since
+// they belong to the workspace.
+func (s *Session) Fork(n int, opts SessionOptions) (*Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := append(append([]Message(nil), s.past...), s.live...)
+	live := s.live
+	if n < 0 || n == len(all) {
+		n = len(all)
+	} else if n > len(all) {
+		return nil, fmt.Errorf("agent: fork session: it has %d messages; cannot fork at %d", len(all), n)
+	} else {
+		live = all[:n]
+	}
+	f := &Session{now: s.now, epoch: s.epoch + 1}
+	if opts.Now != nil {
+		f.now = opts.Now
+	}
+	f.meta = SessionMeta{ID: opts.ID, Created: f.now().UTC(), Parent: s.meta.ID, ForkAt: n, Dir: s.meta.Dir, Labels: opts.Labels}
+	if opts.Dir != "" {
+		f.meta.Dir = opts.Dir
+	}
+	if log, ok := s.log.(*fileLog); ok {
+		if f.meta.ID == "" {
+			f.meta.ID = f.now().UTC().Format("20060102T150405") + "-" + rand.Text()[:10]
+		}
+		if err := f.createFile(filepath.Dir(log.f.Name()), opts.NoSync); err != nil {
+			return nil, fmt.Errorf("agent: fork session: %w", err)
+		}
+	}
+	if err := f.copyFrom(s, live); err != nil {
+		return nil, errors.Join(fmt.Errorf("agent: fork session: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// copyFrom fills a new session with a history and the parent's state.
+func (s *Session) copyFrom(parent *Session, live []Message) error {
+	for _, m := range live {
+		if m.Role == RoleTool {
+			if err := s.copyResults(m); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.appendMessage(m, nil); err != nil {
+			return err
+		}
+	}
+	l := loader{s: s}
+	if err := l.mend(&Recovery{}); err != nil {
+		return err
+	}
+	if parent.plan != "" {
+		s.plan = parent.plan
+		if err := s.write(&Entry{Type: EntryPlan, Plan: &s.plan}); err != nil {
+			return err
+		}
+	}
+	if len(parent.todos) > 0 {
+		s.todos = append([]Todo(nil), parent.todos...)
+		if err := s.write(&Entry{Type: EntryTodos, Todos: s.todos}); err != nil {
+			return err
+		}
+	}
+	for _, g := range parent.grants {
+		s.grants = append(s.grants, g)
+		if err := s.write(&Entry{Type: EntryGrant, Grant: &g}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) copyResults(m Message) error {
+	for _, p := range m.Parts {
+		r, ok := p.(ToolResult)
+		if !ok {
+			return fmt.Errorf("a tool message holds a %T; it may hold tool results only", p)
+		}
+		if err := s.write(&Entry{Type: EntryResult, Result: &r}); err != nil {
+			return err
+		}
+	}
+	return s.appendResults(m)
+}
+
+// SessionInfo describes a session on disk for a listing.
+type SessionInfo struct {
+	Path     string
+	Meta     SessionMeta
+	Updated  time.Time // of the file
+	Title    string    // the first line of the first user message, shortened
+	Messages int       // messages in the log
+	Torn     bool      // the last entry is cut off
+	Err      error     // the log cannot be read; the other fields hold what could be
+}
+
+// ListSessions returns the sessions in dir, the most recently used first. A missing directory holds none.
+func ListSessions(dir string) ([]SessionInfo, error) {
+	names, err := filepath.Glob(filepath.Join(strings.NewReplacer("*", "\\*", "?", "\\?", "[", "\\[").Replace(dir), "*.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("agent: list sessions: %w", err)
+	}
+	infos := make([]SessionInfo, 0, len(names))
+	for _, name := range names {
+		infos = append(infos, readInfo(name))
+	}
+	sort.SliceStable(infos, func(i, j int) bool { return infos[i].Updated.After(infos[j].Updated) })
+	return infos, nil
+}
+
+func readInfo(path string) SessionInfo {
+	info := SessionInfo{Path: path}
+	f, err := os.Open(path)
+	if err != nil {
+		info.Err = err
+		return info
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil {
+		info.Updated = st.ModTime()
+	}
+	for e, err := range ReadEntries(bufio.NewReader(f)) {
+		if _, ok := errors.AsType[*TornError](err); ok {
+			info.Torn = true
+			break
+		}
+		if err != nil {
+			info.Err = err
+			break
+		}
+		info.take(e)
+	}
+	return info
+}
+
+func (info *SessionInfo) take(e *Entry) {
+	switch e.Type {
+	case EntrySession:
+		info.Meta = *e.Meta
+	case EntryMessage:
+		info.Messages++
+		if info.Title == "" && e.Message.Role == RoleUser {
+			info.Title = title(e.Message.Text())
+		}
+	case EntryResults:
+		info.Messages++
+	}
+}
+
+// title shortens text to its first line, at most 80 characters.
+func title(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if rs := []rune(line); len(rs) > 80 {
+		line = string(rs[:79]) + "…"
+	}
+	return line
+}

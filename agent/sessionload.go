@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"fmt"
+)
+
+// loader rebuilds a session from its entries.
+type loader struct {
+	s       *Session
+	started []ToolCall            // calls logged as begun since the last message or batch end
+	results map[string]ToolResult // results logged since
+}
+
+func (l *loader) apply(e *Entry) error {
+	s := l.s
+	if (e.Type == EntrySession) != (s.meta.ID == "") {
+		return fmt.Errorf("the log must begin with one session entry and have no other; found %q", e.Type)
+	}
+	switch e.Type {
+	case EntrySession:
+		if !sessionID.MatchString(e.Meta.ID) {
+			return fmt.Errorf("session id %q is not valid", e.Meta.ID)
+		}
+		s.meta = *e.Meta
+	case EntryMessage:
+		s.live = append(s.live, *e.Message)
+		if e.Usage != nil {
+			s.usage = s.usage.Add(*e.Usage)
+			s.cost += e.MicroDollars
+		}
+	case EntryCall:
+		l.started = append(l.started, *e.Call)
+	case EntryResult:
+		l.addResult(*e.Result)
+	case EntryResults:
+		return l.closeBatch(e.Calls)
+	case EntryCompaction:
+		s.past = append(s.past, s.live...)
+		s.live = append([]Message(nil), e.Messages...)
+		s.epoch++
+		if e.Report != nil {
+			s.usage = s.usage.Add(e.Report.Usage)
+		}
+	case EntrySpend:
+		if e.Usage != nil {
+			s.usage = s.usage.Add(*e.Usage)
+		}
+		s.cost += e.MicroDollars
+	default:
+		l.applyState(e)
+	}
+	return nil
+}
+
+// applyState takes the entries that hold state beside the conversation.
+func (l *loader) applyState(e *Entry) {
+	s := l.s
+	switch e.Type {
+	case EntryPlan:
+		s.plan = *e.Plan
+	case EntryTodos:
+		s.todos = e.Todos
+	case EntryGrant:
+		s.grants = append(s.grants, *e.Grant)
+	case EntryCheckpoint:
+		s.undo, s.redo = append(s.undo, *e.Checkpoint), nil
+	case EntryUndo:
+		s.undo, s.redo = moveRef(s.undo, s.redo, *e.Checkpoint)
+	case EntryRedo:
+		s.redo, s.undo = moveRef(s.redo, s.undo, *e.Checkpoint)
+	}
+}
+
+func (l *loader) addResult(r ToolResult) {
+	if l.results == nil {
+		l.results = map[string]ToolResult{}
+	}
+	l.results[r.CallID] = r
+}
+
+// closeBatch turns the logged results into the tool message they were sent as.
+func (l *loader) closeBatch(ids []string) error {
+	m := Message{Role: RoleTool, Parts: make([]Part, len(ids))}
+	for i, id := range ids {
+		r, ok := l.results[id]
+		if !ok {
+			return fmt.Errorf("the result of call %q is missing from the log", id)
+		}
+		m.Parts[i] = r
+	}
+	l.s.live = append(l.s.live, m)
+	l.started, l.results = nil, nil
+	return nil
+}
+
+// mend gives every call of an unfinished turn a result, and writes what it adds to the log.
+func (l *loader) mend(rec *Recovery) error {
+	s := l.s
+	open := openCalls(s.live)
+	if open == nil && len(l.started) > 0 {
+		// Killed while the model still streamed: the message was not written yet, but some of its calls had begun.
+		m := Message{Role: RoleAssistant}
+		for _, c := range l.started {
+			m.Parts = append(m.Parts, c)
+		}
+		if err := s.appendMessage(m, nil); err != nil {
+			return err
+		}
+		open = l.started
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	begun := map[string]bool{}
+	for _, c := range l.started {
+		begun[c.ID] = true
+	}
+	m := Message{Role: RoleTool}
+	for _, c := range open {
+		r, ok := l.results[c.ID]
+		if !ok {
+			r = l.missing(c, begun[c.ID], rec)
+			if err := s.write(&Entry{Type: EntryResult, Result: &r}); err != nil {
+				return err
+			}
+		}
+		m.Parts = append(m.Parts, r)
+	}
+	return s.appendResults(m)
+}
+
+// missing is the result of a call that a killed process left without one.
+func (l *loader) missing(c ToolCall, begun bool, rec *Recovery) ToolResult {
+	text := "The process ended before this call began: it did nothing. Call it again if it is still needed."
+	if begun {
+		rec.Interrupted = append(rec.Interrupted, c)
+		text = "The process ended while this call ran: it may or may not have taken effect. Check the state before calling it again."
+	} else {
+		rec.Skipped = append(rec.Skipped, c)
+	}
+	return ToolResult{CallID: c.ID, Parts: []Part{Text{Text: text}}, IsError: true}
+}
+
+// openCalls returns the calls of the last message when no tool message follows it.
+func openCalls(ms []Message) []ToolCall {
+	if len(ms) == 0 || ms[len(ms)-1].Role != RoleAssistant {
+		return nil
+	}
+	return ms[len(ms)-1].Calls()
+}
+
+// moveRef takes the last reference of from and puts ref on to.
+func moveRef(from, to []CheckpointRef, ref CheckpointRef) (newFrom, newTo []CheckpointRef) {
+	if len(from) > 0 {
+		from = from[:len(from)-1]
+	}
+	return from, append(to, ref)
+}

@@ -1,0 +1,64 @@
+package agent
+
+import "errors"
+
+// CancelPoint says where a run stops after [Session.Cancel].
+type CancelPoint uint8
+
+// The points a run can be cancelled at.
+const (
+	CancelNow        CancelPoint = iota // at once: the stream is cut and running tools are cancelled and waited for
+	CancelAfterModel                    // when the model's current answer is complete; its calls that have not begun do not run
+	CancelAfterTools                    // when the current calls have ended
+)
+
+var (
+	errCanceled = errors.New("agent: the run was cancelled")
+	errLeft     = errors.New("agent: the event loop was left")
+	errWall     = errors.New("agent: the run's time limit was reached")
+)
+
+// Steer injects a user message into the session's active run: calls of the current batch that have not begun are
+// answered as skipped, and the model reads the message before its next step. Without an active run the message waits
+// for the next one.
+func (s *Session) Steer(parts ...Part) {
+	s.mu.Lock()
+	s.steers = append(s.steers, Message{Role: RoleUser, Parts: parts})
+	r := s.run
+	s.mu.Unlock()
+	if r != nil {
+		r.poke(func() { r.steered = true })
+	}
+}
+
+// Cancel asks the session's active run to stop at a point; it does not wait. The run ends with [StopCanceled].
+// Without an active run it does nothing.
+func (s *Session) Cancel(at CancelPoint) {
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.poke(func() {
+		r.cancelAt |= 1 << at
+		if at == CancelNow {
+			r.cancel(errCanceled)
+		}
+	})
+}
+
+// takeSteers moves the injected messages into the history and returns them.
+func (r *run) takeSteers() ([]Message, error) {
+	s := r.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ms := s.steers
+	s.steers = nil
+	for _, m := range ms {
+		if err := s.appendMessage(m, nil); err != nil {
+			return nil, err
+		}
+	}
+	return ms, nil
+}

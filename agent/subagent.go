@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// SubAgentConfig describes a tool that runs another agent.
+type SubAgentConfig struct {
+	Name        string // of the tool; empty means "agent"
+	Description string // what the sub-agent is good for, for the model; empty describes it in general terms
+	// Agent is the sub-agent's own configuration. Its Limits are its budget for one task; what is left of the caller's
+	// budget bounds it further.
+	Agent Config
+	// Effects of a task. The zero value is unknown, so that sub-agents run one after another; ReadOnly(".") lets several
+	// that only read run in parallel. EffectSpend is added by itself.
+	Effects  Effects
+	MaxDepth int // how deep sub-agents may nest; 0 means 2
+	// Session makes the session of one task. Nil keeps it in memory.
+	Session func(ctx context.Context, parent *Session) (*Session, error)
+}
+
+type subAgent struct {
+	cfg   SubAgentConfig
+	spec  ToolSpec
+	agent *Agent
+}
+
+const subAgentSchema = `{"type":"object","properties":{"task":{"type":"string","description":"The whole task, in full: the sub-agent sees nothing of this conversation. Say what to find or do, where to look, and what to report back."}},"required":["task"],"additionalProperties":false}`
+
+// SubAgent returns a tool that gives a task to another agent and returns its final answer. Several calls run in
+// parallel when their effects allow it; events of the sub-agent arrive as [SubEvent], and its usage and cost count
+// towards the caller's.
+func SubAgent(cfg SubAgentConfig) (Tool, error) {
+	if cfg.Name == "" {
+		cfg.Name = "agent"
+	}
+	if cfg.MaxDepth == 0 {
+		cfg.MaxDepth = 2
+	}
+	if cfg.Description == "" {
+		cfg.Description = "Gives a task to a separate agent with a fresh context and returns its report. Use it for searches and side tasks whose details you do not need."
+	}
+	if cfg.Agent.Purpose == "" {
+		cfg.Agent.Purpose = PurposeSubAgent
+	}
+	a, err := New(cfg.Agent)
+	if err != nil {
+		return nil, fmt.Errorf("agent: sub-agent %s: %w", cfg.Name, err)
+	}
+	e := cfg.Effects
+	e.Flags |= EffectSpend
+	t := &subAgent{cfg: cfg, agent: a, spec: ToolSpec{
+		Name: cfg.Name, Description: cfg.Description, Schema: json.RawMessage(subAgentSchema), Effects: e, Timeout: -1,
+	}}
+	return t, checkTools([]Tool{t})
+}
+
+// Spec describes the tool.
+func (t *subAgent) Spec() ToolSpec { return t.spec }
+
+// Call runs the sub-agent on one task.
+func (t *subAgent) Call(ctx context.Context, call ToolCall) (*ToolResult, error) {
+	var in struct {
+		Task string `json:"task"`
+	}
+	if err := json.Unmarshal(call.Args, &in); err != nil || strings.TrimSpace(in.Task) == "" {
+		return nil, errors.New(`the arguments must be {"task": "…"} with a task that is not empty`)
+	}
+	scope := scopeFrom(ctx)
+	depth := 1
+	if scope != nil {
+		depth = scope.run.agent.depth + 1
+	}
+	if depth > t.cfg.MaxDepth {
+		return nil, fmt.Errorf("sub-agents may nest %d deep at most; do this task yourself", t.cfg.MaxDepth)
+	}
+	s, err := t.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	child := *t.agent
+	child.depth = depth
+	if scope != nil {
+		if child.cfg.Limits, err = scope.run.remaining(child.cfg.Limits); err != nil {
+			return nil, err
+		}
+	}
+	return report(ctx, child.Run(ctx, s, Text{Text: in.Task}), scope)
+}
+
+func (t *subAgent) session(ctx context.Context) (*Session, error) {
+	if t.cfg.Session == nil {
+		return NewSession(), nil
+	}
+	return t.cfg.Session(ctx, SessionFrom(ctx))
+}
+
+// report drives the sub-agent's run, forwards its events and turns its end into a result. What it spends counts as it
+// goes, so that a run that is cancelled half-way has still paid.
+func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error) {
+	var res *Result
+	var fail error
+	for ev, err := range run {
+		if err != nil {
+			fail = err
+			continue
+		}
+		if d, ok := ev.(Done); ok {
+			res = d.Result
+		}
+		if scope != nil {
+			scope.run.post(SubEvent{CallID: scope.call.tc.ID, Event: ev})
+		}
+	}
+	if res == nil {
+		return nil, fail
+	}
+	if err := Spend(ctx, res.Usage, res.MicroDollars); err != nil {
+		return nil, err
+	}
+	text := res.Text()
+	if res.Stop == StopDone {
+		return TextResult(orText(text, "(the sub-agent answered nothing)")), nil
+	}
+	return ErrorResult("The sub-agent stopped early (%s: %s) after %d steps. Its last words: %s", res.Stop, res.Detail, res.Steps, orText(text, "(none)")), nil
+}
+
+// remaining bounds a sub-agent's limits by what is left of this run's.
+func (r *run) remaining(l Limits) (Limits, error) {
+	own := r.agent.cfg.Limits
+	r.mu.Lock()
+	usage, cost := r.total.Add(r.spent), r.totalUSD+r.cost
+	r.mu.Unlock()
+	l.Tokens = bound(l.Tokens, own.Tokens, usage.Total())
+	l.MicroDollars = bound(l.MicroDollars, own.MicroDollars, cost)
+	l.Wall = bound(l.Wall, own.Wall, r.agent.cfg.Now().Sub(r.started))
+	if l.Tokens == 0 || l.MicroDollars == 0 || l.Wall == 0 {
+		return l, errors.New("nothing is left of the budget for a sub-agent; finish with what you know")
+	}
+	return l, nil
+}
+
+// bound returns the smaller of limit and what is left of outer, where a negative limit means none and 0 nothing left.
+func bound[T int64 | time.Duration](limit, outer, used T) T {
+	if outer < 0 {
+		return limit
+	}
+	left := max(outer-used, 0)
+	if limit < 0 || left < limit {
+		return left
+	}
+	return limit
+}
