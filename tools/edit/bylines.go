@@ -1,0 +1,128 @@
+package edit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// levelWords say what each level overlooked, for notes and errors.
+var levelWords = [levels]string{"", "ignoring white space at line ends", "ignoring typographic punctuation",
+	"ignoring indentation", "ignoring indentation and typographic punctuation"}
+
+// byLines finds the old text as a run of whole lines under ever weaker readings of "the same line".
+func (t *target) byLines(r Replacement) (*found, error) {
+	old, new, note := matchEnds(splitBlock(r.Old), splitBlock(r.New))
+	if allBlank(old.lines) {
+		return nil, nil
+	}
+	l, at := strongest(t.split(), old.lines, levelExact)
+	if len(at) == 0 {
+		return nil, nil
+	}
+	if len(at) > 1 && !r.All {
+		return nil, ambiguousAt(lineNumbers(at), " "+levelWords[l])
+	}
+	f := &found{strategy: levelNames[l]}
+	if l > levelExact {
+		f.notes = append(f.notes, "matched "+levelWords[l]+"; lines that did not change were kept as they are in the file")
+	}
+	if note != "" {
+		f.notes = append(f.notes, note)
+	}
+	off, line := 0, 0
+	for _, i := range apart(at, len(old.lines)) {
+		for ; line < i; line++ {
+			off += len(t.lines[line].text) + len(t.lines[line].eol)
+		}
+		c, err := t.rewrite(l, i, off, old.lines, new.lines)
+		if err != nil {
+			return nil, err
+		}
+		f.changes = append(f.changes, c)
+	}
+	return f, nil
+}
+
+// matchEnds makes the two texts end alike, so that what follows is about whole lines. The file keeps the newline after
+// the last old line.
+func matchEnds(old, new block) (block, block, string) {
+	switch {
+	case old.closed && !new.closed:
+		return old, new, "the new text lacks the newline that the old text ends with; it was added"
+	case !old.closed && new.closed:
+		new.lines = append(new.lines[:len(new.lines):len(new.lines)], "")
+	}
+	return old, new, ""
+}
+
+func lineNumbers(at []int) []int {
+	out := make([]int, len(at))
+	for k, i := range at {
+		out[k] = i + 1
+	}
+	return out
+}
+
+// rewrite renders the new lines over the window that begins at line i and byte off.
+func (t *target) rewrite(l level, i, off int, old, new []string) (change, error) {
+	window := t.lines[i : i+len(old)]
+	r := &renderer{window: window, old: old, new: new, level: l, eol: mainEOL(t.lines)}
+	if l >= levelTrim {
+		r.indent = newIndents(window, old, new, t.habits(window))
+	}
+	early, late := alignments(old, new)
+	out, bad := r.render(script(early, len(old), len(new)))
+	if bad >= 0 {
+		return change{}, unclearIndent(i+1, new[bad])
+	}
+	if late != nil && l >= levelTrim {
+		other, bad := r.render(script(late, len(old), len(new)))
+		if bad >= 0 || !sameLines(out, other) {
+			return change{}, unclearIndent(i+1, "")
+		}
+	}
+	size := 0
+	for _, w := range window {
+		size += len(w.text) + len(w.eol)
+	}
+	var b strings.Builder
+	joinLines(&b, out)
+	return change{off, off + size, b.String()}, nil
+}
+
+// habits is how the file is indented, for a window of it.
+func (t *target) habits(window []line) fileUnit {
+	if t.unit == nil {
+		u := unitOf(t.lines)
+		t.unit = &u
+	}
+	u := *t.unit
+	if c := indentChar(window, true); c != 0 {
+		u.char = c
+	}
+	return u
+}
+
+func sameLines(a, b []line) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !same(levelRight, a[i].text, b[i].text) {
+			return false
+		}
+	}
+	return true
+}
+
+func unclearIndent(at int, text string) *Error {
+	detail := fmt.Sprintf("the old text matches at line %d only when indentation is ignored, and ", at)
+	if text == "" {
+		detail += "which of the repeated lines of the new text are the old ones cannot be told"
+	} else {
+		detail += "how to indent this new line cannot be told: " + visible(text)
+	}
+	e := refuse(Indentation, detail, "Copy the lines with the exact indentation of the file and send the edit again")
+	e.Lines = []int{at}
+	return e
+}

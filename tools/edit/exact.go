@@ -1,0 +1,102 @@
+package edit
+
+import "strings"
+
+// occurrences lists where old stands in s, overlapping places included: two places that overlap are as ambiguous as two
+// that do not.
+func occurrences(s, old string) []int {
+	var out []int
+	for from := 0; ; {
+		i := strings.Index(s[from:], old)
+		if i < 0 {
+			return out
+		}
+		out = append(out, from+i)
+		from += i + 1
+	}
+}
+
+// apart thins ascending places of something n long to those that do not overlap, from the left.
+func apart(at []int, n int) []int {
+	out := at[:0:0]
+	end := 0
+	for _, i := range at {
+		if i >= end {
+			out = append(out, i)
+			end = i + n
+		}
+	}
+	return out
+}
+
+// offsets translates rising offsets in toLF(raw) to offsets in raw. A place before a CRLF stays before both bytes.
+type offsets struct {
+	raw       string
+	atRaw, at int // the same place in raw and in toLF(raw)
+}
+
+func (o *offsets) of(off int) int {
+	for {
+		i := strings.Index(o.raw[o.atRaw:], crlf)
+		if i < 0 || o.at+i >= off {
+			return o.atRaw + off - o.at
+		}
+		o.atRaw += i + 2
+		o.at += i + 1
+	}
+}
+
+// localEOL gives the LF text new the line endings of s[a:b]. Where those are mixed, lines that new shares with old keep
+// their own.
+func localEOL(s string, a, b int, old, new string) string {
+	if !strings.Contains(new, lf) {
+		return new
+	}
+	here := s[a:b]
+	crs, lfs := strings.Count(here, crlf), strings.Count(here, lf)
+	switch {
+	case lfs == 0:
+		return withEOL(new, eolAround(s, a, b))
+	case crs == lfs:
+		return withEOL(new, crlf)
+	case crs == 0:
+		return new
+	}
+	return mixedEOL(splitLines(here), strings.Split(old, lf), strings.Split(new, lf))
+}
+
+// eolAround is the line ending of the line that s[a:b] is on, or of the line before.
+func eolAround(s string, a, b int) string {
+	i := strings.IndexByte(s[b:], '\n')
+	if i >= 0 {
+		i += b
+	} else if i = strings.LastIndexByte(s[:a], '\n'); i < 0 {
+		return lf
+	}
+	if i > 0 && s[i-1] == '\r' {
+		return crlf
+	}
+	return lf
+}
+
+func mixedEOL(here []line, old, new []string) string {
+	kept, _ := alignments(old, new)
+	eols := make([]string, len(new))
+	for _, p := range kept {
+		if p.a < len(here) {
+			eols[p.b] = here[p.a].eol
+		}
+	}
+	var b strings.Builder
+	last := here[0].eol
+	for i, t := range new {
+		if i > 0 {
+			b.WriteString(last)
+		}
+		b.WriteString(t)
+		if eols[i] != "" {
+			last = eols[i]
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,391 @@
+package edit
+
+import "strings"
+
+// indents translates the indentation a model wrote into that of the file. Its evidence is the matched window: for every
+// line of the old text that is not blank, how the model indented it and how the file does.
+//
+// One rule has to explain all the evidence: the same run of white space added or removed everywhere, tabs for spaces of one
+// width (possibly at another depth), or a step of another width. Where no single rule does, or several rules explain the
+// evidence and disagree about the line in hand, the translation fails and the edit is refused. One exception is common
+// enough to be known: a first line whose indentation was cut off while the other lines kept theirs.
+type indents struct {
+	seen []seenIndent
+	unit int      // columns of one step of the model's indentation by spaces, 0 when it cannot be told
+	file fileUnit // the habits of the file as a whole
+	// cutFirst says that the rule explains all the evidence but the first line.
+	cutFirst bool
+	rule     indentRule
+}
+
+// seenIndent is one piece of evidence: line i of the old text.
+type seenIndent struct {
+	i           int
+	model, file string
+}
+
+// indentRule translates one indentation. It is nil when there is no rule.
+type indentRule func(string) (string, bool)
+
+// newIndents gathers the evidence and finds the rule.
+func newIndents(window []line, old, new []string, file fileUnit) *indents {
+	in := &indents{file: file, unit: spaceUnit(old, new)}
+	for i, o := range old {
+		if !blank(o) {
+			in.seen = append(in.seen, seenIndent{i, indentOf(o), indentOf(window[i].text)})
+		}
+	}
+	in.rule = in.explain(in.seen)
+	if in.rule == nil && len(in.seen) > 1 && in.seen[0].i == 0 && len(in.seen[0].model) < len(in.seen[0].file) {
+		in.rule = in.explain(in.seen[1:])
+		in.cutFirst = in.rule != nil
+	}
+	return in
+}
+
+// place says where in the old text a new line goes: before line at; run is how many new lines go there together, and
+// first whether the line is the first of the new text.
+type place struct {
+	at, run int
+	first   bool
+}
+
+// translate gives the file's indentation for a new line that the model indented by x.
+func (in *indents) translate(x string, p place) (string, bool) {
+	if in.rule == nil {
+		return in.alike(x, p)
+	}
+	if in.cutFirst && p.first {
+		if s := in.seen[0]; s.model == x {
+			return s.file, true
+		}
+		return "", false
+	}
+	y, ok := in.rule(x)
+	if s := in.seen[0]; ok && in.cutFirst && s.model == x && s.file != y {
+		return "", false // cut off like the first line, or meant: there is no telling
+	}
+	return y, ok
+}
+
+// alike is the last resort when no rule explains the evidence: a single new line goes by the nearest old lines that the
+// model indented alike, if they agree in the file too.
+func (in *indents) alike(x string, p place) (string, bool) {
+	if p.run > 1 {
+		return "", false
+	}
+	var before, after *seenIndent
+	for k := range in.seen {
+		s := &in.seen[k]
+		if s.model != x {
+			continue
+		}
+		if s.i < p.at {
+			before = s
+		} else if after == nil {
+			after = s
+		}
+	}
+	switch {
+	case before == nil && after == nil:
+		return "", false
+	case before == nil:
+		return after.file, true
+	case after == nil || after.file == before.file:
+		return before.file, true
+	}
+	return "", false
+}
+
+// explain finds one rule for all of the evidence, nil when there is none.
+func (in *indents) explain(seen []seenIndent) indentRule {
+	if len(seen) == 0 {
+		return func(x string) (string, bool) { return x, in.fits("", x) }
+	}
+	if add, ok := sameShift(seen, true); ok {
+		return in.orConvert(seen, func(x string) (string, bool) { return add + x, in.fits(known(seen, x), x) })
+	}
+	if cut, ok := sameShift(seen, false); ok {
+		return in.orConvert(seen, func(x string) (string, bool) {
+			return strings.TrimPrefix(x, cut), strings.HasPrefix(x, cut) && in.fits(known(seen, x), x)
+		})
+	}
+	if in.canConvert(seen) {
+		return in.orConvert(seen, func(string) (string, bool) { return "", false })
+	}
+	return scale(seen)
+}
+
+// orConvert tries the evidence itself, then the plain rule, then the conversion between tabs and spaces.
+func (in *indents) orConvert(seen []seenIndent, plain indentRule) indentRule {
+	return func(x string) (string, bool) {
+		for _, s := range seen {
+			if s.model == x {
+				return s.file, true
+			}
+		}
+		if y, ok := plain(x); ok {
+			return y, true
+		}
+		return in.convert(seen, x)
+	}
+}
+
+// sameShift finds the white space that the file has more (or, with more false, less) than the model at the start of
+// every line.
+func sameShift(seen []seenIndent, more bool) (string, bool) {
+	shift := ""
+	for k, s := range seen {
+		long, short := s.file, s.model
+		if !more {
+			long, short = short, long
+		}
+		if !strings.HasSuffix(long, short) {
+			return "", false
+		}
+		d := long[:len(long)-len(short)]
+		if k > 0 && d != shift {
+			return "", false
+		}
+		shift = d
+	}
+	return shift, true
+}
+
+// known is the longest indentation in the evidence that x goes on from, or x itself when the evidence goes on from x.
+func known(seen []seenIndent, x string) string {
+	best := ""
+	for _, s := range seen {
+		if strings.HasPrefix(s.model, x) {
+			return x
+		}
+		if strings.HasPrefix(x, s.model) && len(s.model) > len(best) {
+			best = s.model
+		}
+	}
+	return best
+}
+
+// fits reports whether what x has beyond the indentation base is white space as the file indents with. A single space is
+// alignment (the star of a comment block) and fits anywhere; so do spaces after tabs that the file has too.
+func (in *indents) fits(base, x string) bool {
+	more := x[len(base):]
+	if len(more) == 0 || more == " " {
+		return true
+	}
+	switch in.file.char {
+	case '\t':
+		return strings.HasPrefix(base, "\t") || strings.Trim(strings.TrimSuffix(more, " "), "\t") == ""
+	case ' ':
+		return strings.Trim(more, " ") == ""
+	}
+	return true
+}
+
+// canConvert reports whether some width of a tab explains the evidence.
+func (in *indents) canConvert(seen []seenIndent) bool {
+	for u := 1; u <= maxUnit; u++ {
+		if _, ok := depth(seen, u); ok {
+			return hasTab(seen)
+		}
+	}
+	return false
+}
+
+const maxUnit = 8
+
+func hasTab(seen []seenIndent) bool {
+	for _, s := range seen {
+		if strings.ContainsRune(s.model, '\t') || strings.ContainsRune(s.file, '\t') {
+			return true
+		}
+	}
+	return false
+}
+
+// depth is how many columns deeper the file is than the model when a tab is u columns, if that is the same on every line.
+func depth(seen []seenIndent, u int) (int, bool) {
+	d := 0
+	for k, s := range seen {
+		x := columns(s.file, u) - columns(s.model, u)
+		if k > 0 && x != d {
+			return 0, false
+		}
+		d = x
+	}
+	return d, true
+}
+
+// convert translates x by every width of a tab that explains the evidence. Widths that need no change of depth go before
+// those that do; what is left must agree.
+func (in *indents) convert(seen []seenIndent, x string) (string, bool) {
+	var level, shifted []int
+	for u := 1; u <= maxUnit; u++ {
+		switch d, ok := depth(seen, u); {
+		case ok && d == 0:
+			level = append(level, u)
+		case ok:
+			shifted = append(shifted, u)
+		}
+	}
+	units := level
+	if len(units) == 0 {
+		units = shifted
+	}
+	if len(units) > 1 { // the evidence does not tell the width of a tab: the habits of the model and of the file may
+		if want := in.likelyUnit(); want > 0 {
+			units = []int{want}
+		}
+	}
+	result, found := "", false
+	for _, u := range units {
+		d, ok := depth(seen, u)
+		if !ok {
+			return "", false
+		}
+		y, ok := in.write(columns(x, u)+d, u)
+		if !ok || found && y != result {
+			return "", false
+		}
+		result, found = y, true
+	}
+	return result, found
+}
+
+// likelyUnit is the width of one step: the model's spaces where the file has tabs, the file's spaces where it has spaces.
+func (in *indents) likelyUnit() int {
+	if in.file.char == '\t' {
+		return in.unit
+	}
+	return in.file.width
+}
+
+// write makes an indentation of n columns as the file does.
+func (in *indents) write(n, u int) (string, bool) {
+	switch {
+	case n < 0:
+		return "", false
+	case in.file.char == ' ':
+		return strings.Repeat(" ", n), true
+	case in.file.char == '\t' && n%u <= 1: // one space over is alignment
+		return strings.Repeat("\t", n/u) + strings.Repeat(" ", n%u), true
+	}
+	return "", false
+}
+
+// scale explains evidence in which model and file both indent by spaces, with steps of different width.
+func scale(seen []seenIndent) indentRule {
+	num, den, steps := 0, 0, map[int]bool{}
+	for _, s := range seen {
+		m, f := len(s.model), len(s.file)
+		if strings.Trim(s.model+s.file, " ") != "" || (m == 0) != (f == 0) {
+			return nil
+		}
+		if m == 0 {
+			continue
+		}
+		if num == 0 {
+			num, den = f, m
+		}
+		if f*den != m*num {
+			return nil
+		}
+		steps[m] = true
+	}
+	if len(steps) < 2 { // one step could as well be a shift
+		return nil
+	}
+	return func(x string) (string, bool) {
+		if strings.Trim(x, " ") != "" || len(x)*num%den != 0 {
+			return "", false
+		}
+		return strings.Repeat(" ", len(x)*num/den), true
+	}
+}
+
+// columns is the width of an indentation when a tab is u columns.
+func columns(s string, u int) int { return len(s) + (u-1)*strings.Count(s, "\t") }
+
+// spaceUnit is the step by which the model indents with spaces: the common divisor of all differences, when it is a
+// usual one.
+func spaceUnit(texts ...[]string) int {
+	lo, g := -1, 0
+	for _, t := range texts {
+		for _, l := range t {
+			if in := indentOf(l); !blank(l) && strings.Trim(in, " ") == "" && (lo < 0 || len(in) < lo) {
+				lo = len(in)
+			}
+		}
+	}
+	for _, t := range texts {
+		for _, l := range t {
+			if in := indentOf(l); !blank(l) && strings.Trim(in, " ") == "" && len(in)-lo > 1 {
+				g = gcd(g, len(in)-lo)
+			}
+		}
+	}
+	if g >= 2 && g <= 4 {
+		return g
+	}
+	return 0
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// fileUnit is how a file indents: with what character (0 when it cannot be told) and by how many spaces a step.
+type fileUnit struct {
+	char  byte
+	width int
+}
+
+// unitOf tells how the lines of a file are indented.
+func unitOf(file []line) fileUnit {
+	u := fileUnit{char: indentChar(file, false)}
+	var steps [maxUnit + 1]int
+	prev, total := 0, 0
+	for _, l := range file {
+		in := indentOf(l.text)
+		if len(in) == len(l.text) || strings.IndexByte(in, '\t') >= 0 {
+			continue
+		}
+		if d := len(in) - prev; d > 1 && d <= maxUnit {
+			steps[d]++
+			total++
+		}
+		prev = len(in)
+	}
+	for w := 2; w <= maxUnit; w++ {
+		if steps[w]*10 > total*6 {
+			u.width = w
+		}
+	}
+	return u
+}
+
+// indentChar is the character that indents lines: every line when all is set, else nine in ten.
+func indentChar(ls []line, all bool) byte {
+	tabs, spaces := 0, 0
+	for _, l := range ls {
+		switch in := indentOf(l.text); {
+		case in == "" || in == " " || len(in) == len(l.text):
+		case in[0] == '\t':
+			tabs++
+		default:
+			spaces++
+		}
+	}
+	switch need := 9; {
+	case tabs+spaces == 0:
+		return 0
+	case spaces == 0, !all && tabs >= need*spaces:
+		return '\t'
+	case tabs == 0, !all && spaces >= need*tabs:
+		return ' '
+	}
+	return 0
+}

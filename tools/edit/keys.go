@@ -1,0 +1,163 @@
+package edit
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// level is how much two lines may differ and still be the same line. They are in the order in which they are tried; the
+// last allows all that any other does.
+type level int
+
+const (
+	levelExact      level = iota // nothing but the line ending
+	levelRight                   // white space at the end
+	levelRightPunct              // that, and the look-alikes of Unicode punctuation
+	levelTrim                    // white space at both ends
+	levelTrimPunct               // that, and the look-alikes
+	levels
+)
+
+var levelNames = [levels]string{"exact", "trailing-space", "punctuation", "indentation", "indentation+punctuation"}
+
+// same reports whether a and b are the same line at level l. At every level it is an equivalence, which the window search
+// relies on.
+func same(l level, a, b string) bool {
+	switch l {
+	case levelExact:
+		return a == b
+	case levelRight, levelRightPunct:
+		a, b = trimRight(a), trimRight(b)
+	default:
+		a, b = trimLeft(trimRight(a)), trimLeft(trimRight(b))
+	}
+	if a == b {
+		return true
+	}
+	if l == levelRight || l == levelTrim || sureDifferent(a, b) {
+		return false
+	}
+	a, b = trimRight(fold(a)), trimRight(fold(b))
+	if l == levelTrimPunct {
+		a, b = trimLeft(a), trimLeft(b)
+	}
+	return a == b
+}
+
+// sureDifferent reports that a and b differ first in a byte that is ASCII on both sides, which no folding can mend.
+// It settles nearly every comparison of two different lines without folding either.
+func sureDifferent(a, b string) bool {
+	n := min(len(a), len(b))
+	i := 0
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	if i < n && !isSpace(a[i]) && !isSpace(b[i]) {
+		return a[i] < utf8.RuneSelf && b[i] < utf8.RuneSelf
+	}
+	return isASCII(a[i:]) && isASCII(b[i:])
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// fold replaces the typographic look-alikes of ASCII punctuation and the invisible spaces, which models normalise away
+// when they copy text, by what they look like.
+func fold(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if f, ok := foldRune(r); ok {
+			b.WriteString(f)
+		} else {
+			b.WriteString(s[i : i+n]) // a byte that is not UTF-8 stands for itself
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func foldable(r rune) bool {
+	_, ok := foldRune(r)
+	return ok
+}
+
+// foldRune gives the ASCII look-alike of r. The list is short on purpose: only characters that editors and models put in
+// place of ASCII punctuation, never letters.
+func foldRune(r rune) (string, bool) {
+	switch r {
+	case '‘', '’', '‚', '‛', '′':
+		return "'", true
+	case '“', '”', '„', '‟', '″':
+		return `"`, true
+	case '‐', '‑', '‒', '–', '—', '―', '−', '﹣', '－':
+		return "-", true
+	case '…':
+		return "...", true
+	case '\u00a0', '\u202f', '\u205f', '\u3000':
+		return " ", true
+	case '\u200b', '\u2060', '\ufeff':
+		return "", true
+	}
+	if r >= '\u2000' && r <= '\u200a' {
+		return " ", true
+	}
+	return "", false
+}
+
+// windows finds every place in file at which the lines of pat stand, in order, at level l. It is the search of Knuth,
+// Morris and Pratt over lines instead of letters, so that files of many equal lines stay linear.
+func windows(l level, file []line, pat []string) []int {
+	if len(pat) == 0 || len(pat) > len(file) {
+		return nil
+	}
+	fail := make([]int, len(pat))
+	for i, k := 1, 0; i < len(pat); i++ {
+		for k > 0 && !same(l, pat[i], pat[k]) {
+			k = fail[k-1]
+		}
+		if same(l, pat[i], pat[k]) {
+			k++
+		}
+		fail[i] = k
+	}
+	var out []int
+	k := 0
+	for i := range file {
+		for k > 0 && !same(l, file[i].text, pat[k]) {
+			k = fail[k-1]
+		}
+		if same(l, file[i].text, pat[k]) {
+			k++
+		}
+		if k == len(pat) {
+			out = append(out, i+1-k)
+			k = fail[k-1]
+		}
+	}
+	return out
+}
+
+// strongest finds the places of pat at the first level that has any. Finding several is an answer too: the caller must not
+// go on to a weaker level to get rid of them.
+func strongest(file []line, pat []string, from level) (level, []int) {
+	if len(windows(levelTrimPunct, file, pat)) == 0 {
+		return 0, nil // the weakest level allows all that the others do
+	}
+	for l := from; l < levels; l++ {
+		if at := windows(l, file, pat); len(at) > 0 {
+			return l, at
+		}
+	}
+	return 0, nil
+}

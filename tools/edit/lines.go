@@ -1,0 +1,121 @@
+package edit
+
+import "strings"
+
+const (
+	lf   = "\n"
+	crlf = "\r\n"
+	bom  = "\ufeff"
+)
+
+// line is one line of a file: its text and the line ending that follows it, which is empty only at the end of the file.
+type line struct{ text, eol string }
+
+// splitLines cuts s into lines. A file that ends with a newline has no empty last line.
+func splitLines(s string) []line {
+	out := make([]line, 0, strings.Count(s, lf)+1)
+	for s != "" {
+		i := strings.IndexByte(s, '\n')
+		switch {
+		case i < 0:
+			return append(out, line{text: s})
+		case i > 0 && s[i-1] == '\r':
+			out = append(out, line{s[:i-1], crlf})
+		default:
+			out = append(out, line{s[:i], lf})
+		}
+		s = s[i+1:]
+	}
+	return out
+}
+
+// joinLines is the inverse of splitLines.
+func joinLines(b *strings.Builder, ls []line) {
+	for _, l := range ls {
+		b.WriteString(l.text)
+		b.WriteString(l.eol)
+	}
+}
+
+// toLF turns CRLF line endings into LF.
+func toLF(s string) string {
+	if strings.IndexByte(s, '\r') < 0 {
+		return s
+	}
+	return strings.ReplaceAll(s, crlf, lf)
+}
+
+// withEOL gives every line of the LF text s the line ending eol.
+func withEOL(s, eol string) string {
+	if eol != crlf {
+		return s
+	}
+	return strings.ReplaceAll(s, lf, crlf)
+}
+
+// mainEOL is the line ending that most lines have; LF when there is none or a tie.
+func mainEOL(ls []line) string {
+	n := 0
+	for _, l := range ls {
+		switch l.eol {
+		case crlf:
+			n++
+		case lf:
+			n--
+		}
+	}
+	if n > 0 {
+		return crlf
+	}
+	return lf
+}
+
+// lineAt is the number (from 1) of the line of s that has byte offset off.
+func lineAt(s string, off int) int { return 1 + strings.Count(s[:off], lf) }
+
+// indentOf is the leading white space of a line.
+func indentOf(s string) string {
+	i := 0
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	return s[:i]
+}
+
+// isSpace reports the white space that may stand at the ends of a line.
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' }
+
+// blank reports whether a line has nothing but white space.
+func blank(s string) bool { return trimLeft(s) == "" }
+
+func trimLeft(s string) string {
+	for s != "" && isSpace(s[0]) {
+		s = s[1:]
+	}
+	return s
+}
+
+func trimRight(s string) string {
+	for s != "" && isSpace(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// block is the old or the new side of a replacement as lines. closed tells that the last line ended with a newline.
+type block struct {
+	lines  []string
+	closed bool
+}
+
+// splitBlock cuts LF text into a block. The empty text is a block of no lines that is closed: nothing at all.
+func splitBlock(s string) block {
+	if s == "" {
+		return block{closed: true}
+	}
+	ls := strings.Split(s, lf)
+	if n := len(ls) - 1; ls[n] == "" {
+		return block{lines: ls[:n], closed: true}
+	}
+	return block{lines: ls}
+}

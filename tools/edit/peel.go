@@ -1,0 +1,73 @@
+package edit
+
+import "strings"
+
+// borders tells at which ends blank lines were peeled off. There the rest must border on a line's end, or the peeled text
+// would match in the middle of a line.
+type borders struct{ head, tail bool }
+
+func (p borders) any() bool { return p.head || p.tail }
+
+// filter keeps the places at which old stands between line ends where it was peeled.
+func (p borders) filter(s, old string, at []int) []int {
+	out := at[:0]
+	for _, i := range at {
+		end := i + len(old)
+		if p.head && i > 0 && s[i-1] != '\n' || p.tail && end < len(s) && s[end] != '\n' {
+			continue
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// peel takes off the blank lines that both texts begin with, and those that both end with. The text of old itself is
+// never peeled away.
+func peel(r Replacement) (Replacement, borders) {
+	var p borders
+	if blank(strings.ReplaceAll(r.Old, lf, "")) {
+		return r, p
+	}
+	for {
+		o, ok := cutBlankHead(r.Old)
+		n, ok2 := cutBlankHead(r.New)
+		if !ok || !ok2 {
+			break
+		}
+		r.Old, r.New, p.head = o, n, true
+	}
+	for {
+		o, ok := cutBlankTail(r.Old)
+		n, ok2 := cutBlankTail(r.New)
+		if !ok || !ok2 {
+			break
+		}
+		r.Old, r.New, p.tail = o, n, true
+	}
+	return r, p
+}
+
+func cutBlankHead(s string) (string, bool) {
+	i := strings.IndexByte(s, '\n')
+	if i < 0 || !blank(s[:i]) {
+		return s, false
+	}
+	return s[i+1:], true
+}
+
+func cutBlankTail(s string) (string, bool) {
+	i := strings.LastIndexByte(s, '\n')
+	if i < 0 || !blank(s[i+1:]) {
+		return s, false
+	}
+	return s[:i], true
+}
+
+func allBlank(ls []string) bool {
+	for _, l := range ls {
+		if !blank(l) {
+			return false
+		}
+	}
+	return true
+}

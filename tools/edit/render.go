@@ -1,0 +1,223 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// step is one step of an edit script: old is a line of the old text, new a line of the new text, -1 where there is none.
+// Both set keeps the line, only old deletes it, only new inserts it.
+type step struct{ old, new int }
+
+// script turns an alignment into steps. Between kept lines the deletions come before the insertions.
+func script(kept []pair, nOld, nNew int) []step {
+	out := make([]step, 0, max(nOld, nNew)+4)
+	o, n := 0, 0
+	for _, p := range append(kept, pair{nOld, nNew}) {
+		for ; o < p.a; o++ {
+			out = append(out, step{o, -1})
+		}
+		for ; n < p.b; n++ {
+			out = append(out, step{-1, n})
+		}
+		if p.a < nOld || p.b < nNew {
+			out = append(out, step{p.a, p.b})
+			o, n = p.a+1, p.b+1
+		}
+	}
+	return out
+}
+
+// renderer writes the new text over one window of the file.
+type renderer struct {
+	window   []line // the matched lines
+	old, new []string
+	level    level
+	eol      string // for a new line that has no neighbour to take its line ending from
+	indent   *indents
+}
+
+// render carries out the steps. Kept lines come from the file byte for byte; the indentation of the others is translated.
+// It fails on the first line (of the new text) whose indentation cannot be told.
+func (r *renderer) render(steps []step) (out []line, failed int) {
+	at := 0 // the line of the window that comes next
+	for i := 0; i < len(steps); {
+		s := steps[i]
+		if s.old >= 0 && s.new >= 0 {
+			out = append(out, r.window[s.old])
+			at = s.old + 1
+			i++
+			continue
+		}
+		dels, inss := 0, 0
+		for ; i < len(steps) && steps[i].new < 0; i++ {
+			dels++
+		}
+		for ; i < len(steps) && steps[i].old < 0 && steps[i].new >= 0; i++ {
+			inss++
+		}
+		var bad int
+		if out, bad = r.replaceRun(out, at, dels, steps[i-inss:i]); bad >= 0 {
+			return nil, bad
+		}
+		at += dels
+	}
+	return r.closeEnds(out), -1
+}
+
+// replaceRun writes a run of new lines in place of dels lines of the window.
+func (r *renderer) replaceRun(out []line, at, dels int, inserted []step) ([]line, int) {
+	for k, s := range inserted {
+		text := r.new[s.new]
+		paired := dels == len(inserted)
+		switch {
+		case blank(text) && r.level >= levelRight:
+			text = ""
+		case r.level >= levelTrim:
+			x := indentOf(text)
+			y, ok := r.indent.translate(x, place{at: at, run: len(inserted), first: s.new == 0})
+			if paired && x == indentOf(r.old[at+k]) && !blank(r.old[at+k]) {
+				y, ok = indentOf(r.window[at+k].text), true
+			}
+			if !ok {
+				return nil, s.new
+			}
+			text = y + text[len(x):]
+		}
+		if paired && (r.level == levelRightPunct || r.level == levelTrimPunct) {
+			text = keepPunct(r.old[at+k], r.window[at+k].text, r.new[s.new], text)
+		}
+		near := at - 1
+		if paired {
+			near = at + k
+		}
+		out = append(out, line{text, r.eolAt(near)})
+	}
+	return out, -1
+}
+
+// eolAt is the line ending of line i of the window, or of the nearest that has one.
+func (r *renderer) eolAt(i int) string {
+	i = max(i, 0)
+	if i < len(r.window) && r.window[i].eol != "" {
+		return r.window[i].eol
+	}
+	if i > 0 && i-1 < len(r.window) {
+		return r.window[i-1].eol
+	}
+	return r.eol
+}
+
+// closeEnds sees to it that every line but the last has a line ending, and that the last has one if the window had.
+func (r *renderer) closeEnds(out []line) []line {
+	if len(out) == 0 {
+		return out
+	}
+	for i := range out[:len(out)-1] {
+		if out[i].eol == "" {
+			out[i].eol = r.eol
+		}
+	}
+	last := &out[len(out)-1]
+	switch {
+	case len(r.window) > 0 && r.window[len(r.window)-1].eol == "":
+		last.eol = ""
+	case last.eol == "":
+		last.eol = r.eol
+	}
+	return out
+}
+
+// keepPunct writes the change from old to new into the file's line, so that the typographic characters the model could
+// not see stay where nothing changed. text is the new line as it would be written otherwise; it is returned when the
+// change cannot be carried over. The indentation is that of text.
+func keepPunct(old, file, new, text string) string {
+	o, f, n := trimLeft(trimRight(old)), trimLeft(trimRight(file)), trimLeft(new)
+	if o == f {
+		return text
+	}
+	head := commonPrefix(o, n)
+	tail := commonSuffix(o[head:], n[head:])
+	fileHead, ok := foldedPrefix(o[:head], f)
+	if !ok {
+		return text
+	}
+	fileTail, ok := foldedSuffix(o[len(o)-tail:], f[fileHead:])
+	if !ok {
+		return text
+	}
+	return indentOf(text) + f[:fileHead] + n[head:len(n)-tail] + f[len(f)-fileTail:]
+}
+
+// commonPrefix and commonSuffix are in bytes and end between characters.
+func commonPrefix(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	for i > 0 && (i < len(a) && !utf8.RuneStart(a[i]) || i < len(b) && !utf8.RuneStart(b[i])) {
+		i--
+	}
+	return i
+}
+
+func commonSuffix(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[len(a)-1-i] == b[len(b)-1-i] {
+		i++
+	}
+	for i > 0 && !utf8.RuneStart(a[len(a)-i]) {
+		i--
+	}
+	return i
+}
+
+// foldedPrefix is the length of the start of f that folds to what s folds to.
+func foldedPrefix(s, f string) (int, bool) {
+	want := fold(s)
+	i := 0
+	for want != "" {
+		r, n := utf8.DecodeRuneInString(f[i:])
+		got, ok := foldRune(r)
+		if !ok {
+			got = f[i : i+n]
+		}
+		if n == 0 || !strings.HasPrefix(want, got) {
+			return 0, false
+		}
+		want, i = want[len(got):], i+n
+	}
+	return i, true
+}
+
+// foldedSuffix is the length of the end of f that folds to what s folds to.
+func foldedSuffix(s, f string) (int, bool) {
+	want := fold(s)
+	i := len(f)
+	for want != "" {
+		r, n := utf8.DecodeLastRuneInString(f[:i])
+		got, ok := foldRune(r)
+		if !ok {
+			got = f[i-n : i]
+		}
+		if n == 0 || !strings.HasSuffix(want, got) {
+			return 0, false
+		}
+		want, i = want[:len(want)-len(got)], i-n
+	}
+	return len(f) - i, true
+}
+
+// alignments gives the earliest and the latest of the best alignments of two texts. Where they differ, the new text
+// repeats lines of the old one and it cannot be told which of the repeats are the old lines.
+func alignments(old, new []string) (early, late []pair) {
+	in := interner{}
+	a, b := in.numberLines(old), in.numberLines(new)
+	early = diff(a, b)
+	late = diffLate(a, b)
+	if slices.Equal(early, late) {
+		late = nil
+	}
+	return early, late
+}

@@ -1,0 +1,274 @@
+package edit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Replacement is one edit of one file, as a model asks for it.
+type Replacement struct {
+	// Old is the text to find. It need not be whole lines. It must be in the file exactly once, unless All is set.
+	Old string
+	// New is the text to put in its place. It is literal: "$1", "\1" and the like mean themselves.
+	New string
+	// All replaces every place instead of demanding that there is only one.
+	All bool
+	// Base is the whole text of the file as the model was last shown it, when the host knows. If the file has changed
+	// since, Old is looked for in Base and the edit is merged into today's file.
+	Base string
+}
+
+// Result is an edit that was made.
+type Result struct {
+	// Content is the whole new text of the file.
+	Content string
+	// Strategy names the step of the ladder that found the place: "exact" or one of those in the package comment.
+	Strategy string
+	// Notes say in words what was done beyond replacing the exact text, for the model to read. Empty for an exact edit.
+	Notes []string
+	// Count is how many places were replaced.
+	Count int
+	// Line and EndLine are the first and last line (from 1) of the new text of the first place, in Content. EndLine is
+	// Line-1 when nothing but a deletion happened there.
+	Line, EndLine int
+}
+
+// change is one replacement of bytes a to b of a text.
+type change struct {
+	a, b int
+	text string
+}
+
+// found is where an edit goes and what it writes there.
+type found struct {
+	changes  []change // rising and apart
+	strategy string
+	notes    []string
+}
+
+// Replace makes one edit in a text. It either makes the edit that was meant or fails with an [*Error] and changes nothing;
+// the package comment tells the steps by which it finds the place.
+//
+// A byte order mark, CRLF and mixed line endings, and a missing final newline all stay as they are in content, whatever
+// Old and New use. An empty Old is refused, except in an empty file, which New then fills.
+func Replace(content string, r Replacement) (Result, error) {
+	body, mark := cutBOM(content)
+	if strings.HasPrefix(r.Old, bom) {
+		r.Old, r.New = r.Old[len(bom):], strings.TrimPrefix(r.New, bom)
+	}
+	switch {
+	case r.Old == r.New:
+		return Result{}, refuse(NoOp, "the old and the new text are the same", "Send the text you want to have as the new text")
+	case r.Old == "" && body == "":
+		return finish(mark, body, found{changes: []change{{0, 0, r.New}}, strategy: "empty-file"})
+	case r.Old == "":
+		return Result{}, refuse(Empty, "the old text is empty, so there is nothing to look for",
+			"Give the text to replace; to insert, give the line before or after and repeat it in the new text")
+	}
+	if base, _ := cutBOM(r.Base); base != "" && toLF(base) != toLF(body) {
+		return replaceInBase(mark, body, base, r)
+	}
+	f, err := resolve(body, r)
+	if err != nil {
+		return Result{}, err
+	}
+	return finish(mark, body, f)
+}
+
+func cutBOM(s string) (body, mark string) {
+	if strings.HasPrefix(s, bom) {
+		return s[len(bom):], bom
+	}
+	return s, ""
+}
+
+// refuse makes the error of a replacement.
+func refuse(k Kind, detail, advice string) *Error {
+	return &Error{Op: "replace", Kind: k, Detail: detail, Advice: advice}
+}
+
+// finish carries the changes out.
+func finish(mark, body string, f found) (Result, error) {
+	var b strings.Builder
+	size := len(mark) + len(body)
+	for _, c := range f.changes {
+		size += len(c.text) - (c.b - c.a)
+	}
+	b.Grow(size)
+	b.WriteString(mark)
+	at := 0
+	for _, c := range f.changes {
+		b.WriteString(body[at:c.a])
+		b.WriteString(c.text)
+		at = c.b
+	}
+	b.WriteString(body[at:])
+	res := Result{Content: b.String(), Strategy: f.strategy, Notes: f.notes, Count: len(f.changes)}
+	first := f.changes[0]
+	res.Line = lineAt(body, first.a)
+	res.EndLine = res.Line + strings.Count(strings.TrimSuffix(first.text, lf), lf)
+	if first.text == "" {
+		res.EndLine = res.Line - 1
+	}
+	if res.Content[len(mark):] == body {
+		e := refuse(NoOp, fmt.Sprintf("the file has the new text already at line %d", res.Line), "Go on; there is nothing to change here")
+		e.Lines = []int{res.Line}
+		return Result{}, e
+	}
+	return res, nil
+}
+
+// resolve climbs the whole ladder.
+func resolve(body string, r Replacement) (found, error) {
+	t := target{body: body, lf: toLF(body)}
+	if f, err := t.byteForByte(r); f != nil || err != nil {
+		return deref(f), err
+	}
+	r.Old, r.New = toLF(r.Old), toLF(r.New)
+	for _, step := range []func(Replacement) (*found, error){t.plain, t.numbered, t.escaped} {
+		if f, err := step(r); f != nil || err != nil {
+			return deref(f), err
+		}
+	}
+	return found{}, t.notFound(r)
+}
+
+func deref(f *found) found {
+	if f == nil {
+		return found{}
+	}
+	return *f
+}
+
+// target is the text that is edited, without its byte order mark.
+type target struct {
+	body  string
+	lf    string // body with LF line endings
+	lines []line // body cut into lines, once it is needed
+	unit  *fileUnit
+}
+
+func (t *target) split() []line {
+	if t.lines == nil {
+		t.lines = splitLines(t.body)
+	}
+	return t.lines
+}
+
+// byteForByte handles what must not be touched by any reading of line endings: a file without CRLF, and an edit whose very
+// purpose is to change line endings.
+func (t *target) byteForByte(r Replacement) (*found, error) {
+	if len(t.lf) != len(t.body) && toLF(r.Old) != toLF(r.New) {
+		return nil, nil
+	}
+	at := occurrences(t.body, r.Old)
+	if len(at) == 0 {
+		return nil, nil
+	}
+	return t.exactly(t.body, at, r)
+}
+
+// plain is the ladder for old and new as they are.
+func (t *target) plain(r Replacement) (*found, error) {
+	if at := occurrences(t.lf, r.Old); len(at) > 0 {
+		return t.exactly(t.lf, at, r)
+	}
+	p, peeled := peel(r)
+	if peeled.any() {
+		if at := peeled.filter(t.lf, p.Old, occurrences(t.lf, p.Old)); len(at) > 0 {
+			f, err := t.exactly(t.lf, at, p)
+			if f != nil {
+				f.strategy = "blank-borders"
+				f.notes = append(f.notes, "blank lines around the old and the new text were left out")
+			}
+			return f, err
+		}
+	}
+	return t.byLines(p)
+}
+
+// exactly replaces r.Old at its places in view, which is body or its LF form.
+func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
+	if len(at) > 1 && !r.All {
+		return nil, ambiguous(view, at, "")
+	}
+	if err := cutFirstLine(view, at[0], r); err != nil {
+		return nil, err
+	}
+	f := &found{strategy: "exact"}
+	raw := offsets{raw: t.body}
+	for _, i := range apart(at, len(r.Old)) {
+		c := change{i, i + len(r.Old), r.New}
+		if len(t.lf) != len(t.body) && len(view) == len(t.lf) {
+			c.a, c.b = raw.of(c.a), raw.of(c.b)
+			c.text = localEOL(t.body, c.a, c.b, r.Old, r.New)
+		}
+		f.changes = append(f.changes, c)
+	}
+	if r.All {
+		f.notes = t.alsoNear(r, len(f.changes))
+	}
+	if r.New != "" && strings.HasSuffix(r.Old, lf) && !strings.HasSuffix(r.New, lf) && at[0]+len(r.Old) < len(view) {
+		f.notes = append(f.notes, "the old text ends with a newline and the new text does not, so the next line was joined to it")
+	}
+	return f, nil
+}
+
+// cutFirstLine refuses an exact match that begins behind the indentation of a line when the new text moves that line
+// down: it would come to stand without indentation.
+func cutFirstLine(view string, at int, r Replacement) error {
+	start := strings.LastIndexByte(view[:at], '\n') + 1
+	first, rest, many := strings.Cut(r.Old, lf)
+	if !many || blank(rest) || start == at || !blank(view[start:at]) || indentOf(first) != "" || blank(first) {
+		return nil
+	}
+	lines := strings.Split(r.New, lf)
+	if lines[0] == first {
+		return nil
+	}
+	for _, l := range lines[1:] {
+		if l == first {
+			e := refuse(Indentation, fmt.Sprintf("the first line of the old text lacks the indentation it has in the file (line %d), and the new text moves it",
+				lineAt(view, at)), "Repeat the edit with the full indentation on every line of both texts")
+			e.Lines = []int{lineAt(view, at)}
+			return e
+		}
+	}
+	return nil
+}
+
+// alsoNear notes the places that an exact replacement of all left alone because they differ in white space.
+func (t *target) alsoNear(r Replacement, replaced int) []string {
+	old := splitBlock(r.Old)
+	if allBlank(old.lines) {
+		return nil
+	}
+	var near []int
+	for _, i := range windows(levelTrimPunct, t.split(), old.lines) {
+		if !same(levelExact, t.lines[i].text, old.lines[0]) {
+			near = append(near, i+1)
+		}
+	}
+	if len(near) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("replaced %d exact matches; similar text that differs in white space was left at %s", replaced, places(near))}
+}
+
+// ambiguous makes the error for a text found at several offsets of view.
+func ambiguous(view string, at []int, how string) *Error {
+	lines := make([]int, len(at))
+	n, from := 1, 0
+	for k, i := range at {
+		n += strings.Count(view[from:i], lf)
+		lines[k], from = n, i
+	}
+	return ambiguousAt(lines, how)
+}
+
+func ambiguousAt(lines []int, how string) *Error {
+	e := refuse(Ambiguous, fmt.Sprintf("the old text is in the file %d times%s: %s", len(lines), how, places(lines)),
+		"Add lines before or after to the old text until it is unique, or ask for all places to be replaced")
+	e.Lines = lines
+	return e
+}

@@ -1,0 +1,242 @@
+package edit
+
+import (
+	"strings"
+)
+
+// unescaping undoes one way in which texts get escaped once too often on their way out of a model. It fails when the two
+// texts are not escaped alike throughout.
+type unescaping func(r Replacement) (Replacement, bool)
+
+// escaped tries the old text with its escapes undone. Where two ways of undoing them both match and lead to different
+// results, the edit is refused.
+func (t *target) escaped(r Replacement) (*found, error) {
+	if !strings.Contains(r.Old, `\`) {
+		return nil, nil
+	}
+	var best *found
+	for _, undo := range []unescaping{unescapeQuotes, unescapeAll, t.unescapeLines, t.unescapeQuotedLines} {
+		u, ok := undo(r)
+		if !ok || u.Old == r.Old {
+			continue
+		}
+		f, err := t.plain(u)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			continue
+		}
+		if best != nil && !sameChanges(best.changes, f.changes) {
+			return nil, refuse(OverEscaped, "the old text matches once its backslash escapes are undone, but the new text can then be read in two ways",
+				"Send both texts unescaped, exactly as they should be in the file")
+		}
+		best = f
+	}
+	if best != nil {
+		best.strategy = "unescaped+" + best.strategy
+		best.notes = append(best.notes, "both texts were escaped once too often and were unescaped; send them as they should be in the file")
+	}
+	return best, nil
+}
+
+func sameChanges(a, b []change) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// unescapeQuotes takes the backslash before every quote, when there is one before every quote.
+func unescapeQuotes(r Replacement) (Replacement, bool) {
+	done := false
+	for _, q := range []string{`"`, `'`, "`"} {
+		all := strings.Count(r.Old, q)
+		if all == 0 || strings.Count(r.Old, `\`+q) != all {
+			continue
+		}
+		if strings.Count(r.New, q) != strings.Count(r.New, `\`+q) {
+			return r, false
+		}
+		r.Old, r.New = strings.ReplaceAll(r.Old, `\`+q, q), strings.ReplaceAll(r.New, `\`+q, q)
+		done = true
+	}
+	return r, done
+}
+
+// unescapeAll undoes a whole round of string escapes, as of JSON. Every backslash of both texts has to start an escape and
+// every double quote has to be escaped. Line breaks are either all escaped or all real.
+func unescapeAll(r Replacement) (Replacement, bool) {
+	real := strings.Contains(r.Old, lf)
+	o, ok := unescapeString(r.Old, !real)
+	n, ok2 := unescapeString(r.New, !real)
+	if !ok || !ok2 || !real && strings.Contains(r.New, lf) {
+		return r, false
+	}
+	r.Old, r.New = o, n
+	return r, true
+}
+
+func unescapeString(s string, control bool) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '"':
+			return "", false
+		case c != '\\':
+			b.WriteByte(c)
+			continue
+		}
+		if i++; i == len(s) {
+			return "", false
+		}
+		switch c = s[i]; {
+		case c == '\\' || c == '"':
+			b.WriteByte(c)
+		case control && c == 'n':
+			b.WriteByte('\n')
+		case control && c == 't':
+			b.WriteByte('\t')
+		case control && c == 'r' && strings.HasPrefix(s[i+1:], `\n`): // a CRLF line ending
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}
+
+// unescapeQuotedLines undoes escaped quotes and escaped line breaks together.
+func (t *target) unescapeQuotedLines(r Replacement) (Replacement, bool) {
+	u, ok := unescapeQuotes(r)
+	if !ok {
+		return r, false
+	}
+	return t.unescapeLines(u)
+}
+
+// unescapeLines undoes a text on one line in which \n stands for the line breaks. The text may have string literals with a
+// true \n in them, so the file decides about each: the old text is looked for in a view of the file that has its line
+// breaks spelled \n too.
+func (t *target) unescapeLines(r Replacement) (Replacement, bool) {
+	if strings.Contains(r.Old, lf) || strings.Contains(r.New, lf) || !strings.Contains(r.Old, `\n`) {
+		return r, false
+	}
+	view := strings.ReplaceAll(t.lf, lf, `\n`)
+	first := strings.Index(view, r.Old)
+	if first < 0 {
+		return r, false
+	}
+	breaks, old, ok := t.spell(first, r.Old)
+	if !ok {
+		return r, false
+	}
+	n, ok := respell(strings.Split(r.Old, `\n`), strings.Split(r.New, `\n`), breaks)
+	if !ok {
+		return r, false
+	}
+	r.Old, r.New = old, n
+	return r, true
+}
+
+// spell tells, for the text that stands at offset at of the view with spelled-out line breaks, which of its \n are line
+// breaks of the file, and what the text is in the file.
+func (t *target) spell(at int, text string) (breaks []bool, old string, ok bool) {
+	start, v := 0, 0 // the same place in t.lf and in the view
+	for v < at {
+		i := strings.IndexByte(t.lf[start:], '\n')
+		if i < 0 || v+i >= at {
+			start, v = start+at-v, at
+			break
+		}
+		start, v = start+i+1, v+i+2
+	}
+	if v != at {
+		return nil, "", false // it begins inside a line break
+	}
+	p := start
+	for i := 0; i < len(text); {
+		switch {
+		case t.lf[p] == '\n':
+			if !strings.HasPrefix(text[i:], `\n`) {
+				return nil, "", false // it ends inside a line break
+			}
+			breaks = append(breaks, true)
+			i += 2
+			p++
+		case strings.HasPrefix(text[i:], `\n`):
+			breaks = append(breaks, false)
+			i += 2
+			p += 2
+		default:
+			i++
+			p++
+		}
+	}
+	return breaks, t.lf[start:p], true
+}
+
+// respell joins the pieces of the new text by line breaks or by true \n, as the old text has them; breaks[i] tells which
+// follows old[i]. A place the old text does not have has to be a line break beyond doubt.
+func respell(old, new []string, breaks []bool) (string, bool) {
+	in := interner{}
+	kept := diff(in.numberLines(old), in.numberLines(new))
+	from := make([]int, len(new)) // the piece of old, or -1
+	for i := range from {
+		from[i] = -1
+	}
+	for _, p := range kept {
+		if old[p.a] == new[p.b] {
+			from[p.b] = p.a
+		}
+	}
+	var b strings.Builder
+	text := "" // the line so far
+	for j, piece := range new {
+		b.WriteString(piece)
+		text += piece
+		if j == len(new)-1 {
+			break
+		}
+		l, r := from[j], from[j+1]
+		var isBreak bool
+		switch {
+		case l >= 0 && r == l+1:
+			isBreak = breaks[l]
+		case l >= 0 && (l == len(breaks) || breaks[l]) && (l == 0 || breaks[l-1]), r > 0 && breaks[r-1] && (r == len(breaks) || breaks[r]):
+			isBreak = true // beside a whole line of the old text
+		case surelyBreak(text, new[j+1]):
+			isBreak = true
+		default:
+			return "", false
+		}
+		if isBreak {
+			b.WriteByte('\n')
+			text = ""
+		} else {
+			b.WriteString(`\n`)
+			text += `\n`
+		}
+	}
+	return b.String(), true
+}
+
+// surelyBreak reports whether a \n after text ends the line: no string is open, and it is not within a comment.
+func surelyBreak(text, next string) bool {
+	for _, q := range []string{`"`, `'`, "`"} {
+		if (strings.Count(text, q)-strings.Count(text, `\`+q))%2 != 0 {
+			return false
+		}
+	}
+	for _, mark := range []string{"//", "#", "--", "/*", "*"} {
+		if strings.Contains(text, mark) {
+			return strings.HasPrefix(trimLeft(next), mark)
+		}
+	}
+	return true
+}
