@@ -1,0 +1,124 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// appendText adds a text block, unless the API would refuse it for having no visible character.
+func appendText(blocks []block, text string) []block {
+	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) }) < 0 {
+		return blocks
+	}
+	return append(blocks, block{kind: blockText, text: text})
+}
+
+// appendThinking adds signed or redacted thinking. Unsigned thinking is another provider's, or was cut short: the API
+// refuses it, and the answer does not depend on it.
+func appendThinking(blocks []block, p agent.Thinking) []block {
+	switch {
+	case p.Redacted != nil:
+		return append(blocks, block{kind: blockRedacted, text: string(p.Redacted)})
+	case p.Signature != "":
+		return append(blocks, block{kind: blockThinking, text: p.Text, id: p.Signature})
+	}
+	return blocks
+}
+
+// appendOpaque adds one of the provider's own blocks as it is. A text block kept whole for its citations stands for the
+// plain text before it.
+func appendOpaque(blocks []block, p agent.Opaque) []block {
+	if p.Provider != provider || !isObject(p.Data) {
+		return blocks
+	}
+	if last := len(blocks) - 1; last >= 0 && blocks[last].kind == blockText {
+		var cited struct{ Type, Text string }
+		if json.Unmarshal(p.Data, &cited) == nil && cited.Type == "text" {
+			plain := strings.TrimSuffix(blocks[last].text, cited.Text)
+			blocks = appendText(blocks[:last], plain)
+		}
+	}
+	return append(blocks, block{kind: blockRaw, raw: p.Data})
+}
+
+// orphanText is a result whose call is not in the history, told as text.
+func orphanText(r agent.ToolResult) string {
+	return fmt.Sprintf("Result of an earlier tool call (%s):\n%s", r.CallID, r.Text())
+}
+
+// wireName keeps the characters that the API allows in ids and tool names.
+func wireName(s, empty string) string {
+	if s == "" {
+		return empty
+	}
+	allowed := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return !allowed(r) }) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if allowed(r) {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// wireArgs returns args when they are the JSON object that the API wants, else an object that holds them.
+func wireArgs(args json.RawMessage) json.RawMessage {
+	switch {
+	case isObject(args):
+		return args
+	case len(bytes.TrimSpace(args)) == 0:
+		return json.RawMessage("{}")
+	case json.Valid(args):
+		return json.RawMessage(`{"value":` + string(args) + `}`)
+	}
+	return append(appendString([]byte(`{"invalid_json":`), string(args)), '}')
+}
+
+// image is a picture as the API takes it: by address, or by media type and content in base64.
+type image struct {
+	url, mediaType, base64 string
+}
+
+// wireImage converts p, or says with [agent.ErrUnsupported] why the model cannot take it.
+func wireImage(p agent.Image) (*image, *agent.ModelError) {
+	if rest, ok := strings.CutPrefix(p.URL, "data:"); ok && len(p.Data) == 0 {
+		mediaType, data, ok := strings.Cut(rest, ";base64,")
+		if !ok {
+			return nil, refuse(agent.ErrUnsupported, "a data: address of an image must be in base64")
+		}
+		return checkedImage(mediaType, data)
+	}
+	if len(p.Data) == 0 {
+		if p.URL == "" {
+			return nil, refuse(agent.ErrUnsupported, "an image has neither Data nor URL")
+		}
+		return &image{url: p.URL}, nil
+	}
+	mediaType := p.MediaType
+	if mediaType == "" {
+		mediaType = http.DetectContentType(p.Data)
+	}
+	return checkedImage(mediaType, base64.StdEncoding.EncodeToString(p.Data))
+}
+
+func checkedImage(mediaType, data string) (*image, *agent.ModelError) {
+	if mediaType == "image/jpg" {
+		mediaType = "image/jpeg"
+	}
+	switch mediaType {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		return &image{mediaType: mediaType, base64: data}, nil
+	}
+	return nil, refuse(agent.ErrUnsupported, "an image is of type %q; convert it to PNG, JPEG, GIF or WebP", mediaType)
+}

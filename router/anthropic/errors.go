@@ -1,0 +1,221 @@
+package anthropic
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/sse"
+)
+
+// refuse says why a request cannot be sent.
+func refuse(kind agent.ErrorKind, format string, args ...any) *agent.ModelError {
+	return &agent.ModelError{Kind: kind, Provider: provider, Err: fmt.Errorf(format, args...)}
+}
+
+// failure is the error object of the API, in an error response and in the stream.
+type failure struct {
+	Type      string `json:"type"`
+	RequestID string `json:"request_id"`
+	Error     struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// cause is a short description of an error that still leads to the original.
+type cause struct {
+	text string
+	err  error
+}
+
+func (c *cause) Error() string { return c.text }
+func (c *cause) Unwrap() error { return c.err }
+
+// sendError classifies what sending a request failed with.
+func sendError(ctx context.Context, err error) *agent.ModelError {
+	api, ok := errors.AsType[*sdk.Error](err)
+	if !ok {
+		return transportError(ctx, "send request", err)
+	}
+	me := &agent.ModelError{Status: api.StatusCode, RequestID: api.RequestID, Provider: provider}
+	if api.Response != nil {
+		me.RetryAfter = retryAfter(api.Response.Header)
+	}
+	raw := api.RawJSON()
+	var f failure
+	_ = json.NewDecoder(strings.NewReader(raw)).Decode(&f) // proxies answer with pages, or add to the object
+	me.Kind = kindOf(f.Error.Type, f.Error.Message, api.StatusCode)
+	if me.RequestID == "" {
+		me.RequestID = f.RequestID
+	}
+	text := f.Error.Type + ": " + f.Error.Message
+	if f.Error.Type == "" {
+		text = shorten(raw)
+	}
+	me.Err = &cause{text, err}
+	return me
+}
+
+// streamError classifies an error event.
+func streamError(data []byte) *agent.ModelError {
+	var f failure
+	_ = json.Unmarshal(data, &f)
+	text := f.Error.Type + ": " + f.Error.Message
+	if f.Error.Type == "" {
+		text = shorten(string(data))
+	}
+	return &agent.ModelError{Kind: kindOf(f.Error.Type, f.Error.Message, 0), RequestID: f.RequestID, Provider: provider,
+		Err: fmt.Errorf("read stream: %s", text)}
+}
+
+// transportError classifies a failure without an answer of the API.
+func transportError(ctx context.Context, verb string, err error) *agent.ModelError {
+	me := &agent.ModelError{Kind: agent.ErrNetwork, Provider: provider, Err: fmt.Errorf("%s: %w", verb, err)}
+	timeout, isNet := errors.AsType[net.Error](err)
+	switch {
+	case ctx.Err() != nil:
+		me.Kind, me.Err = agent.ErrCanceled, fmt.Errorf("%s: %w", verb, context.Cause(ctx))
+	case isNet && timeout.Timeout():
+		me.Kind = agent.ErrTimeout
+	case errors.Is(err, sse.ErrTooLong):
+		me.Kind = agent.ErrServer
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		me.Kind = agent.ErrIncomplete
+		if verb == "send request" {
+			me.Kind = agent.ErrNetwork
+		}
+	}
+	return me
+}
+
+// kindOf classifies by the API's error type, then by HTTP status; status is 0 inside a stream.
+func kindOf(errType, message string, status int) agent.ErrorKind {
+	switch errType {
+	case "rate_limit_error":
+		return agent.ErrRateLimit
+	case "overloaded_error":
+		return agent.ErrOverloaded
+	case "authentication_error", "permission_error", "billing_error":
+		return agent.ErrAuth
+	case "timeout_error":
+		return agent.ErrTimeout
+	case "not_found_error":
+		return agent.ErrInvalid
+	case "request_too_large":
+		return agent.ErrContextLength
+	case "invalid_request_error":
+		return invalidKind(message)
+	case "api_error":
+		if strings.Contains(message, "content filtering") {
+			return agent.ErrFilter
+		}
+		return agent.ErrServer
+	}
+	return statusKind(status)
+}
+
+// invalidKind tells apart what the API reports as an invalid request, which it does by text alone.
+func invalidKind(message string) agent.ErrorKind {
+	text := strings.ToLower(message)
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(text, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("prompt is too long", "exceed context limit", "exceeds the context", "context window", "too many total text bytes"):
+		return agent.ErrContextLength
+	case has("credit balance", "usage limits"):
+		return agent.ErrAuth
+	case has("content filtering"):
+		return agent.ErrFilter
+	}
+	return agent.ErrInvalid
+}
+
+func statusKind(status int) agent.ErrorKind {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return agent.ErrRateLimit
+	case status == 529:
+		return agent.ErrOverloaded
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
+		return agent.ErrAuth
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+		return agent.ErrTimeout
+	case status == http.StatusRequestEntityTooLarge:
+		return agent.ErrContextLength
+	case status >= 500, status == 0:
+		return agent.ErrServer
+	case status >= 400:
+		return agent.ErrInvalid
+	}
+	return agent.ErrServer
+}
+
+// retryAfter reads how long the server asks to wait (RFC 9110, section 10.2.3). A date counts from the server's own
+// clock, so that a client's clock that is off does not matter.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	value := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(value, 64); err == nil {
+		return max(0, time.Duration(s*float64(time.Second)))
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return max(0, at.Sub(now))
+}
+
+const maxErrorText = 512
+
+// shorten makes a foreign answer fit one line.
+func shorten(s string) string {
+	text := strings.Join(strings.Fields(s[:min(len(s), 4*maxErrorText)]), " ")
+	if len(text) > maxErrorText {
+		text = text[:maxErrorText] + "..."
+	}
+	if text == "" {
+		return "the answer has no body"
+	}
+	return strings.ToValidUTF8(text, "?")
+}
+
+const maxErrorBody = 1 << 20
+
+// limitErrorBody keeps a server from filling memory with an error page.
+func limitErrorBody(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	res, err := next(req)
+	if err != nil || res.StatusCode < 400 {
+		return res, err
+	}
+	head, readErr := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+	res.Body.Close()
+	if readErr != nil && len(head) == 0 {
+		return nil, readErr
+	}
+	res.Body = io.NopCloser(bytes.NewReader(head))
+	return res, nil
+}

@@ -1,0 +1,254 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// history is a conversation in the shape the API takes: alternating turns that begin with a user, each call answered in
+// the turn after it.
+type history struct {
+	turns   []turn
+	pending []pendingCall     // calls of the last assistant turn
+	used    map[string]bool   // call ids given out so far
+	tools   []string          // names of the tools called, in order of first use
+	err     *agent.ModelError // the first part that cannot be sent
+}
+
+type turn struct {
+	user    bool
+	results []block // tool results, which the API wants first
+	rest    []block
+}
+
+// pendingCall is a call and whether its result was seen.
+type pendingCall struct {
+	id, wire string
+	answered bool
+}
+
+type blockKind uint8
+
+const (
+	blockText blockKind = iota
+	blockImage
+	blockThinking
+	blockRedacted
+	blockCall
+	blockResult
+	blockRaw
+)
+
+// block is one content block. Which fields count depends on the kind.
+type block struct {
+	kind    blockKind
+	text    string // text, thinking, or redacted data
+	id      string // signature, or id of a call
+	name    string
+	raw     json.RawMessage // arguments, or the whole block
+	image   *image
+	content []block // of a result
+	isError bool
+}
+
+const (
+	noResultText = "No result was recorded for this call; it may not have run."
+	noOutputText = "(no output)"
+	startText    = "(The conversation so far was shortened.)"
+)
+
+// newHistory brings msgs into shape. What a message becomes depends on it and on those before it, never on later ones,
+// except for calls that have no result yet.
+func newHistory(msgs []agent.Message) (*history, *agent.ModelError) {
+	h := &history{turns: make([]turn, 0, len(msgs)), used: make(map[string]bool)}
+	for i := range msgs {
+		if msgs[i].Role == agent.RoleAssistant {
+			h.addAssistant(msgs[i].Parts)
+		} else {
+			h.addUser(msgs[i].Parts)
+		}
+		if h.err != nil {
+			h.err.Err = fmt.Errorf("message %d: %w", i, h.err.Err)
+			return nil, h.err
+		}
+	}
+	h.settle()
+	return h, nil
+}
+
+// turn returns the turn to add to, opening one when the speaker changes.
+func (h *history) turn(user bool) *turn {
+	if n := len(h.turns); n > 0 && h.turns[n-1].user == user {
+		return &h.turns[n-1]
+	}
+	if len(h.turns) == 0 && !user {
+		h.turns = append(h.turns, turn{user: true, rest: []block{{kind: blockText, text: startText}}})
+	}
+	h.turns = append(h.turns, turn{user: user})
+	return &h.turns[len(h.turns)-1]
+}
+
+// settle answers the calls that nothing answered.
+func (h *history) settle() {
+	for i := range h.pending {
+		if p := &h.pending[i]; !p.answered {
+			t := h.turn(true)
+			t.results = append(t.results, block{kind: blockResult, id: p.wire, isError: true,
+				content: []block{{kind: blockText, text: noResultText}}})
+		}
+	}
+	h.pending = h.pending[:0]
+}
+
+func (h *history) addAssistant(parts []agent.Part) {
+	blocks := make([]block, 0, len(parts))
+	var calls []pendingCall
+	for i, p := range parts {
+		switch p := p.(type) {
+		case agent.Text:
+			text := p.Text
+			if i == len(parts)-1 {
+				text = strings.TrimRightFunc(text, unicode.IsSpace)
+			}
+			blocks = appendText(blocks, text)
+		case agent.Thinking:
+			blocks = appendThinking(blocks, p)
+		case agent.Opaque:
+			blocks = appendOpaque(blocks, p)
+		case agent.ToolCall:
+			call := h.call(p)
+			calls = append(calls, pendingCall{id: p.ID, wire: call.id})
+			blocks = append(blocks, call)
+		case agent.Image:
+			blocks = appendText(blocks, "[an image]")
+		case agent.ToolResult:
+			blocks = appendText(blocks, orphanText(p))
+		}
+	}
+	if len(blocks) == 0 {
+		return
+	}
+	if n := len(h.turns); n > 0 && h.turns[n-1].user {
+		h.settle()
+	}
+	t := h.turn(false)
+	t.rest = append(t.rest, blocks...)
+	h.pending = append(h.pending, calls...)
+}
+
+func (h *history) addUser(parts []agent.Part) {
+	var results, rest []block
+	for _, p := range parts {
+		switch p := p.(type) {
+		case agent.Text:
+			rest = appendText(rest, p.Text)
+		case agent.Image:
+			rest = h.appendImage(rest, p)
+		case agent.Opaque:
+			rest = appendOpaque(rest, p)
+		case agent.ToolResult:
+			if wire, ok := h.answer(p.CallID); ok {
+				results = append(results, h.result(p, wire))
+				continue
+			}
+			rest = appendText(rest, orphanText(p))
+			for _, sub := range p.Parts {
+				if img, ok := sub.(agent.Image); ok {
+					rest = h.appendImage(rest, img)
+				}
+			}
+		case agent.ToolCall:
+			rest = appendText(rest, fmt.Sprintf("Call of %s: %s", p.Name, p.Args))
+		}
+	}
+	if len(results)+len(rest) == 0 {
+		return
+	}
+	t := h.turn(true)
+	t.results = append(t.results, results...)
+	t.rest = append(t.rest, rest...)
+}
+
+// answer marks the first open call of that id as answered.
+func (h *history) answer(id string) (wire string, ok bool) {
+	for i := range h.pending {
+		if p := &h.pending[i]; p.id == id && !p.answered {
+			p.answered = true
+			return p.wire, true
+		}
+	}
+	return "", false
+}
+
+func (h *history) call(c agent.ToolCall) block {
+	name := wireName(c.Name, "unknown_tool")
+	if len(name) > 128 {
+		name = name[:128]
+	}
+	if !slices.Contains(h.tools, name) {
+		h.tools = append(h.tools, name)
+	}
+	return block{kind: blockCall, id: h.wireID(c.ID), name: name, raw: wireArgs(c.Args)}
+}
+
+func (h *history) result(r agent.ToolResult, wire string) block {
+	b := block{kind: blockResult, id: wire, isError: r.IsError}
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case agent.Text:
+			b.content = appendText(b.content, p.Text)
+		case agent.Image:
+			b.content = h.appendImage(b.content, p)
+		case agent.Opaque:
+			b.content = appendOpaque(b.content, p)
+		}
+	}
+	if len(b.content) == 0 { // the API refuses a failed result without content
+		b.content = []block{{kind: blockText, text: noOutputText}}
+	}
+	return b
+}
+
+func (h *history) appendImage(blocks []block, p agent.Image) []block {
+	img, err := wireImage(p)
+	if err != nil {
+		if h.err == nil {
+			h.err = err
+		}
+		return blocks
+	}
+	return append(blocks, block{kind: blockImage, image: img})
+}
+
+// wireID returns an id that the API takes and that no other call of the request has.
+func (h *history) wireID(id string) string {
+	base := wireName(id, "call")
+	wire := base
+	for n := 2; h.used[wire]; n++ {
+		wire = base + "_" + strconv.Itoa(n)
+	}
+	h.used[wire] = true
+	return wire
+}
+
+// loopThinks reports whether the API accepts a thinking budget for this history: when calls are under way, the first
+// answer since the last word of the user must begin with thinking.
+func (h *history) loopThinks() bool {
+	var first *turn
+	for i := len(h.turns) - 1; i >= 0; i-- {
+		t := &h.turns[i]
+		if t.user && len(t.results) == 0 {
+			break
+		}
+		if !t.user {
+			first = t
+		}
+	}
+	return first == nil || first.rest[0].kind == blockThinking || first.rest[0].kind == blockRedacted
+}
