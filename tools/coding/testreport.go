@@ -1,0 +1,220 @@
+package coding
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The bounds of a test report. They keep a runner that prints without end, or fails a million tests, from filling
+// memory; counts stay exact.
+const (
+	maxTestFailures = 200     // failures kept with their messages
+	maxTestMessage  = 4 << 10 // bytes of one failure's message
+	maxTestFrames   = 5       // project frames of one failure
+	maxTestNotes    = 20
+	maxTestBuild    = 100     // build diagnostics
+	maxTestLine     = 1 << 20 // bytes of one line; the rest of a longer line is dropped
+	maxTestOpen     = 50_000  // tests that run at once
+)
+
+// testReport is what a run of a project's tests came to.
+type testReport struct {
+	Passed, Failed, Skipped int
+	Errors                  int           // suites that could not run: setup errors, import errors, crashed packages
+	Failures                []testFailure // the first maxTestFailures of Failed and Errors
+	Build                   []diagnostic  // compile errors
+	Notes                   []string      // what a reader must know beside the counts, such as a data race
+	Elapsed                 time.Duration // as the runner reports it; 0 if it does not
+	Complete                bool          // the runner's own closing summary was seen
+}
+
+// testFailure is one failing test, or one suite that could not run (Name is empty then).
+type testFailure struct {
+	Suite   string // Go package, test file or crate target
+	Name    string
+	Message string
+	Frames  []frame // in the project's own files, the failing one first
+}
+
+// frame is a position in a stack trace.
+type frame struct {
+	Path string
+	Line int
+}
+
+func (f frame) String() string { return f.Path + ":" + strconv.Itoa(f.Line) }
+
+// ran is the number of tests that gave a verdict.
+func (r *testReport) ran() int { return r.Passed + r.Failed }
+
+func (r *testReport) fail(f testFailure) {
+	if len(r.Failures) < maxTestFailures {
+		f.Message = strings.TrimRight(f.Message, "\n ")
+		r.Failures = append(r.Failures, f)
+	}
+}
+
+func (r *testReport) note(s string) {
+	if s = strings.TrimSpace(s); s != "" && len(r.Notes) < maxTestNotes && !slices.Contains(r.Notes, s) {
+		r.Notes = append(r.Notes, s)
+	}
+}
+
+func (r *testReport) build(d diagnostic) {
+	if len(r.Build) < maxTestBuild && !slices.Contains(r.Build, d) {
+		r.Build = append(r.Build, d)
+	}
+}
+
+// testPaths says where the tests ran, so that the positions a runner prints can be told as workspace paths.
+type testPaths struct {
+	Root   string // absolute path of the workspace as the runner saw it
+	Dir    string // where the runner ran, relative to Root; "." for Root
+	Module string // the Go module path, when there is one
+}
+
+// rel turns a path that a runner printed into one relative to the workspace, and says whether it lies in it.
+func (p testPaths) rel(name string) (string, bool) {
+	name = strings.ReplaceAll(strings.TrimPrefix(name, "file://"), `\`, "/")
+	if !path.IsAbs(name) && !(len(name) > 2 && name[1] == ':') {
+		name = path.Join(cmp.Or(p.Dir, "."), name)
+		return name, name != ".." && !strings.HasPrefix(name, "../")
+	}
+	root := strings.TrimSuffix(strings.ReplaceAll(p.Root, `\`, "/"), "/")
+	if root == "" {
+		return name, false
+	}
+	rest, ok := strings.CutPrefix(path.Clean(name), root+"/")
+	return rest, ok
+}
+
+// thirdParty matches path elements below which files are not the project's own.
+var thirdParty = regexp.MustCompile(`(^|/)(node_modules|site-packages|dist-packages|vendor|\.venv|venv|\.tox|\.nox|pkg/mod|\.cargo|target|node:internal)/`)
+
+// frameAt matches a position in any of the languages whose runners are parsed. Group 3 or 4 is the line.
+var frameAt = regexp.MustCompile(`((?:[A-Za-z]:)?[^\s"'():<>\[\]]+\.(go|py|rs|js|jsx|ts|tsx|mjs|cjs|mts|cts|vue|svelte))(?::(\d+)|", line (\d+))`)
+
+// frames returns the project's own positions in text, in order and without repetition. A bare file name is taken to lie
+// in dir.
+func (p testPaths) frames(text, dir string) []frame {
+	var out []frame
+	for _, m := range frameAt.FindAllStringSubmatch(text, 64) {
+		name := m[1]
+		if strings.HasPrefix(name, "/rustc/") || strings.HasSuffix(name, "_testmain.go") {
+			continue
+		}
+		if dir != "" && !strings.ContainsAny(name, `/\`) {
+			name = path.Join(dir, name)
+		} else if rel, ok := p.rel(name); ok {
+			name = rel
+		} else {
+			continue
+		}
+		line, err := strconv.Atoi(cmp.Or(m[3], m[4]))
+		if f := (frame{name, line}); err == nil && !thirdParty.MatchString(name) && !slices.Contains(out, f) {
+			if out = append(out, f); len(out) == maxTestFrames {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// eachLine calls fn for every line of r without its line end. Of a line longer than maxTestLine only the beginning is
+// passed on; whole says whether that is all of it. The slice is valid during the call.
+func eachLine(r io.Reader, fn func(line []byte, whole bool)) error {
+	br := bufio.NewReaderSize(r, 64<<10)
+	var long []byte
+	for {
+		part, err := br.ReadSlice('\n')
+		if err == bufio.ErrBufferFull || len(long) > 0 {
+			long = append(long, part[:min(len(part), maxTestLine+1-min(len(long), maxTestLine+1))]...)
+			part = long
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if len(part) > 0 {
+			whole := len(part) <= maxTestLine
+			fn(trimEOL(part[:min(len(part), maxTestLine)]), whole)
+			long = long[:0]
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func trimEOL(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '\n' {
+		b = b[:n-1]
+	}
+	if n := len(b); n > 0 && b[n-1] == '\r' {
+		b = b[:n-1]
+	}
+	return b
+}
+
+// clip keeps the head and the tail of a text in bounded memory.
+type clip struct {
+	head, tail []byte
+	dropped    int
+}
+
+const clipHead, clipTail = maxTestMessage / 2, maxTestMessage / 2
+
+func (c *clip) add(s string) {
+	if room := clipHead - len(c.head); room > 0 && len(c.tail) == 0 {
+		n := min(room, len(s))
+		c.head, s = append(c.head, s[:n]...), s[n:]
+	}
+	if s == "" {
+		return
+	}
+	c.tail = append(c.tail, s...)
+	// Compacting only at twice the size makes the copying linear.
+	if len(c.tail) > 2*clipTail {
+		c.cut()
+	}
+}
+
+func (c *clip) cut() {
+	if over := len(c.tail) - clipTail; over > 0 {
+		c.dropped += over
+		c.tail = append(c.tail[:0], c.tail[over:]...)
+	}
+}
+
+func (c *clip) String() string {
+	c.cut()
+	if c.dropped == 0 {
+		return string(c.head) + string(c.tail)
+	}
+	return string(c.head) + "\n[... " + strconv.Itoa(c.dropped) + " bytes omitted ...]\n" + string(c.tail)
+}
+
+// dedent removes the indentation that all non-blank lines of s share, and blank lines around it.
+func dedent(s string) string {
+	lines := strings.Split(strings.Trim(s, "\n"), "\n")
+	indent := -1
+	for _, l := range lines {
+		if t := strings.TrimLeft(l, " \t"); t != "" && (indent < 0 || len(l)-len(t) < indent) {
+			indent = len(l) - len(t)
+		}
+	}
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l[min(max(indent, 0), len(l)):], " \t")
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}

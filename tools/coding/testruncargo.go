@@ -1,0 +1,170 @@
+package coding
+
+import (
+	"encoding/json"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	cargoTest   = regexp.MustCompile(`^test (.+?) \.\.\. (ok|FAILED|ignored|bench:)(?:,? .*)?$`)
+	cargoTotals = regexp.MustCompile(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; .*?(?:finished in ([\d.]+)s)?$`)
+	cargoStdout = regexp.MustCompile(`^---- (.+?) (?:stdout|stderr) ----$`)
+	cargoThread = regexp.MustCompile(`^thread '.*' (?:\(\d+\) )?panicked at `)
+)
+
+// cargoMessage is one line of cargo's --message-format=json.
+type cargoMessage struct {
+	Reason  string
+	Success *bool
+	Message struct {
+		Level   string
+		Message string
+		Code    *struct{ Code string }
+		Spans   []struct {
+			FileName    string `json:"file_name"`
+			LineStart   int    `json:"line_start"`
+			ColumnStart int    `json:"column_start"`
+			IsPrimary   bool   `json:"is_primary"`
+			Label       string
+		}
+	}
+}
+
+// parseCargoMessage turns a line of cargo's JSON into a diagnostic. Known says whether the line is cargo's at all.
+func parseCargoMessage(line []byte, tool string, p testPaths) (d diagnostic, known, finding bool) {
+	var m cargoMessage
+	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil || m.Reason == "" {
+		return d, false, false
+	}
+	if m.Reason != "compiler-message" || m.Message.Level != "error" && m.Message.Level != "warning" {
+		return d, true, false
+	}
+	d = diagnostic{Severity: m.Message.Level, Message: m.Message.Message, Tool: tool}
+	if m.Message.Code != nil {
+		d.Rule = m.Message.Code.Code
+	}
+	for _, s := range m.Message.Spans {
+		if s.IsPrimary {
+			d.Path, d.Line, d.Col = s.FileName, s.LineStart, s.ColumnStart
+			if rel, ok := p.rel(d.Path); ok {
+				d.Path = rel
+			}
+			if s.Label != "" && s.Label != d.Message {
+				d.Message += ": " + s.Label
+			}
+			break
+		}
+	}
+	return d, true, d.Path != "" // summaries such as "2 warnings emitted" have no place
+}
+
+type cargoParser struct {
+	rep    *testReport
+	paths  testPaths
+	open   map[string]*clip // output of failing tests of the current target, nil before its block
+	order  []string
+	cur    *clip
+	begun  bool // "running n tests" without its totals yet
+	lastly string
+	noise  clip
+}
+
+// parseCargo reads the standard output of "cargo test --message-format=json": cargo's JSON lines with the compiler's
+// errors, and between them the text of the test harness.
+func parseCargo(r io.Reader, paths testPaths) (*testReport, error) {
+	p := &cargoParser{rep: &testReport{}, paths: paths, open: map[string]*clip{}}
+	err := eachLine(r, func(line []byte, _ bool) {
+		if d, known, finding := parseCargoMessage(line, "rustc", paths); known {
+			if finding && d.Severity == "error" {
+				p.rep.build(d)
+			}
+			return
+		}
+		p.line(strings.ToValidUTF8(stripANSI(string(line)), "\uFFFD"))
+	})
+	p.flush()
+	if p.begun {
+		p.rep.Complete = false
+		p.rep.Errors++
+		p.rep.fail(testFailure{Message: "the test process ended before its summary (a crash, an exit or the time limit); last seen: " + p.lastly})
+	}
+	return p.rep, err
+}
+
+func (p *cargoParser) line(line string) {
+	if m := cargoTotals.FindStringSubmatch(line); m != nil {
+		p.totals(m)
+		return
+	}
+	if m := cargoStdout.FindStringSubmatch(line); m != nil {
+		if c, ok := p.open[strings.TrimSuffix(m[1], " - should panic")]; ok {
+			p.cur = c
+			return
+		}
+	}
+	if m := cargoTest.FindStringSubmatch(line); m != nil {
+		p.lastly = m[0]
+		if m[2] == "FAILED" {
+			p.failed(strings.TrimSuffix(m[1], " - should panic"))
+		}
+		return
+	}
+	switch {
+	case strings.HasPrefix(line, "running ") && (strings.HasSuffix(line, " test") || strings.HasSuffix(line, " tests")):
+		p.begun, p.lastly = true, line
+	case line == "failures:":
+		p.cur = nil
+	case p.cur != nil:
+		p.cur.add(line + "\n")
+	}
+}
+
+func (p *cargoParser) failed(name string) {
+	if _, seen := p.open[name]; !seen && len(p.order) < maxTestFailures {
+		p.open[name] = &clip{}
+		p.order = append(p.order, name)
+	}
+}
+
+func (p *cargoParser) totals(m []string) {
+	for i, n := range []*int{&p.rep.Passed, &p.rep.Failed, &p.rep.Skipped} {
+		v, _ := strconv.Atoi(m[1+i])
+		*n += v
+	}
+	if secs, err := strconv.ParseFloat(m[4], 64); err == nil {
+		p.rep.Elapsed += time.Duration(secs * float64(time.Second))
+	}
+	p.flush()
+	p.begun, p.rep.Complete = false, true
+}
+
+// flush reports the failures of one test target.
+func (p *cargoParser) flush() {
+	for _, name := range p.order {
+		text := p.open[name].String()
+		p.rep.fail(testFailure{Name: name, Message: dedent(cargoText(text)), Frames: p.paths.frames(text, "")})
+	}
+	clear(p.open)
+	p.order, p.cur = p.order[:0], nil
+}
+
+// cargoText drops the backtrace from a test's output and starts at the panic when there is one.
+func cargoText(text string) string {
+	var keep []string
+	for _, l := range strings.Split(text, "\n") {
+		if cargoThread.MatchString(l) {
+			keep = keep[:0]
+		}
+		if l == "stack backtrace:" {
+			break
+		}
+		if !strings.HasPrefix(l, "note: run with `RUST_BACKTRACE") {
+			keep = append(keep, l)
+		}
+	}
+	return strings.Join(keep, "\n")
+}
