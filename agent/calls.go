@@ -83,7 +83,7 @@ func callEffects(t Tool, spec *ToolSpec, tc ToolCall) (e Effects) {
 
 // submitRest starts, at the end of a response, the calls that were not started while it streamed. A call that the
 // output limit cut is answered without being run.
-func (r *run) submitRest() error {
+func (r *run) submitRest() {
 	b := &r.builder
 	for i := range b.calls {
 		c := &b.calls[i]
@@ -96,7 +96,6 @@ func (r *run) submitRest() error {
 		}
 		r.submitSized(c)
 	}
-	return nil
 }
 
 func (r *run) submitSized(c *callBuilder) {
@@ -256,6 +255,7 @@ func (r *run) waitCalls() {
 		case <-r.wake:
 		case <-ended:
 			ended = nil
+			r.poke(nil)
 			t := time.NewTimer(r.agent.cfg.Grace)
 			defer t.Stop()
 			grace = t.C
@@ -303,6 +303,7 @@ func (r *run) finishBatch() (bool, error) {
 	r.waitCalls()
 	m := Message{Role: RoleTool, Parts: make([]Part, len(r.batch))}
 	level, worst := rungNone, -1
+	r.rep.nextBatch()
 	for i, c := range r.batch {
 		m.Parts[i] = c.result
 		if l := r.rep.observe(&c.tc, &c.result, c.changed && !c.result.IsError); l > level {

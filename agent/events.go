@@ -6,13 +6,12 @@ func (r *run) emit(ev Event) bool {
 	if r.left {
 		return false
 	}
-	r.watch.consumer()
 	if !r.yield(ev, nil) {
 		r.left = true
 		r.cancel(errLeft)
 		return false
 	}
-	r.watch.model()
+	r.watch.consumed()
 	return true
 }
 

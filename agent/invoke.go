@@ -27,6 +27,10 @@ func (r *run) runCall(c *call) {
 		res = r.unknownTool(c.tc.Name)
 		return
 	}
+	if r.agent.handle == nil {
+		res = r.perform(r.ctx, c, &c.tc)
+		return
+	}
 	tc := c.tc
 	op := &Op{Session: r.session, Step: r.res.Steps + 1, Call: &tc}
 	op.run = func(ctx context.Context, op *Op) error {
@@ -34,7 +38,7 @@ func (r *run) runCall(c *call) {
 		op.Effects = c.effects
 		return nil
 	}
-	if err := r.agent.do(r.ctx, op); err != nil {
+	if err := r.agent.handle(r.ctx, op); err != nil {
 		res = ErrorResult("%s", err.Error())
 		return
 	}

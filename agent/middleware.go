@@ -45,11 +45,3 @@ func chain(ms []Middleware, h Handler) Handler {
 
 // handleOp is the innermost handler: the run's own.
 func handleOp(ctx context.Context, op *Op) error { return op.run(ctx, op) }
-
-// do runs an operation through the middleware.
-func (a *Agent) do(ctx context.Context, op *Op) error {
-	if a.handle == nil {
-		return op.run(ctx, op)
-	}
-	return a.handle(ctx, op)
-}

@@ -10,8 +10,15 @@ import (
 type repetition struct {
 	cfg   Repetition
 	seed  maphash.Seed
-	count map[uint64]int
+	count map[uint64]seen
+	batch int
 }
+
+// seen is how often a signature came, and the last batch it came in.
+type seen struct{ n, batch int }
+
+// nextBatch begins a new response: identical calls within one count once.
+func (r *repetition) nextBatch() { r.batch++ }
 
 // rung is a step of the ladder.
 type rung uint8
@@ -26,15 +33,19 @@ const (
 // observe counts one finished call and returns the rung it reached.
 func (r *repetition) observe(call *ToolCall, res *ToolResult, changed bool) rung {
 	if r.count == nil {
-		r.count = make(map[uint64]int)
+		r.count = make(map[uint64]seen)
 		r.seed = maphash.MakeSeed()
 	}
 	sig := r.signature(call, res)
-	n := r.count[sig] + 1
+	old := r.count[sig]
+	if old.n > 0 && old.batch == r.batch {
+		return rungNone
+	}
+	n := old.n + 1
 	if n == 1 && changed {
 		clear(r.count)
 	}
-	r.count[sig] = n
+	r.count[sig] = seen{n: n, batch: r.batch}
 	switch n {
 	case r.cfg.Stop:
 		return rungStop

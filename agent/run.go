@@ -26,6 +26,10 @@ type run struct {
 	toolset toolset
 	req     Request
 	builder responseBuilder
+	onChunk func(Chunk, error) bool // take, bound once
+	size    int                     // bytes of the response so far
+	broken  error                   // what ended the stream early
+	chunk   Chunk                   // sent on in place of the one that arrived
 	watch   watchdog
 	rep     repetition
 
@@ -70,18 +74,18 @@ func (r *run) main(ctx context.Context, input []Part) {
 		r.yield(nil, err)
 		return
 	}
-	var stop context.CancelFunc
-	ctx, stop = wallLimit(ctx, r.agent.cfg.Limits.Wall)
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.onChunk = r.take
+	if wall := r.agent.cfg.Limits.Wall; wall > 0 {
+		t := time.AfterFunc(wall, func() { r.cancel(errWall) })
+		defer t.Stop()
+	}
 	defer func() { // also when the consumer panics
 		r.cancel(errLeft)
 		r.waitCalls()
-		r.watch.close()
-		stop()
+		r.watch.unwatch()
 		r.session.detach()
 	}()
-	unwatch := context.AfterFunc(r.ctx, func() { r.poke(nil) })
-	defer unwatch()
 
 	err := r.loop(input)
 	if err != nil && !r.left {
@@ -89,13 +93,6 @@ func (r *run) main(ctx context.Context, input []Part) {
 	}
 	r.waitCalls()
 	r.finish(err)
-}
-
-func wallLimit(ctx context.Context, wall time.Duration) (context.Context, context.CancelFunc) {
-	if wall <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, wall, errWall)
 }
 
 // finish sends the last events.

@@ -33,7 +33,7 @@ type Session struct {
 	entered  bool   // a run was here
 	planMode bool   // and it was in plan mode
 
-	seen     map[string]bool // instruction files the model was shown
+	seen map[string]bool // instruction files the model was shown
 
 	run    *run // the active run
 	steers []Message
@@ -119,8 +119,15 @@ func (s *Session) appendMessage(m Message, meta *stepMeta) error {
 		s.usage = s.usage.Add(meta.usage)
 		s.cost += meta.cost
 	}
-	s.live = append(s.live, m)
+	s.push(m)
 	return nil
+}
+
+func (s *Session) push(m Message) {
+	if s.live == nil {
+		s.live = make([]Message, 0, 8)
+	}
+	s.live = append(s.live, m)
 }
 
 // appendResults closes a batch: its results, in call order, become one tool message. The results of a session on disk

@@ -25,6 +25,10 @@ func (r *run) ask() (*Response, error) {
 		if r.hasBegun() {
 			return r.salvage(err)
 		}
+		if r.watch.stalled {
+			r.emit(StreamReset{})
+			continue
+		}
 		me := AsModelError(err)
 		if me.Kind == ErrContextLength && r.agent.cfg.Compactor != nil && !compacted {
 			compacted = true
@@ -63,12 +67,16 @@ func (r *run) backoff(me *ModelError) error {
 func (r *run) stream() (*Response, error) {
 	r.clearBatch()
 	r.fillRequest()
-	op := Op{Session: r.session, Step: r.res.Steps + 1, Request: &r.req, run: r.streamOp}
-	if r.agent.handle != nil {
-		clone := r.req // middleware may change the request of this call, not of the next
-		op.Request = &clone
+	if r.agent.handle == nil {
+		return r.streamOnce(r.ctx, &r.req)
 	}
-	if err := r.agent.do(r.ctx, &op); err != nil {
+	clone := r.req // middleware may change the request of this call, not of the next
+	op := &Op{Session: r.session, Step: r.res.Steps + 1, Request: &clone}
+	op.run = func(ctx context.Context, op *Op) (err error) {
+		op.Response, err = r.streamOnce(ctx, op.Request)
+		return err
+	}
+	if err := r.agent.handle(r.ctx, op); err != nil {
 		return nil, err
 	}
 	if op.Response == nil {
@@ -91,8 +99,8 @@ func (r *run) fillRequest() {
 	}
 }
 
-// streamOp is the model operation that middleware wraps.
-func (r *run) streamOp(ctx context.Context, op *Op) error {
+// streamOnce reads one stream to its end. It is what middleware wraps.
+func (r *run) streamOnce(ctx context.Context, req *Request) (*Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r.watch.watch(r.agent.cfg.Retry.IdleTimeout, cancel)
@@ -100,27 +108,68 @@ func (r *run) streamOp(ctx context.Context, op *Op) error {
 
 	b := &r.builder
 	b.reset(r.res.Steps + 1)
-	limit, size := r.agent.cfg.Limits.ResponseBytes, 0
-	for chunk, err := range r.agent.cfg.Model.Stream(ctx, op.Request) {
-		if err != nil {
-			return r.streamError(ctx, err)
-		}
-		if b.ended && isContent(chunk) {
-			continue // after Finish only a late Usage counts
-		}
-		size += chunkSize(chunk)
-		if limit > 0 && size > limit {
-			return &ModelError{Kind: ErrInvalid, Err: fmt.Errorf("the response is longer than Config.Limits.ResponseBytes (%d)", limit)}
-		}
-		if !r.take(chunk) {
-			return errLeft
-		}
+	r.size, r.broken = 0, nil
+	r.agent.cfg.Model.Stream(ctx, req)(r.onChunk)
+	if r.broken != nil {
+		return nil, r.streamError(ctx, r.broken)
 	}
 	if err := b.complete(ctx); err != nil {
-		return r.streamError(ctx, err)
+		return nil, r.streamError(ctx, err)
 	}
-	op.Response = b.response()
-	return r.submitRest()
+	r.submitRest()
+	return b.response(), nil
+}
+
+// take is the body of the loop over a stream.
+func (r *run) take(chunk Chunk, err error) bool {
+	if err != nil {
+		r.broken = err
+		return false
+	}
+	r.watch.alive()
+	b := &r.builder
+	if d, ok := chunk.(TextDelta); ok && b.open == openText && !b.ended { // by far the most common
+		b.text.add(d.Text)
+		r.size += len(d.Text)
+	} else if !r.takeOther(chunk) {
+		return true
+	}
+	if limit := r.agent.cfg.Limits.ResponseBytes; limit > 0 && r.size > limit {
+		r.broken = &ModelError{Kind: ErrInvalid, Err: fmt.Errorf("the response is longer than Config.Limits.ResponseBytes (%d)", limit)}
+		return false
+	}
+	if r.chunk != nil {
+		chunk, r.chunk = r.chunk, nil
+	}
+	if !r.emit(chunk) {
+		r.broken = errLeft
+		return false
+	}
+	if r.queued.Load() {
+		r.drain()
+	}
+	return !r.left
+}
+
+// takeOther adds any chunk to the response and starts the call it completes. It reports whether the chunk counts.
+func (r *run) takeOther(chunk Chunk) bool {
+	b := &r.builder
+	if b.ended && isContent(chunk) {
+		return false // after Finish only a late Usage counts
+	}
+	r.size += chunkSize(chunk)
+	done := b.add(chunk)
+	if start, ok := chunk.(ToolCallStart); ok {
+		c := &b.calls[len(b.calls)-1]
+		r.announce(c)
+		if c.id != start.ID { // the event must carry the id that the result will
+			start.ID = c.id
+			r.chunk = start
+		}
+	} else if done != nil {
+		r.submitSized(done)
+	}
+	return true
 }
 
 func isContent(c Chunk) bool { _, usage := c.(Usage); return !usage }
@@ -145,29 +194,6 @@ func (r *run) streamError(ctx context.Context, err error) error {
 		return &ModelError{Kind: ErrTimeout, Err: fmt.Errorf("%w: no chunk for %s", errIdle, r.agent.cfg.Retry.IdleTimeout)}
 	}
 	return AsModelError(err)
-}
-
-// take adds a chunk to the response, starts the call it completes, and passes it on.
-func (r *run) take(chunk Chunk) bool {
-	b := &r.builder
-	done := b.add(chunk)
-	if start, ok := chunk.(ToolCallStart); ok {
-		c := &b.calls[len(b.calls)-1]
-		r.announce(c)
-		if c.id != start.ID { // the event must carry the id that the result will
-			start.ID = c.id
-			chunk = start
-		}
-	} else if done != nil {
-		r.submit(done)
-	}
-	if !r.emit(chunk) {
-		return false
-	}
-	if r.queued.Load() {
-		r.drain()
-	}
-	return !r.left
 }
 
 // salvage keeps what arrived of a response that broke after some of its calls began: whole text, signed thinking and

@@ -7,27 +7,39 @@ import (
 	"time"
 )
 
-// watchdog cancels a stream that stays silent. It costs one atomic store when a chunk arrives and one when it was
-// consumed: a timer looks at the counter a few times per idle period, and time the consumer takes does not count.
+// watchdog cancels a stream that stays silent. Now and then a timer raises the probe, which the loop lowers at its next
+// sign of life: when a chunk arrives, and when the consumer is done with one. That costs two plain loads an event,
+// where marking each with a store would cost as much as all the rest of its delivery. A consumer that keeps one event
+// for the whole idle time looks like a silent model; it is told apart when it comes back, and the request is sent again
+// without counting a failure.
 type watchdog struct {
-	state atomic.Uint64 // even: waiting for the model; odd: with the consumer
-	n     uint64        // last value stored, for the loop's goroutine only
+	probe   atomic.Bool
+	fired   atomic.Bool
+	stalled bool // the consumer, not the model, was silent; for the loop's goroutine
 
 	mu      sync.Mutex
 	timer   *time.Timer
 	period  time.Duration
 	cancel  context.CancelCauseFunc // of the stream in progress; nil between streams
-	seen    uint64
 	strikes int
 }
 
 const watchChecks = 4 // looks per idle period
 
-// consumer says that the consumer has control.
-func (w *watchdog) consumer() { w.n++; w.state.Store(w.n) }
+// alive lowers the probe.
+func (w *watchdog) alive() {
+	if w.probe.Load() {
+		w.probe.Store(false)
+	}
+}
 
-// model says that the model has control again.
-func (w *watchdog) model() { w.n++; w.state.Store(w.n) }
+// consumed is alive after the consumer gave control back.
+func (w *watchdog) consumed() {
+	if w.probe.Load() {
+		w.stalled = w.fired.Load()
+		w.probe.Store(false)
+	}
+}
 
 // watch begins to watch a stream.
 func (w *watchdog) watch(idle time.Duration, cancel context.CancelCauseFunc) {
@@ -36,7 +48,9 @@ func (w *watchdog) watch(idle time.Duration, cancel context.CancelCauseFunc) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cancel, w.period, w.strikes, w.seen = cancel, max(idle/watchChecks, time.Millisecond), 0, w.state.Load()
+	w.cancel, w.period, w.strikes, w.stalled = cancel, max(idle/watchChecks, time.Millisecond), 0, false
+	w.probe.Store(false)
+	w.fired.Store(false)
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.period, w.look)
 	} else {
@@ -54,18 +68,17 @@ func (w *watchdog) unwatch() {
 	}
 }
 
-func (w *watchdog) close() { w.unwatch() }
-
 func (w *watchdog) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cancel == nil {
 		return
 	}
-	now := w.state.Load()
-	if now != w.seen || now%2 == 1 {
-		w.seen, w.strikes = now, 0
-	} else if w.strikes++; w.strikes >= watchChecks {
+	if !w.probe.Swap(true) {
+		w.strikes = 0
+	}
+	if w.strikes++; w.strikes > watchChecks {
+		w.fired.Store(true)
 		w.cancel(errIdle)
 		return
 	}

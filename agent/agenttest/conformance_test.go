@@ -1,0 +1,109 @@
+package agenttest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+func newReference(t *testing.T, fault string) func() agent.Model {
+	srv := NewServer(t, func(*WireRequest) Wire { return refWire{} })
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return func() agent.Model {
+		return &refModel{url: srv.URL, client: &http.Client{Transport: transport}, fault: fault}
+	}
+}
+
+func TestConformanceOfReference(t *testing.T) {
+	CheckLeaks(t)
+	Conformance(t, newReference(t, ""))
+}
+
+// TestConformanceNotices breaks the reference model in one way at a time: a suite that cannot fail proves nothing.
+func TestConformanceNotices(t *testing.T) {
+	for _, tt := range []struct{ fault, scenario string }{
+		{"cut-is-success", "cut"},
+		{"cut-is-success", "cut-in-call"},
+		{"cut-is-success", "cut-at-start"},
+		{"untyped", "reset"},
+		{"untyped-cancel", "cancel"},
+		{"writes-request", "text"},
+		{"short-lines", "text-long-line"},
+		{"skips-garbage", "garbage"},
+		{"drops-signature", "thinking-replay"},
+		{"mixes-calls", "tool-calls-interleaved"},
+		{"trims-text", "text-whitespace"},
+		{"one-part", "user-parts"},
+		{"one-part", "tool-results"},
+		{"sends-foreign", "opaque-foreign"},
+		{"no-retry-after", "http-429-seconds"},
+		{"reads-all", "http-huge"},
+		{"ignores-context", "cancel"},
+		{"ignores-context", "deadline"},
+		{"leaks-body", "break"},
+	} {
+		t.Run(tt.fault+"/"+tt.scenario, func(t *testing.T) {
+			sc, ok := FindScenario(tt.scenario)
+			if !ok {
+				t.Fatal("no such scenario")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if err := checkWithin(ctx, newReference(t, tt.fault)(), sc, 5*time.Second); err == nil {
+				t.Error("the suite did not notice")
+			}
+		})
+	}
+}
+
+// checkWithin is Check for models that may hang: it stops waiting, and the server's end unblocks the model.
+func checkWithin(ctx context.Context, m agent.Model, sc Scenario, limit time.Duration) error {
+	done := make(chan error, 1)
+	go func() { done <- Check(ctx, m, sc) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(limit):
+		m.(*refModel).client.CloseIdleConnections()
+		return fmt.Errorf("hung")
+	}
+}
+
+func TestScenariosAreWellFormed(t *testing.T) {
+	var names []string
+	for _, sc := range Scenarios() {
+		if slices.Contains(names, sc.Name) || sc.About == "" || len(sc.Exchanges) == 0 {
+			t.Errorf("scenario %q is doubled or empty", sc.Name)
+		}
+		names = append(names, sc.Name)
+		name, n, ok := FindMarker([]byte("x conformance:other y " + Marker(sc.Name, 2) + `"`))
+		if !ok || name != sc.Name || n != 2 {
+			t.Errorf("marker of %q reads back as %q, %d, %v", sc.Name, name, n, ok)
+		}
+		if req := sc.Exchanges[0].Request(nil); !strings.Contains(req.Messages[len(req.Messages)-1].Text(), Marker(sc.Name, 1)) {
+			t.Errorf("the first request of %q lacks its marker", sc.Name)
+		}
+	}
+	if len(names) < 60 {
+		t.Errorf("only %d scenarios", len(names))
+	}
+}
+
+func TestMissingCapabilitySkips(t *testing.T) {
+	sc, _ := FindScenario("tool-result-image")
+	caps := agent.AllCapabilities()
+	if why := sc.Missing(caps); why != "" {
+		t.Errorf("missing %q", why)
+	}
+	caps.ToolImages = false
+	if why := sc.Missing(caps); !strings.Contains(why, "ToolImages") {
+		t.Errorf("the reason is %q", why)
+	}
+}
