@@ -1,9 +1,6 @@
 package edit
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // levelWords say what each level overlooked, for notes and errors.
 var levelWords = [levels]string{"", "ignoring white space at line ends", "ignoring typographic punctuation",
@@ -31,9 +28,8 @@ func (t *target) byLines(r Replacement) (*found, error) {
 	}
 	off, line := 0, 0
 	for _, i := range apart(at, len(old.lines)) {
-		for ; line < i; line++ {
-			off += len(t.lines[line].text) + len(t.lines[line].eol)
-		}
+		off += sizeOf(t.lines[line:i])
+		line = i
 		c, err := t.rewrite(l, i, off, old.lines, new.lines)
 		if err != nil {
 			return nil, err
@@ -81,13 +77,7 @@ func (t *target) rewrite(l level, i, off int, old, new []string) (change, error)
 			return change{}, unclearIndent(i+1, "")
 		}
 	}
-	size := 0
-	for _, w := range window {
-		size += len(w.text) + len(w.eol)
-	}
-	var b strings.Builder
-	joinLines(&b, out)
-	return change{off, off + size, b.String()}, nil
+	return change{off, off + sizeOf(window), join(out)}, nil
 }
 
 // habits is how the file is indented, for a window of it.

@@ -173,7 +173,7 @@ func visible(s string) string {
 			b.WriteRune('·')
 		case r == '\t':
 			b.WriteRune('→')
-		case r < ' ' || r == 0x7f || r != '\u2014' && foldable(r):
+		case r < ' ' || r == 0x7f || foldable(r):
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
 		default:
 			b.WriteRune(r)

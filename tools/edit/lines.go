@@ -37,6 +37,22 @@ func joinLines(b *strings.Builder, ls []line) {
 	}
 }
 
+// join is joinLines on its own.
+func join(ls []line) string {
+	var b strings.Builder
+	joinLines(&b, ls)
+	return b.String()
+}
+
+// sizeOf is the length of lines in bytes.
+func sizeOf(ls []line) int {
+	n := 0
+	for _, l := range ls {
+		n += len(l.text) + len(l.eol)
+	}
+	return n
+}
+
 // toLF turns CRLF line endings into LF.
 func toLF(s string) string {
 	if strings.IndexByte(s, '\r') < 0 {

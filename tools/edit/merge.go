@@ -127,7 +127,5 @@ func joinMerged(merged []line, eol string, base, ours, theirs string) string {
 			merged[i].eol = eol
 		}
 	}
-	var b strings.Builder
-	joinLines(&b, merged)
-	return b.String()
+	return join(merged)
 }

@@ -1,17 +1,177 @@
 package edit
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
 
 // FileChange is what a patch does to one file.
 type FileChange struct {
-	Path      string
-	Content   []byte
-	Delete    bool
+	// Path is the file to write or delete, clean and relative.
+	Path string
+	// Content is its whole new content; nil for a deletion.
+	Content []byte
+	// Delete says that the file is to be removed.
+	Delete bool
+	// MovedFrom is the path the file had, which is to be removed once Path is written; "" when it was not moved.
 	MovedFrom string
-	Notes     []string
+	// Added says that the file is new: nothing may be at Path when it is written.
+	Added bool
+	// Notes say in words what was done beyond matching the exact text, for the model to read.
+	Notes []string
 }
 
-// ApplyPatch is written next.
+// maxPatchErrors bounds how many faults of one patch are reported together.
+const maxPatchErrors = 10
+
+// ApplyPatch applies a patch in the "*** Begin Patch" format to the files that read returns, in memory and as a
+// transaction: it returns the changes of all files, or, when anything at all does not fit, an error and no change. The
+// caller writes the changes, best all or none.
+//
+// read gets clean relative paths and has to fail with [fs.ErrNotExist] for a file that is not there. Hunks are found by
+// the same reading of lines as in [Replace]. A hunk that fits in several places is an error, unless its @@ lines or the
+// order of the hunks leave one. Where several hunks fail, the error joins one [*Error] for each.
 func ApplyPatch(read func(path string) ([]byte, error), patch string) ([]FileChange, error) {
-	return nil, errors.New("edit: apply patch: not yet")
+	p, err := ParsePatch(patch)
+	if err != nil {
+		return nil, err
+	}
+	var out []FileChange
+	var errs []error
+	for i := range p.Files {
+		c, err := p.Files[i].apply(read)
+		out, errs = append(out, c), append(errs, err...)
+	}
+	if more := len(errs) - maxPatchErrors; more > 0 {
+		errs = append(errs[:maxPatchErrors], fmt.Errorf("edit: %s: and %d more faults", opPatch, more))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return out, nil
+}
+
+// fault makes an error about the file.
+func (f *PatchFile) fault(k Kind, line int, detail, advice string) *Error {
+	return &Error{Op: opPatch, Kind: k, Path: f.Path, PatchLine: line, Detail: detail, Advice: advice}
+}
+
+// apply makes the change of one section.
+func (f *PatchFile) apply(read func(string) ([]byte, error)) (FileChange, []error) {
+	if f.Op == AddFile {
+		if err := f.mustNotExist(read, f.Path, f.line); err != nil {
+			return FileChange{}, []error{err}
+		}
+		return FileChange{Path: f.Path, Content: []byte(addedText(f.content)), Added: true}, nil
+	}
+	data, err := read(f.Path)
+	if err != nil {
+		e := f.fault(Unreadable, f.line, "", "Check the path")
+		e.Err = err
+		if errors.Is(err, fs.ErrNotExist) {
+			e = f.fault(Missing, f.line, "there is no such file", "Check the path, or use *** Add File to create it")
+		}
+		return FileChange{}, []error{e}
+	}
+	if f.Op == DeleteFile {
+		return FileChange{Path: f.Path, Delete: true}, nil
+	}
+	c := FileChange{Path: f.Path}
+	if f.MoveTo != "" {
+		c.Path, c.MovedFrom = f.MoveTo, f.Path
+		if err := f.mustNotExist(read, f.MoveTo, f.moveLine); err != nil {
+			return FileChange{}, []error{err}
+		}
+	}
+	text, notes, errs := f.edit(string(data))
+	if len(errs) > 0 {
+		return FileChange{}, errs
+	}
+	if text == string(data) && f.MoveTo == "" {
+		return FileChange{}, []error{f.fault(NoOp, f.line, "the file has what the patch wants already", "Leave the section out; there is nothing to change")}
+	}
+	c.Content, c.Notes = []byte(text), notes
+	return c, nil
+}
+
+func (f *PatchFile) mustNotExist(read func(string) ([]byte, error), name string, line int) error {
+	_, err := read(name)
+	switch {
+	case err == nil:
+		return f.fault(Exists, line, name+" is there already", "Use *** Update File to change it, or delete it first")
+	case !errors.Is(err, fs.ErrNotExist):
+		e := f.fault(Unreadable, line, "", "Check the path")
+		e.Err = err
+		return e
+	}
+	return nil
+}
+
+func addedText(ls []string) string {
+	if len(ls) == 0 {
+		return ""
+	}
+	return strings.Join(ls, lf) + lf
+}
+
+// edit applies the hunks to the text of the file.
+func (f *PatchFile) edit(data string) (string, []string, []error) {
+	body, mark := cutBOM(data)
+	t := &target{body: body, lf: toLF(body)}
+	t.split()
+	var errs []error
+	placed := make([]placement, len(f.hunks))
+	for i := range f.hunks {
+		p, err := t.candidates(&f.hunks[i])
+		if err != nil {
+			errs = append(errs, f.atHunk(err, i))
+			continue
+		}
+		placed[i] = p
+	}
+	if len(errs) > 0 {
+		return "", nil, errs
+	}
+	order, bad, err := settle(placed)
+	if err != nil {
+		return "", nil, []error{f.atHunk(err, bad)}
+	}
+	return f.write(t, mark, placed, order)
+}
+
+// atHunk says of which hunk an error is.
+func (f *PatchFile) atHunk(err *Error, i int) error {
+	err.Op, err.Path, err.Hunk, err.PatchLine = opPatch, f.Path, i+1, f.hunks[i].line
+	return err
+}
+
+// write renders the hunks, which have their places, in the order of the file.
+func (f *PatchFile) write(t *target, mark string, placed []placement, order []int) (string, []string, []error) {
+	var out []line
+	var notes []string
+	at := 0
+	for _, i := range order {
+		p := &placed[i]
+		text, err := t.renderHunk(p)
+		if err != nil {
+			return "", nil, []error{f.atHunk(err, i)}
+		}
+		start, end := p.core()
+		out = append(append(out, t.lines[at:start]...), text...)
+		at = end
+		if p.note != "" {
+			notes = append(notes, fmt.Sprintf("hunk %d %s", i+1, p.note))
+		}
+	}
+	out = append(out, t.lines[at:]...)
+	r := renderer{window: t.lines, eol: mainEOL(t.lines)}
+	if len(t.lines) == 0 {
+		r.window = nil
+	}
+	var b strings.Builder
+	b.WriteString(mark)
+	joinLines(&b, r.closeEnds(out))
+	return b.String(), notes, nil
 }

@@ -125,7 +125,7 @@ func resolve(body string, r Replacement) (found, error) {
 		return deref(f), err
 	}
 	r.Old, r.New = toLF(r.Old), toLF(r.New)
-	for _, step := range []func(Replacement) (*found, error){t.plain, t.numbered, t.escaped} {
+	for _, step := range []func(Replacement) (*found, error){t.plain, t.numbered, t.escaped, t.agreed} {
 		if f, err := step(r); f != nil || err != nil {
 			return deref(f), err
 		}

@@ -1,0 +1,331 @@
+package edit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// placement is a hunk and where it may go.
+type placement struct {
+	old, new   []string
+	steps      []step
+	lead, tail int   // context lines before the first and after the last change
+	at         []int // the lines (from 0) at which its old lines may begin, rising; one, once it is settled
+	level      level
+	note       string
+}
+
+// core is the range of lines of the file that the hunk changes. Context may overlap that of other hunks; cores may not.
+func (p *placement) core() (start, end int) { return p.coreAt(p.at[0]) }
+
+func (p *placement) coreAt(at int) (start, end int) { return at + p.lead, at + len(p.old) - p.tail }
+
+// newPlacement takes a hunk apart.
+func newPlacement(lines []patchLine) placement {
+	var p placement
+	for _, l := range lines {
+		s := step{-1, -1}
+		if l.op != '+' {
+			s.old = len(p.old)
+			p.old = append(p.old, l.text)
+		}
+		if l.op != '-' {
+			s.new = len(p.new)
+			p.new = append(p.new, l.text)
+		}
+		p.steps = append(p.steps, s)
+	}
+	for p.lead < len(lines) && lines[p.lead].op == ' ' {
+		p.lead++
+	}
+	for p.tail < len(lines) && lines[len(lines)-1-p.tail].op == ' ' {
+		p.tail++
+	}
+	return p
+}
+
+// candidates finds the places a hunk may go, as far as the hunk alone can tell.
+func (t *target) candidates(h *patchHunk) (placement, *Error) {
+	p := newPlacement(h.lines)
+	if len(p.old) == 0 {
+		return t.insertion(h, p)
+	}
+	p.level, p.at = strongest(t.lines, p.old, levelExact)
+	if len(p.at) == 0 {
+		if q := newPlacement(peelContext(h.lines)); len(q.old) > 0 && len(q.old) < len(p.old) {
+			if q.level, q.at = strongest(t.lines, q.old, levelExact); len(q.at) > 0 {
+				p = q
+			}
+		}
+	}
+	if len(p.at) == 0 || allBlank(p.old) && len(p.at) > 1 && len(h.anchors) == 0 && !h.eof {
+		return p, t.hunkNotFound(p)
+	}
+	if p.level > levelExact {
+		p.note = "matched " + levelWords[p.level]
+	}
+	if err := t.byAnchors(h, &p); err != nil {
+		return p, err
+	}
+	if h.eof && len(p.at) > 1 {
+		if last := p.at[len(p.at)-1]; t.atEnd(last + len(p.old)) {
+			p.at = []int{last}
+		}
+	}
+	return p, nil
+}
+
+// hunkNotFound words the refusal of a hunk whose old lines are nowhere.
+func (t *target) hunkNotFound(p placement) *Error {
+	if len(p.at) > 1 {
+		return hunkAmbiguous(lineNumbers(p.at), "")
+	}
+	r := Replacement{Old: strings.Join(p.old, lf), New: strings.Join(p.new, lf)}
+	e := t.notFound(r)
+	e.Detail = strings.Replace(e.Detail, "the old text", "the text of the hunk (its context and - lines)", 1)
+	return e
+}
+
+func hunkAmbiguous(lines []int, how string) *Error {
+	return &Error{Kind: Ambiguous, Lines: lines,
+		Detail: fmt.Sprintf("the hunk fits at %s%s", places(lines), how),
+		Advice: "Add context lines, or an @@ line with the function or class it is in, until it fits one place only"}
+}
+
+// insertion places a hunk that has new lines only.
+func (t *target) insertion(h *patchHunk, p placement) (placement, *Error) {
+	if len(h.anchors) > 0 && !h.eof && len(t.lines) > 0 {
+		return p, &Error{Kind: Malformed, Detail: "the hunk has + lines only, so it does not say on which side of what they go",
+			Advice: "Give the line before or after the new lines as a context line (with a space in front)"}
+	}
+	p.at = []int{len(t.lines)}
+	if !h.eof && len(t.lines) > 0 {
+		p.note = "has no context; its lines were added at the end of the file"
+	}
+	return p, nil
+}
+
+// peelContext leaves out the blank context lines at both ends.
+func peelContext(ls []patchLine) []patchLine {
+	for len(ls) > 0 && ls[0].op == ' ' && blank(ls[0].text) {
+		ls = ls[1:]
+	}
+	for len(ls) > 0 && ls[len(ls)-1].op == ' ' && blank(ls[len(ls)-1].text) {
+		ls = ls[:len(ls)-1]
+	}
+	return ls
+}
+
+// atEnd reports whether nothing but blank lines comes from line i on.
+func (t *target) atEnd(i int) bool {
+	for _, l := range t.lines[i:] {
+		if !blank(l.text) {
+			return false
+		}
+	}
+	return true
+}
+
+// byAnchors narrows the places to those that the @@ lines allow: after the line they name and, where that leaves
+// several, within the block that the line opens.
+func (t *target) byAnchors(h *patchHunk, p *placement) *Error {
+	if len(h.anchors) == 0 {
+		return nil
+	}
+	scopes, missing := t.scopes(h.anchors)
+	if missing != "" {
+		e := &Error{Kind: NotFound, Detail: "no line of the file is the @@ line " + visible(missing), Near: nearest(t.lines, []string{missing}),
+			Advice: "Copy the @@ line from the file, or leave it out if the context is unique"}
+		return e
+	}
+	var after, within []int
+	for _, s := range p.at {
+		isAfter := slices.ContainsFunc(scopes, func(sc scope) bool { return sc.start < s+len(p.old) })
+		isWithin := slices.ContainsFunc(scopes, func(sc scope) bool { return sc.start < s+len(p.old) && s < sc.end })
+		if isAfter {
+			after = append(after, s)
+		}
+		if isWithin {
+			within = append(within, s)
+		}
+	}
+	switch {
+	case len(after) == 0:
+		return &Error{Kind: NotFound, Lines: lineNumbers(p.at), Detail: fmt.Sprintf("the hunk fits at %s, but not after its @@ line (%s)",
+			places(lineNumbers(p.at)), visible(h.anchors[len(h.anchors)-1])), Advice: "Give the @@ line that comes before that place, or other context"}
+	case len(after) > 1 && len(within) > 0:
+		p.at = within
+	default:
+		p.at = after
+	}
+	return nil
+}
+
+// scope is a line and the end of the block it opens, as far as indentation tells.
+type scope struct{ start, end int }
+
+// maxScopes bounds how many places of an @@ line are considered.
+const maxScopes = 1000
+
+// scopes finds the places of the last of the anchors, each of which comes after the one before it, within its block if it
+// is there. missing is the first anchor that is nowhere.
+func (t *target) scopes(anchors []string) (out []scope, missing string) {
+	out = []scope{{-1, len(t.lines)}}
+	for _, a := range anchors {
+		lines := t.anchorLines(a)
+		var next []scope
+		for _, outer := range out {
+			inner := slices.DeleteFunc(slices.Clone(lines), func(i int) bool { return i <= outer.start || i >= outer.end })
+			if len(inner) == 0 {
+				inner = slices.DeleteFunc(slices.Clone(lines), func(i int) bool { return i <= outer.start })
+			}
+			for _, i := range inner {
+				sc := scope{i, t.blockEnd(i)}
+				if !slices.Contains(next, sc) && len(next) < maxScopes {
+					next = append(next, sc)
+				}
+			}
+		}
+		if len(next) == 0 {
+			return nil, a
+		}
+		out = next
+	}
+	return out, ""
+}
+
+// anchorLines finds the lines that an @@ line names: equal but for white space, else but for punctuation look-alikes,
+// else beginning with it, else containing it.
+func (t *target) anchorLines(a string) []int {
+	folded := fold(a)
+	for _, fits := range []func(string) bool{
+		func(l string) bool { return l == a },
+		func(l string) bool { return fold(l) == folded },
+		func(l string) bool { return strings.HasPrefix(l, a) },
+		func(l string) bool { return len(a) > 2 && strings.Contains(l, a) },
+	} {
+		var out []int
+		for i := range t.lines {
+			if fits(trimLeft(trimRight(t.lines[i].text))) {
+				if out = append(out, i); len(out) == maxScopes {
+					break
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// blockEnd is the line after the block that line i opens: everything that is indented deeper, and closing or opening
+// brackets at its own depth.
+func (t *target) blockEnd(i int) int {
+	depth := len(indentOf(t.lines[i].text))
+	for j := i + 1; j < len(t.lines); j++ {
+		l := t.lines[j].text
+		if blank(l) || len(indentOf(l)) > depth {
+			continue
+		}
+		if s := trimLeft(l); len(indentOf(l)) == depth && strings.IndexByte("{})]", s[0]) >= 0 {
+			continue
+		}
+		return j
+	}
+	return len(t.lines)
+}
+
+// settle gives every hunk one place. Hunks that fit one place each may come in any order; otherwise the hunks go by their
+// order in the patch, and that has to leave one way only to place them. bad is the hunk that an error is about.
+func settle(ps []placement) (order []int, bad int, err *Error) {
+	order = make([]int, len(ps))
+	alone := true
+	for i := range ps {
+		order[i] = i
+		alone = alone && len(ps[i].at) == 1
+	}
+	if !alone {
+		if bad, err := byOrder(ps); err != nil {
+			return nil, bad, err
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, aEnd := ps[i].core()
+		b, bEnd := ps[j].core()
+		if a != b {
+			return a - b
+		}
+		return aEnd - bEnd
+	})
+	for k := 1; k < len(order); k++ {
+		start, _ := ps[order[k]].core()
+		if _, end := ps[order[k-1]].core(); start < end {
+			return nil, order[k], &Error{Kind: Conflict, Lines: []int{start + 1},
+				Detail: fmt.Sprintf("the hunk changes line %d, which hunk %d changes too", start+1, order[k-1]+1),
+				Advice: "Join the two hunks into one"}
+		}
+	}
+	return order, 0, nil
+}
+
+// byOrder places the hunks one after another as early as they go, and as late as they go. Only where the two agree is
+// there one way to place them.
+func byOrder(ps []placement) (bad int, err *Error) {
+	early := make([]int, len(ps))
+	end := 0
+	for i := range ps {
+		k := slices.IndexFunc(ps[i].at, func(at int) bool { s, _ := ps[i].coreAt(at); return s >= end })
+		if k < 0 {
+			return i, hunkAmbiguousOrLate(ps[i], end)
+		}
+		early[i] = ps[i].at[k]
+		_, end = ps[i].coreAt(early[i])
+	}
+	start := int(^uint(0) >> 1)
+	late := make([]int, len(ps))
+	for i := len(ps) - 1; i >= 0; i-- {
+		for k := len(ps[i].at) - 1; k >= 0; k-- {
+			if s, e := ps[i].coreAt(ps[i].at[k]); e <= start {
+				late[i], start = ps[i].at[k], s
+				break
+			}
+		}
+	}
+	for i := range ps {
+		if early[i] != late[i] {
+			at := slices.DeleteFunc(slices.Clone(ps[i].at), func(s int) bool { return s < early[i] || s > late[i] })
+			return i, hunkAmbiguous(lineNumbers(at), "")
+		}
+	}
+	for i := range ps {
+		ps[i].at = early[i : i+1]
+	}
+	return 0, nil
+}
+
+// hunkAmbiguousOrLate words that a hunk fits before the hunks that precede it only.
+func hunkAmbiguousOrLate(p placement, end int) *Error {
+	if len(p.at) > 1 {
+		return hunkAmbiguous(lineNumbers(p.at), fmt.Sprintf(", all of them before line %d, where the hunk before it ends", end+1))
+	}
+	return &Error{Kind: NotFound, Lines: lineNumbers(p.at),
+		Detail: fmt.Sprintf("the hunk fits at line %d only, which is before the hunks that precede it", p.at[0]+1),
+		Advice: "Give the hunks in the order of the file"}
+}
+
+// renderHunk makes the new lines of the part of the window that the hunk changes.
+func (t *target) renderHunk(p *placement) ([]line, *Error) {
+	start := p.at[0]
+	window := t.lines[start : start+len(p.old)]
+	r := &renderer{window: window, old: p.old, new: p.new, level: p.level, eol: mainEOL(t.lines)}
+	if p.level >= levelTrim {
+		r.indent = newIndents(window, p.old, p.new, t.habits(window))
+	}
+	out, bad := r.render(p.steps)
+	if bad >= 0 {
+		return nil, unclearIndent(start+1, p.new[bad])
+	}
+	return out[p.lead : len(out)-p.tail], nil
+}

@@ -1,0 +1,310 @@
+package edit
+
+import (
+	"strings"
+)
+
+// PatchOp is what a section of a patch does to its file.
+type PatchOp string
+
+// The sections a patch may have. A file is moved by an Update that has a MoveTo.
+const (
+	AddFile    PatchOp = "add"
+	UpdateFile PatchOp = "update"
+	DeleteFile PatchOp = "delete"
+)
+
+// Patch is a parsed patch.
+type Patch struct {
+	// Files are its sections, in order. No two of them touch the same file.
+	Files []PatchFile
+}
+
+// PatchFile is one section of a patch: what happens to one file.
+type PatchFile struct {
+	Op PatchOp
+	// Path is the file, cleaned and relative; MoveTo is its new name, "" when it keeps its own.
+	Path, MoveTo string
+	// Added and Removed count the lines that come and go.
+	Added, Removed int
+
+	line     int // of the header, from 1
+	moveLine int
+	content  []string
+	hunks    []patchHunk
+}
+
+// patchHunk is one hunk of an update.
+type patchHunk struct {
+	line    int      // its first line in the patch, from 1
+	anchors []string // the text of its @@ lines
+	lines   []patchLine
+	eof     bool // it was closed by *** End of File
+}
+
+// patchLine is one line of a hunk; op is a space, '-' or '+'.
+type patchLine struct {
+	op   byte
+	text string
+}
+
+// Reads lists the files that applying the patch looks at, in order: all of them, since an added file must not exist.
+func (p *Patch) Reads() []string {
+	var out []string
+	for _, f := range p.Files {
+		out = append(out, f.Path)
+		if f.MoveTo != "" {
+			out = append(out, f.MoveTo)
+		}
+	}
+	return out
+}
+
+// Writes lists the files that applying the patch creates, changes or removes, in order.
+func (p *Patch) Writes() []string { return p.Reads() }
+
+const (
+	beginMark  = "*** Begin Patch"
+	endMark    = "*** End Patch"
+	addMark    = "*** Add File: "
+	updateMark = "*** Update File: "
+	deleteMark = "*** Delete File: "
+	moveMark   = "*** Move to: "
+	eofMark    = "*** End of File"
+)
+
+// patchParser reads a patch line by line.
+type patchParser struct {
+	lines []string
+	at    int // index of the next line
+	patch Patch
+}
+
+// ParsePatch parses a patch and checks its paths, without looking at any file. It is how a tool learns what a patch would
+// touch before it is applied. Errors are [*Error] of kind [Malformed], [BadPath] or [NoOp] with the line of the patch.
+//
+// Text around the envelope is tolerated as far as it is a code fence or a here-document; a patch without its end is not,
+// because it may have been cut off.
+func ParsePatch(patch string) (*Patch, error) {
+	p := &patchParser{lines: strings.Split(toLF(strings.TrimPrefix(patch, bom)), lf)}
+	if err := p.envelope(); err != nil {
+		return nil, err
+	}
+	for p.at < len(p.lines) {
+		if err := p.section(); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.patch.Files) == 0 {
+		return nil, p.fault(Malformed, "the patch has no file sections", "Put *** Add File, *** Update File or *** Delete File sections between the marks")
+	}
+	if err := checkPaths(p.patch.Files); err != nil {
+		return nil, err
+	}
+	return &p.patch, nil
+}
+
+// fault makes an error about the line that was read last.
+func (p *patchParser) fault(k Kind, detail, advice string) *Error {
+	return &Error{Op: opPatch, Kind: k, PatchLine: max(p.at, 1), Detail: detail, Advice: advice}
+}
+
+const opPatch = "apply patch"
+
+// envelope finds the two marks and narrows the lines to what is between them.
+func (p *patchParser) envelope() error {
+	for ; p.at < len(p.lines) && strings.TrimSpace(p.lines[p.at]) != beginMark; p.at++ {
+		if !wrapping(p.lines[p.at]) {
+			p.at++
+			return p.fault(Malformed, "the patch does not start with "+beginMark, "Begin the patch with "+beginMark+" and end it with "+endMark)
+		}
+	}
+	if p.at == len(p.lines) {
+		return p.fault(Malformed, "there is no "+beginMark, "Begin the patch with "+beginMark+" and end it with "+endMark)
+	}
+	p.at++
+	end := len(p.lines) - 1
+	for end > p.at && strings.TrimRight(p.lines[end], " \t") != endMark {
+		if !wrapping(p.lines[end]) {
+			break
+		}
+		end--
+	}
+	if end < p.at || strings.TrimRight(p.lines[end], " \t") != endMark {
+		p.at = len(p.lines)
+		return p.fault(Malformed, "the patch does not end with "+endMark+", so it may have been cut off", "Send the whole patch again, with "+endMark+" as its last line")
+	}
+	p.lines = p.lines[:end]
+	return nil
+}
+
+// wrapping reports whether a line outside the envelope means nothing: blank, a code fence, or the ends of a here-document.
+func wrapping(l string) bool {
+	l = strings.TrimSpace(l)
+	return l == "" || l == "EOF" || l == "PATCH" || l == "'" || l == `"` || l == ")" ||
+		strings.HasPrefix(l, "```") || strings.Contains(l, "<<")
+}
+
+// section reads one file section.
+func (p *patchParser) section() error {
+	head := strings.TrimSpace(p.lines[p.at])
+	p.at++
+	if head == "" {
+		return nil
+	}
+	for _, m := range []struct {
+		mark string
+		op   PatchOp
+		read func(*PatchFile) error
+	}{{addMark, AddFile, p.addition}, {updateMark, UpdateFile, p.update}, {deleteMark, DeleteFile, p.deletion}} {
+		name, ok := strings.CutPrefix(head, m.mark)
+		if !ok {
+			continue
+		}
+		f := PatchFile{Op: m.op, Path: strings.TrimSpace(name), line: p.at}
+		if err := m.read(&f); err != nil {
+			return withPath(err, f.Path)
+		}
+		p.patch.Files = append(p.patch.Files, f)
+		return nil
+	}
+	return p.fault(Malformed, "this line is neither a section header nor part of a section: "+visible(head),
+		"Begin each file with *** Add File: PATH, *** Update File: PATH or *** Delete File: PATH")
+}
+
+func withPath(err error, name string) error {
+	if e, ok := err.(*Error); ok && e.Path == "" {
+		e.Path = name
+	}
+	return err
+}
+
+// header reports whether the next line begins another section.
+func (p *patchParser) header() bool {
+	if p.at == len(p.lines) {
+		return true
+	}
+	l := p.lines[p.at]
+	for _, m := range []string{addMark, updateMark, deleteMark} {
+		if strings.HasPrefix(l, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// gap reports whether nothing but blank lines is left of the section, and skips them if so.
+func (p *patchParser) gap() bool {
+	start := p.at
+	for p.at < len(p.lines) && p.lines[p.at] == "" {
+		p.at++
+	}
+	if p.header() {
+		return true
+	}
+	p.at = start
+	return false
+}
+
+func (p *patchParser) addition(f *PatchFile) error {
+	for !p.header() && !p.gap() {
+		l := p.lines[p.at]
+		p.at++
+		text, ok := strings.CutPrefix(l, "+")
+		if !ok {
+			return p.fault(Malformed, "a line of an added file does not start with +: "+visible(l), "Start every line of the new file with +, blank lines too")
+		}
+		f.content = append(f.content, text)
+	}
+	f.Added = len(f.content)
+	return nil
+}
+
+func (p *patchParser) deletion(*PatchFile) error {
+	if !p.header() && !p.gap() {
+		p.at++
+		return p.fault(Malformed, "a deletion has text after its header: "+visible(p.lines[p.at-1]), "Put nothing between *** Delete File and the next header")
+	}
+	return nil
+}
+
+func (p *patchParser) update(f *PatchFile) error {
+	if p.at < len(p.lines) {
+		if to, ok := strings.CutPrefix(strings.TrimSpace(p.lines[p.at]), moveMark); ok {
+			p.at++
+			f.MoveTo, f.moveLine = strings.TrimSpace(to), p.at
+			if f.MoveTo == "" {
+				return p.fault(Malformed, "*** Move to: names no file", "Give the new path")
+			}
+		}
+	}
+	for !p.header() && !p.gap() {
+		h, err := p.hunk()
+		if err != nil {
+			if e, ok := err.(*Error); ok {
+				e.Hunk = len(f.hunks) + 1
+			}
+			return err
+		}
+		f.hunks = append(f.hunks, h)
+		for _, l := range h.lines {
+			switch l.op {
+			case '+':
+				f.Added++
+			case '-':
+				f.Removed++
+			}
+		}
+	}
+	if len(f.hunks) == 0 && f.MoveTo == "" {
+		return p.fault(Malformed, "an update has no hunks", "Give at least one hunk: @@, then lines that start with a space, - or +")
+	}
+	return nil
+}
+
+// hunk reads the @@ lines and the body of one hunk.
+func (p *patchParser) hunk() (patchHunk, error) {
+	h := patchHunk{line: p.at + 1}
+	for !p.header() && strings.HasPrefix(p.lines[p.at], "@@") {
+		if a := anchorText(p.lines[p.at]); a != "" {
+			h.anchors = append(h.anchors, a)
+		}
+		p.at++
+	}
+	changes := false
+	for !p.header() && !h.eof && !strings.HasPrefix(p.lines[p.at], "@@") {
+		l := p.lines[p.at]
+		p.at++
+		switch {
+		case strings.TrimRight(l, " \t") == eofMark:
+			h.eof = true
+		case l == "":
+			h.lines = append(h.lines, patchLine{op: ' '})
+		case l[0] == ' ' || l[0] == '+' || l[0] == '-':
+			h.lines = append(h.lines, patchLine{l[0], l[1:]})
+			changes = changes || l[0] != ' '
+		case strings.HasPrefix(l, `\ No newline`):
+		default:
+			return h, p.fault(Malformed, "a line of a hunk does not start with a space, - or +: "+visible(l),
+				"Start context lines with one space before their own indentation, removed lines with - and new lines with +")
+		}
+	}
+	if !changes {
+		return h, p.fault(NoOp, "the hunk has no - or + lines", "Leave out hunks that change nothing")
+	}
+	for n := len(h.lines); n > 0 && h.lines[n-1] == (patchLine{op: ' '}) && p.lines[p.at-1] == ""; n-- {
+		h.lines = h.lines[:n-1] // blank lines before the next header are layout, not context
+		p.at--
+	}
+	return h, nil
+}
+
+// anchorText is what an @@ line names. The line numbers of a unified diff are nothing to go by, and the function that git
+// puts after them is the one before the hunk.
+func anchorText(l string) string {
+	s := strings.TrimSpace(strings.TrimPrefix(l, "@@"))
+	if strings.HasPrefix(s, "-") && strings.Contains(s, " +") && strings.Contains(s, "@@") {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimSuffix(s, "@@"))
+}
