@@ -39,7 +39,7 @@ func startHost(_ context.Context, cfg *Config, ws *workspace) (*local, error) {
 }
 
 func (h *hostSpawner) spawn(_ context.Context, req spawnRequest) (child, error) {
-	marker := h.id + "." + strconv.FormatInt(h.n.Add(1), 10)
+	marker := h.id + "." + strconv.FormatInt(h.n.Add(1), 10) + ";" // markers are compared as prefixes
 	env := mergeEnv(req.env, []string{markerEnv + "=" + marker})
 	path, err := lookPath(req.args[0], req.dir, env)
 	if err != nil {

@@ -88,9 +88,8 @@ func start(ctx context.Context, l *local, cmd Cmd) (*Process, error) {
 	if p.stdin != nil && cmd.Stdin != nil {
 		go p.feed(cmd.Stdin)
 	}
-	p.out.start()
-	if p.err != nil {
-		p.err.start()
+	for _, s := range p.streams() {
+		s.start()
 	}
 	if err := l.enter(p); err != nil {
 		p.once.Do(func() { close(p.cancel) })
@@ -178,12 +177,20 @@ func (p *Process) openStdin(c *childFiles) error {
 // abandon closes our ends after a failed start.
 func (p *Process) abandon() error {
 	p.closeStdin()
-	for _, s := range []*stream{p.out, p.err} {
-		if s != nil {
-			s.r.Close()
-		}
+	for _, s := range p.streams() {
+		s.r.Close()
 	}
 	return nil
+}
+
+func (p *Process) streams() []*stream {
+	var out []*stream
+	for _, s := range []*stream{p.out, p.err} {
+		if s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // feed copies the caller's reader into the command.
@@ -233,10 +240,11 @@ func (p *Process) watch(ctx context.Context) {
 	}
 	<-ended
 	p.closeStdin()
-	for _, s := range []*stream{p.out, p.err} {
-		if s != nil {
-			s.finish(p.child.adopt)
-		}
+	for _, s := range p.streams() {
+		s.hurry()
+	}
+	for _, s := range p.streams() {
+		s.finish(p.child.adopt)
 	}
 	p.publish(st, waitErr)
 }

@@ -22,6 +22,8 @@ type stream struct {
 	which Stream
 	done  chan struct{}
 	eof   bool // valid once done is closed
+
+	bounded bool
 }
 
 func newStream(r *os.File, c *capture, on func(Stream, []byte), which Stream) *stream {
@@ -76,10 +78,13 @@ func (s *stream) rest(buf []byte) {
 	}
 }
 
-// finish is called when the process has ended. It returns with the reader gone;
-// a pipe that another process still holds is given to adopt.
+// hurry is called when the process has ended: it bounds the wait for the rest.
+func (s *stream) hurry() { s.bounded = s.r.SetReadDeadline(time.Now().Add(drainGrace)) == nil }
+
+// finish returns with the reader gone; a pipe that another process still holds
+// is given to adopt.
 func (s *stream) finish(adopt func(*os.File)) {
-	if err := s.r.SetReadDeadline(time.Now().Add(drainGrace)); err != nil {
+	if !s.bounded {
 		s.finishBlocking()
 		return
 	}

@@ -46,6 +46,10 @@ func openWorkspace(ctx context.Context, cfg *Config) (*workspace, error) {
 			return nil, errors.Join(err, ws.remove())
 		}
 	}
+	// As /tmp is everywhere; nobody else reaches it through the directory above.
+	if err := os.Chmod(ws.sub(scratchTmp), 0o777|os.ModeSticky); err != nil {
+		return nil, errors.Join(err, ws.remove())
+	}
 	if !cfg.Snapshot.isZero() {
 		if err := ws.openSnapshot(ctx, cfg.Snapshot); err != nil {
 			return nil, errors.Join(err, ws.remove())

@@ -189,3 +189,17 @@ func send(s Stat, sig unix.Signal) {
 	}
 	_ = unix.PidfdSendSignal(fd, sig, nil, 0)
 }
+
+// KillDescendants ends everything below the calling process.
+func KillDescendants() error {
+	self := os.Getpid()
+	return kill(func(all []Stat) map[int]bool {
+		in := map[int]bool{}
+		for _, s := range all {
+			if s.PPID == self {
+				in[s.PID] = true
+			}
+		}
+		return closure(all, in)
+	})
+}

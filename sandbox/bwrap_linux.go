@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+// insideExe is where the supervisor's program is under bubblewrap.
+const insideExe = "/run/luthier-sandbox"
+
+// startBubblewrap opens the workspace at TierBubblewrap: the system's bwrap makes
+// the namespaces, our supervisor inside does the rest.
+func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, error) {
+	if !hooked.Load() {
+		return nil, ErrInit
+	}
+	bwrap, err := exec.LookPath("bwrap")
+	if err != nil {
+		return nil, errors.New("bwrap is not installed")
+	}
+	id := hostIdentity()
+	if id.dropped {
+		return nil, errors.New("as root, bwrap would give commands root's own files")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	ws.overlay = false
+	if err := ws.copyOut(); err != nil {
+		return nil, err
+	}
+	p, err := makePlan(cfg, ws, id.inUID, id.inGID)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{bwrap, "--unshare-all", "--new-session", "--die-with-parent", "--hostname", "sandbox",
+		"--cap-drop", "ALL", "--uid", strconv.Itoa(id.inUID), "--gid", strconv.Itoa(id.inGID),
+		"--proc", "/proc", "--dev", "/dev"}, bwrapMounts(p.mounts)...)
+	args = append(args, "--ro-bind", exe, insideExe, "--remount-ro", "/", "--chdir", "/", "--", insideExe)
+	sp := &spec{Tier: TierBubblewrap, Limits: cfg.Limits, Host: lookAtHost()}
+	run, f, err := launch(ctx, sp, launchOptions{argv: args, attr: &syscall.SysProcAttr{Setsid: true}})
+	if err != nil {
+		return nil, fmt.Errorf("bwrap: %w", err)
+	}
+	return newLocal(ws, p.env, f.isolation(sp, id), run), nil
+}
+
+// bwrapMounts says a plan in bubblewrap's options. It brings its own /dev, and
+// has no overlays everywhere: a cache becomes a private, empty directory.
+func bwrapMounts(mounts []mount) []string {
+	var args []string
+	for _, m := range mounts {
+		switch {
+		case within(m.Target, "/dev"):
+			// made by --dev
+		case m.Kind == mountBind && m.ReadOnly:
+			args = append(args, "--ro-bind", m.Source, m.Target)
+		case m.Kind == mountBind:
+			args = append(args, "--bind", m.Source, m.Target)
+		case m.Kind == mountSymlink:
+			args = append(args, "--symlink", m.Source, m.Target)
+		case m.Kind == mountOverlay:
+			args = append(args, "--bind", m.Upper+"/upper", m.Target)
+		case m.Kind == mountTmpfs, m.Kind == mountDir:
+			args = append(args, "--dir", m.Target)
+		}
+	}
+	return args
+}

@@ -1,0 +1,157 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// facts are what a supervisor finds when it looks around inside.
+type facts struct {
+	PID        int               `json:"pid"`
+	UID        int               `json:"uid"`
+	Namespaces map[string]string `json:"namespaces"`
+	Caps       string            `json:"caps"` // effective, permitted and bounding, as the kernel writes them
+	NoNewPrivs bool              `json:"noNewPrivs"`
+	Seccomp    bool              `json:"seccomp"`
+	Interfaces []string          `json:"interfaces"` // network interfaces that are no loopback
+	Sockets    bool              `json:"sockets"`    // an internet socket can be made
+	Written    []string          `json:"written"`    // places that could be written and should not
+	Rules      int               `json:"rules"`      // Landlock version in force
+}
+
+// observe looks at what is, not at what was asked for.
+func observe(sp *spec) *facts {
+	f := &facts{PID: os.Getpid(), UID: os.Getuid(), Namespaces: namespaces()}
+	b, _ := os.ReadFile("/proc/self/status")
+	st := parseStatus(b)
+	f.Caps = strings.Join([]string{st["CapEff"], st["CapPrm"], st["CapBnd"]}, " ")
+	f.NoNewPrivs = st["NoNewPrivs"] == "1"
+	f.Seccomp = st["Seccomp"] == "2"
+	if all, err := net.Interfaces(); err == nil {
+		for _, i := range all {
+			if i.Flags&net.FlagLoopback == 0 {
+				f.Interfaces = append(f.Interfaces, i.Name)
+			}
+		}
+	}
+	if fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0); err == nil {
+		syscall.Close(fd)
+		f.Sockets = true
+	}
+	for _, dir := range []string{"/", "/etc", "/usr", "/var", "/dev"} {
+		name := fmt.Sprintf("%s/.luthier-%d", strings.TrimSuffix(dir, "/"), os.Getpid())
+		if w, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			w.Close()
+			os.Remove(name)
+			f.Written = append(f.Written, dir)
+		}
+	}
+	if sp.Landlock != nil {
+		f.Rules = sp.Landlock.Version
+	}
+	return f
+}
+
+// parseStatus reads the "Key:	value" lines of /proc/PID/status.
+func parseStatus(b []byte) map[string]string {
+	out := map[string]string{}
+	sc := bufio.NewScanner(bytes.NewReader(b))
+	for sc.Scan() {
+		if k, v, ok := strings.Cut(sc.Text(), ":"); ok {
+			out[k] = strings.TrimSpace(v)
+		}
+	}
+	return out
+}
+
+// namespaces identifies the caller's namespaces.
+func namespaces() map[string]string {
+	out := map[string]string{}
+	for _, n := range []string{"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"} {
+		if id, err := os.Readlink("/proc/self/ns/" + n); err == nil {
+			out[n] = id
+		}
+	}
+	return out
+}
+
+// apart reports which of the namespaces differ from the host's.
+func (f *facts) apart(sp *spec, names ...string) bool {
+	for _, n := range names {
+		if f.Namespaces[n] == "" || f.Namespaces[n] == sp.Host.Namespaces[n] {
+			return false
+		}
+	}
+	return true
+}
+
+// isolation turns facts into the report. Whatever was not seen is not claimed.
+func (f *facts) isolation(sp *spec, id identity) Isolation {
+	wall := func(name string, ok bool, yes, no string) Wall {
+		if ok {
+			return Wall{Name: name, Enforced: true, Detail: yes}
+		}
+		return Wall{Name: name, Detail: no}
+	}
+	fs := f.apart(sp, "mnt") && len(f.Written) == 0
+	netOK := f.apart(sp, "net") && len(f.Interfaces) == 0
+	netBy := "own network namespace, loopback only"
+	if !netOK && !f.Sockets {
+		netOK, netBy = true, "seccomp refuses internet and Unix sockets, loopback included"
+	}
+	fsBy := "own root: system directories read-only; workspace, /tmp, home and /dev/shm writable"
+	if f.Rules > 0 && !fs {
+		fs, fsBy = len(f.Written) == 0, fmt.Sprintf("Landlock version %d: granted paths only", f.Rules)
+	}
+	noCaps := strings.Trim(f.Caps, "0 ") == "" && f.Caps != ""
+	iso := newIsolation(sp.Tier,
+		wall(WallFilesystem, fs, fsBy, "writable: "+strings.Join(f.Written, " ")),
+		wall(WallNetwork, netOK, netBy, "shares the host's network"),
+		wall(WallProcesses, f.apart(sp, "pid"), "own PID namespace and /proc", "host processes are visible"),
+		wall(WallIPC, f.apart(sp, "ipc"), "own IPC namespace and /dev/shm", "shares the host's System V and POSIX IPC"),
+		wall(WallIdentity, id.outUID != 0 && f.UID == id.inUID, fmt.Sprintf("uid %d, on the host %d", f.UID, id.outUID), fmt.Sprintf("uid %d of the host", id.outUID)),
+		wall(WallPrivileges, noCaps && f.NoNewPrivs, "no capabilities, no_new_privs", "capabilities "+f.Caps),
+		wall(WallSyscalls, f.Seccomp, "seccomp filter", "no seccomp filter"),
+		wall(WallEnvironment, true, "allow-list of variables", ""),
+		wall(WallLimits, true, sp.Limits.String(), ""),
+	)
+	iso.Missing = f.missing(sp, id)
+	return iso
+}
+
+// missing names what even the full tier of this version leaves open.
+func (f *facts) missing(sp *spec, id identity) []string {
+	out := []string{
+		"no cgroup: memory and CPU are limited per process only, the disk not at all",
+		"world-readable files of the system directories can be read",
+	}
+	if sp.Tier == TierNamespaces && !id.dropped {
+		out = append(out, "supplementary groups of the host's user stay with commands (an ordinary user cannot drop them)")
+	}
+	if !f.apart(sp, "net") {
+		out = append(out, "loopback and Unix sockets do not work")
+	}
+	if !f.apart(sp, "pid") {
+		out = append(out, "names and arguments of host processes can be read")
+	}
+	return out
+}
+
+// String lists the limits that are set.
+func (l Limits) String() string {
+	var out []string
+	for _, v := range []struct {
+		name string
+		n    int64
+	}{{"processes", l.Processes}, {"files", l.Files}, {"memory", l.Memory}, {"file size", l.FileSize}, {"shared memory", l.SharedMemory}} {
+		if v.n > 0 {
+			out = append(out, fmt.Sprintf("%s %d", v.name, v.n))
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,217 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// killPatience is how long a supervisor gets to answer before it is killed
+// itself, and everything in the sandbox with it.
+const killPatience = 15 * time.Second
+
+// guestSpawner starts commands through a supervisor.
+type guestSpawner struct {
+	conn *conn
+	sup  *os.Process
+	hard bool // the supervisor is the first process of a PID namespace: its death is everyone's
+
+	mu     sync.Mutex
+	next   uint64
+	live   map[uint64]*guestChild
+	asks   map[uint64]chan error // answers awaited, by request
+	err    error                 // set when the supervisor is gone
+	gone   chan struct{}
+	closed sync.Once
+}
+
+func newGuestSpawner(c *conn, sup *os.Process, hard bool) *guestSpawner {
+	g := &guestSpawner{conn: c, sup: sup, hard: hard, live: map[uint64]*guestChild{}, asks: map[uint64]chan error{}, gone: make(chan struct{})}
+	go g.listen()
+	return g
+}
+
+// guestChild is a command inside, seen from the host.
+type guestChild struct {
+	g     *guestSpawner
+	id    uint64
+	num   int
+	ready chan error    // answer to start
+	ended chan struct{} // closed with st and err set
+	st    status
+	err   error
+}
+
+// listen hands replies to the commands they are for, until the socket ends.
+func (g *guestSpawner) listen() {
+	defer close(g.gone)
+	for {
+		var r reply
+		files, err := g.conn.receive(&r)
+		closeFiles(files) // a supervisor has no files to give
+		if err != nil {
+			g.fail(fmt.Errorf("%w (%v)", ErrClosed, err))
+			return
+		}
+		g.mu.Lock()
+		c, ask := g.live[r.ID], g.asks[r.Seq]
+		delete(g.asks, r.Seq)
+		if r.Event == evExited || (r.Event == evStarted && r.Error != nil) {
+			delete(g.live, r.ID)
+		}
+		g.mu.Unlock()
+		switch {
+		case r.Event == evDone && ask != nil:
+			ask <- r.Error.err()
+		case c != nil:
+			c.take(r)
+		}
+	}
+}
+
+func (g *guestSpawner) fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.err = err
+	for id, c := range g.live {
+		delete(g.live, id)
+		select {
+		case c.ready <- err:
+		default:
+		}
+		c.end(status{Code: -1}, err)
+	}
+}
+
+func (c *guestChild) take(r reply) {
+	switch r.Event {
+	case evStarted:
+		c.num = r.PID
+		c.ready <- r.Error.err()
+	case evExited:
+		if r.Status == nil {
+			r.Status = &status{Code: -1}
+		}
+		c.end(*r.Status, nil)
+	}
+}
+
+func (c *guestChild) end(st status, err error) {
+	c.st, c.err = st, err
+	close(c.ended)
+}
+
+func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, error) {
+	c := &guestChild{g: g, ready: make(chan error, 1), ended: make(chan struct{})}
+	g.mu.Lock()
+	if g.err != nil {
+		g.mu.Unlock()
+		return nil, g.err
+	}
+	g.next++
+	c.id = g.next
+	g.live[c.id] = c
+	g.mu.Unlock()
+	err := g.conn.send(request{ID: c.id, Op: opStart, Args: req.args, Dir: req.dir, Env: req.env}, req.files[:]...)
+	if err != nil {
+		g.mu.Lock()
+		delete(g.live, c.id)
+		g.mu.Unlock()
+		return nil, err
+	}
+	// Not cut short by ctx: the answer is quick, and without it nobody would know
+	// of a command that did start.
+	if err := <-c.ready; err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *guestChild) pid() int { return c.num }
+
+func (c *guestChild) wait() (status, error) {
+	<-c.ended
+	return c.st, c.err
+}
+
+func (c *guestChild) signal(sig syscall.Signal) error {
+	return c.ask(request{ID: c.id, Op: opSignal, Signal: sig})
+}
+
+// kill returns when the tree is gone. If the supervisor cannot do it, it dies.
+func (c *guestChild) kill() error {
+	err := c.ask(request{ID: c.id, Op: opKill})
+	if err == nil || errors.Is(err, ErrClosed) {
+		return nil
+	}
+	return errors.Join(err, c.g.shut())
+}
+
+func (c *guestChild) ask(r request) error {
+	ch := make(chan error, 1)
+	c.g.mu.Lock()
+	c.g.next++
+	r.Seq = c.g.next
+	c.g.asks[r.Seq] = ch
+	c.g.mu.Unlock()
+	defer func() {
+		c.g.mu.Lock()
+		delete(c.g.asks, r.Seq)
+		c.g.mu.Unlock()
+	}()
+	if err := c.g.conn.send(r); err != nil {
+		return fmt.Errorf("%w (%v)", ErrClosed, err)
+	}
+	t := time.NewTimer(killPatience)
+	defer t.Stop()
+	select {
+	case err := <-ch:
+		return err
+	case <-c.g.gone:
+		return ErrClosed
+	case <-t.C:
+		return fmt.Errorf("supervisor gave no answer in %v", killPatience)
+	}
+}
+
+// adopt leaves a background process a reader, inside the sandbox.
+func (c *guestChild) adopt(f *os.File) {
+	_ = c.g.conn.send(request{ID: c.id, Op: opAdopt}, f)
+	f.Close()
+}
+
+// shut ends the supervisor and with it everything inside.
+func (g *guestSpawner) shut() error {
+	var err error
+	g.closed.Do(func() {
+		if g.hard {
+			_ = g.sup.Kill()
+		}
+		_ = g.conn.sock.CloseWrite() // its input ends, which makes it end everything
+		ended := make(chan struct{})
+		go func() {
+			_, err = g.sup.Wait()
+			close(ended)
+		}()
+		t := time.NewTimer(politeEnd)
+		defer t.Stop()
+		select {
+		case <-ended:
+		case <-t.C:
+			_ = g.sup.Kill()
+			<-ended
+		}
+		_ = g.conn.close()
+		<-g.gone
+	})
+	return err
+}
+
+// politeEnd is how long a supervisor gets to end by itself.
+const politeEnd = 2 * time.Second
+
+func (g *guestSpawner) Close() error { return g.shut() }

@@ -1,0 +1,176 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// systemDirs are what programs of the host need to run. What is missing on a
+// host is left out.
+var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store"}
+
+var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
+
+// insideHome is the home of commands.
+const insideHome = "/home/sandbox"
+
+// plan is the new root of a sandbox, still in terms of host paths.
+type plan struct {
+	mounts []mount
+	env    []string
+	owned  map[int]bool // mounts whose owner must appear as the sandbox's user
+}
+
+// grant is a host path that commands may use.
+type grant struct {
+	path     string
+	readOnly bool
+	owned    bool // the host named it: its owner's rights are the command's
+}
+
+// makePlan lays out the root. Parents come before what lies in them.
+func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
+	p := &plan{owned: map[int]bool{}}
+	p.system()
+	p.add(mount{Kind: mountTmpfs, Target: "/dev/shm", Size: max(cfg.Limits.SharedMemory, 0)})
+	p.add(mount{Kind: mountBind, Source: ws.sub(scratchTmp), Target: "/tmp"})
+	p.add(mount{Kind: mountSymlink, Source: "/tmp", Target: "/var/tmp"})
+	p.add(mount{Kind: mountBind, Source: ws.sub(scratchHome), Target: insideHome})
+	if err := p.accounts(ws, uid, gid); err != nil {
+		return nil, err
+	}
+	p.env = []string{"HOME=" + insideHome, "TMPDIR=/tmp", "USER=sandbox", "LOGNAME=sandbox"}
+	grants, err := p.tools(cfg, ws)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range cfg.ReadOnly {
+		grants = append(grants, grant{path: dir, readOnly: true, owned: true})
+	}
+	for _, dir := range cfg.Writable {
+		grants = append(grants, grant{path: dir, owned: true})
+	}
+	p.grants(cfg, ws, grants)
+	p.env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), p.env, cfg.Env)
+	return p, nil
+}
+
+func (p *plan) add(m mount) { p.mounts = append(p.mounts, m) }
+
+func (p *plan) system() {
+	for _, dir := range systemDirs {
+		fi, err := os.Lstat(dir)
+		if err != nil {
+			continue
+		}
+		if fi.Mode()&os.ModeSymlink != 0 {
+			if target, err := os.Readlink(dir); err == nil {
+				p.add(mount{Kind: mountSymlink, Source: target, Target: dir})
+			}
+			continue
+		}
+		p.add(mount{Kind: mountBind, Source: dir, Target: dir, ReadOnly: true})
+	}
+	for _, d := range devices {
+		p.add(mount{Kind: mountBind, Source: "/dev/" + d, Target: "/dev/" + d, File: true, Device: true})
+	}
+	p.add(mount{Kind: mountDir, Target: "/var"})
+	p.add(mount{Kind: mountDir, Target: "/run"})
+	p.add(mount{Kind: mountDir, Target: "/sys"})
+	p.add(mount{Kind: mountDevpts, Target: "/dev/pts"})
+	for name, target := range map[string]string{"ptmx": "pts/ptmx", "fd": "/proc/self/fd",
+		"stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+		p.add(mount{Kind: mountSymlink, Source: target, Target: "/dev/" + name})
+	}
+}
+
+// accounts hides the host's user names behind a file of our own, in which the
+// sandbox's user has one.
+func (p *plan) accounts(ws *workspace, uid, gid int) error {
+	for name, text := range map[string]string{
+		"passwd": fmt.Sprintf("root:x:0:0:root:/nonexistent:/bin/sh\nsandbox:x:%d:%d:sandbox:%s:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n", uid, gid, insideHome),
+		"group":  fmt.Sprintf("root:x:0:\nsandbox:x:%d:\nnogroup:x:65534:\n", gid),
+	} {
+		if _, err := os.Stat("/etc/" + name); err != nil {
+			continue
+		}
+		file := ws.sub(name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return err
+		}
+		p.add(mount{Kind: mountBind, Source: file, Target: "/etc/" + name, ReadOnly: true, File: true})
+	}
+	return nil
+}
+
+// tools grants the tool chains and gives their caches a private layer.
+func (p *plan) tools(cfg *Config, ws *workspace) ([]grant, error) {
+	if cfg.NoToolchains {
+		return nil, nil
+	}
+	var grants []grant
+	for i, t := range detectToolchains() {
+		for _, dir := range t.readOnly {
+			real, err := filepath.EvalSymlinks(dir)
+			if err != nil || p.visible(real) || isSystemDir(real) {
+				continue
+			}
+			grants = append(grants, grant{path: real, readOnly: true})
+			if real != dir && !p.visible(dir) {
+				p.add(mount{Kind: mountSymlink, Source: real, Target: dir})
+			}
+		}
+		p.env = append(p.env, t.env...)
+		if t.cacheEnv == "" {
+			continue
+		}
+		layer := fmt.Sprintf("%s/%d", scratchCache, i)
+		for _, d := range []string{"upper", "work"} {
+			if err := os.MkdirAll(ws.sub(layer+"/"+d), 0o700); err != nil {
+				return nil, err
+			}
+		}
+		target := insideHome + "/.cache/" + strings.ToLower(t.cacheEnv)
+		p.env = append(p.env, t.cacheEnv+"="+target)
+		if t.cache != "" {
+			p.owned[len(p.mounts)] = true
+			p.add(mount{Kind: mountOverlay, Source: t.cache, Upper: ws.sub(layer), Target: target, Optional: true})
+		}
+	}
+	return grants, nil
+}
+
+// visible reports whether the system directories already show path.
+func (p *plan) visible(path string) bool {
+	return slices.ContainsFunc(p.mounts, func(m mount) bool {
+		return m.Kind == mountBind && m.Source == m.Target && !m.File && within(path, m.Target)
+	})
+}
+
+// grants adds the workspace and what else was granted, outer paths first, so
+// that each ends up on top of what it lies in.
+func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
+	grants = append(grants, grant{path: ws.dir, readOnly: ws.readOnly, owned: true})
+	slices.SortStableFunc(grants, func(a, b grant) int { return len(a.path) - len(b.path) })
+	for _, g := range grants {
+		m := mount{Kind: mountBind, Source: g.path, Target: g.path, ReadOnly: g.readOnly}
+		if fi, err := os.Stat(g.path); err == nil && !fi.IsDir() {
+			m.File = true
+		}
+		if g.path == ws.dir {
+			switch {
+			case ws.overlay:
+				m.Kind, m.Source, m.Upper = mountOverlay, ws.lower, ws.sub(scratchLayer)
+			default:
+				m.Source = ws.source
+			}
+		}
+		if g.owned && (g.path != ws.dir || ws.source != ws.sub(scratchWork)) {
+			p.owned[len(p.mounts)] = true
+		}
+		p.add(m)
+	}
+}

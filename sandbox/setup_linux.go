@@ -1,0 +1,222 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A supervisor is the embedding program, executed again, in two stages. The
+// first builds the walls and gives up every privilege; then it executes itself
+// once more, because capabilities and filters belong to threads and only exec
+// leaves a process none of whose threads ever had more. The second serves.
+const (
+	stageArg   = "-luthier-sandbox-stage"
+	stageSetup = "setup"
+	stageServe = "serve"
+
+	controlFD = 3
+)
+
+// failStatus is the exit status of a supervisor that could not tell why.
+const failStatus = 125
+
+// stage returns the stage this process was started for, or "".
+func stage() string {
+	if len(os.Args) == 3 && os.Args[1] == stageArg {
+		return os.Args[2]
+	}
+	return ""
+}
+
+// runStage runs a supervisor's stage and ends the process.
+func runStage(name string) {
+	switch name {
+	case stageSetup:
+		os.Exit(setupMain())
+	case stageServe:
+		os.Exit(serveMain())
+	}
+	os.Exit(failStatus)
+}
+
+func setupMain() int {
+	runtime.LockOSThread() // what follows belongs to one thread, up to its exec
+	sp, err := receiveSpec()
+	if err == nil {
+		err = setup(sp)
+	}
+	// Only an error returns here.
+	c, connErr := dupConn()
+	if connErr != nil {
+		fmt.Fprintln(os.Stderr, "sandbox: set up:", err)
+		return failStatus
+	}
+	_ = c.send(reply{Event: evHello, Error: toWire(err)})
+	return failStatus
+}
+
+// dupConn frames a copy of the control socket, so that the original descriptor
+// survives for the next stage.
+func dupConn() (*conn, error) {
+	fd, err := unix.FcntlInt(controlFD, unix.F_DUPFD_CLOEXEC, 10)
+	if err != nil {
+		return nil, err
+	}
+	return newConn(os.NewFile(uintptr(fd), "control"))
+}
+
+func receiveSpec() (*spec, error) {
+	c, err := dupConn()
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	var sp spec
+	files, err := c.receive(&sp)
+	closeFiles(files)
+	if err != nil {
+		return nil, fmt.Errorf("read spec: %w", err)
+	}
+	return &sp, sp.check()
+}
+
+// setup walls the process in and executes the next stage. It returns only with
+// an error.
+func setup(sp *spec) error {
+	exe, err := openExe(sp)
+	if err != nil {
+		return fmt.Errorf("open own program: %w", err)
+	}
+	if sp.Root {
+		if err := enterRoot(sp); err != nil {
+			return err
+		}
+	}
+	if err := setLimits(sp.Limits); err != nil {
+		return err
+	}
+	if err := clearDescriptors(exe); err != nil {
+		return err
+	}
+	if err := dropPrivileges(); err != nil {
+		return err
+	}
+	if sp.Landlock != nil {
+		if err := sp.Landlock.restrict(); err != nil {
+			return err
+		}
+	}
+	if err := installFilter(sp.NoInet); err != nil {
+		return fmt.Errorf("seccomp: %w", err)
+	}
+	// The spec is handed on through the socket's own buffer: the host sends it
+	// twice, once for each stage.
+	self := "/proc/self/fd/" + strconv.Itoa(exe)
+	err = syscall.Exec(self, []string{"sandbox", stageArg, stageServe}, []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=2", "GOTRACEBACK=none"})
+	return fmt.Errorf("execute own program: %w", err)
+}
+
+// openExe opens the running program. Where there are mounts of our own, it is
+// through a read-only one, so that nothing inside can ever write to it.
+func openExe(sp *spec) (int, error) {
+	if sp.ExeFD > 0 {
+		return sp.ExeFD, nil
+	}
+	if sp.Root && sp.Exe != "" {
+		fd, err := openTree(sp.Exe, treeOptions{readOnly: true})
+		if err == nil {
+			return fd, nil
+		}
+	}
+	return unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
+}
+
+// clearDescriptors leaves the next stage the standard files, the control socket
+// and, until it is executed, the program.
+func clearDescriptors(exe int) error {
+	if err := unix.CloseRange(controlFD+1, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("close descriptors: %w", err)
+	}
+	if _, err := unix.FcntlInt(uintptr(exe), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
+		return fmt.Errorf("close descriptors: %w", err)
+	}
+	_, err := unix.FcntlInt(controlFD, unix.F_SETFD, 0)
+	return err
+}
+
+func setLimits(l Limits) error {
+	for _, r := range []struct {
+		name  string
+		which int
+		value int64
+	}{
+		{"RLIMIT_CORE", unix.RLIMIT_CORE, 0},
+		{"RLIMIT_NPROC", unix.RLIMIT_NPROC, l.Processes},
+		{"RLIMIT_NOFILE", unix.RLIMIT_NOFILE, l.Files},
+		{"RLIMIT_FSIZE", unix.RLIMIT_FSIZE, l.FileSize},
+		{"RLIMIT_DATA", unix.RLIMIT_DATA, l.Memory},
+	} {
+		if r.value < 0 {
+			continue
+		}
+		var now unix.Rlimit
+		if err := unix.Getrlimit(r.which, &now); err != nil {
+			return fmt.Errorf("read %s: %w", r.name, err)
+		}
+		v := min(uint64(r.value), now.Max) // an ordinary user cannot raise it
+		if err := unix.Setrlimit(r.which, &unix.Rlimit{Cur: v, Max: v}); err != nil {
+			return fmt.Errorf("set %s to %d: %w", r.name, v, err)
+		}
+	}
+	return nil
+}
+
+// dropPrivileges gives up all capabilities, for this thread and whatever it
+// executes, for good.
+func dropPrivileges() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("clear ambient capabilities: %w", err)
+	}
+	for c := uintptr(0); c < 64; c++ {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
+		if errors.Is(err, unix.EINVAL) {
+			break // beyond the kernel's last
+		}
+		if errors.Is(err, unix.EPERM) {
+			break // no CAP_SETPCAP, so none to drop either; no_new_privs stands
+		}
+		if err != nil {
+			return fmt.Errorf("drop capability %d: %w", c, err)
+		}
+	}
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&hdr, &none[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
+}
+
+func serveMain() int {
+	c, err := dupConn()
+	unix.Close(controlFD)
+	if err != nil {
+		return failStatus
+	}
+	var sp spec
+	files, err := c.receive(&sp)
+	closeFiles(files)
+	if err != nil || sp.check() != nil {
+		return failStatus
+	}
+	return serve(c, &sp)
+}

@@ -1,0 +1,153 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// toolchain is an installed tool that lies outside the system directories.
+type toolchain struct {
+	readOnly []string // paths commands may read
+	env      []string // what the tool needs to find itself and to stay offline
+	cache    string   // a cache that commands get a private, writable view of
+	cacheEnv string   // the variable that names the cache
+}
+
+// detectToolchains finds the tool chains the host itself would use, from its
+// environment and their customary places. Only what a build reads is named:
+// never a directory that may hold credentials, such as ~/.cargo itself.
+func detectToolchains() []toolchain {
+	home, _ := os.UserHomeDir()
+	list := []toolchain{goToolchain(home)}
+	if home == "" {
+		return list
+	}
+	under := func(variable, def string, parts ...string) toolchain {
+		dir := os.Getenv(variable)
+		if dir == "" {
+			dir = filepath.Join(home, def)
+		}
+		t := toolchain{}
+		for _, p := range parts {
+			t.readOnly = appendExisting(t.readOnly, filepath.Join(dir, p))
+		}
+		if len(t.readOnly) > 0 {
+			t.env = []string{variable + "=" + dir}
+		}
+		return t
+	}
+	cargo := under("CARGO_HOME", ".cargo", "bin", "registry", "git", "env")
+	cargo.env = append(cargo.env, "CARGO_NET_OFFLINE=true")
+	list = append(list, cargo,
+		under("RUSTUP_HOME", ".rustup", "toolchains", "settings.toml"),
+		under("PYENV_ROOT", ".pyenv", ""),
+		under("NVM_DIR", ".nvm", "versions", "alias", "nvm.sh"),
+		under("VOLTA_HOME", ".volta", "bin", "tools"),
+		under("SDKMAN_DIR", ".sdkman", "candidates"),
+	)
+	local := toolchain{}
+	for _, p := range []string{".local/bin", ".local/lib", ".local/share/uv", ".deno/bin", ".bun/bin", "go/bin"} {
+		local.readOnly = appendExisting(local.readOnly, filepath.Join(home, p))
+	}
+	if venv := os.Getenv("VIRTUAL_ENV"); venv != "" {
+		local.readOnly = appendExisting(local.readOnly, venv)
+	}
+	return append(list, local)
+}
+
+func appendExisting(list []string, path string) []string {
+	if _, err := os.Stat(path); err == nil {
+		list = append(list, filepath.Clean(path))
+	}
+	return list
+}
+
+// goToolchain does what "go env" would say, without running it.
+func goToolchain(home string) toolchain {
+	conf := goEnvFile()
+	get := func(name, def string) string {
+		if v := os.Getenv(name); v != "" {
+			return v
+		}
+		if v := conf[name]; v != "" {
+			return v
+		}
+		return def
+	}
+	t := toolchain{cacheEnv: "GOCACHE", env: []string{"GOPROXY=off", "GOTOOLCHAIN=local", "GOENV=off", "GOTELEMETRY=off"}}
+	if path, err := exec.LookPath("go"); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			if root := filepath.Dir(filepath.Dir(real)); isDir(filepath.Join(root, "src")) {
+				t.readOnly = append(t.readOnly, root)
+			}
+		}
+	}
+	gopath, _, _ := strings.Cut(get("GOPATH", joinHome(home, "go")), string(os.PathListSeparator))
+	if mod := get("GOMODCACHE", joinHome(gopath, "pkg/mod")); isDir(mod) {
+		t.readOnly = append(t.readOnly, filepath.Clean(mod))
+		t.env = append(t.env, "GOMODCACHE="+mod)
+	}
+	cacheDir, _ := os.UserCacheDir()
+	if cache := get("GOCACHE", joinHome(cacheDir, "go-build")); isDir(cache) {
+		t.cache = filepath.Clean(cache)
+	}
+	for _, name := range []string{"GOFLAGS", "CGO_ENABLED", "GOOS", "GOARCH", "GOEXPERIMENT", "GOPRIVATE", "GOWORK", "GO111MODULE"} {
+		if v := get(name, ""); v != "" {
+			t.env = append(t.env, name+"="+v)
+		}
+	}
+	return t
+}
+
+func joinHome(base, rel string) string {
+	if base == "" {
+		return ""
+	}
+	return filepath.Join(base, rel)
+}
+
+func isDir(path string) bool {
+	if path == "" || !filepath.IsAbs(path) {
+		return false
+	}
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
+}
+
+// goEnvFile reads what "go env -w" wrote.
+func goEnvFile() map[string]string {
+	file := os.Getenv("GOENV")
+	if file == "off" {
+		return nil
+	}
+	if file == "" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return nil
+		}
+		file = filepath.Join(dir, "go", "env")
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	return parseGoEnv(b)
+}
+
+// parseGoEnv reads KEY=value lines, as cmd/go does.
+func parseGoEnv(b []byte) map[string]string {
+	out := map[string]string{}
+	sc := bufio.NewScanner(bytes.NewReader(b))
+	for sc.Scan() {
+		line := strings.TrimSpace(sc.Text())
+		k, v, ok := strings.Cut(line, "=")
+		if ok && k != "" && !strings.HasPrefix(line, "#") {
+			out[k] = v
+		}
+	}
+	return out
+}
