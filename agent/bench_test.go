@@ -93,7 +93,7 @@ func BenchmarkParallel8(b *testing.B) { benchRun(b, 1, 8) }
 
 // BenchmarkEvents is the delivery of one event, from the model through the loop to the consumer.
 func BenchmarkEvents(b *testing.B) {
-	const n = 100_000
+	const n = 10_000
 	turn := make([]agent.Chunk, 0, n+1)
 	var delta agent.Chunk = agent.TextDelta{Text: "tok "}
 	for range n {

@@ -28,8 +28,8 @@ type run struct {
 	builder responseBuilder
 	onChunk func(Chunk, error) bool // take, bound once
 	size    int                     // bytes of the response so far
-	broken  error                   // what ended the stream early
-	chunk   Chunk                   // sent on in place of the one that arrived
+	maxSize int
+	broken  error // what ended the stream early
 	watch   watchdog
 	rep     repetition
 
@@ -80,7 +80,8 @@ func (r *run) main(ctx context.Context, input []Part) {
 		t := time.AfterFunc(wall, func() { r.cancel(errWall) })
 		defer t.Stop()
 	}
-	defer func() { // also when the consumer panics
+	defer func() { // also when the consumer panics: it must not be called again
+		r.left = true
 		r.cancel(errLeft)
 		r.waitCalls()
 		r.watch.unwatch()
@@ -88,17 +89,16 @@ func (r *run) main(ctx context.Context, input []Part) {
 	}()
 
 	err := r.loop(input)
-	if err != nil && !r.left {
-		r.cancel(err)
-	}
+	cause := context.Cause(r.ctx) // why it was cancelled before it ended, nil if it was not
+	r.cancel(errLeft)
 	r.waitCalls()
-	r.finish(err)
+	r.finish(err, cause)
 }
 
 // finish sends the last events.
-func (r *run) finish(err error) {
+func (r *run) finish(err, cause error) {
 	res := new(Result)
-	*res = r.result(err)
+	*res = r.result(err, cause)
 	if r.left {
 		return
 	}
@@ -113,11 +113,10 @@ func (r *run) finish(err error) {
 }
 
 // result sums the run up. How it stopped is decided here, once, from the error and the context.
-func (r *run) result(err error) Result {
+func (r *run) result(err, cause error) Result {
 	r.foldSpend()
 	res := r.res
 	res.Duration = r.agent.cfg.Now().Sub(r.started)
-	cause := context.Cause(r.ctx)
 	switch {
 	case err == nil && res.Stop != "":
 	case errors.Is(cause, errWall):
@@ -126,16 +125,13 @@ func (r *run) result(err error) Result {
 		res.Stop, res.Detail = StopCanceled, "the run was cancelled"
 	case errors.Is(cause, errLeft):
 		res.Stop, res.Detail = StopCanceled, "the event loop was left"
-	case r.ctx.Err() != nil && (err == nil || !r.ownError(err, cause)):
+	case cause != nil:
 		res.Stop, res.Detail, res.Err = StopCanceled, "the context ended", fmt.Errorf("agent: run: %w", cause)
 	default:
 		res.Stop, res.Detail, res.Err = StopError, err.Error(), err
 	}
 	return res
 }
-
-// ownError reports whether err is what the run itself was cancelled with, a failure rather than an ended context.
-func (r *run) ownError(err, cause error) bool { return errors.Is(cause, err) }
 
 // loop is the agent loop.
 func (r *run) loop(input []Part) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -108,7 +109,10 @@ func (r *run) streamOnce(ctx context.Context, req *Request) (*Response, error) {
 
 	b := &r.builder
 	b.reset(r.res.Steps + 1)
-	r.size, r.broken = 0, nil
+	r.size, r.maxSize, r.broken = 0, r.agent.cfg.Limits.ResponseBytes, nil
+	if r.maxSize < 0 {
+		r.maxSize = math.MaxInt
+	}
 	r.agent.cfg.Model.Stream(ctx, req)(r.onChunk)
 	if r.broken != nil {
 		return nil, r.streamError(ctx, r.broken)
@@ -131,15 +135,12 @@ func (r *run) take(chunk Chunk, err error) bool {
 	if d, ok := chunk.(TextDelta); ok && b.open == openText && !b.ended { // by far the most common
 		b.text.add(d.Text)
 		r.size += len(d.Text)
-	} else if !r.takeOther(chunk) {
+	} else if chunk = r.takeOther(chunk); chunk == nil {
 		return true
 	}
-	if limit := r.agent.cfg.Limits.ResponseBytes; limit > 0 && r.size > limit {
-		r.broken = &ModelError{Kind: ErrInvalid, Err: fmt.Errorf("the response is longer than Config.Limits.ResponseBytes (%d)", limit)}
+	if r.size > r.maxSize {
+		r.broken = &ModelError{Kind: ErrInvalid, Err: fmt.Errorf("the response is longer than Config.Limits.ResponseBytes (%d)", r.maxSize)}
 		return false
-	}
-	if r.chunk != nil {
-		chunk, r.chunk = r.chunk, nil
 	}
 	if !r.emit(chunk) {
 		r.broken = errLeft
@@ -151,11 +152,11 @@ func (r *run) take(chunk Chunk, err error) bool {
 	return !r.left
 }
 
-// takeOther adds any chunk to the response and starts the call it completes. It reports whether the chunk counts.
-func (r *run) takeOther(chunk Chunk) bool {
+// takeOther adds any chunk to the response and starts the call it completes. It returns the chunk to send on, or nil.
+func (r *run) takeOther(chunk Chunk) Chunk {
 	b := &r.builder
 	if b.ended && isContent(chunk) {
-		return false // after Finish only a late Usage counts
+		return nil // after Finish only a late Usage counts
 	}
 	r.size += chunkSize(chunk)
 	done := b.add(chunk)
@@ -164,12 +165,12 @@ func (r *run) takeOther(chunk Chunk) bool {
 		r.announce(c)
 		if c.id != start.ID { // the event must carry the id that the result will
 			start.ID = c.id
-			r.chunk = start
+			chunk = start
 		}
 	} else if done != nil {
 		r.submitSized(done)
 	}
-	return true
+	return chunk
 }
 
 func isContent(c Chunk) bool { _, usage := c.(Usage); return !usage }
