@@ -1,0 +1,306 @@
+package jsonrepair
+
+import (
+	"regexp"
+	"strings"
+)
+
+// literals are the spellings of JSON's literals in other languages.
+var literals = map[string]string{
+	"true": "true", "True": "true", "TRUE": "true",
+	"false": "false", "False": "false", "FALSE": "false",
+	"null": "null", "Null": "null", "NULL": "null", "None": "null", "nil": "null", "undefined": "null",
+}
+
+var (
+	number      = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+	looseNumber = regexp.MustCompile(`^([-+]?)(0|[1-9][0-9]*)?(\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
+	cutNumber   = regexp.MustCompile(`^-?([0-9]+\.?[0-9]*)?([.eE]|[eE][-+])?$`)
+	call        = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$.]{0,63}[ \t]*\(`)
+	strayEnd    = regexp.MustCompile(`^\s+[A-Za-z0-9_]+\s*\}`)
+)
+
+// bare mends a value without quotes: a literal, a number, a call around a value, or text.
+func (r *repairer) bare() error {
+	if r.startsCall() {
+		return r.unwrapCall()
+	}
+	if r.stringPrefix() {
+		r.i++
+		r.note(fixQuotes)
+		q, _ := quoteAt(r.s, r.i)
+		return r.str(q, false)
+	}
+	start := r.i
+	end, quoted, err := r.bareEnd()
+	if err != nil {
+		return err
+	}
+	text := strings.TrimRight(r.s[start:end], " \t\r\n")
+	r.i = end
+	if quoted {
+		r.i++
+		r.note(fixMissingQuote)
+		r.encode(text)
+		return nil
+	}
+	if text == "" {
+		return r.fail(Malformed, "unexpected %q", r.s[start:min(start+1, len(r.s))])
+	}
+	if len(r.stack) == 0 && end >= len(r.s) && cutShort(text) {
+		return r.truncated("a value")
+	}
+	r.scalar(text)
+	return nil
+}
+
+// scalar writes a literal, number or text.
+func (r *repairer) scalar(text string) {
+	if lit, ok := literals[text]; ok {
+		if lit != text {
+			r.note(fixLiteral)
+		}
+		r.out = append(r.out, lit...)
+		return
+	}
+	if len(text) < 400 {
+		if number.MatchString(text) {
+			r.out = append(r.out, text...)
+			return
+		}
+		if n, ok := tidyNumber(text); ok {
+			r.note(fixNumber)
+			r.out = append(r.out, n...)
+			return
+		}
+	}
+	r.note(fixBareString)
+	r.encode(text)
+}
+
+// tidyNumber writes +1, .5 and 2. as JSON has them.
+func tidyNumber(text string) (string, bool) {
+	m := looseNumber.FindStringSubmatch(text)
+	if m == nil || m[2] == "" && m[4] == "" {
+		return "", false
+	}
+	sign, whole, frac, exp := m[1], m[2], m[4], m[5]
+	if sign == "+" {
+		sign = ""
+	}
+	if whole == "" {
+		whole = "0"
+	}
+	if m[3] != "" && frac == "" {
+		frac = "0"
+	}
+	if frac != "" {
+		frac = "." + frac
+	}
+	return sign + whole + frac + exp, true
+}
+
+// cutShort reports whether text looks like the start of a literal or number whose rest is missing.
+func cutShort(text string) bool {
+	for _, lit := range []string{"true", "false", "null", "True", "False", "None"} {
+		if len(text) < len(lit) && strings.HasPrefix(lit, text) {
+			return true
+		}
+	}
+	return len(text) < 400 && cutNumber.MatchString(text) && !number.MatchString(text)
+}
+
+// bareEnd returns where the bare text at the cursor ends, and whether a quote ends it whose partner is missing.
+func (r *repairer) bareEnd() (end int, quoted bool, err error) {
+	if end, ok := r.regexpEnd(); ok {
+		return end, false, nil
+	}
+	for j := r.i; j < len(r.s); j++ {
+		switch c := r.s[j]; c {
+		case '\n', '}', ']':
+			return j, false, nil
+		case ')':
+			if r.open('(') {
+				return j, false, nil
+			}
+		case ',':
+			if r.top() != '{' || r.nextMember(r.skipBlank(j+1)) {
+				return j, false, nil
+			}
+		case '{', '[':
+			r.i = j
+			return 0, false, r.fail(Ambiguous, "text without quotes holds a bracket; put it in quotes")
+		case '/', '#':
+			if j > r.i && isSpace(r.s[j-1]) && r.comment(j, aheadComment) > 0 {
+				return j, false, nil
+			}
+		case '`':
+			if r.fenced && strings.HasPrefix(r.s[j:], "```") {
+				return j, false, nil
+			}
+		case '"':
+			return r.quoteInBare(j)
+		}
+	}
+	return len(r.s), false, nil
+}
+
+// quoteInBare decides about a quote in bare text: the next key after a missing comma, or the end of a string whose
+// opening quote is missing.
+func (r *repairer) quoteInBare(j int) (end int, quoted bool, err error) {
+	if r.top() == '{' && r.quotedKeyAt(j) && j > r.i && isSpace(r.s[j-1]) {
+		return j, false, nil
+	}
+	if next := r.skipBlank(j + 1); next >= len(r.s) && len(r.stack) == 0 || strings.ContainsAny(string(r.at(next)), ",}]") && next < len(r.s) {
+		return j, true, nil
+	}
+	r.i = j
+	return 0, false, r.fail(Ambiguous, "text is only partly in quotes")
+}
+
+// nextMember reports whether position j, after a comma in an object, starts another member or its end.
+func (r *repairer) nextMember(j int) bool {
+	switch r.at(j) {
+	case 0, '}', ']', ',':
+		return true
+	case '{':
+		return r.up(2) == '['
+	}
+	return r.keyAt(j) || strings.HasPrefix(r.s[j:], "...") || r.strayBeforeKey(j)
+}
+
+// strayBeforeKey reports whether one upper-case word and then a quoted key stand at j, as in COMMENT "key": 1.
+func (r *repairer) strayBeforeKey(j int) bool {
+	end := j
+	for end < j+maxKey && isWord(r.at(end)) {
+		end++
+	}
+	next := r.skipBlank(end)
+	return end > j && next > end && r.quotedKeyAt(next)
+}
+
+// dropStray removes a bare word that stands before a key or before the end of the object.
+func (r *repairer) dropStray(first bool) (bool, error) {
+	if !isWord(r.at(r.i)) || r.bareKeyAt(r.i) {
+		return false, nil
+	}
+	end := r.i
+	for isWord(r.at(end)) {
+		end++
+	}
+	next := r.skipBlank(end)
+	if r.strayBeforeKey(r.i) || !first && r.at(next) == '}' {
+		r.note(fixStray)
+		r.i = end
+		return true, nil
+	}
+	return false, nil
+}
+
+// key mends the key at the cursor.
+func (r *repairer) key() error {
+	if r.at(r.i) == '\\' {
+		return errEscaped
+	}
+	if q, ok := quoteAt(r.s, r.i); ok {
+		return r.str(q, true)
+	}
+	end := r.i
+	for end < len(r.s) && (isWord(r.s[end]) || r.s[end] == '-' || r.s[end] == '.' || r.s[end] >= 0x80 && oddSpace(r.s, end) == 0) {
+		end++
+	}
+	switch {
+	case end >= len(r.s):
+		return r.truncated("a key")
+	case end == r.i:
+		return r.fail(Malformed, "a key was expected, not %q", r.s[r.i])
+	}
+	if next := r.skipBlank(end); r.at(next) != ':' {
+		if r.at(next) == '"' && r.quotedEndsKey(end) {
+			r.note(fixMissingQuote)
+			r.encode(r.s[r.i:end])
+			r.i = next + 1
+			return nil
+		}
+		if next >= len(r.s) {
+			return r.truncated("a key")
+		}
+		return r.fail(Ambiguous, "%q is neither a key nor a value", clip(r.s[r.i:end]))
+	}
+	r.note(fixBareKey)
+	r.encode(r.s[r.i:end])
+	r.i = end
+	return nil
+}
+
+// quotedEndsKey reports whether key": stands at end, a key whose opening quote is missing.
+func (r *repairer) quotedEndsKey(end int) bool {
+	return r.at(end) == '"' && r.at(r.skipBlank(end+1)) == ':'
+}
+
+func clip(s string) string {
+	if len(s) > 40 {
+		return s[:40]
+	}
+	return s
+}
+
+func (r *repairer) startsCall() bool { return r.startsCallAt(r.i) }
+
+// startsCallAt reports whether a function name and an opening parenthesis stand at i.
+func (r *repairer) startsCallAt(i int) bool {
+	return isWord(r.at(i)) && call.MatchString(r.s[i:min(len(r.s), i+maxKey)])
+}
+
+// unwrapCall mends callback({...}); and ObjectId("..."): the one argument is the value.
+func (r *repairer) unwrapCall() error {
+	r.i += strings.IndexByte(r.s[r.i:], '(')
+	if err := r.push('('); err != nil {
+		return err
+	}
+	r.i++
+	r.note(fixWrapper)
+	if err := r.value(); err != nil {
+		return err
+	}
+	r.space()
+	if r.eof() {
+		return r.truncated("a call")
+	}
+	if r.at(r.i) != ')' {
+		return r.fail(Ambiguous, "a call is written around more than one value")
+	}
+	r.i++
+	r.pop()
+	return nil
+}
+
+// stringPrefix reports whether a Python string prefix and a quote stand at the cursor.
+func (r *repairer) stringPrefix() bool {
+	return strings.IndexByte("ubrf", r.at(r.i)|0x20) >= 0 && (r.at(r.i+1) == '"' || r.at(r.i+1) == '\'')
+}
+
+func (r *repairer) startsRegexp() bool {
+	_, ok := r.regexpEnd()
+	return ok
+}
+
+// regexpEnd returns the end of a JavaScript regular expression at the cursor.
+func (r *repairer) regexpEnd() (int, bool) {
+	if r.at(r.i) != '/' {
+		return 0, false
+	}
+	for j := r.i + 1; j < len(r.s) && r.s[j] != '\n'; j++ {
+		switch r.s[j] {
+		case '\\':
+			j++
+		case '/':
+			end := j + 1
+			for isWord(r.at(end)) {
+				end++
+			}
+			return end, j > r.i+1 && (r.endsAt(end, false))
+		}
+	}
+	return 0, false
+}

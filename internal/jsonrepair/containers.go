@@ -1,0 +1,233 @@
+package jsonrepair
+
+import "strings"
+
+// value mends one value at the cursor.
+func (r *repairer) value() error {
+	r.space()
+	if r.eof() {
+		return r.truncated("a value")
+	}
+	switch r.at(r.i) {
+	case '{':
+		return r.object()
+	case '[':
+		_, err := r.list(']')
+		return err
+	case '(':
+		return r.tuple()
+	case '\\':
+		return errEscaped
+	}
+	if q, ok := quoteAt(r.s, r.i); ok {
+		return r.str(q, false)
+	}
+	return r.bare()
+}
+
+// object mends the members between braces.
+func (r *repairer) object() error {
+	if err := r.push('{'); err != nil {
+		return err
+	}
+	r.i++
+	r.out = append(r.out, '{')
+	first, comma := true, false
+	for {
+		r.space()
+		done, again, err := r.between(&first, &comma, '}')
+		if err != nil {
+			return err
+		}
+		if done {
+			break
+		}
+		if again {
+			continue
+		}
+		if c := r.at(r.i); c == '{' && !first && r.up(2) == '[' {
+			r.note(fixMissingClose) // [{"a":1,{"a":2}]
+			break
+		}
+		dropped, err := r.dropStray(first)
+		if err != nil {
+			return err
+		}
+		if dropped {
+			continue
+		}
+		if !first {
+			if !comma {
+				r.note(fixMissingComma)
+			}
+			r.out = append(r.out, ',')
+		}
+		first, comma = false, false
+		if err := r.memberAt(); err != nil {
+			return err
+		}
+	}
+	r.pop()
+	r.out = append(r.out, '}')
+	return nil
+}
+
+// memberAt mends one key, colon and value.
+func (r *repairer) memberAt() error {
+	if err := r.key(); err != nil {
+		return err
+	}
+	r.space()
+	switch c := r.at(r.i); {
+	case r.eof():
+		return r.truncated("an object")
+	case c == ':':
+		r.i++
+	case c == ',' || c == '}' || c == ']':
+		return r.fail(Ambiguous, "a key has no value")
+	default:
+		r.note(fixMissingColon)
+	}
+	r.out = append(r.out, ':')
+	r.space()
+	switch c := r.at(r.i); {
+	case r.eof():
+		return r.truncated("an object")
+	case c == ',' || c == '}' || c == ']':
+		return r.fail(Ambiguous, "a key has no value")
+	case strings.HasPrefix(r.s[r.i:], "..."):
+		return r.fail(Ambiguous, "a value is left out with an ellipsis")
+	}
+	return r.value()
+}
+
+// list mends the elements up to the closing bracket end. many says that a comma was seen.
+func (r *repairer) list(end byte) (many bool, err error) {
+	open := byte('[')
+	if end == ')' {
+		open = '('
+	}
+	if err := r.push(open); err != nil {
+		return false, err
+	}
+	r.i++
+	r.out = append(r.out, '[')
+	first, comma := true, false
+	for {
+		r.space()
+		done, again, err := r.between(&first, &comma, end)
+		if err != nil {
+			return false, err
+		}
+		if done {
+			break
+		}
+		many = many || comma
+		if again {
+			continue
+		}
+		if r.at(r.i) == ':' {
+			return false, r.fail(Ambiguous, "a list holds a key; write an object in braces")
+		}
+		if !first {
+			if !comma {
+				r.note(fixMissingComma)
+			}
+			r.out = append(r.out, ',')
+		}
+		first, comma = false, false
+		if err := r.value(); err != nil {
+			return false, err
+		}
+	}
+	r.pop()
+	r.out = append(r.out, ']')
+	return many, nil
+}
+
+// tuple mends Python's parentheses: a list, or one value in brackets when there is no comma.
+func (r *repairer) tuple() error {
+	start := len(r.out)
+	many, err := r.list(')')
+	if err != nil {
+		return err
+	}
+	r.note(fixTuple)
+	if !many && len(r.out) > start+2 {
+		r.out[start] = ' ' // blanks are free in JSON, and moving the value is not
+		r.out = r.out[:len(r.out)-1]
+	}
+	return nil
+}
+
+// between handles what stands between two elements: closing brackets, commas and ellipses. done ends the container,
+// again asks for another round.
+func (r *repairer) between(first, comma *bool, end byte) (done, again bool, err error) {
+	c := r.at(r.i)
+	switch {
+	case r.eof():
+		return false, false, r.truncated(containerName(end))
+	case r.fenced && strings.HasPrefix(r.s[r.i:], "```"):
+		r.note(fixMissingClose) // the fence closes, so the text is whole and a bracket was forgotten
+		return true, false, nil
+	case c == end:
+		if *comma {
+			r.note(fixTrailingComma)
+		}
+		r.i++
+		return true, false, nil
+	case c == '}' || c == ']' || c == ')':
+		return r.wrongClose(c)
+	case c == ',':
+		if *first || *comma {
+			r.note(fixExtraComma)
+		}
+		*comma = !*first
+		r.i++
+		return false, true, nil
+	case strings.HasPrefix(r.s[r.i:], "..."):
+		r.note(fixEllipsis)
+		r.i += 3
+		return false, true, nil
+	}
+	return false, false, nil
+}
+
+func containerName(end byte) string {
+	if end == '}' {
+		return "an object"
+	}
+	return "a list"
+}
+
+// wrongClose handles a closing bracket of another kind than the innermost open one.
+func (r *repairer) wrongClose(c byte) (done, again bool, err error) {
+	open := map[byte]byte{'}': '{', ']': '[', ')': '('}[c]
+	if r.open(open) {
+		if r.memberAfter(r.i+1) && r.top() == '[' && r.up(2) == '{' && r.up(3) != '{' {
+			r.note(fixWrongClose) // {"a": [1, 2}, "b": 3}: the next member belongs to the object that } would close
+			r.i++
+			return true, false, nil
+		}
+		r.note(fixMissingClose)
+		return true, false, nil
+	}
+	if r.onlySpaceAfter(r.i + 1) {
+		r.note(fixWrongClose)
+		r.i++
+		return true, false, nil
+	}
+	r.note(fixExtraClose)
+	r.i++
+	return false, true, nil
+}
+
+// memberAfter reports whether a comma and a key follow position j.
+func (r *repairer) memberAfter(j int) bool {
+	j = r.skipBlank(j)
+	return r.at(j) == ',' && r.keyAt(r.skipBlank(j+1))
+}
+
+func (r *repairer) onlySpaceAfter(j int) bool {
+	return r.skipBlank(j) >= len(r.s)
+}

@@ -1,0 +1,233 @@
+package jsonrepair
+
+import "strings"
+
+// ending finds where a string ends whose inner quotes may not be escaped. A quote ends the string when what follows
+// could only follow a string: a colon after a key; a closing bracket, or a comma and the next element, after a value.
+// Any other quote belongs to the text.
+type ending struct {
+	r       *repairer
+	q       quote
+	key     bool
+	doubled bool // the string opened with two quotes
+	start   int
+
+	end, next   int  // of the content; after the closing quote
+	inner       int  // unescaped quotes inside
+	pair        bool // the last of them opens a pair, as in say "hi
+	closedTwice bool // it closed with two quotes
+	depth       int  // brackets open inside the text
+	member      bool // something like the next member stands inside the text, outside brackets
+}
+
+func (e *ending) find() error {
+	s, firstQuote := e.r.s, -1
+	for j := e.start; j < len(s); {
+		c := s[j]
+		switch {
+		case c == '\\':
+			j += 2
+			continue
+		case c == '{' || c == '[':
+			e.depth++
+		case c == '}' || c == ']':
+			e.depth = max(0, e.depth-1)
+		case c == '\n' && e.key, e.key && j > e.start+32*maxKey:
+			return e.fail(j, "a key does not end")
+		}
+		n := e.q.closes(s, j)
+		if n == 0 {
+			j++
+			continue
+		}
+		if firstQuote < 0 {
+			firstQuote = j
+		}
+		if done, err := e.tryQuote(j, n); done || err != nil {
+			return err
+		}
+		e.inner++
+		e.pair = !e.pair && e.opens(j, n)
+		j += n
+	}
+	return e.unended(firstQuote)
+}
+
+func (e *ending) fail(at int, msg string) error {
+	return &Error{Kind: Ambiguous, Offset: at, Msg: msg}
+}
+
+// tryQuote decides about the quote at j, n bytes long.
+func (e *ending) tryQuote(j, n int) (done bool, err error) {
+	r := e.r
+	if e.doubled && e.q.closes(r.s, j+n) > 0 && e.accepts(j+2*n) {
+		e.closedTwice = true
+		e.end, e.next = j, j+2*n
+		return true, nil
+	}
+	if e.accepts(j + n) {
+		return true, e.close(j, j+n)
+	}
+	if e.inner == 0 && r.top() == '{' && !e.key && r.quotedKeyAt(j) {
+		if comma := r.commaBefore(j, e.start); comma >= 0 {
+			r.note(fixMissingQuote) // {"a": "text, "b": 1}
+			e.end, e.next = comma, comma
+			return true, nil
+		}
+	}
+	e.member = e.member || e.depth == 0 && r.quotedKeyAt(j) && r.commaBefore(j, e.start) >= 0
+	if e.inner == 0 && r.top() == '[' && r.at(r.skipBlank(j+n)) == ':' {
+		return false, e.fail(j, "a list holds a key; write an object in braces")
+	}
+	if r.joined(j + n) {
+		return false, e.fail(j, "strings are joined with +; write one string")
+	}
+	return false, nil
+}
+
+// opens reports whether the quote at j opens a pair inside the text: it stands before a word, not after one.
+func (e *ending) opens(j, n int) bool {
+	s := e.r.s
+	before := j == e.start || strings.IndexByte(" \t\n([{=,:<>+", s[j-1]) >= 0
+	return before && j+n < len(s) && !isSpace(s[j+n])
+}
+
+// close ends the string at the quote at end, unless what is inside makes that a guess.
+func (e *ending) close(end, next int) error {
+	switch {
+	case e.inner > 0 && e.member:
+		return e.fail(end, "a quote is missing or not escaped, and it is not clear which members belong to the string")
+	case e.inner%2 == 1 && !e.key && e.r.top() == '[':
+		return e.fail(end, "quotes in a list are not escaped, and it is not clear where its strings end")
+	}
+	e.end, e.next = end, next
+	return nil
+}
+
+// accepts reports whether a string can have ended before position i.
+func (e *ending) accepts(i int) bool {
+	r := e.r
+	j := r.skipBlank(i)
+	if e.key {
+		return r.at(j) == ':' || e.inner == 0 && j > i && r.valueAt(j)
+	}
+	if e.pair || e.inner > 0 && e.depth > 0 {
+		return false // it closes a pair inside the text, or stands inside brackets of JSON or code within the string
+	}
+	if j >= len(r.s) {
+		return true
+	}
+	switch c := r.at(j); c {
+	case '}', ']', ')':
+		return r.closesWell(j)
+	case ',':
+		return e.commaAccepts(r.skipBlank(j + 1))
+	case '`':
+		return r.fenced && strings.HasPrefix(r.s[j:], "```")
+	}
+	blank := j > i
+	switch r.top() {
+	case '{':
+		return blank && (r.quotedKeyAt(j) || strings.Contains(r.s[i:j], "\n") && r.bareKeyAt(j))
+	case '[':
+		_, quoted := quoteAt(r.s, j)
+		return blank && e.inner == 0 && quoted
+	}
+	return false
+}
+
+// commaAccepts reports whether position j, after a comma, starts the next element.
+func (e *ending) commaAccepts(j int) bool {
+	r := e.r
+	if j >= len(r.s) || strings.HasPrefix(r.s[j:], "...") {
+		return true
+	}
+	switch c := r.at(j); c {
+	case '}', ']', ')', ',':
+		return true
+	case '{':
+		return r.top() != '{' || r.up(2) == '['
+	}
+	if r.top() == '{' {
+		return r.keyAt(j) || r.strayBeforeKey(j)
+	}
+	return e.inner == 0 || r.valueAt(j)
+}
+
+// unended decides about a string in which no quote could end it.
+func (e *ending) unended(firstQuote int) error {
+	if e.inner == 1 && !e.key && e.r.top() == '{' && strayEnd.MatchString(e.r.s[firstQuote+1:]) {
+		e.end, e.next, e.inner = firstQuote, firstQuote+1, 0
+		return nil // {"a": "text" word}: the word is stray
+	}
+	if e.inner > 0 && e.depth > 0 && strings.ContainsAny(lastByte(e.r.s), "}]") {
+		return e.fail(e.start, "quotes inside a string are not escaped, and it is not clear where it ends")
+	}
+	return e.r.truncated("a string")
+}
+
+// lastByte returns the last byte of s that is not a blank, as a string.
+func lastByte(s string) string {
+	s = strings.TrimRight(s, " \t\r\n`")
+	if s == "" {
+		return ""
+	}
+	return s[len(s)-1:]
+}
+
+// closesWell reports whether the closing bracket at j is followed by what can follow one.
+func (r *repairer) closesWell(j int) bool {
+	depth := len(r.stack)
+	for depth > 0 && (r.at(j) == '}' || r.at(j) == ']' || r.at(j) == ')') {
+		j = r.skipBlank(j + 1)
+		depth--
+	}
+	if depth == 0 {
+		_, quoted := quoteAt(r.s, j)
+		return !quoted
+	}
+	switch {
+	case j >= len(r.s), r.at(j) == ',', strings.HasPrefix(r.s[j:], "```"):
+		return true
+	case r.stack[depth-1] == '{':
+		return r.quotedKeyAt(j)
+	}
+	return r.at(j) == '{' || r.at(j) == '['
+}
+
+// commaBefore returns the position of the comma that stands before j with nothing but blanks between, or -1.
+func (r *repairer) commaBefore(j, limit int) int {
+	for j--; j >= limit && isSpace(r.s[j]); j-- {
+	}
+	if j >= limit && r.s[j] == ',' {
+		return j
+	}
+	return -1
+}
+
+// valueAt reports whether a value that is not bare text starts at j.
+func (r *repairer) valueAt(j int) bool {
+	switch c := r.at(j); {
+	case c == '{', c == '[', c == '(', c == '-', isDigit(c):
+		return true
+	}
+	if _, ok := quoteAt(r.s, j); ok {
+		return true
+	}
+	end := j
+	for isWord(r.at(end)) {
+		end++
+	}
+	_, ok := literals[r.s[min(j, len(r.s)):end]]
+	return ok
+}
+
+// joined reports whether a plus sign and another quote follow.
+func (r *repairer) joined(j int) bool {
+	j = r.skipBlank(j)
+	if r.at(j) != '+' {
+		return false
+	}
+	_, ok := quoteAt(r.s, r.skipBlank(j+1))
+	return ok
+}

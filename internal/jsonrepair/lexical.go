@@ -1,0 +1,168 @@
+package jsonrepair
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// member is a quoted key with its colon, anywhere in a text.
+var member = regexp.MustCompile(`"[^"\n]{1,128}"\s*:`)
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$'
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// oddSpace returns the length of a blank at i that JSON does not know, such as a no-break space, or 0.
+func oddSpace(s string, i int) int {
+	if i >= len(s) || s[i] == '\v' || s[i] == '\f' {
+		if i < len(s) {
+			return 1
+		}
+		return 0
+	}
+	if s[i] < utf8.RuneSelf {
+		return 0
+	}
+	switch c, n := utf8.DecodeRuneInString(s[i:]); {
+	case c == 0xa0, c == 0x85, c == 0x1680, c == 0x180e, c >= 0x2000 && c <= 0x200d, c == 0x2028, c == 0x2029,
+		c == 0x202f, c == 0x205f, c == 0x2060, c == 0x3000, c == 0xfeff:
+		return n
+	}
+	return 0
+}
+
+// space moves past blanks and comments.
+func (r *repairer) space() {
+	for r.i < len(r.s) {
+		if isSpace(r.s[r.i]) {
+			r.i++
+		} else if n := oddSpace(r.s, r.i); n > 0 {
+			r.note(fixSpace)
+			r.i += n
+		} else if n := r.comment(r.i, len(r.s)); n > 0 {
+			r.note(fixComment)
+			r.i += n
+		} else {
+			return
+		}
+	}
+}
+
+// aheadComment is the longest comment that look-ahead skips; without a bound, many unclosed ones would each be searched
+// to the end of the text.
+const aheadComment = 4096
+
+// comment returns the length of a comment at i, or 0. A comment longer than limit counts as none.
+func (r *repairer) comment(i, limit int) int {
+	rest := r.s[i:]
+	if len(rest) > limit {
+		rest = rest[:limit]
+	}
+	switch {
+	case strings.HasPrefix(rest, "/*"):
+		if end := strings.Index(rest[2:], "*/"); end >= 0 {
+			return end + 4
+		}
+	case strings.HasPrefix(rest, "//"), strings.HasPrefix(rest, "# "), strings.HasPrefix(rest, "#\n"):
+		if end := strings.IndexByte(rest, '\n'); end >= 0 {
+			return end
+		}
+		if i+len(rest) == len(r.s) {
+			return len(rest)
+		}
+	}
+	return 0
+}
+
+// skipBlank returns the position after blanks and closed comments at i, without noting them. It is look-ahead: a line
+// comment that runs to the end of the text is not skipped, since it may be text.
+func (r *repairer) skipBlank(i int) int {
+	for i < len(r.s) {
+		if isSpace(r.s[i]) {
+			i++
+		} else if n := oddSpace(r.s, i); n > 0 {
+			i += n
+		} else if n := r.comment(i, aheadComment); n > 0 && (r.s[i+1] == '*' || i+n < len(r.s)) {
+			i += n
+		} else {
+			break
+		}
+	}
+	return i
+}
+
+// maxKey bounds the look-ahead for a key.
+const maxKey = 128
+
+// keyAt reports whether a key with its colon stands at i: in quotes, or a bare word.
+func (r *repairer) keyAt(i int) bool { return r.quotedKeyAt(i) || r.bareKeyAt(i) }
+
+func (r *repairer) quotedKeyAt(i int) bool {
+	q, ok := quoteAt(r.s, i)
+	if !ok {
+		return false
+	}
+	start := i + q.size
+	if q.closes(r.s, start) > 0 {
+		start += q.size // ""key"":
+	}
+	for j := start; j < len(r.s) && j < start+maxKey && r.s[j] != '\n'; {
+		if r.s[j] == '\\' {
+			j += 2
+			continue
+		}
+		if n := q.closes(r.s, j); n > 0 {
+			end := j
+			if q.closes(r.s, j+n) > 0 {
+				j += n
+			}
+			return end > start && r.at(r.skipBlank(j+n)) == ':'
+		}
+		j++
+	}
+	return false
+}
+
+func (r *repairer) bareKeyAt(i int) bool {
+	j := i
+	for j < len(r.s) && j < i+maxKey && (isWord(r.s[j]) || j > i && (r.s[j] == '-' || r.s[j] == '.')) {
+		j++
+	}
+	if j == i || isDigit(r.s[i]) {
+		return false
+	}
+	j = r.skipBlank(j)
+	return r.at(j) == ':' && r.at(j+1) != '/'
+}
+
+// unescapeOnce removes one level of JSON string escapes.
+func unescapeOnce(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		switch s[i] {
+		case '"', '\\', '/':
+			b.WriteByte(s[i])
+		case 'n':
+			b.WriteByte('\n')
+		case 't':
+			b.WriteByte('\t')
+		case 'r':
+			b.WriteByte('\r')
+		default:
+			b.WriteByte('\\')
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}

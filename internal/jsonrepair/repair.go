@@ -1,0 +1,239 @@
+// Package jsonrepair mends the JSON that language models get wrong: trailing commas, single or smart quotes, Python
+// literals, Markdown fences, comments, unescaped quotes and line breaks inside strings, missing commas and brackets.
+//
+// It mends only what has one reading. Text that ends inside a string, list or object was cut off, and is refused: to
+// close it would run half a file write as if it were whole. So is text that can be read in two ways, such as a key
+// without a value. Every repair has a [Risk], because dropping a trailing comma is certain and telling an inner quote
+// from a closing one is a judgement.
+//
+// The text is read once from left to right, with look-ahead that is bounded by the next quote, so the work is linear in
+// its length.
+package jsonrepair
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Risk says how much a repair had to assume.
+type Risk uint8
+
+// The risks, in order.
+const (
+	None   Risk = iota // nothing was changed
+	Low                // spelling only: no other reading exists
+	Medium             // structure that other readings would contradict
+	High               // a judgement: the result is likely, and the model should see what was assumed
+)
+
+// String returns "none", "low", "medium" or "high".
+func (r Risk) String() string { return [...]string{"none", "low", "medium", "high"}[r] }
+
+// Result is mended JSON.
+type Result struct {
+	JSON  []byte   // valid JSON; the input itself when it was valid
+	Notes []string // what was mended, in words, each kind once
+	Risk  Risk     // the highest of all repairs
+}
+
+// Kind classifies why text was refused.
+type Kind uint8
+
+// The kinds of refusal.
+const (
+	Malformed Kind = iota // not JSON in any reading
+	Truncated             // it ends before it is complete
+	Ambiguous             // it has several readings
+	TooDeep               // nested beyond maxDepth
+)
+
+// Error says why text was refused and where.
+type Error struct {
+	Kind   Kind
+	Offset int // in bytes
+	Msg    string
+}
+
+// Error describes the fault in one line.
+func (e *Error) Error() string { return fmt.Sprintf("at byte %d: %s", e.Offset, e.Msg) }
+
+// maxDepth is the deepest nesting that is mended. Valid JSON may be deeper.
+const maxDepth = 512
+
+// fix is one kind of repair.
+type fix uint8
+
+const (
+	fixTrailingComma fix = iota
+	fixExtraComma
+	fixQuotes
+	fixBareKey
+	fixBareString
+	fixLiteral
+	fixNumber
+	fixSpace
+	fixComment
+	fixControl
+	fixUTF8
+	fixEscape
+	fixFence
+	fixProse
+	fixWrapper
+	fixTuple
+	fixMissingComma
+	fixMissingColon
+	fixExtraClose
+	fixMissingClose
+	fixWrongClose
+	fixDoubledQuotes
+	fixOverEscaped
+	fixInnerQuotes
+	fixMissingQuote
+	fixStray
+	fixEllipsis
+	fixSeveral
+	numFixes
+)
+
+var fixInfo = [numFixes]struct {
+	risk Risk
+	text string
+}{
+	fixTrailingComma: {Low, "removed a comma after the last element"},
+	fixExtraComma:    {Low, "removed a comma with nothing before it"},
+	fixQuotes:        {Low, "wrote strings in double quotes"},
+	fixBareKey:       {Low, "put quotes around keys"},
+	fixBareString:    {Medium, "put quotes around text"},
+	fixLiteral:       {Low, "wrote true, false and null in JSON's spelling"},
+	fixNumber:        {Low, "wrote a number in JSON's form"},
+	fixSpace:         {Low, "replaced spaces that JSON does not know"},
+	fixComment:       {Low, "removed comments"},
+	fixControl:       {Low, "escaped line breaks and control characters inside strings"},
+	fixUTF8:          {Low, "replaced bytes that are not UTF-8"},
+	fixEscape:        {Low, "kept a backslash that starts no JSON escape"},
+	fixFence:         {Low, "removed a Markdown fence"},
+	fixProse:         {Medium, "removed text around the JSON"},
+	fixWrapper:       {Medium, "removed a call written around a value"},
+	fixTuple:         {Low, "read a tuple in parentheses as a list"},
+	fixMissingComma:  {Medium, "added a missing comma"},
+	fixMissingColon:  {Medium, "added a missing colon"},
+	fixExtraClose:    {Medium, "removed a closing bracket that nothing opened"},
+	fixMissingClose:  {Medium, "added a missing closing bracket"},
+	fixWrongClose:    {Medium, "replaced a closing bracket of the wrong kind"},
+	fixDoubledQuotes: {Medium, "removed doubled quotes"},
+	fixOverEscaped:   {Medium, "removed one level of backslash escapes"},
+	fixInnerQuotes:   {High, "escaped quotes inside a string"},
+	fixMissingQuote:  {High, "added a missing quote"},
+	fixStray:         {High, "removed stray text between the elements"},
+	fixEllipsis:      {High, "removed an ellipsis"},
+	fixSeveral:       {High, "put several values into one list"},
+}
+
+// Repair mends text. Valid JSON comes back as it is.
+func Repair(text []byte) (Result, error) {
+	if json.Valid(text) {
+		return Result{JSON: text}, nil
+	}
+	return repair(string(text), 0)
+}
+
+// errEscaped says that quotes are escaped where no string is: the whole text is escaped once too often.
+var errEscaped = errors.New("escaped outside a string")
+
+func repair(s string, fixes uint64) (Result, error) {
+	r := &repairer{s: s, fixes: fixes, out: make([]byte, 0, len(s)+len(s)/16+16)}
+	err := r.document()
+	if err == errEscaped {
+		if fixes&(1<<fixOverEscaped) != 0 {
+			return Result{}, &Error{Malformed, r.i, "a backslash stands outside any string"}
+		}
+		fixes |= 1 << fixOverEscaped
+		plain := unescapeOnce(s)
+		if json.Valid([]byte(plain)) {
+			return result([]byte(plain), fixes), nil
+		}
+		return repair(plain, fixes)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if !json.Valid(r.out) {
+		return Result{}, &Error{Malformed, len(s), "it is not JSON"}
+	}
+	return result(r.out, r.fixes), nil
+}
+
+func result(out []byte, fixes uint64) Result {
+	res := Result{JSON: out, Notes: make([]string, 0, bits.OnesCount64(fixes))}
+	for f := range numFixes {
+		if fixes&(1<<f) != 0 {
+			res.Notes = append(res.Notes, fixInfo[f].text)
+			res.Risk = max(res.Risk, fixInfo[f].risk)
+		}
+	}
+	return res
+}
+
+// repairer reads s and writes valid JSON to out.
+type repairer struct {
+	s      string
+	i      int
+	out    []byte
+	stack  []byte // the open brackets: '{', '[' or '('
+	fixes  uint64 // a bit a fix
+	fenced bool   // inside a Markdown fence
+}
+
+func (r *repairer) note(f fix) { r.fixes |= 1 << f }
+
+func (r *repairer) noted(f fix) bool { return r.fixes&(1<<f) != 0 }
+
+func (r *repairer) eof() bool { return r.i >= len(r.s) }
+
+// at returns the byte at i, or 0 past the end.
+func (r *repairer) at(i int) byte {
+	if i < len(r.s) {
+		return r.s[i]
+	}
+	return 0
+}
+
+func (r *repairer) fail(k Kind, format string, args ...any) error {
+	return &Error{Kind: k, Offset: r.i, Msg: fmt.Sprintf(format, args...)}
+}
+
+func (r *repairer) truncated(inside string) error {
+	return &Error{Kind: Truncated, Offset: len(r.s), Msg: "the text ends inside " + inside + ": it was cut off"}
+}
+
+func (r *repairer) push(c byte) error {
+	if len(r.stack) >= maxDepth {
+		return r.fail(TooDeep, "nested more than %d deep", maxDepth)
+	}
+	r.stack = append(r.stack, c)
+	return nil
+}
+
+func (r *repairer) pop() { r.stack = r.stack[:len(r.stack)-1] }
+
+// open reports whether a bracket c is open anywhere around the current one.
+func (r *repairer) open(c byte) bool {
+	for _, x := range r.stack {
+		if x == c {
+			return true
+		}
+	}
+	return false
+}
+
+// top returns the innermost open bracket, or 0 at the top level; parent the one around it.
+func (r *repairer) top() byte { return r.up(1) }
+
+func (r *repairer) up(n int) byte {
+	if len(r.stack) < n {
+		return 0
+	}
+	return r.stack[len(r.stack)-n]
+}
