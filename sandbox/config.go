@@ -32,7 +32,8 @@ type Config struct {
 	// path. They are changed in place, also when the workspace is a snapshot.
 	Writable []string
 	// NoToolchains leaves out the tool chains otherwise detected from the host's
-	// environment (Go, Python, Node, Rust; see Toolchains).
+	// environment and customary places (Go, Rust, pyenv, nvm, ...), with a private
+	// layer over the Go build cache.
 	NoToolchains bool
 
 	// Env is added to the scrubbed environment of every command, as KEY=value.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // facts are what a supervisor finds when it looks around inside.
@@ -15,13 +17,14 @@ type facts struct {
 	PID        int               `json:"pid"`
 	UID        int               `json:"uid"`
 	Namespaces map[string]string `json:"namespaces"`
-	Caps       string            `json:"caps"` // effective, permitted and bounding, as the kernel writes them
+	Caps       string            `json:"caps"` // effective and permitted, as the kernel writes them
 	NoNewPrivs bool              `json:"noNewPrivs"`
 	Seccomp    bool              `json:"seccomp"`
 	Interfaces []string          `json:"interfaces"` // network interfaces that are no loopback
 	Sockets    bool              `json:"sockets"`    // an internet socket can be made
 	Written    []string          `json:"written"`    // places that could be written and should not
-	Rules      int               `json:"rules"`      // Landlock version in force
+	Limits     string            `json:"limits"`
+	Rules      int               `json:"rules"` // Landlock version in force
 }
 
 // observe looks at what is, not at what was asked for.
@@ -29,7 +32,7 @@ func observe(sp *spec) *facts {
 	f := &facts{PID: os.Getpid(), UID: os.Getuid(), Namespaces: namespaces()}
 	b, _ := os.ReadFile("/proc/self/status")
 	st := parseStatus(b)
-	f.Caps = strings.Join([]string{st["CapEff"], st["CapPrm"], st["CapBnd"]}, " ")
+	f.Caps = strings.Join([]string{st["CapEff"], st["CapPrm"]}, " ")
 	f.NoNewPrivs = st["NoNewPrivs"] == "1"
 	f.Seccomp = st["Seccomp"] == "2"
 	if all, err := net.Interfaces(); err == nil {
@@ -50,6 +53,10 @@ func observe(sp *spec) *facts {
 			os.Remove(name)
 			f.Written = append(f.Written, dir)
 		}
+	}
+	f.Limits = limitsInForce()
+	if sp.Limits.Memory > 0 { // set between fork and exec of every command
+		f.Limits += fmt.Sprintf(", RLIMIT_DATA %d", sp.Limits.Memory)
 	}
 	if sp.Landlock != nil {
 		f.Rules = sp.Landlock.Version
@@ -118,7 +125,7 @@ func (f *facts) isolation(sp *spec, id identity) Isolation {
 		wall(WallPrivileges, noCaps && f.NoNewPrivs, "no capabilities, no_new_privs", "capabilities "+f.Caps),
 		wall(WallSyscalls, f.Seccomp, "seccomp filter", "no seccomp filter"),
 		wall(WallEnvironment, true, "allow-list of variables", ""),
-		wall(WallLimits, true, sp.Limits.String(), ""),
+		wall(WallLimits, f.Limits != "", f.Limits, "none"),
 	)
 	iso.Missing = f.missing(sp, id)
 	return iso
@@ -142,15 +149,13 @@ func (f *facts) missing(sp *spec, id identity) []string {
 	return out
 }
 
-// String lists the limits that are set.
-func (l Limits) String() string {
+// limitsInForce lists the process limits as they are.
+func limitsInForce() string {
 	var out []string
-	for _, v := range []struct {
-		name string
-		n    int64
-	}{{"processes", l.Processes}, {"files", l.Files}, {"memory", l.Memory}, {"file size", l.FileSize}, {"shared memory", l.SharedMemory}} {
-		if v.n > 0 {
-			out = append(out, fmt.Sprintf("%s %d", v.name, v.n))
+	for _, l := range rlimits {
+		var now unix.Rlimit
+		if unix.Getrlimit(l.which, &now) == nil && now.Max != unix.RLIM_INFINITY {
+			out = append(out, fmt.Sprintf("%s %d", l.name, now.Max))
 		}
 	}
 	return strings.Join(out, ", ")

@@ -211,6 +211,15 @@ func (g *guestSpawner) shut() error {
 	return err
 }
 
+func (g *guestSpawner) alive() bool {
+	select {
+	case <-g.gone:
+		return false
+	default:
+		return true
+	}
+}
+
 // politeEnd is how long a supervisor gets to end by itself.
 const politeEnd = 2 * time.Second
 

@@ -62,6 +62,8 @@ func (h *hostSpawner) spawn(_ context.Context, req spawnRequest) (child, error) 
 	return &hostChild{cmd: cmd, tree: tree}, nil
 }
 
+func (h *hostSpawner) alive() bool { return true }
+
 // Close ends whatever earlier commands left running.
 func (h *hostSpawner) Close() error { return proc.KillMarked(markerEnv + "=" + h.id + ".") }
 

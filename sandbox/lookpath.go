@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +33,8 @@ func lookPath(name, dir string, env []string) (string, error) {
 		if err == nil {
 			return path, nil
 		}
-		if os.IsPermission(err) {
+		var pe *os.PathError
+		if errors.As(err, &pe) && pe.Op == "exec" { // it is there, but no program
 			denied = err
 		}
 	}

@@ -90,9 +90,15 @@ func (p *plan) system() {
 // accounts hides the host's user names behind a file of our own, in which the
 // sandbox's user has one.
 func (p *plan) accounts(ws *workspace, uid, gid int) error {
+	passwd := fmt.Sprintf("root:x:0:0:root:/nonexistent:/bin/sh\nsandbox:x:%d:%d:sandbox:%s:/bin/sh\n", uid, gid, insideHome)
+	group := fmt.Sprintf("root:x:0:\nsandbox:x:%d:\n", gid)
+	if uid != 65534 && gid != 65534 { // what does not belong to the sandbox appears as this one
+		passwd += "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"
+		group += "nogroup:x:65534:\n"
+	}
 	for name, text := range map[string]string{
-		"passwd": fmt.Sprintf("root:x:0:0:root:/nonexistent:/bin/sh\nsandbox:x:%d:%d:sandbox:%s:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n", uid, gid, insideHome),
-		"group":  fmt.Sprintf("root:x:0:\nsandbox:x:%d:\nnogroup:x:65534:\n", gid),
+		"passwd": passwd,
+		"group":  group,
 	} {
 		if _, err := os.Stat("/etc/" + name); err != nil {
 			continue

@@ -78,6 +78,8 @@ func Local(ctx context.Context, cfg Config) (Sandbox, error) {
 type spawner interface {
 	// spawn starts the command; files are its standard input, output and error.
 	spawn(ctx context.Context, req spawnRequest) (child, error)
+	// alive reports whether commands can be started still.
+	alive() bool
 	io.Closer
 }
 
@@ -123,6 +125,8 @@ func (l *local) Close() error {
 		return errors.Join(l.run.Close(), l.ws.remove())
 	})
 }
+
+func (l *local) alive() bool { return !l.once.closed() && l.run.alive() }
 
 // enter counts p among the commands that Close ends; it fails once Close began.
 func (l *local) enter(p *Process) error {

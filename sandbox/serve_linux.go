@@ -128,9 +128,10 @@ func (s *supervisor) start(r request, files []*os.File) (int, error) {
 	} else if !fi.IsDir() {
 		return 0, &os.PathError{Op: "chdir", Path: r.Dir, Err: syscall.ENOTDIR}
 	}
+	path, args := limitArgs(s.spec.Limits.Memory, path, r.Args)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pid, err := syscall.ForkExec(path, r.Args, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(path, args, &syscall.ProcAttr{
 		Dir: r.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true},
 		Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
 	})

@@ -19,6 +19,7 @@ const (
 	stageArg   = "-luthier-sandbox-stage"
 	stageSetup = "setup"
 	stageServe = "serve"
+	stageLimit = "limit" // followed by the limit, the program and its arguments
 
 	controlFD = 3
 )
@@ -28,7 +29,7 @@ const failStatus = 125
 
 // stage returns the stage this process was started for, or "".
 func stage() string {
-	if len(os.Args) == 3 && os.Args[1] == stageArg {
+	if len(os.Args) >= 3 && os.Args[1] == stageArg {
 		return os.Args[2]
 	}
 	return ""
@@ -41,6 +42,8 @@ func runStage(name string) {
 		os.Exit(setupMain())
 	case stageServe:
 		os.Exit(serveMain())
+	case stageLimit:
+		os.Exit(limitMain(os.Args[3:]))
 	}
 	os.Exit(failStatus)
 }
@@ -150,26 +153,30 @@ func clearDescriptors(exe int) error {
 	return err
 }
 
+// rlimits are the process limits that also the supervisor can live under, and
+// where they come from.
+var rlimits = []struct {
+	name  string
+	which int
+	value func(Limits) int64 // negative leaves it alone
+}{
+	{"RLIMIT_CORE", unix.RLIMIT_CORE, func(Limits) int64 { return 0 }},
+	{"RLIMIT_NPROC", unix.RLIMIT_NPROC, func(l Limits) int64 { return l.Processes }},
+	{"RLIMIT_NOFILE", unix.RLIMIT_NOFILE, func(l Limits) int64 { return l.Files }},
+	{"RLIMIT_FSIZE", unix.RLIMIT_FSIZE, func(l Limits) int64 { return l.FileSize }},
+}
+
 func setLimits(l Limits) error {
-	for _, r := range []struct {
-		name  string
-		which int
-		value int64
-	}{
-		{"RLIMIT_CORE", unix.RLIMIT_CORE, 0},
-		{"RLIMIT_NPROC", unix.RLIMIT_NPROC, l.Processes},
-		{"RLIMIT_NOFILE", unix.RLIMIT_NOFILE, l.Files},
-		{"RLIMIT_FSIZE", unix.RLIMIT_FSIZE, l.FileSize},
-		{"RLIMIT_DATA", unix.RLIMIT_DATA, l.Memory},
-	} {
-		if r.value < 0 {
+	for _, r := range rlimits {
+		value := r.value(l)
+		if value < 0 {
 			continue
 		}
 		var now unix.Rlimit
 		if err := unix.Getrlimit(r.which, &now); err != nil {
 			return fmt.Errorf("read %s: %w", r.name, err)
 		}
-		v := min(uint64(r.value), now.Max) // an ordinary user cannot raise it
+		v := min(uint64(value), now.Max) // an ordinary user cannot raise it
 		if err := unix.Setrlimit(r.which, &unix.Rlimit{Cur: v, Max: v}); err != nil {
 			return fmt.Errorf("set %s to %d: %w", r.name, v, err)
 		}
@@ -219,4 +226,31 @@ func serveMain() int {
 		return failStatus
 	}
 	return serve(c, &sp)
+}
+
+// limitArgs puts a command behind the stage that limits its memory: the
+// supervisor itself could not run in what may be enough for a command, and a
+// limit set after the start would come too late.
+func limitArgs(memory int64, path string, args []string) (string, []string) {
+	if memory <= 0 {
+		return path, args
+	}
+	shim := []string{"sandbox", stageArg, stageLimit, strconv.FormatInt(memory, 10), path}
+	return "/proc/self/exe", append(shim, args...)
+}
+
+// limitMain sets the limit and becomes the command.
+func limitMain(args []string) int {
+	if len(args) < 3 {
+		return failStatus
+	}
+	n, err := strconv.ParseUint(args[0], 10, 64)
+	if err == nil {
+		env := os.Environ()
+		if err = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: n, Max: n}); err == nil {
+			err = syscall.Exec(args[1], args[2:], env)
+		}
+	}
+	fmt.Fprintf(os.Stderr, "sandbox: execute %s: %v\n", args[1], err)
+	return 126
 }

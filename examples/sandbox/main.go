@@ -1,0 +1,141 @@
+// Command sandbox runs one command in a sandbox over a directory.
+//
+//	go run ./examples/sandbox -dir DIR [-mem SIZE] [-timeout D] [-inplace] [-v] -- cmd args...
+//
+// The command gets this program's standard input and output. Changes stay in the
+// sandbox unless -inplace is given. The exit status is the command's; 124 after
+// a timeout, 125 if no sandbox could be had, 126 or 127 if the command could not
+// be run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+const (
+	statusTimeout   = 124
+	statusNoSandbox = 125
+	statusNoExec    = 126
+	statusNotFound  = 127
+)
+
+type options struct {
+	dir, net, mem, floor string
+	timeout              time.Duration
+	inPlace, verbose     bool
+	args                 []string
+}
+
+func main() {
+	sandbox.Init()
+	var o options
+	flag.StringVar(&o.dir, "dir", ".", "workspace `directory`")
+	flag.StringVar(&o.net, "net", "", "comma-separated host `names` the command may reach (not supported yet)")
+	flag.StringVar(&o.mem, "mem", "", "memory limit of one process, such as 512M or 2G")
+	flag.DurationVar(&o.timeout, "timeout", 0, "wall time limit, such as 30s")
+	flag.BoolVar(&o.inPlace, "inplace", false, "change the directory itself instead of a private view of it")
+	flag.StringVar(&o.floor, "floor", "namespaces", "lowest isolation `tier` accepted: namespaces, bubblewrap, landlock or none")
+	flag.BoolVar(&o.verbose, "v", false, "print the isolation report and the changed files on stderr")
+	flag.Parse()
+	o.args = flag.Args()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status, err := run(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(status)
+}
+
+func run(ctx context.Context, o options) (int, error) {
+	if len(o.args) == 0 {
+		return statusNoSandbox, errors.New("usage: sandbox [flags] -- command args...")
+	}
+	if o.net != "" {
+		return statusNoSandbox, errors.New("sandbox: -net is not supported yet: a sandbox reaches no network at all")
+	}
+	cfg, err := config(o)
+	if err != nil {
+		return statusNoSandbox, err
+	}
+	sb, err := sandbox.Local(ctx, cfg)
+	if err != nil {
+		return statusNoSandbox, err
+	}
+	defer sb.Close()
+	if o.verbose {
+		fmt.Fprint(os.Stderr, sb.Isolation())
+	}
+	exit, err := sb.Exec(ctx, sandbox.Cmd{
+		Args: o.args, Stdin: os.Stdin, Timeout: o.timeout, Limit: -1,
+		OnOutput: func(s sandbox.Stream, b []byte) {
+			var w io.Writer = os.Stdout
+			if s == sandbox.Stderr {
+				w = os.Stderr
+			}
+			_, _ = w.Write(b)
+		},
+	})
+	switch {
+	case exit == nil && errors.Is(err, exec.ErrNotFound):
+		return statusNotFound, err
+	case exit == nil && errors.Is(err, sandbox.ErrClosed):
+		return statusNoSandbox, err
+	case exit == nil:
+		return statusNoExec, err
+	case exit.TimedOut:
+		return statusTimeout, fmt.Errorf("sandbox: %v", exit)
+	}
+	if d, ok := sb.(sandbox.Differ); ok && o.verbose && !o.inPlace {
+		changes, diffErr := d.Changes(ctx)
+		for _, c := range changes {
+			fmt.Fprintf(os.Stderr, "%-8s %s\n", c.Kind, c.Path)
+		}
+		err = errors.Join(err, diffErr)
+	}
+	return exit.Code, err
+}
+
+func config(o options) (cfg sandbox.Config, err error) {
+	if cfg.Floor, err = sandbox.ParseTier(o.floor); err != nil {
+		return cfg, err
+	}
+	if o.inPlace {
+		cfg.Dir = o.dir
+	} else {
+		cfg.Snapshot = sandbox.SnapshotDir(o.dir)
+	}
+	if o.mem != "" {
+		cfg.Limits.Memory, err = parseSize(o.mem)
+	}
+	return cfg, err
+}
+
+// parseSize reads a number of bytes with an optional K, M or G.
+func parseSize(s string) (int64, error) {
+	digits := strings.TrimRight(strings.ToUpper(s), "IB")
+	shift := 0
+	for i, unit := range "KMG" {
+		if rest, ok := strings.CutSuffix(digits, string(unit)); ok {
+			digits, shift = rest, 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n <= 0 || n > (1<<62)>>shift {
+		return 0, fmt.Errorf("sandbox: -mem %q is no size; write it like 512M", s)
+	}
+	return n << shift, nil
+}
