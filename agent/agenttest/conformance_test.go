@@ -54,9 +54,9 @@ func TestConformanceNotices(t *testing.T) {
 			if !ok {
 				t.Fatal("no such scenario")
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
-			if err := checkWithin(ctx, newReference(t, tt.fault)(), sc, 5*time.Second); err == nil {
+			if err := checkWithin(ctx, newReference(t, tt.fault)(), sc, 2*time.Second); err == nil {
 				t.Error("the suite did not notice")
 			}
 		})

@@ -26,7 +26,10 @@ type WireRequest struct {
 func NewServer(t testing.TB, newWire func(r *WireRequest) Wire) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(Handler(newWire))
-	t.Cleanup(srv.Close)
+	t.Cleanup(func() {
+		srv.CloseClientConnections() // a stalled stream that a faulty model holds open must not hold the test
+		srv.Close()
+	})
 	return srv
 }
 
