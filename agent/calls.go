@@ -10,6 +10,7 @@ import (
 type call struct {
 	build   *callBuilder // while the arguments arrive, for the loop's goroutine only; matched by id
 	tc      ToolCall
+	step    int
 	tool    Tool // nil for an unknown tool
 	spec    *ToolSpec
 	effects Effects
@@ -39,7 +40,7 @@ func (r *run) clearBatch() {
 
 // announce adds a call whose arguments have yet to arrive, so that later calls know what they might conflict with.
 func (r *run) announce(b *callBuilder) {
-	c := &call{tc: ToolCall{ID: b.id, Name: b.name}}
+	c := &call{tc: ToolCall{ID: b.id, Name: b.name}, step: r.builder.step}
 	if i, ok := r.toolset.byName[b.name]; ok {
 		c.tool, c.spec = r.toolset.tools[i], &r.toolset.specs[i]
 		c.effects = c.spec.Effects
@@ -176,6 +177,8 @@ func (r *run) acquire(c *call) string {
 			return "The run was cancelled before this call began: it did nothing."
 		case r.steered:
 			return "Skipped: the user sent a message before this call began. Read it, then decide whether the call is still needed."
+		case c.state == callDone:
+			return "The call was abandoned before it began."
 		case r.fatal != nil:
 			return "The session could not be written, so the call was not run."
 		}
@@ -301,15 +304,7 @@ func (r *run) abandon(c *call, text string) {
 // finishBatch waits for the calls of a response and adds their results to the history, in call order.
 func (r *run) finishBatch() (bool, error) {
 	r.waitCalls()
-	m := Message{Role: RoleTool, Parts: make([]Part, len(r.batch))}
-	level, worst := rungNone, -1
-	r.rep.nextBatch()
-	for i, c := range r.batch {
-		m.Parts[i] = c.result
-		if l := r.rep.observe(&c.tc, &c.result, c.changed && !c.result.IsError); l > level {
-			level, worst = l, i
-		}
-	}
+	m, level, worst := r.closeBatch()
 	r.session.mu.Lock()
 	err := r.session.appendResults(m)
 	r.session.mu.Unlock()
@@ -324,10 +319,26 @@ func (r *run) finishBatch() (bool, error) {
 	r.emit(MessageAdded{Message: m})
 	switch level {
 	case rungStop:
-		r.stop(StopRepetition, fmt.Sprintf("the call %s was repeated %d times with the same result", r.batch[worst].tc.Name, r.rep.cfg.Stop))
+		r.stop(StopRepetition, fmt.Sprintf("the call %s was repeated %d times with the same result", worst, r.rep.cfg.Stop))
 		return false, nil
 	case rungRemind, rungWarn:
-		r.reminders = append(r.reminders, r.rep.reminder(level, &r.batch[worst].tc))
+		r.reminders = append(r.reminders, r.rep.reminder(level, worst))
 	}
 	return true, nil
+}
+
+// closeBatch gathers the results, in call order, and the highest rung of the repetition ladder with the tool that
+// reached it.
+func (r *run) closeBatch() (m Message, level rung, worst string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m = Message{Role: RoleTool, Parts: make([]Part, len(r.batch))}
+	r.rep.nextBatch()
+	for i, c := range r.batch {
+		m.Parts[i] = c.result
+		if l := r.rep.observe(&c.tc, &c.result, c.changed && !c.result.IsError); l > level {
+			level, worst = l, c.tc.Name
+		}
+	}
+	return m, level, worst
 }

@@ -32,7 +32,7 @@ func (r *run) runCall(c *call) {
 		return
 	}
 	tc := c.tc
-	op := &Op{Session: r.session, Step: r.res.Steps + 1, Call: &tc}
+	op := &Op{Session: r.session, Step: c.step, Call: &tc}
 	op.run = func(ctx context.Context, op *Op) error {
 		op.Result = r.perform(ctx, c, op.Call)
 		op.Effects = c.effects
