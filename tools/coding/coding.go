@@ -52,7 +52,6 @@ type Workspace struct {
 	folds  bool // the file system takes A and a for the same name
 	locks  pathLocks
 	views  viewStore
-	askMu  sync.Mutex // one question at a time
 	sweeps sweeper
 	fault  func(step, path string) error // for tests: called before every step of a write
 	procs  procState

@@ -1,6 +1,122 @@
 package coding
 
-import "github.com/luthier-dev/luthier/agent"
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools"
+)
 
 // fileTools returns the tools that work on files and on the conversation.
-func (w *Workspace) fileTools() ([]agent.Tool, error) { return nil, nil }
+func (w *Workspace) fileTools() ([]agent.Tool, error) {
+	var out []agent.Tool
+	for _, make := range []func() (agent.Tool, error){
+		w.readTool, w.writeTool, w.editTool, w.patchTool, w.listTool, w.globTool, w.grepTool, w.searchTool, w.symbolsTool,
+		w.todoTool, w.memoryTool, w.askTool,
+	} {
+		t, err := make()
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// toolParts are what a file tool is made of, besides its function.
+type toolParts[In any] struct {
+	any      agent.Effects // what any call may do
+	effects  func(In) agent.Effects
+	describe func(In) agent.CallDescription
+	opts     []tools.Option
+}
+
+// newTool builds the tool name, whose text for the model is the prompt of that name. The results are within the limits
+// of the workspace already, so that the registry need not cut them.
+func newTool[In, Out any](name string, fn func(context.Context, In) (Out, error), p toolParts[In]) (agent.Tool, error) {
+	opts := append([]tools.Option{
+		tools.WithEffects(p.any), tools.WithCallEffects(p.effects), tools.WithDescribe(p.describe), tools.WithMaxOutput(-1),
+	}, p.opts...)
+	named := func(ctx context.Context, in In) (Out, error) {
+		out, err := fn(ctx, in)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		return out, err
+	}
+	return tools.New(name, prompt(name), named, opts...)
+}
+
+// readEffects are the effects of a call that reads the file or directory p.
+func (w *Workspace) readEffects(p string) agent.Effects {
+	t, err := w.resolve(p)
+	if err != nil {
+		return w.outside(agent.ReadOnly(p), err)
+	}
+	e := agent.ReadOnly(resource(t.rel))
+	if holdsSecrets(t.rel) {
+		e.Flags |= agent.EffectSecret
+		e.Reasons = append(e.Reasons, quotePath(t.rel)+" may hold credentials")
+	}
+	return e
+}
+
+// writeEffects are the effects of a call that writes the files ps.
+func (w *Workspace) writeEffects(ps ...string) agent.Effects {
+	e := agent.Writing()
+	var bad error
+	for _, p := range ps {
+		t, err := w.resolve(p)
+		if err != nil {
+			bad, t.rel = err, p
+		}
+		e.Writes = append(e.Writes, resource(t.rel))
+	}
+	if bad != nil {
+		return w.outside(e, bad)
+	}
+	return e
+}
+
+// resource names a path in effects, where "a:b" would be a resource of another kind.
+func resource(rel string) string {
+	if strings.Contains(rel, ":") {
+		return "./" + rel
+	}
+	return rel
+}
+
+// outside marks the effects of a call whose path does not resolve. The call itself will be refused; until then it counts
+// as one that leaves the workspace.
+func (w *Workspace) outside(e agent.Effects, err error) agent.Effects {
+	e.Flags |= agent.EffectOutside
+	e.Reasons = append(e.Reasons, err.Error())
+	return e
+}
+
+// holdsSecrets reports names that by custom hold credentials.
+func holdsSecrets(rel string) bool {
+	name := strings.ToLower(path.Base(rel))
+	switch name {
+	case ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", "credentials", "credentials.json", "id_rsa", "id_dsa",
+		"id_ecdsa", "id_ed25519", "secrets.yaml", "secrets.yml", "secrets.json", "kubeconfig":
+		return true
+	case ".env.example", ".env.sample", ".env.template", ".env.dist":
+		return false
+	}
+	switch path.Ext(name) {
+	case ".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".kdbx":
+		return true
+	}
+	return name == ".env" || strings.HasPrefix(name, ".env.") || strings.HasSuffix(strings.ToLower(rel), ".git/config")
+}
+
+// titled returns a function that describes a call by one line.
+func titled[In any](f func(In) string) func(In) agent.CallDescription {
+	return func(in In) agent.CallDescription { return agent.CallDescription{Title: f(in)} }
+}

@@ -1,16 +1,31 @@
 package coding
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
 )
+
+const noRipgrep = "none"
 
 // completeRipgrep finds the rg program.
 func (c *Config) completeRipgrep() error {
 	switch c.Ripgrep {
-	case "none":
+	case noRipgrep:
 		return nil
 	case "":
-		c.Ripgrep = "none"
+		c.Ripgrep = noRipgrep
 		// LookPath refuses programs that only "." in PATH would find, which may be files of the workspace.
 		if p, err := exec.LookPath("rg"); err == nil {
 			c.Ripgrep = p
@@ -19,8 +34,186 @@ func (c *Config) completeRipgrep() error {
 	}
 	p, err := exec.LookPath(c.Ripgrep)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; give the path of rg, or %q for the built-in search", err, noRipgrep)
 	}
 	c.Ripgrep = p
 	return nil
+}
+
+// errNoRipgrep means that rg did not search at all, so that the built-in search should.
+var errNoRipgrep = errors.New("ripgrep did not run")
+
+// canRipgrep reports whether rg would look at every file that the built-in search looks at. A single file it would treat
+// as text, whatever it holds; and above a directory that is in no repository it would take every .gitignore for valid.
+func (w *Workspace) canRipgrep(j *grepJob) bool {
+	return w.cfg.Ripgrep != noRipgrep && j.p.rg != "" && j.from.info.IsDir() && (j.all || !strayIgnoreAbove(w.real))
+}
+
+func strayIgnoreAbove(dir string) bool {
+	stray := false
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return false
+		}
+		if _, err := os.Lstat(filepath.Join(d, ".gitignore")); err == nil && d != dir {
+			stray = true
+		}
+		if filepath.Dir(d) == d {
+			return stray
+		}
+	}
+}
+
+// rgArgs makes rg look at no less than the built-in search; what it finds beyond that is dropped by [rgReader.end].
+func (w *Workspace) rgArgs(j *grepJob) []string {
+	args := []string{"--json", "--no-config", "--no-mmap", "--crlf", "--hidden", "--no-ignore-global", "--no-ignore-dot",
+		"--no-require-git", "--no-messages", "--glob", "!.git"}
+	if j.all || w.ignored().Match(j.from.rel, true) {
+		args = append(args, "--no-ignore")
+	}
+	if j.p.multiline {
+		args = append(args, "--multiline", "--max-filesize", strconv.Itoa(w.cfg.Limits.FileBytes))
+	}
+	if j.before > 0 {
+		args = append(args, "--before-context", strconv.Itoa(j.before))
+	}
+	if j.after > 0 {
+		args = append(args, "--after-context", strconv.Itoa(j.after))
+	}
+	return append(args, "--regexp", j.p.rg, "--", "./"+j.from.rel)
+}
+
+// grepRipgrep searches with rg. It fails with errNoRipgrep before anything was added to found.
+func (w *Workspace) grepRipgrep(ctx context.Context, j *grepJob, found *grepResults) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, w.cfg.Ripgrep, w.rgArgs(j)...)
+	cmd.Dir = w.real
+	cmd.WaitDelay = time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return errNoRipgrep
+	}
+	if err := cmd.Start(); err != nil {
+		return errNoRipgrep
+	}
+	r := &rgReader{w: w, j: j, found: found, ignored: w.ignored().Match}
+	if j.all || r.ignored(j.from.rel, true) {
+		r.ignored = func(string, bool) bool { return false }
+	}
+	readErr := r.read(out)
+	if readErr != nil {
+		cancel()
+	}
+	waitErr := cmd.Wait()
+	switch {
+	case ctx.Err() != nil && readErr == nil:
+		return context.Cause(ctx)
+	case r.summary:
+		return nil // a status other than 0 then means that a file could not be read, or that nothing matched
+	case r.files == 0:
+		return errNoRipgrep // a pattern it does not take, or a program that is not ripgrep
+	case readErr != nil:
+		return fmt.Errorf("ripgrep: %w", readErr)
+	}
+	return fmt.Errorf("ripgrep ended early: %w", waitErr)
+}
+
+// rgText is a text in ripgrep's output; bytes that are not UTF-8 come in base64.
+type rgText struct {
+	Text  *string `json:"text"`
+	Bytes []byte  `json:"bytes"`
+}
+
+func (t rgText) bytes() []byte {
+	if t.Text != nil {
+		return []byte(*t.Text)
+	}
+	return t.Bytes
+}
+
+// rgEvent is one line of the output of rg --json. https://docs.rs/grep-printer/latest/grep_printer/struct.JSON.html
+type rgEvent struct {
+	Type string `json:"type"`
+	Data struct {
+		Path   rgText `json:"path"`
+		Lines  rgText `json:"lines"`
+		Number int    `json:"line_number"`
+		Binary *int64 `json:"binary_offset"`
+	} `json:"data"`
+}
+
+// rgReader collects the events of one search.
+type rgReader struct {
+	w       *Workspace
+	j       *grepJob
+	found   *grepResults
+	ignored func(rel string, isDir bool) bool
+	cur     fileMatches
+	files   int
+	summary bool
+}
+
+func (r *rgReader) read(out io.Reader) error {
+	dec := json.NewDecoder(bufio.NewReaderSize(out, 64<<10))
+	for {
+		var ev rgEvent
+		if err := dec.Decode(&ev); err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+		switch ev.Type {
+		case "begin":
+			r.cur = fileMatches{rel: path.Clean(string(ev.Data.Path.bytes()))}
+		case "match", "context":
+			r.lines(ev)
+		case "end":
+			r.files++
+			r.end(ev.Data.Binary != nil)
+		case "summary":
+			r.summary = true
+		}
+	}
+}
+
+func (r *rgReader) lines(ev rgEvent) {
+	num := ev.Data.Number
+	for line := range bytes.Lines(ev.Data.Lines.bytes()) {
+		if num == 1 {
+			line = bytes.TrimPrefix(line, []byte(bomUTF8))
+		}
+		match := ev.Type == "match" && (r.j.p.multiline || r.j.p.matchLine(line))
+		if match {
+			r.cur.count++
+		}
+		if r.j.keep < 0 || r.cur.count <= r.j.keep {
+			r.cur.lines = append(r.cur.lines, grepLine{num, r.j.p.excerpt(line, r.w.cfg.Limits.LineBytes), match})
+		}
+		num++
+	}
+}
+
+// end hands the finished file on, if the built-in search would have.
+func (r *rgReader) end(binary bool) {
+	if r.cur.count == 0 || binary || !r.j.wants(r.cur.rel) || isTempName(path.Base(r.cur.rel)) || r.ignored(r.cur.rel, false) {
+		return
+	}
+	r.cur.lines = nearMatches(r.cur.lines, r.j.before, r.j.after)
+	r.found.add(r.cur)
+}
+
+// nearMatches drops context whose match was dropped.
+func nearMatches(lines []grepLine, before, after int) []grepLine {
+	var at []int
+	for _, l := range lines {
+		if l.match {
+			at = append(at, l.num)
+		}
+	}
+	return slices.DeleteFunc(lines, func(l grepLine) bool {
+		i, found := slices.BinarySearch(at, l.num)
+		return !found && (i == 0 || l.num-at[i-1] > after) && (i == len(at) || at[i]-l.num > before)
+	})
 }

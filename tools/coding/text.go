@@ -1,6 +1,167 @@
 package coding
 
-import "strings"
+import (
+	"bytes"
+	"encoding/binary"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// encoding is how a text file stores its characters.
+type encoding uint8
+
+const (
+	encUTF8 encoding = iota
+	encUTF16LE
+	encUTF16BE
+)
+
+func (e encoding) String() string { return [...]string{"UTF-8", "UTF-16LE", "UTF-16BE"}[e] }
+
+// textFile is a file as text, with what is needed to write it back the same way. The text is UTF-8 without a byte order
+// mark; line endings, and bytes that are no UTF-8, are as in the file.
+type textFile struct {
+	text string
+	enc  encoding
+	bom  bool
+}
+
+const (
+	bomUTF8  = "\xef\xbb\xbf"
+	bomLE    = "\xff\xfe"
+	bomBE    = "\xfe\xff"
+	sniffLen = 8000 // as git: a NUL in here makes a file binary
+)
+
+// decode returns the content of a text file, or the kind of a binary one.
+func decode(data []byte) (f textFile, binaryKind string) {
+	switch {
+	case bytes.HasPrefix(data, []byte(bomUTF8)):
+		return textFile{text: string(data[len(bomUTF8):]), bom: true}, ""
+	case bytes.HasPrefix(data, []byte(bomLE)) && len(data)%2 == 0:
+		return textFile{decodeUTF16(data[2:], binary.LittleEndian), encUTF16LE, true}, ""
+	case bytes.HasPrefix(data, []byte(bomBE)) && len(data)%2 == 0:
+		return textFile{decodeUTF16(data[2:], binary.BigEndian), encUTF16BE, true}, ""
+	}
+	if enc := sniffUTF16(data); enc != encUTF8 {
+		return textFile{text: decodeUTF16(data, byteOrder(enc)), enc: enc}, ""
+	}
+	if looksBinary(data) {
+		return textFile{}, binaryName(data)
+	}
+	return textFile{text: string(data)}, ""
+}
+
+// encode is the inverse of decode.
+func (f textFile) encode() []byte {
+	if f.enc == encUTF8 {
+		if f.bom {
+			return []byte(bomUTF8 + f.text)
+		}
+		return []byte(f.text)
+	}
+	order := byteOrder(f.enc)
+	units := utf16.Encode([]rune(f.text))
+	out := make([]byte, 0, 2*len(units)+2)
+	if f.bom {
+		out = order.AppendUint16(out, 0xfeff)
+	}
+	for _, u := range units {
+		out = order.AppendUint16(out, u)
+	}
+	return out
+}
+
+// lossless reports whether encoding the file again gives the bytes it was decoded from.
+func (f textFile) lossless(data []byte) bool {
+	return f.enc == encUTF8 || bytes.Equal(f.encode(), data)
+}
+
+// order is both ways of a byte order, which the standard library names apart.
+type order interface {
+	binary.ByteOrder
+	binary.AppendByteOrder
+}
+
+func byteOrder(e encoding) order {
+	if e == encUTF16BE {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+func decodeUTF16(b []byte, order binary.ByteOrder) string {
+	units := make([]uint16, len(b)/2)
+	for i := range units {
+		units[i] = order.Uint16(b[2*i:])
+	}
+	return string(utf16.Decode(units))
+}
+
+// sniffUTF16 recognises UTF-16 without a byte order mark by its zero bytes: mostly Latin text has one in each pair,
+// always on the same side.
+func sniffUTF16(data []byte) encoding {
+	if len(data) < 8 || len(data)%2 != 0 {
+		return encUTF8
+	}
+	sample := data[:min(len(data), sniffLen)]
+	var zero [2]int
+	for i, c := range sample {
+		if c == 0 {
+			zero[i%2]++
+		}
+	}
+	pairs := len(sample) / 2
+	switch {
+	case zero[0] == 0 && zero[1]*10 > pairs*7:
+		return encUTF16LE
+	case zero[1] == 0 && zero[0]*10 > pairs*7:
+		return encUTF16BE
+	}
+	return encUTF8
+}
+
+func looksBinary(data []byte) bool {
+	return bytes.IndexByte(data[:min(len(data), sniffLen)], 0) >= 0 || bytes.HasPrefix(data, []byte("%PDF-"))
+}
+
+// binaryName names a binary format, as far as its first bytes tell.
+func binaryName(data []byte) string {
+	for _, m := range []struct{ magic, name string }{
+		{"\x7fELF", "ELF program"}, {"MZ", "Windows program"}, {"\xcf\xfa\xed\xfe", "Mach-O program"},
+		{"\xca\xfe\xba\xbe", "Java class or universal program"}, {"\x00asm", "WebAssembly module"},
+		{"SQLite format 3\x00", "SQLite database"}, {"!<arch>", "object archive"}, {"%PDF-", "PDF document"},
+		{"GGUF", "GGUF model"}, {"\x28\xb5\x2f\xfd", "Zstandard archive"}, {"BZh", "bzip2 archive"}, {"\xfd7zXZ\x00", "xz archive"},
+	} {
+		if bytes.HasPrefix(data, []byte(m.magic)) {
+			return m.name
+		}
+	}
+	if t := http.DetectContentType(data); t != "application/octet-stream" && !strings.HasPrefix(t, "text/") {
+		return t + " file"
+	}
+	return "binary file"
+}
+
+// lineEnding is the one that most lines of s have, "\n" when there is no line.
+func lineEnding(s string) string {
+	if strings.Count(s, "\r\n")*2 > strings.Count(s, "\n") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// withLineEnding gives the lines of s, which end in "\n" or "\r\n", the ending eol.
+func withLineEnding(s, eol string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	if eol == "\r\n" {
+		s = strings.ReplaceAll(s, "\n", eol)
+	}
+	return s
+}
 
 // countLines counts the lines of a text; the last one may lack its newline.
 func countLines(s string) int {
@@ -9,4 +170,26 @@ func countLines(s string) int {
 		n++
 	}
 	return n
+}
+
+// cutLine shortens a line to at most max bytes, at a character, and says so. Bytes that are no UTF-8 are shown as
+// U+FFFD.
+func cutLine(s string, max int) string {
+	if len(s) <= max {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	cut := max
+	for cut > 0 && cut > max-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return strings.ToValidUTF8(s[:cut], "\uFFFD") + "… [" + sizeName(int64(len(s)-cut)) + " more on this line]"
+}
+
+// notes joins remarks for the end of a result; empty ones are dropped.
+func notes(ns ...string) string {
+	ns = slices.DeleteFunc(ns, func(s string) bool { return s == "" })
+	if len(ns) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(ns, "; ") + ")"
 }

@@ -1,0 +1,288 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+)
+
+// A change is the new content of one file, or its removal.
+type change struct {
+	at     target // info is the state the change was worked out from; nil for a file that must not exist yet
+	data   []byte
+	mode   fs.FileMode // of a new file; 0 means 0666 less the umask
+	remove bool
+}
+
+// commit makes all changes or none. Contents are first written beside their files, then every file is replaced by a
+// rename; when one fails those before it are put back. The locks of all paths are held by the caller.
+//
+// A crash leaves every single file old or new. Between the renames of several files it leaves some of them old and
+// some new, and temporary files, which later writes remove.
+func (w *Workspace) commit(ctx context.Context, changes []change) error {
+	tx := transaction{w: w}
+	for _, c := range changes {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(context.Cause(ctx), tx.rollback())
+		}
+		if err := tx.stage(c); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", quotePath(c.at.rel), err), tx.rollback())
+		}
+	}
+	for i := range tx.staged {
+		if err := tx.apply(&tx.staged[i], len(changes) > 1); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", quotePath(tx.staged[i].at.rel), err), tx.rollback())
+		}
+	}
+	tx.finish()
+	return nil
+}
+
+type transaction struct {
+	w      *Workspace
+	staged []stagedChange
+	dirs   []string // made for new files, outermost first
+}
+
+type stagedChange struct {
+	change
+	temp    string // holds the new content until it is in place
+	backup  string // holds the old content while others may still fail
+	applied bool
+}
+
+func (w *Workspace) step(name, rel string) error {
+	if w.fault == nil {
+		return nil
+	}
+	return w.fault(name, rel)
+}
+
+// stage checks a change and writes its content to a temporary file.
+func (tx *transaction) stage(c change) error {
+	w := tx.w
+	if err := checkWritable(c.at); err != nil {
+		return err
+	}
+	if c.at.info != nil {
+		if err := w.checkRegular(c.at); err != nil {
+			return err
+		}
+		if c.at.info.Mode().Perm()&0o222 == 0 {
+			return fmt.Errorf("the file is read-only (mode %v); if it really must change, make it writable first", c.at.info.Mode().Perm())
+		}
+	}
+	s := stagedChange{change: c}
+	if !c.remove {
+		if err := tx.makeDirs(path.Dir(c.at.rel)); err != nil {
+			return err
+		}
+		w.sweep(path.Dir(c.at.rel))
+		s.temp = tempName(c.at.rel)
+	}
+	tx.staged = append(tx.staged, s) // before the file is made, so that a rollback finds it
+	if c.remove {
+		return nil
+	}
+	return w.writeTemp(s.temp, c)
+}
+
+// makeDirs makes dir and what is missing above it.
+func (tx *transaction) makeDirs(dir string) error {
+	var missing []string
+	for d := dir; d != "."; d = path.Dir(d) {
+		info, err := tx.w.root.Lstat(d)
+		if err == nil {
+			if !info.IsDir() {
+				return fmt.Errorf("%s is not a directory", quotePath(d))
+			}
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return plain(err)
+		}
+		missing = append(missing, d)
+	}
+	for _, d := range slices.Backward(missing) {
+		if err := tx.w.step("mkdir", d); err != nil {
+			return err
+		}
+		err := tx.w.root.Mkdir(d, 0o777)
+		if errors.Is(err, fs.ErrExist) {
+			continue // another call was quicker
+		}
+		if err != nil {
+			return dirError(d, err)
+		}
+		tx.dirs = append(tx.dirs, d)
+	}
+	return nil
+}
+
+// writeTemp writes c's content under the name temp, with the permissions the file is to have, down to the disk.
+func (w *Workspace) writeTemp(temp string, c change) error {
+	mode := fs.FileMode(0o600) // nobody else reads it before it has the old file's permissions
+	if c.at.info == nil {
+		if mode = c.mode.Perm(); mode == 0 {
+			mode = 0o666
+		}
+	}
+	if err := w.step("create", temp); err != nil {
+		return err
+	}
+	f, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return dirError(path.Dir(temp), err)
+	}
+	err = w.fill(f, temp, c.data)
+	if err == nil && c.at.info != nil {
+		keepOwner(f, c.at.info)
+		err = f.Chmod(c.at.info.Mode().Perm())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return plain(err)
+}
+
+// fill writes data. With a fault hook it does so in small pieces, each of which may be the last.
+func (w *Workspace) fill(f *os.File, temp string, data []byte) error {
+	piece := len(data)
+	if w.fault != nil {
+		piece = max(1, len(data)/8)
+	}
+	for len(data) > 0 {
+		if err := w.step("write", temp); err != nil {
+			return err
+		}
+		n := min(piece, len(data))
+		if _, err := f.Write(data[:n]); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return w.step("sync", temp)
+}
+
+// apply puts a staged change in place, unless the file is no longer what it was worked out from.
+func (tx *transaction) apply(s *stagedChange, keep bool) error {
+	w, rel := tx.w, s.at.rel
+	now, err := w.root.Lstat(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		now, err = nil, nil
+	}
+	if err != nil {
+		return plain(err)
+	}
+	if (now == nil) != (s.at.info == nil) || now != nil && !sameState(now, s.at.info) {
+		return errors.New("somebody else changed the file just now; read it again and repeat the change")
+	}
+	if now != nil && (keep || s.remove) {
+		s.backup = tempName(rel)
+		if err := tx.keep(s); err != nil {
+			s.backup = ""
+			return err
+		}
+	}
+	if err := w.step("rename", rel); err != nil {
+		return err
+	}
+	switch {
+	case s.remove:
+		err = w.root.Remove(rel)
+	case now == nil:
+		err = w.placeNew(s.temp, rel)
+	default:
+		err = w.root.Rename(s.temp, rel)
+	}
+	if err != nil {
+		return dirError(path.Dir(rel), err)
+	}
+	s.applied = true
+	return nil
+}
+
+// keep gives the old file a second name. A file system without hard links gets a copy.
+func (tx *transaction) keep(s *stagedChange) error {
+	w := tx.w
+	if err := w.step("backup", s.at.rel); err != nil {
+		return err
+	}
+	if err := w.root.Link(s.at.rel, s.backup); err == nil {
+		return nil
+	}
+	data, info, err := w.readAll(s.at, int(s.at.info.Size())+1)
+	if err != nil {
+		return err
+	}
+	if err := w.writeTemp(s.backup, change{at: target{s.at.rel, info}, data: data}); err != nil {
+		_ = w.root.Remove(s.backup)
+		return err
+	}
+	return nil
+}
+
+// placeNew moves temp to rel, where nothing may be. A link, unlike a rename, fails when somebody else was quicker.
+func (w *Workspace) placeNew(temp, rel string) error {
+	err := w.root.Link(temp, rel)
+	if errors.Is(err, fs.ErrExist) {
+		return errors.New("somebody else made the file just now; read it first")
+	}
+	if err != nil {
+		return w.root.Rename(temp, rel)
+	}
+	// rel is complete. Should the temporary name stay, the next sweep removes it.
+	_ = w.root.Remove(temp)
+	return nil
+}
+
+// rollback undoes what was applied, the latest first, and removes everything temporary.
+func (tx *transaction) rollback() error {
+	var errs []error
+	for _, s := range slices.Backward(tx.staged) {
+		if s.temp != "" {
+			_ = tx.w.root.Remove(s.temp)
+		}
+		var err error
+		switch {
+		case s.applied && s.backup != "":
+			err = tx.w.root.Rename(s.backup, s.at.rel)
+		case s.applied:
+			err = tx.w.root.Remove(s.at.rel)
+		case s.backup != "":
+			_ = tx.w.root.Remove(s.backup)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s could not be put back: %w; its old content is in %s", quotePath(s.at.rel), plain(err), quotePath(s.backup)))
+		}
+	}
+	for _, d := range slices.Backward(tx.dirs) {
+		_ = tx.w.root.Remove(d) // fails when somebody put a file there, as it should
+	}
+	return errors.Join(errs...)
+}
+
+// finish removes the backups.
+func (tx *transaction) finish() {
+	for _, s := range tx.staged {
+		if s.backup != "" {
+			_ = tx.w.root.Remove(s.backup)
+		}
+	}
+}
+
+// dirError explains a failure to change a directory.
+func dirError(dir string, err error) error {
+	err = plain(err)
+	if errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err) {
+		return fmt.Errorf("the directory %s cannot be written: %w; nothing was changed", quotePath(dir), err)
+	}
+	return err
+}

@@ -1,0 +1,180 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/edit"
+)
+
+type editIn struct {
+	Path  string        `json:"path" jsonschema_description:"file, relative to the workspace"`
+	Old   string        `json:"old,omitempty" jsonschema_description:"text to replace, exactly as in the file"`
+	New   string        `json:"new,omitempty" jsonschema_description:"text to put there"`
+	All   bool          `json:"all,omitempty" jsonschema_description:"replace every occurrence"`
+	Edits []replacement `json:"edits,omitempty" jsonschema_description:"several replacements in this file, in order, in place of old and new"`
+}
+
+type replacement struct {
+	Old string `json:"old" jsonschema_description:"text to replace, exactly as in the file after the edits before"`
+	New string `json:"new" jsonschema_description:"text to put there"`
+	All bool   `json:"all,omitempty" jsonschema_description:"replace every occurrence"`
+}
+
+func (in editIn) list() []replacement {
+	if len(in.Edits) > 0 {
+		return in.Edits
+	}
+	return []replacement{{in.Old, in.New, in.All}}
+}
+
+func (w *Workspace) editTool() (agent.Tool, error) {
+	return newTool("edit", w.edit, toolParts[editIn]{
+		any:      agent.Writing("."),
+		effects:  func(in editIn) agent.Effects { return w.writeEffects(in.Path) },
+		describe: w.describeEdit,
+		opts: []tools.Option{tools.WithCheck(func(in editIn) error {
+			if len(in.Edits) > 0 && (in.Old != "" || in.New != "") {
+				return errors.New("give either old and new, or edits, not both")
+			}
+			return nil
+		})},
+	})
+}
+
+func (w *Workspace) describeEdit(in editIn) agent.CallDescription {
+	d := agent.CallDescription{Title: "edit " + quotePath(in.Path), Where: w.real}
+	if n := len(in.list()); n > 1 {
+		d.Title += fmt.Sprintf(" (%d replacements)", n)
+	}
+	cur, err := w.current(in.Path)
+	if err != nil {
+		return d
+	}
+	if next, err := replaceAll(cur.text, "", in.list()); err == nil {
+		d.Detail = preview(cur.at.rel, cur.text, next.text)
+	}
+	return d
+}
+
+func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
+	t, unlock, err := w.lockFile(ctx, in.Path)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	cur, err := w.currentAt(t)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w; to create a file use write", err)
+	}
+	if err != nil {
+		return "", err
+	}
+	if !cur.lossless(cur.data) {
+		return "", fmt.Errorf("%s is broken %v and cannot be written back unharmed; repair it with a program such as iconv", quotePath(t.rel), cur.enc)
+	}
+	v, seen := w.views.get(ctx, t.rel)
+	base := ""
+	if seen && v.known {
+		base = v.text
+	}
+	next, err := replaceAll(cur.text, base, in.list())
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", quotePath(t.rel), err)
+	}
+	if len(next.text) > w.cfg.Limits.FileBytes {
+		return "", fmt.Errorf("%s would grow to %s, more than the %s that can be written", quotePath(t.rel), sizeName(int64(len(next.text))), sizeName(int64(w.cfg.Limits.FileBytes)))
+	}
+	after := cur.textFile
+	after.text = next.text
+	if err := w.commit(ctx, []change{{at: cur.at, data: after.encode()}}); err != nil {
+		return "", err
+	}
+	w.rememberEdit(ctx, t.rel, v, next.base)
+	head := fmt.Sprintf("Edited %s: %s.", quotePath(t.rel), plural(next.count, "replacement"))
+	return joinLines(head, changedLines(cur.text, next.text, w.cfg.Limits.LineBytes),
+		notes(append(next.notes, encodingKept(after), edit.CheckSyntax(t.rel, cur.text, next.text))...)), nil
+}
+
+// replaced is the outcome of several replacements in one text.
+type replaced struct {
+	text  string
+	base  string // what the model now believes the text to be
+	count int
+	notes []string
+}
+
+// replaceAll makes the replacements in order, all or none. base is what the model was shown, "" when that is unknown.
+func replaceAll(text, base string, list []replacement) (replaced, error) {
+	out := replaced{text: text, base: base}
+	for i, r := range list {
+		res, err := edit.Replace(out.text, edit.Replacement{Old: r.Old, New: r.New, All: r.All, Base: out.base})
+		if err != nil {
+			if len(list) > 1 {
+				err = fmt.Errorf("edit %d of %d: %w\nNone of the %d edits was made", i+1, len(list), err, len(list))
+			}
+			return replaced{}, err
+		}
+		out.base = nextBase(out.base, out.text, res.Content, r)
+		out.text = res.Content
+		out.count += max(res.Count, 1)
+		if res.Strategy != "exact" && len(res.Notes) == 0 {
+			res.Notes = []string{"matched by " + res.Strategy}
+		}
+		for _, n := range res.Notes {
+			if !slices.Contains(out.notes, n) {
+				out.notes = append(out.notes, n)
+			}
+		}
+	}
+	return out, nil
+}
+
+// nextBase is what the model believes after an edit: what it believed before, with the edit. Where the edit cannot be
+// made in that, nothing is known any more but the file itself.
+func nextBase(base, before, after string, r replacement) string {
+	if base == "" || sameLines(base, before) {
+		return after
+	}
+	res, err := edit.Replace(base, edit.Replacement{Old: r.Old, New: r.New, All: r.All})
+	if err != nil {
+		return after
+	}
+	return res.Content
+}
+
+// rememberEdit carries what was shown over an edit. Ranges behind the first change have moved; they are dropped rather
+// than guessed, so that nothing counts as shown that was not.
+func (w *Workspace) rememberEdit(ctx context.Context, rel string, v view, now string) {
+	next := view{text: now, known: true, whole: v.whole}
+	first := firstDifference(v.text, now)
+	for _, r := range v.lines {
+		if r.last < first {
+			next.lines = append(next.lines, r)
+		}
+	}
+	w.views.set(ctx, rel, next)
+}
+
+// firstDifference is the number of the first line in which a and b differ.
+func firstDifference(a, b string) int {
+	line := 1
+	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
+		if a[i] == '\n' {
+			line++
+		}
+	}
+	return line
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

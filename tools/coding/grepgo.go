@@ -1,0 +1,168 @@
+package coding
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"runtime"
+	"sync"
+)
+
+// grepJob is one search: where, for what, and how much of it to keep.
+type grepJob struct {
+	from          target
+	all           bool // ignored files too
+	names         nameFilter
+	types         nameFilter
+	p             *grepPattern
+	before, after int
+	keep          int // matching lines to keep of one file; 0 for none, -1 for all
+}
+
+func (j *grepJob) wants(rel string) bool { return j.names.match(rel) && j.types.match(rel) }
+
+const (
+	grepWorkers = 8
+	grepPiece   = 1 << 20  // bytes read at once
+	grepMaxLine = 32 << 20 // a longer line is no text
+)
+
+// grepGo is the built-in search: one goroutine walks, several read and match.
+func (w *Workspace) grepGo(ctx context.Context, j *grepJob, found *grepResults) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	paths := make(chan target, 256)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), grepWorkers) {
+		wg.Go(func() {
+			buf := make([]byte, 0, grepPiece)
+			for t := range paths {
+				if ctx.Err() == nil {
+					buf = w.grepFile(ctx, j, t, buf, found)
+				}
+			}
+		})
+	}
+	_, err := w.walk(ctx, j.from, j.all, func(rel string, d fs.DirEntry) error {
+		if !d.Type().IsRegular() || !j.wants(rel) {
+			return nil
+		}
+		select {
+		case paths <- target{rel: rel}:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	close(paths)
+	wg.Wait()
+	return err
+}
+
+// grepFile searches one file and returns its buffer for the next. Files that vanish or cannot be read are counted.
+func (w *Workspace) grepFile(ctx context.Context, j *grepJob, t target, buf []byte, found *grepResults) []byte {
+	if t.info == nil {
+		info, err := w.root.Lstat(t.rel)
+		if err != nil || !info.Mode().IsRegular() {
+			return buf
+		}
+		t.info = info
+	}
+	f, info, err := w.openFile(t)
+	if err != nil {
+		found.unreadable()
+		return buf
+	}
+	defer f.Close()
+	if j.p.multiline && info.Size() > int64(w.cfg.Limits.FileBytes) {
+		found.tooLarge()
+		return buf
+	}
+	s := &grepScan{p: j.p, before: j.before, after: j.after, maxLines: j.keep, lineBytes: w.cfg.Limits.LineBytes}
+	s.out.rel = t.rel
+	buf, err = s.run(ctx, f, buf[:0])
+	switch {
+	case errors.Is(err, errBinary):
+	case err != nil:
+		found.unreadable()
+	case s.out.count > 0:
+		found.add(s.out)
+	}
+	return buf
+}
+
+var errBinary = errors.New("binary file")
+
+// run reads f in pieces of whole lines; all of it at once for a multiline pattern, and for UTF-16.
+func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, error) {
+	first, whole := true, s.p.multiline
+	for {
+		if err := ctx.Err(); err != nil {
+			return buf, err
+		}
+		if cap(buf)-len(buf) < grepPiece/2 {
+			grown := make([]byte, len(buf), 2*cap(buf)+grepPiece)
+			copy(grown, buf)
+			buf = grown
+		}
+		n, err := io.ReadFull(f, buf[len(buf):cap(buf)])
+		end := err == io.EOF || err == io.ErrUnexpectedEOF
+		if err != nil && !end {
+			return buf, err
+		}
+		fresh := buf[len(buf) : len(buf)+n]
+		buf = buf[:len(buf)+n]
+		if first {
+			first = false
+			if bytes.HasPrefix(buf, []byte(bomLE)) || bytes.HasPrefix(buf, []byte(bomBE)) {
+				whole = true
+			}
+		}
+		if !whole {
+			if bytes.IndexByte(fresh, 0) >= 0 {
+				return buf, errBinary
+			}
+		}
+		switch {
+		case end:
+			return buf, s.last(buf)
+		case whole:
+			if len(buf) > 4*grepMaxLine {
+				return buf, errBinary
+			}
+		default:
+			i := bytes.LastIndexByte(buf, '\n') + 1
+			if i == 0 && len(buf) > grepMaxLine {
+				return buf, errBinary
+			}
+			s.piece(s.withoutBOM(buf[:i]))
+			buf = buf[:copy(buf, buf[i:])]
+		}
+	}
+}
+
+// last searches what is left at the end of a file.
+func (s *grepScan) last(buf []byte) error {
+	if s.num == 0 && (bytes.HasPrefix(buf, []byte(bomLE)) || bytes.HasPrefix(buf, []byte(bomBE))) {
+		f, kind := decode(buf)
+		if kind != "" || f.enc == encUTF8 {
+			return errBinary
+		}
+		s.piece([]byte(f.text))
+		return nil
+	}
+	if s.p.multiline && bytes.IndexByte(buf, 0) >= 0 {
+		return errBinary
+	}
+	s.piece(s.withoutBOM(buf))
+	return nil
+}
+
+func (s *grepScan) withoutBOM(buf []byte) []byte {
+	if s.num > 0 {
+		return buf
+	}
+	return bytes.TrimPrefix(buf, []byte(bomUTF8))
+}

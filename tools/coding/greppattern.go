@@ -1,0 +1,169 @@
+package coding
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// A grepPattern is one regular expression in the three forms that searching needs. They come from one syntax tree, so
+// that the built-in search and ripgrep mean the same by it.
+type grepPattern struct {
+	scan      *regexp.Regexp // finds candidates in a text of many lines; a match never spans lines unless multiline
+	line      *regexp.Regexp // decides on one line without its line ending
+	rg        string         // in ripgrep's syntax; "" when it cannot be said there
+	multiline bool
+}
+
+// compileGrep reads a pattern as RE2. A pattern that has a newline in it is a multiline one.
+func compileGrep(expr string, literal, ignoreCase, multiline bool) (*grepPattern, error) {
+	flags := syntax.ClassNL | syntax.PerlX | syntax.UnicodeGroups // without OneLine: ^ and $ are at lines
+	if literal {
+		flags = syntax.Literal
+	}
+	if ignoreCase {
+		flags |= syntax.FoldCase
+	}
+	tree, err := syntax.Parse(expr, flags)
+	if err != nil {
+		return nil, patternError(expr, err)
+	}
+	p := &grepPattern{multiline: multiline || needsNewline(tree)}
+	if !p.multiline {
+		withinLine(tree)
+	}
+	text := tree.String()
+	if p.line, err = regexp.Compile(text); err != nil {
+		return nil, patternError(expr, err)
+	}
+	if !hasNoMatch(tree) {
+		p.rg = rustSyntax(text)
+	}
+	if p.scan, err = regexp.Compile(beforeCR(tree).String()); err != nil {
+		return nil, patternError(expr, err)
+	}
+	return p, nil
+}
+
+func patternError(expr string, err error) error {
+	hint := "set literal to search for the text as it is"
+	if strings.Contains(expr, "(?=") || strings.Contains(expr, "(?!") || strings.Contains(expr, "(?<") {
+		hint = "look-around is not supported: search for a simpler pattern and look through the results"
+	}
+	return fmt.Errorf("the pattern %q is not a regular expression: %w; %s", expr, err, hint)
+}
+
+// needsNewline reports whether every way to match includes a literal newline, or some does by name.
+func needsNewline(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral {
+		for _, r := range re.Rune {
+			if r == '\n' {
+				return true
+			}
+		}
+	}
+	if re.Op == syntax.OpCharClass && len(re.Rune) == 2 && re.Rune[0] == '\n' && re.Rune[1] == '\n' {
+		return true
+	}
+	for _, sub := range re.Sub {
+		if needsNewline(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// withinLine keeps a pattern from matching a newline, so that no match covers the line of another one.
+func withinLine(re *syntax.Regexp) {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		re.Op = syntax.OpAnyCharNotNL
+	case syntax.OpBeginText:
+		re.Op = syntax.OpBeginLine
+	case syntax.OpEndText:
+		re.Op = syntax.OpEndLine
+	case syntax.OpCharClass:
+		re.Rune = withoutNewline(re.Rune)
+		if len(re.Rune) == 0 {
+			re.Op = syntax.OpNoMatch
+		}
+	}
+	for _, sub := range re.Sub {
+		withinLine(sub)
+	}
+}
+
+// withoutNewline cuts \n out of a class, given as pairs of first and last.
+func withoutNewline(class []rune) []rune {
+	var out []rune
+	for i := 0; i+1 < len(class); i += 2 {
+		lo, hi := class[i], class[i+1]
+		if lo > '\n' || hi < '\n' {
+			out = append(out, lo, hi)
+			continue
+		}
+		if lo < '\n' {
+			out = append(out, lo, '\n'-1)
+		}
+		if hi > '\n' {
+			out = append(out, '\n'+1, hi)
+		}
+	}
+	return out
+}
+
+// beforeCR lets $ match before the carriage return of a CRLF, too.
+func beforeCR(re *syntax.Regexp) *syntax.Regexp {
+	if re.Op == syntax.OpEndLine {
+		cr := &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{'\r'}}
+		quest := &syntax.Regexp{Op: syntax.OpQuest, Sub: []*syntax.Regexp{cr}}
+		return &syntax.Regexp{Op: syntax.OpConcat, Sub: []*syntax.Regexp{quest, re}}
+	}
+	out := *re
+	out.Sub = make([]*syntax.Regexp, len(re.Sub))
+	for i, sub := range re.Sub {
+		out.Sub[i] = beforeCR(sub)
+	}
+	return &out
+}
+
+func hasNoMatch(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpNoMatch {
+		return true
+	}
+	for _, sub := range re.Sub {
+		if hasNoMatch(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// rustSyntax rewrites what Go's printer of regular expressions writes into the syntax of Rust's. The printer spells out
+// all classes, so that only word boundaries are left to differ: Go's are ASCII.
+func rustSyntax(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		switch c := s[i]; c {
+		case 'b', 'B':
+			b.WriteString(`(?-u:\` + string(c) + `)`)
+		default:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// matchLine decides on one line, given with or without its line ending.
+func (p *grepPattern) matchLine(line []byte) bool {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	return p.line.Match(bytes.TrimSuffix(line, []byte("\r")))
+}

@@ -1,0 +1,39 @@
+package coding
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/gif"  // image.DecodeConfig
+	_ "image/jpeg" // likewise
+	_ "image/png"  // likewise
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// imageType returns the media type of a picture that models take, or "".
+func imageType(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
+		return "image/png"
+	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
+		return "image/jpeg"
+	case bytes.HasPrefix(data, []byte("GIF87a")), bytes.HasPrefix(data, []byte("GIF89a")):
+		return "image/gif"
+	case len(data) >= 12 && bytes.HasPrefix(data, []byte("RIFF")) && string(data[8:12]) == "WEBP":
+		return "image/webp"
+	}
+	return ""
+}
+
+// image shows a picture as one.
+func (w *Workspace) image(rel string, data []byte, mediaType string) ([]agent.Part, error) {
+	if len(data) > w.cfg.Limits.ImageBytes {
+		return nil, fmt.Errorf("%s is an image of %s, more than the %s that can be attached; make a smaller copy and read that", quotePath(rel), sizeName(int64(len(data))), sizeName(int64(w.cfg.Limits.ImageBytes)))
+	}
+	text := fmt.Sprintf("%s: %s, %s", quotePath(rel), mediaType, sizeName(int64(len(data))))
+	if c, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
+		text += fmt.Sprintf(", %d×%d pixels", c.Width, c.Height)
+	}
+	return []agent.Part{agent.Text{Text: text}, agent.Image{MediaType: mediaType, Data: data}}, nil
+}

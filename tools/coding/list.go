@@ -1,0 +1,186 @@
+package coding
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/ignore"
+)
+
+type listIn struct {
+	Path    string `json:"path,omitempty" jsonschema_description:"directory; default is the workspace"`
+	Depth   int    `json:"depth,omitempty" jsonschema:"minimum=0" jsonschema_description:"levels of directories to show; default is as many as fit"`
+	Ignored bool   `json:"ignored,omitempty" jsonschema_description:"also show files that .gitignore leaves out"`
+}
+
+func (w *Workspace) listTool() (agent.Tool, error) {
+	return newTool("list", w.list, toolParts[listIn]{
+		any:      agent.ReadOnly("."),
+		effects:  func(in listIn) agent.Effects { return w.readEffects(orRoot(in.Path)) },
+		describe: titled(func(in listIn) string { return "list " + quotePath(orRoot(in.Path)) }),
+	})
+}
+
+// A treeNode is one entry of the tree that list shows.
+type treeNode struct {
+	name     string
+	rel      string
+	depth    int
+	dir      bool
+	opened   bool // children are the entries; else count says how many there are
+	children []*treeNode
+	count    int
+	failed   error
+}
+
+func (w *Workspace) list(ctx context.Context, in listIn) (string, error) {
+	t, err := w.resolve(orRoot(in.Path))
+	if err != nil {
+		return "", err
+	}
+	if t.info == nil {
+		return "", w.missing(t.rel)
+	}
+	if !t.info.IsDir() {
+		return "", fmt.Errorf("%s is a file of %s; use read to see it", quotePath(t.rel), sizeName(t.info.Size()))
+	}
+	l := lister{w: w, left: w.cfg.Limits.ListEntries, rules: w.ignored()}
+	l.all = in.Ignored || l.rules.Match(t.rel, true)
+	root := &treeNode{rel: t.rel, dir: true}
+	if err := l.grow(ctx, root, in.Depth); err != nil {
+		return "", err
+	}
+	if root.failed != nil {
+		return "", fmt.Errorf("%s: %w", quotePath(t.rel), root.failed)
+	}
+	var b strings.Builder
+	root.print(&b)
+	if len(root.children) == 0 {
+		b.WriteString("(empty directory)\n")
+	}
+	note := ""
+	if l.cut {
+		note = fmt.Sprintf("only %d entries are shown; list a directory below to see more of it, or use glob", w.cfg.Limits.ListEntries)
+	}
+	return joinLines(quotePath(t.rel)+"/", b.String(), notes(note)), nil
+}
+
+// lister reads directories level by level, so that a large one deep down does not hide the others.
+type lister struct {
+	w     *Workspace
+	rules *ignore.Matcher
+	all   bool
+	left  int // entries that may still be shown
+	cut   bool
+}
+
+func (l *lister) grow(ctx context.Context, root *treeNode, depth int) error {
+	for level := []*treeNode{root}; len(level) > 0; {
+		var next []*treeNode
+		for _, n := range level {
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			if depth > 0 && n.depth >= depth || l.left <= 0 && n != root {
+				l.cut = l.cut || depth == 0 || n.depth < depth
+				l.countOnly(n)
+				continue
+			}
+			l.open(n)
+			for _, c := range n.children {
+				if c.dir {
+					next = append(next, c)
+				}
+			}
+		}
+		level = next
+	}
+	return nil
+}
+
+// maxCounted bounds how many closed directories are counted, which costs reading each.
+const maxCounted = 2000
+
+func (l *lister) countOnly(n *treeNode) {
+	if l.left -= 1; l.left < -maxCounted {
+		n.count = -1
+		return
+	}
+	entries, err := l.w.readDir(n.rel)
+	n.count, n.failed = len(entries), err
+}
+
+// open fills in the children of n, as many as fit. One directory gets half of the room that is left at most, so that
+// its neighbours are seen too.
+func (l *lister) open(n *treeNode) {
+	entries, err := l.w.readDir(n.rel)
+	if err != nil {
+		n.failed = err
+		return
+	}
+	n.opened = true
+	room := max(l.left/2, min(l.left, 20))
+	if n.rel == "." || n.depth == 0 {
+		room = max(l.left*3/4, 1)
+	}
+	for _, e := range entries {
+		rel := path.Join(n.rel, e.Name())
+		if e.Name() == ".git" || !l.all && l.rules.Match(rel, e.IsDir()) {
+			continue
+		}
+		if room == 0 {
+			n.count++ // not shown
+			l.cut = true
+			continue
+		}
+		n.children = append(n.children, &treeNode{name: l.label(rel, e), rel: rel, depth: n.depth + 1, dir: e.IsDir()})
+		room--
+		l.left--
+	}
+}
+
+// label is the name of an entry with what kind it is.
+func (l *lister) label(rel string, e fs.DirEntry) string {
+	name := quotePath(e.Name())
+	switch {
+	case e.IsDir():
+		return name + "/"
+	case e.Type()&fs.ModeSymlink != 0:
+		if dest, err := l.w.root.Readlink(rel); err == nil {
+			return name + " -> " + quotePath(dest)
+		}
+		return name + " (symbolic link)"
+	case !e.Type().IsRegular():
+		return name + " (" + kindName(e.Type()) + ")"
+	}
+	return name
+}
+
+func (n *treeNode) print(b *strings.Builder) {
+	for _, c := range n.children {
+		b.WriteString(strings.Repeat("  ", c.depth))
+		b.WriteString(c.name)
+		switch {
+		case c.failed != nil:
+			fmt.Fprintf(b, " (%v)", c.failed)
+		case c.dir && !c.opened && c.count > 0:
+			fmt.Fprintf(b, " (%s)", entries(c.count))
+		}
+		b.WriteByte('\n')
+		c.print(b)
+	}
+	if n.opened && n.count > 0 {
+		fmt.Fprintf(b, "%s... %d more\n", strings.Repeat("  ", n.depth+1), n.count)
+	}
+}
+
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}

@@ -1,0 +1,135 @@
+package coding
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools"
+)
+
+type memoryIn struct {
+	Action string `json:"action" jsonschema:"enum=read,enum=append,enum=replace" jsonschema_description:"read the notes, append to them, or replace all of them"`
+	Text   string `json:"text,omitempty" jsonschema_description:"Markdown, for append and replace"`
+}
+
+// resourceMemory is what calls of the memory tool read and write, wherever the notes are kept.
+const resourceMemory = "memory:notes"
+
+// memoryFile is where the notes are kept within a workspace.
+const memoryFile = ".luthier/memory.md"
+
+func (w *Workspace) memoryTool() (agent.Tool, error) {
+	return newTool("memory", w.memory, toolParts[memoryIn]{
+		any:     agent.Writing(w.memoryResource()),
+		effects: w.memoryEffects,
+		describe: titled(func(in memoryIn) string {
+			return in.Action + " the notes on this project"
+		}),
+		opts: []tools.Option{tools.WithCheck(func(in memoryIn) error {
+			if in.Action == "append" && strings.TrimSpace(in.Text) == "" {
+				return errors.New("append needs text")
+			}
+			return nil
+		})},
+	})
+}
+
+func (w *Workspace) memoryResource() string {
+	if w.cfg.MemoryDir == "" {
+		return memoryFile
+	}
+	return resourceMemory
+}
+
+func (w *Workspace) memoryEffects(in memoryIn) agent.Effects {
+	if in.Action == "read" {
+		return agent.ReadOnly(w.memoryResource())
+	}
+	return agent.Writing(w.memoryResource())
+}
+
+// memoryPlace returns the workspace the notes lie in, their path in it, and how to let go of it. Notes outside the
+// workspace get a workspace of their own, so that they are read and written with the same care.
+func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
+	if w.cfg.MemoryDir == "" {
+		return w, memoryFile, func() {}, nil
+	}
+	if err := os.MkdirAll(w.cfg.MemoryDir, 0o700); err != nil {
+		return nil, "", nil, fmt.Errorf("the directory for notes cannot be made: %w", plain(err))
+	}
+	root, err := os.OpenRoot(w.cfg.MemoryDir)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("the directory for notes cannot be opened: %w", plain(err))
+	}
+	// Two projects may have directories of one name.
+	sum := sha256.Sum256([]byte(w.real))
+	name := fmt.Sprintf("%s-%x.md", strings.Trim(filepath.Base(w.real), ". "), sum[:6])
+	place := &Workspace{cfg: w.cfg, dir: w.cfg.MemoryDir, real: w.cfg.MemoryDir, root: root, fault: w.fault}
+	return place, name, func() { root.Close() }, nil
+}
+
+func (w *Workspace) memory(ctx context.Context, in memoryIn) (string, error) {
+	place, name, done, err := w.memoryPlace()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	unlock, err := w.locks.lock(ctx, w.memoryResource())
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	t, err := place.resolve(name)
+	if err != nil {
+		return "", err
+	}
+	cur, err := place.currentAt(t)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		cur = &currentFile{at: t}
+	case err != nil:
+		return "", err
+	}
+	switch in.Action {
+	case "append":
+		return w.saveMemory(ctx, place, cur, appendNote(cur.text, in.Text))
+	case "replace":
+		if v, seen := w.views.get(ctx, resourceMemory); cur.text != "" && (!seen || !sameLines(v.text, cur.text)) {
+			return "", errors.New("the notes were not read yet, or changed since; read them first so that nothing is lost, then replace them")
+		}
+		return w.saveMemory(ctx, place, cur, in.Text)
+	}
+	w.views.set(ctx, resourceMemory, view{text: cur.text, known: true, whole: true})
+	if strings.TrimSpace(cur.text) == "" {
+		return "There are no notes on this project yet.", nil
+	}
+	return clip(strings.TrimRight(cur.text, "\n"), 2*w.cfg.Limits.MemoryBytes), nil
+}
+
+// appendNote adds a note as a paragraph or list item of its own.
+func appendNote(text, note string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + strings.TrimRight(note, "\n") + "\n"
+}
+
+func (w *Workspace) saveMemory(ctx context.Context, place *Workspace, cur *currentFile, text string) (string, error) {
+	if len(text) > w.cfg.Limits.MemoryBytes {
+		return "", fmt.Errorf("the notes would have %s, more than the %s they may have; read them and replace them by a shorter version without what is out of date", sizeName(int64(len(text))), sizeName(int64(w.cfg.Limits.MemoryBytes)))
+	}
+	next := cur.textFile
+	next.text = withLineEnding(text, lineEnding(cur.text))
+	if err := place.commit(ctx, []change{{at: cur.at, data: next.encode()}}); err != nil {
+		return "", err
+	}
+	w.views.set(ctx, resourceMemory, view{text: next.text, known: true, whole: true})
+	return fmt.Sprintf("Saved; the notes have %s of at most %s.", sizeName(int64(len(next.text))), sizeName(int64(w.cfg.Limits.MemoryBytes))), nil
+}

@@ -1,0 +1,55 @@
+package coding
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+const (
+	previewFile   = 1 << 20  // larger files get no preview
+	previewBytes  = 12 << 10 // of a preview
+	changedMax    = 120      // lines of a changed region
+	changedAround = 2        // unchanged lines around it
+)
+
+// preview is the unified diff a call would make, for a person; "" when it would be too costly or empty.
+func preview(name, before, after string) string {
+	if len(before) > previewFile || len(after) > previewFile {
+		return ""
+	}
+	return clip(udiff.Unified("a/"+name, "b/"+name, before, after), previewBytes)
+}
+
+// changedLines shows the lines of after that differ from before, numbered, with a few lines around them.
+func changedLines(before, after string, lineBytes int) string {
+	if len(before) > 8*previewFile || len(after) > 8*previewFile {
+		return ""
+	}
+	d, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), changedAround)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	shown := 0
+	for _, h := range d.Hunks {
+		if b.Len() > 0 {
+			b.WriteString("...\n")
+		}
+		n := h.ToLine
+		for _, l := range h.Lines {
+			if l.Kind == udiff.Delete {
+				continue
+			}
+			if shown == changedMax {
+				b.WriteString("... (more changed lines are not shown)\n")
+				return b.String()
+			}
+			fmt.Fprintf(&b, "%d\t%s\n", n, cutLine(strings.TrimRight(l.Content, "\r\n"), lineBytes))
+			n++
+			shown++
+		}
+	}
+	return b.String()
+}

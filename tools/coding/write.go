@@ -1,0 +1,220 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/edit"
+)
+
+type writeIn struct {
+	Path      string `json:"path" jsonschema_description:"file, relative to the workspace"`
+	Content   string `json:"content" jsonschema_description:"the whole new content"`
+	Overwrite bool   `json:"overwrite,omitempty" jsonschema_description:"replace an existing file whatever it holds now, also when it was not read"`
+}
+
+func (w *Workspace) writeTool() (agent.Tool, error) {
+	return newTool("write", w.write, toolParts[writeIn]{
+		any:      agent.Writing("."),
+		effects:  func(in writeIn) agent.Effects { return w.writeEffects(in.Path) },
+		describe: w.describeWrite,
+	})
+}
+
+func (w *Workspace) describeWrite(in writeIn) agent.CallDescription {
+	d := agent.CallDescription{Title: fmt.Sprintf("write %s (%d lines)", quotePath(in.Path), countLines(in.Content)), Where: w.real}
+	if cur, err := w.current(in.Path); err == nil {
+		d.Detail = preview(cur.at.rel, cur.text, withLineEnding(in.Content, lineEnding(cur.text)))
+	}
+	return d
+}
+
+// A current file is a text file as it is now on the disk.
+type currentFile struct {
+	textFile
+	at   target
+	data []byte
+}
+
+// current reads the text file at p. The error of a file that does not exist is an [fs.ErrNotExist].
+func (w *Workspace) current(p string) (*currentFile, error) {
+	t, err := w.resolve(p)
+	if err != nil {
+		return nil, err
+	}
+	return w.currentAt(t)
+}
+
+func (w *Workspace) currentAt(t target) (*currentFile, error) {
+	if t.info == nil {
+		return nil, &notThere{w.missing(t.rel)}
+	}
+	data, info, err := w.readAll(t, w.cfg.Limits.FileBytes)
+	if err != nil {
+		return nil, err
+	}
+	c := &currentFile{at: target{t.rel, info}, data: data}
+	var kind string
+	if c.textFile, kind = decode(data); kind != "" {
+		return nil, &notText{binaryError(t.rel, kind, int64(len(data)))}
+	}
+	return c, nil
+}
+
+// notThere is the error of a missing file, with a text for the model.
+type notThere struct{ error }
+
+func (*notThere) Unwrap() error { return fs.ErrNotExist }
+
+// notText is the error of a file that is no text.
+type notText struct{ error }
+
+// lockFile resolves p and takes its lock. What resolve saw before the lock may be out of date, so it looks again.
+func (w *Workspace) lockFile(ctx context.Context, p string) (target, func(), error) {
+	t, err := w.resolve(p)
+	if err != nil {
+		return target{}, nil, err
+	}
+	unlock, err := w.locks.lock(ctx, t.rel)
+	if err != nil {
+		return target{}, nil, err
+	}
+	again, err := w.resolve(t.rel)
+	if err == nil && again.rel != t.rel {
+		err = fmt.Errorf("%s: it was replaced by a symbolic link just now; try again", quotePath(t.rel))
+	}
+	if err != nil {
+		unlock()
+		return target{}, nil, err
+	}
+	return again, unlock, nil
+}
+
+func (w *Workspace) write(ctx context.Context, in writeIn) (string, error) {
+	t, unlock, err := w.lockFile(ctx, in.Path)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if len(in.Content) > w.cfg.Limits.FileBytes {
+		return "", fmt.Errorf("%s: the content has %s, more than the %s that can be written; write it in several files", quotePath(t.rel), sizeName(int64(len(in.Content))), sizeName(int64(w.cfg.Limits.FileBytes)))
+	}
+	if err := checkWritable(t); err != nil {
+		return "", err
+	}
+	if t.info == nil {
+		return w.create(ctx, t, in)
+	}
+	if err := w.checkRegular(t); err != nil {
+		return "", err
+	}
+	return w.overwrite(ctx, t, in)
+}
+
+func (w *Workspace) create(ctx context.Context, t target, in writeIn) (string, error) {
+	if err := w.commit(ctx, []change{{at: t, data: []byte(in.Content)}}); err != nil {
+		return "", err
+	}
+	_, seen := w.views.get(ctx, t.rel)
+	w.views.set(ctx, t.rel, view{text: in.Content, known: true, whole: true})
+	gone := ""
+	if seen {
+		gone = "the file had been deleted since you read it; it was created anew"
+	}
+	return joinLines(fmt.Sprintf("Created %s with %d lines.", quotePath(t.rel), countLines(in.Content)),
+		notes(gone, edit.CheckSyntax(t.rel, "", in.Content))), nil
+}
+
+func (w *Workspace) overwrite(ctx context.Context, t target, in writeIn) (string, error) {
+	cur, err := w.currentAt(t)
+	if err != nil {
+		if _, binary := errors.AsType[*notText](err); !binary || !in.Overwrite {
+			return "", fmt.Errorf("%w; set overwrite to replace it by text", err)
+		}
+		cur = &currentFile{at: t}
+	}
+	next := cur.textFile
+	next.text = withLineEnding(in.Content, lineEnding(cur.text))
+	note := ""
+	if !in.Overwrite {
+		if next.text, note, err = w.mergeWrite(ctx, cur, next.text); err != nil {
+			return "", err
+		}
+	}
+	if cur.data != nil && next.text == cur.text {
+		w.views.set(ctx, t.rel, view{text: cur.text, known: true, whole: true})
+		return fmt.Sprintf("%s already has exactly this content; nothing was written.", quotePath(t.rel)), nil
+	}
+	if err := w.commit(ctx, []change{{at: cur.at, data: next.encode()}}); err != nil {
+		return "", err
+	}
+	// What the model believes the file to hold is what it wrote, without the changes of others that were merged in.
+	w.views.set(ctx, t.rel, view{text: withLineEnding(in.Content, lineEnding(cur.text)), known: true, whole: true})
+	return joinLines(fmt.Sprintf("Replaced %s: %d lines, before %d.", quotePath(t.rel), countLines(next.text), countLines(cur.text)),
+		notes(note, encodingKept(next), edit.CheckSyntax(t.rel, cur.text, next.text))), nil
+}
+
+// mergeWrite decides what to write where the model wants to replace cur by text: it must have seen all of the file, and
+// what others changed since is merged in.
+func (w *Workspace) mergeWrite(ctx context.Context, cur *currentFile, text string) (merged, note string, err error) {
+	name := quotePath(cur.at.rel)
+	v, seen := w.views.get(ctx, cur.at.rel)
+	switch {
+	case !seen || !v.known:
+		return "", "", fmt.Errorf("%s exists (%d lines) and was not read yet; read it first so that nothing in it is lost, use edit to change a part of it, or set overwrite to replace it unseen", name, countLines(cur.text))
+	case !v.whole:
+		return "", "", fmt.Errorf("%s has %d lines, of which only %s were read; read the rest first, use edit to change a part of it, or set overwrite", name, countLines(cur.text), rangesName(v.lines))
+	case sameLines(v.text, cur.text):
+		return text, "", nil
+	}
+	merged, err = edit.Merge(v.text, cur.text, text)
+	if err != nil {
+		return "", "", fmt.Errorf("%s was changed by somebody else since you read it: %w", name, err)
+	}
+	return merged, "somebody else changed the file since you read it; their changes were kept beside yours: read it again before you go on", nil
+}
+
+func sameLines(a, b string) bool {
+	return a == b || withLineEnding(a, "\n") == withLineEnding(b, "\n")
+}
+
+func rangesName(rs []lineRange) string {
+	if len(rs) == 0 {
+		return "parts"
+	}
+	var names []string
+	for _, r := range rs[:min(len(rs), 5)] {
+		names = append(names, fmt.Sprintf("%d-%d", r.first, r.last))
+	}
+	return "lines " + strings.Join(names, ", ")
+}
+
+// encodingKept tells what was done to the text on its way to the disk.
+func encodingKept(f textFile) string {
+	switch {
+	case f.enc != encUTF8:
+		return "written as " + f.enc.String() + ", as before"
+	case lineEnding(f.text) == "\r\n":
+		return "written with CRLF line endings, as before"
+	}
+	return ""
+}
+
+// joinLines joins the parts of a result that are not empty.
+func joinLines(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(strings.TrimSuffix(p, "\n"))
+	}
+	return b.String()
+}
