@@ -152,7 +152,7 @@ func statusKind(status int) agent.ErrorKind {
 	switch {
 	case status == http.StatusTooManyRequests:
 		return agent.ErrRateLimit
-	case status == 529:
+	case status == 529, status == http.StatusServiceUnavailable:
 		return agent.ErrOverloaded
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
 		return agent.ErrAuth

@@ -1,0 +1,39 @@
+package anthropic
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/agent/agenttest"
+)
+
+// newTestModel returns a model of a server on loopback whose connections end with the test.
+func newTestModel(t testing.TB, url string, edit ...func(*Config)) *Model {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	cfg := Config{Model: "claude-sonnet-4-5", APIKey: "test-key", BaseURL: url, HTTPClient: &http.Client{Transport: transport}}
+	for _, e := range edit {
+		e(&cfg)
+	}
+	m, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestConformance(t *testing.T) {
+	agenttest.CheckLeaks(t)
+	for name, edit := range map[string]func(*Config){
+		"default":        func(*Config) {},
+		"output by tool": func(c *Config) { c.OutputByTool, c.DisableCache = true, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := agenttest.NewServer(t, newWire)
+			m := newTestModel(t, srv.URL, edit)
+			agenttest.Conformance(t, func() agent.Model { return m })
+		})
+	}
+}
