@@ -199,3 +199,9 @@ func resultTexts(s *agent.Session, n int) []string {
 func hasEvent[E agent.Event](evs []agent.Event) bool {
 	return slices.ContainsFunc(evs, func(ev agent.Event) bool { _, ok := ev.(E); return ok })
 }
+
+type agentSeq = iter.Seq2[agent.Chunk, error]
+
+func seq(cs ...agent.Chunk) agentSeq {
+	return func(yield func(agent.Chunk, error) bool) { chunks(cs...)(context.Background(), nil, yield) }
+}
