@@ -1,9 +1,6 @@
-// Package sse reads server-sent events, the stream format that model providers answer in.
-//
-// It follows the WHATWG HTML standard, section "Interpreting an event stream", with two differences that servers in the
-// field need: an event whose last line is complete is delivered even when the stream ends without the blank line, and
-// one event may be as long as the caller allows instead of a fixed line limit. Memory is bounded by that limit; time is
-// linear in the bytes read.
+// Package sse reads server-sent events as the WHATWG HTML standard (section 9.2) defines them, for streams of language
+// models: lines of any length up to a limit the caller sets, every line ending, comments, a byte-order mark, and a last
+// event that the server forgot to end.
 package sse
 
 import (
@@ -13,173 +10,154 @@ import (
 	"io"
 )
 
-// Event is one event of a stream.
+// Event is one event of a stream. Data is valid until the next call of [Reader.Next].
 type Event struct {
-	Type string // the "event" field, or "" when the server sent none
-	Data []byte // the "data" lines joined by newlines; valid until the next call of [Reader.Next]
+	Name string // the event field; empty means "message"
+	Data []byte // the data lines, joined by newlines
+	// Partial says that the stream ended before the blank line that ends an event, so that the last line may be cut.
+	Partial bool
 }
 
-// ErrTooLong says that an event is longer than the reader's limit.
+// ErrTooLong is the error of an event that exceeds the reader's limit.
 var ErrTooLong = errors.New("event is too long")
 
-// Reader splits a byte stream into events.
+// Reader reads the events of one stream.
 type Reader struct {
-	src    io.Reader
+	r      io.Reader
 	max    int
-	buf    []byte // bytes read and not yet consumed are buf[start:end]
-	start  int
-	end    int
-	err    error // what the source returned last
-	skipLF bool  // the last line ended with CR: a following LF belongs to it
-	begun  bool  // the byte order mark was looked for
+	buf    []byte
+	start  int  // first byte not yet handed out
+	seen   int  // bytes from start on that hold no line end
+	skipLF bool // the last line ended in CR: a LF that follows belongs to it
+	begun  bool
+	err    error // of r, once it failed
 	data   []byte
-	typ    string
 }
 
-const firstBuffer = 16 << 10
-
-// NewReader returns a reader of the events in src. A single line, and the data of a single event, may be at most max
-// bytes long.
-func NewReader(src io.Reader, max int) *Reader {
-	return &Reader{src: src, max: max, buf: make([]byte, min(firstBuffer, max+2))}
+// NewReader returns a reader of events of up to max bytes; 0 means 64 MiB.
+func NewReader(r io.Reader, max int) *Reader {
+	if max <= 0 {
+		max = 64 << 20
+	}
+	return &Reader{r: r, max: max}
 }
 
-// Next returns the next event that has data. At the end of the stream it returns [io.EOF]; an error of the source is
-// returned as it is. After an error every further call returns the same error.
+// Next returns the next event that has data, or the error of the underlying reader, which is io.EOF at the end.
 func (r *Reader) Next() (Event, error) {
-	r.data, r.typ = r.data[:0], ""
+	var ev Event
+	r.data = r.data[:0]
 	hasData := false
 	for {
 		line, err := r.line()
 		if err != nil {
-			if err == io.EOF && hasData {
-				return r.event(), nil
+			if len(line) > 0 {
+				hasData = r.field(&ev, line, hasData) || hasData
+			}
+			if hasData && err == io.EOF {
+				ev.Data, ev.Partial = r.data, true
+				return ev, nil
 			}
 			return Event{}, err
 		}
 		if len(line) == 0 {
 			if hasData {
-				return r.event(), nil
+				ev.Data = r.data
+				return ev, nil
 			}
-			r.typ = ""
+			ev = Event{}
 			continue
 		}
-		field, value, _ := bytes.Cut(line, []byte{':'})
-		value = bytes.TrimPrefix(value, []byte{' '})
-		switch string(field) {
-		case "event":
-			r.typ = eventType(value)
-		case "data":
-			if len(r.data)+len(value)+1 > r.max {
-				return Event{}, r.fail(fmt.Errorf("sse: read event: %w (limit %d bytes)", ErrTooLong, r.max))
-			}
-			r.data = append(append(r.data, value...), '\n')
-			hasData = true
+		hasData = r.field(&ev, line, hasData) || hasData
+		if len(r.data) > r.max {
+			return Event{}, fmt.Errorf("sse: read event: %w: more than %d bytes", ErrTooLong, r.max)
 		}
 	}
 }
 
-// event returns the collected event without the newline after its last data line.
-func (r *Reader) event() Event { return Event{Type: r.typ, Data: r.data[:len(r.data)-1]} }
-
-// eventType returns value as a string, without allocating for the names every provider sends.
-func eventType(value []byte) string {
-	switch string(value) {
-	case "content_block_delta":
-		return "content_block_delta"
-	case "message":
-		return "message"
-	case "response.output_text.delta":
-		return "response.output_text.delta"
+// field reads one line into ev and reports whether it was data; more says that data came before.
+func (r *Reader) field(ev *Event, line []byte, more bool) bool {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "data":
+		if more {
+			r.data = append(r.data, '\n')
+		}
+		r.data = append(r.data, value...)
+		return true
+	case "event":
+		ev.Name = string(value)
 	}
-	return string(value)
+	return false
 }
 
-// line returns the next complete line without its end. A last line that the stream cuts short is not returned.
+// line returns the next line without its end. At the end of the stream it returns what is left beside the error.
 func (r *Reader) line() ([]byte, error) {
-	seen := 0 // bytes of the pending line known to hold no line end
 	for {
-		if r.skip() {
-			seen = 0
-		}
-		pending := r.buf[r.start:r.end]
-		if i := lineEnd(pending[seen:]); i >= 0 {
-			i += seen
-			if i > r.max {
-				return nil, r.fail(fmt.Errorf("sse: read line: %w (limit %d bytes)", ErrTooLong, r.max))
+		if r.skipLF && r.start < len(r.buf) {
+			r.skipLF = false
+			if r.buf[r.start] == '\n' {
+				r.start++
 			}
-			r.start += i + 1
-			r.skipLF, r.begun = pending[i] == '\r', true
-			return pending[:i], nil
 		}
-		seen = len(pending)
+		rest := r.buf[r.start:]
+		if i := lineEnd(rest[r.seen:]); i >= 0 {
+			end := r.seen + i
+			r.skipLF = rest[end] == '\r'
+			r.start, r.seen = r.start+end+1, 0
+			return r.mark(rest[:end]), nil
+		}
+		r.seen = len(rest)
 		if r.err != nil {
-			return nil, r.err
+			r.start, r.seen = len(r.buf), 0
+			return r.mark(rest), r.err
 		}
-		if seen > r.max {
-			return nil, r.fail(fmt.Errorf("sse: read line: %w (limit %d bytes)", ErrTooLong, r.max))
+		if len(rest) > r.max {
+			return nil, fmt.Errorf("sse: read line: %w: more than %d bytes", ErrTooLong, r.max)
 		}
 		r.fill()
 	}
 }
 
-// skip drops a leading byte order mark and the LF of a CR LF pair once they are in the buffer, and reports whether it
-// dropped something.
-func (r *Reader) skip() bool {
-	pending := r.buf[r.start:r.end]
-	if r.skipLF && len(pending) > 0 {
-		r.skipLF = false
-		if pending[0] == '\n' {
-			r.start++
-			return true
-		}
-		return false
-	}
-	if bom := []byte("\xef\xbb\xbf"); !r.begun && len(pending) >= len(bom) {
+// mark drops the byte-order mark of the first line.
+func (r *Reader) mark(line []byte) []byte {
+	if !r.begun {
 		r.begun = true
-		if bytes.HasPrefix(pending, bom) {
-			r.start += len(bom)
-			return true
-		}
+		return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 	}
-	return false
+	return line
 }
 
+// lineEnd returns the position of the first CR or LF.
 func lineEnd(b []byte) int {
-	n := bytes.IndexByte(b, '\n')
-	if n >= 0 {
-		b = b[:n]
+	lf := bytes.IndexByte(b, '\n')
+	if lf >= 0 {
+		b = b[:lf]
 	}
-	if c := bytes.IndexByte(b, '\r'); c >= 0 {
-		return c
+	if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
+		return cr
 	}
-	return n
+	return lf
 }
 
-// fill makes room and reads once from the source.
+// fill reads more, moving what is left to the front or growing the buffer as needed.
 func (r *Reader) fill() {
 	if r.start > 0 {
-		r.end = copy(r.buf, r.buf[r.start:r.end])
+		r.buf = r.buf[:copy(r.buf, r.buf[r.start:])]
 		r.start = 0
 	}
-	if r.end == len(r.buf) {
-		grown := make([]byte, min(2*len(r.buf), max(r.max+2, len(r.buf)+1)))
-		copy(grown, r.buf[:r.end])
+	if cap(r.buf)-len(r.buf) < 1024 {
+		grown := make([]byte, len(r.buf), max(8<<10, 2*cap(r.buf)))
+		copy(grown, r.buf)
 		r.buf = grown
 	}
-	for range 100 { // a source that keeps returning nothing is broken
-		n, err := r.src.Read(r.buf[r.end:])
-		r.end += n
-		r.err = err
+	for range 100 {
+		n, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.buf = r.buf[:len(r.buf)+n]
 		if n > 0 || err != nil {
+			r.err = err
 			return
 		}
 	}
 	r.err = io.ErrNoProgress
-}
-
-// fail makes err the answer of this and every later call.
-func (r *Reader) fail(err error) error {
-	r.err, r.start, r.end = err, 0, 0
-	return err
 }

@@ -1,6 +1,7 @@
 package sse
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"strings"
@@ -10,117 +11,97 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-type pair struct{ Type, Data string }
+type event struct {
+	Name, Data string
+	Partial    bool
+}
 
-func readAll(r *Reader) ([]pair, error) {
-	var got []pair
+func readAll(r io.Reader, max int) ([]event, error) {
+	var out []event
+	sr := NewReader(r, max)
 	for {
-		ev, err := r.Next()
+		ev, err := sr.Next()
 		if err != nil {
-			return got, err
+			return out, err
 		}
-		got = append(got, pair{ev.Type, string(ev.Data)})
+		out = append(out, event{ev.Name, string(ev.Data), ev.Partial})
 	}
 }
 
 func TestReader(t *testing.T) {
-	tests := []struct {
+	long := strings.Repeat("x", 3<<20)
+	for _, tt := range []struct {
 		name, in string
-		want     []pair
+		want     []event
 	}{
-		{"named", "event: ping\ndata: {}\n\n", []pair{{"ping", "{}"}}},
-		{"data only", "data: a\n\ndata: b\n\n", []pair{{"", "a"}, {"", "b"}}},
-		{"joined lines", "data: a\ndata:\ndata:  b\n\n", []pair{{"", "a\n\n b"}}},
-		{"crlf", "event: x\r\ndata: a\r\n\r\ndata: b\r\n\r\n", []pair{{"x", "a"}, {"", "b"}}},
-		{"cr", "event: x\rdata: a\r\rdata: b\r\r", []pair{{"x", "a"}, {"", "b"}}},
-		{"comments and unknown fields", ": hi\nid: 7\nretry: 10\ndata: a\n\n", []pair{{"", "a"}}},
-		{"byte order mark", "\xef\xbb\xbfdata: a\n\n", []pair{{"", "a"}}},
-		{"event without data is dropped", "event: x\n\ndata: a\n\n", []pair{{"", "a"}}},
-		{"last blank line missing", "data: a\n", []pair{{"", "a"}}},
-		{"cut inside a line", "data: a\n\ndata: {\"x", []pair{{"", "a"}}},
-		{"field without colon", "data\n\n", []pair{{"", ""}}},
 		{"empty", "", nil},
-	}
-	for _, tt := range tests {
+		{"one", "data: a\n\n", []event{{Data: "a"}}},
+		{"named", "event: ping\ndata: {}\n\ndata: b\n\n", []event{{Name: "ping", Data: "{}"}, {Data: "b"}}},
+		{"name without data is dropped", "event: ping\n\ndata: b\n\n", []event{{Data: "b"}}},
+		{"lines joined", "data: a\ndata: b\ndata\n\n", []event{{Data: "a\nb\n"}}},
+		{"no space", "data:a\n\ndata:  b\n\n", []event{{Data: "a"}, {Data: " b"}}},
+		{"comments and unknown fields", ": hello\n:\nid: 7\nretry: 9\nfoo\ndata: a\n: x\n\n", []event{{Data: "a"}}},
+		{"crlf", "data: a\r\n\r\ndata: b\r\n\r\n", []event{{Data: "a"}, {Data: "b"}}},
+		{"cr", "data: a\r\rdata: b\r\r", []event{{Data: "a"}, {Data: "b"}}},
+		{"mixed ends", "data: a\r\n\ndata: b\n\r\n", []event{{Data: "a"}, {Data: "b"}}},
+		{"bom", "\xef\xbb\xbfdata: a\n\n", []event{{Data: "a"}}},
+		{"colons in data", "data: a:b: c\n\n", []event{{Data: "a:b: c"}}},
+		{"not ended", "data: a\n\ndata: b\n", []event{{Data: "a"}, {Data: "b", Partial: true}}},
+		{"cut in line", "data: a\n\ndata: b", []event{{Data: "a"}, {Data: "b", Partial: true}}},
+		{"cut in name", "data: a\n\neve", []event{{Data: "a"}}},
+		{"long", "data: " + long + "\n\n", []event{{Data: long}}},
+		{"empty data", "data:\n\ndata: a\n\n", []event{{}, {Data: "a"}}},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, src := range []io.Reader{strings.NewReader(tt.in), iotest.OneByteReader(strings.NewReader(tt.in)), iotest.DataErrReader(strings.NewReader(tt.in))} {
-				got, err := readAll(NewReader(src, 1<<20))
+			for way, r := range map[string]io.Reader{
+				"whole": strings.NewReader(tt.in), "bytes": iotest.OneByteReader(strings.NewReader(tt.in)),
+				"halves": iotest.HalfReader(strings.NewReader(tt.in)), "data with error": iotest.DataErrReader(strings.NewReader(tt.in)),
+			} {
+				got, err := readAll(r, 0)
 				if err != io.EOF {
-					t.Errorf("err = %v, want EOF", err)
+					t.Errorf("%s: %v", way, err)
 				}
 				if diff := cmp.Diff(tt.want, got); diff != "" {
-					t.Errorf("events (-want +got):\n%s", diff)
+					t.Errorf("%s (-want +got):\n%.2000s", way, diff)
 				}
 			}
 		})
 	}
 }
 
-func TestReaderLongLine(t *testing.T) {
-	long := strings.Repeat("x", 40<<20)
-	got, err := readAll(NewReader(strings.NewReader("data: "+long+"\n\n"), 64<<20))
-	if err != io.EOF || len(got) != 1 || got[0].Data != long {
-		t.Fatalf("%d events, err %v", len(got), err)
+func TestReaderErrors(t *testing.T) {
+	if _, err := readAll(strings.NewReader("data: "+strings.Repeat("x", 100_000)), 1000); !errors.Is(err, ErrTooLong) {
+		t.Errorf("a long line: %v", err)
 	}
-}
-
-func TestReaderLimit(t *testing.T) {
-	for name, in := range map[string]string{
-		"line":    "data: " + strings.Repeat("x", 200) + "\n\n",
-		"unended": strings.Repeat("x", 200),
-		"event":   strings.Repeat("data: xxxxxxxxxxxxxxx\n", 20) + "\n",
-	} {
-		r := NewReader(strings.NewReader(in), 100)
-		if _, err := r.Next(); !errors.Is(err, ErrTooLong) {
-			t.Errorf("%s: err = %v, want ErrTooLong", name, err)
-		}
-		if _, err := r.Next(); !errors.Is(err, ErrTooLong) {
-			t.Errorf("%s: second err = %v, want ErrTooLong", name, err)
-		}
+	if _, err := readAll(strings.NewReader(strings.Repeat("data: x\n", 100_000)), 1000); !errors.Is(err, ErrTooLong) {
+		t.Errorf("a long event: %v", err)
 	}
-}
-
-func TestReaderSourceError(t *testing.T) {
 	boom := errors.New("boom")
-	r := NewReader(io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(boom)), 1<<10)
-	got, err := readAll(r)
-	if err != boom {
-		t.Fatalf("err = %v, want boom", err)
-	}
-	if diff := cmp.Diff([]pair{{"", "a"}}, got); diff != "" {
-		t.Error(diff)
+	got, err := readAll(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(boom)), 0)
+	if err != boom || len(got) != 1 {
+		t.Errorf("a broken stream gave %v and %v", got, err)
 	}
 }
 
 func FuzzReader(f *testing.F) {
-	f.Add([]byte("event: x\r\ndata: a\r\n\r\n: c\ndata: b\n\n"), 64)
-	f.Add([]byte("data\rdata\r\r\n\n"), 3)
-	f.Add([]byte("\xef\xbb\xbfdata: x\n\n"), 100)
-	f.Fuzz(func(t *testing.T, in []byte, limit int) {
-		limit = 1 + limit&0xfff
-		whole, err1 := readAll(NewReader(strings.NewReader(string(in)), limit))
-		bytewise, err2 := readAll(NewReader(iotest.OneByteReader(strings.NewReader(string(in))), limit))
-		if diff := cmp.Diff(whole, bytewise); diff != "" {
-			t.Fatalf("events depend on how the bytes arrive:\n%s", diff)
-		}
-		if (err1 == io.EOF) != (err2 == io.EOF) {
-			t.Fatalf("errors depend on how the bytes arrive: %v, %v", err1, err2)
-		}
-		for _, p := range whole {
-			if len(p.Data) > limit {
-				t.Fatalf("event of %d bytes passes a limit of %d", len(p.Data), limit)
-			}
+	for _, s := range []string{"data: a\n\n", "event: x\r\ndata: b\r\rdata:c\n", "\xef\xbb\xbf:\n\ndata\ndata\n\n", "\r\n\r\r\n", "data: \xff\x00\n\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		whole, err1 := readAll(bytes.NewReader(in), 1<<16)
+		pieces, err2 := readAll(iotest.OneByteReader(bytes.NewReader(in)), 1<<16)
+		if diff := cmp.Diff(whole, pieces); diff != "" || (err1 == io.EOF) != (err2 == io.EOF) {
+			t.Errorf("how the bytes arrive changes the events: %v, %v\n%s", err1, err2, diff)
 		}
 	})
 }
 
 func BenchmarkReader(b *testing.B) {
-	const event = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hello\"}}\n\n"
-	stream := strings.Repeat(event, 1000)
+	in := []byte(strings.Repeat("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"}}]}\n\n", 1000))
+	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
-	b.SetBytes(int64(len(stream)))
 	for b.Loop() {
-		r := NewReader(strings.NewReader(stream), 1<<20)
+		r := NewReader(bytes.NewReader(in), 0)
 		for {
 			if _, err := r.Next(); err != nil {
 				break
