@@ -50,9 +50,7 @@ type guestChild struct {
 func (g *guestSpawner) listen() {
 	defer close(g.gone)
 	for {
-		var r reply
-		files, err := g.conn.receive(&r)
-		closeFiles(files) // a supervisor has no files to give
+		r, err := g.conn.listen()
 		if err != nil {
 			g.fail(fmt.Errorf("%w (%v)", ErrClosed, err))
 			return
@@ -116,7 +114,7 @@ func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, erro
 	c.id = g.next
 	g.live[c.id] = c
 	g.mu.Unlock()
-	err := g.conn.send(request{ID: c.id, Op: opStart, Args: req.args, Dir: req.dir, Env: req.env}, req.files[:]...)
+	err := g.conn.tell(request{ID: c.id, Op: opStart, Args: req.args, Dir: req.dir, Env: req.env}, req.files[:]...)
 	if err != nil {
 		g.mu.Lock()
 		delete(g.live, c.id)
@@ -163,7 +161,7 @@ func (c *guestChild) ask(r request) error {
 		delete(c.g.asks, r.Seq)
 		c.g.mu.Unlock()
 	}()
-	if err := c.g.conn.send(r); err != nil {
+	if err := c.g.conn.tell(r); err != nil {
 		return fmt.Errorf("%w (%v)", ErrClosed, err)
 	}
 	t := time.NewTimer(killPatience)
@@ -180,7 +178,7 @@ func (c *guestChild) ask(r request) error {
 
 // adopt leaves a background process a reader, inside the sandbox.
 func (c *guestChild) adopt(f *os.File) {
-	_ = c.g.conn.send(request{ID: c.id, Op: opAdopt}, f)
+	_ = c.g.conn.tell(request{ID: c.id, Op: opAdopt}, f)
 	f.Close()
 }
 

@@ -41,7 +41,7 @@ func startHost(_ context.Context, cfg *Config, ws *workspace) (*local, error) {
 func (h *hostSpawner) spawn(_ context.Context, req spawnRequest) (child, error) {
 	marker := h.id + "." + strconv.FormatInt(h.n.Add(1), 10) + ";" // markers are compared as prefixes
 	env := mergeEnv(req.env, []string{markerEnv + "=" + marker})
-	path, err := lookPath(req.args[0], req.dir, env)
+	path, err := findProgram(req.args[0], req.dir, env)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (h *hostSpawner) spawn(_ context.Context, req spawnRequest) (child, error) 
 		SysProcAttr: proc.NewGroup(),
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, cleanStartError(err)
+		return nil, err
 	}
 	tree, err := proc.Track(cmd.Process, markerEnv+"="+marker)
 	if err != nil {
@@ -92,17 +92,4 @@ func (c *hostChild) adopt(f *os.File)                { f.Close() }
 func statusOf(ps *os.ProcessState) status {
 	code, sig := proc.Status(ps)
 	return status{Code: code, Signal: sig, User: ps.UserTime(), System: ps.SystemTime(), MaxRSS: proc.MaxRSS(ps)}
-}
-
-// cleanStartError drops what exec says of the path, which the command's own
-// error says again.
-func cleanStartError(err error) error {
-	var pe *os.PathError
-	if errors.As(err, &pe) && pe.Op == "chdir" {
-		return err
-	}
-	if errors.Is(err, os.ErrNotExist) && pe != nil {
-		return errors.Join(exec.ErrNotFound, err)
-	}
-	return err
 }

@@ -16,10 +16,10 @@ import (
 // rules are what Landlock grants (see the kernel's landlock.rst). Everything not
 // named is refused.
 type rules struct {
-	Version int      `json:"version"`
-	Read    []string `json:"read"`
-	Write   []string `json:"write"`
-	Devices []string `json:"devices"`
+	Version int
+	Read    []string
+	Write   []string
+	Devices []string
 }
 
 // landlockMinimum is the version from which truncation is confined too; before

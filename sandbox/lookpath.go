@@ -2,12 +2,27 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 )
+
+// findProgram checks a command's directory and looks up its program, so that
+// the error says which of the two is at fault.
+func findProgram(name, dir string, env []string) (string, error) {
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("working directory: %w", err)
+	}
+	if !fi.IsDir() {
+		return "", fmt.Errorf("working directory: %w", &os.PathError{Op: "chdir", Path: dir, Err: syscall.ENOTDIR})
+	}
+	return lookPath(name, dir, env)
+}
 
 // lookPath finds a program as execvp would in the command's own environment and
 // directory, rather than in ours.

@@ -228,13 +228,11 @@ func greet(ctx context.Context, c *conn, sp *spec) (*facts, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.sock.Close() })
 	defer stop()
 	for range 2 {
-		if err := c.send(sp); err != nil {
+		if err := c.tell(sp); err != nil {
 			return nil, err
 		}
 	}
-	var r reply
-	files, err := c.receive(&r)
-	closeFiles(files)
+	r, err := c.listen()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

@@ -52,7 +52,7 @@ func serve(c *conn, sp *spec) int {
 			s.reap()
 		}
 	}()
-	if err := c.send(reply{Event: evHello, Facts: observe(sp)}); err != nil {
+	if err := c.answer(reply{Event: evHello, Facts: observe(sp)}); err != nil {
 		return 1
 	}
 	// From here on commands share our user: without this they could attach to us.
@@ -61,7 +61,7 @@ func serve(c *conn, sp *spec) int {
 	}
 	for {
 		var r request
-		files, err := c.receive(&r)
+		files, err := c.hear(&r)
 		if err != nil {
 			s.end()
 			if errors.Is(err, io.EOF) {
@@ -88,13 +88,13 @@ func (s *supervisor) handle(r request, files []*os.File) {
 		out.PID, out.Error = pid, toWire(err)
 		closeFiles(files)
 		if err != nil {
-			_ = s.conn.send(out)
+			_ = s.conn.answer(out)
 		}
 	case opSignal:
-		_ = s.conn.send(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.signal(r))})
+		_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.signal(r))})
 	case opKill:
 		go func() { // finding the tree takes a while; others must not wait
-			_ = s.conn.send(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.kill(r))})
+			_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.kill(r))})
 		}()
 	case opAdopt:
 		for _, f := range files {
@@ -114,25 +114,20 @@ func guestMarker(id uint64) string { return markerEnv + "=" + strconv.FormatUint
 // start forks a command. The answer is sent under the lock, so that it cannot
 // come after the news of the command's end.
 func (s *supervisor) start(r request, files []*os.File) (int, error) {
-	if len(files) != 3 {
-		return 0, errors.New("start without standard files")
+	if len(files) != 3 || len(r.Args) == 0 {
+		return 0, errors.New("start without standard files or arguments")
 	}
 	marker := guestMarker(r.ID)
-	env := mergeEnv(r.Env, []string{marker})
-	path, err := lookPath(r.Args[0], r.Dir, env)
+	dir, env := r.Dir, mergeEnv(r.Env, []string{marker})
+	path, err := findProgram(r.Args[0], dir, env)
 	if err != nil {
 		return 0, err
-	}
-	if fi, err := os.Stat(r.Dir); err != nil {
-		return 0, err
-	} else if !fi.IsDir() {
-		return 0, &os.PathError{Op: "chdir", Path: r.Dir, Err: syscall.ENOTDIR}
 	}
 	path, args := limitArgs(s.spec.Limits.Memory, path, r.Args)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pid, err := syscall.ForkExec(path, args, &syscall.ProcAttr{
-		Dir: r.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true},
 		Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
 	})
 	if err != nil {
@@ -140,7 +135,7 @@ func (s *supervisor) start(r request, files []*os.File) (int, error) {
 	}
 	g := &guest{id: r.ID, pid: pid, tree: proc.TrackPID(pid, marker)}
 	s.byPID[pid], s.byID[r.ID] = g, g
-	return pid, s.conn.send(reply{ID: r.ID, Event: evStarted, PID: pid})
+	return pid, s.conn.answer(reply{ID: r.ID, Event: evStarted, PID: pid})
 }
 
 func (s *supervisor) find(id uint64) (*guest, error) {
@@ -199,7 +194,7 @@ func (s *supervisor) reap() {
 		s.mu.Unlock()
 		if g != nil {
 			st := statusOfWait(ws, &ru)
-			_ = s.conn.send(reply{ID: g.id, Event: evExited, Status: &st})
+			_ = s.conn.answer(reply{ID: g.id, Event: evExited, Status: &st})
 		}
 	}
 }

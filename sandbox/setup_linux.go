@@ -60,7 +60,7 @@ func setupMain() int {
 		fmt.Fprintln(os.Stderr, "sandbox: set up:", err)
 		return failStatus
 	}
-	_ = c.send(reply{Event: evHello, Error: toWire(err)})
+	_ = c.answer(reply{Event: evHello, Error: toWire(err)})
 	return failStatus
 }
 
@@ -81,7 +81,7 @@ func receiveSpec() (*spec, error) {
 	}
 	defer c.close()
 	var sp spec
-	files, err := c.receive(&sp)
+	files, err := c.hear(&sp)
 	closeFiles(files)
 	if err != nil {
 		return nil, fmt.Errorf("read spec: %w", err)
@@ -220,7 +220,7 @@ func serveMain() int {
 		return failStatus
 	}
 	var sp spec
-	files, err := c.receive(&sp)
+	files, err := c.hear(&sp)
 	closeFiles(files)
 	if err != nil || sp.check() != nil {
 		return failStatus

@@ -10,37 +10,37 @@ import (
 // spec is what a supervisor needs to know to wall itself in. It is the first
 // frame on the control socket.
 type spec struct {
-	Tier     Tier     `json:"tier"`
-	Root     bool     `json:"root"` // build an own root from Mounts
-	Mounts   []mount  `json:"mounts,omitempty"`
-	Exe      string   `json:"exe,omitempty"` // the program's path, where it must be opened inside
-	ExeFD    int      `json:"exeFD"`         // or an open mount of it
-	Hostname string   `json:"hostname,omitempty"`
-	Landlock *rules   `json:"landlock,omitempty"`
-	NoInet   bool     `json:"noInet,omitempty"` // seccomp refuses sockets altogether
-	Limits   Limits   `json:"limits"`
-	Host     hostView `json:"host"`
+	Tier     Tier
+	Root     bool // build an own root from Mounts
+	Mounts   []mount
+	Exe      string // the program's path, where it must be opened inside
+	ExeFD    int    // or an open mount of it
+	Hostname string
+	Landlock *rules
+	NoInet   bool // seccomp refuses sockets altogether
+	Limits   Limits
+	Host     hostView
 }
 
 // hostView is what the host looks like to itself, to compare with.
 type hostView struct {
-	Namespaces map[string]string `json:"namespaces"` // name → identity
-	UID        int               `json:"uid"`
+	Namespaces map[string]string // name → identity
+	UID        int
 }
 
 // mount is one thing to put into the new root.
 type mount struct {
-	Kind     string `json:"kind"`
-	Target   string `json:"target"`
-	Source   string `json:"source,omitempty"` // bind: host path, unless FD is open; symlink: target
-	FD       int    `json:"fd,omitempty"`     // bind, overlay: detached mount made by the host
-	UpperFD  int    `json:"upperFD,omitempty"`
-	Upper    string `json:"upper,omitempty"` // overlay: host directory with upper and work
-	ReadOnly bool   `json:"readOnly,omitempty"`
-	File     bool   `json:"file,omitempty"` // bind of a file
-	Device   bool   `json:"device,omitempty"`
-	Size     int64  `json:"size,omitempty"` // tmpfs, in bytes
-	Optional bool   `json:"optional,omitempty"`
+	Kind     string
+	Target   string
+	Source   string // bind: host path, unless FD is open; symlink: target
+	FD       int    // bind, overlay: detached mount made by the host
+	UpperFD  int
+	Upper    string // overlay: host directory with upper and work
+	ReadOnly bool
+	File     bool // bind of a file
+	Device   bool
+	Size     int64 // tmpfs, in bytes
+	Optional bool
 }
 
 // The kinds of mount.
@@ -60,7 +60,8 @@ func (s *spec) check() error {
 		return fmt.Errorf("spec: tier %d", s.Tier)
 	}
 	for _, m := range s.Mounts {
-		if !path.IsAbs(m.Target) || path.Clean(m.Target) != m.Target || m.Target == "/" || strings.IndexByte(m.Target, 0) >= 0 {
+		t := m.Target
+		if !path.IsAbs(t) || path.Clean(t) != t || t == "/" || strings.IndexByte(t, 0) >= 0 {
 			return fmt.Errorf("spec: mount target %q", m.Target)
 		}
 		switch m.Kind {

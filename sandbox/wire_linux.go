@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -17,25 +20,27 @@ import (
 )
 
 // The host and a sandbox's supervisor speak over a Unix stream socket. A frame
-// is four bytes of length, big endian, and that many bytes of JSON; open files
-// travel with the first byte of a frame.
+// is four bytes of length, big endian, and that many bytes; open files travel
+// with the first byte of a frame. What the host says is gob, which keeps names of
+// any bytes whole. What the supervisor says is JSON: it may have been taken over,
+// and gob is not made for hostile input.
 
 // maxFrame bounds a frame: the kernel takes no more than 6 MiB of arguments and
 // environment.
-const maxFrame = 8 << 20
+const maxFrame = 16 << 20
 
 // maxFrameFiles is the most files a frame carries.
 const maxFrameFiles = 3
 
 // request is what the host asks of the supervisor.
 type request struct {
-	ID     uint64         `json:"id"`            // the command's, chosen by the host
-	Seq    uint64         `json:"seq,omitempty"` // of a signal or kill, to be answered
-	Op     string         `json:"op"`
-	Args   []string       `json:"args,omitempty"`
-	Dir    string         `json:"dir,omitempty"`
-	Env    []string       `json:"env,omitempty"`
-	Signal syscall.Signal `json:"signal,omitempty"`
+	ID     uint64 // the command's, chosen by the host
+	Seq    uint64 // of a signal or kill, to be answered
+	Op     string
+	Args   []string
+	Dir    string
+	Env    []string
+	Signal syscall.Signal
 }
 
 // The operations.
@@ -69,29 +74,38 @@ const (
 type wireError struct {
 	Text  string        `json:"text"`
 	Errno syscall.Errno `json:"errno,omitempty"`
-	Lost  bool          `json:"lost,omitempty"` // exec.ErrNotFound
-	Ended bool          `json:"ended,omitempty"`
+	Kinds []string      `json:"is,omitempty"` // names from wireSentinels
+}
+
+// wireSentinels are the errors that are told apart besides system ones.
+func wireSentinels() map[string]error {
+	return map[string]error{
+		"not found": exec.ErrNotFound, "ended": os.ErrProcessDone,
+		"permission": os.ErrPermission, "not exist": os.ErrNotExist,
+	}
 }
 
 func toWire(err error) *wireError {
 	if err == nil {
 		return nil
 	}
-	w := &wireError{Text: err.Error(), Lost: errors.Is(err, exec.ErrNotFound), Ended: errors.Is(err, os.ErrProcessDone)}
+	w := &wireError{Text: err.Error()}
 	errors.As(err, &w.Errno)
+	for name, sentinel := range wireSentinels() {
+		if errors.Is(err, sentinel) {
+			w.Kinds = append(w.Kinds, name)
+		}
+	}
 	return w
 }
 
 func (w *wireError) Error() string { return w.Text }
 
+// Is serves errors.Is.
 func (w *wireError) Is(target error) bool {
-	switch target {
-	case exec.ErrNotFound:
-		return w.Lost
-	case os.ErrProcessDone:
-		return w.Ended
-	}
-	return w.Errno != 0 && errors.Is(w.Errno, target)
+	sentinels := wireSentinels()
+	return slices.ContainsFunc(w.Kinds, func(name string) bool { return sentinels[name] == target }) ||
+		w.Errno != 0 && errors.Is(w.Errno, target)
 }
 
 // err keeps a nil *wireError from becoming a non-nil error.
@@ -133,11 +147,53 @@ func socketPair() (host, guest *os.File, err error) {
 
 func (c *conn) close() error { return c.sock.Close() }
 
-func (c *conn) send(v any, files ...*os.File) error {
-	body, err := json.Marshal(v)
+// tell sends what the host says: a spec or a request.
+func (c *conn) tell(v any, files ...*os.File) error {
+	var body bytes.Buffer
+	if err := gob.NewEncoder(&body).Encode(v); err != nil {
+		return err
+	}
+	return c.send(body.Bytes(), files)
+}
+
+// hear receives what the host says.
+func (c *conn) hear(v any) ([]*os.File, error) {
+	body, files, err := c.receive()
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(body)).Decode(v)
+	}
+	if err != nil {
+		closeFiles(files)
+		return nil, err
+	}
+	return files, nil
+}
+
+// answer sends what the supervisor says.
+func (c *conn) answer(r reply) error {
+	body, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
+	return c.send(body, nil)
+}
+
+// listen receives what the supervisor says. It has no files to give.
+func (c *conn) listen() (r reply, err error) {
+	body, files, err := c.receive()
+	closeFiles(files)
+	if err != nil {
+		return r, err
+	}
+	return parseReply(body)
+}
+
+func parseReply(body []byte) (r reply, err error) {
+	err = json.Unmarshal(body, &r)
+	return r, err
+}
+
+func (c *conn) send(body []byte, files []*os.File) error {
 	if len(body) > maxFrame {
 		return fmt.Errorf("%d bytes of arguments and environment: %w", len(body), syscall.E2BIG)
 	}
@@ -162,41 +218,39 @@ func (c *conn) send(v any, files ...*os.File) error {
 	return err
 }
 
-func (c *conn) receive(v any) ([]*os.File, error) {
+func (c *conn) receive() ([]byte, []*os.File, error) {
 	var head [4]byte
 	oob := make([]byte, unix.CmsgSpace(4*maxFrameFiles))
 	n, oobn, _, _, err := c.sock.ReadMsgUnix(head[:], oob)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	files, err := rights(oob[:oobn])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if n == 0 {
-		return nil, io.EOF
+		return nil, nil, io.EOF
 	}
-	err = c.body(head, n, v)
+	body, err := c.body(head, n)
 	if err != nil {
 		closeFiles(files)
-		return nil, err
+		return nil, nil, err
 	}
-	return files, nil
+	return body, files, nil
 }
 
-func (c *conn) body(head [4]byte, got int, v any) error {
+func (c *conn) body(head [4]byte, got int) ([]byte, error) {
 	if _, err := io.ReadFull(c.sock, head[got:]); err != nil {
-		return err
+		return nil, err
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size > maxFrame {
-		return fmt.Errorf("control frame of %d bytes", size)
+		return nil, fmt.Errorf("control frame of %d bytes", size)
 	}
 	body := make([]byte, size)
-	if _, err := io.ReadFull(c.sock, body); err != nil {
-		return err
-	}
-	return json.Unmarshal(body, v)
+	_, err := io.ReadFull(c.sock, body)
+	return body, err
 }
 
 // rights reads the files out of ancillary data.

@@ -1,0 +1,3 @@
+package sandbox
+
+func runHelper(string, []string) int { return 1 }
