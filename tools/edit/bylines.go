@@ -19,6 +19,11 @@ func (t *target) byLines(r Replacement) (*found, error) {
 	if len(at) > 1 && !r.All {
 		return nil, ambiguousAt(lineNumbers(at), " "+levelWords[l])
 	}
+	if l >= levelTrim && !r.All {
+		if other := t.rival(old.lines, at[0]); other > 0 {
+			return nil, rivalry(at[0]+1, other)
+		}
+	}
 	f := &found{strategy: levelNames[l]}
 	if l > levelExact {
 		f.notes = append(f.notes, "matched "+levelWords[l]+"; lines that did not change were kept as they are in the file")
@@ -65,16 +70,19 @@ func (t *target) rewrite(l level, i, off int, old, new []string) (change, error)
 	r := &renderer{window: window, old: old, new: new, level: l, eol: mainEOL(t.lines)}
 	if l >= levelTrim {
 		r.indent = newIndents(window, old, new, t.habits(window))
+		if !r.indent.clear() {
+			return change{}, unclearIndent(i+1, oddIndent)
+		}
 	}
 	early, late := alignments(old, new)
 	out, bad := r.render(script(early, len(old), len(new)))
 	if bad >= 0 {
-		return change{}, unclearIndent(i+1, new[bad])
+		return change{}, unclearIndent(i+1, cannotIndent(new[bad]))
 	}
 	if late != nil && l >= levelTrim {
 		other, bad := r.render(script(late, len(old), len(new)))
 		if bad >= 0 || !sameLines(out, other) {
-			return change{}, unclearIndent(i+1, "")
+			return change{}, unclearIndent(i+1, "which of the repeated lines of the new text are the old ones cannot be told")
 		}
 	}
 	return change{off, off + sizeOf(window), join(out)}, nil
@@ -105,14 +113,16 @@ func sameLines(a, b []line) bool {
 	return true
 }
 
-func unclearIndent(at int, text string) *Error {
-	detail := fmt.Sprintf("the old text matches at line %d only when indentation is ignored, and ", at)
-	if text == "" {
-		detail += "which of the repeated lines of the new text are the old ones cannot be told"
-	} else {
-		detail += "how to indent this new line cannot be told: " + visible(text)
-	}
-	e := refuse(Indentation, detail, "Copy the lines with the exact indentation of the file and send the edit again")
+// oddIndent and cannotIndent say why an indentation is unclear.
+const oddIndent = "the lines of the old text are not all indented less or more than there in the same way"
+
+func cannotIndent(text string) string {
+	return "how to indent this new line cannot be told: " + visible(text)
+}
+
+func unclearIndent(at int, why string) *Error {
+	e := refuse(Indentation, fmt.Sprintf("the old text matches at line %d only when indentation is ignored, and %s", at, why),
+		"Copy the lines with the exact indentation of the file and send the edit again")
 	e.Lines = []int{at}
 	return e
 }

@@ -36,11 +36,25 @@ func newIndents(window []line, old, new []string, file fileUnit) *indents {
 		}
 	}
 	in.rule = in.explain(in.seen)
-	if in.rule == nil && len(in.seen) > 1 && in.seen[0].i == 0 && len(in.seen[0].model) < len(in.seen[0].file) {
+	if in.rule == nil && len(in.seen) > 1 && in.seen[0].i == 0 && in.seen[0].model == "" && letters(old[0]) >= minWordLine {
 		in.rule = in.explain(in.seen[1:])
 		in.cutFirst = in.rule != nil
 	}
 	return in
+}
+
+// clear reports whether the evidence makes sense: a rule explains it, or the model left out all indentation. A window in
+// which single lines are indented otherwise is not the text the model saw; often a line with a brace is missing.
+func (in *indents) clear() bool {
+	if in.rule != nil {
+		return true
+	}
+	for _, s := range in.seen {
+		if s.model != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // place says where in the old text a new line goes: before line at; run is how many new lines go there together, and
@@ -100,14 +114,15 @@ func (in *indents) alike(x string, p place) (string, bool) {
 // explain finds one rule for all of the evidence, nil when there is none.
 func (in *indents) explain(seen []seenIndent) indentRule {
 	if len(seen) == 0 {
-		return func(x string) (string, bool) { return x, in.fits("", x) }
+		return func(x string) (string, bool) { return x, in.fits("", x, false) }
 	}
+	native := sharesSpaces(seen)
 	if add, ok := sameShift(seen, true); ok {
-		return in.orConvert(seen, func(x string) (string, bool) { return add + x, in.fits(known(seen, x), x) })
+		return in.orConvert(seen, func(x string) (string, bool) { return add + x, in.fits(known(seen, x), x, native) })
 	}
 	if cut, ok := sameShift(seen, false); ok {
 		return in.orConvert(seen, func(x string) (string, bool) {
-			return strings.TrimPrefix(x, cut), strings.HasPrefix(x, cut) && in.fits(known(seen, x), x)
+			return strings.TrimPrefix(x, cut), strings.HasPrefix(x, cut) && in.fits(known(seen, x), x, native)
 		})
 	}
 	if in.canConvert(seen) {
@@ -116,19 +131,32 @@ func (in *indents) explain(seen []seenIndent) indentRule {
 	return scale(seen)
 }
 
-// orConvert tries the evidence itself, then the plain rule, then the conversion between tabs and spaces.
+// orConvert tries the plain rule, then the conversion between tabs and spaces.
 func (in *indents) orConvert(seen []seenIndent, plain indentRule) indentRule {
 	return func(x string) (string, bool) {
-		for _, s := range seen {
-			if s.model == x {
-				return s.file, true
-			}
-		}
-		if y, ok := plain(x); ok {
+		y, ok := plain(x)
+		if ok {
 			return y, true
 		}
-		return in.convert(seen, x)
+		y, ok = in.convert(seen, x)
+		for _, s := range seen {
+			if s.model == x { // said by the evidence itself, which the rule must not contradict
+				return s.file, !ok || s.file == y
+			}
+		}
+		return y, ok
 	}
+}
+
+// sharesSpaces reports whether the model has copied spaces that the file indents with, in spite of its habits. Then the
+// spaces of its other lines mean spaces too.
+func sharesSpaces(seen []seenIndent) bool {
+	for _, s := range seen {
+		if strings.HasSuffix(s.model, "  ") && strings.HasSuffix(s.file, "  ") {
+			return true
+		}
+	}
+	return false
 }
 
 // sameShift finds the white space that the file has more (or, with more false, less) than the model at the start of
@@ -167,15 +195,16 @@ func known(seen []seenIndent, x string) string {
 }
 
 // fits reports whether what x has beyond the indentation base is white space as the file indents with. A single space is
-// alignment (the star of a comment block) and fits anywhere; so do spaces after tabs that the file has too.
-func (in *indents) fits(base, x string) bool {
+// alignment (the star of a comment block) and fits anywhere; so do spaces after tabs that the file has too, and spaces
+// when they are native to the window.
+func (in *indents) fits(base, x string, native bool) bool {
 	more := x[len(base):]
 	if len(more) == 0 || more == " " {
 		return true
 	}
 	switch in.file.char {
 	case '\t':
-		return strings.HasPrefix(base, "\t") || strings.Trim(strings.TrimSuffix(more, " "), "\t") == ""
+		return native || strings.HasPrefix(base, "\t") || strings.Trim(strings.TrimSuffix(more, " "), "\t") == ""
 	case ' ':
 		return strings.Trim(more, " ") == ""
 	}
@@ -267,8 +296,8 @@ func (in *indents) write(n, u int) (string, bool) {
 		return "", false
 	case in.file.char == ' ':
 		return strings.Repeat(" ", n), true
-	case in.file.char == '\t' && n%u <= 1: // one space over is alignment
-		return strings.Repeat("\t", n/u) + strings.Repeat(" ", n%u), true
+	case in.file.char == '\t' && n%u == 0:
+		return strings.Repeat("\t", n/u), true
 	}
 	return "", false
 }

@@ -68,6 +68,11 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 	if err := t.byAnchors(h, &p); err != nil {
 		return p, err
 	}
+	if p.level >= levelTrim && len(p.at) == 1 {
+		if other := t.rival(p.old, p.at[0]); other > 0 {
+			return p, rivalry(p.at[0]+1, other)
+		}
+	}
 	if h.eof && len(p.at) > 1 {
 		if last := p.at[len(p.at)-1]; t.atEnd(last + len(p.old)) {
 			p.at = []int{last}
@@ -322,10 +327,13 @@ func (t *target) renderHunk(p *placement) ([]line, *Error) {
 	r := &renderer{window: window, old: p.old, new: p.new, level: p.level, eol: mainEOL(t.lines)}
 	if p.level >= levelTrim {
 		r.indent = newIndents(window, p.old, p.new, t.habits(window))
+		if !r.indent.clear() {
+			return nil, unclearIndent(start+1, oddIndent)
+		}
 	}
 	out, bad := r.render(p.steps)
 	if bad >= 0 {
-		return nil, unclearIndent(start+1, p.new[bad])
+		return nil, unclearIndent(start+1, cannotIndent(p.new[bad]))
 	}
 	return out[p.lead : len(out)-p.tail], nil
 }

@@ -1,0 +1,123 @@
+package edit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// intent is an edit as it is meant: lines from to to of a file become the lines new, and the file as it then is.
+type intent struct {
+	src      source
+	from, to int
+	old, new []string
+}
+
+// pick chooses a window of a file and a change within it. The text of the window is in the file once.
+func pick(rnd *rand.Rand, s source) (intent, bool) {
+	for range 30 {
+		n := 4 + rnd.IntN(9)
+		if len(s.lines) < n+4 {
+			return intent{}, false
+		}
+		from := rnd.IntN(len(s.lines) - n)
+		w := s.lines[from : from+n]
+		old := strings.Join(w, "\n")
+		if blank(w[0]) || blank(w[n-1]) || words(w) < 3 || len(occurrences(s.text, old)) != 1 {
+			continue
+		}
+		in := intent{src: s, from: from, to: from + n, old: w}
+		in.new = in.change(rnd)
+		if in.new != nil && strings.Join(in.new, "\n") != old {
+			return in, true
+		}
+	}
+	return intent{}, false
+}
+
+func words(ls []string) int {
+	n := 0
+	for _, l := range ls {
+		if letters(l) >= minWordLine {
+			n++
+		}
+	}
+	return n
+}
+
+// change makes one of the changes models make.
+func (in intent) change(rnd *rand.Rand) []string {
+	w := in.old
+	k := rnd.IntN(len(w))
+	for blank(w[k]) {
+		k = rnd.IntN(len(w))
+	}
+	mark := fmt.Sprintf("%s changed by an agent %d", in.src.comment, rnd.IntN(1000))
+	ind := indentOf(w[k])
+	at := func(i int, ls ...string) []string { // ls before line i
+		return append(append(append([]string{}, w[:i]...), ls...), w[i:]...)
+	}
+	switch rnd.IntN(8) {
+	case 0, 1:
+		return at(k, ind+mark)
+	case 2:
+		return at(k+1, ind+mark)
+	case 3: // a nested block
+		return at(k, ind+"if ready {", ind+in.src.unit+"run(1)", ind+"}")
+	case 4: // another end of the line
+		out := append([]string{}, w...)
+		out[k] += " " + mark
+		return out
+	case 5: // a line less
+		return append(append([]string{}, w[:k]...), w[k+1:]...)
+	case 6: // the lines from k on go one step deeper
+		end := k
+		for end < len(w) && (blank(w[end]) || strings.HasPrefix(indentOf(w[end]), ind)) {
+			end++
+		}
+		out := append(append([]string{}, w[:k]...), ind+"if ready {")
+		for _, l := range w[k:end] {
+			if !blank(l) {
+				l = in.src.unit + l
+			}
+			out = append(out, l)
+		}
+		return append(append(out, ind+"}"), w[end:]...)
+	default: // two changes with lines between
+		j := len(w) - 1
+		if j-k < 2 {
+			return nil
+		}
+		out := at(k, ind+mark)
+		out[len(out)-1] += " " + mark
+		return out
+	}
+}
+
+// result is the text of the file when the edit is made in it.
+func (in intent) result(lines []string) string {
+	out := append(append(append([]string{}, lines[:in.from]...), in.new...), lines[in.to:]...)
+	return strings.Join(out, "\n") + "\n"
+}
+
+// edited is one case of the corpus: an edit as a model asks for it, and the results that are right. No result is right
+// when it has to be refused.
+type edited struct {
+	kind, file string
+	content    string
+	r          Replacement
+	right      []string
+}
+
+// mapLines applies f to every line that is not blank.
+func mapLines(ls []string, f func(string) string) []string {
+	out := make([]string, len(ls))
+	for i, l := range ls {
+		if out[i] = l; !blank(l) {
+			out[i] = f(l)
+		}
+	}
+	return out
+}
+
+func join2(ls []string) string { return strings.Join(ls, "\n") }
