@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sandbox
+
+func runHelper(string, []string) int { return 2 }

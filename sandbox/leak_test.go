@@ -1,0 +1,80 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// holdings counts what must not grow.
+func holdings(t testing.TB) (goroutines, descriptors, mounts int) {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("needs /proc")
+	}
+	return runtime.NumGoroutine(), len(fds), strings.Count(read(t, "/proc/self/mountinfo"), "\n")
+}
+
+func checkHoldings(t *testing.T, what string, f func()) {
+	t.Helper()
+	f() // what is made once is made now
+	g, d, m := holdings(t)
+	f()
+	eventually(t, "return to what was held before "+what, func() bool {
+		runtime.GC() // finalizers are not to be relied on, but theirs may be about to run
+		g2, d2, m2 := holdings(t)
+		return g2 <= g && d2 <= d && m2 <= m
+	})
+}
+
+func TestTwoHundredCommandsLeakNothing(t *testing.T) {
+	tiers(t, func(t *testing.T, cfg Config) {
+		sb := open(t, cfg)
+		checkHoldings(t, "200 commands", func() {
+			for i := range 200 {
+				cmd := Cmd{Args: []string{"echo", "hi"}}
+				switch i % 4 {
+				case 1:
+					cmd = Cmd{Args: []string{"cat"}, Stdin: strings.NewReader("x")}
+				case 2:
+					cmd = Cmd{Args: []string{"sh", "-c", "exec 3>&1; sleep 0.1 & exit 1"}, MergeStderr: true}
+				case 3:
+					cmd = Cmd{Args: []string{"no-such-program"}}
+				}
+				_, _ = sb.Exec(t.Context(), cmd)
+			}
+		})
+	})
+}
+
+func TestSandboxesLeakNothing(t *testing.T) {
+	tiers(t, func(t *testing.T, cfg Config) {
+		open(t, cfg) // skips where the tier cannot be had
+		scratch := t.TempDir()
+		dir := t.TempDir()
+		write(t, dir, "f", "x")
+		checkHoldings(t, "20 sandboxes", func() {
+			for i := range 20 {
+				cfg := Config{Floor: cfg.Floor, Ceiling: cfg.Ceiling, ScratchDir: scratch, Snapshot: SnapshotDir(dir)}
+				if i%2 == 0 {
+					cfg.Dir, cfg.Snapshot = dir, Snapshot{}
+				}
+				sb, err := Local(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Modes that make cleaning up hard.
+				sh(t, sb, "mkdir -p $TMPDIR/a/b/c && touch $TMPDIR/a/b/c/f && chmod 0 $TMPDIR/a/b/c $TMPDIR/a/b; mkdir -p $HOME/x && chmod 0 $HOME/x; echo y > f")
+				if err := sb.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		if left, err := filepath.Glob(scratch + "/*"); err != nil || len(left) > 0 {
+			t.Errorf("left %v, %v", left, err)
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func need(t testing.TB, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("%s is not installed", program)
+	}
+}
+
+// python skips where the host's python3 is not one the sandbox can see.
+func python(t testing.TB, sb Sandbox) {
+	t.Helper()
+	need(t, "python3")
+	exit, err := sb.Exec(t.Context(), Cmd{Args: []string{"python3", "-c", ""}})
+	if err != nil || !exit.Success() {
+		t.Skipf("python3 is not to be had inside: %v %v", exit, err)
+	}
+}
+
+func TestGoBuildAndTestInside(t *testing.T) {
+	need(t, "go")
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example.com/m\n\ngo 1.26\n\nrequire github.com/google/go-cmp v0.7.0\n")
+	for _, name := range []string{"go.sum"} {
+		write(t, dir, name, read(t, filepath.Join(root, name)))
+	}
+	write(t, dir, "main.go", "package main\n\nimport (\n\t\"fmt\"\n\n\t\"github.com/google/go-cmp/cmp\"\n)\n\nfunc main() { fmt.Println(cmp.Equal(1, 1)) }\n")
+	write(t, dir, "main_test.go", `package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestServer(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	r, err := http.Get(s.URL)
+	if err != nil || r.StatusCode != 404 {
+		t.Fatal(r, err)
+	}
+}
+`)
+	for _, cfg := range []Config{{Dir: dir}, {Snapshot: SnapshotDir(dir)}} {
+		sb := open(t, cfg)
+		if got := sh(t, sb, "CGO_ENABLED=0 go build -o prog . && ./prog"); got != "true\n" {
+			t.Errorf("built program says %q", got)
+		}
+		if got := sh(t, sb, "go test ./..."); !strings.HasPrefix(got, "ok") {
+			t.Errorf("go test: %s", got)
+		}
+		if got := sh(t, sb, "go vet ./... 2>&1"); got != "" {
+			t.Errorf("go vet: %s", got)
+		}
+	}
+}
+
+func TestGitInside(t *testing.T) {
+	need(t, "git")
+	dir := t.TempDir()
+	write(t, dir, "a.txt", "one\n")
+	script := `git init -q -b main . && git config user.email a@b && git config user.name n &&
+git add . && git commit -qm first && echo two >> a.txt && git diff --stat && git commit -qam second && git log --oneline | wc -l &&
+git checkout -qb side HEAD~1 && git status --short && git merge -q main && git worktree add -q ../wt && git gc -q && git fsck`
+	for _, cfg := range []Config{{Dir: dir}, {Snapshot: SnapshotDir(dir)}} {
+		sb := open(t, cfg)
+		script := script
+		if cfg.Dir == "" { // the first run left a repository
+			script = "git log --oneline | wc -l && echo three >> a.txt && git commit -qam third && git log --oneline | wc -l"
+		}
+		sh(t, sb, strings.ReplaceAll(script, "../wt", "/tmp/wt"))
+	}
+	// The repository is the host user's own, not a dubious one.
+	out, err := exec.Command("git", "-C", dir, "log", "--oneline").CombinedOutput()
+	if err != nil || strings.Count(string(out), "\n") != 2 {
+		t.Errorf("on the host: %v %s", err, out)
+	}
+}
+
+func TestPythonInside(t *testing.T) {
+	sb := open(t, Config{})
+	python(t, sb)
+	got := sh(t, sb, `cat > p.py <<'E'
+import multiprocessing, subprocess, tempfile, socket, sqlite3, getpass, os, pty, threading
+def f(x): return x * x
+if __name__ == '__main__':
+    with multiprocessing.Pool(2) as p: print(p.map(f, [1, 2, 3]))
+    print(subprocess.run(['echo', 'sub'], capture_output=True).stdout)
+    with tempfile.NamedTemporaryFile() as t: t.write(b'x')
+    a, b = socket.socketpair(); a.send(b'q'); print(b.recv(1))
+    sqlite3.connect('db').execute('create table t (x)')
+    print(getpass.getuser(), os.path.expanduser('~'))
+    pid, fd = pty.fork()
+    if pid == 0: os._exit(0)
+    os.waitpid(pid, 0); print('pty')
+    t = threading.Thread(target=lambda: print('thread')); t.start(); t.join()
+E
+python3 p.py`)
+	want := "[1, 4, 9]\nb'sub\\n'\nb'q'\nsandbox /home/sandbox\npty\nthread\n"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNodeAndMakeInside(t *testing.T) {
+	sb := open(t, Config{})
+	t.Run("node", func(t *testing.T) {
+		need(t, "node")
+		got := sh(t, sb, `cat > s.js <<'E'
+const http = require('http'), { execSync } = require('child_process'), { Worker } = require('worker_threads');
+const s = http.createServer((q, r) => r.end('served')).listen(0, '127.0.0.1', () =>
+  http.get({ port: s.address().port, host: '127.0.0.1' }, r => r.on('data', d => {
+    console.log(String(d), String(execSync('echo child')).trim());
+    new Worker('console.log("worker")', { eval: true }).on('exit', () => s.close());
+  })));
+E
+node s.js`)
+		if got != "served child\nworker\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("make", func(t *testing.T) {
+		need(t, "make")
+		need(t, "cc")
+		got := sh(t, sb, `printf '#include <stdio.h>\nint main(){puts("made");}\n' > m.c && printf 'all: m\n\t./m\nm: m.c\n\t@cc -o m m.c\n' > Makefile && make -s -j2`)
+		if got != "made\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("npm", func(t *testing.T) {
+		need(t, "npm")
+		got := sh(t, sb, `echo '{"name":"x","version":"1.0.0","scripts":{"hi":"echo from-npm"}}' > package.json && npm run -s hi`)
+		if got != "from-npm\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("cargo", func(t *testing.T) {
+		need(t, "cargo")
+		if exit := mustExec(t, sb, Cmd{Args: []string{"cargo", "--version"}}); !exit.Success() {
+			t.Skipf("cargo is not set up on this host: %s", exit.Stderr)
+		}
+		sh(t, sb, `mkdir -p crate/src && cd crate && printf '[package]\nname = "x"\nversion = "0.1.0"\nedition = "2021"\n' > Cargo.toml && echo 'fn main() { println!("hi") }' > src/main.rs && cargo run -q`)
+	})
+}
+
+// What a build leaves in the cache stays in the sandbox.
+func TestBuildCacheIsPrivate(t *testing.T) {
+	need(t, "go")
+	cache := t.TempDir()
+	write(t, cache, "00/marker", "host")
+	t.Setenv("GOCACHE", cache)
+	sb := open(t, Config{})
+	got := sh(t, sb, `cat $GOCACHE/00/marker && echo poison > $GOCACHE/00/marker && echo new > $GOCACHE/00/other && cat $GOCACHE/00/marker`)
+	if got != "hostpoison\n" {
+		t.Errorf("inside: %q", got)
+	}
+	if read(t, filepath.Join(cache, "00/marker")) != "host" {
+		t.Error("the host's cache was changed")
+	}
+	if _, err := os.Stat(filepath.Join(cache, "00/other")); err == nil {
+		t.Error("the host's cache got a new file")
+	}
+}
