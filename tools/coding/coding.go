@@ -150,16 +150,19 @@ func (w *Workspace) Tools() ([]agent.Tool, error) {
 	}
 	var out []agent.Tool
 	for _, t := range append(files, procs...) {
-		name := t.Spec().Name
-		if len(w.cfg.Only) > 0 && !slices.Contains(w.cfg.Only, name) || slices.Contains(w.cfg.Without, name) {
-			continue
+		if w.offers(t.Spec().Name) {
+			out = append(out, t)
 		}
-		out = append(out, t)
 	}
 	slices.SortStableFunc(out, func(a, b agent.Tool) int {
 		return slices.Index(toolNames, a.Spec().Name) - slices.Index(toolNames, b.Spec().Name)
 	})
 	return out, nil
+}
+
+// offers reports whether the Config selects the tool.
+func (w *Workspace) offers(name string) bool {
+	return (len(w.cfg.Only) == 0 || slices.Contains(w.cfg.Only, name)) && !slices.Contains(w.cfg.Without, name)
 }
 
 // Close ends what the tools have started and releases the directory. Closing twice is harmless.

@@ -1,15 +1,222 @@
 package coding
 
-import "github.com/luthier-dev/luthier/agent"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+	"time"
 
-// ProcConfig configures the tools that run programs. The zero value works.
-type ProcConfig struct{}
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// ProcConfig configures the tools that run programs: shell with shell_output, shell_input and shell_kill, test, lint,
+// and agent. The zero value works.
+//
+// Programs run in Sandbox. Without one they are plain processes of this host in the workspace's directory, with an
+// environment from which credentials are withheld and with their whole process tree under control, but with no
+// isolation at all: a host that lets a model run commands unattended should set it.
+type ProcConfig struct {
+	// Sandbox runs every program. It must show the same directory as the workspace. The host closes it; programs that a
+	// command left behind on its own (with setsid or nohup) live until then.
+	Sandbox sandbox.Sandbox
+	// Shell is the argument vector that a command line is appended to. Empty means bash -c, or sh -c where there is no bash.
+	Shell []string
+	// Env is added to the environment of every program, as KEY=value.
+	Env []string
+
+	Timeout    time.Duration // how long shell waits for a command when the call does not say; default 2 minutes
+	MaxTimeout time.Duration // the longest a call may ask to wait; default 10 minutes
+	Lifetime   time.Duration // after which a background process is killed; default 2 hours, negative never
+	Grace      time.Duration // between SIGTERM and SIGKILL; default 2 seconds, negative none
+	Background int           // processes that may run in the background at a time; default 8
+
+	OutputBytes int   // bytes of output shown of one command, from its head and its tail; default 32 KiB
+	SpillBytes  int64 // bytes of output kept on disk for the artifact store, of one result; default 64 MiB
+
+	TestTimeout time.Duration // limit of one test run; default 10 minutes
+	LintTimeout time.Duration // limit of one linter; default 3 minutes
+	Linters     []Linter      // run by lint in addition to those it knows; one of the same name replaces it
+
+	// Agent, when set, offers the agent tool, which gives a task to a sub-agent of this configuration. Its Model is
+	// required. With no Tools of its own it gets the workspace's. Its Policy decides on the sub-agent's calls: a host that
+	// has one for the main agent sets the same here.
+	Agent *agent.Config
+}
+
+// Linter is a program that prints diagnostics, one on a line.
+type Linter struct {
+	Name string   // for the model, such as "golangci-lint"
+	Args []string // the command, run in the workspace; paths to check are appended when Paths is set
+	// Pattern is a regular expression with the named groups path, line and message, and optionally col, severity and
+	// rule, that matches a line which holds a diagnostic. Empty means "path:line:col: message".
+	Pattern string
+	Paths   bool // whether the program takes paths
+	// Extensions are the file names the linter is for, such as ".go"; empty means any. It is run when one of the files to
+	// check has one of them.
+	Extensions []string
+
+	re *regexp.Regexp
+}
 
 // complete fills in defaults and reports the first field that cannot be used as "Field: cause".
-func (c *ProcConfig) complete() error { return nil }
+func (c *ProcConfig) complete() error {
+	for _, f := range []struct {
+		name     string
+		v        *time.Duration
+		def      time.Duration
+		negative bool
+	}{
+		{"Timeout", &c.Timeout, 2 * time.Minute, false},
+		{"MaxTimeout", &c.MaxTimeout, 10 * time.Minute, false},
+		{"Lifetime", &c.Lifetime, 2 * time.Hour, true},
+		{"Grace", &c.Grace, 2 * time.Second, true},
+		{"TestTimeout", &c.TestTimeout, 10 * time.Minute, false},
+		{"LintTimeout", &c.LintTimeout, 3 * time.Minute, false},
+	} {
+		switch {
+		case *f.v == 0:
+			*f.v = f.def
+		case *f.v < 0 && !f.negative:
+			return fmt.Errorf("%s: %v is negative; use 0 for the default of %v", f.name, *f.v, f.def)
+		case *f.v < 0:
+			*f.v = 0
+		}
+	}
+	c.MaxTimeout = max(c.MaxTimeout, c.Timeout)
+	if c.Background < 0 || c.OutputBytes < 0 || c.SpillBytes < 0 {
+		return errors.New("Background, OutputBytes and SpillBytes: a negative value; use 0 for the default")
+	}
+	c.Background = orDefault(c.Background, 8)
+	c.OutputBytes = orDefault(c.OutputBytes, 32<<10)
+	c.SpillBytes = orDefault(c.SpillBytes, 64<<20)
+	if c.Agent != nil && c.Agent.Model == nil {
+		return errors.New("Agent.Model: it is nil; set it to the model that sub-agents use, or leave Agent nil")
+	}
+	return c.completeLinters()
+}
 
-// procTools returns the tools that run programs.
-func (w *Workspace) procTools() ([]agent.Tool, error) { return nil, nil }
+func orDefault[T int | int64](v, def T) T {
+	if v == 0 {
+		return def
+	}
+	return v
+}
 
-// procClose ends every program the tools have started.
-func (w *Workspace) procClose() error { return nil }
+// procTools returns the tools that run programs, git and plan.
+func (w *Workspace) procTools() ([]agent.Tool, error) {
+	var out []agent.Tool
+	for _, make := range []func() (agent.Tool, error){
+		w.shellTool, w.shellOutputTool, w.shellInputTool, w.shellKillTool, w.lintTool, w.testTool, w.gitTool, w.planTool,
+	} {
+		t, err := make()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	if w.cfg.Proc.Agent == nil || !w.offers("agent") {
+		return out, nil
+	}
+	files, err := w.fileTools()
+	if err != nil {
+		return nil, err
+	}
+	t, err := w.agentTool(append(files, out...))
+	if err != nil {
+		return nil, err
+	}
+	return append(out, t), nil
+}
+
+// procState is what the process tools of a workspace share.
+type procState struct {
+	mu     sync.Mutex
+	own    sandbox.Sandbox // plain processes, when the host gave no sandbox
+	shell  []string        // once known
+	closed bool
+	ctx    context.Context // ended by procClose
+	cancel context.CancelFunc
+	active sync.WaitGroup // processes that were started and not waited for
+	next   int
+	table  map[int]*process // background processes, ended ones too until they are dropped
+}
+
+var errClosed = errors.New("the workspace is closed")
+
+// runner returns the sandbox that programs run in.
+func (w *Workspace) runner() (sandbox.Sandbox, error) {
+	s := &w.procs
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if s.ctx == nil {
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		s.table = map[int]*process{}
+	}
+	if w.cfg.Proc.Sandbox != nil {
+		return w.cfg.Proc.Sandbox, nil
+	}
+	if s.own == nil {
+		sb, err := sandbox.Local(s.ctx, sandbox.Config{Dir: w.real, Floor: sandbox.TierNone, Ceiling: sandbox.TierNone})
+		if err != nil {
+			return nil, err
+		}
+		s.own = sb
+	}
+	return s.own, nil
+}
+
+// spawn runs fn beside the tools; procClose waits for it.
+func (s *procState) spawn(fn func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.active.Go(fn)
+	return true
+}
+
+// procClose ends every program the tools have started and waits for it.
+func (w *Workspace) procClose() error {
+	s := &w.procs
+	s.mu.Lock()
+	s.closed = true
+	if s.cancel != nil {
+		s.cancel()
+	}
+	table, own := s.table, s.own
+	s.table = nil
+	s.mu.Unlock()
+	s.active.Wait()
+	for _, p := range table {
+		p.log.close()
+	}
+	if own == nil {
+		return nil
+	}
+	return own.Close()
+}
+
+// where says in words where programs run.
+func (w *Workspace) where(dir string) string {
+	at := "host, no isolation"
+	if sb := w.cfg.Proc.Sandbox; sb != nil {
+		if t := sb.Isolation().Tier; t > sandbox.TierNone {
+			at = "sandbox (" + t.String() + ")"
+		}
+	}
+	root := w.real
+	if sb := w.cfg.Proc.Sandbox; sb != nil {
+		root = sb.Dir()
+	}
+	if dir != "" && dir != "." {
+		root += "/" + dir
+	}
+	return at + ", " + root
+}

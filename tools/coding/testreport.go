@@ -166,15 +166,15 @@ func trimEOL(b []byte) []byte {
 	return b
 }
 
-// clip keeps the head and the tail of a text in bounded memory.
-type clip struct {
+// clipBuf keeps the head and the tail of a text in bounded memory.
+type clipBuf struct {
 	head, tail []byte
 	dropped    int
 }
 
 const clipHead, clipTail = maxTestMessage / 2, maxTestMessage / 2
 
-func (c *clip) add(s string) {
+func (c *clipBuf) add(s string) {
 	if room := clipHead - len(c.head); room > 0 && len(c.tail) == 0 {
 		n := min(room, len(s))
 		c.head, s = append(c.head, s[:n]...), s[n:]
@@ -189,14 +189,14 @@ func (c *clip) add(s string) {
 	}
 }
 
-func (c *clip) cut() {
+func (c *clipBuf) cut() {
 	if over := len(c.tail) - clipTail; over > 0 {
 		c.dropped += over
 		c.tail = append(c.tail[:0], c.tail[over:]...)
 	}
 }
 
-func (c *clip) String() string {
+func (c *clipBuf) String() string {
 	c.cut()
 	if c.dropped == 0 {
 		return string(c.head) + string(c.tail)

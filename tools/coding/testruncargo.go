@@ -65,18 +65,18 @@ func parseCargoMessage(line []byte, tool string, p testPaths) (d diagnostic, kno
 type cargoParser struct {
 	rep    *testReport
 	paths  testPaths
-	open   map[string]*clip // output of failing tests of the current target, nil before its block
+	open   map[string]*clipBuf // output of failing tests of the current target, nil before its block
 	order  []string
-	cur    *clip
+	cur    *clipBuf
 	begun  bool // "running n tests" without its totals yet
 	lastly string
-	noise  clip
+	noise  clipBuf
 }
 
 // parseCargo reads the standard output of "cargo test --message-format=json": cargo's JSON lines with the compiler's
 // errors, and between them the text of the test harness.
 func parseCargo(r io.Reader, paths testPaths) (*testReport, error) {
-	p := &cargoParser{rep: &testReport{}, paths: paths, open: map[string]*clip{}}
+	p := &cargoParser{rep: &testReport{}, paths: paths, open: map[string]*clipBuf{}}
 	err := eachLine(r, func(line []byte, _ bool) {
 		if d, known, finding := parseCargoMessage(line, "rustc", paths); known {
 			if finding && d.Severity == "error" {
@@ -125,7 +125,7 @@ func (p *cargoParser) line(line string) {
 
 func (p *cargoParser) failed(name string) {
 	if _, seen := p.open[name]; !seen && len(p.order) < maxTestFailures {
-		p.open[name] = &clip{}
+		p.open[name] = &clipBuf{}
 		p.order = append(p.order, name)
 	}
 }

@@ -25,32 +25,40 @@ type goEvent struct {
 type goTestKey struct{ pkg, test string }
 
 type goTestRun struct {
-	out       clip
+	out       clipBuf
 	subFailed bool // a subtest failed, so this failure is only its echo
 }
 
 // goTestParser folds the events of a run. Output of passing tests is dropped as soon as they pass.
 type goTestParser struct {
 	rep   *testReport
+	log   io.Writer
 	paths testPaths
 	open  map[goTestKey]*goTestRun
-	pkgs  map[string]*clip // output of packages outside any test
-	raw   clip             // lines that are no events
-	none  map[string]bool  // packages in which no test was selected
-	last  diagnostic       // build error that continuation lines belong to
-	bad   map[string]bool  // packages with a failing test
+	pkgs  map[string]*clipBuf // output of packages outside any test
+	raw   clipBuf             // lines that are no events
+	none  map[string]bool     // packages in which no test was selected
+	last  diagnostic          // build error that continuation lines belong to
+	bad   map[string]bool     // packages with a failing test
 }
 
 // parseGoTestJSON reads the output of "go test -json". Lines that are no events, which older tool chains print for build
 // failures, are read as compiler output.
 func parseGoTestJSON(r io.Reader, paths testPaths) (*testReport, error) {
-	p := &goTestParser{rep: &testReport{}, paths: paths, open: map[goTestKey]*goTestRun{}, pkgs: map[string]*clip{}, bad: map[string]bool{}, none: map[string]bool{}}
+	return parseGoTest(r, paths, io.Discard)
+}
+
+// parseGoTest also writes to log the text that "go test -v" would print.
+func parseGoTest(r io.Reader, paths testPaths, log io.Writer) (*testReport, error) {
+	p := &goTestParser{log: log, rep: &testReport{}, paths: paths, open: map[goTestKey]*goTestRun{}, pkgs: map[string]*clipBuf{}, bad: map[string]bool{}, none: map[string]bool{}}
 	err := eachLine(r, func(line []byte, whole bool) {
 		var ev goEvent
 		if whole && len(line) > 0 && line[0] == '{' && json.Unmarshal(line, &ev) == nil && ev.Action != "" {
+			_, _ = io.WriteString(p.log, ev.Output) // a log keeps what it can
 			p.event(&ev)
 			return
 		}
+		_, _ = p.log.Write(append(line, '\n'))
 		p.rawLine(string(line))
 	})
 	p.flushBuild()
@@ -94,7 +102,7 @@ func (p *goTestParser) output(ev *goEvent) {
 		if len(p.pkgs) >= maxTestOpen {
 			return
 		}
-		c = &clip{}
+		c = &clipBuf{}
 		p.pkgs[ev.Package] = c
 	}
 	c.add(ev.Output)
@@ -206,7 +214,7 @@ func (p *goTestParser) endPackage(ev *goEvent) {
 
 // failPackage tells of a package that failed other than by a failing test: its build, TestMain, or a test that ended the
 // process.
-func (p *goTestParser) failPackage(ev *goEvent, out *clip) {
+func (p *goTestParser) failPackage(ev *goEvent, out *clipBuf) {
 	if ev.FailedBuild != "" {
 		p.rep.Errors++
 		p.rep.fail(testFailure{Suite: ev.Package, Message: "build failed"})

@@ -88,7 +88,7 @@ func jestJSON(r io.Reader) (data []byte, noise string, err error) {
 		}
 		end = i
 	}
-	var c clip
+	var c clipBuf
 	c.add(strings.ToValidUTF8(stripANSI(string(all)), "\uFFFD"))
 	return nil, c.String(), nil
 }
@@ -131,7 +131,7 @@ func jestMessage(text string) string {
 }
 
 func clipped(s string) string {
-	var c clip
+	var c clipBuf
 	c.add(s)
 	return strings.ToValidUTF8(c.String(), "\uFFFD")
 }

@@ -19,9 +19,9 @@ var (
 
 // pytestFailed is one block of the FAILURES or ERRORS section.
 type pytestFailed struct {
-	title string // such as "TestBox.test_deep", or a file for a collection error
-	why   clip   // the lines that pytest marks with E
-	all   clip
+	title string  // such as "TestBox.test_deep", or a file for a collection error
+	why   clipBuf // the lines that pytest marks with E
+	all   clipBuf
 	loose bool // past the traceback, in captured output
 }
 
@@ -32,8 +32,8 @@ type pytestParser struct {
 	blocks  map[string][]*pytestFailed // by title, in order
 	order   []*pytestFailed
 	cur     *pytestFailed
-	crash   *clip
-	tail    clip
+	crash   *clipBuf
+	tail    clipBuf
 }
 
 // parsePytest reads the text that pytest prints, with any --tb style, verbosity and width. Names come from its short test
@@ -199,7 +199,7 @@ func (b *pytestFailed) fill(f testFailure, paths testPaths) testFailure {
 func (p *pytestParser) otherLine(line string) {
 	switch {
 	case strings.Contains(line, "Fatal Python error: "):
-		p.crash = &clip{}
+		p.crash = &clipBuf{}
 		p.crash.add(line[strings.Index(line, "Fatal Python error: "):] + "\n")
 	case strings.HasPrefix(line, "ERROR: "), strings.HasPrefix(line, "INTERNALERROR> "), strings.Contains(line, "No module named pytest"):
 		p.rep.note(line)

@@ -1,0 +1,251 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage"
+)
+
+var (
+	errNoRepo = errors.New("the workspace is not in a git repository; create one with shell: git init, or go on without git")
+	errBare   = errors.New("the repository has no work tree here; use log and show")
+)
+
+// gitRepo is the repository that holds the workspace, opened for reading. It runs nothing: no hooks, filters, file
+// system monitors or credential helpers.
+type gitRepo struct {
+	w      *Workspace
+	r      *git.Repository
+	top    string // the work tree's absolute path
+	prefix string // of the workspace in the work tree, "" or ending with "/": only paths below it are told
+}
+
+// openRepo opens the repository. Its objects can be read until ctx ends.
+func (w *Workspace) openRepo(ctx context.Context) (*gitRepo, error) {
+	top, err := findDotGit(w.real)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDotGit(top); err != nil {
+		return nil, err
+	}
+	r, err := git.PlainOpenWithOptions(top, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+	if err != nil {
+		return nil, fmt.Errorf("the repository at %s cannot be opened: %w; use git with shell instead", top, err)
+	}
+	r.Storer = ctxStorer{r.Storer, ctx}
+	g := &gitRepo{w: w, r: r, top: top}
+	if rel, err := filepath.Rel(top, w.real); err == nil && rel != "." {
+		g.prefix = filepath.ToSlash(rel) + "/"
+	}
+	return g, nil
+}
+
+// findDotGit returns the nearest directory at or above dir that holds a .git.
+func findDotGit(dir string) (string, error) {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", errNoRepo
+		}
+		dir = up
+	}
+}
+
+// checkDotGit makes sure that what .git leads to belongs to the work tree top. Whoever writes the workspace could point
+// it at any repository of the host otherwise, and read that through this tool from inside a sandbox.
+func checkDotGit(top string) error {
+	dotGit := filepath.Join(top, ".git")
+	info, err := os.Lstat(dotGit)
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.Mode()&os.ModeSymlink != 0:
+		dest, err := filepath.EvalSymlinks(dotGit)
+		if err != nil {
+			return fmt.Errorf(".git is a symbolic link that leads nowhere: %w", err)
+		}
+		if !inDir(dest, top) {
+			return fmt.Errorf(".git is a symbolic link that leads out of the work tree, to %s; this tool does not follow it, use git with shell", dest)
+		}
+		return nil
+	case info.IsDir():
+		if _, err := os.Lstat(filepath.Join(dotGit, "commondir")); err == nil {
+			return errors.New(".git has a commondir although it is no linked work tree; use git with shell")
+		}
+		return nil
+	}
+	dir, err := readGitFile(dotGit, "gitdir: ", top)
+	if err != nil {
+		return err
+	}
+	if inDir(dir, top) {
+		if _, err := os.Lstat(filepath.Join(dir, "commondir")); err != nil {
+			return nil
+		}
+	}
+	return checkBackLink(dir, top)
+}
+
+// readGitFile reads a small file that holds a path, and resolves it against base.
+func readGitFile(file, prefix, base string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxPath))
+	if err != nil {
+		return "", err
+	}
+	text, ok := strings.CutPrefix(strings.TrimSpace(string(data)), strings.TrimSpace(prefix))
+	if !ok {
+		return "", fmt.Errorf("%s does not say %q", file, prefix)
+	}
+	dir := strings.TrimSpace(text)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(base, dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("%s points to what is not there: %w", file, err)
+	}
+	return real, nil
+}
+
+// checkBackLink checks that a git directory outside the work tree names that work tree: a linked work tree's has a file
+// gitdir, a submodule's a core.worktree.
+func checkBackLink(dir, top string) error {
+	refused := fmt.Errorf(".git points to %s, which does not point back to %s; this tool does not follow it, use git with shell", dir, top)
+	if back, err := readGitFile(filepath.Join(dir, "gitdir"), "", dir); err == nil {
+		common, err := readGitFile(filepath.Join(dir, "commondir"), "", dir)
+		if filepath.Dir(back) == top && err == nil && filepath.Dir(filepath.Dir(dir)) == common {
+			return nil
+		}
+		return refused
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
+		return refused
+	}
+	r, err := git.PlainOpen(dir)
+	if err != nil {
+		return refused
+	}
+	cfg, err := r.Config()
+	if err != nil || cfg.Core.Worktree == "" {
+		return refused
+	}
+	tree := cfg.Core.Worktree
+	if !filepath.IsAbs(tree) {
+		tree = filepath.Join(dir, tree)
+	}
+	if real, err := filepath.EvalSymlinks(tree); err != nil || real != top {
+		return refused
+	}
+	return nil
+}
+
+func inDir(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// ctxStorer stops reading objects when its context ends; go-git's own walks do not look at one.
+type ctxStorer struct {
+	storage.Storer
+	ctx context.Context
+}
+
+func (s ctxStorer) EncodedObject(t plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, error) {
+	if err := context.Cause(s.ctx); err != nil {
+		return nil, err
+	}
+	return s.Storer.EncodedObject(t, h)
+}
+
+func (s ctxStorer) IterEncodedObjects(t plumbing.ObjectType) (storer.EncodedObjectIter, error) {
+	if err := context.Cause(s.ctx); err != nil {
+		return nil, err
+	}
+	return s.Storer.IterEncodedObjects(t)
+}
+
+// commit resolves a revision. "" is HEAD.
+func (g *gitRepo) commit(rev string) (*object.Commit, error) {
+	if rev == "" {
+		rev = "HEAD"
+	}
+	h, err := g.r.ResolveRevision(plumbing.Revision(rev))
+	if err != nil {
+		if rev == "HEAD" {
+			return nil, errors.New("there is no commit yet")
+		}
+		return nil, fmt.Errorf("%q names no commit (%v); use log to see which there are", rev, err)
+	}
+	c, err := g.r.CommitObject(*h)
+	if err != nil {
+		return nil, fmt.Errorf("commit %s cannot be read: %w%s", h, err, g.shallowHint())
+	}
+	return c, nil
+}
+
+func (g *gitRepo) shallowHint() string {
+	if s, err := g.r.Storer.Shallow(); err == nil && len(s) > 0 {
+		return " (the clone is shallow: older history is not here)"
+	}
+	return ""
+}
+
+// headTree returns the tree of HEAD, nil before the first commit.
+func (g *gitRepo) headTree() (*object.Tree, error) {
+	ref, err := g.r.Head()
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := g.r.CommitObject(ref.Hash())
+	if err != nil {
+		return nil, err
+	}
+	return c.Tree()
+}
+
+// path turns a path of the workspace into one of the repository.
+func (g *gitRepo) path(p string) (string, error) {
+	if p == "" {
+		return strings.TrimSuffix(g.prefix, "/"), nil
+	}
+	rel, err := g.w.relative(p)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", quotePath(p), err)
+	}
+	rel = path.Clean(rel)
+	if rel == ".." || strings.HasPrefix(rel, "../") {
+		return "", fmt.Errorf("%s: %w", quotePath(p), errOutside)
+	}
+	return strings.TrimSuffix(path.Join(g.prefix, rel), "/"), nil
+}
+
+// local turns a path of the repository into one of the workspace.
+func (g *gitRepo) local(p string) string { return strings.TrimPrefix(p, g.prefix) }
+
+// below reports whether the repository path p is under itself or within it; "" holds everything.
+func below(p, under string) bool {
+	return under == "" || under == "." || p == under || strings.HasPrefix(p, under+"/")
+}

@@ -1,0 +1,453 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// gitEntry is a file on one side of a comparison.
+type gitEntry struct {
+	hash plumbing.Hash // zero for a file of the work tree that was not hashed
+	mode filemode.FileMode
+}
+
+// gitChange is a path that differs between two sides. A nil side means that the file is not there.
+type gitChange struct {
+	path     string // in the repository
+	from, to *gitEntry
+	oldPath  string // with a rename
+	disk     bool   // to is the file in the work tree
+}
+
+// letter is git's one-letter name of the change.
+func (c gitChange) letter() byte {
+	switch {
+	case c.oldPath != "":
+		return 'R'
+	case c.from == nil:
+		return 'A'
+	case c.to == nil:
+		return 'D'
+	case kindOf(c.from.mode) != kindOf(c.to.mode):
+		return 'T'
+	}
+	return 'M'
+}
+
+func kindOf(m filemode.FileMode) filemode.FileMode {
+	if m == filemode.Executable || m == filemode.Deprecated {
+		return filemode.Regular
+	}
+	return m
+}
+
+// gitStatus is the state of the work tree.
+type gitStatus struct {
+	staged    []gitChange // index against HEAD
+	unstaged  []gitChange // work tree against index
+	unmerged  []string
+	untracked []string // a directory without tracked files is one entry, ending with "/"
+	ignored   []string // when asked for
+	more      int      // untracked and ignored entries beyond maxUntracked
+	notes     []string
+}
+
+// maxUntracked bounds the untracked and the ignored entries that are kept.
+const maxUntracked = 2000
+
+// status compares HEAD, index and work tree below the repository path under. Like git, it trusts the index about files
+// whose size and times have not changed since; unlike go-git, it reads neither the trees that the index knows to be equal
+// to HEAD's nor ignored directories.
+func (g *gitRepo) status(ctx context.Context, under string, ignored bool) (*gitStatus, error) {
+	idx, err := g.r.Storer.Index()
+	if err != nil {
+		return nil, fmt.Errorf("the index cannot be read: %w; use git status with shell", err)
+	}
+	head, err := g.headTree()
+	if err != nil {
+		return nil, fmt.Errorf("HEAD cannot be read: %w%s", err, g.shallowHint())
+	}
+	st := &gitStatus{}
+	if st.staged, err = g.againstIndex(head, idx, under); err != nil {
+		return nil, err
+	}
+	if err := g.unstaged(ctx, idx, under, st); err != nil {
+		return nil, err
+	}
+	if err := g.untracked(ctx, idx, under, ignored, st); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// againstIndex lists what differs between a tree (nil is empty) and the index.
+func (g *gitRepo) againstIndex(tree *object.Tree, idx *index.Index, under string) ([]gitChange, error) {
+	t := &treeFlattener{g: g, under: under, equal: cachedTrees(idx), same: map[string]bool{}, files: map[string]gitEntry{}}
+	if tree != nil {
+		if err := t.walk(tree, ""); err != nil {
+			return nil, fmt.Errorf("a tree cannot be read: %w%s", err, g.shallowHint())
+		}
+	}
+	var out []gitChange
+	for _, e := range idx.Entries {
+		if !below(e.Name, under) || t.isSame(e.Name) {
+			continue
+		}
+		from, ok := t.files[e.Name]
+		delete(t.files, e.Name)
+		to := gitEntry{e.Hash, e.Mode}
+		switch {
+		case e.Stage != index.Merged || e.IntentToAdd:
+		case !ok:
+			out = append(out, gitChange{path: e.Name, to: &to})
+		case from != to:
+			out = append(out, gitChange{path: e.Name, from: &from, to: &to})
+		}
+	}
+	for p, from := range t.files {
+		out = append(out, gitChange{path: p, from: &from})
+	}
+	slices.SortFunc(out, func(a, b gitChange) int { return strings.Compare(a.path, b.path) })
+	return g.renames(out, tree), nil
+}
+
+// treeFlattener lists the files of a tree, leaving out directories that the index holds unchanged.
+type treeFlattener struct {
+	g     *gitRepo
+	under string
+	equal map[string]plumbing.Hash
+	same  map[string]bool
+	files map[string]gitEntry
+}
+
+func (t *treeFlattener) walk(tree *object.Tree, prefix string) error {
+	if h, ok := t.equal[prefix]; ok && h == tree.Hash {
+		t.same[prefix] = true
+		return nil
+	}
+	for _, e := range tree.Entries {
+		p := path.Join(prefix, e.Name)
+		if e.Mode == filemode.Dir {
+			if !below(p, t.under) && !below(t.under, p) {
+				continue
+			}
+			sub, err := t.g.r.TreeObject(e.Hash)
+			if err != nil {
+				return err
+			}
+			if err := t.walk(sub, p); err != nil {
+				return err
+			}
+		} else if below(p, t.under) {
+			t.files[p] = gitEntry{e.Hash, e.Mode}
+		}
+	}
+	return nil
+}
+
+// isSame reports whether a directory above p is known to be equal, remembering the answer for every directory.
+func (t *treeFlattener) isSame(p string) bool {
+	if len(t.same) == 0 {
+		return false
+	}
+	dir := path.Dir(p)
+	if dir == "." {
+		return t.same[""]
+	}
+	if v, ok := t.same[dir]; ok {
+		return v
+	}
+	v := t.isSame(dir)
+	t.same[dir] = v
+	return v
+}
+
+// cachedTrees returns the hashes of the directories that the index keeps in its TREE extension, by path.
+func cachedTrees(idx *index.Index) map[string]plumbing.Hash {
+	out := map[string]plumbing.Hash{}
+	if idx.Cache == nil {
+		return out
+	}
+	entries := idx.Cache.Entries
+	// Entries come in pre-order, each with the number of its subtrees; an invalidated one has a negative count.
+	var read func(prefix string, depth int)
+	read = func(prefix string, depth int) {
+		if len(entries) == 0 || depth > maxPath {
+			return
+		}
+		e := entries[0]
+		entries = entries[1:]
+		p := path.Join(prefix, e.Path)
+		if e.Entries >= 0 && !e.Hash.IsZero() {
+			out[p] = e.Hash
+		}
+		for range e.Trees {
+			read(p, depth+1)
+		}
+	}
+	read("", 0)
+	return out
+}
+
+// maxRenames bounds the pairs of a rename search by content.
+const maxRenames = 60
+
+// renames joins a deleted and an added file of the same or similar content.
+func (g *gitRepo) renames(changes []gitChange, tree *object.Tree) []gitChange {
+	if tree == nil {
+		return changes
+	}
+	var all object.Changes
+	by := map[string]gitChange{}
+	added, deleted := 0, 0
+	entry := func(p string, e *gitEntry) object.ChangeEntry {
+		if e == nil {
+			return object.ChangeEntry{}
+		}
+		return object.ChangeEntry{Name: p, Tree: tree, TreeEntry: object.TreeEntry{Name: path.Base(p), Mode: e.mode, Hash: e.hash}}
+	}
+	for _, c := range changes {
+		by[c.path] = c
+		if c.from != nil && c.to != nil || kindOf(firstEntry(c).mode) != filemode.Regular {
+			continue
+		}
+		if c.from == nil {
+			added++
+		} else {
+			deleted++
+		}
+		all = append(all, &object.Change{From: entry(c.path, c.from), To: entry(c.path, c.to)})
+	}
+	if added == 0 || deleted == 0 {
+		return changes
+	}
+	found, err := object.DetectRenames(all, &object.DiffTreeOptions{DetectRenames: true, RenameScore: 50, RenameLimit: maxRenames,
+		OnlyExactRenames: added > maxRenames || deleted > maxRenames})
+	if err != nil {
+		return changes // told as deleted and added, which is true as well
+	}
+	for _, f := range found {
+		if f.From.Name != "" && f.To.Name != "" && f.From.Name != f.To.Name {
+			c := by[f.To.Name]
+			c.oldPath, c.from = f.From.Name, by[f.From.Name].from
+			by[f.To.Name] = c
+			delete(by, f.From.Name)
+		}
+	}
+	var out []gitChange
+	for _, c := range changes {
+		if c, ok := by[c.path]; ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func firstEntry(c gitChange) *gitEntry {
+	if c.from != nil {
+		return c.from
+	}
+	return c.to
+}
+
+// unstaged compares the index with the work tree.
+func (g *gitRepo) unstaged(ctx context.Context, idx *index.Index, under string, st *gitStatus) error {
+	cmp := &diskComparer{g: g, idx: idx, crlf: g.normalizesLines()}
+	if cfg, err := g.r.Config(); err == nil {
+		cmp.noMode = strings.EqualFold(cfg.Raw.Section("core").Option("filemode"), "false")
+	}
+	changes := make([]*gitChange, len(idx.Entries))
+	errs := make([]error, len(idx.Entries))
+	// Only files whose times changed are read, but after a checkout or a copy those may be all.
+	var wg sync.WaitGroup
+	work := make(chan int, 256)
+	for range min(runtime.GOMAXPROCS(0), 8) {
+		wg.Go(func() {
+			for i := range work {
+				if ctx.Err() == nil {
+					changes[i], errs[i] = cmp.compare(idx.Entries[i])
+				}
+			}
+		})
+	}
+	for i, e := range idx.Entries {
+		if !below(e.Name, under) {
+			continue
+		}
+		if e.Stage != index.Merged {
+			if n := len(st.unmerged); n == 0 || st.unmerged[n-1] != e.Name {
+				st.unmerged = append(st.unmerged, e.Name)
+			}
+			continue
+		}
+		if !e.SkipWorktree {
+			work <- i
+		}
+	}
+	close(work)
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	for i, c := range changes {
+		if errs[i] != nil {
+			st.notes = append(st.notes, fmt.Sprintf("%s: %v", quotePath(g.local(idx.Entries[i].Name)), errs[i]))
+		}
+		if c != nil {
+			st.unstaged = append(st.unstaged, *c)
+		}
+	}
+	if len(st.unstaged) > 0 && g.hasFilters() {
+		st.notes = append(st.notes, ".gitattributes names filters (such as Git LFS); they are not run, so that files they change may be told as modified")
+	}
+	return nil
+}
+
+// diskComparer compares index entries with files.
+type diskComparer struct {
+	g      *gitRepo
+	idx    *index.Index
+	crlf   bool // line endings are normalised
+	noMode bool // core.fileMode is false
+}
+
+func (d *diskComparer) compare(e *index.Entry) (*gitChange, error) {
+	from := &gitEntry{e.Hash, e.Mode}
+	rel := d.g.local(e.Name)
+	info, err := d.g.w.root.Lstat(rel)
+	if errors.Is(err, fs.ErrNotExist) || err != nil && isNotDir(err) {
+		return &gitChange{path: e.Name, from: from, disk: true}, nil
+	}
+	if err != nil {
+		return nil, plain(err)
+	}
+	if e.IntentToAdd {
+		return &gitChange{path: e.Name, to: &gitEntry{mode: diskMode(info)}, disk: true}, nil
+	}
+	to := &gitEntry{mode: diskMode(info)}
+	if e.Mode == filemode.Submodule {
+		return nil, nil // its own repository tells what changed in it
+	}
+	if kindOf(e.Mode) != kindOf(to.mode) {
+		if info.IsDir() {
+			return &gitChange{path: e.Name, from: from, disk: true}, nil
+		}
+		return &gitChange{path: e.Name, from: from, to: to, disk: true}, nil
+	}
+	if d.noMode || runtime.GOOS == "windows" {
+		to.mode = e.Mode
+	}
+	if to.mode == e.Mode && d.unchanged(e, info) {
+		return nil, nil
+	}
+	same, err := d.sameContent(rel, e, info)
+	if err != nil {
+		return nil, err
+	}
+	if same && to.mode == e.Mode {
+		return nil, nil
+	}
+	if same {
+		to.hash = e.Hash
+	}
+	return &gitChange{path: e.Name, from: from, to: to, disk: true}, nil
+}
+
+func isNotDir(err error) bool { return strings.Contains(err.Error(), "not a directory") }
+
+func diskMode(info fs.FileInfo) filemode.FileMode {
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return filemode.Symlink
+	case info.IsDir():
+		return filemode.Dir
+	case info.Mode()&0o100 != 0:
+		return filemode.Executable
+	}
+	return filemode.Regular
+}
+
+// unchanged reports whether size and time say that the file is as it was when the index was written. A file written in
+// the same moment as the index is "racily clean" and must be read (gitformat-index, racy-git).
+func (d *diskComparer) unchanged(e *index.Entry, info fs.FileInfo) bool {
+	return uint32(info.Size()) == e.Size && info.ModTime().Equal(e.ModifiedAt) &&
+		!d.idx.ModTime.IsZero() && e.ModifiedAt.Before(d.idx.ModTime)
+}
+
+func (d *diskComparer) sameContent(rel string, e *index.Entry, info fs.FileInfo) (bool, error) {
+	if e.Mode == filemode.Symlink {
+		dest, err := d.g.w.root.Readlink(rel)
+		return err == nil && plumbing.ComputeHash(plumbing.BlobObject, []byte(dest)) == e.Hash, err
+	}
+	if !info.Mode().IsRegular() {
+		return false, nil
+	}
+	if !d.crlf && uint32(info.Size()) != e.Size && e.Size != 0 {
+		return false, nil // without reading: another size is another content
+	}
+	f, _, err := d.g.w.openFile(target{rel, info})
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	h := plumbing.NewHasher(plumbing.BlobObject, info.Size())
+	if _, err := io.Copy(h, f); err != nil {
+		return false, plain(err)
+	}
+	if h.Sum() == e.Hash {
+		return true, nil
+	}
+	return d.crlf && d.sameNormalized(f, info.Size(), e.Hash), nil
+}
+
+// maxNormalized bounds the files whose line endings are normalised in memory.
+const maxNormalized = 16 << 20
+
+// sameNormalized compares a file as git would store it: with LF where it has CRLF.
+func (d *diskComparer) sameNormalized(f *os.File, size int64, want plumbing.Hash) bool {
+	if size > maxNormalized {
+		return false
+	}
+	data := make([]byte, size)
+	if _, err := f.ReadAt(data, 0); err != nil && err != io.EOF {
+		return false
+	}
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+	return plumbing.ComputeHash(plumbing.BlobObject, []byte(text)) == want
+}
+
+// normalizesLines reports whether the repository stores text with other line endings than the work tree has.
+func (g *gitRepo) normalizesLines() bool {
+	if cfg, err := g.r.Config(); err == nil {
+		if v := strings.ToLower(cfg.Raw.Section("core").Option("autocrlf")); v == "true" || v == "input" {
+			return true
+		}
+	}
+	for line := range strings.Lines(g.attributes()) {
+		if !strings.HasPrefix(line, "#") && (strings.Contains(line, "text") || strings.Contains(line, "eol=") || strings.Contains(line, "crlf")) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *gitRepo) hasFilters() bool {
+	return strings.Contains(g.attributes(), "filter=")
+}
+
+// attributes is the text of the .gitattributes at the top of the workspace.
+func (g *gitRepo) attributes() string { return g.w.small(".gitattributes") }

@@ -1,0 +1,173 @@
+package coding
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+
+	"github.com/luthier-dev/luthier/internal/ignore"
+)
+
+// untracked finds the files that git does not know and, if asked, those it leaves alone.
+func (g *gitRepo) untracked(ctx context.Context, idx *index.Index, under string, ignored bool, st *gitStatus) error {
+	u := &untrackedWalk{ctx: ctx, g: g, under: under, files: map[string]bool{}, dirs: map[string]bool{"": true, ".": true}, st: st}
+	for _, e := range idx.Entries {
+		u.files[e.Name] = true
+		for dir := path.Dir(e.Name); !u.dirs[dir]; dir = path.Dir(dir) {
+			u.dirs[dir] = true
+		}
+	}
+	m := ignore.New(g.w.real)
+	if err := m.Walk(u.visit); err != nil {
+		return err
+	}
+	if ignored {
+		return u.findIgnored(m, ".")
+	}
+	return nil
+}
+
+type untrackedWalk struct {
+	ctx   context.Context
+	g     *gitRepo
+	under string
+	files map[string]bool // tracked, by repository path
+	dirs  map[string]bool // that hold a tracked file
+	last  string          // the untracked directory that was told last, ending with "/"
+	st    *gitStatus
+}
+
+func (u *untrackedWalk) visit(rel string, d fs.DirEntry, err error) error {
+	if ctxErr := context.Cause(u.ctx); ctxErr != nil {
+		return ctxErr
+	}
+	if err != nil {
+		if len(u.st.notes) < 10 {
+			u.st.notes = append(u.st.notes, quotePath(rel)+": "+plain(err).Error())
+		}
+		if d != nil && d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	}
+	if rel == "." {
+		return nil
+	}
+	p := u.g.prefix + rel
+	if d.IsDir() {
+		switch {
+		case u.files[p]: // a submodule
+			return fs.SkipDir
+		case u.under != "" && !below(p, u.under) && !below(u.under, p):
+			return fs.SkipDir
+		case u.last != "" && strings.HasPrefix(p+"/", u.last):
+			return fs.SkipDir
+		case !u.dirs[p] && u.isRepo(rel):
+			u.add(p + "/")
+			return fs.SkipDir
+		}
+		return nil
+	}
+	if u.files[p] || !below(p, u.under) || u.last != "" && strings.HasPrefix(p, u.last) || isTempName(path.Base(rel)) {
+		return nil
+	}
+	u.add(u.collapse(p))
+	return nil
+}
+
+// isRepo reports whether a directory is a repository of its own, which git does not look into.
+func (u *untrackedWalk) isRepo(rel string) bool {
+	_, err := u.g.w.root.Lstat(path.Join(rel, ".git"))
+	return err == nil
+}
+
+// collapse tells an untracked file by the topmost directory above it that holds nothing tracked.
+func (u *untrackedWalk) collapse(p string) string {
+	out := p
+	for dir := path.Dir(p); dir != "." && !u.dirs[dir] && below(dir, u.under) && dir+"/" != u.g.prefix; dir = path.Dir(dir) {
+		out = dir + "/"
+	}
+	return out
+}
+
+func (u *untrackedWalk) add(p string) {
+	if strings.HasSuffix(p, "/") {
+		u.last = p
+	}
+	if len(u.st.untracked) >= maxUntracked {
+		u.st.more++
+		return
+	}
+	u.st.untracked = append(u.st.untracked, p)
+}
+
+// findIgnored lists what is ignored, each directory as one entry.
+func (u *untrackedWalk) findIgnored(m *ignore.Matcher, dir string) error {
+	if err := context.Cause(u.ctx); err != nil {
+		return err
+	}
+	entries, err := u.g.w.readDir(dir)
+	if err != nil {
+		return nil // told by the walk before
+	}
+	for _, e := range entries {
+		rel := path.Join(dir, e.Name())
+		p := u.g.prefix + rel
+		if e.Name() == ".git" || u.files[p] || u.under != "" && !below(p, u.under) && !below(u.under, p) {
+			continue
+		}
+		switch {
+		case m.Match(rel, e.IsDir()) && !u.dirs[p]:
+			if e.IsDir() {
+				p += "/"
+			}
+			if len(u.st.ignored) >= maxUntracked {
+				u.st.more++
+				continue
+			}
+			u.st.ignored = append(u.st.ignored, p)
+		case e.IsDir() && !u.isRepo(rel):
+			if err := u.findIgnored(m, rel); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// changedFiles lists the files of the workspace that differ from the last commit, without deleted ones.
+func (w *Workspace) changedFiles(ctx context.Context) ([]string, error) {
+	g, err := w.openRepo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st, err := g.status(ctx, strings.TrimSuffix(g.prefix, "/"), false)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	var out []string
+	add := func(p string) {
+		p = strings.TrimSuffix(g.local(p), "/")
+		if _, err := w.root.Lstat(p); err == nil && !seen[p] {
+			seen[p] = true
+			out = append(out, p)
+		}
+	}
+	for _, list := range [][]gitChange{st.staged, st.unstaged} {
+		for _, c := range list {
+			if c.to != nil {
+				add(c.path)
+			}
+		}
+	}
+	for _, list := range [][]string{st.unmerged, st.untracked} {
+		for _, p := range list {
+			add(p)
+		}
+	}
+	return out, nil
+}

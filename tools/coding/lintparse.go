@@ -1,0 +1,203 @@
+package coding
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxDiagnostics bounds what is kept of one linter.
+const maxDiagnostics = 1000
+
+// maxLintReport bounds a linter's JSON report.
+const maxLintReport = 64 << 20
+
+// lintParser reads what a linter printed.
+type lintParser func(r io.Reader, p testPaths) ([]diagnostic, error)
+
+// parseLines reads "path:line:col: message" lines, as go vet, gopls check and most compilers print them. Other lines are
+// passed over.
+func parseLines(tool string) lintParser {
+	return func(r io.Reader, p testPaths) ([]diagnostic, error) {
+		var out []diagnostic
+		err := eachLine(r, func(line []byte, _ bool) {
+			d, ok := parsePositioned(strings.TrimPrefix(cleanText(line), "vet: "), tool, p)
+			if ok && len(out) < maxDiagnostics {
+				out = append(out, d)
+			}
+		})
+		return out, err
+	}
+}
+
+// parsePattern reads lines that a pattern with named groups matches.
+func parsePattern(tool string, re *regexp.Regexp) lintParser {
+	return func(r io.Reader, p testPaths) ([]diagnostic, error) {
+		var out []diagnostic
+		err := eachLine(r, func(line []byte, _ bool) {
+			m := re.FindStringSubmatch(cleanText(line))
+			if m == nil || len(out) >= maxDiagnostics {
+				return
+			}
+			get := func(name string) string {
+				if i := re.SubexpIndex(name); i >= 0 {
+					return m[i]
+				}
+				return ""
+			}
+			d := diagnostic{Path: get("path"), Message: get("message"), Severity: strings.ToLower(get("severity")), Rule: get("rule"), Tool: tool}
+			d.Line, _ = strconv.Atoi(get("line"))
+			d.Col, _ = strconv.Atoi(get("col"))
+			out = append(out, d.in(p))
+		})
+		return out, err
+	}
+}
+
+// in tells d's path relative to the workspace where it lies in it.
+func (d diagnostic) in(p testPaths) diagnostic {
+	if rel, ok := p.rel(d.Path); ok && d.Path != "" {
+		d.Path = rel
+	}
+	return d
+}
+
+var tscLine = regexp.MustCompile(`^(?P<path>.+?)\((?P<line>\d+),(?P<col>\d+)\): (?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>.*)$`)
+
+// parseTSC reads "tsc --pretty false". Errors without a place, such as a wrong tsconfig.json, are findings too.
+func parseTSC(r io.Reader, p testPaths) ([]diagnostic, error) {
+	placeless := regexp.MustCompile(`^(error) (TS\d+): (.*)$`)
+	var rest []diagnostic
+	pr, pw := io.Pipe()
+	go func() {
+		err := eachLine(r, func(line []byte, _ bool) {
+			if m := placeless.FindSubmatch(line); m != nil && len(rest) < maxDiagnostics {
+				rest = append(rest, diagnostic{Severity: "error", Rule: string(m[2]), Message: string(m[3]), Tool: "tsc"})
+			}
+			_, _ = pw.Write(append(slices.Clone(line), '\n'))
+		})
+		pw.CloseWithError(err)
+	}()
+	out, err := parsePattern("tsc", tscLine)(pr, p)
+	return append(out, rest...), err
+}
+
+// parseCargoCheck reads "cargo check --message-format=json".
+func parseCargoCheck(r io.Reader, p testPaths) ([]diagnostic, error) {
+	var out []diagnostic
+	err := eachLine(r, func(line []byte, _ bool) {
+		d, _, finding := parseCargoMessage(line, "rustc", p)
+		// A file that is part of several targets is reported once for each.
+		if finding && len(out) < maxDiagnostics && !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	})
+	return out, err
+}
+
+func decodeReport(r io.Reader, v any) error {
+	data, err := io.ReadAll(io.LimitReader(r, maxLintReport+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxLintReport {
+		return errors.New("the report is too large; check fewer paths")
+	}
+	if len(strings.TrimSpace(string(data))) == 0 {
+		return nil // it failed before it had anything to report, which its exit code tells
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("its report is not the JSON it should be: %w", err)
+	}
+	return nil
+}
+
+// parseRuff reads "ruff check --output-format=json".
+func parseRuff(r io.Reader, p testPaths) ([]diagnostic, error) {
+	var found []struct {
+		Code     *string
+		Message  string
+		Filename string
+		Location struct{ Row, Column int }
+	}
+	if err := decodeReport(r, &found); err != nil {
+		return nil, err
+	}
+	var out []diagnostic
+	for _, f := range found[:min(len(found), maxDiagnostics)] {
+		d := diagnostic{Path: f.Filename, Line: max(f.Location.Row, 0), Col: max(f.Location.Column, 0), Severity: "warning", Message: f.Message, Tool: "ruff"}
+		if f.Code == nil || *f.Code == "invalid-syntax" {
+			d.Severity = "error"
+		}
+		if f.Code != nil {
+			d.Rule = *f.Code
+		}
+		out = append(out, d.in(p))
+	}
+	return out, nil
+}
+
+// parseESLint reads "eslint --format json".
+func parseESLint(r io.Reader, p testPaths) ([]diagnostic, error) {
+	var files []struct {
+		FilePath string
+		Messages []struct {
+			RuleID       *string
+			Severity     int
+			Message      string
+			Line, Column int
+		}
+	}
+	if err := decodeReport(r, &files); err != nil {
+		return nil, err
+	}
+	var out []diagnostic
+	for _, f := range files {
+		for _, m := range f.Messages {
+			if len(out) == maxDiagnostics {
+				return out, nil
+			}
+			d := diagnostic{Path: f.FilePath, Line: max(m.Line, 0), Col: max(m.Column, 0), Severity: "warning", Message: m.Message, Tool: "eslint"}
+			if m.Severity == 2 {
+				d.Severity = "error"
+			}
+			if m.RuleID != nil {
+				d.Rule = *m.RuleID
+			}
+			out = append(out, d.in(p))
+		}
+	}
+	return out, nil
+}
+
+// completeLinters compiles the patterns of the host's linters.
+func (c *ProcConfig) completeLinters() error {
+	c.Linters = slices.Clone(c.Linters)
+	for i := range c.Linters {
+		l := &c.Linters[i]
+		switch {
+		case l.Name == "":
+			return fmt.Errorf("Linters[%d].Name: it is empty", i)
+		case len(l.Args) == 0:
+			return fmt.Errorf("Linters[%d].Args: they are empty; give the command of %s", i, l.Name)
+		case l.Pattern == "":
+			continue
+		}
+		re, err := regexp.Compile(l.Pattern)
+		if err != nil {
+			return fmt.Errorf("Linters[%d].Pattern: %w", i, err)
+		}
+		for _, group := range []string{"path", "line", "message"} {
+			if re.SubexpIndex(group) < 0 {
+				return fmt.Errorf("Linters[%d].Pattern: it has no group (?P<%s>...)", i, group)
+			}
+		}
+		l.re = re
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+)
+
+// procLog is what a program has printed and nobody has read yet. Up to its limit it is in memory; beyond, memory holds
+// the head and the tail, and a temporary file all of it, up to a limit of its own.
+type procLog struct {
+	mu      sync.Mutex
+	limit   int   // bytes shown
+	maxDisk int64 // bytes of the file
+	head    []byte
+	tail    []byte
+	total   int64 // bytes since the last read
+	file    *os.File
+	onDisk  int64
+	fileErr error
+
+	recent  []byte        // since the last look of a progress display, the end of it
+	changed chan struct{} // closed when there is more to read
+	closed  bool
+}
+
+// maxRecent bounds one piece of progress.
+const maxRecent = 4 << 10
+
+func newProcLog(limit int, maxDisk int64) *procLog {
+	return &procLog{limit: limit, maxDisk: maxDisk, changed: make(chan struct{})}
+}
+
+// Write takes all of p; it never fails.
+func (l *procLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(p)
+	if n == 0 || l.closed {
+		return n, nil
+	}
+	l.recent = appendTail(l.recent, p, maxRecent)
+	if over := l.total+int64(n) > int64(l.limit); over {
+		if l.total <= int64(l.limit) {
+			l.toDisk(l.head)
+			half := l.limit / 2
+			l.tail = append(l.tail[:0], l.head[min(half, len(l.head)):]...)
+			l.head = l.head[:min(half, len(l.head))]
+		}
+		l.toDisk(p)
+		rest := p
+		if room := l.limit/2 - len(l.head); room > 0 && len(l.tail) == 0 {
+			k := min(room, len(rest))
+			l.head, rest = append(l.head, rest[:k]...), rest[k:]
+		}
+		l.tail = appendTail(l.tail, rest, l.limit-l.limit/2)
+	} else {
+		l.head = append(l.head, p...)
+	}
+	l.total += int64(n)
+	close(l.changed)
+	l.changed = make(chan struct{})
+	return n, nil
+}
+
+// appendTail appends p to b and keeps the last max bytes, or somewhat more, so that the copying stays linear.
+func appendTail(b, p []byte, max int) []byte {
+	if len(p) >= max {
+		return append(b[:0], p[len(p)-max:]...)
+	}
+	b = append(b, p...)
+	if len(b) > 2*max {
+		b = append(b[:0], b[len(b)-max:]...)
+	}
+	return b
+}
+
+func lastBytes(b []byte, max int) []byte { return b[len(b)-min(len(b), max):] }
+
+func (l *procLog) toDisk(p []byte) {
+	if l.fileErr != nil || len(p) == 0 {
+		return
+	}
+	if l.file == nil {
+		if l.file, l.fileErr = unlinkedTemp(); l.fileErr != nil {
+			return
+		}
+	}
+	if room := l.maxDisk - l.onDisk; int64(len(p)) > room {
+		p = p[:max(room, 0)]
+	}
+	n, err := l.file.Write(p)
+	l.onDisk += int64(n)
+	l.fileErr = err
+}
+
+// unlinkedTemp returns a file that is gone when it is closed, however the program ends.
+func unlinkedTemp() (*os.File, error) {
+	f, err := os.CreateTemp("", "luthier-output-*")
+	if err != nil {
+		return nil, err
+	}
+	// Where an open file cannot be removed it is when it is closed.
+	_ = os.Remove(f.Name())
+	return f, nil
+}
+
+func dropTemp(f *os.File) {
+	if f != nil {
+		f.Close()
+		_ = os.Remove(f.Name())
+	}
+}
+
+func (l *procLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	dropTemp(l.file)
+	l.file = nil
+}
+
+// more returns a channel that is closed at the next output, and how much there is now.
+func (l *procLog) more() (<-chan struct{}, int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed, l.total
+}
+
+// progress returns the end of what came since the last call.
+func (l *procLog) progress() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := cleanText(lastBytes(l.recent, maxRecent))
+	l.recent = l.recent[:0]
+	return s
+}
+
+// peek returns what take would show, for matching; it marks nothing as read.
+func (l *procLog) peek() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return cleanText(l.head) + cleanText(lastBytes(l.tail, l.limit-l.limit/2))
+}
+
+// keepFunc stores a text and returns its handle.
+type keepFunc func(ctx context.Context, name string, data []byte) (handle string, err error)
+
+// take returns what was printed since the last take and marks it as read. When it is too long to be shown, all of it is
+// stored with keep, and a line in the middle says where.
+func (l *procLog) take(ctx context.Context, name string, keep keepFunc) string {
+	l.mu.Lock()
+	head, tail, total := cleanText(l.head), lastBytes(l.tail, l.limit-l.limit/2), l.total
+	omitted := total - int64(len(l.head)) - int64(len(tail))
+	var stored []byte
+	lost, err := int64(0), l.fileErr
+	if omitted > 0 {
+		if stored, err = l.stored(); err == nil {
+			lost = total - int64(len(stored))
+		}
+	}
+	shown := cleanText(tail)
+	l.reset()
+	l.mu.Unlock()
+	if omitted <= 0 {
+		return head + shown
+	}
+	handle := ""
+	if err == nil {
+		handle, err = keep(ctx, name, []byte(cleanText(stored)))
+	}
+	note := fmt.Sprintf("%s left out here", sizeName(omitted))
+	switch {
+	case err != nil:
+		note += "; it could not be kept: " + err.Error()
+	case lost > 0:
+		note += fmt.Sprintf("; the first %s of the output are artifact %s", sizeName(int64(len(stored))), handle)
+	default:
+		note += "; the whole output is artifact " + handle
+	}
+	return head + "\n[... " + note + " ...]\n" + shown
+}
+
+// whole returns all that was printed, or its beginning when that is too long, and how many bytes are missing.
+func (l *procLog) whole() (data []byte, lost int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.total <= int64(l.limit) {
+		return l.head, 0, nil
+	}
+	data, err = l.stored()
+	return data, l.total - int64(len(data)), err
+}
+
+// end returns the last max bytes, or somewhat less, beginning at a line where there is one.
+func (l *procLog) end(max int) string {
+	l.mu.Lock()
+	text := cleanText(lastBytes(append(append([]byte{}, l.head...), l.tail...), max))
+	cut := l.total > int64(max)
+	l.mu.Unlock()
+	if i := strings.IndexByte(text, '\n'); cut && i >= 0 {
+		text = text[i+1:]
+	}
+	return text
+}
+
+func (l *procLog) stored() ([]byte, error) {
+	if l.fileErr != nil {
+		return nil, l.fileErr
+	}
+	if l.file == nil {
+		return nil, errors.New("there is no copy on disk")
+	}
+	data := make([]byte, l.onDisk)
+	if _, err := l.file.ReadAt(data, 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	return data, nil
+}
+
+func (l *procLog) reset() {
+	l.head, l.tail, l.total = nil, nil, 0
+	dropTemp(l.file)
+	l.file, l.onDisk, l.fileErr = nil, 0, nil
+}

@@ -1,0 +1,282 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/shellfx"
+	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/tools"
+)
+
+type shellIn struct {
+	Command        string `json:"command" jsonschema_description:"command line, run by bash (sh where there is no bash)"`
+	Dir            string `json:"dir,omitempty" jsonschema_description:"directory to run in, relative to the workspace; default: the workspace"`
+	TimeoutSeconds int    `json:"timeout_seconds,omitempty" jsonschema:"minimum=0" jsonschema_description:"how long to wait for the command to end; default 120"`
+	OnTimeout      string `json:"on_timeout,omitempty" jsonschema:"enum=background,enum=kill" jsonschema_description:"what becomes of a command that has not ended by then; default background"`
+	Background     bool   `json:"background,omitempty" jsonschema_description:"do not wait: for servers and watchers"`
+	Interactive    bool   `json:"interactive,omitempty" jsonschema_description:"keep the standard input open for shell_input; otherwise it is empty"`
+}
+
+// maxCommand bounds a command line; beyond about 128 KiB Linux refuses a single argument.
+const maxCommand = 100 << 10
+
+// settle is how long a background command is watched before the call returns, so that one which fails at once says so.
+const settle = 300 * time.Millisecond
+
+func (w *Workspace) shellTool() (agent.Tool, error) {
+	return newTool("shell", w.shell, toolParts[shellIn]{
+		effects:  w.shellEffects,
+		describe: w.describeShell,
+		opts:     []tools.Option{tools.WithTimeout(-1), tools.WithCheck(checkShell)},
+	})
+}
+
+func checkShell(in shellIn) error {
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return errors.New("command is empty; give a command line")
+	case strings.IndexByte(in.Command, 0) >= 0:
+		return errors.New("command has a NUL byte; remove it")
+	case len(in.Command) > maxCommand:
+		return fmt.Errorf("command has %d bytes, more than %d; write a script file and run that", len(in.Command), maxCommand)
+	}
+	return nil
+}
+
+func (w *Workspace) shell(ctx context.Context, in shellIn) (*agent.ToolResult, error) {
+	if err := checkShell(in); err != nil {
+		return nil, err
+	}
+	dir, err := w.workDir(in.Dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := w.startShell(in.Command, dir, in.Interactive)
+	if err != nil {
+		return nil, fmt.Errorf("the command could not be started: %w", err)
+	}
+	if in.Background {
+		return w.intoBackground(ctx, p)
+	}
+	limit := w.cfg.Proc.Timeout
+	if in.TimeoutSeconds > 0 {
+		limit = min(time.Duration(in.TimeoutSeconds)*time.Second, w.cfg.Proc.MaxTimeout)
+	}
+	switch p.wait(ctx, limit) {
+	case waitEnded:
+		return w.endedResult(ctx, p), nil
+	case waitCanceled:
+		_ = p.p.Kill()
+		res := w.endedResult(ctx, p)
+		res.IsError = true
+		return res, nil
+	}
+	if in.OnTimeout == "kill" {
+		return w.killLate(ctx, p, limit, "as the call asked")
+	}
+	if err := w.enlist(p); err != nil {
+		return w.killLate(ctx, p, limit, err.Error())
+	}
+	text := p.log.take(ctx, p.logName(), w.keep)
+	return agent.TextResult(withStatus(text, fmt.Sprintf(
+		"still running after %s; it goes on in the background as process %d: shell_output with {\"id\": %d, \"wait_seconds\": 60} reads on, shell_kill ends it",
+		roundTime(limit), p.id, p.id))), nil
+}
+
+// killLate ends a command that did not end in time and cannot go on.
+func (w *Workspace) killLate(ctx context.Context, p *process, limit time.Duration, why string) (*agent.ToolResult, error) {
+	_ = p.p.Kill()
+	text := p.log.take(ctx, p.logName(), w.keep)
+	p.log.close()
+	res := agent.TextResult(withStatus(text, fmt.Sprintf("killed with all its children after %s, %s; give a longer timeout_seconds or run it in the background",
+		roundTime(limit), why)))
+	res.IsError = true
+	return res, nil
+}
+
+func (w *Workspace) intoBackground(ctx context.Context, p *process) (*agent.ToolResult, error) {
+	if err := w.enlist(p); err != nil {
+		_ = p.p.Kill()
+		p.log.close()
+		return nil, fmt.Errorf("the command was not run: %w", err)
+	}
+	if p.wait(ctx, settle) == waitEnded {
+		defer w.forget(p)
+		return w.endedResult(ctx, p), nil
+	}
+	text := p.log.take(ctx, p.logName(), w.keep)
+	return agent.TextResult(withStatus(text, fmt.Sprintf(
+		"running in the background as process %d: shell_output with {\"id\": %d} reads what it prints, shell_kill ends it", p.id, p.id))), nil
+}
+
+type waitResult int
+
+const (
+	waitEnded waitResult = iota
+	waitTimeout
+	waitCanceled
+)
+
+// progressEvery is how often output of a waiting call is shown to the host.
+const progressEvery = 100 * time.Millisecond
+
+// wait waits for the process to end, showing its output as progress.
+func (p *process) wait(ctx context.Context, limit time.Duration) waitResult {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	show := func() {
+		if s := p.log.progress(); s != "" {
+			agent.Progress(ctx, s)
+		}
+	}
+	defer show()
+	for {
+		select {
+		case <-p.p.Done():
+			return waitEnded
+		case <-ctx.Done():
+			return waitCanceled
+		case <-timeout.C:
+			return waitTimeout
+		case <-tick.C:
+			show()
+		}
+	}
+}
+
+// endedResult is the result of a process that has ended.
+func (w *Workspace) endedResult(ctx context.Context, p *process) *agent.ToolResult {
+	exit, err := p.p.Wait()
+	text := p.log.take(ctx, p.logName(), w.keep)
+	if p.id == 0 {
+		p.log.close()
+	}
+	return agent.TextResult(withStatus(text, exitWords(exit, err)))
+}
+
+func (p *process) logName() string {
+	name, _, _ := strings.Cut(strings.TrimSpace(p.command), "\n")
+	return "output of " + cutLine(name, 60)
+}
+
+// exitWords says how a command ended.
+func exitWords(exit *sandbox.Exit, err error) string {
+	switch {
+	case exit == nil:
+		return fmt.Sprintf("ended: %v", err)
+	case exit.TimedOut:
+		return fmt.Sprintf("killed with all its children after %s, the longest a process may live", roundTime(exit.Wall))
+	case exit.Canceled:
+		return fmt.Sprintf("killed with all its children after %s, because the call was cancelled", roundTime(exit.Wall))
+	case exit.Signal != 0:
+		return fmt.Sprintf("ended by signal %d (%v) after %s", int(exit.Signal), exit.Signal, roundTime(exit.Wall))
+	}
+	return fmt.Sprintf("exit code %d after %s", exit.Code, roundTime(exit.Wall))
+}
+
+func roundTime(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(100 * time.Millisecond)
+}
+
+// withStatus puts what is known about a command under what it printed.
+func withStatus(text, status string) string {
+	text = strings.TrimRight(text, "\n")
+	if strings.TrimSpace(text) == "" {
+		text = "(no output)"
+	}
+	return text + "\n[" + status + "]"
+}
+
+// shellEffects are what the command line would do, as far as that can be told from it. What cannot be told, and whatever
+// goes on after the call has returned, is unknown.
+func (w *Workspace) shellEffects(in shellIn) agent.Effects {
+	e := fromShell(shellfx.Analyze(in.Command, shellfx.Options{Root: w.real, Dir: in.Dir}))
+	// The analysis knows text only; where a name really leads is looked up here.
+	for _, p := range e.Reads {
+		if r := w.readEffects(p); r.Flags != 0 {
+			e.Flags |= r.Flags
+			e.Reasons = append(e.Reasons, r.Reasons...)
+		}
+	}
+	if _, err := w.workDir(in.Dir); err != nil {
+		return w.outside(agent.Effects{Reasons: e.Reasons}, err)
+	}
+	if in.Interactive {
+		e.Known = false
+		e.Reasons = append(e.Reasons, "reads what shell_input sends it later")
+	}
+	if in.Background && !e.IsReadOnly() {
+		e.Known = false
+		e.Reasons = append(e.Reasons, "goes on in the background")
+	}
+	return e
+}
+
+// fromShell turns the analysis of a command line into effects.
+func fromShell(a shellfx.Analysis) agent.Effects {
+	e := agent.Effects{Known: a.Known && a.Err == nil, Reads: a.Reads, Writes: a.Writes, Reasons: a.Reasons}
+	for _, f := range []struct {
+		from shellfx.Flags
+		to   agent.EffectFlags
+	}{
+		{shellfx.Deletes, agent.EffectDelete}, {shellfx.Kills, agent.EffectKill}, {shellfx.Network, agent.EffectNetwork},
+		{shellfx.Executes, agent.EffectExec}, {shellfx.Outside, agent.EffectOutside}, {shellfx.Secret, agent.EffectSecret},
+	} {
+		if a.Flags&f.from != 0 {
+			e.Flags |= f.to
+		}
+	}
+	return e
+}
+
+func (w *Workspace) describeShell(in shellIn) agent.CallDescription {
+	a := shellfx.Analyze(in.Command, shellfx.Options{Root: w.real, Dir: in.Dir})
+	first, _, more := strings.Cut(strings.TrimSpace(in.Command), "\n")
+	title := "run: " + cutLine(first, 120)
+	if more {
+		title += " ..."
+	}
+	dir, err := w.workDir(in.Dir)
+	if err != nil {
+		dir = in.Dir
+	}
+	d := agent.CallDescription{Title: title, Exact: exactCommand(in, dir), Where: w.where(dir)}
+	var b strings.Builder
+	b.WriteString(in.Command + "\n")
+	if a.Tree != "" {
+		b.WriteString("\nparsed as:\n" + a.Tree + "\n")
+	}
+	if reasons := w.shellEffects(in).Reasons; len(reasons) > 0 {
+		b.WriteString("\nnot read-only because:\n- " + strings.Join(reasons, "\n- ") + "\n")
+	}
+	d.Detail = b.String()
+	return d
+}
+
+// exactCommand is what a grant of this exact command covers: the text, and all that changes what it means.
+func exactCommand(in shellIn, dir string) string {
+	exact := in.Command
+	if dir != "." {
+		quoted, err := syntax.Quote(dir, syntax.LangBash)
+		if err != nil {
+			quoted = fmt.Sprintf("%q", dir)
+		}
+		exact = "cd " + quoted + " && " + exact
+	}
+	if in.Interactive {
+		exact += " # with input open"
+	}
+	return exact
+}

@@ -1,0 +1,144 @@
+package coding
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools"
+)
+
+type agentIn struct {
+	Task string `json:"task" jsonschema_description:"the whole task: the sub-agent sees nothing of this conversation. Say what to find or do, where to look and what to report"`
+	Mode string `json:"mode,omitempty" jsonschema:"enum=explore,enum=work" jsonschema_description:"explore (default) only reads and can run beside others; work may also change files and run programs"`
+}
+
+// agentTool runs sub-agents over this workspace, with its other tools.
+func (w *Workspace) agentTool(others []agent.Tool) (agent.Tool, error) {
+	explore, err := w.subAgent(others, true)
+	if err != nil {
+		return nil, err
+	}
+	work, err := w.subAgent(others, false)
+	if err != nil {
+		return nil, err
+	}
+	pick := func(in agentIn) agent.Tool {
+		if in.Mode == "work" {
+			return work
+		}
+		return explore
+	}
+	run := func(ctx context.Context, in agentIn) (*agent.ToolResult, error) {
+		if strings.TrimSpace(in.Task) == "" {
+			return nil, errors.New("task is empty; write the whole task, for somebody who knows nothing of this conversation")
+		}
+		args, err := json.Marshal(map[string]string{"task": in.Task})
+		if err != nil {
+			return nil, err
+		}
+		return pick(in).Call(ctx, agent.ToolCall{ID: agent.CallIDFrom(ctx), Name: "agent", Args: args})
+	}
+	return newTool("agent", run, toolParts[agentIn]{
+		any:     explore.Spec().Effects,
+		effects: func(in agentIn) agent.Effects { return pick(in).Spec().Effects },
+		describe: func(in agentIn) agent.CallDescription {
+			mode := "read-only"
+			if in.Mode == "work" {
+				mode = "may change files"
+			}
+			return agent.CallDescription{Title: "sub-agent (" + mode + "): " + cutLine(firstLine(in.Task), 100), Detail: in.Task, Where: w.where("")}
+		},
+		opts: []tools.Option{tools.WithTimeout(-1)},
+	})
+}
+
+// subAgent makes the agent behind one mode.
+func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, error) {
+	cfg := *w.cfg.Proc.Agent
+	if len(cfg.Tools) == 0 {
+		cfg.Tools = slices.DeleteFunc(slices.Clone(others), func(t agent.Tool) bool { return !w.offers(t.Spec().Name) })
+	}
+	mode, effects := "work", agent.Effects{}
+	if readOnly {
+		// Several explore at the same time: they conflict with calls that write, not with each other.
+		mode, effects = "explore", agent.ReadOnly(".")
+		cfg.Tools = slices.DeleteFunc(slices.Clone(cfg.Tools), func(t agent.Tool) bool { return !onlyReads(t) })
+		// Its tools are fixed: a source that may grow could add one that writes.
+		cfg.ToolSource = nil
+		cfg.Policy = readOnlyPolicy(cfg.Policy)
+	}
+	if cfg.System == "" {
+		cfg.System = prompt("agent_" + mode)
+	}
+	t, err := agent.SubAgent(agent.SubAgentConfig{Name: "agent_" + mode, Agent: cfg, Effects: effects})
+	if err != nil {
+		return nil, fmt.Errorf("Config.Proc.Agent: %w", err)
+	}
+	return t, nil
+}
+
+// onlyReads reports whether t can be offered to an agent that must not change anything: some of its calls at least are
+// known to be read-only before they run.
+func onlyReads(t agent.Tool) bool {
+	spec := t.Spec()
+	return spec.Effects.IsReadOnly() || spec.Name == "shell"
+}
+
+// readOnlyPolicy refuses every call that is not known to only read, and asks next about the others. Nil next allows them.
+func readOnlyPolicy(next agent.Policy) agent.Policy {
+	return agent.PolicyFunc(func(ctx context.Context, req *agent.PermissionRequest) agent.Verdict {
+		if !req.Effects.IsReadOnly() {
+			return agent.Verdict{Decision: agent.Deny, Rule: "explore",
+				Reason: "this agent may only read, and the call is not known to do just that; use the read tools or report what would have to be done"}
+		}
+		if next == nil {
+			return agent.Verdict{Decision: agent.Allow, Rule: "explore"}
+		}
+		return next.Decide(ctx, req)
+	})
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+type planIn struct {
+	Plan string `json:"plan" jsonschema_description:"the whole plan, in Markdown; it replaces the one before"`
+}
+
+// maxPlan bounds a plan, which is part of the session and may be shown with every request.
+const maxPlan = 64 << 10
+
+// planTool records the plan of a session.
+func (w *Workspace) planTool() (agent.Tool, error) {
+	effects := agent.Writing(agent.ResourcePlan)
+	return newTool("plan", w.setPlan, toolParts[planIn]{
+		any:     effects,
+		effects: func(planIn) agent.Effects { return effects },
+		describe: func(in planIn) agent.CallDescription {
+			return agent.CallDescription{Title: "set the plan", Detail: in.Plan}
+		},
+	})
+}
+
+func (w *Workspace) setPlan(ctx context.Context, in planIn) (string, error) {
+	s := agent.SessionFrom(ctx)
+	switch {
+	case s == nil:
+		return "", errors.New("there is no session to keep a plan in; tell the plan in your answer")
+	case strings.TrimSpace(in.Plan) == "":
+		return "", errors.New("plan is empty; write the goal, the files to change, the steps in order and how each is verified")
+	case len(in.Plan) > maxPlan:
+		return "", fmt.Errorf("plan has %s, more than %s; keep to the steps", sizeName(int64(len(in.Plan))), sizeName(maxPlan))
+	}
+	if err := s.SetPlan(strings.TrimSpace(in.Plan)); err != nil {
+		return "", fmt.Errorf("the plan could not be recorded: %w", err)
+	}
+	return "The plan is recorded.", nil
+}
