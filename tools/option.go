@@ -7,36 +7,53 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/jsonrepair"
 )
 
 // Option adjusts a tool built by [New] or [NewRaw].
 type Option func(*options) error
 
 type options struct {
-	effects     agent.Effects
+	effects     *agent.Effects
 	callEffects any // func(In) agent.Effects
 	describe    any // func(In) agent.CallDescription
-	timeout     time.Duration
+	check       any // func(In) error
+	timeout     *time.Duration
 	maxOutput   int
 	maxArgs     int
+	maxRepair   jsonrepair.Risk
 	examples    []json.RawMessage
 	schema      json.RawMessage
-	check       any // func(In) error
+}
+
+func collect(opts []Option) (*options, error) {
+	o := &options{}
+	for _, opt := range opts {
+		if opt == nil {
+			continue
+		}
+		if err := opt(o); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
 }
 
 // WithEffects declares what any call of the tool may read, write or do. Without it nothing is known: calls run alone and
 // are never approved as harmless.
 func WithEffects(e agent.Effects) Option {
-	return func(o *options) error { o.effects = e; return nil }
+	return func(o *options) error { o.effects = &e; return nil }
 }
 
-// WithCallEffects says what one particular call would do, from its decoded arguments. In must be the tool's In. The
-// effects of [WithEffects] count for calls whose arguments cannot be decoded.
+// WithCallEffects says what one particular call would do, from its decoded arguments, before it runs. In must be the
+// tool's In. The effects of [WithEffects] stand for calls whose arguments cannot be decoded. f must be quick and have
+// no effects of its own.
 func WithCallEffects[In any](f func(in In) agent.Effects) Option {
 	return func(o *options) error { o.callEffects = f; return nil }
 }
 
-// WithDescribe explains one particular call to a person, from its decoded arguments. In must be the tool's In.
+// WithDescribe explains one particular call to a person, from its decoded arguments, before it runs. In must be the
+// tool's In. f must be quick and have no effects of its own.
 func WithDescribe[In any](f func(in In) agent.CallDescription) Option {
 	return func(o *options) error { o.describe = f; return nil }
 }
@@ -49,10 +66,11 @@ func WithCheck[In any](f func(in In) error) Option {
 
 // WithTimeout limits one call. 0 leaves the limit to the registry or agent, negative means none.
 func WithTimeout(d time.Duration) Option {
-	return func(o *options) error { o.timeout = d; return nil }
+	return func(o *options) error { o.timeout = &d; return nil }
 }
 
-// WithMaxOutput limits the text of one result, in bytes, in place of the registry's limit. Negative means none.
+// WithMaxOutput limits the text of one result, in bytes, in place of the registry's limit. Negative means none. It
+// applies to calls through a [Registry].
 func WithMaxOutput(bytes int) Option {
 	return func(o *options) error { o.maxOutput = bytes; return nil }
 }
@@ -61,14 +79,36 @@ func WithMaxOutput(bytes int) Option {
 func WithMaxArgs(bytes int) Option {
 	return func(o *options) error {
 		if bytes <= 0 {
-			return fmt.Errorf("max args is %d; give a number of bytes above 0", bytes)
+			return fmt.Errorf("WithMaxArgs is %d; give a number of bytes above 0", bytes)
 		}
 		o.maxArgs = bytes
 		return nil
 	}
 }
 
-// WithExamples gives right arguments to show to a model that called the tool wrongly. Each is encoded as JSON and must
+// Repair is how much the mending of malformed JSON may assume.
+type Repair uint8
+
+// The degrees of repair.
+const (
+	RepairSpelling  Repair = Repair(jsonrepair.Low)    // only what has no other reading: commas, quotes, literals, fences
+	RepairStructure Repair = Repair(jsonrepair.Medium) // also missing commas, colons and brackets, and text around the JSON
+	RepairLikely    Repair = Repair(jsonrepair.High)   // also unescaped quotes inside strings; the default
+)
+
+// WithRepair limits how much the mending of malformed JSON may assume, for tools whose calls must not rest on a
+// likelihood.
+func WithRepair(r Repair) Option {
+	return func(o *options) error {
+		if r < RepairSpelling || r > RepairLikely {
+			return fmt.Errorf("WithRepair is %d; give RepairSpelling, RepairStructure or RepairLikely", r)
+		}
+		o.maxRepair = jsonrepair.Risk(r)
+		return nil
+	}
+}
+
+// WithExamples gives right arguments to show to a model that called the tool wrongly. Each is encoded as JSON, and must
 // be accepted by the schema.
 func WithExamples(args ...any) Option {
 	return func(o *options) error {
@@ -83,13 +123,13 @@ func WithExamples(args ...any) Option {
 	}
 }
 
-// WithSchema replaces the schema made from In, for arguments that Go types cannot describe. Accepted arguments must
-// decode into In.
+// WithSchema replaces the schema made from In, for rules that tags cannot express. Arguments it accepts must decode into
+// In.
 func WithSchema(schema json.RawMessage) Option {
 	return func(o *options) error { o.schema = schema; return nil }
 }
 
-// typedHook returns the function stored in slot, which must take the tool's own In.
+// typedHook returns the function in slot, which must take the tool's own In.
 func typedHook[F any](option string, slot any) (F, error) {
 	var none F
 	if slot == nil {
@@ -97,7 +137,7 @@ func typedHook[F any](option string, slot any) (F, error) {
 	}
 	f, ok := slot.(F)
 	if !ok {
-		return none, fmt.Errorf("%s is a %v, want a %v", option, reflect.TypeOf(slot), reflect.TypeFor[F]())
+		return none, fmt.Errorf("%s was given a %v, and this tool needs a %v", option, reflect.TypeOf(slot), reflect.TypeFor[F]())
 	}
 	return f, nil
 }

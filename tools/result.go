@@ -8,12 +8,13 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// toResult turns what a tool function returned into a result: a string, []byte or json.RawMessage as it is, results and
-// parts passed through, nothing as "Done.", and any other value as compact JSON.
+const doneText = "Done."
+
+// toResult turns what a tool function returned into a result; see [New].
 func toResult(out any) (*agent.ToolResult, error) {
 	switch out := out.(type) {
-	case nil:
-		return agent.TextResult("Done."), nil
+	case nil, struct{}:
+		return agent.TextResult(doneText), nil
 	case string:
 		return agent.TextResult(out), nil
 	case []byte:
@@ -22,7 +23,7 @@ func toResult(out any) (*agent.ToolResult, error) {
 		return agent.TextResult(string(out)), nil
 	case *agent.ToolResult:
 		if out == nil {
-			return agent.TextResult("Done."), nil
+			return agent.TextResult(doneText), nil
 		}
 		return out, nil
 	case agent.ToolResult:
@@ -31,14 +32,24 @@ func toResult(out any) (*agent.ToolResult, error) {
 		return &agent.ToolResult{Parts: out}, nil
 	case agent.Part:
 		return &agent.ToolResult{Parts: []agent.Part{out}}, nil
-	case struct{}:
-		return agent.TextResult("Done."), nil
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(out); err != nil {
-		return nil, fmt.Errorf("encode the result: %w", err)
+		return nil, fmt.Errorf("the call ran, but its result cannot be written as JSON: %w", err)
 	}
 	return agent.TextResult(string(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))), nil
+}
+
+// failed combines what a function returned beside its error: a result it built, such as the output so far, is kept.
+func failed(out any, err error) (*agent.ToolResult, error) {
+	res, ok := out.(*agent.ToolResult)
+	if !ok || res == nil || len(res.Parts) == 0 {
+		return nil, err
+	}
+	kept := *res
+	kept.IsError = true
+	kept.Parts = append(append([]agent.Part(nil), res.Parts...), agent.Text{Text: "\n" + err.Error()})
+	return &kept, nil
 }

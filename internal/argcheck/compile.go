@@ -1,5 +1,9 @@
 // Package argcheck holds the arguments of a tool call to the tool's JSON Schema: it mends what can be mended without
 // guessing, and lists every fault of what cannot, in words that a model can act on.
+//
+// The order is fixed: read strictly; if that fails mend the syntax; validate; coerce what the typed errors point at
+// (JSON given as text, a number given as text, null for an optional argument, one value for a list, a key in another
+// case, an unknown key); fill in defaults; validate again. What is returned was validated last.
 package argcheck
 
 import (
@@ -9,14 +13,30 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/luthier-dev/luthier/internal/jsonrepair"
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
+// Config adjusts a [Checker].
+type Config struct {
+	Examples     []json.RawMessage // right arguments, shown in errors
+	FillDefaults bool              // give absent members the schema's defaults, also in arguments that are valid
+	MaxRisk      jsonrepair.Risk   // the most that a syntax repair may assume; 0 means [jsonrepair.High]
+	QuietNull    bool              // do not note a null that stands for an argument not given: strict modes have no other way
+	MaxBytes     int               // the longest arguments; 0 means [DefaultMaxBytes]
+}
+
+// DefaultMaxBytes is the longest text of arguments that is read: 16 MiB.
+const DefaultMaxBytes = 16 << 20
+
 // Checker validates and mends arguments for one schema. It is safe for concurrent use.
 type Checker struct {
-	schema   *jsonschema.Schema // nil: any JSON
-	tree     *jsontree.Value    // of the schema, for hints
-	examples []json.RawMessage
+	cfg      Config
+	schema   *jsonschema.Schema            // nil: any JSON
+	byLoc    map[string]*jsonschema.Schema // every subschema by its location
+	defaults bool                          // some subschema has a default
+	quick    *matcher                      // nil when the schema is beyond it
+	order    map[string][]string           // property names in source order, by location
 }
 
 // noLoader refuses references to anything outside the schema itself: a schema may come from a stranger, and must not
@@ -27,46 +47,101 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("reference to %q leaves the schema; only local references are followed", url)
 }
 
-const schemaURL = "mem:///tool.json"
+const schemaURL = "mem:///arguments.json"
 
-// Compile prepares a schema. An empty one accepts any JSON. Examples are right arguments to show in errors.
-func Compile(schema json.RawMessage, examples ...json.RawMessage) (*Checker, error) {
+// Compile prepares a schema. An empty one accepts any JSON.
+func Compile(schema json.RawMessage, cfg Config) (*Checker, error) {
+	if cfg.MaxRisk == 0 {
+		cfg.MaxRisk = jsonrepair.High
+	}
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = DefaultMaxBytes
+	}
+	c := &Checker{cfg: cfg}
 	if len(bytes.TrimSpace(schema)) == 0 {
-		return &Checker{examples: examples}, nil
+		return c, nil
 	}
 	tree, err := jsontree.Parse(schema)
 	if err != nil {
 		return nil, fmt.Errorf("parse schema: %w", err)
 	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	c.UseLoader(noLoader{})
-	if err := c.AddResource(schemaURL, tree.Any()); err != nil {
+	comp := jsonschema.NewCompiler()
+	comp.AssertFormat()
+	comp.UseLoader(noLoader{})
+	comp.UseRegexpEngine(compilePattern)
+	comp.RegisterFormat(uriFormat("uri", true))
+	comp.RegisterFormat(uriFormat("uri-reference", false))
+	if err := comp.AddResource(schemaURL, tree.Any()); err != nil {
 		return nil, fmt.Errorf("compile schema: %w", err)
 	}
-	s, err := c.Compile(schemaURL)
-	if err != nil {
+	if c.schema, err = comp.Compile(schemaURL); err != nil {
 		return nil, fmt.Errorf("compile schema: %w", err)
 	}
-	return &Checker{schema: s, tree: tree, examples: examples}, nil
+	c.byLoc = map[string]*jsonschema.Schema{}
+	c.index(c.schema)
+	c.order = map[string][]string{}
+	propertyOrder(tree, schemaURL+"#", c.order)
+	c.quick = newMatcher(c.schema)
+	return c, nil
 }
 
-// Mend returns args in a form that the schema accepts, with a note for each thing that was changed. Arguments that are
-// right come back as they are.
-func (c *Checker) Mend(args json.RawMessage) (json.RawMessage, []string, error) {
-	v, err := jsontree.Parse(args)
-	if err != nil {
-		return nil, nil, err
+// index records s and everything below it by location.
+func (c *Checker) index(s *jsonschema.Schema) {
+	if s == nil || c.byLoc[s.Location] != nil {
+		return
 	}
-	if err := c.validate(v); err != nil {
-		return nil, nil, err
+	c.byLoc[s.Location] = s
+	c.defaults = c.defaults || s.Default != nil
+	for _, sub := range subschemas(s) {
+		c.index(sub)
 	}
-	return args, nil, nil
 }
 
-func (c *Checker) validate(v *jsontree.Value) error {
-	if c.schema == nil {
-		return nil
+// subschemas returns the schemas directly inside s that describe the value or its parts.
+func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.If, s.Then, s.Else, s.Items2020, s.Contains}
+	if s.DynamicRef != nil {
+		out = append(out, s.DynamicRef.Ref)
 	}
-	return c.schema.Validate(v.Any())
+	out = append(out, s.AllOf...)
+	out = append(out, s.AnyOf...)
+	out = append(out, s.OneOf...)
+	out = append(out, s.PrefixItems...)
+	for _, p := range s.Properties {
+		out = append(out, p)
+	}
+	for _, p := range s.PatternProperties {
+		out = append(out, p)
+	}
+	for _, p := range s.DependentSchemas {
+		out = append(out, p)
+	}
+	for _, x := range []any{s.AdditionalProperties, s.Items, s.AdditionalItems} {
+		switch x := x.(type) {
+		case *jsonschema.Schema:
+			out = append(out, x)
+		case []*jsonschema.Schema:
+			out = append(out, x...)
+		}
+	}
+	return out
+}
+
+// propertyOrder records the order in which each object schema lists its properties, which compiling loses.
+func propertyOrder(v *jsontree.Value, at string, order map[string][]string) {
+	switch v.Kind {
+	case jsontree.Object:
+		for _, m := range v.Members {
+			if m.Key == "properties" && m.Value.Kind == jsontree.Object {
+				for _, p := range m.Value.Members {
+					order[at] = append(order[at], p.Key)
+				}
+			}
+			propertyOrder(m.Value, at+"/"+pointerEscape(m.Key), order)
+		}
+	case jsontree.Array:
+		for i, x := range v.Items {
+			propertyOrder(x, fmt.Sprintf("%s/%d", at, i), order)
+		}
+	}
 }

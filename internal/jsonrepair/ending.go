@@ -76,6 +76,9 @@ func (e *ending) tryQuote(j, n int) (done bool, err error) {
 		}
 	}
 	e.member = e.member || e.depth == 0 && r.quotedKeyAt(j) && r.commaBefore(j, e.start) >= 0
+	if c := r.at(r.skipBlank(j + n)); e.key && e.inner == 0 && (c == ',' || c == '}') {
+		return false, e.fail(j, "a key has no value")
+	}
 	if e.inner == 0 && r.top() == '[' && r.at(r.skipBlank(j+n)) == ':' {
 		return false, e.fail(j, "a list holds a key; write an object in braces")
 	}

@@ -1,0 +1,207 @@
+package argcheck
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
+)
+
+// The work that one call may cause. Mending text inside text, or trying the forms of nested unions, could otherwise
+// multiply.
+const (
+	maxRounds      = 6   // of one value: text holding JSON reveals new faults
+	maxValidations = 64  // in all
+	maxFixes       = 512 // in all
+	maxNotes       = 8
+)
+
+// mender coerces one set of arguments.
+type mender struct {
+	c       *Checker
+	schema  *jsonschema.Schema // of the value being mended
+	budget  int
+	fixes   int
+	changed bool
+	notes   []string
+	prefix  []string // of the value being mended, within the arguments
+}
+
+// mend changes v until s accepts it. It returns the last error when there is nothing left to change.
+func (m *mender) mend(s *jsonschema.Schema, v *jsontree.Value) *jsonschema.ValidationError {
+	m.schema = s
+	var last *jsonschema.ValidationError
+	for range maxRounds {
+		if m.budget--; m.budget < 0 {
+			return last
+		}
+		err := s.Validate(v.Any())
+		if err == nil {
+			return nil
+		}
+		last, _ = err.(*jsonschema.ValidationError)
+		if last == nil || !m.round(last, v) {
+			return last
+		}
+	}
+	return last
+}
+
+// round acts on every leaf of the error tree and reports whether anything changed.
+func (m *mender) round(err *jsonschema.ValidationError, root *jsontree.Value) bool {
+	changed := false
+	for _, leaf := range leaves(err, nil) {
+		if m.fixes >= maxFixes {
+			break
+		}
+		at, parent, ok := find(root, leaf.InstanceLocation)
+		if !ok {
+			continue // an earlier fix of this round moved it
+		}
+		if m.fix(leaf, at, parent, root) {
+			m.fixes++
+			changed = true
+		}
+	}
+	m.changed = m.changed || changed
+	return changed
+}
+
+// leaves flattens an error tree to the errors that name a fault. Unions stay whole: which of their errors counts
+// depends on the form that was meant.
+func leaves(err *jsonschema.ValidationError, out []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+	switch err.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf, *kind.Not, *kind.Contains, *kind.PropertyNames:
+		return append(out, err)
+	}
+	if len(err.Causes) == 0 {
+		return append(out, err)
+	}
+	for _, c := range err.Causes {
+		out = leaves(c, out)
+	}
+	return out
+}
+
+// slot is where a value hangs: in an object or in an array.
+type slot struct {
+	in    *jsontree.Value // nil at the root
+	key   string
+	index int
+}
+
+// find returns the value at path and its slot.
+func find(root *jsontree.Value, path []string) (*jsontree.Value, slot, bool) {
+	v, at := root, slot{}
+	for _, seg := range path {
+		at = slot{in: v, key: seg}
+		switch v.Kind {
+		case jsontree.Object:
+			v = v.Get(seg)
+		case jsontree.Array:
+			i, err := strconv.Atoi(seg)
+			if err != nil || i < 0 || i >= len(v.Items) {
+				return nil, at, false
+			}
+			at.index = i
+			v = v.Items[i]
+		default:
+			return nil, at, false
+		}
+		if v == nil {
+			return nil, at, false
+		}
+	}
+	return v, at, true
+}
+
+// note records a change to the value at path.
+func (m *mender) note(path []string, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if full := slices.Concat(m.prefix, path); len(full) > 0 {
+		text = pathName(full) + ": " + text
+	}
+	if len(m.notes) == maxNotes {
+		m.notes = append(m.notes, "and more of the same kind")
+	}
+	if len(m.notes) < maxNotes && !slices.Contains(m.notes, text) {
+		m.notes = append(m.notes, text)
+	}
+}
+
+// pathName writes a path as a person would: edits[2].old.
+func pathName(path []string) string {
+	if len(path) == 0 {
+		return "arguments"
+	}
+	var b strings.Builder
+	for i, seg := range path {
+		if _, err := strconv.Atoi(seg); err == nil {
+			b.WriteString("[" + seg + "]")
+			continue
+		}
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(seg)
+	}
+	return b.String()
+}
+
+// fix acts on one fault.
+func (m *mender) fix(e *jsonschema.ValidationError, v *jsontree.Value, at slot, root *jsontree.Value) bool {
+	path := e.InstanceLocation
+	switch k := e.ErrorKind.(type) {
+	case *kind.Type:
+		return m.fixType(path, k.Want, v, at, m.c.byLoc[e.SchemaURL])
+	case *kind.Enum:
+		return m.fixEnum(path, k.Want, v)
+	case *kind.Const:
+		return m.fixEnum(path, []any{k.Want}, v)
+	case *kind.Required:
+		return m.fixRequired(path, k.Missing, v, m.c.byLoc[e.SchemaURL])
+	case *kind.AdditionalProperties:
+		return m.fixExtra(path, k.Properties, v, m.c.byLoc[e.SchemaURL])
+	case *kind.AnyOf:
+		if s := m.c.byLoc[e.SchemaURL]; s != nil {
+			return m.fixUnion(path, s.AnyOf, v)
+		}
+	case *kind.OneOf:
+		if s := m.c.byLoc[e.SchemaURL]; s != nil && k.Subschemas == nil {
+			return m.fixUnion(path, s.OneOf, v)
+		}
+	}
+	return false
+}
+
+// fixUnion tries to mend v for each form of a union, and keeps the result if all forms that could be reached agree.
+func (m *mender) fixUnion(path []string, forms []*jsonschema.Schema, v *jsontree.Value) bool {
+	var found *jsontree.Value
+	var notes []string
+	for _, form := range forms {
+		trial := &mender{c: m.c, budget: m.budget, prefix: slices.Concat(m.prefix, path)}
+		try := v.Clone()
+		err := trial.mend(form, try)
+		m.budget = trial.budget
+		if err != nil || m.budget <= 0 {
+			continue
+		}
+		if found != nil && !found.Equal(try) {
+			return false // two forms, two readings
+		}
+		if found == nil {
+			found, notes = try, trial.notes
+		}
+	}
+	if found == nil {
+		return false
+	}
+	*v = *found
+	m.notes = append(m.notes, notes...)
+	return true
+}

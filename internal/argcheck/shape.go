@@ -1,0 +1,224 @@
+package argcheck
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/toolschema"
+)
+
+// The size of the hints in an error: enough for a model to write the call again, short enough for one line.
+const (
+	maxShape   = 600
+	maxExample = 400
+	shapeDepth = 3
+)
+
+// shape writes what the arguments look like, in the notation of TypeScript, which models read well.
+func (c *Checker) shape() string {
+	if c.schema == nil {
+		return ""
+	}
+	return clip(c.typeName(c.schema, shapeDepth), maxShape)
+}
+
+// typeName writes the type that s describes, objects down to depth levels.
+func (c *Checker) typeName(s *jsonschema.Schema, depth int) string {
+	switch {
+	case s == nil || s.Bool != nil && *s.Bool:
+		return "any"
+	case s.Bool != nil:
+		return "never"
+	case s.Ref != nil:
+		return c.typeName(s.Ref, depth-1)
+	case s.Const != nil:
+		return anyJSON(*s.Const)
+	case s.Enum != nil:
+		var parts []string
+		for _, x := range s.Enum.Values[:min(len(s.Enum.Values), 12)] {
+			parts = append(parts, anyJSON(x))
+		}
+		return strings.Join(parts, "|")
+	case len(s.AnyOf) > 0 && s.Types == nil:
+		return c.unionName(s.AnyOf, depth)
+	case len(s.OneOf) > 0 && s.Types == nil:
+		return c.unionName(s.OneOf, depth)
+	case s.Types == nil && s.Properties == nil:
+		return "any"
+	}
+	var parts []string
+	for _, t := range typesOf(s) {
+		switch t {
+		case "object":
+			parts = append(parts, c.objectName(s, depth))
+		case "array":
+			parts = append(parts, c.listName(s, depth))
+		case "string":
+			parts = append(parts, stringName(s))
+		default:
+			parts = append(parts, t)
+		}
+	}
+	return strings.Join(parts, "|")
+}
+
+func typesOf(s *jsonschema.Schema) []string {
+	if s.Types == nil {
+		return []string{"object"}
+	}
+	types := s.Types.ToStrings()
+	if i := slices.Index(types, "null"); i == 0 && len(types) > 1 {
+		types = append(types[1:], "null")
+	}
+	return types
+}
+
+func (c *Checker) unionName(forms []*jsonschema.Schema, depth int) string {
+	var parts []string
+	for _, f := range forms {
+		if name := c.typeName(f, depth-1); !slices.Contains(parts, name) {
+			parts = append(parts, name)
+		}
+	}
+	return strings.Join(parts, "|")
+}
+
+func stringName(s *jsonschema.Schema) string {
+	switch {
+	case s.Format != nil:
+		return "string(" + s.Format.Name + ")"
+	case s.Pattern != nil && s.Pattern.String() == toolschema.DurationPattern:
+		return "string(duration)"
+	}
+	return "string"
+}
+
+func (c *Checker) listName(s *jsonschema.Schema, depth int) string {
+	item := itemSchema(s)
+	if item == nil {
+		return "any[]"
+	}
+	name := c.typeName(item, depth-1)
+	if strings.Contains(name, "|") {
+		return "(" + name + ")[]"
+	}
+	return name + "[]"
+}
+
+func (c *Checker) objectName(s *jsonschema.Schema, depth int) string {
+	if len(s.Properties) == 0 {
+		if p, ok := s.AdditionalProperties.(*jsonschema.Schema); ok && p.Bool == nil {
+			return "{[key]: " + c.typeName(p, depth-1) + "}"
+		}
+		return "{}"
+	}
+	if depth <= 0 {
+		return "{…}"
+	}
+	var parts []string
+	for _, key := range c.keys(s) {
+		mark := "?"
+		if slices.Contains(s.Required, key) {
+			mark = ""
+		}
+		parts = append(parts, key+mark+": "+c.typeName(s.Properties[key], depth-1))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// example returns right arguments: the host's, or the smallest that can be made up from the schema.
+func (c *Checker) example() json.RawMessage {
+	for _, ex := range c.cfg.Examples {
+		if len(ex) <= maxExample {
+			return ex
+		}
+	}
+	if c.schema == nil || !slices.Contains(typesOf(c.schema), "object") || c.schema.Types == nil {
+		return nil
+	}
+	v := c.sample(c.schema, 0)
+	if v == nil || c.schema.Validate(v.Any()) != nil {
+		return nil // a pattern or a rule between members: better no example than a wrong one
+	}
+	if text := v.JSON(); len(text) <= maxExample && len(v.Members) > 0 {
+		return text
+	}
+	return nil
+}
+
+// sample makes up the smallest value of s, or nil.
+func (c *Checker) sample(s *jsonschema.Schema, depth int) *jsontree.Value {
+	switch {
+	case s == nil || depth > 8:
+		return nil
+	case s.Ref != nil:
+		return c.sample(s.Ref, depth+1)
+	case s.Default != nil:
+		return fromAny(*s.Default)
+	case len(s.Examples) > 0:
+		return fromAny(s.Examples[0])
+	case s.Const != nil:
+		return fromAny(*s.Const)
+	case s.Enum != nil && len(s.Enum.Values) > 0:
+		return fromAny(s.Enum.Values[0])
+	case s.Types == nil && len(s.AnyOf) > 0:
+		return c.sample(s.AnyOf[0], depth+1)
+	case s.Types == nil && len(s.OneOf) > 0:
+		return c.sample(s.OneOf[0], depth+1)
+	}
+	switch typesOf(s)[0] {
+	case "object":
+		v := jsontree.NewObject()
+		for _, key := range c.keys(s) {
+			if slices.Contains(s.Required, key) {
+				x := c.sample(s.Properties[key], depth+1)
+				if x == nil {
+					return nil
+				}
+				v.Set(key, x)
+			}
+		}
+		return v
+	case "array":
+		v := jsontree.NewArray()
+		if x := c.sample(itemSchema(s), depth+1); x != nil {
+			v.Items = append(v.Items, x)
+		}
+		return v
+	case "string":
+		return jsontree.NewString(sampleText(s))
+	case "integer", "number":
+		n := int64(1)
+		if s.Minimum != nil && s.Minimum.IsInt() && s.Minimum.Num().IsInt64() {
+			n = s.Minimum.Num().Int64()
+		}
+		return jsontree.NewInt(n)
+	case "boolean":
+		return jsontree.NewBool(true)
+	}
+	return jsontree.NewNull()
+}
+
+func sampleText(s *jsonschema.Schema) string {
+	if s.Pattern != nil && s.Pattern.String() == toolschema.DurationPattern {
+		return "30s"
+	}
+	if s.Format == nil {
+		return "…"
+	}
+	switch s.Format.Name {
+	case "date-time":
+		return "2026-01-31T12:00:00Z"
+	case "date":
+		return "2026-01-31"
+	case "uri":
+		return "https://example.com/"
+	case "email":
+		return "name@example.com"
+	}
+	return "…"
+}

@@ -1,0 +1,124 @@
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// A handle is the beginning of the SHA-256 of the text, so that one text has one handle, and a handle cannot name
+// anything but a text.
+const handlePrefix, handleHex = "artifact-", 24
+
+var handleShape = regexp.MustCompile(`^artifact-[0-9a-f]{24}$`)
+
+var errNoArtifact = errors.New("there is no artifact with that handle; use one that a tool result named")
+
+func handleOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return handlePrefix + hex.EncodeToString(sum[:])[:handleHex]
+}
+
+// NewMemStore returns a store that keeps texts in memory until the process ends, for tests and short runs.
+func NewMemStore() agent.ArtifactStore { return &memStore{texts: map[string][]byte{}} }
+
+type memStore struct {
+	mu    sync.RWMutex
+	texts map[string][]byte
+}
+
+// Put keeps a copy of data.
+func (s *memStore) Put(ctx context.Context, name string, data []byte) (string, error) {
+	handle := handleOf(data)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.texts[handle] == nil {
+		s.texts[handle] = append(make([]byte, 0, len(data)), data...)
+	}
+	return handle, nil
+}
+
+// Get returns a copy of the text.
+func (s *memStore) Get(ctx context.Context, handle string) ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	data, ok := s.texts[handle]
+	if !ok {
+		return nil, fmt.Errorf("tools: get artifact %.80q: %w", handle, errNoArtifact)
+	}
+	return append(make([]byte, 0, len(data)), data...), nil
+}
+
+// NewDirStore returns a store that keeps each text as a file in dir, which is made if it is missing. A text is written
+// beside its place and renamed, so that a killed process leaves whole texts only, and is checked against its handle
+// when it is read. Several processes may share dir.
+func NewDirStore(dir string) (agent.ArtifactStore, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("tools: open artifact store: %w", err)
+	}
+	return &dirStore{dir: dir}, nil
+}
+
+type dirStore struct{ dir string }
+
+// Put writes data unless it is there already.
+func (s *dirStore) Put(ctx context.Context, name string, data []byte) (string, error) {
+	handle := handleOf(data)
+	path := filepath.Join(s.dir, handle)
+	if have, err := os.ReadFile(path); err == nil && handleOf(have) == handle {
+		return handle, nil
+	}
+	if err := writeFile(s.dir, path, data); err != nil {
+		return "", fmt.Errorf("tools: put artifact: %w", err)
+	}
+	return handle, nil
+}
+
+// writeFile writes a file that appears whole or not at all.
+func writeFile(dir, path string, data []byte) error {
+	tmp, err := os.CreateTemp(dir, ".tmp-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
+}
+
+// Get reads the text and checks that it is the one the handle names.
+func (s *dirStore) Get(ctx context.Context, handle string) ([]byte, error) {
+	if !handleShape.MatchString(handle) {
+		return nil, fmt.Errorf("tools: get artifact %.80q: %w", handle, errNoArtifact)
+	}
+	data, err := os.ReadFile(filepath.Join(s.dir, handle))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("tools: get artifact %q: %w", handle, errNoArtifact)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tools: get artifact %q: %w", handle, err)
+	}
+	if handleOf(data) != handle {
+		return nil, fmt.Errorf("tools: get artifact %q: the file is damaged; run the call that made it again", handle)
+	}
+	return data, nil
+}
