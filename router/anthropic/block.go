@@ -77,7 +77,7 @@ func wireArgs(args json.RawMessage) json.RawMessage {
 	switch {
 	case isObject(args):
 		return args
-	case len(bytes.TrimSpace(args)) == 0:
+	case len(bytes.TrimSpace(args)) == 0, string(args) == "null":
 		return json.RawMessage("{}")
 	case json.Valid(args):
 		return json.RawMessage(`{"value":` + string(args) + `}`)

@@ -177,7 +177,7 @@ func sizeHint(req *agent.Request) int {
 	for i := range req.Messages {
 		n += partsSize(req.Messages[i].Parts)
 	}
-	return n + n/8 // escapes
+	return n + n/4 // escapes
 }
 
 func partsSize(parts []agent.Part) int {

@@ -59,10 +59,10 @@ type decoder struct {
 func (d *decoder) event(raw sse.Event) *agent.ModelError {
 	clear(d.out)
 	d.out = d.out[:0]
-	if len(raw.Data) == 0 || raw.Type == "ping" || string(raw.Data) == "[DONE]" {
+	if len(raw.Data) == 0 || raw.Name == "ping" || string(raw.Data) == "[DONE]" {
 		return nil
 	}
-	if raw.Type == "error" {
+	if raw.Name == "error" {
 		return streamError(raw.Data)
 	}
 	var ev event
@@ -73,7 +73,7 @@ func (d *decoder) event(raw sse.Event) *agent.ModelError {
 		return badEvent(raw, err)
 	}
 	if ev.Type == "" {
-		ev.Type = raw.Type
+		ev.Type = raw.Name
 	}
 	switch ev.Type {
 	case "error":
@@ -109,7 +109,7 @@ func known(data []byte) bool {
 }
 
 func badEvent(raw sse.Event, err error) *agent.ModelError {
-	return refuse(agent.ErrServer, "read stream: event %q: %w: %s", raw.Type, err, shorten(string(raw.Data[:min(len(raw.Data), 200)])))
+	return refuse(agent.ErrServer, "read stream: event %q: %w: %s", raw.Name, err, shorten(string(raw.Data[:min(len(raw.Data), 200)])))
 }
 
 func (d *decoder) emit(c agent.Chunk) { d.out = append(d.out, c) }

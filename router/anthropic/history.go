@@ -109,14 +109,10 @@ func (h *history) settle() {
 func (h *history) addAssistant(parts []agent.Part) {
 	blocks := make([]block, 0, len(parts))
 	var calls []pendingCall
-	for i, p := range parts {
+	for _, p := range parts {
 		switch p := p.(type) {
 		case agent.Text:
-			text := p.Text
-			if i == len(parts)-1 {
-				text = strings.TrimRightFunc(text, unicode.IsSpace)
-			}
-			blocks = appendText(blocks, text)
+			blocks = appendText(blocks, p.Text)
 		case agent.Thinking:
 			blocks = appendThinking(blocks, p)
 		case agent.Opaque:
@@ -133,6 +129,9 @@ func (h *history) addAssistant(parts []agent.Part) {
 	}
 	if len(blocks) == 0 {
 		return
+	}
+	if last := &blocks[len(blocks)-1]; last.kind == blockText {
+		last.text = strings.TrimRightFunc(last.text, unicode.IsSpace)
 	}
 	if n := len(h.turns); n > 0 && h.turns[n-1].user {
 		h.settle()

@@ -74,6 +74,9 @@ func read(ctx context.Context, src io.Reader, outputTool string, yield func(agen
 			return transportError(ctx, "read stream", err)
 		}
 		if err := d.event(ev); err != nil {
+			if ev.Partial { // cut in the middle: what it lacks is the rest, not the sense
+				return &agent.ModelError{Kind: agent.ErrIncomplete, Provider: provider, Err: errTruncated}
+			}
 			return err
 		}
 		for _, c := range d.out {
