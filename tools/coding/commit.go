@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 // A change is the new content of one file, or its removal.
 type change struct {
 	at     target // info is the state the change was worked out from; nil for a file that must not exist yet
+	was    []byte // the content it was worked out from; nil to go by info alone
 	data   []byte
 	mode   fs.FileMode // of a new file; 0 means 0666 less the umask
 	remove bool
@@ -20,6 +22,9 @@ type change struct {
 
 // commit makes all changes or none. Contents are first written beside their files, then every file is replaced by a
 // rename; when one fails those before it are put back. The locks of all paths are held by the caller.
+//
+// Between the last look at a file and its replacement, other workspaces on the same directory are locked out, in this
+// process and in others. A program that knows nothing of that lock has a few microseconds to write unseen.
 //
 // A crash leaves every single file old or new. Between the renames of several files it leaves some of them old and
 // some new, and temporary files, which later writes remove.
@@ -33,6 +38,8 @@ func (w *Workspace) commit(ctx context.Context, changes []change) error {
 			return errors.Join(fmt.Errorf("%s: %w", quotePath(c.at.rel), err), tx.rollback())
 		}
 	}
+	unlock := lockRoot(w.root)
+	defer unlock()
 	for i := range tx.staged {
 		if err := tx.apply(&tx.staged[i], len(changes) > 1); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", quotePath(tx.staged[i].at.rel), err), tx.rollback())
@@ -174,17 +181,11 @@ func (w *Workspace) fill(f *os.File, temp string, data []byte) error {
 // apply puts a staged change in place, unless the file is no longer what it was worked out from.
 func (tx *transaction) apply(s *stagedChange, keep bool) error {
 	w, rel := tx.w, s.at.rel
-	now, err := w.root.Lstat(rel)
-	if errors.Is(err, fs.ErrNotExist) {
-		now, err = nil, nil
-	}
+	existed, err := w.unchanged(s.change)
 	if err != nil {
-		return plain(err)
+		return err
 	}
-	if (now == nil) != (s.at.info == nil) || now != nil && !sameState(now, s.at.info) {
-		return errors.New("somebody else changed the file just now; read it again and repeat the change")
-	}
-	if now != nil && (keep || s.remove) {
+	if existed && keep {
 		s.backup = tempName(rel)
 		if err := tx.keep(s); err != nil {
 			s.backup = ""
@@ -197,7 +198,7 @@ func (tx *transaction) apply(s *stagedChange, keep bool) error {
 	switch {
 	case s.remove:
 		err = w.root.Remove(rel)
-	case now == nil:
+	case !existed:
 		err = w.placeNew(s.temp, rel)
 	default:
 		err = w.root.Rename(s.temp, rel)
@@ -207,6 +208,31 @@ func (tx *transaction) apply(s *stagedChange, keep bool) error {
 	}
 	s.applied = true
 	return nil
+}
+
+// unchanged makes sure that the file is what the change was worked out from, and reports whether it exists. The content
+// is compared, too: a clock of the file system that stands still for milliseconds hides a quick change.
+func (w *Workspace) unchanged(c change) (existed bool, err error) {
+	changed := errors.New("somebody else changed the file just now; read it again and repeat the change")
+	now, err := w.root.Lstat(c.at.rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if c.at.info != nil {
+			return false, changed
+		}
+		return false, nil
+	case err != nil:
+		return false, plain(err)
+	case c.at.info == nil || !sameState(now, c.at.info):
+		return true, changed
+	case c.was == nil:
+		return true, nil
+	}
+	data, _, err := w.readOnce(target{c.at.rel, now}, len(c.was))
+	if err != nil || !bytes.Equal(data, c.was) {
+		return true, changed
+	}
+	return true, nil
 }
 
 // keep gives the old file a second name. A file system without hard links gets a copy.

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/tools"
 	"github.com/luthier-dev/luthier/tools/edit"
 )
 
@@ -38,12 +37,6 @@ func (w *Workspace) editTool() (agent.Tool, error) {
 		any:      agent.Writing("."),
 		effects:  func(in editIn) agent.Effects { return w.writeEffects(in.Path) },
 		describe: w.describeEdit,
-		opts: []tools.Option{tools.WithCheck(func(in editIn) error {
-			if len(in.Edits) > 0 && (in.Old != "" || in.New != "") {
-				return errors.New("give either old and new, or edits, not both")
-			}
-			return nil
-		})},
 	})
 }
 
@@ -63,6 +56,9 @@ func (w *Workspace) describeEdit(in editIn) agent.CallDescription {
 }
 
 func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
+	if len(in.Edits) > 0 && (in.Old != "" || in.New != "") {
+		return "", errors.New("give either old and new, or edits, not both")
+	}
 	t, unlock, err := w.lockFile(ctx, in.Path)
 	if err != nil {
 		return "", err
@@ -92,7 +88,7 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 	}
 	after := cur.textFile
 	after.text = next.text
-	if err := w.commit(ctx, []change{{at: cur.at, data: after.encode()}}); err != nil {
+	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: after.encode()}}); err != nil {
 		return "", err
 	}
 	w.rememberEdit(ctx, t.rel, v, next.base)

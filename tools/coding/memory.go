@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/tools"
 )
 
 type memoryIn struct {
@@ -32,12 +31,6 @@ func (w *Workspace) memoryTool() (agent.Tool, error) {
 		describe: titled(func(in memoryIn) string {
 			return in.Action + " the notes on this project"
 		}),
-		opts: []tools.Option{tools.WithCheck(func(in memoryIn) error {
-			if in.Action == "append" && strings.TrimSpace(in.Text) == "" {
-				return errors.New("append needs text")
-			}
-			return nil
-		})},
 	})
 }
 
@@ -76,6 +69,9 @@ func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
 }
 
 func (w *Workspace) memory(ctx context.Context, in memoryIn) (string, error) {
+	if in.Action == "append" && strings.TrimSpace(in.Text) == "" {
+		return "", errors.New("append needs a text")
+	}
 	place, name, done, err := w.memoryPlace()
 	if err != nil {
 		return "", err
@@ -127,7 +123,7 @@ func (w *Workspace) saveMemory(ctx context.Context, place *Workspace, cur *curre
 	}
 	next := cur.textFile
 	next.text = withLineEnding(text, lineEnding(cur.text))
-	if err := place.commit(ctx, []change{{at: cur.at, data: next.encode()}}); err != nil {
+	if err := place.commit(ctx, []change{{at: cur.at, was: cur.data, data: next.encode()}}); err != nil {
 		return "", err
 	}
 	w.views.set(ctx, resourceMemory, view{text: next.text, known: true, whole: true})

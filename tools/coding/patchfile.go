@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -23,47 +25,65 @@ func (w *Workspace) patchTool() (agent.Tool, error) {
 	})
 }
 
-// patchHeader finds every line that might name a file. It may find more than the patch's grammar does, which only makes
-// a call lock and declare more than it needs.
-var patchHeader = regexp.MustCompile(`(?m)^[ \t]*\*\*\* *(Add File|Update File|Delete File|Move to): *(.+?)[ \t\r]*$`)
+// absoluteHeader is a header line with an absolute path, which the patch format does not have but models write.
+var absoluteHeader = regexp.MustCompile(`(?m)^(\*\*\* (?:Add File|Update File|Delete File|Move to): )(/.*?)[ \t\r]*$`)
 
-func patchPaths(patch string) (paths []string, deletes bool) {
-	for _, m := range patchHeader.FindAllStringSubmatch(patch, -1) {
-		paths = append(paths, m[2])
-		deletes = deletes || m[1] == "Delete File" || m[1] == "Move to"
-	}
-	return paths, deletes
+// parsePatch parses a patch, after making absolute paths inside the workspace relative. It returns the text to apply.
+func (w *Workspace) parsePatch(patch string) (string, *edit.Patch, error) {
+	patch = absoluteHeader.ReplaceAllStringFunc(patch, func(line string) string {
+		m := absoluteHeader.FindStringSubmatch(line)
+		rel, err := w.relative(m[2])
+		if err != nil {
+			return line
+		}
+		return m[1] + path.Clean(rel)
+	})
+	parsed, err := edit.ParsePatch(patch)
+	return patch, parsed, err
 }
 
 func (w *Workspace) patchEffects(in patchIn) agent.Effects {
-	paths, deletes := patchPaths(in.Patch)
-	e := w.writeEffects(paths...)
-	if deletes {
-		e.Flags |= agent.EffectDelete
-		e.Reasons = append(e.Reasons, "the patch deletes or moves files")
+	_, p, err := w.parsePatch(in.Patch)
+	if err != nil {
+		// It will be refused without a look at any file.
+		e := agent.ReadOnly()
+		e.Reasons = []string{"the patch is malformed and changes nothing"}
+		return e
+	}
+	e := w.writeEffects(p.Writes()...)
+	for _, f := range p.Files {
+		if f.Op == edit.DeleteFile || f.MoveTo != "" {
+			e.Flags |= agent.EffectDelete
+			e.Reasons = append(e.Reasons, "it removes "+quotePath(f.Path))
+		}
 	}
 	return e
 }
 
 func (w *Workspace) describePatch(in patchIn) agent.CallDescription {
-	paths, _ := patchPaths(in.Patch)
-	var names []string
-	for _, p := range paths {
-		names = append(names, quotePath(p))
+	d := agent.CallDescription{Title: "apply a malformed patch", Detail: clip(in.Patch, previewBytes), Where: w.real}
+	if _, p, err := w.parsePatch(in.Patch); err == nil {
+		var names []string
+		for _, f := range p.Files {
+			names = append(names, string(f.Op)+" "+quotePath(f.Path))
+		}
+		d.Title = "patch: " + clip(strings.Join(names, ", "), 200)
 	}
-	return agent.CallDescription{
-		Title: "apply patch to " + clip(strings.Join(names, ", "), 200), Detail: clip(in.Patch, previewBytes), Where: w.real,
-	}
+	return d
 }
 
 func (w *Workspace) applyPatch(ctx context.Context, in patchIn) (string, error) {
-	unlock, err := w.lockPatch(ctx, in.Patch)
+	patch, parsed, err := w.parsePatch(in.Patch)
+	if err != nil {
+		return "", fmt.Errorf("%w\nNothing was changed", err)
+	}
+	unlock, err := w.lockAll(ctx, parsed.Writes())
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
 	p := patchRun{w: w, files: map[string]*currentFile{}}
-	made, err := edit.ApplyPatch(p.read, in.Patch)
+	made, err := edit.ApplyPatch(p.read, patch)
 	if err != nil {
 		return "", fmt.Errorf("%w\nNothing was changed", err)
 	}
@@ -78,9 +98,8 @@ func (w *Workspace) applyPatch(ctx context.Context, in patchIn) (string, error) 
 	return p.report(made), nil
 }
 
-// lockPatch takes the locks of all files a patch names.
-func (w *Workspace) lockPatch(ctx context.Context, patch string) (func(), error) {
-	paths, _ := patchPaths(patch)
+// lockAll takes the locks of all files that a patch names.
+func (w *Workspace) lockAll(ctx context.Context, paths []string) (func(), error) {
 	var rels []string
 	for _, p := range paths {
 		t, err := w.resolve(p)
@@ -132,6 +151,9 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 			t = cur.at // the state the hunks were found in, not the one of this moment
 		}
 		c := change{at: t, remove: m.Delete}
+		if cur != nil {
+			c.was = cur.data
+		}
 		if m.MovedFrom != "" {
 			from, err := p.w.resolve(m.MovedFrom)
 			if err != nil {
@@ -141,7 +163,7 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 				return nil, fmt.Errorf("%s was moved without being read", quotePath(from.rel))
 			}
 			c.mode = cur.at.info.Mode()
-			if err := add(change{at: cur.at, remove: true}); err != nil {
+			if err := add(change{at: cur.at, was: cur.data, remove: true}); err != nil {
 				return nil, err
 			}
 		}
@@ -163,6 +185,16 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 	if len(out) == 0 {
 		return nil, errors.New("the patch changes nothing")
 	}
+	// A crash in between must leave a moved file in one place at least.
+	slices.SortStableFunc(out, func(a, b change) int {
+		switch {
+		case a.remove == b.remove:
+			return 0
+		case a.remove:
+			return 1
+		}
+		return -1
+	})
 	return out, nil
 }
 

@@ -226,6 +226,11 @@ func scanLines(ctx context.Context, r *bufio.Reader, p *page) (total int, all bo
 	line := make([]byte, 0, p.lineBytes+2)
 	length := 0
 	for {
+		if p.last-p.first+1 == p.limit { // one byte tells that there is more; its line may be without end
+			_, err := r.Peek(1)
+			p.full = err == nil
+			return total, err != nil, nil
+		}
 		piece, err := r.ReadSlice('\n')
 		length += len(piece)
 		if room := p.lineBytes + 2 - len(line); room > 0 && total+1 >= p.first {

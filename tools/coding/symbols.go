@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/tools"
 )
 
 type symbolsIn struct {
@@ -42,16 +41,13 @@ func (w *Workspace) symbolsTool() (agent.Tool, error) {
 			}
 			return "outline " + quotePath(in.Path)
 		}),
-		opts: []tools.Option{tools.WithCheck(func(in symbolsIn) error {
-			if in.Name == "" && in.Path == "" {
-				return errors.New("give path for the outline of a file, or name to find its declarations")
-			}
-			return nil
-		})},
 	})
 }
 
 func (w *Workspace) symbols(ctx context.Context, in symbolsIn) (string, error) {
+	if in.Name == "" && in.Path == "" {
+		return "", errors.New("give path for the outline of a file, or name to find its declarations")
+	}
 	t, err := w.resolve(orRoot(in.Path))
 	if err != nil {
 		return "", err

@@ -149,7 +149,7 @@ func (w *Workspace) overwrite(ctx context.Context, t target, in writeIn) (string
 		w.views.set(ctx, t.rel, view{text: cur.text, known: true, whole: true})
 		return fmt.Sprintf("%s already has exactly this content; nothing was written.", quotePath(t.rel)), nil
 	}
-	if err := w.commit(ctx, []change{{at: cur.at, data: next.encode()}}); err != nil {
+	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: next.encode()}}); err != nil {
 		return "", err
 	}
 	// What the model believes the file to hold is what it wrote, without the changes of others that were merged in.

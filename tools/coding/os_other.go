@@ -10,3 +10,5 @@ import (
 func keepOwner(*os.File, fs.FileInfo) {}
 
 func isReadOnlyFS(error) bool { return false }
+
+func lockRoot(*os.Root) (unlock func()) { return func() {} }

@@ -20,3 +20,18 @@ func keepOwner(f *os.File, was fs.FileInfo) {
 }
 
 func isReadOnlyFS(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+// lockRoot takes the advisory lock of the directory, which all programs that use this package share. Where the file
+// system has no such locks, there is none.
+func lockRoot(root *os.Root) (unlock func()) {
+	d, err := root.Open(".")
+	if err != nil {
+		return func() {}
+	}
+	for {
+		if err = syscall.Flock(int(d.Fd()), syscall.LOCK_EX); err != syscall.EINTR {
+			break
+		}
+	}
+	return func() { d.Close() } // closing gives the lock back
+}
