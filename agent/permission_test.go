@@ -51,11 +51,21 @@ func TestStandardRules(t *testing.T) {
 		{"unknown in a sandbox", agent.Effects{}, true, [4]agent.Decision{agent.Ask, agent.Deny, agent.Ask, agent.Allow}},
 		{"reading sub-agent", with(agent.ReadOnly("."), agent.EffectSpend), false, [4]agent.Decision{agent.Allow, agent.Allow, agent.Allow, agent.Allow}},
 	} {
-		req := &agent.PermissionRequest{Effects: tt.effects, Description: agent.CallDescription{Sandboxed: tt.boxed}}
+		req := &agent.PermissionRequest{Spec: agent.ToolSpec{Effects: agent.Writing(".")}, Effects: tt.effects, Description: agent.CallDescription{Sandboxed: tt.boxed}}
 		for i, mode := range []agent.Autonomy{agent.AutonomyAsk, agent.AutonomyReadOnly, agent.AutonomyEdit, agent.AutonomySandboxed} {
 			if v := agent.StandardRules(mode).Decide(context.Background(), req); v.Decision != tt.want[i] {
 				t.Errorf("%s, autonomy %d: %v by %q, want %v", tt.name, mode, v.Decision, v.Rule, tt.want[i])
 			}
+		}
+	}
+}
+
+// TestShellWritesAreNeverAutoApproved has a tool without a bound of its own, as the shell is: what it writes is asked.
+func TestShellWritesAreNeverAutoApproved(t *testing.T) {
+	req := &agent.PermissionRequest{Effects: agent.Writing("a")}
+	for _, mode := range []agent.Autonomy{agent.AutonomyAsk, agent.AutonomyReadOnly, agent.AutonomyEdit, agent.AutonomySandboxed} {
+		if v := agent.StandardRules(mode).Decide(context.Background(), req); v.Decision == agent.Allow {
+			t.Errorf("autonomy %d allows it by %q", mode, v.Rule)
 		}
 	}
 }

@@ -54,7 +54,7 @@ type Autonomy uint8
 const (
 	AutonomyAsk       Autonomy = iota // reading is allowed, everything else is asked
 	AutonomyReadOnly                  // reading is allowed, everything else is denied
-	AutonomyEdit                      // reading and writing files of the workspace is allowed, the rest is asked
+	AutonomyEdit                      // reading and the tools that write files of the workspace are allowed, the rest (every shell command that writes) is asked
 	AutonomySandboxed                 // also what runs inside a sandbox; what would run on the host is asked
 )
 
@@ -83,10 +83,12 @@ func StandardRules(a Autonomy) Rules {
 	return append(rules, Rule{Name: "needs approval", Decision: Ask, Explain: whyAsk})
 }
 
-// writesWorkspace matches calls that are understood and touch files inside the workspace only.
+// writesWorkspace matches calls that touch files inside the workspace only, of tools that can do nothing else. A shell
+// command never matches, however harmless its analysis says it is: a tool whose own bound is not known is not trusted
+// to write.
 func writesWorkspace(req *PermissionRequest) bool {
 	e := &req.Effects
-	if !e.Known || e.Flags&^EffectDelete != 0 {
+	if !req.Spec.Effects.Known || !e.Known || e.Flags&^EffectDelete != 0 {
 		return false
 	}
 	for _, w := range e.Writes {
