@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/toolargs"
 )
 
 // appendText adds a text block, unless the API would refuse it for having no visible character.
@@ -35,7 +35,7 @@ func appendThinking(blocks []block, p agent.Thinking) []block {
 // appendOpaque adds one of the provider's own blocks as it is. A text block kept whole for its citations stands for the
 // plain text before it.
 func appendOpaque(blocks []block, p agent.Opaque) []block {
-	if p.Provider != provider || !isObject(p.Data) {
+	if p.Provider != provider || !toolargs.IsObject(p.Data) {
 		return blocks
 	}
 	if last := len(blocks) - 1; last >= 0 && blocks[last].kind == blockText {
@@ -70,19 +70,6 @@ func wireName(s, empty string) string {
 		}
 		return '_'
 	}, s)
-}
-
-// wireArgs returns args when they are the JSON object that the API wants, else an object that holds them.
-func wireArgs(args json.RawMessage) json.RawMessage {
-	switch {
-	case isObject(args):
-		return args
-	case len(bytes.TrimSpace(args)) == 0, string(args) == "null":
-		return json.RawMessage("{}")
-	case json.Valid(args):
-		return json.RawMessage(`{"value":` + string(args) + `}`)
-	}
-	return append(appendString([]byte(`{"invalid_json":`), string(args)), '}')
 }
 
 // image is a picture as the API takes it: by address, or by media type and content in base64.

@@ -14,6 +14,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/toolargs"
 )
 
 const provider = "anthropic"
@@ -121,7 +122,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("CacheTTL is %v; the provider offers 5 minutes and one hour", c.CacheTTL)
 	}
 	for i, tool := range c.ServerTools {
-		if !isObject(tool) {
+		if !toolargs.IsObject(tool) {
 			return fmt.Errorf("ServerTools[%d] is not a JSON object", i)
 		}
 	}

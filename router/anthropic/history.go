@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/toolargs"
 )
 
 // history is a conversation in the shape the API takes: alternating turns that begin with a user, each call answered in
@@ -193,7 +194,7 @@ func (h *history) call(c agent.ToolCall) block {
 	if !slices.Contains(h.tools, name) {
 		h.tools = append(h.tools, name)
 	}
-	return block{kind: blockCall, id: h.wireID(c.ID), name: name, raw: wireArgs(c.Args)}
+	return block{kind: blockCall, id: h.wireID(c.ID), name: name, raw: toolargs.Object(c.Args)}
 }
 
 func (h *history) result(r agent.ToolResult, wire string) block {

@@ -109,23 +109,6 @@ func TestOpaqueIsVerbatim(t *testing.T) {
 	}
 }
 
-func TestWireArgs(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"b": 1, "a":2}`: `{"b": 1, "a":2}`,
-		``:                `{}`,
-		` `:               `{}`,
-		`null`:            `{}`,
-		`[1]`:             `{"value":[1]}`,
-		`"x"`:             `{"value":"x"}`,
-		`{"a": "x`:        `{"invalid_json":"{\"a\": \"x"}`,
-		"{\"a\": \xff}":   `{"invalid_json":"{\"a\": \ufffd}"}`,
-	} {
-		if got := string(wireArgs(json.RawMessage(in))); got != want {
-			t.Errorf("wireArgs(%q) = %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestAppendString(t *testing.T) {
 	for _, in := range []string{"", "plain", "Grüße \"\\ \n\r\t\x00\x1f\x7f\u2028 世界🧰", "bad \xff\xfe utf-8 \xe4\xb8", "\ufffd"} {
 		var got string

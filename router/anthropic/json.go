@@ -1,10 +1,6 @@
 package anthropic
 
-import (
-	"bytes"
-	"encoding/json"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // The writers below append JSON to a buffer. They exist so that raw JSON passes through untouched and a long history
 // is written in one pass; encoding/json re-scans, compacts and escapes every raw value.
@@ -61,10 +57,4 @@ func appendField(dst []byte, key, value string) []byte {
 	dst = appendString(dst, key)
 	dst = append(dst, ':')
 	return appendString(dst, value)
-}
-
-// isObject reports whether raw is one valid JSON object.
-func isObject(raw json.RawMessage) bool {
-	trimmed := bytes.TrimLeft(raw, " \t\r\n")
-	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(raw)
 }
