@@ -277,7 +277,7 @@ func checkPrintf(c *call, p *parsed) {
 		return
 	}
 	f := strings.ReplaceAll(p.operands[0], "%%", "")
-	if !static(f) && strings.Contains(strings.Join(p.operands, " "), "[") || printfCount.MatchString(f) || strings.Contains(f, `\`) && strings.Contains(f, "n") && strings.Contains(f, `%\`) {
+	if !static(f) || printfCount.MatchString(f) || strings.Contains(f, `%\`) {
 		c.w.fx.unknown("a printf format may assign a variable")
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 // The tests here run what Analyze calls read-only, and look at what really happened.
 
-var runs = flag.Int("runs", 250, "commands that each differential test runs")
+var runs = flag.Int("runs", 120, "commands that each differential test runs")
 
 // sandboxDir makes a workspace of odd files, with a git repository when git is there, and an empty home.
 func sandboxDir(t *testing.T) (ws, home string) {

@@ -69,9 +69,10 @@ func git(c *call) outcome {
 	if len(c.st.dirs) != 1 || c.st.dirs[0] != "." {
 		w.fx.unknown("runs git in a directory whose configuration is not known to be the workspace's")
 	}
-	for len(args) > 1 && args[0] == "-C" { // named for the explanation; never approved
-		w.readName(args[1], c.st)
-		w.fx.unknown("runs git in another directory: " + show(args[1]))
+	for len(args) > 1 && args[0] == "-C" {
+		if paths := w.resolve(args[1], c.st); len(paths) != 1 || paths[0] != "." {
+			w.fx.unknown("runs git in another directory: " + show(args[1]))
+		}
 		args = args[2:]
 	}
 	if len(args) == 0 {

@@ -23,7 +23,7 @@ func inside(root, p string) (string, bool) {
 func escapes(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
 
 // streams are the device files that reading or discarding through changes nothing.
-var streams = []string{"/dev/null", "/dev/stdin", "/dev/fd/0", "/dev/zero", "/dev/fd/63"}
+var streams = []string{"/dev/null", "/dev/stdin", "/dev/fd/0", "/dev/fd/63"}
 
 // resolve turns a word into the paths it may name, one for each directory the command may run in. It adds the flag
 // Outside, and makes the result unknown where the word's value is.
@@ -108,10 +108,11 @@ func (w *walker) readFile(word string, st *state) {
 	if network(word) {
 		w.fx.flag(Network, "opens a network connection: "+word)
 	}
-	if secretPath(word) {
+	paths := w.resolve(word, st)
+	if secretPath(word) || slices.ContainsFunc(paths, secretPath) {
 		w.fx.flag(Secret, "reads a file that usually holds credentials: "+show(word))
 	}
-	w.fx.Reads = append(w.fx.Reads, w.resolve(word, st)...)
+	w.fx.Reads = append(w.fx.Reads, paths...)
 }
 
 // readName notes that what word names is listed or examined, not opened for its content.

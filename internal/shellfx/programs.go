@@ -12,8 +12,8 @@ true, false, :, echo | | any
 yes | | text* harmless
 seq | -w -s=text -f=text -NUM --equal-width --separator=text --format=text | text*
 sleep | | text*
-basename | -az -s=text --multiple --suffix=text --zero | text*
-dirname | -z --zero | text*
+basename | -az -s=text --multiple --suffix=text --zero | text* harmless
+dirname | -z --zero | text* harmless
 expr | | text*
 printf | | text* first
 tr | -cCdst --complement --delete --squeeze-repeats --truncate-set1 | text*
@@ -29,9 +29,11 @@ uptime | -ps | none
 date | -uR -I?text -d=text -r=name --utc --universal --rfc-email --iso-8601?text --rfc-3339=text --date=text --reference=name | text*
 free | -bkmght --human --mega --giga --total | none
 df | -ahHiklmPT -t=text -x=text --human-readable --inodes --total --type=text --output?text | name*
-du | -abchHklLmsSx0 -d=text -t=text --all --bytes --total --human-readable --summarize --apparent-size --max-depth=text --exclude=text --one-file-system --time?text --si --threshold=text | name* here
+du | -abchHklLmsSx0 -d=text -t=text --all --bytes --total --human-readable --summarize --apparent-size --max-depth=text --exclude=text --one-file-system --time?text --si --threshold=text | name* here harmless
 ps | -AaefFljTwxHZy -u=text -p=text -C=text -t=text -o=text --sort=text --forest --no-headers --pid=text --ppid=text --user=text --format=text --cols=text --width=text | text*
 pgrep | -flaxcivno -u=text -P=text -d=text --list-name --list-full --full --exact --count --newest --oldest --parent=text | text*
+who, w | -abdHlmqrsTtuhf | none
+lscpu | -ae | none
 cal, ncal | -13jmy | text*
 locale | -a | text*
 getconf | -a | text*
@@ -40,7 +42,7 @@ getconf | -a | text*
 ls | -aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxX1 --all --almost-all --author --block-size=text --color?text --directory --classify?text --format=text --full-time --group-directories-first --no-group --human-readable --si --hide=text --inode --ignore=text --kibibytes --dereference --literal --numeric-uid-gid --indicator-style=text --quote-name --quoting-style=text --reverse --recursive --size --sort=text --time=text --time-style=text --width=text --zero --escape | name* here harmless
 tree | -adfilxshDFCnpugrtvUJXqNQcS -L=text -P=text -I=text --noreport --dirsfirst --filesfirst --gitignore --prune --du --si --matchdirs --ignore-case --charset=text --filelimit=text --sort?text --timefmt=text --metafirst --inodes --device | name* here apart
 stat | -Lt -c=text --format=text --printf=text --dereference --terse --file-system | name* harmless
-realpath, readlink | -efmnqsLPvz --canonicalize --canonicalize-existing --canonicalize-missing --quiet --strip --zero --no-newline --verbose --no-symlinks --relative-to=name --relative-base=name | name*
+realpath, readlink | -efmnqsLPvz --canonicalize --canonicalize-existing --canonicalize-missing --quiet --strip --zero --no-newline --verbose --no-symlinks --relative-to=name --relative-base=name | name* harmless
 file | -bhikLNnr0 --brief --mime --mime-type --mime-encoding --no-dereference --dereference --keep-going --no-pad --print0 | name*
 which | -a --all | text*
 
@@ -59,11 +61,11 @@ expand, unexpand | -ai -t=text -NUM --initial --all --tabs=text --first-only | f
 paste | -sz -d=text --delimiters=text --serial --zero-terminated | file* harmless
 join | -iz -a=text -e=text -1=text -2=text -j=text -o=text -t=text -v=text --ignore-case --header --check-order --nocheck-order | file* harmless
 comm | -123iz --total --check-order --nocheck-order --output-delimiter=text --zero-terminated | file* harmless
-column | -tx -s=text -c=text -o=text -N=text -H=text -R=text --table --separator=text --output-separator=text --columns=text --table-columns=text | file*
+column | -tx -s=text -c=text -o=text -N=text -H=text -R=text --table --separator=text --output-separator=text --columns=text --table-columns=text | file* harmless
 od | -abcdfiloOsxDeFhHILvX -A=text -t=text -j=text -N=text -w?text --address-radix=text --format=text --skip-bytes=text --read-bytes=text --output-duplicates --width?text | file* harmless
 hexdump, hd | -bcCdovx -e=text -n=text -s=text --canonical --length=text --skip=text --no-squeezing | file* harmless
 xxd | -abdeipu -c=text -g=text -l=text -s=text | file first plain
-strings | -af -n=text -t=text -e=text -NUM --all --print-file-name --bytes=text --radix=text --encoding=text | file*
+strings | -af -n=text -t=text -e=text -NUM --all --print-file-name --bytes=text --radix=text --encoding=text | file* harmless
 base64, base32 | -di -w=text --decode --ignore-garbage --wrap=text | file* harmless
 md5sum, sha1sum, sha224sum, sha256sum, sha384sum, sha512sum, b2sum | -bctwz --binary --check --text --tag --zero --ignore-missing --quiet --status --strict --warn | file* harmless
 shasum | -bct -a=text --algorithm=text --check | file*
@@ -74,6 +76,8 @@ sort | -bcCdfgGhiMnRrsuVzm -k=text -t=text -S=text --ignore-leading-blanks --dic
 shuf | -erz -i=text -n=text --echo --input-range=text --head-count=text --repeat --zero-terminated | file*
 uniq | -cdDiuz -f=text -s=text -w=text --count --repeated --all-repeated?text --skip-fields=text --group?text --ignore-case --skip-chars=text --unique --zero-terminated --check-chars=text | file first
 tsort | | file*
+unzip | -lv | file asks
+zipinfo | -1lsmhtz | file
 iconv | -cls -f=text -t=text --from-code=text --to-code=text --list | file*
 jq | -acCejMnrRsS --compact-output --null-input --raw-input --slurp --raw-output --join-output --ascii-output --color-output --monochrome-output --tab --sort-keys --exit-status --seq --stream --unbuffered --indent=text | text file*
 
@@ -84,7 +88,9 @@ rg | -aciFHIlLnNopPqsSuUvwx0. -A=text -B=text -C=text -d=text -e=text -E=text -f
 fd, fdfind | -HIusigFapL01q -d=text -t=text -e=text -E=text -c=text -S=text -j=text --hidden --no-ignore --no-ignore-vcs --unrestricted --case-sensitive --ignore-case --glob --regex --fixed-strings --absolute-path --full-path --follow --print0 --max-depth=text --min-depth=text --exact-depth=text --type=text --extension=text --exclude=text --color=text --size=text --changed-within=text --changed-before=text --max-results=text --quiet --prune --strip-cwd-prefix?text --base-directory=name | text name* here
 
 # tools that print their version
-python, python2, python3, node, ruby, perl, php, lua, gcc, g++, cc, clang, clang++, make, cmake, ninja, docker, ffmpeg, sqlite3 | --version | none asks
+python, python2, python3 | -V --version | none asks plain
+node, ruby, perl, php, lua, make | -v --version | none asks plain
+gcc, g++, cc, clang, clang++, cmake, ninja, docker, ffmpeg, sqlite3 | --version | none asks plain
 java | --version | none asks
 gofmt | --l --d --e --s --r=text | name* here go
 

@@ -341,7 +341,7 @@ func (c *call) operands(r *row, p *parsed) {
 		return
 	}
 	if r.max >= 0 && len(ops) > r.max {
-		c.w.fx.unknown(c.name + " may write to its last operand")
+		c.w.fx.unknown(c.name + " has more operands than are known to be harmless")
 		return
 	}
 	for i, op := range ops {

@@ -87,6 +87,9 @@ func (w *walker) stmt(s *syntax.Stmt, st *state) outcome {
 		return stay(st)
 	}
 	out := w.command(s.Cmd, st)
+	if len(s.Redirs) > 0 && len(out.ok)+len(out.fail) == 0 {
+		out = stay(st) // an exit whose redirection fails does not happen
+	}
 	if s.Negated {
 		out.ok, out.fail = out.fail, out.ok
 	}
