@@ -4,7 +4,8 @@ package toolargs
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
 // IsObject reports whether raw is one valid JSON object.
@@ -25,11 +26,5 @@ func Object(args json.RawMessage) json.RawMessage {
 	case json.Valid(args):
 		return json.RawMessage(`{"value":` + string(trimmed) + `}`)
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(map[string]string{"invalid_json": strings.ToValidUTF8(string(args), "\ufffd")}) != nil {
-		return json.RawMessage("{}") // not reached: a map of valid strings always encodes
-	}
-	return json.RawMessage(bytes.TrimSpace(buf.Bytes()))
+	return append(jsontree.AppendQuoted([]byte(`{"invalid_json":`), string(args)), '}')
 }

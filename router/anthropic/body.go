@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// body writes one request. Messages come last, so that a longer history only adds bytes.
+// body writes one request by hand: raw JSON passes through untouched and a long history is written in one pass, where
+// encoding/json re-scans, compacts and escapes every raw value. Messages come last, so that a
+// longer history only adds bytes.
 type body struct {
 	buf    []byte
 	extra  map[string]json.RawMessage
@@ -83,13 +86,14 @@ func (m *Model) marker() string {
 	return `,"cache_control":{"type":"ephemeral"}`
 }
 
-// key opens a field; a field that extra names is left to it.
+// key opens a field.
 func (b *body) key(name string) {
 	b.buf = append(b.buf, ',')
-	b.buf = appendString(b.buf, name)
+	b.buf = jsontree.AppendQuoted(b.buf, name)
 	b.buf = append(b.buf, ':')
 }
 
+// overridden reports whether the field is left to the extra ones.
 func (b *body) overridden(name string) bool { _, ok := b.extra[name]; return ok }
 
 func (b *body) raw(name string, value []byte) {
@@ -123,7 +127,7 @@ func (b *body) stop(texts []string) {
 	b.key("stop_sequences")
 	for i, s := range texts {
 		b.buf = append(b.buf, separator(i)...)
-		b.buf = appendString(b.buf, s)
+		b.buf = jsontree.AppendQuoted(b.buf, s)
 	}
 	b.buf = append(b.buf, ']')
 }
@@ -200,4 +204,10 @@ func partsSize(parts []agent.Part) int {
 		}
 	}
 	return n
+}
+
+// appendField appends ,"key":"value".
+func appendField(dst []byte, key, value string) []byte {
+	dst = append(append(append(dst, `,"`...), key...), `":`...)
+	return jsontree.AppendQuoted(dst, value)
 }

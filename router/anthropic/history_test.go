@@ -109,18 +109,6 @@ func TestOpaqueIsVerbatim(t *testing.T) {
 	}
 }
 
-func TestAppendString(t *testing.T) {
-	for _, in := range []string{"", "plain", "Grüße \"\\ \n\r\t\x00\x1f\x7f\u2028 世界🧰", "bad \xff\xfe utf-8 \xe4\xb8", "\ufffd"} {
-		var got string
-		if err := json.Unmarshal(appendString(nil, in), &got); err != nil {
-			t.Errorf("%q: %v", in, err)
-		}
-		if want := strings.ToValidUTF8(in, "\ufffd"); got != want && len(got) < len(want) {
-			t.Errorf("%q came back as %q", in, got)
-		}
-	}
-}
-
 func TestImages(t *testing.T) {
 	png := []byte("\x89PNG\r\n\x1a\n0000")
 	tests := []struct {

@@ -1,6 +1,10 @@
 package anthropic
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
+)
 
 // openBlock is a content block while its deltas arrive.
 type openBlock struct {
@@ -65,7 +69,7 @@ func (b *openBlock) data() json.RawMessage {
 		return b.raw
 	}
 	if b.kind == "text" {
-		fields["text"] = appendString(nil, string(b.text))
+		fields["text"] = jsontree.AppendQuoted(nil, string(b.text))
 		fields["citations"] = joinArray(b.citations)
 	}
 	m := merge{fields: fields, texts: map[string][]byte{}}
@@ -120,7 +124,7 @@ func (m *merge) grow(key, more string) {
 
 func (m *merge) done() map[string]json.RawMessage {
 	for key, text := range m.texts {
-		m.fields[key] = appendString(nil, string(text))
+		m.fields[key] = jsontree.AppendQuoted(nil, string(text))
 	}
 	if len(m.input) > 0 && json.Valid(m.input) {
 		m.fields["input"] = m.input

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/jsontree"
 	"github.com/luthier-dev/luthier/internal/toolschema"
 )
 
@@ -140,7 +141,7 @@ func (b *body) tools(server []json.RawMessage, t *toolset) {
 
 func (b *body) tool(d *declaration, mark bool) {
 	b.buf = append(b.buf, `{"name":`...)
-	b.buf = appendString(b.buf, d.name)
+	b.buf = jsontree.AppendQuoted(b.buf, d.name)
 	if d.description != "" {
 		b.buf = appendField(b.buf, "description", d.description)
 	}

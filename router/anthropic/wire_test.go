@@ -7,6 +7,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
 // wire writes the events of the conformance suite as the Messages API streams them.
@@ -34,7 +35,7 @@ func (w *wire) Check(r *agenttest.WireRequest) error {
 	return checkRequest(r.Body)
 }
 
-func quote(s string) string { return string(appendString(nil, s)) }
+func quote(s string) string { return string(jsontree.AppendQuoted(nil, s)) }
 
 func sseEvent(kind, format string, args ...any) string {
 	return fmt.Sprintf("event: %s\ndata: {\"type\":\"%s\"%s}\n\n", kind, kind, fmt.Sprintf(format, args...))
