@@ -1,0 +1,124 @@
+package openai
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// kindByCode maps the codes and types that OpenAI and its followers use. Codes count before types.
+var kindByCode = map[string]agent.ErrorKind{
+	"context_length_exceeded":    agent.ErrContextLength,
+	"exceed_context_size_error":  agent.ErrContextLength, // llama.cpp
+	"string_above_max_length":    agent.ErrContextLength,
+	"rate_limit_exceeded":        agent.ErrRateLimit,
+	"rate_limit_error":           agent.ErrRateLimit,
+	"too_many_requests":          agent.ErrRateLimit,
+	"tokens":                     agent.ErrRateLimit,
+	"requests":                   agent.ErrRateLimit,
+	"insufficient_quota":         agent.ErrAuth,
+	"billing_hard_limit_reached": agent.ErrAuth,
+	"invalid_api_key":            agent.ErrAuth,
+	"authentication_error":       agent.ErrAuth,
+	"permission_error":           agent.ErrAuth,
+	"server_error":               agent.ErrServer,
+	"internal_error":             agent.ErrServer,
+	"internal_server_error":      agent.ErrServer,
+	"api_error":                  agent.ErrServer,
+	"overloaded":                 agent.ErrOverloaded,
+	"overloaded_error":           agent.ErrOverloaded,
+	"server_overloaded":          agent.ErrOverloaded,
+	"engine_overloaded":          agent.ErrOverloaded,
+	"slow_down":                  agent.ErrOverloaded,
+	"unavailable_error":          agent.ErrOverloaded, // llama.cpp while it loads
+	"service_unavailable":        agent.ErrOverloaded,
+	"timeout":                    agent.ErrTimeout,
+	"content_filter":             agent.ErrFilter,
+	"content_policy_violation":   agent.ErrFilter,
+	"moderation_blocked":         agent.ErrFilter,
+	"unsupported_parameter":      agent.ErrUnsupported,
+	"unsupported_value":          agent.ErrUnsupported,
+	"not_supported_error":        agent.ErrUnsupported,
+	"model_not_found":            agent.ErrInvalid,
+	"invalid_request_error":      agent.ErrInvalid,
+	"bad_request_error":          agent.ErrInvalid,
+}
+
+// tooLong are words by which servers say that a prompt does not fit, in lower case. Each was taken from the server's
+// source or documentation.
+var tooLong = []string{
+	"maximum context length",                     // OpenAI, vLLM, DeepSeek, Mistral, SGLang, Together
+	"longer than the maximum model length",       // vLLM
+	"longer than the model's context length",     // SGLang
+	"exceeds the available context size",         // llama.cpp
+	"exceeds the context length",                 // Ollama
+	"exceeds maximum context length",             // Ollama
+	"exceeds the context window",                 // OpenAI Responses
+	"context the overflows",                      // LM Studio, its spelling
+	"greater than the context length",            // LM Studio
+	"context length of only",                     // LM Studio
+	"context window exceeded",                    // LiteLLM
+	"context length exceeded",                    // several gateways
+	"context size has been exceeded",             // llama.cpp
+	"prompt is too long",                         // Anthropic behind a gateway
+	"input is too long",                          // Bedrock behind a gateway
+	"input token count",                          // Gemini's OpenAI endpoint
+	"maximum prompt length",                      // xAI
+	"reduce the length of the messages",          // OpenAI, Groq
+	"`inputs` tokens + `max_new_tokens` must be", // TGI
+	"too large for model with",                   // Mistral
+	"the number of tokens to keep",               // LM Studio
+}
+
+// saysTooLong reports whether a message says that the prompt does not fit.
+func saysTooLong(message string) bool {
+	s := strings.ToLower(message)
+	for _, words := range tooLong {
+		if strings.Contains(s, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// kindOf classifies an error: a full context first, since servers report it under any code and status, then the code,
+// then the status, then the type.
+func kindOf(status int, code, typ, message string) agent.ErrorKind {
+	limited := status == http.StatusTooManyRequests || kindByCode[code] == agent.ErrRateLimit
+	if kindByCode[code] == agent.ErrContextLength || kindByCode[typ] == agent.ErrContextLength || (!limited && saysTooLong(message)) {
+		return agent.ErrContextLength
+	}
+	if k, ok := kindByCode[code]; ok {
+		return k
+	}
+	if k, ok := kindByStatus(status); ok && !(status == http.StatusTooManyRequests && kindByCode[typ] == agent.ErrAuth) {
+		return k
+	}
+	if k, ok := kindByCode[strings.ToLower(typ)]; ok {
+		return k
+	}
+	switch {
+	case status == 0 || status >= 500:
+		return agent.ErrServer
+	case status >= 400:
+		return agent.ErrInvalid
+	}
+	return agent.ErrUnknown
+}
+
+func kindByStatus(status int) (agent.ErrorKind, bool) {
+	switch status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
+		return agent.ErrAuth, true
+	case http.StatusTooManyRequests:
+		return agent.ErrRateLimit, true
+	case http.StatusRequestEntityTooLarge:
+		return agent.ErrContextLength, true
+	case http.StatusRequestTimeout, 524: // 524: Cloudflare's "a timeout occurred"
+		return agent.ErrTimeout, true
+	case http.StatusServiceUnavailable, 529, 498: // 498: Groq's "capacity exceeded"
+		return agent.ErrOverloaded, true
+	}
+	return "", false
+}

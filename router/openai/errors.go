@@ -1,0 +1,174 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+const provider = "openai"
+
+const (
+	maxErrorBody = 64 << 10 // bytes read of an error response
+	maxMessage   = 2 << 10  // bytes kept of what a provider says
+)
+
+// apiError is an error as OpenAI and its followers describe it. Code may be a number, and the object may lie in
+// "error", beside other fields, or be a bare string.
+type apiError struct {
+	Message  string          `json:"message"`
+	Type     string          `json:"type"`
+	Code     json.RawMessage `json:"code"`
+	Param    any             `json:"param"`
+	Detail   json.RawMessage `json:"detail"` // FastAPI servers
+	Metadata struct {
+		Raw json.RawMessage `json:"raw"` // OpenRouter: the upstream's own words
+	} `json:"metadata"`
+}
+
+// parseError reads an error object out of a body or event. It reports false when there is none.
+func parseError(data []byte) (apiError, bool) {
+	var outer struct {
+		Error json.RawMessage `json:"error"`
+		apiError
+	}
+	if json.Unmarshal(data, &outer) != nil {
+		return apiError{}, false
+	}
+	if len(outer.Error) == 0 || string(outer.Error) == "null" {
+		if outer.Message == "" {
+			outer.Message = text(outer.Detail)
+		}
+		return outer.apiError, outer.Message != ""
+	}
+	var inner apiError
+	if json.Unmarshal(outer.Error, &inner) != nil || inner.Message == "" {
+		inner.Message = text(outer.Error)
+	}
+	if raw := text(inner.Metadata.Raw); raw != "" {
+		inner.Message += ": " + raw
+	}
+	return inner, true
+}
+
+// text returns the string in raw, or raw itself when it is something else.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	if string(raw) == "null" {
+		return ""
+	}
+	return string(raw)
+}
+
+// modelError gives e its kind. Status is 0 for an error in a stream.
+func (m *Model) modelError(status int, e apiError) *agent.ModelError {
+	code := text(e.Code)
+	if n, err := strconv.Atoi(code); err == nil && status == 0 && n >= 400 && n < 600 {
+		status = n // servers that put the status into the stream
+	}
+	words := e.Message
+	if words == "" {
+		words = strings.TrimSpace(e.Type + " " + code)
+	}
+	return &agent.ModelError{Kind: kindOf(status, code, e.Type, e.Message), Status: status, Provider: provider, Err: errors.New(m.clean(words))}
+}
+
+// clean bounds what a provider says and takes the key out of it.
+func (m *Model) clean(s string) string {
+	if m.cfg.APIKey != "" {
+		s = strings.ReplaceAll(s, m.cfg.APIKey, "***")
+	}
+	return excerpt([]byte(s))
+}
+
+// excerpt returns the start of a text on one line.
+func excerpt(b []byte) string {
+	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "\ufffd")), " ")
+	if len(s) <= maxMessage {
+		return s
+	}
+	cut := maxMessage
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + " ..."
+}
+
+// statusError reads the error of a response that is not a success.
+func (m *Model) statusError(res *http.Response) *agent.ModelError {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+	e, ok := parseError(firstValue(body))
+	if !ok {
+		e = apiError{Message: fmt.Sprintf("%s: %s", http.StatusText(res.StatusCode), excerpt(body))}
+	}
+	me := m.modelError(res.StatusCode, e)
+	me.Status = res.StatusCode
+	me.RetryAfter = retryAfter(res.Header, m.cfg.Now())
+	me.RequestID = res.Header.Get("X-Request-Id")
+	return me
+}
+
+// firstValue returns the JSON value that a body starts with.
+func firstValue(body []byte) []byte {
+	var v json.RawMessage
+	if json.NewDecoder(strings.NewReader(string(body))).Decode(&v) != nil {
+		return nil
+	}
+	if len(v) > 0 && v[0] == '[' { // Gemini's OpenAI endpoint wraps its errors in a list
+		var list []json.RawMessage
+		if json.Unmarshal(v, &list) == nil && len(list) > 0 {
+			return list[0]
+		}
+	}
+	return v
+}
+
+// retryAfter reads how long a server asks to wait: retry-after-ms, or Retry-After in seconds or as a date (RFC 9110,
+// section 10.2.3).
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if v, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && v > 0 && v < 1e12 {
+		return time.Duration(v * float64(time.Millisecond))
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e9 {
+		return time.Duration(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(v); err == nil && at.After(now) {
+		return at.Sub(now)
+	}
+	return 0
+}
+
+// transportError types the error of a request or stream that broke.
+func (m *Model) transportError(ctx context.Context, verb string, err error) *agent.ModelError {
+	if me, ok := errors.AsType[*agent.ModelError](err); ok {
+		return me
+	}
+	kind := agent.ErrNetwork
+	if ended := ctx.Err(); ended != nil {
+		kind, err = agent.ErrCanceled, ended
+		if cause := context.Cause(ctx); cause != ended {
+			err = fmt.Errorf("%w: %w", ended, cause)
+		}
+	} else if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+		kind = agent.ErrTimeout
+	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if verb == readStream {
+			kind = agent.ErrIncomplete
+		}
+	}
+	return &agent.ModelError{Kind: kind, Provider: provider, Err: fmt.Errorf("%s: %w", verb, err)}
+}

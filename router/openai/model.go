@@ -1,0 +1,225 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/sse"
+)
+
+const (
+	readStream = "read stream"
+	maxEvent   = 256 << 20 // bytes of one event
+	// linger is how long a stream may stay silent after the answer is complete: usage and the end marker follow the
+	// finish at once, and a server that forgets to close must not hold the answer back.
+	linger = 5 * time.Second
+)
+
+// decoder turns the events of one protocol into chunks.
+type decoder interface {
+	// event reads one event and appends its chunks to out.
+	event(ev sse.Event, out []agent.Chunk) ([]agent.Chunk, error)
+	// complete reports whether the answer is whole, and finished whether nothing more can come.
+	complete() bool
+	finished() bool
+	// finish returns the last chunks of a stream that ended; the error is why it is not an answer.
+	finish() ([]agent.Chunk, error)
+}
+
+// Stream sends req and yields the response as it arrives.
+func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		res, err := m.open(ctx, req)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer res.Body.Close()
+		d := m.newDecoder(req)
+		err = m.read(ctx, res, d, yield)
+		if d.finished() {
+			drain(res.Body)
+		}
+		if err != nil {
+			me := m.transportError(ctx, readStream, err)
+			if me.RequestID == "" {
+				me.RequestID = res.Header.Get("X-Request-Id")
+			}
+			yield(nil, me)
+		}
+	}
+}
+
+func (m *Model) newDecoder(req *agent.Request) decoder {
+	prefix := fmt.Sprintf("call_%d_", len(req.Messages))
+	if m.cfg.API == Responses {
+		return &responsesDecoder{m: m, prefix: prefix}
+	}
+	return &chatDecoder{m: m, calls: callTracker{prefix: prefix}}
+}
+
+// open encodes and sends the request.
+func (m *Model) open(ctx context.Context, req *agent.Request) (*http.Response, error) {
+	if ctx.Err() != nil {
+		return nil, m.transportError(ctx, "send request", ctx.Err())
+	}
+	encode := m.chatBody
+	if m.cfg.API == Responses {
+		encode = m.responsesBody
+	}
+	body, err := encode(make([]byte, 0, estimate(req)), req)
+	if err != nil {
+		return nil, err
+	}
+	return m.send(ctx, body)
+}
+
+// estimate returns about how many bytes a request's body has, so that writing it seldom moves it. The buffer is not
+// used again: a transport may go on reading it after the answer has begun.
+func estimate(req *agent.Request) int {
+	n := 1024 + len(req.System)
+	for i := range req.Tools {
+		n += 128 + len(req.Tools[i].Description) + len(req.Tools[i].Schema)
+	}
+	for i := range req.Messages {
+		n += 64 + estimateParts(req.Messages[i].Parts)
+	}
+	return n + n/8
+}
+
+func estimateParts(parts []agent.Part) int {
+	n := 0
+	for _, p := range parts {
+		n += 64
+		switch p := p.(type) {
+		case agent.Text:
+			n += len(p.Text)
+		case agent.Image:
+			n += len(p.Data)*4/3 + len(p.URL)
+		case agent.Thinking:
+			n += len(p.Text) + len(p.Signature)
+		case agent.ToolCall:
+			n += len(p.Args) * 9 / 8
+		case agent.ToolResult:
+			n += estimateParts(p.Parts)
+		case agent.Opaque:
+			n += len(p.Data)
+		}
+	}
+	return n
+}
+
+// errStopped says that the consumer left the stream.
+var errStopped = errors.New("stopped")
+
+// read passes the stream on. Its error is why the stream is not an answer; nil also when the consumer left.
+func (m *Model) read(ctx context.Context, res *http.Response, d decoder, yield func(agent.Chunk, error) bool) error {
+	err := m.events(ctx, res, d, func(chunks []agent.Chunk) bool {
+		for _, c := range chunks {
+			if !yield(c, nil) {
+				return false
+			}
+		}
+		return true
+	})
+	if err == errStopped {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && !(d.complete() && isBroken(err)) {
+		return err
+	}
+	last, err := d.finish()
+	for _, c := range last {
+		if !yield(c, nil) {
+			return nil
+		}
+	}
+	return err
+}
+
+// isBroken reports whether err came from the connection, not from what was read.
+func isBroken(err error) bool {
+	_, typed := errors.AsType[*agent.ModelError](err)
+	return !typed
+}
+
+// events feeds the decoder until the stream ends.
+func (m *Model) events(ctx context.Context, res *http.Response, d decoder, emit func([]agent.Chunk) bool) error {
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "application/json" {
+		return m.whole(res.Body, d, emit)
+	}
+	var closing *time.Timer
+	events := sse.NewReader(res.Body, maxEvent)
+	var chunks []agent.Chunk
+	for {
+		ev, err := events.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		chunks, err = d.event(ev, chunks[:0])
+		if !emit(chunks) {
+			return errStopped
+		}
+		if err != nil || d.finished() {
+			return err
+		}
+		switch {
+		case closing != nil:
+			closing.Reset(linger)
+		case d.complete():
+			closing = time.AfterFunc(linger, func() { res.Body.Close() })
+			defer closing.Stop()
+		}
+	}
+}
+
+// whole reads the answer of a server that does not stream.
+func (m *Model) whole(r io.Reader, d decoder, emit func([]agent.Chunk) bool) error {
+	data, err := io.ReadAll(io.LimitReader(r, maxEvent+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxEvent {
+		return fmt.Errorf("the answer exceeds %d bytes", maxEvent)
+	}
+	chunks, err := d.event(sse.Event{Data: data}, nil)
+	if !emit(chunks) {
+		return errStopped
+	}
+	return err
+}
+
+// drain reads what follows the end marker of a stream, so that its connection can be used again, but does not wait.
+func drain(body io.ReadCloser) {
+	timer := time.AfterFunc(50*time.Millisecond, func() { body.Close() })
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, body, 64<<10)
+}
+
+// badEvent is the error of an event that cannot be read. A partial one was cut off.
+func (m *Model) badEvent(ev sse.Event, err error) error {
+	kind := agent.ErrServer
+	if ev.Partial {
+		kind = agent.ErrIncomplete
+	}
+	return &agent.ModelError{Kind: kind, Provider: provider, Err: fmt.Errorf("%s: an event is not JSON: %w: %s", readStream, err, m.clean(string(ev.Data[:min(len(ev.Data), maxMessage)])))}
+}
+
+func errIncomplete(what string) error {
+	return &agent.ModelError{Kind: agent.ErrIncomplete, Provider: provider, Err: fmt.Errorf("%s: it ended %s; send the request again", readStream, what)}
+}
+
+func wrapMessage(i int, err error) error { return fmt.Errorf("message %d: %w", i, err) }

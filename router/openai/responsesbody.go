@@ -1,0 +1,231 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// responseItems is the Provider of opaque parts that belong to the Responses API: whole output items.
+const responseItems = "openai-responses"
+
+// responsesBody appends the body of a Responses request to buf. The server keeps nothing (store is false): the whole
+// conversation travels, as it does in chat.
+func (m *Model) responsesBody(buf []byte, req *agent.Request) ([]byte, error) {
+	if len(req.Stop) > 0 {
+		return nil, unsupported("the Responses API has no stop texts; clear Request.Stop or use the chat API")
+	}
+	b := &body{buf: buf, extra: req.Extra}
+	b.stringField("model", m.cfg.Model)
+	b.rawField("stream", "true")
+	b.rawField("store", "false")
+	if req.MaxOutput > 0 && b.field("max_output_tokens") {
+		b.int(int64(req.MaxOutput))
+	}
+	m.sampling(b, req)
+	m.responsesReasoning(b, req)
+	if req.Output != nil && b.field("text") {
+		b.raw(`{"format":{"type":"json_schema",`)
+		if err := m.outputSchema(b, req.Output); err != nil {
+			return nil, err
+		}
+		b.raw("}}")
+	}
+	if err := m.responsesTools(b, req); err != nil {
+		return nil, err
+	}
+	if err := b.extras(); err != nil {
+		return nil, err
+	}
+	if req.System != "" {
+		b.stringField("instructions", req.System)
+	}
+	if b.field("input") {
+		if err := m.responsesInput(b, req.Messages); err != nil {
+			return nil, err
+		}
+	}
+	b.raw("}")
+	return b.buf, nil
+}
+
+func (m *Model) responsesReasoning(b *body, req *agent.Request) {
+	if (req.Effort != "" || m.cfg.Summary != "") && b.field("reasoning") {
+		b.raw("{")
+		for _, f := range [][2]string{{"effort", string(req.Effort)}, {"summary", m.cfg.Summary}} {
+			if f[1] != "" {
+				b.comma()
+				b.str(f[0])
+				b.raw(":")
+				b.str(f[1])
+			}
+		}
+		b.raw("}")
+	}
+	if *m.cfg.Encrypted {
+		b.rawField("include", `["reasoning.encrypted_content"]`)
+	}
+}
+
+func (m *Model) responsesTools(b *body, req *agent.Request) error {
+	if len(req.Tools) > 0 && b.field("tools") {
+		b.raw("[")
+		for i := range req.Tools {
+			b.comma()
+			b.raw(`{"type":"function",`)
+			if err := m.function(b, &req.Tools[i]); err != nil {
+				return err
+			}
+			b.raw("}")
+		}
+		b.raw("]")
+	}
+	mode, err := toolMode(req)
+	if err != nil || mode == "" || !b.field("tool_choice") {
+		return err
+	}
+	if mode == agent.ToolModeNamed {
+		b.raw(`{"type":"function","name":`)
+		b.str(req.ToolChoice.Name)
+		b.raw("}")
+		return nil
+	}
+	b.str(string(mode))
+	return nil
+}
+
+// responsesInput writes the conversation as input items. Each message's bytes depend on that message alone.
+func (m *Model) responsesInput(b *body, msgs []agent.Message) error {
+	b.raw("[")
+	for i := range msgs {
+		write := responsesUser
+		if msgs[i].Role == agent.RoleAssistant {
+			write = responsesAssistant
+		}
+		if err := write(b, msgs[i].Parts); err != nil {
+			me := agent.AsModelError(err)
+			return &agent.ModelError{Kind: me.Kind, Provider: provider, Err: wrapMessage(i, me.Err)}
+		}
+	}
+	b.raw("]")
+	return nil
+}
+
+func responsesUser(b *body, parts []agent.Part) error {
+	results, rest := split(parts)
+	for _, r := range results {
+		b.comma()
+		b.raw(`{"type":"function_call_output","call_id":`)
+		b.str(r.CallID)
+		b.raw(`,"output":`)
+		if err := responsesOutput(b, r); err != nil {
+			return err
+		}
+		b.raw("}")
+	}
+	if len(results) > 0 && len(rest) == 0 {
+		return nil
+	}
+	b.comma()
+	b.raw(`{"type":"message","role":"user","content":`)
+	if err := inputContent(b, rest); err != nil {
+		return err
+	}
+	b.raw("}")
+	return nil
+}
+
+// responsesOutput writes a result: its text, or a list when it holds images.
+func responsesOutput(b *body, r agent.ToolResult) error {
+	for _, p := range r.Parts {
+		if _, ok := p.(agent.Image); ok {
+			parts := r.Parts
+			if r.IsError {
+				parts = append([]agent.Part{agent.Text{Text: "Error:"}}, parts...)
+			}
+			return inputContent(b, parts)
+		}
+	}
+	b.str(resultText(r))
+	return nil
+}
+
+// inputContent writes text and images as a list.
+func inputContent(b *body, parts []agent.Part) error {
+	b.raw("[")
+	for _, p := range parts {
+		switch p := p.(type) {
+		case agent.Text:
+			b.comma()
+			b.raw(`{"type":"input_text","text":`)
+			b.str(p.Text)
+			b.raw("}")
+		case agent.Image:
+			b.comma()
+			b.raw(`{"type":"input_image","detail":"auto","image_url":`)
+			if err := b.image(p); err != nil {
+				return err
+			}
+			b.raw("}")
+		case agent.Opaque, agent.Thinking: // another provider's
+		default:
+			return invalid("a user message holds a %T", p)
+		}
+	}
+	b.raw("]")
+	return nil
+}
+
+// responsesAssistant writes each part as the item it came from, in order: the API wants reasoning right before the
+// call or the message that it led to.
+func responsesAssistant(b *body, parts []agent.Part) error {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case agent.Text:
+			b.comma()
+			b.raw(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":`)
+			b.str(p.Text)
+			b.raw("}]}")
+		case agent.Thinking:
+			reasoningItem(b, p)
+		case agent.ToolCall:
+			b.comma()
+			b.raw(`{"type":"function_call","call_id":`)
+			b.str(p.ID)
+			b.raw(`,"name":`)
+			b.str(p.Name)
+			b.raw(`,"arguments":`)
+			b.arguments(p.Args)
+			b.raw("}")
+		case agent.Opaque:
+			if data := bytes.TrimSpace(p.Data); p.Provider == responseItems && bytes.HasPrefix(data, []byte("{")) && json.Valid(data) {
+				b.comma()
+				b.bytes(data)
+			}
+		case agent.Image:
+			return unsupported("the Responses API takes no images of the assistant")
+		default:
+			return invalid("an assistant message holds a %T", p)
+		}
+	}
+	return nil
+}
+
+// reasoningItem writes signed reasoning; without a signature the API cannot use it.
+func reasoningItem(b *body, t agent.Thinking) {
+	if t.Signature == "" {
+		return
+	}
+	b.comma()
+	b.raw(`{"type":"reasoning","summary":[`)
+	if strings.TrimSpace(t.Text) != "" {
+		b.raw(`{"type":"summary_text","text":`)
+		b.str(t.Text)
+		b.raw("}")
+	}
+	b.raw(`],"encrypted_content":`)
+	b.str(t.Signature)
+	b.raw("}")
+}
