@@ -39,7 +39,7 @@ func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{bwrap, "--unshare-all", "--new-session", "--die-with-parent", "--hostname", "sandbox",
+	args := append([]string{bwrap, "--unshare-all", "--as-pid-1", "--new-session", "--die-with-parent", "--hostname", "sandbox",
 		"--cap-drop", "ALL", "--uid", strconv.Itoa(id.inUID), "--gid", strconv.Itoa(id.inGID),
 		"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"}, bwrapMounts(p.mounts)...)
 	args = append(args, "--ro-bind", exe, insideExe, "--remount-ro", "/", "--chdir", "/", "--", insideExe)

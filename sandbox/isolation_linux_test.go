@@ -255,20 +255,25 @@ func TestPrivilegesAreGone(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	cfg := walled(t, TierNamespaces)
-	cfg.Limits = Limits{Processes: 100, Files: 64, FileSize: 1 << 20, Memory: 256 << 20, SharedMemory: 1 << 20}
-	sb := open(t, cfg)
-	if got := sh(t, sb, "ulimit -n; ulimit -d; ulimit -c"); got != "64\n262144\n0\n" {
+	cfg.Limits = Limits{Memory: 256 << 20, Files: 64}
+	small := open(t, cfg)
+	if got := sh(t, small, "ulimit -n; ulimit -d; ulimit -Hd; ulimit -c"); got != "64\n262144\n262144\n0\n" {
 		t.Errorf("limits inside: %q", got)
 	}
-	if reached, _ := inside(t, sb, "many-processes", "200"); reached {
-		t.Error("200 processes were started against a limit of 100")
+	if exit := mustExec(t, small, Cmd{Args: []string{"sh", "-c", "ulimit -d unlimited"}}); exit.Success() {
+		t.Error("the limit was raised")
 	}
+	cfg.Limits = Limits{Processes: 100, FileSize: 1 << 20, SharedMemory: 1 << 20}
+	sb := open(t, cfg)
 	if reached, _ := inside(t, sb, "shm", strconv.Itoa(4<<20)); reached {
 		t.Error("4 MiB of shared memory were used against a limit of 1 MiB")
 	}
 	exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", "head -c 3000000 /dev/zero > big"}})
 	if exit.Success() {
 		t.Error("a file of 3 MB was written against a limit of 1 MiB")
+	}
+	if reached, _ := inside(t, sb, "many-processes", "200"); reached {
+		t.Error("200 processes were started against a limit of 100")
 	}
 	// Not so by default.
 	free := open(t, walled(t, TierNamespaces))

@@ -35,17 +35,18 @@ func stage() string {
 	return ""
 }
 
-// runStage runs a supervisor's stage and ends the process.
+// runStage runs a supervisor's stage and ends the process, at once: what the host
+// wants done at its own exit is not for its copies.
 func runStage(name string) {
 	switch name {
 	case stageSetup:
-		os.Exit(setupMain())
+		syscall.Exit(setupMain())
 	case stageServe:
-		os.Exit(serveMain())
+		syscall.Exit(serveMain())
 	case stageLimit:
-		os.Exit(limitMain(os.Args[3:]))
+		syscall.Exit(limitMain(os.Args[3:]))
 	}
-	os.Exit(failStatus)
+	syscall.Exit(failStatus)
 }
 
 func setupMain() int {
