@@ -44,19 +44,20 @@ func New(root string) *Matcher {
 	if err != nil {
 		return m
 	}
-	top, gitDir := findTop(abs)
-	if top == "" {
+	repo, ok := Locate(abs)
+	if !ok {
 		return m
 	}
-	if text, err := os.ReadFile(filepath.Join(gitDir, "info", "exclude")); err == nil {
+	m.outer = nil
+	if text, err := os.ReadFile(filepath.Join(repo.Common, "info", "exclude")); err == nil {
 		m.outer = m.outer.push("", string(text))
 	}
-	rel, err := filepath.Rel(top, abs)
+	rel, err := filepath.Rel(repo.Top, abs)
 	if err != nil || rel == "." {
 		return m
 	}
 	// root's own file is read like every other below it; only those above it are read here.
-	base, dir := "", top
+	base, dir := "", repo.Top
 	for elem := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
 		m.outer = m.outer.read(dirFS(dir), ".", base)
 		base += elem + "/"
@@ -73,47 +74,6 @@ func NewFS(fsys fs.FS) *Matcher {
 		m.outer = m.outer.push("", string(text))
 	}
 	return m
-}
-
-// findTop looks from dir upwards for a repository and returns its top and the directory that holds info/exclude.
-func findTop(dir string) (top, gitDir string) {
-	for {
-		git := filepath.Join(dir, ".git")
-		if st, err := os.Stat(git); err == nil {
-			if st.IsDir() {
-				return dir, git
-			}
-			return dir, linkedGitDir(git)
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", ""
-		}
-		dir = parent
-	}
-}
-
-// linkedGitDir follows the .git file of a linked work tree or submodule to the directory all work trees share.
-func linkedGitDir(file string) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if !ok {
-		return ""
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(file), dir)
-	}
-	if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
-		c := strings.TrimSpace(string(common))
-		if !filepath.IsAbs(c) {
-			c = filepath.Join(dir, c)
-		}
-		return c
-	}
-	return dir
 }
 
 func (l *layer) push(base, text string) *layer {

@@ -1,0 +1,56 @@
+package ignore
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Repository says where the parts of a git repository are.
+type Repository struct {
+	Top    string // the top directory of the work tree
+	Git    string // what belongs to this work tree: HEAD, index
+	Common string // what all its work trees share: objects, config, info/exclude
+}
+
+// Locate finds the repository whose work tree holds the absolute path dir.
+func Locate(dir string) (Repository, bool) {
+	for {
+		git := filepath.Join(dir, ".git")
+		if st, err := os.Stat(git); err == nil {
+			r := Repository{Top: dir, Git: git, Common: git}
+			if !st.IsDir() {
+				r.follow(git)
+			}
+			return r, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return Repository{}, false
+		}
+		dir = parent
+	}
+}
+
+// follow reads the .git file of a linked work tree or submodule.
+func (r *Repository) follow(file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return
+	}
+	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if !ok {
+		return
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(file), dir)
+	}
+	r.Git, r.Common = dir, dir
+	if text, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		c := strings.TrimSpace(string(text))
+		if !filepath.IsAbs(c) {
+			c = filepath.Join(dir, c)
+		}
+		r.Common = c
+	}
+}
