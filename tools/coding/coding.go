@@ -21,7 +21,8 @@ type Config struct {
 	// Without names tools to leave out.
 	Without []string
 
-	// Artifacts keeps texts that are too long to show. Nil keeps them in memory, for as long as the workspace is open.
+	// Artifacts keeps texts that are too long to show; the read_artifact tool reads them back. Nil keeps them in a
+	// temporary directory, for as long as the workspace is open.
 	Artifacts agent.ArtifactStore
 	// Index answers the search tool, which is offered only when it is set.
 	Index Index
@@ -131,7 +132,7 @@ func (c *Config) complete() error {
 // toolNames are all tools of the package, in the order in which they are offered.
 var toolNames = []string{
 	"read", "write", "edit", "apply_patch", "list", "glob", "grep", "search", "symbols",
-	"shell", "shell_output", "shell_input", "shell_kill", "lint", "test", "git",
+	"shell", "shell_output", "shell_input", "shell_kill", "read_artifact", "lint", "test", "git",
 	"todo", "plan", "memory", "ask_user", "agent",
 }
 

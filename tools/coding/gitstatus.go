@@ -111,7 +111,7 @@ func (g *gitRepo) againstIndex(tree *object.Tree, idx *index.Index, under string
 		delete(t.files, e.Name)
 		to := gitEntry{e.Hash, e.Mode}
 		switch {
-		case e.Stage != index.Merged || e.IntentToAdd:
+		case e.Stage != 0 || e.IntentToAdd:
 		case !ok:
 			out = append(out, gitChange{path: e.Name, to: &to})
 		case from != to:
@@ -288,7 +288,7 @@ func (g *gitRepo) unstaged(ctx context.Context, idx *index.Index, under string, 
 		if !below(e.Name, under) {
 			continue
 		}
-		if e.Stage != index.Merged {
+		if e.Stage != 0 {
 			if n := len(st.unmerged); n == 0 || st.unmerged[n-1] != e.Name {
 				st.unmerged = append(st.unmerged, e.Name)
 			}
@@ -396,8 +396,8 @@ func (d *diskComparer) sameContent(rel string, e *index.Entry, info fs.FileInfo)
 	if !info.Mode().IsRegular() {
 		return false, nil
 	}
-	if !d.crlf && uint32(info.Size()) != e.Size && e.Size != 0 {
-		return false, nil // without reading: another size is another content
+	if uint32(info.Size()) != e.Size && e.Size != 0 {
+		return false, nil // like git, without reading: another size is another content
 	}
 	f, _, err := d.g.w.openFile(target{rel, info})
 	if err != nil {

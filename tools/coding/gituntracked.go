@@ -124,11 +124,12 @@ func (u *untrackedWalk) findIgnored(m *ignore.Matcher, dir string) error {
 			if e.IsDir() {
 				p += "/"
 			}
-			if len(u.st.ignored) >= maxUntracked {
-				u.st.more++
-				continue
+			u.addIgnored(p)
+		case e.IsDir() && !u.dirs[p] && !u.untrackedIn(p):
+			// Nothing in it is tracked or could be: told as a whole, unless it is empty.
+			if sub, err := u.g.w.readDir(rel); err == nil && len(sub) > 0 {
+				u.addIgnored(p + "/")
 			}
-			u.st.ignored = append(u.st.ignored, p)
 		case e.IsDir() && !u.isRepo(rel):
 			if err := u.findIgnored(m, rel); err != nil {
 				return err
@@ -136,6 +137,24 @@ func (u *untrackedWalk) findIgnored(m *ignore.Matcher, dir string) error {
 		}
 	}
 	return nil
+}
+
+func (u *untrackedWalk) addIgnored(p string) {
+	if len(u.st.ignored) >= maxUntracked {
+		u.st.more++
+		return
+	}
+	u.st.ignored = append(u.st.ignored, p)
+}
+
+// untrackedIn reports whether an untracked file was found in the directory p, or p lies in an untracked directory.
+func (u *untrackedWalk) untrackedIn(p string) bool {
+	for _, f := range u.st.untracked {
+		if strings.HasPrefix(f, p+"/") || strings.HasSuffix(f, "/") && strings.HasPrefix(p+"/", f) {
+			return true
+		}
+	}
+	return u.st.more > 0
 }
 
 // changedFiles lists the files of the workspace that differ from the last commit, without deleted ones.

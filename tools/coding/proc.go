@@ -110,6 +110,7 @@ func (w *Workspace) procTools() ([]agent.Tool, error) {
 	var out []agent.Tool
 	for _, make := range []func() (agent.Tool, error){
 		w.shellTool, w.shellOutputTool, w.shellInputTool, w.shellKillTool, w.lintTool, w.testTool, w.gitTool, w.planTool,
+		w.readArtifactTool,
 	} {
 		t, err := make()
 		if err != nil {
@@ -141,6 +142,7 @@ type procState struct {
 	cancel context.CancelFunc
 	active sync.WaitGroup // processes that were started and not waited for
 	next   int
+	store  ownStore
 	table  map[int]*process // background processes, ended ones too until they are dropped
 }
 
@@ -197,10 +199,11 @@ func (w *Workspace) procClose() error {
 	for _, p := range table {
 		p.log.close()
 	}
-	if own == nil {
-		return nil
+	err := s.store.close()
+	if own != nil {
+		err = errors.Join(err, own.Close())
 	}
-	return own.Close()
+	return err
 }
 
 // where says in words where programs run.

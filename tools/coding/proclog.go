@@ -180,7 +180,7 @@ func (l *procLog) take(ctx context.Context, name string, keep keepFunc) string {
 	case lost > 0:
 		note += fmt.Sprintf("; the first %s of the output are artifact %s", sizeName(int64(len(stored))), handle)
 	default:
-		note += "; the whole output is artifact " + handle
+		note += "; the whole output is artifact " + handle + ", for read_artifact"
 	}
 	return head + "\n[... " + note + " ...]\n" + shown
 }

@@ -1,7 +1,6 @@
 package coding
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -179,13 +178,4 @@ func (w *Workspace) forget(p *process) {
 	}
 	w.procs.mu.Unlock()
 	p.log.close()
-}
-
-// keep stores a text in the artifact store.
-func (w *Workspace) keep(ctx context.Context, name string, data []byte) (string, error) {
-	if w.cfg.Artifacts == nil {
-		return "", errors.New("there is no artifact store")
-	}
-	// What was printed is kept also when the call that printed it is being cancelled.
-	return w.cfg.Artifacts.Put(context.WithoutCancel(ctx), name, data)
 }

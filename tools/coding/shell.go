@@ -73,16 +73,13 @@ func (w *Workspace) shell(ctx context.Context, in shellIn) (*agent.ToolResult, e
 	case waitEnded:
 		return w.endedResult(ctx, p), nil
 	case waitCanceled:
-		_ = p.p.Kill()
-		res := w.endedResult(ctx, p)
-		res.IsError = true
-		return res, nil
+		return w.killNow(ctx, p, limit, "because the call was cancelled")
 	}
 	if in.OnTimeout == "kill" {
-		return w.killLate(ctx, p, limit, "as the call asked")
+		return w.killNow(ctx, p, limit, "as the call asked; give a longer timeout_seconds or run it in the background")
 	}
 	if err := w.enlist(p); err != nil {
-		return w.killLate(ctx, p, limit, err.Error())
+		return w.killNow(ctx, p, limit, "since "+err.Error())
 	}
 	text := p.log.take(ctx, p.logName(), w.keep)
 	return agent.TextResult(withStatus(text, fmt.Sprintf(
@@ -90,13 +87,15 @@ func (w *Workspace) shell(ctx context.Context, in shellIn) (*agent.ToolResult, e
 		roundTime(limit), p.id, p.id))), nil
 }
 
-// killLate ends a command that did not end in time and cannot go on.
-func (w *Workspace) killLate(ctx context.Context, p *process, limit time.Duration, why string) (*agent.ToolResult, error) {
+// killNow ends a command that cannot go on.
+func (w *Workspace) killNow(ctx context.Context, p *process, limit time.Duration, why string) (*agent.ToolResult, error) {
 	_ = p.p.Kill()
+	if exit, err := p.p.Wait(); err == nil {
+		limit = min(limit, exit.Wall)
+	}
 	text := p.log.take(ctx, p.logName(), w.keep)
 	p.log.close()
-	res := agent.TextResult(withStatus(text, fmt.Sprintf("killed with all its children after %s, %s; give a longer timeout_seconds or run it in the background",
-		roundTime(limit), why)))
+	res := agent.TextResult(withStatus(text, fmt.Sprintf("killed with all its children after %s, %s", roundTime(limit), why)))
 	res.IsError = true
 	return res, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -93,22 +94,52 @@ var testExtensions = []struct {
 	{"pytest", []string{".py"}},
 }
 
-// findTests looks for a project at the target and in the directories above it, up to the workspace.
+// findTests looks for a project at the target and in the directories above it, up to the workspace. The nearest wins;
+// frameworks are all that are equally near.
 func (w *Workspace) findTests(t testTarget, only string) (dir string, frameworks []string) {
-	for dir = t.dir; ; dir = path.Dir(dir) {
-		for _, f := range testExtensions {
-			if only != "" && f.framework != only || t.file != "" && !slices.Contains(f.extensions, path.Ext(t.file)) {
-				continue
-			}
-			if w.hasTests(f.framework, dir) {
-				frameworks = append(frameworks, f.framework)
-			}
+	nearest := -1
+	for _, f := range testExtensions {
+		if only != "" && f.framework != only || t.file != "" && !slices.Contains(f.extensions, path.Ext(t.file)) {
+			continue
 		}
-		if len(frameworks) > 0 || dir == "." {
-			return dir, frameworks
+		root, depth := w.testRoot(f.framework, t.dir)
+		switch {
+		case depth < 0 || depth < nearest:
+		case depth > nearest:
+			nearest, dir, frameworks = depth, root, []string{f.framework}
+		case root == dir:
+			frameworks = append(frameworks, f.framework)
+		}
+	}
+	return dir, frameworks
+}
+
+// testRoot returns the directory from which a framework tests what is at dir, and how deep the sign of it was found, -1
+// for none.
+func (w *Workspace) testRoot(framework, dir string) (root string, depth int) {
+	depth = -1
+	for at := dir; ; at = path.Dir(at) {
+		n := 0
+		if at != "." {
+			n = 1 + strings.Count(at, "/")
+		}
+		switch {
+		case framework == "pytest" && !w.has(at, pytestRoots...):
+			// Test files alone do not make a root: pytest runs where its configuration is, or from the top.
+			if depth < 0 && w.usesPytest(at) {
+				root, depth = ".", n
+			}
+		case w.hasTests(framework, at):
+			return at, max(depth, n)
+		}
+		if at == "." {
+			return root, depth
 		}
 	}
 }
+
+// pytestRoots are the files that make a directory the root of a Python project.
+var pytestRoots = []string{"pytest.ini", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini"}
 
 // skippedDirs are not looked into for projects.
 var skippedDirs = []string{"node_modules", "vendor", "target", "testdata", "dist", "build", "venv"}
@@ -230,7 +261,7 @@ func (w *Workspace) usesJS(dir, framework string) bool {
 }
 
 func (w *Workspace) usesPytest(dir string) bool {
-	if w.has(dir, "pytest.ini", "conftest.py", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini") {
+	if w.has(dir, "conftest.py") || w.has(dir, pytestRoots...) {
 		return true
 	}
 	for _, sub := range []string{".", "tests", "test"} {
@@ -375,15 +406,21 @@ func (w *Workspace) nodeBin(dir, name string) string {
 	}
 }
 
+// plainWord matches what needs no quotes in a command line.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
+
 // commandLine shows an argument vector as a shell would take it.
 func commandLine(args []string) string {
 	var out []string
 	for _, a := range args {
-		q, err := syntax.Quote(a, syntax.LangBash)
-		if err != nil {
-			q = fmt.Sprintf("%q", a)
+		if !plainWord.MatchString(a) {
+			q, err := syntax.Quote(a, syntax.LangBash)
+			if err != nil {
+				q = fmt.Sprintf("%q", a)
+			}
+			a = q
 		}
-		out = append(out, q)
+		out = append(out, a)
 	}
 	return strings.Join(out, " ")
 }

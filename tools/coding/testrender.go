@@ -2,6 +2,7 @@ package coding
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,8 +42,11 @@ func (r *testReport) verdict(o testOutcome) string {
 
 // explained says whether the report gives a reason for its verdict.
 func (r *testReport) explained() bool {
-	return len(r.Failures) > 0 || len(r.Build) > 0
+	return len(r.Build) > 0 || slices.ContainsFunc(r.Failures, func(f testFailure) bool { return f.Message != "" && f.Message != buildFailed })
 }
+
+// buildFailed is the message of a suite whose compile errors are told elsewhere.
+const buildFailed = "build failed"
 
 // render writes the report for a model.
 func (r *testReport) render(o testOutcome) string {

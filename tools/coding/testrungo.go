@@ -217,7 +217,7 @@ func (p *goTestParser) endPackage(ev *goEvent) {
 func (p *goTestParser) failPackage(ev *goEvent, out *clipBuf) {
 	if ev.FailedBuild != "" {
 		p.rep.Errors++
-		p.rep.fail(testFailure{Suite: ev.Package, Message: "build failed"})
+		p.rep.fail(testFailure{Suite: ev.Package, Message: buildFailed})
 		return
 	}
 	ended := p.endOpen(ev.Package, "did not finish: the test process ended while it ran (os.Exit, a crash or the time limit)")
