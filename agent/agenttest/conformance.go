@@ -144,11 +144,14 @@ func (r *Reply) message() string {
 type outcome struct {
 	Text     string
 	Thinking []agent.Thinking
-	Calls    []agent.ToolCall
+	Calls    []calledTool
 	Opaque   int
 	Usage    agent.Usage
 	Finish   agent.FinishReason
 }
+
+// calledTool is an agent.ToolCall whose arguments compare, and show, as text.
+type calledTool struct{ ID, Name, Args string }
 
 // compare holds a response against the events that were sent.
 func compare(sent []WireEvent, resp *agent.Response, caps agent.Capabilities) error {
@@ -195,10 +198,10 @@ func wantOutcome(sent []WireEvent) outcome {
 			open = th.Signature == "" && th.Redacted == nil
 		case WireCallStart:
 			args[ev.Index] = len(o.Calls)
-			o.Calls = append(o.Calls, agent.ToolCall{ID: ev.ID, Name: ev.Name})
+			o.Calls = append(o.Calls, calledTool{ID: ev.ID, Name: ev.Name})
 		case WireCallArgs:
 			call := &o.Calls[args[ev.Index]]
-			call.Args = append(call.Args, ev.Args...)
+			call.Args += ev.Args
 		case WireOpaque:
 			o.Opaque++
 		case WireUsage:
@@ -208,21 +211,23 @@ func wantOutcome(sent []WireEvent) outcome {
 		}
 	}
 	for i := range o.Calls {
-		if len(o.Calls[i].Args) == 0 {
-			o.Calls[i].Args = []byte("{}")
+		if o.Calls[i].Args == "" {
+			o.Calls[i].Args = "{}"
 		}
 	}
 	return o
 }
 
 func gotOutcome(resp *agent.Response) outcome {
-	o := outcome{Text: resp.Message.Text(), Calls: resp.Message.Calls(), Usage: resp.Usage, Finish: resp.Finish}
+	o := outcome{Text: resp.Message.Text(), Usage: resp.Usage, Finish: resp.Finish}
 	for _, p := range resp.Message.Parts {
 		switch p := p.(type) {
 		case agent.Thinking:
 			o.Thinking = append(o.Thinking, p)
 		case agent.Opaque:
 			o.Opaque++
+		case agent.ToolCall:
+			o.Calls = append(o.Calls, calledTool{p.ID, p.Name, string(p.Args)})
 		}
 	}
 	return o
