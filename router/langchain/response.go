@@ -1,0 +1,191 @@
+package langchain
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+var (
+	errNoChoice = errors.New("read response: it has no choice")
+	errCut      = errors.New("read response: it has no stop reason, so it may be cut short; send the request again")
+)
+
+// finish yields what of the response has not been streamed, the usage, and the end.
+func (m *model) finish(req *agent.Request, res *llms.ContentResponse, s *streaming, yield func(agent.Chunk, error) bool) {
+	f, err := fold(res)
+	if err == nil && f.stop == "" && !m.traits.noStop {
+		err = errCut
+	}
+	if err != nil {
+		yield(nil, m.fail(agent.ErrIncomplete, err))
+		return
+	}
+	rest, ok := strings.CutPrefix(f.text, string(s.text))
+	if !ok {
+		yield(nil, m.fail(agent.ErrServer, fmt.Errorf("read response: its text is not what was streamed")))
+		return
+	}
+	for _, c := range f.chunks(rest, s.think == 0, len(req.Messages)) {
+		if !yield(c, nil) {
+			return
+		}
+	}
+}
+
+// folded is one response of all its choices: some clients give one for every part of an answer.
+type folded struct {
+	text     string
+	thinking []agent.ThinkingDelta
+	calls    []llms.ToolCall
+	usage    agent.Usage
+	counted  bool
+	stop     string
+}
+
+func fold(res *llms.ContentResponse) (*folded, error) {
+	if res == nil {
+		return nil, errNoChoice
+	}
+	f := &folded{}
+	choices := 0
+	for _, c := range res.Choices {
+		if c == nil {
+			continue
+		}
+		if choices == 0 { // the usage repeats on every choice
+			f.usage, f.counted = usageOf(c.GenerationInfo)
+		}
+		choices++
+		f.text += c.Content
+		f.addThinking(c)
+		f.addCalls(c)
+		if c.StopReason != "" && c.StopReason != "null" {
+			f.stop = c.StopReason
+		}
+	}
+	if choices == 0 {
+		return nil, errNoChoice
+	}
+	return f, nil
+}
+
+func (f *folded) addThinking(c *llms.ContentChoice) {
+	d := agent.ThinkingDelta{Text: c.ReasoningContent}
+	if d.Text == "" && c.Content == "" { // beside a text it repeats what the text holds
+		d.Text, _ = c.GenerationInfo["ThinkingContent"].(string)
+	}
+	d.Signature, _ = c.GenerationInfo["ThinkingSignature"].(string)
+	if d.Text != "" || d.Signature != "" {
+		f.thinking = append(f.thinking, d)
+	}
+}
+
+func (f *folded) addCalls(c *llms.ContentChoice) {
+	if len(c.ToolCalls) == 0 && c.FuncCall != nil {
+		f.calls = append(f.calls, llms.ToolCall{FunctionCall: c.FuncCall})
+	}
+	for _, call := range c.ToolCalls {
+		if call.FunctionCall != nil {
+			f.calls = append(f.calls, call)
+		}
+	}
+}
+
+// chunks returns the response as a stream; messages makes the ids of calls that have none unique in a conversation.
+func (f *folded) chunks(text string, withThinking bool, messages int) []agent.Chunk {
+	var out []agent.Chunk
+	if withThinking {
+		for _, d := range f.thinking {
+			out = append(out, d)
+		}
+	}
+	if text != "" {
+		out = append(out, agent.TextDelta{Text: text})
+	}
+	used := map[string]bool{}
+	for i, c := range f.calls {
+		id := c.ID
+		if id == "" || used[id] {
+			id = fmt.Sprintf("call_%d_%d", messages, i)
+		}
+		used[id] = true
+		out = append(out, agent.ToolCallStart{Index: i, ID: id, Name: c.FunctionCall.Name})
+		if c.FunctionCall.Arguments != "" {
+			out = append(out, agent.ToolCallDelta{Index: i, Args: c.FunctionCall.Arguments})
+		}
+	}
+	if f.counted {
+		out = append(out, f.usage)
+	}
+	return append(out, agent.Finish{Reason: f.reason()})
+}
+
+// reason maps the providers' words for why a response ended.
+func (f *folded) reason() agent.FinishReason {
+	switch strings.ToLower(strings.TrimPrefix(f.stop, "FinishReason")) {
+	case "":
+		if len(f.calls) > 0 {
+			return agent.FinishTools
+		}
+		return agent.FinishStop
+	case "stop", "end_turn", "stop_sequence", "eos", "complete":
+		if len(f.calls) > 0 { // Google's clients say stop
+			return agent.FinishTools
+		}
+		return agent.FinishStop
+	case "tool_calls", "tool_use", "function_call":
+		return agent.FinishTools
+	case "length", "max_tokens", "maxtokens", "model_length", "model_context_window_exceeded":
+		return agent.FinishLength
+	case "content_filter", "safety", "recitation":
+		return agent.FinishFilter
+	case "refusal":
+		return agent.FinishRefusal
+	case "pause", "pause_turn":
+		return agent.FinishPause
+	}
+	return agent.FinishOther
+}
+
+// usageOf reads the token counts, which every client names its own way, and reports whether there were any. Anthropic's
+// clients count what came from or went to the cache apart from the input.
+func usageOf(info map[string]any) (agent.Usage, bool) {
+	var u agent.Usage
+	var ok bool
+	if u.Input, ok = count(info, "PromptTokens"); !ok {
+		u.Input, ok = count(info, "InputTokens", "input_tokens")
+		read, _ := count(info, "CacheReadInputTokens")
+		write, _ := count(info, "CacheCreationInputTokens")
+		u.Input += read + write
+		u.CachedInput = read
+	} else {
+		u.CachedInput, _ = count(info, "PromptCachedTokens")
+	}
+	u.CacheWrite, _ = count(info, "CacheCreationInputTokens")
+	output, counted := count(info, "CompletionTokens", "OutputTokens", "output_tokens")
+	u.Output = output
+	u.Reasoning, _ = count(info, "ReasoningTokens", "ThinkingTokens")
+	return u, ok || counted
+}
+
+// count returns the first of the named counts that is there.
+func count(info map[string]any, names ...string) (int64, bool) {
+	for _, name := range names {
+		switch n := info[name].(type) {
+		case int:
+			return int64(n), true
+		case int32:
+			return int64(n), true
+		case int64:
+			return n, true
+		case float64:
+			return int64(n), true
+		}
+	}
+	return 0, false
+}
