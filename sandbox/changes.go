@@ -216,12 +216,12 @@ func sameFile(a, b string, fa, fb fs.FileInfo) (bool, error) {
 	if fa.Size() != fb.Size() {
 		return false, nil
 	}
-	x, err := os.Open(a)
+	x, err := openRegular(a)
 	if err != nil {
 		return false, err
 	}
 	defer x.Close()
-	y, err := os.Open(b)
+	y, err := openRegular(b)
 	if err != nil {
 		return false, err
 	}

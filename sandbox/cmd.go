@@ -21,7 +21,7 @@ type Cmd struct {
 	Env []string
 
 	// Stdin is the command's input; nil is empty input. An *os.File is handed
-	// over as it is. Any other reader is copied until the command ends; a read
+	// over as it is, with all that it gives access to. Any other reader is copied until the command ends; a read
 	// that is blocked then is not waited for.
 	Stdin io.Reader
 	// OpenStdin keeps the input open for Process.Write until CloseStdin. It
@@ -49,7 +49,7 @@ type Cmd struct {
 	// OnOutput is called with every piece of output as it arrives. Calls for one
 	// stream are in order, calls for the two streams may be concurrent, none
 	// comes after Wait has returned. The slice is only valid during the call. A
-	// callback that blocks holds up the command.
+	// callback that blocks holds up the command; it must not wait for the Process.
 	OnOutput func(Stream, []byte)
 }
 

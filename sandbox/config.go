@@ -141,6 +141,11 @@ func (c Config) normalize() (Config, error) {
 		return c, err
 	}
 	c.ScratchDir = scratch
+	for _, dir := range append(c.Writable, c.Dir) {
+		if dir != "" && within(scratch, dir) {
+			return c, fmt.Errorf("Config.ScratchDir %q is in %q, which commands may change; name another", scratch, dir)
+		}
+	}
 	return c, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/proc"
 )
 
 // killPatience is how long a supervisor gets to answer before it is killed
@@ -18,7 +20,8 @@ const killPatience = 15 * time.Second
 type guestSpawner struct {
 	conn *conn
 	sup  *os.Process
-	hard bool // the supervisor is the first process of a PID namespace: its death is everyone's
+	hard bool   // the supervisor is the first process of a PID namespace: its death is everyone's
+	mark string // what the environment of all commands has, to find those a dead supervisor left
 
 	mu     sync.Mutex
 	next   uint64
@@ -29,8 +32,8 @@ type guestSpawner struct {
 	closed sync.Once
 }
 
-func newGuestSpawner(c *conn, sup *os.Process, hard bool) *guestSpawner {
-	g := &guestSpawner{conn: c, sup: sup, hard: hard, live: map[uint64]*guestChild{}, asks: map[uint64]chan error{}, gone: make(chan struct{})}
+func newGuestSpawner(c *conn, sup *os.Process, hard bool, mark string) *guestSpawner {
+	g := &guestSpawner{conn: c, sup: sup, hard: hard, mark: mark, live: map[uint64]*guestChild{}, asks: map[uint64]chan error{}, gone: make(chan struct{})}
 	go g.listen()
 	return g
 }
@@ -40,10 +43,12 @@ type guestChild struct {
 	g     *guestSpawner
 	id    uint64
 	num   int
-	ready chan error    // answer to start
+	ready chan error    // answer to start, at most one
 	ended chan struct{} // closed with st and err set
 	st    status
 	err   error
+
+	started bool // something was sent to ready; listen's own
 }
 
 // listen hands replies to the commands they are for, until the socket ends.
@@ -77,20 +82,19 @@ func (g *guestSpawner) fail(err error) {
 	g.err = err
 	for id, c := range g.live {
 		delete(g.live, id)
-		select {
-		case c.ready <- err:
-		default:
-		}
 		c.end(status{Code: -1}, err)
 	}
 }
 
+// take believes a supervisor no more than its own command's fate: one that was
+// taken over may say anything in any order, and must not hold us up by it. Only
+// listen calls it, and never again after an end.
 func (c *guestChild) take(r reply) {
-	switch r.Event {
-	case evStarted:
-		c.num = r.PID
+	switch {
+	case r.Event == evStarted && !c.started:
+		c.started, c.num = true, r.PID
 		c.ready <- r.Error.err()
-	case evExited:
+	case r.Event == evExited:
 		if r.Status == nil {
 			r.Status = &status{Code: -1}
 		}
@@ -100,6 +104,10 @@ func (c *guestChild) take(r reply) {
 
 func (c *guestChild) end(st status, err error) {
 	c.st, c.err = st, err
+	if !c.started {
+		c.started = true
+		c.ready <- errors.Join(errors.New("supervisor reported an end without a start"), err)
+	}
 	close(c.ended)
 }
 
@@ -143,8 +151,18 @@ func (c *guestChild) signal(sig syscall.Signal) error {
 // kill returns when the tree is gone. If the supervisor cannot do it, it dies.
 func (c *guestChild) kill() error {
 	err := c.ask(request{ID: c.id, Op: opKill})
-	if err == nil || errors.Is(err, ErrClosed) {
+	if errors.Is(err, ErrClosed) {
 		return nil
+	}
+	if err == nil {
+		t := time.NewTimer(killPatience)
+		defer t.Stop()
+		select {
+		case <-c.ended:
+			return nil
+		case <-t.C:
+			err = fmt.Errorf("supervisor did not report the end of a killed command in %v", killPatience)
+		}
 	}
 	return errors.Join(err, c.g.shut())
 }
@@ -205,6 +223,9 @@ func (g *guestSpawner) shut() error {
 		}
 		_ = g.conn.close()
 		<-g.gone
+		if !g.hard {
+			err = errors.Join(err, proc.KillMarked(g.mark))
+		}
 	})
 	return err
 }
@@ -219,6 +240,6 @@ func (g *guestSpawner) alive() bool {
 }
 
 // politeEnd is how long a supervisor gets to end by itself.
-const politeEnd = 2 * time.Second
+const politeEnd = 8 * time.Second
 
 func (g *guestSpawner) Close() error { return g.shut() }

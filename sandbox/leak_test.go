@@ -36,12 +36,12 @@ func TestTwoHundredCommandsLeakNothing(t *testing.T) {
 		checkHoldings(t, "200 commands", func() {
 			for i := range 200 {
 				cmd := Cmd{Args: []string{"echo", "hi"}}
-				switch i % 4 {
+				switch i % 20 {
 				case 1:
 					cmd = Cmd{Args: []string{"cat"}, Stdin: strings.NewReader("x")}
 				case 2:
-					cmd = Cmd{Args: []string{"sh", "-c", "exec 3>&1; sleep 0.1 & exit 1"}, MergeStderr: true}
-				case 3:
+					cmd = Cmd{Args: []string{"sh", "-c", "exec 3>&1; sleep 0.2 & exit 1"}, MergeStderr: true}
+				case 3, 7, 11:
 					cmd = Cmd{Args: []string{"no-such-program"}}
 				}
 				_, _ = sb.Exec(t.Context(), cmd)
@@ -56,8 +56,8 @@ func TestSandboxesLeakNothing(t *testing.T) {
 		scratch := t.TempDir()
 		dir := t.TempDir()
 		write(t, dir, "f", "x")
-		checkHoldings(t, "20 sandboxes", func() {
-			for i := range 20 {
+		checkHoldings(t, "10 sandboxes", func() {
+			for i := range 10 {
 				cfg := Config{Floor: cfg.Floor, Ceiling: cfg.Ceiling, ScratchDir: scratch, Snapshot: SnapshotDir(dir)}
 				if i%2 == 0 {
 					cfg.Dir, cfg.Snapshot = dir, Snapshot{}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -211,7 +212,7 @@ func launch(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner, *fac
 	if err == nil {
 		var f *facts
 		if f, err = greet(ctx, c, sp); err == nil {
-			return newGuestSpawner(c, sup, o.hard), f, nil
+			return newGuestSpawner(c, sup, o.hard, sp.marker()), f, nil
 		}
 		c.close()
 	}
@@ -227,6 +228,7 @@ func launch(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner, *fac
 func greet(ctx context.Context, c *conn, sp *spec) (*facts, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.sock.Close() })
 	defer stop()
+	sp.ID = rand.Text()
 	for range 2 {
 		if err := c.tell(sp); err != nil {
 			return nil, err

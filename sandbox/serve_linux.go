@@ -108,8 +108,11 @@ func (s *supervisor) handle(r request, files []*os.File) {
 	}
 }
 
-// guestMarker ends in a delimiter, since markers are compared as prefixes.
-func guestMarker(id uint64) string { return markerEnv + "=" + strconv.FormatUint(id, 10) + ";" }
+// marker is a command's own; it ends in a delimiter, since markers are compared
+// as prefixes.
+func (s *supervisor) marker(id uint64) string {
+	return s.spec.marker() + strconv.FormatUint(id, 10) + ";"
+}
 
 // start forks a command. The answer is sent under the lock, so that it cannot
 // come after the news of the command's end.
@@ -117,7 +120,7 @@ func (s *supervisor) start(r request, files []*os.File) (int, error) {
 	if len(files) != 3 || len(r.Args) == 0 {
 		return 0, errors.New("start without standard files or arguments")
 	}
-	marker := guestMarker(r.ID)
+	marker := s.marker(r.ID)
 	dir, env := r.Dir, mergeEnv(r.Env, []string{marker})
 	path, err := findProgram(r.Args[0], dir, env)
 	if err != nil {
@@ -161,7 +164,7 @@ func (s *supervisor) kill(r request) error {
 	g, err := s.find(r.ID)
 	if err != nil {
 		// Ended by itself; descendants that carry its mark may be left.
-		return proc.KillMarked(guestMarker(r.ID))
+		return proc.KillMarked(s.marker(r.ID))
 	}
 	if err = g.tree.Kill(); err == nil || os.Getpid() != 1 {
 		return err

@@ -119,8 +119,7 @@ func setup(sp *spec) error {
 	if err := installFilter(sp.NoInet); err != nil {
 		return fmt.Errorf("seccomp: %w", err)
 	}
-	// The spec is handed on through the socket's own buffer: the host sends it
-	// twice, once for each stage.
+	// The next stage finds the spec in the socket: the host sends it twice.
 	self := "/proc/self/fd/" + strconv.Itoa(exe)
 	err = syscall.Exec(self, []string{"sandbox", stageArg, stageServe}, []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=2", "GOTRACEBACK=none"})
 	return fmt.Errorf("execute own program: %w", err)
@@ -132,13 +131,24 @@ func openExe(sp *spec) (int, error) {
 	if sp.ExeFD > 0 {
 		return sp.ExeFD, nil
 	}
-	if sp.Root && sp.Exe != "" {
+	if sp.Root && isSelf(sp.Exe) {
 		fd, err := openTree(sp.Exe, treeOptions{readOnly: true})
 		if err == nil {
 			return fd, nil
 		}
 	}
 	return unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
+}
+
+// isSelf reports whether path is the running program, and not one that was
+// installed over it since.
+func isSelf(path string) bool {
+	a, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(path)
+	return err == nil && os.SameFile(a, b)
 }
 
 // clearDescriptors leaves the next stage the standard files, the control socket

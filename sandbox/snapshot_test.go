@@ -267,6 +267,7 @@ func TestConfigErrors(t *testing.T) {
 		{"read-only", Config{Dir: ".", ReadOnly: []string{"/no/such"}}, "Config.ReadOnly"},
 		{"floor", Config{Dir: ".", Floor: 7}, "no tier"},
 		{"ceiling", Config{Dir: ".", Ceiling: TierNone}, "below Config.Floor"},
+		{"scratch in workspace", Config{Dir: filepath.Dir(file), ScratchDir: filepath.Dir(file)}, "Config.ScratchDir"},
 		{"environment", Config{Dir: ".", Env: []string{"=x"}}, "KEY=value"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

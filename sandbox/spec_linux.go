@@ -10,6 +10,7 @@ import (
 // spec is what a supervisor needs to know to wall itself in. It is the first
 // frame on the control socket.
 type spec struct {
+	ID       string // tells this sandbox's processes from those of others
 	Tier     Tier
 	Root     bool // build an own root from Mounts
 	Mounts   []mount
@@ -53,11 +54,17 @@ const (
 	mountDir     = "dir"
 )
 
+// marker is the beginning of an environment entry that every command has.
+func (s *spec) marker() string { return markerEnv + "=" + s.ID + "." }
+
 // check refuses a spec that no host of this version writes; it guards the
 // supervisor against a program that runs itself with the stage's arguments.
 func (s *spec) check() error {
 	if !s.Tier.valid() || s.Tier == TierNone {
 		return fmt.Errorf("spec: tier %d", s.Tier)
+	}
+	if s.ID == "" {
+		return errors.New("spec: no id")
 	}
 	for _, m := range s.Mounts {
 		t := m.Target
