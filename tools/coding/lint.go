@@ -28,7 +28,7 @@ func (w *Workspace) lintTool() (agent.Tool, error) {
 			if what == "" {
 				what = "changed files"
 			}
-			return agent.CallDescription{Title: "lint: " + cutLine(what, 120), Where: w.where("")}
+			return w.place(agent.CallDescription{Title: "lint: " + cutLine(what, 120)}, "")
 		},
 		opts: []tools.Option{tools.WithTimeout(-1)},
 	})

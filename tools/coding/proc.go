@@ -206,6 +206,16 @@ func (w *Workspace) procClose() error {
 	return err
 }
 
+// place says where the programs of a call run, and whether the walls a host may rely on stand there.
+func (w *Workspace) place(d agent.CallDescription, dir string) agent.CallDescription {
+	d.Where = w.where(dir)
+	if sb := w.cfg.Proc.Sandbox; sb != nil {
+		iso := sb.Isolation()
+		d.Sandboxed = iso.Wall(sandbox.WallNetwork).Enforced && iso.Wall(sandbox.WallFilesystem).Enforced
+	}
+	return d
+}
+
 // where says in words where programs run.
 func (w *Workspace) where(dir string) string {
 	at := "host, no isolation"

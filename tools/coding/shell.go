@@ -251,7 +251,7 @@ func (w *Workspace) describeShell(in shellIn) agent.CallDescription {
 	if err != nil {
 		dir = in.Dir
 	}
-	d := agent.CallDescription{Title: title, Exact: exactCommand(in, dir), Where: w.where(dir)}
+	d := w.place(agent.CallDescription{Title: title, Exact: exactCommand(in, dir)}, dir)
 	var b strings.Builder
 	b.WriteString(in.Command + "\n")
 	if a.Tree != "" {

@@ -148,7 +148,7 @@ func (w *Workspace) shellInputTool() (agent.Tool, error) {
 			return e
 		},
 		describe: func(in shellInputIn) agent.CallDescription {
-			d := agent.CallDescription{Title: fmt.Sprintf("send to process %d: %s", in.ID, cutLine(in.Text, 80)), Detail: in.Text, Where: w.where("")}
+			d := w.place(agent.CallDescription{Title: fmt.Sprintf("send to process %d: %s", in.ID, cutLine(in.Text, 80)), Detail: in.Text}, "")
 			if p, err := w.find(in.ID); err == nil {
 				d.Detail = "$ " + p.command + "\n" + in.Text
 			}
@@ -216,7 +216,9 @@ func (w *Workspace) shellKillTool() (agent.Tool, error) {
 			return agent.Effects{Known: true, Writes: []string{procResource(in.ID)}, Flags: agent.EffectKill,
 				Reasons: []string{"ends a process that the shell tool started"}}
 		},
-		describe: titled(func(in shellKillIn) string { return fmt.Sprintf("kill process %d", in.ID) }),
+		describe: func(in shellKillIn) agent.CallDescription {
+			return w.place(agent.CallDescription{Title: fmt.Sprintf("kill process %d", in.ID)}, "")
+		},
 		opts:     []tools.Option{tools.WithTimeout(-1)},
 	})
 }

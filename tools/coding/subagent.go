@@ -51,7 +51,7 @@ func (w *Workspace) agentTool(others []agent.Tool) (agent.Tool, error) {
 			if in.Mode == "work" {
 				mode = "may change files"
 			}
-			return agent.CallDescription{Title: "sub-agent (" + mode + "): " + cutLine(firstLine(in.Task), 100), Detail: in.Task, Where: w.where("")}
+			return w.place(agent.CallDescription{Title: "sub-agent (" + mode + "): " + cutLine(firstLine(in.Task), 100), Detail: in.Task}, "")
 		},
 		opts: []tools.Option{tools.WithTimeout(-1)},
 	})

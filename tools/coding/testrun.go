@@ -44,7 +44,7 @@ func (w *Workspace) testTool() (agent.Tool, error) {
 }
 
 func (w *Workspace) describeTest(in testIn) agent.CallDescription {
-	d := agent.CallDescription{Title: "run tests", Where: w.where("")}
+	d := w.place(agent.CallDescription{Title: "run tests"}, "")
 	plan, err := w.planTests(in)
 	if err != nil {
 		d.Detail = err.Error()
