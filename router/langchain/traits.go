@@ -65,6 +65,7 @@ func (m *model) Capabilities() agent.Capabilities {
 		Notes: []string{
 			"Nothing is streamed while tools are offered: langchaingo mixes the pieces of parallel calls up.",
 			"Thinking is shown but not sent back, and asked for only without tools: langchaingo's messages cannot hold it.",
+			"Signatures of thinking are lost while streaming.",
 			"Structured output is asked for in the system prompt and not enforced.",
 			"Images in tool results are replaced by a note.",
 			"Errors carry a kind and, where the text names it, a status; never a Retry-After.",
