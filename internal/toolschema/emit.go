@@ -2,6 +2,7 @@ package toolschema
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/luthier-dev/luthier/internal/jsontree"
@@ -12,25 +13,102 @@ type Dialect string
 
 // The dialects.
 const (
-	Plain     Dialect = "plain"     // JSON Schema, with local references inlined and nothing else changed
-	OpenAI    Dialect = "openai"    // strict structured outputs of OpenAI and servers that follow it
-	Anthropic Dialect = "anthropic" // tool input schemas of the Messages API
-	Gemini    Dialect = "gemini"    // function declarations of the Gemini API (an OpenAPI 3 subset)
-	LlamaCPP  Dialect = "llamacpp"  // what llama.cpp and this library's own grammar turn into a grammar
+	// Plain is JSON Schema with local references inlined and nothing else changed.
+	Plain Dialect = "plain"
+	// OpenAI is strict mode of OpenAI's structured outputs: closed objects, every property required, optional ones
+	// nullable. https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+	OpenAI Dialect = "openai"
+	// Anthropic is strict tool use of the Messages API: closed objects, optional properties stay optional.
+	// https://docs.claude.com/en/docs/build-with-claude/structured-outputs
+	Anthropic Dialect = "anthropic"
+	// Gemini is the OpenAPI 3 subset of its function declarations: one type with nullable, string enums, typed items,
+	// no open objects. https://ai.google.dev/api/caching#Schema
+	Gemini Dialect = "gemini"
+	// LlamaCPP is what llama.cpp, and this library, turn into a grammar.
+	// https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md
+	LlamaCPP Dialect = "llamacpp"
 )
 
-// Emit rewrites schema for dialect d. strict reports whether d's strict mode can hold the model to the result; when it
-// is false the result is still right to send without strict mode. A nil schema means an object without properties.
+// maxNodes bounds the size of a rewritten schema: references to references can otherwise grow it without end.
+const maxNodes = 20000
+
+var errTooLarge = errors.New("the schema is too large once its references are inlined")
+
+// Emit rewrites schema for dialect d. strict reports whether d's strict mode can hold a model to the result. When it is
+// false, because the schema has open objects, values of any type or recursion, the result is still right to send
+// without strict mode. A nil schema means an object without properties.
+//
+// Properties keep their order. Keywords that d does not know become words in the description. A recursive reference
+// becomes an object of any shape.
 func Emit(d Dialect, schema json.RawMessage) (out json.RawMessage, strict bool, err error) {
-	if len(schema) == 0 {
-		schema = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
-	}
-	v, err := jsontree.Parse(schema)
+	v, strict, err := emit(d, schema)
 	if err != nil {
 		return nil, false, fmt.Errorf("toolschema: emit for %s: %w", d, err)
 	}
-	if v.Kind != jsontree.Object {
-		return nil, false, fmt.Errorf("toolschema: emit for %s: a tool's schema is an object, not a %v", d, v.Kind)
+	return v.JSON(), strict, nil
+}
+
+func emit(d Dialect, schema json.RawMessage) (*jsontree.Value, bool, error) {
+	r, ok := dialects[d]
+	if !ok {
+		return nil, false, errors.New("there is no such dialect")
 	}
-	return v.JSON(), false, nil
+	if len(schema) == 0 {
+		schema = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+	}
+	root, err := jsontree.Parse(schema)
+	if err != nil {
+		return nil, false, err
+	}
+	if b, isBool := root.Bool(); isBool && b {
+		root = jsontree.NewObject()
+	}
+	if root.Kind != jsontree.Object {
+		return nil, false, fmt.Errorf("a tool's schema is an object, not a %v", root.Kind)
+	}
+	if d == Plain {
+		return plain(root)
+	}
+	e := &emitter{root: root, rules: r, strict: true}
+	v, err := e.rootNode(root)
+	if err == nil && !e.strict && r.allRequired {
+		// Without strict mode an optional property is better left optional than required and null.
+		r.allRequired = false
+		e = &emitter{root: root, rules: r}
+		v, err = e.rootNode(root)
+		e.strict = false
+	}
+	return v, err == nil && e.strict, err
+}
+
+// rules are what a dialect takes.
+type rules struct {
+	keep        map[string]bool // keywords that stay as they are, beside the structural ones
+	allRequired bool            // optional properties become required and nullable
+	closed      bool            // objects get additionalProperties: false
+	nullable    bool            // null is nullable: true, not a type
+	textEnums   bool            // enums hold strings only
+	ordering    bool            // propertyOrdering is wanted
+	textMaps    bool            // an object of any shape is written as JSON text
+	maxDepth    int             // of nesting under strict mode
+	maxProps    int             // in all, under strict mode
+}
+
+func words(keys ...string) map[string]bool {
+	m := map[string]bool{}
+	for _, k := range keys {
+		m[k] = true
+	}
+	return m
+}
+
+var dialects = map[Dialect]rules{
+	Plain:     {},
+	OpenAI:    {keep: words(), allRequired: true, closed: true, maxDepth: 10, maxProps: 5000},
+	Anthropic: {keep: words(), closed: true},
+	Gemini: {
+		keep:     words("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern"),
+		nullable: true, textEnums: true, ordering: true, textMaps: true,
+	},
+	LlamaCPP: {keep: words("minItems", "maxItems", "minLength", "maxLength"), closed: true},
 }
