@@ -148,7 +148,8 @@ func (w *Workspace) lintPython(files []string) []lintRun {
 	var paths []string
 	for _, fs := range groups {
 		for _, f := range fs {
-			if path.Ext(f) != "" || w.holdsExt(f, ".py") {
+			info, err := w.root.Stat(f)
+			if err == nil && (!info.IsDir() || w.holdsExt(f, ".py")) {
 				paths = append(paths, f)
 			}
 		}

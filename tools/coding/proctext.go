@@ -37,6 +37,9 @@ func stripANSI(s string) string {
 			i++
 		case c == 0xc2 && i+1 < len(s) && s[i+1] >= 0x80 && s[i+1] < 0xa0: // C1 controls in UTF-8
 			i += 2
+		case c >= 0x80 && c < 0xa0 && len(out) > line && out[len(out)-1] == 0xc2: // one that an escape had torn apart
+			out = out[:len(out)-1]
+			i++
 		default:
 			out = append(out, c)
 			i++

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/tools"
 )
 
@@ -372,4 +374,33 @@ func BenchmarkProcLog(b *testing.B) {
 	for b.Loop() {
 		log.Write(p)
 	}
+}
+
+// TestInSandbox runs the process tools in the strongest sandbox this host has.
+func TestInSandbox(t *testing.T) {
+	needUnix(t)
+	dir := t.TempDir()
+	files{"go.mod": "module example.com/m\n\ngo 1.21\n", "p_test.go": goPass}.write(t, dir)
+	sb, err := sandbox.Local(context.Background(), sandbox.Config{Dir: dir, Floor: sandbox.TierLandlock})
+	if err != nil {
+		t.Skipf("no isolation on this host: %v", err)
+	}
+	t.Cleanup(func() { must(t, sb.Close()) })
+	w := openAt(t, dir, Config{Proc: ProcConfig{Sandbox: sb, Grace: 100 * time.Millisecond}})
+	contains(t, run(t, w, "shell", args{"command": "echo in > made; cat made; touch /etc/out || echo refused"}), "in\n", "refused", "exit code 0")
+	if content(t, w, "made") != "in\n" {
+		t.Error("the file is not in the workspace")
+	}
+	contains(t, run(t, w, "shell", args{"command": "sleep 60 & sleep 60", "timeout_seconds": 1, "on_timeout": "kill"}), "killed with all its children")
+	contains(t, run(t, w, "shell", args{"command": "cat; echo end", "background": true, "interactive": true}), "process 1")
+	contains(t, run(t, w, "shell_input", args{"id": 1, "text": "hi\n", "close": true}), "Sent 3")
+	contains(t, run(t, w, "shell_output", args{"id": 1, "wait_seconds": 20, "until": "end"}), "hi\nend")
+	contains(t, run(t, w, "shell", args{"command": "no-such-program"}), "127")
+	d := procTool(t, w, "shell").(agent.Describer).DescribeCall(agent.ToolCall{Name: "shell", Args: json.RawMessage(`{"command":"ls"}`)})
+	contains(t, d.Where, "sandbox (")
+	if _, err := exec.LookPath("go"); err == nil {
+		contains(t, run(t, w, "test", args{}), "PASS: 0 failed, 1 passed")
+		contains(t, run(t, w, "lint", args{"paths": []string{"."}}), "go vet: 0 findings")
+	}
+	contains(t, run(t, w, "test", args{"framework": "cargo"}), "error:", "no project for cargo")
 }

@@ -219,7 +219,7 @@ func (w *Workspace) shellKillTool() (agent.Tool, error) {
 		describe: func(in shellKillIn) agent.CallDescription {
 			return w.place(agent.CallDescription{Title: fmt.Sprintf("kill process %d", in.ID)}, "")
 		},
-		opts:     []tools.Option{tools.WithTimeout(-1)},
+		opts: []tools.Option{tools.WithTimeout(-1)},
 	})
 }
 

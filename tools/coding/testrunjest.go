@@ -115,6 +115,9 @@ func jestSuiteFailures(rep *testReport, s jestSuite, paths testPaths) {
 	if s.Status == "failed" && !failed {
 		rep.Errors++
 		text := stripANSI(s.Message)
+		if i := strings.Index(text, "Details:\n"); i >= 0 && strings.Contains(text[:i], "Jest encountered an unexpected token") {
+			text = text[i+len("Details:\n"):] // before it is general advice
+		}
 		rep.fail(testFailure{Suite: suite, Message: clipped(dedent(text)), Frames: paths.frames(text, "")})
 	}
 }

@@ -1,0 +1,79 @@
+package coding_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding"
+)
+
+// Commands run in the workspace. One that does not end goes on in the background, and ends with the workspace.
+func ExampleProcConfig() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ws, err := coding.Open(dir, coding.Config{Proc: coding.ProcConfig{Background: 4}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ws.Close()
+	ts, err := ws.Tools()
+	if err != nil {
+		log.Fatal(err)
+	}
+	reg, err := tools.NewRegistry(ts...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, command := range []string{"echo hello > greeting; cat greeting", "exit 3"} {
+		args, _ := json.Marshal(map[string]string{"command": command})
+		out := reg.Call(context.Background(), agent.ToolCall{ID: "1", Name: "shell", Args: args}).Text()
+		text, _, _ := strings.Cut(out, " after ")
+		fmt.Println(text)
+	}
+	// Output:
+	// hello
+	// [exit code 0
+	// (no output)
+	// [exit code 3
+}
+
+// A linter of the host's own is a command and the pattern of its findings.
+func ExampleLinter() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("all good\nfixme later\n"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+	ws, err := coding.Open(dir, coding.Config{Proc: coding.ProcConfig{Linters: []coding.Linter{{
+		Name: "fixme", Args: []string{"grep", "-Hn", "fixme"}, Paths: true, Extensions: []string{".txt"},
+		Pattern: `^(?P<path>[^:]+):(?P<line>\d+):(?P<message>.*)$`,
+	}}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ws.Close()
+	ts, err := ws.Tools()
+	if err != nil {
+		log.Fatal(err)
+	}
+	reg, err := tools.NewRegistry(ts...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	out := reg.Call(context.Background(), agent.ToolCall{ID: "1", Name: "lint", Args: json.RawMessage(`{"paths":["notes.txt"]}`)}).Text()
+	fmt.Println(strings.Split(out, "\n")[1])
+	// Output: notes.txt:2: fixme later (fixme)
+}
