@@ -1,0 +1,89 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// A stamp is what the file system says of a file without reading it. While it stays the same, so does the content.
+type stamp struct {
+	size, modified, changed int64 // times in nanoseconds
+	inode                   uint64
+}
+
+func stampOf(fi fs.FileInfo) stamp {
+	inode, changed := identity(fi)
+	return stamp{size: fi.Size(), modified: fi.ModTime().UnixNano(), changed: changed, inode: inode}
+}
+
+// settled reports whether a write after the time of the look would give the file another stamp. A file system that counts time in steps may
+// give two writes close together the same time; one that counts in seconds shows it by round numbers.
+func (s stamp) settled(look time.Time) bool {
+	last := max(s.modified, s.changed)
+	step := 50 * time.Millisecond
+	if s.modified%1e9 == 0 && s.changed%1e9 == 0 {
+		step = 2 * time.Second
+	}
+	return last+int64(step) < look.UnixNano()
+}
+
+// statCache knows the contents of files by their stamps.
+type statCache map[string]cached
+
+type cached struct {
+	stat stamp
+	hash plumbing.Hash
+}
+
+const cacheMagic = "luthier stat-cache 1\n"
+
+// encode writes the cache: for each file its path, stamp and hash, and at the end a checksum.
+func (c statCache) encode() []byte {
+	b := make([]byte, 0, len(cacheMagic)+len(c)*100)
+	b = append(b, cacheMagic...)
+	for p, e := range c {
+		b = binary.AppendUvarint(b, uint64(len(p)))
+		b = append(b, p...)
+		for _, v := range []int64{e.stat.size, e.stat.modified, e.stat.changed} {
+			b = binary.AppendVarint(b, v)
+		}
+		b = binary.AppendUvarint(b, e.stat.inode)
+		b = append(b, e.hash[:]...)
+	}
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+}
+
+// readCache returns an empty cache when the file is absent, cut short or damaged: it only saves time.
+func readCache(file string) statCache {
+	data, err := os.ReadFile(file)
+	c := statCache{}
+	body, ok := bytes.CutPrefix(data, []byte(cacheMagic))
+	if err != nil || !ok || len(body) < 4 || crc32.ChecksumIEEE(data[:len(data)-4]) != binary.BigEndian.Uint32(data[len(data)-4:]) {
+		return c
+	}
+	r := bytes.NewReader(body[:len(body)-4])
+	for r.Len() > 0 {
+		n, err := binary.ReadUvarint(r)
+		if err != nil || n > uint64(r.Len()) {
+			return statCache{}
+		}
+		p := make([]byte, n)
+		r.Read(p)
+		var e cached
+		e.stat.size, err = binary.ReadVarint(r)
+		e.stat.modified, _ = binary.ReadVarint(r)
+		e.stat.changed, _ = binary.ReadVarint(r)
+		e.stat.inode, _ = binary.ReadUvarint(r)
+		if k, _ := r.Read(e.hash[:]); err != nil || k != len(e.hash) {
+			return statCache{}
+		}
+		c[string(p)] = e
+	}
+	return c
+}

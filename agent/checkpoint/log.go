@@ -1,0 +1,182 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// The history is a chain of commits, each an event, on one branch. What can be undone and redone follows from replaying
+// them, so that there is one thing to write at a time and nothing to keep in step.
+
+const branch = "refs/heads/checkpoints"
+
+// The kinds of events. A snapshot or a restore adds a state at the current position and forgets what could be redone; a
+// move changes the position only.
+const (
+	kindSnapshot = "snapshot"
+	kindRestore  = "restore"
+	kindMove     = "move"
+)
+
+type event struct {
+	id       plumbing.Hash
+	tree     plumbing.Hash
+	key      plumbing.Hash // equal for equal states
+	kind     string
+	position plumbing.Hash // of a move: the state it went to
+	label    string
+	time     time.Time
+	files    int
+	notes    []string
+}
+
+// Checkpoint describes one recorded state.
+type Checkpoint struct {
+	ID      string // 40 hexadecimal digits
+	Label   string
+	Time    time.Time
+	Files   int      // recorded files and links
+	Notes   []string // what was not recorded, and why: "path: reason"
+	Restore bool     // made by a restore, of what the workspace became
+	Current bool     // where Undo and Redo start from
+}
+
+// message writes an event as a commit message: facts, a blank line, the label.
+func (e *event) message() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "luthier checkpoint 1\nkind %s\nfiles %d\nkey %s\n", e.kind, e.files, e.key)
+	if !e.position.IsZero() {
+		fmt.Fprintf(&b, "position %s\n", e.position)
+	}
+	for _, n := range e.notes {
+		fmt.Fprintf(&b, "note %q\n", n)
+	}
+	return b.String() + "\n" + e.label
+}
+
+func parseEvent(c *object.Commit) (event, error) {
+	e := event{id: c.Hash, tree: c.TreeHash, time: c.Committer.When}
+	facts, label, ok := strings.Cut(c.Message, "\n\n")
+	e.label = label
+	lines := strings.Split(facts, "\n")
+	if !ok || lines[0] != "luthier checkpoint 1" {
+		return e, fmt.Errorf("checkpoint: read history: commit %s is none of ours; the store was changed by another program", c.Hash)
+	}
+	for _, l := range lines[1:] {
+		key, value, _ := strings.Cut(l, " ")
+		var err error
+		switch key {
+		case "kind":
+			e.kind = value
+		case "files":
+			e.files, err = strconv.Atoi(value)
+		case "key":
+			e.key = plumbing.NewHash(value)
+		case "position":
+			e.position = plumbing.NewHash(value)
+		case "note":
+			var n string
+			n, err = strconv.Unquote(value)
+			e.notes = append(e.notes, n)
+		}
+		if err != nil {
+			return e, fmt.Errorf("checkpoint: read history: commit %s: %w; the store is damaged", c.Hash, err)
+		}
+	}
+	return e, nil
+}
+
+// readLog brings s.log up to what the store holds; another process may have added to it.
+func (s *Store) readLog() error {
+	ref, err := s.repo.Reference(branch) // also from where a git gc in the store put it
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		s.log, s.head = nil, plumbing.ZeroHash
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("checkpoint: read history: %w", err)
+	}
+	head := ref.Hash()
+	var newer []event
+	for h := head; h != s.head; {
+		c, err := object.GetCommit(s.repo, h)
+		if err != nil {
+			return fmt.Errorf("checkpoint: read history: commit %s: %w; the store is damaged", h, err)
+		}
+		e, err := parseEvent(c)
+		if err != nil {
+			return err
+		}
+		newer = append(newer, e)
+		if len(c.ParentHashes) == 0 {
+			s.log = nil
+			break
+		}
+		h = c.ParentHashes[0]
+	}
+	slices.Reverse(newer)
+	s.log, s.head = append(s.log, newer...), head
+	return nil
+}
+
+// append adds an event to the history. Everything it refers to is in the store already: the rename of the branch file
+// is the moment it exists.
+func (s *Store) append(e event) (event, error) {
+	e.time = s.opts.Now().Truncate(time.Second) // as git keeps it
+	who := object.Signature{Name: "luthier", Email: "luthier@localhost", When: e.time}
+	c := &object.Commit{Author: who, Committer: who, Message: e.message(), TreeHash: e.tree}
+	if !s.head.IsZero() {
+		c.ParentHashes = []plumbing.Hash{s.head}
+	}
+	var err error
+	if e.id, err = s.putEncoded(c); err != nil {
+		return e, err
+	}
+	if err := os.MkdirAll(filepath.Join(s.dir, "refs", "heads"), 0o755); err != nil {
+		return e, fmt.Errorf("checkpoint: write history: %w", err)
+	}
+	if err := s.replace(filepath.FromSlash(branch), []byte(e.id.String()+"\n")); err != nil {
+		return e, err
+	}
+	s.log, s.head = append(s.log, e), e.id
+	return e, nil
+}
+
+// timeline replays the history: the states that undo and redo step through, and the position among them, -1 for none.
+func (s *Store) timeline() (states []event, at int) {
+	at = -1
+	for _, e := range s.log {
+		if e.kind != kindMove {
+			states = append(states[:at+1], e)
+			at = len(states) - 1
+			continue
+		}
+		if i := slices.IndexFunc(states, func(x event) bool { return x.id == e.position }); i >= 0 {
+			at = i
+		}
+	}
+	return states, at
+}
+
+// find returns the state that id names: all digits, or at least 7 that no other state begins with.
+func (s *Store) find(id string) (event, error) {
+	var found []event
+	for _, e := range s.log {
+		if e.kind != kindMove && len(id) >= 7 && strings.HasPrefix(e.id.String(), id) {
+			found = append(found, e)
+		}
+	}
+	if len(found) != 1 {
+		return event{}, fmt.Errorf("%w (%q names %d)", ErrUnknown, id, len(found))
+	}
+	return found[0], nil
+}

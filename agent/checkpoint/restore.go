@@ -1,0 +1,434 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/ignore"
+)
+
+// Restore makes the workspace what it was at the checkpoint id. It first snapshots what is there and returns that
+// checkpoint's id, also when it then fails half way, so that nothing is lost. Files that an ignore rule names are not
+// removed, and a restore that would have to remove one to make room changes nothing.
+func (s *Store) Restore(ctx context.Context, id string) (undo string, err error) {
+	err = s.locked(ctx, func() error {
+		if err := s.readLog(); err != nil {
+			return err
+		}
+		to, err := s.find(id)
+		if err != nil {
+			return err
+		}
+		target, err := s.getManifest(to.tree)
+		if err != nil {
+			return err
+		}
+		now, err := s.scan(ctx, paths(target))
+		if err != nil {
+			return err
+		}
+		before, err := s.keep(now, "before the restore of "+to.title())
+		if err != nil {
+			return err
+		}
+		undo = before.id.String()
+		if err := s.apply(ctx, now, target); err != nil {
+			return err
+		}
+		_, err = s.append(event{kind: kindRestore, tree: to.tree, key: to.key, label: "restored " + to.title(), files: to.files, notes: to.notes})
+		return err
+	})
+	return undo, err
+}
+
+// Undo brings the workspace back to the last state that differs from it, and returns that checkpoint's id. Changes
+// since then are snapshotted first, so that [Store.Redo] brings them back. It returns [ErrNothingToUndo] when there is
+// no such state.
+func (s *Store) Undo(ctx context.Context) (id string, err error) {
+	return s.step(ctx, func(v view) (event, bool, error) {
+		switch {
+		case v.here == nil:
+			return event{}, false, ErrNothingToUndo
+		case !v.same:
+			_, err := s.keep(v.now, "before an undo")
+			return v.states[v.at], true, err
+		case v.earlier < 0:
+			return event{}, false, ErrNothingToUndo
+		}
+		return v.states[v.earlier], false, nil
+	})
+}
+
+// Redo takes back the last [Store.Undo] and returns the id of the checkpoint it went to. It returns [ErrNothingToRedo]
+// when there is none, or when the workspace changed since: going forward would then lose the change.
+func (s *Store) Redo(ctx context.Context) (id string, err error) {
+	return s.step(ctx, func(v view) (event, bool, error) {
+		switch {
+		case v.later < 0:
+			return event{}, false, ErrNothingToRedo
+		case !v.same:
+			return event{}, false, fmt.Errorf("%w: the workspace changed since; take a Snapshot to keep that, then Restore", ErrNothingToRedo)
+		}
+		return v.states[v.later], false, nil
+	})
+}
+
+// A view is what a step along the timeline chooses by.
+type view struct {
+	states         []event
+	at             int // position, -1 for none
+	earlier, later int // the next states that differ from the one at the position, -1 for none
+	here, now      *manifest
+	same           bool // the workspace is as the position says
+}
+
+// look reads the workspace together with every path of the states a step may go to, so that nothing it would write over
+// is unknown.
+func (s *Store) look(ctx context.Context) (v view, err error) {
+	v.states, v.at = s.timeline()
+	v.earlier, v.later = -1, -1
+	if v.at < 0 {
+		return v, nil
+	}
+	key := v.states[v.at].key
+	for v.earlier = v.at - 1; v.earlier >= 0 && v.states[v.earlier].key == key; v.earlier-- {
+	}
+	for v.later = v.at + 1; v.later < len(v.states) && v.states[v.later].key == key; v.later++ {
+	}
+	if v.later == len(v.states) {
+		v.later = -1
+	}
+	var known []string
+	for _, i := range []int{v.at, v.earlier, v.later} {
+		if i < 0 {
+			continue
+		}
+		m, err := s.getManifest(v.states[i].tree)
+		if err != nil {
+			return v, err
+		}
+		known = append(known, paths(m)...)
+		if i == v.at {
+			v.here = m
+		}
+	}
+	if v.now, err = s.scan(ctx, known); err != nil {
+		return v, err
+	}
+	clear(v.now.absent) // a state in its own right, not one to go back to after a restore
+	v.same = v.now.same(v.here)
+	return v, nil
+}
+
+// step moves along the timeline to the state that choose names; kept says that the workspace was recorded for it.
+func (s *Store) step(ctx context.Context, choose func(view) (to event, kept bool, err error)) (id string, err error) {
+	err = s.locked(ctx, func() error {
+		if err := s.readLog(); err != nil {
+			return err
+		}
+		v, err := s.look(ctx)
+		if err != nil {
+			return err
+		}
+		to, kept, err := choose(v)
+		if err != nil {
+			return err
+		}
+		target, err := s.getManifest(to.tree)
+		if err != nil {
+			return err
+		}
+		if !kept {
+			if err := wouldLose(v, target); err != nil {
+				return err
+			}
+		}
+		if err := s.apply(ctx, v.now, target); err != nil {
+			return err
+		}
+		id = to.id.String()
+		_, err = s.append(event{kind: kindMove, tree: to.tree, key: to.key, position: to.id, label: "moved to " + to.title(), files: to.files})
+		return err
+	})
+	return id, err
+}
+
+// wouldLose refuses to write over a file that is in neither state because an ignore rule names it now.
+func wouldLose(v view, target *manifest) error {
+	here, want := byPath(v.here), byPath(target)
+	for _, f := range v.now.files {
+		if _, known := here[f.path]; !known && v.now.forced[f.path] {
+			if g, ok := want[f.path]; ok && g.hash != f.hash {
+				return fmt.Errorf("checkpoint: restore %s: an ignored file of that name is in the way and would be lost; move it away, or use Restore", f.path)
+			}
+		}
+	}
+	return nil
+}
+
+func paths(m *manifest) []string {
+	out := make([]string, len(m.files))
+	for i, f := range m.files {
+		out[i] = f.path
+	}
+	return out
+}
+
+// A change takes the workspace from one state, just recorded, to another.
+type change struct {
+	*Store
+	ctx      context.Context
+	now, to  *manifest
+	from     map[string]file // of now
+	want     map[string]file // of to
+	keepDirs map[string]bool // directories of to
+}
+
+// apply makes the workspace, which is as now says, what to says.
+func (s *Store) apply(ctx context.Context, now, to *manifest) error {
+	c := &change{Store: s, ctx: ctx, now: now, to: to, from: byPath(now), want: byPath(to), keepDirs: to.holds()}
+	var write []file
+	for _, f := range to.files {
+		if g, ok := c.from[f.path]; !ok || g.hash != f.hash || g.mode.Type() != f.mode.Type() {
+			write = append(write, f)
+		} else if f.mode.IsRegular() && g.mode.Perm() != f.mode.Perm() {
+			if err := s.root.Chmod(filepath.FromSlash(f.path), f.mode.Perm()); err != nil {
+				return fmt.Errorf("checkpoint: restore %s: %w", f.path, err)
+			}
+		}
+	}
+	for _, f := range write {
+		if err := c.hasRoom(f); err != nil {
+			return err
+		}
+	}
+	for _, f := range write {
+		if err := c.ctx.Err(); err != nil {
+			return fmt.Errorf("checkpoint: restore: %w; the state before it is in List", err)
+		}
+		if err := c.write(f); err != nil {
+			return err
+		}
+	}
+	if err := c.removeOld(); err != nil {
+		return err
+	}
+	return c.directories()
+}
+
+func byPath(m *manifest) map[string]file {
+	by := make(map[string]file, len(m.files))
+	for _, f := range m.files {
+		by[f.path] = f
+	}
+	return by
+}
+
+// hasRoom checks that what stands in the way of f is recorded, so that it may be removed.
+func (c *change) hasRoom(f file) error {
+	for d := path.Dir(f.path); d != "."; d = path.Dir(d) {
+		fi, err := c.root.Lstat(filepath.FromSlash(d))
+		if err == nil && !fi.IsDir() {
+			if _, ok := c.from[d]; !ok {
+				return fmt.Errorf("checkpoint: restore %s: %s is in the way, and is not recorded because an ignore rule names it or it is no file; move it away", f.path, d)
+			}
+		}
+	}
+	fi, err := c.root.Lstat(filepath.FromSlash(f.path))
+	if err != nil {
+		return nil
+	}
+	if _, ok := c.from[f.path]; !fi.IsDir() && !ok {
+		return fmt.Errorf("checkpoint: restore %s: a %s of that name is in the way; move it away", f.path, kindOf(fi.Mode()))
+	}
+	if !fi.IsDir() {
+		return nil
+	}
+	return filepath.WalkDir(filepath.Join(c.work, filepath.FromSlash(f.path)), func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("checkpoint: restore %s: a directory is in the way: %w", f.path, err)
+		}
+		if p, err = filepath.Rel(c.work, p); err != nil {
+			return err
+		}
+		p = filepath.ToSlash(p)
+		if _, ok := c.from[p]; !ok && !d.IsDir() {
+			return fmt.Errorf("checkpoint: restore %s: the directory of that name holds %s, which is not recorded because an ignore rule names it or it is no file; move it away", f.path, p)
+		}
+		return nil
+	})
+}
+
+// write puts one file in place: beside it first, then by a rename.
+func (c *change) write(f file) error {
+	fail := func(err error) error { return fmt.Errorf("checkpoint: restore %s: %w", f.path, err) }
+	if err := c.unchanged(f.path); err != nil {
+		return fail(err)
+	}
+	content, err := c.blob(f.hash)
+	if err != nil {
+		return fail(err)
+	}
+	if err := c.makeRoom(f.path); err != nil {
+		return fail(err)
+	}
+	temp := filepath.Join(filepath.FromSlash(path.Dir(f.path)), tempPrefix+f.hash.String()[:12])
+	c.root.Remove(temp)
+	if f.mode&fs.ModeSymlink != 0 {
+		err = c.root.Symlink(string(content), temp)
+	} else {
+		err = c.writeTemp(temp, content, f.mode.Perm())
+	}
+	if err == nil {
+		err = c.root.Rename(temp, filepath.FromSlash(f.path))
+	}
+	if err != nil {
+		c.root.Remove(temp)
+		return fail(err)
+	}
+	return nil
+}
+
+// writeTemp writes a new file and reads it back.
+func (c *change) writeTemp(name string, content []byte, perm fs.FileMode) error {
+	w, err := c.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = w.Write(content); err == nil {
+		back := make([]byte, len(content))
+		if _, err = w.ReadAt(back, 0); err == nil || errors.Is(err, io.EOF) {
+			err = nil
+			if !bytes.Equal(back, content) {
+				err = errors.New("what was written does not read back the same; is the disk failing?")
+			}
+		}
+	}
+	return errors.Join(err, w.Chmod(perm), w.Close())
+}
+
+// unchanged refuses to touch a file that was written after it was recorded.
+func (c *change) unchanged(p string) error {
+	f, ok := c.from[p]
+	fi, err := c.root.Lstat(filepath.FromSlash(p))
+	switch {
+	case !ok && (err != nil || fi.IsDir()), errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !ok || f.stat != stampOf(fi):
+		return errors.New("it was changed during the restore; restore again")
+	}
+	return nil
+}
+
+// makeRoom removes what stands where p, or a directory above it, goes; hasRoom has checked that it is recorded.
+func (c *change) makeRoom(p string) error {
+	for d := path.Dir(p); d != "."; d = path.Dir(d) {
+		fi, err := c.root.Lstat(filepath.FromSlash(d))
+		if err == nil && !fi.IsDir() {
+			if err := c.root.Remove(filepath.FromSlash(d)); err != nil {
+				return err
+			}
+			break
+		}
+		if err == nil {
+			break
+		}
+	}
+	if err := c.root.MkdirAll(filepath.FromSlash(path.Dir(p)), 0o755); err != nil {
+		return err
+	}
+	if fi, err := c.root.Lstat(filepath.FromSlash(p)); err == nil && fi.IsDir() {
+		return c.root.RemoveAll(filepath.FromSlash(p))
+	}
+	return nil
+}
+
+// removeOld removes the files that to does not have. Ignore files go first, so that the rules are those of to when
+// they are asked about the rest.
+func (c *change) removeOld() error {
+	var old []string
+	for _, f := range c.now.files {
+		if _, ok := c.want[f.path]; !ok && !c.to.isSkipped(f.path) {
+			old = append(old, f.path)
+		}
+	}
+	isRule := func(p string) bool { return path.Base(p) == ".gitignore" }
+	for _, p := range old {
+		if isRule(p) {
+			if err := c.remove(p); err != nil {
+				return err
+			}
+		}
+	}
+	rules := ignore.New(c.work)
+	for _, p := range old {
+		if isRule(p) || rules.Match(p, false) && !c.to.absent[p] {
+			continue
+		}
+		if err := c.remove(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *change) remove(p string) error {
+	for d := path.Dir(p); d != "."; d = path.Dir(d) {
+		if fi, err := c.root.Lstat(filepath.FromSlash(d)); err != nil || !fi.IsDir() {
+			return nil // its directory has become something else already
+		}
+	}
+	if fi, err := c.root.Lstat(filepath.FromSlash(p)); err == nil && fi.IsDir() {
+		return nil // replaced by a directory of to
+	}
+	err := c.unchanged(p)
+	if err == nil {
+		err = c.root.Remove(filepath.FromSlash(p))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("checkpoint: restore: remove %s: %w", p, err)
+	}
+	return nil
+}
+
+// directories removes those that to does not have and that are empty now, makes its empty ones, and sets permissions.
+func (c *change) directories() error {
+	gone := map[string]bool{}
+	for d := range c.now.holds() {
+		if !c.keepDirs[d] {
+			gone[d] = true
+		}
+	}
+	deepFirst := sortedKeys(gone)
+	slices.SortStableFunc(deepFirst, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })
+	for _, d := range deepFirst {
+		if fi, err := c.root.Lstat(filepath.FromSlash(d)); err == nil && fi.IsDir() {
+			c.root.Remove(filepath.FromSlash(d)) // fails when it holds ignored files, and then stays
+		}
+	}
+	for _, d := range sortedKeys(c.to.dirs) {
+		name := filepath.FromSlash(d)
+		if c.to.empty[d] {
+			if err := c.root.MkdirAll(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("checkpoint: restore directory %s: %w", d, err)
+			}
+		}
+		if fi, err := c.root.Lstat(name); err == nil && fi.IsDir() && fi.Mode().Perm() != c.to.dirs[d].Perm() {
+			if err := c.root.Chmod(name, c.to.dirs[d].Perm()); err != nil {
+				return fmt.Errorf("checkpoint: restore directory %s: %w", d, err)
+			}
+		}
+	}
+	return nil
+}

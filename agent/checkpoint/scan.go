@@ -1,0 +1,311 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+
+	"github.com/luthier-dev/luthier/internal/ignore"
+)
+
+// A scanner reads the workspace into a manifest.
+type scanner struct {
+	*Store
+	ctx  context.Context
+	m    *manifest
+	seen map[string]bool // recorded or skipped
+	mu   sync.Mutex      // over m while contents are read
+}
+
+// scan reads the state of the workspace and stores the contents it does not have yet. extra are paths that are recorded
+// whatever the ignore rules and limits say, or as absent.
+func (s *Store) scan(ctx context.Context, extra []string) (*manifest, error) {
+	sc := &scanner{Store: s, ctx: ctx, m: newManifest(), seen: map[string]bool{}}
+	sc.m.started = time.Now()
+	if err := ignore.New(s.work).Walk(sc.visit); err != nil {
+		return nil, fmt.Errorf("checkpoint: read workspace: %w", err)
+	}
+	for _, p := range s.tracked() {
+		if !sc.seen[p] {
+			sc.add(p, false)
+		}
+	}
+	for _, p := range extra {
+		if _, skipped := sc.m.skipped[p]; !sc.seen[p] || skipped {
+			delete(sc.m.skipped, p)
+			if sc.add(p, true) {
+				sc.m.forced[p] = true
+			} else {
+				sc.m.absent[p] = true
+			}
+		}
+	}
+	if err := sc.readAll(); err != nil {
+		return nil, err
+	}
+	sc.m.sort()
+	return sc.m, nil
+}
+
+// visit records what the walk finds.
+func (sc *scanner) visit(p string, d fs.DirEntry, err error) error {
+	if ctxErr := sc.ctx.Err(); ctxErr != nil {
+		return ctxErr
+	}
+	switch {
+	case err != nil && p == ".":
+		return err
+	case errors.Is(err, fs.ErrNotExist): // removed while we look
+		return nil
+	case err != nil:
+		sc.skip(p, "cannot be read: "+err.Error())
+		return nil
+	case strings.HasPrefix(d.Name(), tempPrefix): // left by a restore that died; the lock is ours
+		return sc.root.Remove(filepath.FromSlash(p))
+	}
+	fi, err := d.Info()
+	if err != nil || p == "." {
+		return nil
+	}
+	if fi.IsDir() {
+		sc.m.dirs[p] = fi.Mode().Perm()
+		return nil
+	}
+	sc.record(p, fi, false)
+	return nil
+}
+
+func (sc *scanner) skip(p, why string) {
+	sc.m.skipped[p] = why
+	sc.seen[p] = true
+}
+
+func (sc *scanner) record(p string, fi fs.FileInfo, always bool) {
+	mode := fi.Mode()
+	switch {
+	case !mode.IsRegular() && mode&fs.ModeSymlink == 0:
+		sc.skip(p, "is no file but a "+kindOf(mode))
+	case mode.IsRegular() && sc.opts.MaxFile > 0 && fi.Size() > sc.opts.MaxFile && !always:
+		sc.skip(p, fmt.Sprintf("is larger (%d bytes) than the %d that are recorded", fi.Size(), sc.opts.MaxFile))
+	default:
+		sc.seen[p] = true
+		sc.m.files = append(sc.m.files, file{path: p, mode: mode, stat: stampOf(fi)})
+	}
+}
+
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	}
+	return "device"
+}
+
+// add records a path outside the walk. It reports false when there is nothing of that name.
+func (sc *scanner) add(p string, always bool) bool {
+	if !fs.ValidPath(strings.ToValidUTF8(p, "_")) || !sc.realDir(path.Dir(p)) {
+		return false
+	}
+	fi, err := sc.root.Lstat(filepath.FromSlash(p))
+	if err != nil || fi.IsDir() {
+		return false
+	}
+	sc.record(p, fi, always)
+	return true
+}
+
+// realDir reports whether d and all above it are directories, not links to some.
+func (sc *scanner) realDir(d string) bool {
+	if d == "." {
+		return true
+	}
+	if _, ok := sc.m.dirs[d]; ok {
+		return true
+	}
+	fi, err := sc.root.Lstat(filepath.FromSlash(d))
+	if err != nil || !fi.IsDir() || !sc.realDir(path.Dir(d)) {
+		return false
+	}
+	sc.m.dirs[d] = fi.Mode().Perm()
+	return true
+}
+
+// tracked lists the files in the index of the workspace's repository: git keeps those even when a rule ignores them.
+func (s *Store) tracked() []string {
+	repo, ok := ignore.Locate(s.work)
+	if !ok {
+		return nil
+	}
+	f, err := os.Open(filepath.Join(repo.Git, "index"))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var idx index.Index
+	if index.NewDecoder(f).Decode(&idx) != nil {
+		return nil // of a version go-git does not know: then only what no rule ignores is recorded
+	}
+	prefix, err := filepath.Rel(repo.Top, s.work)
+	if err != nil {
+		return nil
+	}
+	if prefix = filepath.ToSlash(prefix) + "/"; prefix == "./" {
+		prefix = ""
+	}
+	var paths []string
+	for _, e := range idx.Entries {
+		if p, ok := strings.CutPrefix(e.Name, prefix); ok {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// readAll finds the hash of every file, from the cache or by reading it.
+func (sc *scanner) readAll() error {
+	var todo []int
+	for i, f := range sc.m.files {
+		if c, ok := sc.cache[f.path]; ok && c.stat == f.stat {
+			sc.m.files[i].hash = c.hash
+		} else {
+			todo = append(todo, i)
+		}
+	}
+	work := make(chan int)
+	errs := make(chan error, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(todo)) {
+		wg.Go(func() {
+			for i := range work {
+				if err := sc.readOne(&sc.m.files[i]); err != nil {
+					errs <- err
+					for range work { // drain, so that the sender ends
+					}
+				}
+			}
+		})
+	}
+	for _, i := range todo {
+		if sc.ctx.Err() != nil || len(errs) > 0 {
+			break
+		}
+		work <- i
+	}
+	close(work)
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+	}
+	sc.dropUnread()
+	if err := sc.ctx.Err(); err != nil {
+		return fmt.Errorf("checkpoint: read workspace: %w", err)
+	}
+	return nil
+}
+
+// dropUnread takes out files that were gone, or could not be read, when their turn came.
+func (sc *scanner) dropUnread() {
+	kept := sc.m.files[:0]
+	for _, f := range sc.m.files {
+		if f.hash != plumbing.ZeroHash {
+			kept = append(kept, f)
+		}
+	}
+	sc.m.files = kept
+}
+
+// readOne stores a file's content. A file that changes while it is read is read again; only a failure of the store is
+// an error.
+func (sc *scanner) readOne(f *file) error {
+	for try := 0; ; try++ {
+		content, fi, stable, err := sc.content(f)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			sc.mu.Lock()
+			sc.m.skipped[f.path] = "cannot be read: " + err.Error()
+			sc.mu.Unlock()
+			return nil
+		case !stable && try < 3:
+			continue
+		}
+		h, err := sc.put(plumbing.BlobObject, content)
+		if err != nil {
+			return err
+		}
+		f.hash, f.mode, f.stat = h, fi.Mode(), stampOf(fi)
+		if !stable {
+			f.stat = stamp{}
+		}
+		return nil
+	}
+}
+
+// content reads a file, or a link's target, and says whether it stayed the same meanwhile.
+func (sc *scanner) content(f *file) (data []byte, fi fs.FileInfo, stable bool, err error) {
+	name := filepath.FromSlash(f.path)
+	before, err := sc.root.Lstat(name)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if before.Mode()&fs.ModeSymlink != 0 {
+		target, err := sc.root.Readlink(name)
+		return []byte(target), before, err == nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, nil, false, errors.New("it is no longer a file")
+	}
+	r, err := sc.root.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	defer r.Close()
+	opened, err := r.Stat()
+	if err != nil || !os.SameFile(before, opened) {
+		return nil, nil, false, errors.Join(err, errors.New("it was replaced while it was read"))
+	}
+	if data, err = io.ReadAll(r); err != nil {
+		return nil, nil, false, err
+	}
+	after, err := r.Stat()
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return data, after, stampOf(opened) == stampOf(after) && int64(len(data)) == after.Size(), nil
+}
+
+// remember makes the cache what m says, but for files so new that a later write might look the same.
+func (s *Store) remember(m *manifest) {
+	next := make(statCache, len(m.files))
+	changed := len(m.files) != len(s.cache)
+	for _, f := range m.files {
+		if f.stat == (stamp{}) || !f.stat.settled(m.started) {
+			changed = true
+			continue
+		}
+		e := cached{f.stat, f.hash}
+		next[f.path] = e
+		changed = changed || s.cache[f.path] != e
+	}
+	s.cache = next
+	if changed {
+		_ = s.replace("stat-cache", next.encode()) // it only saves time
+	}
+}

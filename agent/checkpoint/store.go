@@ -1,0 +1,179 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+)
+
+// Options changes how a [Store] works. The zero value is ready for use.
+type Options struct {
+	// MaxFile is the size in bytes above which a file is not recorded; 0 means 64 MiB, negative no limit.
+	MaxFile int64
+	// Now gives the time of checkpoints; nil means [time.Now].
+	Now func() time.Time
+}
+
+// The errors a caller may want to tell apart.
+var (
+	ErrUnknown       = errors.New("checkpoint: there is no such checkpoint; see List")
+	ErrNothingToUndo = errors.New("checkpoint: there is no earlier state to go back to")
+	ErrNothingToRedo = errors.New("checkpoint: there is no undone state to go forward to")
+)
+
+// A Store holds the checkpoints of one workspace. It is safe for concurrent use, also by several processes.
+type Store struct {
+	work, dir string
+	opts      Options
+	repo      *filesystem.Storage
+	root      *os.Root
+
+	packs sync.Mutex // go-git's view of packed objects
+	mu    sync.Mutex
+	log   []event
+	head  plumbing.Hash // what log was read from
+	cache statCache
+}
+
+// Open opens the store of the workspace workDir in storeDir, and makes it where there is none. storeDir must lie outside
+// workDir, or in its .git; a store belongs to one workspace.
+func Open(workDir, storeDir string, opts Options) (*Store, error) {
+	work, err := realPath(workDir)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: open workspace %s: %w", workDir, err)
+	}
+	if err := os.MkdirAll(storeDir, 0o700); err != nil {
+		return nil, fmt.Errorf("checkpoint: open store: %w; name a directory that can be written", err)
+	}
+	dir, err := realPath(storeDir)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: open store %s: %w", storeDir, err)
+	}
+	if rel, err := filepath.Rel(work, dir); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, ".git"+string(filepath.Separator)) {
+		return nil, fmt.Errorf("checkpoint: open store %s: it lies inside the workspace %s and would record itself; name a directory outside", storeDir, workDir)
+	}
+	s := &Store{work: work, dir: dir, opts: opts}
+	if s.opts.MaxFile == 0 {
+		s.opts.MaxFile = 64 << 20
+	}
+	if s.opts.Now == nil {
+		s.opts.Now = time.Now
+	}
+	if s.root, err = os.OpenRoot(work); err != nil {
+		return nil, fmt.Errorf("checkpoint: open workspace: %w", err)
+	}
+	err = s.locked(context.Background(), s.prepare)
+	if err != nil {
+		s.root.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func realPath(p string) (string, error) {
+	p, err := filepath.Abs(p)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(p)
+}
+
+// prepare makes the repository, ties it to the workspace, and removes what a process that died left half written.
+func (s *Store) prepare() error {
+	s.repo = filesystem.NewStorage(osfs.New(s.dir), cache.NewObjectLRU(8*cache.MiByte))
+	if _, err := git.Init(s.repo, nil); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
+		return fmt.Errorf("checkpoint: make store: %w", err)
+	}
+	if cfg, err := s.repo.Config(); err != nil || !cfg.Core.IsBare { // a process died while it made the store
+		cfg = config.NewConfig()
+		cfg.Core.IsBare = true
+		if err := s.repo.SetConfig(cfg); err != nil {
+			return fmt.Errorf("checkpoint: make store: %w", err)
+		}
+	}
+	owner := filepath.Join(s.dir, "workspace")
+	switch text, err := os.ReadFile(owner); {
+	case errors.Is(err, os.ErrNotExist), err == nil && len(text) == 0:
+		if err := s.replace("workspace", []byte(s.work+"\n")); err != nil {
+			return err
+		}
+	case err != nil:
+		return fmt.Errorf("checkpoint: open store: %w", err)
+	case string(text) != s.work+"\n":
+		return fmt.Errorf("checkpoint: open store %s: it belongs to the workspace %s, not %s; name another directory", s.dir, strings.TrimSpace(string(text)), s.work)
+	}
+	stale, _ := filepath.Glob(filepath.Join(s.dir, "objects", "??", tempPrefix+"*"))
+	more, _ := filepath.Glob(filepath.Join(s.dir, tempPrefix+"*"))
+	for _, f := range append(stale, more...) {
+		os.Remove(f)
+	}
+	s.cache = readCache(filepath.Join(s.dir, "stat-cache"))
+	return s.readLog()
+}
+
+// Close releases the workspace. The store must not be used afterwards.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.root.Close(), s.repo.Close())
+}
+
+// locked runs fn alone among the users of the store, in this process and others.
+func (s *Store) locked(ctx context.Context, fn func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := os.OpenFile(filepath.Join(s.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("checkpoint: lock store: %w", err)
+	}
+	defer f.Close() // also drops the lock
+	for delay := time.Millisecond; ; delay = min(2*delay, 100*time.Millisecond) {
+		ok, err := tryLock(f)
+		if err != nil {
+			return fmt.Errorf("checkpoint: lock store: %w", err)
+		}
+		if ok {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("checkpoint: wait for another process that uses the store: %w", ctx.Err())
+		case <-time.After(delay):
+		}
+	}
+	return fn()
+}
+
+// replace writes a file of the store so that it is, at any time, either as before or complete.
+func (s *Store) replace(name string, data []byte) error {
+	f, err := os.CreateTemp(s.dir, tempPrefix+"*")
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(s.dir, name))
+	}
+	if err != nil {
+		if f != nil {
+			os.Remove(f.Name())
+		}
+		return fmt.Errorf("checkpoint: write store: %w", err)
+	}
+	return nil
+}
+
+// tempPrefix begins the names of files that are being written, in the store and in the workspace.
+const tempPrefix = ".luthier-tmp-"
