@@ -12,7 +12,7 @@ func (t *target) byLines(r Replacement) (*found, error) {
 	if allBlank(old.lines) {
 		return nil, nil
 	}
-	l, at := strongest(t.split(), old.lines, levelExact)
+	l, at := strongest(t.split(), old.lines)
 	if len(at) == 0 {
 		return nil, nil
 	}

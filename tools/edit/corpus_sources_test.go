@@ -3,6 +3,7 @@ package edit
 import (
 	"go/build"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -33,7 +34,7 @@ func sources(t testing.TB, rnd *rand.Rand, wanted int) []source {
 		perRoot[r] = wanted / 2 / len(others)
 	}
 	var out []source
-	for _, root := range slices.Sorted(mapsKeys(perRoot)) {
+	for _, root := range slices.Sorted(maps.Keys(perRoot)) {
 		found := under(root)
 		rnd.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 		n := 0
@@ -51,16 +52,6 @@ func sources(t testing.TB, rnd *rand.Rand, wanted int) []source {
 		out = append(out, out[rnd.IntN(len(out))])
 	}
 	return out
-}
-
-func mapsKeys(m map[string]int) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // otherRoots are the folders of libraries in other languages that this machine has.

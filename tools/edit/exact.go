@@ -6,14 +6,59 @@ import "strings"
 // that do not.
 func occurrences(s, old string) []int {
 	var out []int
-	for from := 0; ; {
-		i := strings.Index(s[from:], old)
+	for from := 0; from <= len(s)-len(old); {
+		i := index(s[from:], old)
 		if i < 0 {
-			return out
+			break
 		}
 		out = append(out, from+i)
 		from += i + 1
 	}
+	return out
+}
+
+// maxMisses bounds how often index looks around its anchor in vain.
+const maxMisses = 32
+
+// index is strings.Index for a text of several lines. It looks for the longest line first, without its indentation:
+// texts of code begin with white space, which is everywhere and makes a plain search slow.
+func index(s, old string) int {
+	at, n := longestLine(old)
+	if n < 4 || n == len(old) {
+		return strings.Index(s, old)
+	}
+	anchor := old[at : at+n]
+	for from, misses := at, 0; misses < maxMisses; misses++ {
+		if from > len(s) {
+			return -1
+		}
+		i := strings.Index(s[from:], anchor)
+		if i < 0 {
+			return -1
+		}
+		if start := from + i - at; strings.HasPrefix(s[start:], old) {
+			return start
+		}
+		from += i + 1
+	}
+	return strings.Index(s, old)
+}
+
+// longestLine is the place and the length of the longest line of s without its indentation.
+func longestLine(s string) (at, n int) {
+	for start := 0; start < len(s); {
+		end := strings.IndexByte(s[start:], '\n')
+		if end < 0 {
+			end = len(s)
+		} else {
+			end += start
+		}
+		if l := trimLeft(s[start:end]); len(l) > n {
+			at, n = end-len(l), len(l)
+		}
+		start = end + 1
+	}
+	return at, n
 }
 
 // apart thins ascending places of something n long to those that do not overlap, from the left.

@@ -78,6 +78,9 @@ func (t *target) overEscaped(old string) bool {
 	}
 	plain := strings.NewReplacer(`\n`, lf, `\t`, "\t", `\"`, `"`, `\'`, `'`, `\\`, `\`).Replace(old)
 	b := splitBlock(plain)
+	if strings.Contains(old, `\n`) && strings.Contains(strings.ReplaceAll(t.lf, lf, `\n`), old) {
+		return true
+	}
 	return !allBlank(b.lines) && (strings.Contains(t.lf, plain) || len(windows(levelTrimPunct, t.split(), b.lines)) > 0)
 }
 

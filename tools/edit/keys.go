@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,29 +21,31 @@ const (
 
 var levelNames = [levels]string{"exact", "trailing-space", "punctuation", "indentation", "indentation+punctuation"}
 
-// same reports whether a and b are the same line at level l. At every level it is an equivalence, which the window search
-// relies on.
-func same(l level, a, b string) bool {
+// strip takes the white space off a line that level l overlooks.
+func (l level) strip(s string) string {
 	switch l {
 	case levelExact:
-		return a == b
+		return s
 	case levelRight, levelRightPunct:
-		a, b = trimRight(a), trimRight(b)
-	default:
-		a, b = trimLeft(trimRight(a)), trimLeft(trimRight(b))
+		return trimRight(s)
 	}
+	return trimLeft(trimRight(s))
+}
+
+// alike compares two lines that strip has been at.
+func (l level) alike(a, b string) bool {
 	if a == b {
 		return true
 	}
-	if l == levelRight || l == levelTrim || sureDifferent(a, b) {
+	if l != levelRightPunct && l != levelTrimPunct || sureDifferent(a, b) {
 		return false
 	}
-	a, b = trimRight(fold(a)), trimRight(fold(b))
-	if l == levelTrimPunct {
-		a, b = trimLeft(a), trimLeft(b)
-	}
-	return a == b
+	return l.strip(fold(a)) == l.strip(fold(b))
 }
+
+// same reports whether a and b are the same line at level l. At every level it is an equivalence, which the window search
+// relies on.
+func same(l level, a, b string) bool { return a == b || l.alike(l.strip(a), l.strip(b)) }
 
 // sureDifferent reports that a and b differ first in a byte that is ASCII on both sides, which no folding can mend.
 // It settles nearly every comparison of two different lines without folding either.
@@ -54,6 +57,11 @@ func sureDifferent(a, b string) bool {
 	}
 	if i < n && !isSpace(a[i]) && !isSpace(b[i]) {
 		return a[i] < utf8.RuneSelf && b[i] < utf8.RuneSelf
+	}
+	if i == n && len(a) != len(b) {
+		if c := (a[i:] + b[i:])[0]; !isSpace(c) { // one of the two is empty, so nothing is copied
+			return c < utf8.RuneSelf
+		}
 	}
 	return isASCII(a[i:]) && isASCII(b[i:])
 }
@@ -121,12 +129,16 @@ func windows(l level, file []line, pat []string) []int {
 	if len(pat) == 0 || len(pat) > len(file) {
 		return nil
 	}
+	pat = slices.Clone(pat)
+	for i := range pat {
+		pat[i] = l.strip(pat[i])
+	}
 	fail := make([]int, len(pat))
 	for i, k := 1, 0; i < len(pat); i++ {
-		for k > 0 && !same(l, pat[i], pat[k]) {
+		for k > 0 && !l.alike(pat[i], pat[k]) {
 			k = fail[k-1]
 		}
-		if same(l, pat[i], pat[k]) {
+		if l.alike(pat[i], pat[k]) {
 			k++
 		}
 		fail[i] = k
@@ -134,10 +146,11 @@ func windows(l level, file []line, pat []string) []int {
 	var out []int
 	k := 0
 	for i := range file {
-		for k > 0 && !same(l, file[i].text, pat[k]) {
+		s := l.strip(file[i].text)
+		for k > 0 && !l.alike(s, pat[k]) {
 			k = fail[k-1]
 		}
-		if same(l, file[i].text, pat[k]) {
+		if l.alike(s, pat[k]) {
 			k++
 		}
 		if k == len(pat) {
@@ -150,14 +163,38 @@ func windows(l level, file []line, pat []string) []int {
 
 // strongest finds the places of pat at the first level that has any. Finding several is an answer too: the caller must not
 // go on to a weaker level to get rid of them.
-func strongest(file []line, pat []string, from level) (level, []int) {
-	if len(windows(levelTrimPunct, file, pat)) == 0 {
-		return 0, nil // the weakest level allows all that the others do
+func strongest(file []line, pat []string) (level, []int) {
+	at := windows(levelTrimPunct, file, pat)
+	if len(at) == 0 {
+		return 0, nil // this level allows all that the others do
 	}
-	for l := from; l < levels; l++ {
-		if at := windows(l, file, pat); len(at) > 0 {
-			return l, at
+	if len(at)*len(pat) > len(file) { // windows that overlap: search anew rather than look at every line of each
+		for l := levelExact; l < levels; l++ {
+			if at := windows(l, file, pat); len(at) > 0 {
+				return l, at
+			}
+		}
+	}
+	for l := levelExact; l < levels; l++ {
+		var fits []int
+		for _, i := range at {
+			if sameAll(l, file[i:], pat) {
+				fits = append(fits, i)
+			}
+		}
+		if len(fits) > 0 {
+			return l, fits
 		}
 	}
 	return 0, nil
+}
+
+// sameAll reports whether the first lines of file are those of pat.
+func sameAll(l level, file []line, pat []string) bool {
+	for i, p := range pat {
+		if !same(l, file[i].text, p) {
+			return false
+		}
+	}
+	return true
 }

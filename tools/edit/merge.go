@@ -42,15 +42,23 @@ func (in interner) numberExactly(ls []line) []int32 {
 
 // diffHunks is the difference between two texts.
 func diffHunks(base, other []line) []hunk {
+	head := 0
+	for head < len(base) && head < len(other) && base[head].text == other[head].text {
+		head++
+	}
+	b, o := base[head:], other[head:]
+	for len(b) > 0 && len(o) > 0 && b[len(b)-1].text == o[len(o)-1].text {
+		b, o = b[:len(b)-1], o[:len(o)-1]
+	}
 	in := interner{}
-	kept := diff(in.numberExactly(base), in.numberExactly(other))
+	kept := diff(in.numberExactly(b), in.numberExactly(o))
 	var out []hunk
-	a, o := 0, 0
-	for _, p := range append(kept, pair{len(base), len(other)}) {
-		if p.a > a || p.b > o {
-			out = append(out, hunk{a, p.a, other[o:p.b]})
+	ib, io := 0, 0
+	for _, p := range append(kept, pair{len(b), len(o)}) {
+		if p.a > ib || p.b > io {
+			out = append(out, hunk{head + ib, head + p.a, o[io:p.b]})
 		}
-		a, o = p.a+1, p.b+1
+		ib, io = p.a+1, p.b+1
 	}
 	return out
 }

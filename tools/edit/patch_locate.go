@@ -51,10 +51,10 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 	if len(p.old) == 0 {
 		return t.insertion(h, p)
 	}
-	p.level, p.at = strongest(t.lines, p.old, levelExact)
+	p.level, p.at = strongest(t.lines, p.old)
 	if len(p.at) == 0 {
 		if q := newPlacement(peelContext(h.lines)); len(q.old) > 0 && len(q.old) < len(p.old) {
-			if q.level, q.at = strongest(t.lines, q.old, levelExact); len(q.at) > 0 {
+			if q.level, q.at = strongest(t.lines, q.old); len(q.at) > 0 {
 				p = q
 			}
 		}

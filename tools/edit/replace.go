@@ -144,6 +144,7 @@ func deref(f *found) found {
 type target struct {
 	body  string
 	lf    string // body with LF line endings
+	not   string // a text that is known not to be in lf
 	lines []line // body cut into lines, once it is needed
 	unit  *fileUnit
 }
@@ -162,16 +163,21 @@ func (t *target) byteForByte(r Replacement) (*found, error) {
 		return nil, nil
 	}
 	at := occurrences(t.body, r.Old)
-	if len(at) == 0 {
-		return nil, nil
+	if len(at) > 0 {
+		return t.exactly(t.body, at, r)
 	}
-	return t.exactly(t.body, at, r)
+	if len(t.lf) == len(t.body) {
+		t.not = r.Old
+	}
+	return nil, nil
 }
 
 // plain is the ladder for old and new as they are.
 func (t *target) plain(r Replacement) (*found, error) {
-	if at := occurrences(t.lf, r.Old); len(at) > 0 {
-		return t.exactly(t.lf, at, r)
+	if r.Old != t.not {
+		if at := occurrences(t.lf, r.Old); len(at) > 0 {
+			return t.exactly(t.lf, at, r)
+		}
 	}
 	p, peeled := peel(r)
 	if peeled.any() {

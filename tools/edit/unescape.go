@@ -145,7 +145,7 @@ func (t *target) unescapeLines(r Replacement) (Replacement, bool) {
 }
 
 // spell tells, for the text that stands at offset at of the view with spelled-out line breaks, which of its \n are line
-// breaks of the file, and what the text is in the file.
+// breaks of the file, and what the text is in the file. The first and the last of breaks are for the ends of the text.
 func (t *target) spell(at int, text string) (breaks []bool, old string, ok bool) {
 	start, v := 0, 0 // the same place in t.lf and in the view
 	for v < at {
@@ -160,6 +160,7 @@ func (t *target) spell(at int, text string) (breaks []bool, old string, ok bool)
 		return nil, "", false // it begins inside a line break
 	}
 	p := start
+	breaks = append(breaks, p == 0 || t.lf[p-1] == '\n')
 	for i := 0; i < len(text); {
 		switch {
 		case t.lf[p] == '\n':
@@ -178,23 +179,16 @@ func (t *target) spell(at int, text string) (breaks []bool, old string, ok bool)
 			p++
 		}
 	}
+	breaks = append(breaks, p == len(t.lf) || t.lf[p] == '\n')
 	return breaks, t.lf[start:p], true
 }
 
-// respell joins the pieces of the new text by line breaks or by true \n, as the old text has them; breaks[i] tells which
-// follows old[i]. A place the old text does not have has to be a line break beyond doubt.
+// respell joins the pieces of the new text by line breaks or by true \n, as the old text has them; breaks[i] tells what is
+// before old[i], breaks[i+1] what is after it. A place the old text does not have has to be a line break beyond doubt.
 func respell(old, new []string, breaks []bool) (string, bool) {
-	in := interner{}
-	kept := diff(in.numberLines(old), in.numberLines(new))
-	from := make([]int, len(new)) // the piece of old, or -1
-	for i := range from {
-		from[i] = -1
-	}
-	for _, p := range kept {
-		if old[p.a] == new[p.b] {
-			from[p.b] = p.a
-		}
-	}
+	from := matchPieces(old, new)
+	begins := func(i int) bool { return i >= 0 && breaks[i] && (breaks[i+1] || letters(old[i]) >= minWordLine) }
+	ends := func(i int) bool { return i >= 0 && breaks[i+1] && (breaks[i] || letters(old[i]) >= minWordLine) }
 	var b strings.Builder
 	text := "" // the line so far
 	for j, piece := range new {
@@ -204,14 +198,13 @@ func respell(old, new []string, breaks []bool) (string, bool) {
 			break
 		}
 		l, r := from[j], from[j+1]
-		var isBreak bool
+		isBreak := true
 		switch {
 		case l >= 0 && r == l+1:
-			isBreak = breaks[l]
-		case l >= 0 && (l == len(breaks) || breaks[l]) && (l == 0 || breaks[l-1]), r > 0 && breaks[r-1] && (r == len(breaks) || breaks[r]):
-			isBreak = true // beside a whole line of the old text
-		case surelyBreak(text, new[j+1]):
-			isBreak = true
+			isBreak = breaks[r]
+		case ends(l), begins(r), surelyBreak(text, new[j+1]):
+		case l >= 0 && !breaks[l+1] && quoteOpen(text): // the string literal goes on, in other words than before
+			isBreak = false
 		default:
 			return "", false
 		}
@@ -226,12 +219,31 @@ func respell(old, new []string, breaks []bool) (string, bool) {
 	return b.String(), true
 }
 
+// matchPieces gives, for every piece of new, the piece of old that it is but for its indentation, -1 when it is none.
+func matchPieces(old, new []string) []int {
+	in := interner{}
+	number := func(ls []string) []int32 {
+		out := make([]int32, len(ls))
+		for i, l := range ls {
+			out[i] = in.number(trimLeft(l))
+		}
+		return out
+	}
+	a, b := number(old), number(new)
+	from := make([]int, len(new))
+	for i := range from {
+		from[i] = -1
+	}
+	for _, p := range diff(a, b) {
+		from[p.b] = p.a
+	}
+	return from
+}
+
 // surelyBreak reports whether a \n after text ends the line: no string is open, and it is not within a comment.
 func surelyBreak(text, next string) bool {
-	for _, q := range []string{`"`, `'`, "`"} {
-		if (strings.Count(text, q)-strings.Count(text, `\`+q))%2 != 0 {
-			return false
-		}
+	if quoteOpen(text) {
+		return false
 	}
 	for _, mark := range []string{"//", "#", "--", "/*", "*"} {
 		if strings.Contains(text, mark) {
@@ -239,4 +251,14 @@ func surelyBreak(text, next string) bool {
 		}
 	}
 	return true
+}
+
+// quoteOpen reports whether a line may end within a string.
+func quoteOpen(text string) bool {
+	for _, q := range []string{`"`, `'`, "`"} {
+		if (strings.Count(text, q)-strings.Count(text, `\`+q))%2 != 0 {
+			return true
+		}
+	}
+	return false
 }
