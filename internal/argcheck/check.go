@@ -19,7 +19,7 @@ func (c *Checker) Mend(args json.RawMessage) (json.RawMessage, []string, error) 
 	if len(args) > c.cfg.MaxBytes {
 		return nil, nil, &Error{Faults: []string{fmt.Sprintf("the arguments are %d bytes long, and at most %d are taken; send less at a time", len(args), c.cfg.MaxBytes)}}
 	}
-	if c.quick != nil && (!c.cfg.FillDefaults || !c.defaults) && c.quick.accepts(args) {
+	if c.quick != nil && c.quick.accepts(args) {
 		return args, nil, nil
 	}
 	text, notes, err := c.syntax(args)

@@ -81,7 +81,7 @@ func Compile(schema json.RawMessage, cfg Config) (*Checker, error) {
 	c.index(c.schema)
 	c.order = map[string][]string{}
 	propertyOrder(tree, schemaURL+"#", c.order)
-	c.quick = newMatcher(c.schema)
+	c.quick = newMatcher(c.schema, cfg.FillDefaults && c.defaults, 0)
 	return c, nil
 }
 

@@ -1,9 +1,344 @@
 package argcheck
 
-import "github.com/santhosh-tekuri/jsonschema/v6"
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"unicode/utf8"
 
-type matcher struct{}
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
 
-func newMatcher(*jsonschema.Schema) *matcher { return nil }
+// matcher accepts the common case, arguments that are right, without building anything: it walks the text beside the
+// schema. It knows the keywords that schemas of tools use; a schema with any other has no matcher. It only ever says
+// yes or "not sure": whatever it does not accept goes the long way, through the validator.
+type matcher struct {
+	any      bool // no type is named
+	types    map[string]bool
+	props    map[string]property
+	need     uint64   // properties that must be there, a bit each
+	extra    *matcher // for other members; nil refuses them
+	items    *matcher // nil takes any
+	forms    []*matcher
+	enum     map[string]bool // allowed JSON texts; nil takes any
+	minLen   int
+	maxLen   int // -1: none
+	minItems int
+	maxItems int // -1: none
+	min, max *int64
+}
 
-func (*matcher) accepts([]byte) bool { return false }
+type property struct {
+	bit uint64
+	m   *matcher
+}
+
+// anything takes any value.
+var anything = func() *matcher {
+	m := &matcher{any: true, maxLen: -1, maxItems: -1}
+	m.extra = m
+	return m
+}()
+
+// newMatcher returns the matcher of s, or nil when s is beyond one. With fill, members with a default must be there.
+func newMatcher(s *jsonschema.Schema, fill bool, depth int) *matcher {
+	switch {
+	case s == nil || depth > 32:
+		return nil
+	case s.Bool != nil && *s.Bool:
+		return anything
+	case s.Bool != nil || beyondMatcher(s):
+		return nil
+	}
+	m := &matcher{any: s.Types == nil, maxLen: -1, maxItems: -1}
+	if s.Types != nil {
+		m.types = map[string]bool{}
+		for _, t := range s.Types.ToStrings() {
+			m.types[t] = true
+		}
+	}
+	if m.setLimits(s) && m.setEnum(s) && m.setObject(s, fill, depth) && m.setItems(s, fill, depth) && m.setForms(s, fill, depth) {
+		return m
+	}
+	return nil
+}
+
+// beyondMatcher reports whether s has a keyword that a matcher does not know.
+func beyondMatcher(s *jsonschema.Schema) bool {
+	return s.Ref != nil || s.RecursiveRef != nil || s.DynamicRef != nil || s.Const != nil || s.Not != nil ||
+		len(s.AllOf) > 0 || len(s.OneOf) > 0 || s.If != nil || s.Then != nil || s.Else != nil || s.Format != nil ||
+		s.MaxProperties != nil || s.MinProperties != nil || s.PropertyNames != nil || len(s.PatternProperties) > 0 ||
+		len(s.Dependencies) > 0 || len(s.DependentRequired) > 0 || len(s.DependentSchemas) > 0 ||
+		s.UnevaluatedProperties != nil || s.UniqueItems || s.Contains != nil || s.AdditionalItems != nil ||
+		len(s.PrefixItems) > 0 || s.UnevaluatedItems != nil || s.Pattern != nil || s.ExclusiveMaximum != nil ||
+		s.ExclusiveMinimum != nil || s.MultipleOf != nil || len(s.Extensions) > 0
+}
+
+func (m *matcher) setLimits(s *jsonschema.Schema) bool {
+	set := func(dst *int, src *int) {
+		if src != nil {
+			*dst = *src
+		}
+	}
+	set(&m.minLen, s.MinLength)
+	set(&m.maxLen, s.MaxLength)
+	set(&m.minItems, s.MinItems)
+	set(&m.maxItems, s.MaxItems)
+	return setBound(&m.min, s.Minimum) && setBound(&m.max, s.Maximum)
+}
+
+func setBound(dst **int64, r *big.Rat) bool {
+	if r == nil {
+		return true
+	}
+	if !r.IsInt() || !r.Num().IsInt64() {
+		return false
+	}
+	n := r.Num().Int64()
+	*dst = &n
+	return true
+}
+
+func (m *matcher) setEnum(s *jsonschema.Schema) bool {
+	if s.Enum == nil {
+		return true
+	}
+	m.enum = map[string]bool{}
+	for _, x := range s.Enum.Values {
+		text := fromAny(x).JSON()
+		if bytes.ContainsAny(text, `\{[`) {
+			return false
+		}
+		m.enum[string(text)] = true
+	}
+	return true
+}
+
+func (m *matcher) setObject(s *jsonschema.Schema, fill bool, depth int) bool {
+	if len(s.Properties) > 64 {
+		return false
+	}
+	m.props = make(map[string]property, len(s.Properties))
+	for i, key := range sortedKeys(s.Properties) {
+		p := newMatcher(s.Properties[key], fill, depth+1)
+		if p == nil {
+			return false
+		}
+		bit := uint64(1) << i
+		if fill && s.Properties[key].Default != nil {
+			m.need |= bit
+		}
+		m.props[key] = property{bit, p}
+	}
+	for _, key := range s.Required {
+		p, ok := m.props[key]
+		if !ok {
+			return false
+		}
+		m.need |= p.bit
+	}
+	switch extra := s.AdditionalProperties.(type) {
+	case nil:
+		m.extra = anything
+	case bool:
+		if extra {
+			m.extra = anything
+		}
+	case *jsonschema.Schema:
+		if extra.Bool == nil || *extra.Bool {
+			if m.extra = newMatcher(extra, fill, depth+1); m.extra == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (m *matcher) setItems(s *jsonschema.Schema, fill bool, depth int) bool {
+	if _, tuple := s.Items.([]*jsonschema.Schema); tuple {
+		return false
+	}
+	if item := itemSchema(s); item != nil {
+		m.items = newMatcher(item, fill, depth+1)
+		return m.items != nil
+	}
+	return true
+}
+
+func (m *matcher) setForms(s *jsonschema.Schema, fill bool, depth int) bool {
+	for _, form := range s.AnyOf {
+		f := newMatcher(form, fill, depth+1)
+		if f == nil {
+			return false
+		}
+		m.forms = append(m.forms, f)
+	}
+	return true
+}
+
+// accepts reports whether args are certainly right.
+func (m *matcher) accepts(args []byte) bool {
+	if !json.Valid(args) {
+		return false
+	}
+	c := cursor{s: args}
+	return m.match(&c)
+}
+
+// cursor walks valid JSON.
+type cursor struct {
+	s []byte
+	i int
+}
+
+func (c *cursor) space() byte {
+	for c.i < len(c.s) {
+		switch c.s[c.i] {
+		case ' ', '\t', '\n', '\r':
+			c.i++
+		default:
+			return c.s[c.i]
+		}
+	}
+	return 0
+}
+
+// scalar moves past the string, number or literal at the cursor and returns its text.
+func (c *cursor) scalar() (text []byte, escaped bool) {
+	start := c.i
+	if c.s[c.i] != '"' {
+		for c.i < len(c.s) && bytes.IndexByte([]byte(",]} \t\r\n:"), c.s[c.i]) < 0 {
+			c.i++
+		}
+		return c.s[start:c.i], false
+	}
+	for c.i++; c.s[c.i] != '"'; c.i++ {
+		if c.s[c.i] == '\\' {
+			escaped = true
+			c.i++
+		}
+	}
+	c.i++
+	return c.s[start:c.i], escaped
+}
+
+func (m *matcher) match(c *cursor) bool {
+	start := c.i
+	if len(m.forms) > 0 {
+		ok := false
+		for _, f := range m.forms {
+			c.i = start
+			if ok = f.match(c); ok {
+				break
+			}
+		}
+		if !ok {
+			return false
+		}
+		c.i = start
+	}
+	switch c.space() {
+	case '{':
+		return m.takes("object") && m.enum == nil && m.matchObject(c)
+	case '[':
+		return m.takes("array") && m.enum == nil && m.matchArray(c)
+	}
+	text, escaped := c.scalar()
+	if m.enum != nil && (escaped || !m.enum[string(text)]) {
+		return false
+	}
+	switch text[0] {
+	case '"':
+		return m.takes("string") && m.matchLength(text[1:len(text)-1], escaped)
+	case 't', 'f':
+		return m.takes("boolean")
+	case 'n':
+		return m.takes("null")
+	}
+	return m.matchNumber(text)
+}
+
+func (m *matcher) takes(t string) bool { return m.any || m.types[t] }
+
+func (m *matcher) matchLength(body []byte, escaped bool) bool {
+	if m.minLen == 0 && m.maxLen < 0 {
+		return true
+	}
+	if escaped {
+		return m.minLen <= 1 && m.maxLen < 0
+	}
+	n := utf8.RuneCount(body)
+	return n >= m.minLen && (m.maxLen < 0 || n <= m.maxLen)
+}
+
+// matchNumber takes integers of up to 18 digits, and other plain numbers where there are no bounds to compare with.
+func (m *matcher) matchNumber(text []byte) bool {
+	if bytes.ContainsAny(text, "eE") || len(text) > 18 {
+		return false
+	}
+	if bytes.IndexByte(text, '.') >= 0 {
+		return m.takes("number") && m.min == nil && m.max == nil
+	}
+	var n int64
+	for _, d := range text {
+		if d != '-' {
+			n = n*10 + int64(d-'0')
+		}
+	}
+	if text[0] == '-' {
+		n = -n
+	}
+	return (m.takes("integer") || m.takes("number")) && (m.min == nil || n >= *m.min) && (m.max == nil || n <= *m.max)
+}
+
+func (m *matcher) matchObject(c *cursor) bool {
+	c.i++
+	var seen uint64
+	for c.space() != '}' {
+		if c.s[c.i] == ',' {
+			c.i++
+			c.space()
+		}
+		key, escaped := c.scalar()
+		if escaped {
+			return false
+		}
+		c.space()
+		c.i++ // the colon
+		p, known := m.props[string(key[1:len(key)-1])]
+		if !known {
+			if p.m = m.extra; p.m == nil {
+				return false
+			}
+		}
+		if seen&p.bit != 0 {
+			return false // given twice
+		}
+		seen |= p.bit
+		if !p.m.match(c) {
+			return false
+		}
+	}
+	c.i++
+	return seen&m.need == m.need
+}
+
+func (m *matcher) matchArray(c *cursor) bool {
+	c.i++
+	n := 0
+	items := m.items
+	if items == nil {
+		items = anything
+	}
+	for c.space() != ']' {
+		if c.s[c.i] == ',' {
+			c.i++
+		}
+		if !items.match(c) {
+			return false
+		}
+		n++
+	}
+	c.i++
+	return n >= m.minItems && (m.maxItems < 0 || n <= m.maxItems)
+}
