@@ -18,9 +18,12 @@ const prompt = 3 * time.Second
 const rounds = 16
 
 // abandon runs a stream rounds times and fails if it is slow to end or leaves goroutines behind.
-func abandon(f func() error) error {
+func abandon(ctx context.Context, f func() error) error {
 	before := runtime.NumGoroutine()
 	for range rounds {
+		if ctx.Err() != nil {
+			return fmt.Errorf("the scenario took too long: %w", context.Cause(ctx))
+		}
 		began := time.Now()
 		if err := f(); err != nil {
 			return err
@@ -60,7 +63,7 @@ func canceled(err error, cause error, kinds ...agent.ErrorKind) error {
 }
 
 func driveCancel(ctx context.Context, m agent.Model, sc Scenario) error {
-	return abandon(func() error {
+	return abandon(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var last error
@@ -76,7 +79,7 @@ func driveCancel(ctx context.Context, m agent.Model, sc Scenario) error {
 }
 
 func driveCancelEarly(ctx context.Context, m agent.Model, sc Scenario) error {
-	return abandon(func() error {
+	return abandon(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		timer := time.AfterFunc(30*time.Millisecond, cancel)
@@ -97,7 +100,7 @@ func driveCanceledBefore(ctx context.Context, m agent.Model, sc Scenario) error 
 }
 
 func driveDeadline(ctx context.Context, m agent.Model, sc Scenario) error {
-	return abandon(func() error {
+	return abandon(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
 		_, err := stream(ctx, m, sc.Exchanges[0].Request(nil))
@@ -106,7 +109,7 @@ func driveDeadline(ctx context.Context, m agent.Model, sc Scenario) error {
 }
 
 func driveBreak(ctx context.Context, m agent.Model, sc Scenario) error {
-	return abandon(func() error {
+	return abandon(ctx, func() error {
 		for _, err := range m.Stream(ctx, sc.Exchanges[0].Request(nil)) {
 			if err != nil {
 				return fmt.Errorf("unexpected error: %w", err)

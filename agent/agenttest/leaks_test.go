@@ -1,6 +1,7 @@
 package agenttest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,12 +18,7 @@ type fakeTB struct {
 func (f *fakeTB) Helper()           {}
 func (f *fakeTB) Cleanup(fn func()) { f.cleanups = append(f.cleanups, fn) }
 func (f *fakeTB) Errorf(format string, args ...any) {
-	f.failed = append(f.failed, format)
-	for _, a := range args {
-		if err, ok := a.(error); ok {
-			f.failed = append(f.failed, err.Error())
-		}
-	}
+	f.failed = append(f.failed, fmt.Sprintf(format, args...))
 }
 
 func (f *fakeTB) finish() {
