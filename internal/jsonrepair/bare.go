@@ -16,7 +16,6 @@ var (
 	number      = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 	looseNumber = regexp.MustCompile(`^([-+]?)(0|[1-9][0-9]*)?(\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
 	cutNumber   = regexp.MustCompile(`^-?([0-9]+\.?[0-9]*)?([.eE]|[eE][-+])?$`)
-	call        = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$.]{0,63}[ \t]*\(`)
 	strayEnd    = regexp.MustCompile(`^\s+[A-Za-z0-9_]+\s*\}`)
 )
 
@@ -249,7 +248,17 @@ func (r *repairer) startsCall() bool { return r.startsCallAt(r.i) }
 
 // startsCallAt reports whether a function name and an opening parenthesis stand at i.
 func (r *repairer) startsCallAt(i int) bool {
-	return isWord(r.at(i)) && call.MatchString(r.s[i:min(len(r.s), i+maxKey)])
+	if !isWord(r.at(i)) || isDigit(r.at(i)) {
+		return false
+	}
+	end := i
+	for end < i+maxKey && (isWord(r.at(end)) || r.at(end) == '.') {
+		end++
+	}
+	for end < i+maxKey && (r.at(end) == ' ' || r.at(end) == '\t') {
+		end++
+	}
+	return r.at(end) == '('
 }
 
 // unwrapCall mends callback({...}); and ObjectId("..."): the one argument is the value.

@@ -163,7 +163,7 @@ func (e *ending) unended(firstQuote int) error {
 		e.end, e.next, e.inner = firstQuote, firstQuote+1, 0
 		return nil // {"a": "text" word}: the word is stray
 	}
-	if e.inner > 0 && e.depth > 0 && strings.ContainsAny(lastByte(e.r.s), "}]") {
+	if last := lastByte(e.r.s); e.inner > 0 && (last == "}" || last == "]") {
 		return e.fail(e.start, "quotes inside a string are not escaped, and it is not clear where it ends")
 	}
 	return e.r.truncated("a string")

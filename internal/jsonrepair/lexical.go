@@ -55,7 +55,7 @@ func (r *repairer) space() {
 
 // aheadComment is the longest comment that look-ahead skips; without a bound, many unclosed ones would each be searched
 // to the end of the text.
-const aheadComment = 4096
+const aheadComment = 256
 
 // comment returns the length of a comment at i, or 0. A comment longer than limit counts as none.
 func (r *repairer) comment(i, limit int) int {
