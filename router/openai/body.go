@@ -12,6 +12,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/toolargs"
 	"github.com/luthier-dev/luthier/internal/toolschema"
 )
 
@@ -102,18 +103,8 @@ func (b *body) image(img agent.Image) error {
 }
 
 // arguments appends a call's arguments as a string. Servers that render chat templates parse it, and refuse the whole
-// conversation when it is not an object: such arguments are wrapped.
-func (b *body) arguments(args json.RawMessage) {
-	trimmed := bytes.TrimSpace(args)
-	switch {
-	case len(trimmed) == 0:
-		b.raw(`"{}"`)
-	case trimmed[0] == '{' && json.Valid(trimmed):
-		b.str(string(args))
-	default:
-		b.str(string(append(jsontree.AppendQuoted([]byte(`{"invalid_json":`), string(args)), '}')))
-	}
-}
+// conversation when it is not an object.
+func (b *body) arguments(args json.RawMessage) { b.str(string(toolargs.Object(args))) }
 
 func invalid(format string, args ...any) *agent.ModelError {
 	return &agent.ModelError{Kind: agent.ErrInvalid, Provider: provider, Err: fmt.Errorf("encode request: "+format, args...)}

@@ -89,7 +89,7 @@ func kindOf(status int, code, typ, message string) agent.ErrorKind {
 	if kindByCode[code] == agent.ErrContextLength || kindByCode[typ] == agent.ErrContextLength || (!limited && saysTooLong(message)) {
 		return agent.ErrContextLength
 	}
-	if k, ok := kindByCode[code]; ok {
+	if k, ok := kindByCode[code]; ok && k != agent.ErrInvalid { // which some servers send with every status
 		return k
 	}
 	if k, ok := kindByStatus(status); ok && !(status == http.StatusTooManyRequests && kindByCode[typ] == agent.ErrAuth) {
@@ -111,6 +111,8 @@ func kindByStatus(status int) (agent.ErrorKind, bool) {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
 		return agent.ErrAuth, true
+	case http.StatusNotFound:
+		return agent.ErrInvalid, true
 	case http.StatusTooManyRequests:
 		return agent.ErrRateLimit, true
 	case http.StatusRequestEntityTooLarge:
