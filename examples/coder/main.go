@@ -1,0 +1,156 @@
+// Command coder is an interactive coding agent for the terminal.
+//
+//	go run ./examples/coder [-dir DIR] [-model NAME] [-base-url URL] [-resume [-session ID]] [-auto LEVEL] [-p PROMPT]
+//
+// It talks to any OpenAI-compatible server (-base-url, such as http://localhost:8080/v1 for a local one) or to
+// Anthropic's API (a -model that begins with "claude", or -provider anthropic). Keys come from OPENAI_API_KEY and
+// ANTHROPIC_API_KEY. With -p, or when the standard input is not a terminal, it does one task and exits; the output is
+// plain when it does not go to a terminal.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/luthier-dev/luthier"
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/router/anthropic"
+	"github.com/luthier-dev/luthier/router/openai"
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+type options struct {
+	dir, model, baseURL, provider, auto, prompt, session, state string
+	resume, noSandbox, subAgents                                bool
+}
+
+func main() {
+	sandbox.Init()
+	var o options
+	flag.StringVar(&o.dir, "dir", ".", "the workspace")
+	flag.StringVar(&o.model, "model", "gpt-5", "the model's name")
+	flag.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI-compatible server (or, with -provider anthropic, of one that speaks the Messages API)")
+	flag.StringVar(&o.provider, "provider", "", "openai or anthropic; empty goes by the model's name")
+	flag.StringVar(&o.auto, "auto", "", "what runs without asking: ask, read-only, edit or sandboxed (default ask on a terminal, sandboxed with -p)")
+	flag.StringVar(&o.prompt, "p", "", "do this one task and exit")
+	flag.BoolVar(&o.resume, "resume", false, "go on with the last session, or with -session")
+	flag.StringVar(&o.session, "session", "", "the id of the session to resume")
+	flag.StringVar(&o.state, "state", "", "where sessions and checkpoints are kept (default: below the user's cache directory)")
+	flag.BoolVar(&o.noSandbox, "no-sandbox", false, "run programs as plain processes of this machine")
+	flag.BoolVar(&o.subAgents, "sub-agents", false, "let the model give tasks to sub-agents")
+	flag.Parse()
+	if err := run(o, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "coder:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options, stdin *os.File, stdout *os.File) error {
+	model, err := newModel(o)
+	if err != nil {
+		return err
+	}
+	interactive := o.prompt == "" && term.IsTerminal(int(stdin.Fd()))
+	u := newUI(stdout, term.IsTerminal(int(stdout.Fd())))
+	if !interactive && o.prompt == "" {
+		text, err := io.ReadAll(io.LimitReader(stdin, 1<<20))
+		if err != nil {
+			return err
+		}
+		o.prompt = string(text)
+	}
+	level, err := autonomy(o.auto, interactive)
+	if err != nil {
+		return err
+	}
+	opts := luthier.Options{Model: model, Autonomy: level, NoSandbox: o.noSandbox, SubAgents: o.subAgents, StateDir: o.state}
+	app := &app{ui: u}
+	if interactive {
+		app.lines = readLines(stdin)
+		opts.Ask, opts.Question = app.ask, app.question
+	}
+	opts.Middleware = []agent.Middleware{app.preview}
+	if app.coder, err = luthier.New(context.Background(), o.dir, opts); err != nil {
+		return err
+	}
+	defer app.coder.Close()
+	if err := app.openSession(o); err != nil {
+		return err
+	}
+	defer func() { app.session.Close() }()
+	if interactive {
+		return app.interact()
+	}
+	return app.once(o.prompt)
+}
+
+// once does one task.
+func (a *app) once(prompt string) error {
+	if strings.TrimSpace(prompt) == "" {
+		return errors.New("no task: give one with -p or on the standard input")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	res, err := a.play(a.coder.Run(ctx, a.session, agent.Text{Text: prompt}))
+	if err != nil {
+		return err
+	}
+	if res.Stop != agent.StopDone {
+		return fmt.Errorf("stopped early: %s", res.Detail)
+	}
+	return nil
+}
+
+func newModel(o options) (agent.Model, error) {
+	provider := o.provider
+	if provider == "" {
+		provider = "openai"
+		if strings.HasPrefix(o.model, "claude") && o.baseURL == "" {
+			provider = "anthropic"
+		}
+	}
+	switch provider {
+	case "openai":
+		return openai.New(openai.Config{Model: o.model, BaseURL: o.baseURL})
+	case "anthropic":
+		return anthropic.New(anthropic.Config{Model: o.model, BaseURL: o.baseURL})
+	}
+	return nil, fmt.Errorf("-provider %q: use openai or anthropic", provider)
+}
+
+func autonomy(name string, interactive bool) (agent.Autonomy, error) {
+	if name == "" {
+		name = "sandboxed"
+		if interactive {
+			name = "ask"
+		}
+	}
+	levels := map[string]agent.Autonomy{"ask": agent.AutonomyAsk, "read-only": agent.AutonomyReadOnly, "edit": agent.AutonomyEdit, "sandboxed": agent.AutonomySandboxed}
+	level, ok := levels[name]
+	if !ok {
+		return 0, fmt.Errorf("-auto %q: use ask, read-only, edit or sandboxed", name)
+	}
+	return level, nil
+}
+
+func (a *app) openSession(o options) error {
+	var err error
+	if !o.resume && o.session == "" {
+		a.session, err = a.coder.NewSession()
+		return err
+	}
+	var rec *agent.Recovery
+	if a.session, rec, err = a.coder.Resume(o.session); err != nil {
+		return err
+	}
+	a.ui.recovered(a.session, rec)
+	return nil
+}

@@ -1,0 +1,261 @@
+package luthier
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/agent/checkpoint"
+	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding"
+)
+
+//go:embed prompt.md
+var basePrompt string
+
+// Options say how [New] wires an agent. Only Model is required; every other field has a working zero value.
+type Options struct {
+	Model agent.Model // answers; required
+
+	// Autonomy is how much runs without asking. The zero value lets the agent read and asks about everything else;
+	// agent.AutonomySandboxed suits unattended work.
+	Autonomy agent.Autonomy
+	Ask      agent.AskFunc  // answers permission questions; nil refuses what Autonomy does not allow
+	Question coding.AskFunc // answers the model's own questions; nil tells it that nobody is there
+
+	System     string       // further instructions, after the built-in ones and the workspace's AGENTS.md
+	Tools      []agent.Tool // further tools
+	Only       []string     // names of the coding tools to offer; empty means all
+	Without    []string     // names of coding tools to leave out
+	SubAgents  bool         // offers the agent tool, which gives tasks to sub-agents on the same model
+	Limits     agent.Limits
+	Middleware []agent.Middleware
+	Logger     *slog.Logger
+
+	// Sandbox runs programs. Nil opens one over the workspace in place; NoSandbox runs them as plain processes instead,
+	// for hosts that are a sandbox themselves.
+	Sandbox   sandbox.Sandbox
+	NoSandbox bool
+
+	// StateDir keeps sessions, checkpoints and long outputs, one sub-folder a workspace. Empty means "luthier" below
+	// the user's cache directory. It must not be inside the workspace.
+	StateDir string
+	// NoCheckpoints turns off the snapshots that Undo needs.
+	NoCheckpoints bool
+
+	// Customize, when set, may change the coding tools' and the agent's configuration before they are built.
+	Customize func(*coding.Config, *agent.Config)
+}
+
+// Coder is a coding agent over one directory. The embedded Agent runs it, and undoes and explains what it does.
+type Coder struct {
+	*agent.Agent
+	Workspace *coding.Workspace
+	Sandbox   sandbox.Sandbox   // nil with Options.NoSandbox
+	Registry  *tools.Registry   // the tools on offer; the host may add and remove some at run time
+	Store     *checkpoint.Store // nil with Options.NoCheckpoints
+
+	state   string
+	dir     string
+	ownsBox bool
+}
+
+// New wires a coding agent over dir. The caller closes it. With a sandbox (the default) the program must call
+// [sandbox.Init] first thing in main.
+func New(ctx context.Context, dir string, opts Options) (*Coder, error) {
+	if opts.Model == nil {
+		return nil, errors.New("luthier: new: Options.Model is nil; set it to a backend such as router/openai or router/anthropic")
+	}
+	abs, err := realDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("luthier: new: %w", err)
+	}
+	c := &Coder{dir: abs}
+	if err := c.open(ctx, &opts); err != nil {
+		return nil, errors.Join(fmt.Errorf("luthier: new: %w", err), c.Close())
+	}
+	return c, nil
+}
+
+// realDir returns the absolute path of a directory without links, so that tools, sandbox and checkpoints agree on it.
+func realDir(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return "", err
+	}
+	st, err := os.Stat(abs)
+	if err != nil {
+		return "", err
+	}
+	if !st.IsDir() {
+		return "", fmt.Errorf("%s is not a directory", abs)
+	}
+	return abs, nil
+}
+
+// open builds the parts, each of which Close releases.
+func (c *Coder) open(ctx context.Context, opts *Options) error {
+	var err error
+	if c.state, err = stateDir(opts.StateDir, c.dir); err != nil {
+		return err
+	}
+	artifacts, err := tools.NewDirStore(filepath.Join(c.state, "artifacts"))
+	if err != nil {
+		return err
+	}
+	if err := c.openSandbox(ctx, opts); err != nil {
+		return err
+	}
+	cfg := coding.Config{Only: opts.Only, Without: opts.Without, Artifacts: artifacts, Ask: opts.Question,
+		Proc: coding.ProcConfig{Sandbox: c.Sandbox}}
+	acfg, err := c.agentConfig(opts, artifacts)
+	if err != nil {
+		return err
+	}
+	if !opts.NoCheckpoints {
+		if c.Store, err = checkpoint.Open(c.dir, filepath.Join(c.state, "checkpoints"), checkpoint.Options{}); err != nil {
+			return err
+		}
+		acfg.Checkpointer = c.Store
+	}
+	if opts.SubAgents {
+		cfg.Proc.Agent = &agent.Config{Model: opts.Model, Policy: acfg.Policy, Ask: acfg.Ask, Logger: opts.Logger}
+	}
+	if opts.Customize != nil {
+		opts.Customize(&cfg, &acfg)
+	}
+	return c.wire(cfg, acfg, opts.Tools)
+}
+
+// wire puts the tools into a registry and the registry into an agent.
+func (c *Coder) wire(cfg coding.Config, acfg agent.Config, more []agent.Tool) error {
+	var err error
+	if c.Workspace, err = coding.Open(c.dir, cfg); err != nil {
+		return err
+	}
+	ts, err := c.Workspace.Tools()
+	if err != nil {
+		return err
+	}
+	if c.Registry, err = tools.NewRegistry(append(ts, more...)...); err != nil {
+		return err
+	}
+	acfg.ToolSource = c.Registry
+	c.Agent, err = agent.New(acfg)
+	return err
+}
+
+func (c *Coder) openSandbox(ctx context.Context, opts *Options) error {
+	if c.Sandbox = opts.Sandbox; c.Sandbox != nil || opts.NoSandbox {
+		return nil
+	}
+	box, err := sandbox.Local(ctx, sandbox.Config{Dir: c.dir})
+	if err != nil {
+		return fmt.Errorf("%w (Options.NoSandbox runs programs without one)", err)
+	}
+	c.Sandbox, c.ownsBox = box, true
+	return nil
+}
+
+func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore) (agent.Config, error) {
+	ins, err := agent.FindInstructions(c.dir, ".")
+	if err != nil {
+		return agent.Config{}, err
+	}
+	where := fmt.Sprintf("The workspace is %s (%s/%s).", c.dir, runtime.GOOS, runtime.GOARCH)
+	if c.Sandbox != nil && c.Sandbox.Isolation().Tier > sandbox.TierNone {
+		where += " Programs run in a sandbox without network; they can write the workspace and /tmp only."
+	}
+	system := strings.TrimSpace(basePrompt) + "\n\n" + where
+	for _, more := range []string{agent.FormatInstructions(ins), opts.System} {
+		if more = strings.TrimSpace(more); more != "" {
+			system += "\n\n" + more
+		}
+	}
+	return agent.Config{
+		Model: opts.Model, System: system, Policy: agent.StandardRules(opts.Autonomy), Ask: opts.Ask,
+		Limits: opts.Limits, Logger: opts.Logger, Artifacts: artifacts,
+		Middleware: append([]agent.Middleware{agent.NestedInstructions(c.dir)}, opts.Middleware...),
+	}, nil
+}
+
+// NewSession makes a session on disk, in the workspace's state directory.
+func (c *Coder) NewSession() (*agent.Session, error) {
+	return agent.CreateSession(c.SessionDir(), agent.SessionOptions{Dir: c.dir})
+}
+
+// Sessions lists the workspace's sessions, the most recent first.
+func (c *Coder) Sessions() ([]agent.SessionInfo, error) { return agent.ListSessions(c.SessionDir()) }
+
+// Resume opens a session of the workspace by its id, or the most recent one for "".
+func (c *Coder) Resume(id string) (*agent.Session, *agent.Recovery, error) {
+	if id == "" {
+		infos, err := c.Sessions()
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(infos) == 0 {
+			return nil, nil, fmt.Errorf("luthier: resume: there is no session of %s yet", c.dir)
+		}
+		id = infos[0].Meta.ID
+	}
+	if id != filepath.Base(id) {
+		return nil, nil, fmt.Errorf("luthier: resume: %q is not a session id", id)
+	}
+	return agent.OpenSession(filepath.Join(c.SessionDir(), id+".jsonl"), agent.SessionOptions{})
+}
+
+// SessionDir is where the workspace's sessions are kept.
+func (c *Coder) SessionDir() string { return filepath.Join(c.state, "sessions") }
+
+// Dir is the workspace's absolute path.
+func (c *Coder) Dir() string { return c.dir }
+
+// Close ends the programs that still run and releases the sandbox. Sessions are closed by those who opened them.
+func (c *Coder) Close() error {
+	var errs []error
+	if c.Workspace != nil {
+		errs = append(errs, c.Workspace.Close())
+	}
+	if c.Store != nil {
+		errs = append(errs, c.Store.Close())
+	}
+	if c.ownsBox {
+		errs = append(errs, c.Sandbox.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// stateDir returns the workspace's own folder below the state directory, and makes it.
+func stateDir(base, workspace string) (string, error) {
+	if base == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("find the cache directory: %w; set Options.StateDir", err)
+		}
+		base = filepath.Join(cache, "luthier")
+	}
+	base, err := filepath.Abs(base)
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(workspace, base); err == nil && filepath.IsLocal(rel) {
+		return "", fmt.Errorf("Options.StateDir %s is inside the workspace %s, where the agent could change its own records; choose another", base, workspace)
+	}
+	sum := sha256.Sum256([]byte(workspace))
+	dir := filepath.Join(base, filepath.Base(workspace)+"-"+hex.EncodeToString(sum[:6]))
+	return dir, os.MkdirAll(dir, 0o700)
+}
