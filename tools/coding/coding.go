@@ -46,16 +46,17 @@ type Config struct {
 // A Workspace is a directory with the tools that work in it. It may be shared by any number of agents and is safe for
 // concurrent use.
 type Workspace struct {
-	cfg    Config
-	dir    string // absolute, as given
-	real   string // dir without symbolic links
-	root   *os.Root
-	folds  bool // the file system takes A and a for the same name
-	locks  pathLocks
-	views  viewStore
-	sweeps sweeper
-	fault  func(step, path string) error // for tests: called before every step of a write
-	procs  procState
+	cfg       Config
+	dir       string // absolute, as given
+	real      string // dir without symbolic links
+	root      *os.Root
+	folds     bool // the file system takes A and a for the same name
+	locks     pathLocks
+	views     viewStore
+	sweeps    sweeper
+	grepPiece int
+	fault     func(step, path string) error // for tests: called before every step of a write
+	procs     procState
 
 	closeOnce sync.Once
 	closeErr  error
@@ -89,7 +90,7 @@ func open(dir string, cfg Config) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{cfg: cfg, dir: abs, real: real, root: root}
+	w := &Workspace{cfg: cfg, dir: abs, real: real, root: root, grepPiece: grepPiece}
 	w.folds = foldsCase(root)
 	w.views.limit = cfg.Limits.ShownBytes
 	return w, nil

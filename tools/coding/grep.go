@@ -85,7 +85,7 @@ func (w *Workspace) grepJob(in grepIn) (*grepJob, error) {
 // runGrep searches with ripgrep where that finds the same, else by itself.
 func (w *Workspace) runGrep(ctx context.Context, j *grepJob, found *grepResults) error {
 	if !j.from.info.IsDir() {
-		w.grepFile(ctx, j, j.from, make([]byte, 0, grepPiece), found)
+		w.grepFile(ctx, j, j.from, make([]byte, 0, w.grepPiece), found)
 		return ctx.Err()
 	}
 	if w.canRipgrep(j) {
@@ -158,7 +158,7 @@ func (w *Workspace) grepText(in grepIn, j *grepJob, found *grepResults) string {
 		}
 		return joinLines(fmt.Sprintf("No match for %q in %s.", in.Pattern, quotePath(j.from.rel)), notes(hint, found.skipped()))
 	}
-	out := grepOutput{max: w.cfg.Limits.ReadBytes}
+	out := grepOutput{max: w.cfg.Limits.ReadBytes, gaps: j.before+j.after > 0}
 	for _, f := range found.files {
 		if !out.file(in.Mode, f, found.limit) {
 			break
@@ -182,7 +182,8 @@ func (g *grepResults) skipped() string {
 type grepOutput struct {
 	b            strings.Builder
 	max          int
-	files, lines int // shown
+	gaps         bool // mark where lines are left out between those shown
+	files, lines int  // shown
 }
 
 func (o *grepOutput) file(mode string, f fileMatches, limit int) bool {
@@ -206,7 +207,7 @@ func (o *grepOutput) file(mode string, f fileMatches, limit int) bool {
 		if l.match && (o.lines == limit || o.b.Len()+len(l.text) > o.max) {
 			return false
 		}
-		if prev > 0 && l.num > prev+1 {
+		if o.gaps && prev > 0 && l.num > prev+1 {
 			o.b.WriteString("--\n")
 		}
 		prev = l.num

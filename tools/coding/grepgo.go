@@ -25,7 +25,7 @@ func (j *grepJob) wants(rel string) bool { return j.names.match(rel) && j.types.
 
 const (
 	grepWorkers = 8
-	grepPiece   = 1 << 20  // bytes read at once
+	grepPiece   = 1 << 20  // bytes read at once, unless a test says otherwise
 	grepMaxLine = 32 << 20 // a longer line is no text
 )
 
@@ -37,7 +37,7 @@ func (w *Workspace) grepGo(ctx context.Context, j *grepJob, found *grepResults) 
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), grepWorkers) {
 		wg.Go(func() {
-			buf := make([]byte, 0, grepPiece)
+			buf := make([]byte, 0, w.grepPiece)
 			for t := range paths {
 				if ctx.Err() == nil {
 					buf = w.grepFile(ctx, j, t, buf, found)
@@ -80,7 +80,7 @@ func (w *Workspace) grepFile(ctx context.Context, j *grepJob, t target, buf []by
 		found.tooLarge()
 		return buf
 	}
-	s := &grepScan{p: j.p, before: j.before, after: j.after, maxLines: j.keep, lineBytes: w.cfg.Limits.LineBytes}
+	s := &grepScan{p: j.p, before: j.before, after: j.after, maxLines: j.keep, lineBytes: w.cfg.Limits.LineBytes, size: w.grepPiece}
 	s.out.rel = t.rel
 	buf, err = s.run(ctx, f, buf[:0])
 	switch {
@@ -102,8 +102,8 @@ func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, er
 		if err := ctx.Err(); err != nil {
 			return buf, err
 		}
-		if cap(buf)-len(buf) < grepPiece/2 {
-			grown := make([]byte, len(buf), 2*cap(buf)+grepPiece)
+		if cap(buf)-len(buf) < s.size/2 {
+			grown := make([]byte, len(buf), 2*cap(buf)+s.size)
 			copy(grown, buf)
 			buf = grown
 		}

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A grepPattern is one regular expression in the three forms that searching needs. They come from one syntax tree, so
@@ -34,15 +37,17 @@ func compileGrep(expr string, literal, ignoreCase, multiline bool) (*grepPattern
 	if !p.multiline {
 		withinLine(tree)
 	}
+	hasBad := withoutBadBytes(tree)
 	text := tree.String()
 	if p.line, err = regexp.Compile(text); err != nil {
 		return nil, patternError(expr, err)
 	}
-	if !hasNoMatch(tree) {
-		p.rg = rustSyntax(text)
-	}
-	if p.scan, err = regexp.Compile(beforeCR(tree).String()); err != nil {
+	scan := beforeCR(tree).String()
+	if p.scan, err = regexp.Compile(scan); err != nil {
 		return nil, patternError(expr, err)
+	}
+	if !hasBad && !hasOp(tree, syntax.OpNoMatch) && !hasOp(tree, syntax.OpNoWordBoundary) {
+		p.rg = rustSyntax(scan)
 	}
 	return p, nil
 }
@@ -85,8 +90,7 @@ func withinLine(re *syntax.Regexp) {
 	case syntax.OpEndText:
 		re.Op = syntax.OpEndLine
 	case syntax.OpCharClass:
-		re.Rune = withoutNewline(re.Rune)
-		if len(re.Rune) == 0 {
+		if re.Rune = without(re.Rune, '\n'); len(re.Rune) == 0 {
 			re.Op = syntax.OpNoMatch
 		}
 	}
@@ -95,23 +99,45 @@ func withinLine(re *syntax.Regexp) {
 	}
 }
 
-// withoutNewline cuts \n out of a class, given as pairs of first and last.
-func withoutNewline(class []rune) []rune {
+// without cuts one character out of a class, given as pairs of first and last.
+func without(class []rune, r rune) []rune {
 	var out []rune
 	for i := 0; i+1 < len(class); i += 2 {
 		lo, hi := class[i], class[i+1]
-		if lo > '\n' || hi < '\n' {
+		if lo > r || hi < r {
 			out = append(out, lo, hi)
 			continue
 		}
-		if lo < '\n' {
-			out = append(out, lo, '\n'-1)
+		if lo < r {
+			out = append(out, lo, r-1)
 		}
-		if hi > '\n' {
-			out = append(out, '\n'+1, hi)
+		if hi > r {
+			out = append(out, r+1, hi)
 		}
 	}
 	return out
+}
+
+// withoutBadBytes keeps "." and classes from matching U+FFFD. To Go's regular expressions a byte that is not UTF-8 is that
+// character, to ripgrep's it is none at all; like this both mean the same. It reports whether the pattern names U+FFFD as
+// a literal, which then still matches such bytes here and not in ripgrep.
+func withoutBadBytes(re *syntax.Regexp) (literal bool) {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		re.Op, re.Rune = syntax.OpCharClass, without([]rune{0, unicode.MaxRune}, utf8.RuneError)
+	case syntax.OpAnyCharNotNL:
+		re.Op, re.Rune = syntax.OpCharClass, without([]rune{0, '\n' - 1, '\n' + 1, unicode.MaxRune}, utf8.RuneError)
+	case syntax.OpCharClass:
+		if re.Rune = without(re.Rune, utf8.RuneError); len(re.Rune) == 0 {
+			re.Op = syntax.OpNoMatch
+		}
+	case syntax.OpLiteral:
+		literal = slices.Contains(re.Rune, utf8.RuneError)
+	}
+	for _, sub := range re.Sub {
+		literal = withoutBadBytes(sub) || literal
+	}
+	return literal
 }
 
 // beforeCR lets $ match before the carriage return of a CRLF, too.
@@ -129,20 +155,13 @@ func beforeCR(re *syntax.Regexp) *syntax.Regexp {
 	return &out
 }
 
-func hasNoMatch(re *syntax.Regexp) bool {
-	if re.Op == syntax.OpNoMatch {
-		return true
-	}
-	for _, sub := range re.Sub {
-		if hasNoMatch(sub) {
-			return true
-		}
-	}
-	return false
+func hasOp(re *syntax.Regexp, op syntax.Op) bool {
+	return re.Op == op || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return hasOp(sub, op) })
 }
 
 // rustSyntax rewrites what Go's printer of regular expressions writes into the syntax of Rust's. The printer spells out
-// all classes, so that only word boundaries are left to differ: Go's are ASCII.
+// all classes, so that only word boundaries are left to differ: Go's are ASCII. Their opposite, \B, is left to the built-in
+// search: ripgrep 13 can loop for ever on it.
 func rustSyntax(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -152,8 +171,8 @@ func rustSyntax(s string) string {
 		}
 		i++
 		switch c := s[i]; c {
-		case 'b', 'B':
-			b.WriteString(`(?-u:\` + string(c) + `)`)
+		case 'b':
+			b.WriteString(`(?-u:\b)`)
 		default:
 			b.WriteByte('\\')
 			b.WriteByte(c)

@@ -26,6 +26,7 @@ type grepScan struct {
 	before, after int
 	maxLines      int // matching lines to keep; more are counted
 	lineBytes     int
+	size          int // of a piece
 
 	out     fileMatches
 	num     int      // lines in the pieces before this one

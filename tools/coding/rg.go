@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,9 +45,20 @@ func (c *Config) completeRipgrep() error {
 var errNoRipgrep = errors.New("ripgrep did not run")
 
 // canRipgrep reports whether rg would look at every file that the built-in search looks at. A single file it would treat
-// as text, whatever it holds; and above a directory that is in no repository it would take every .gitignore for valid.
+// as text, whatever it holds; above a directory that is in no repository it would take every .gitignore for valid; and
+// an .rgignore cannot be switched off alone (one below the root is not looked for: whoever puts it there means it).
 func (w *Workspace) canRipgrep(j *grepJob) bool {
-	return w.cfg.Ripgrep != noRipgrep && j.p.rg != "" && j.from.info.IsDir() && (j.all || !strayIgnoreAbove(w.real))
+	if w.cfg.Ripgrep == noRipgrep || j.p.rg == "" || !j.from.info.IsDir() {
+		return false
+	}
+	if j.p.multiline && j.p.scan.MatchString("") {
+		return false // rg leaves out the empty match at the end of a file
+	}
+	if j.all {
+		return true
+	}
+	_, err := w.root.Lstat(".rgignore")
+	return err != nil && !strayIgnoreAbove(w.real)
 }
 
 func strayIgnoreAbove(dir string) bool {
@@ -66,13 +78,17 @@ func strayIgnoreAbove(dir string) bool {
 
 // rgArgs makes rg look at no less than the built-in search; what it finds beyond that is dropped by [rgReader.end].
 func (w *Workspace) rgArgs(j *grepJob) []string {
-	args := []string{"--json", "--no-config", "--no-mmap", "--crlf", "--hidden", "--no-ignore-global", "--no-ignore-dot",
+	args := []string{"--no-config", "--no-mmap", "--hidden", "--no-ignore-global", "--no-ignore-dot",
 		"--no-require-git", "--no-messages", "--glob", "!.git"}
 	if j.all || w.ignored().Match(j.from.rel, true) {
 		args = append(args, "--no-ignore")
 	}
 	if j.p.multiline {
-		args = append(args, "--multiline", "--max-filesize", strconv.Itoa(w.cfg.Limits.FileBytes))
+		// Names are enough: ripgrep looks for a NUL only in the beginning of what it searches in one piece, and repeats
+		// whole files in its output. The files it names are searched again.
+		args = append(args, "--files-with-matches", "--null", "--multiline", "--max-filesize", strconv.Itoa(w.cfg.Limits.FileBytes))
+	} else {
+		args = append(args, "--json")
 	}
 	if j.before > 0 {
 		args = append(args, "--before-context", strconv.Itoa(j.before))
@@ -97,7 +113,7 @@ func (w *Workspace) grepRipgrep(ctx context.Context, j *grepJob, found *grepResu
 	if err := cmd.Start(); err != nil {
 		return errNoRipgrep
 	}
-	r := &rgReader{w: w, j: j, found: found, ignored: w.ignored().Match}
+	r := &rgReader{ctx: ctx, w: w, j: j, found: found, ignored: w.ignored().Match}
 	if j.all || r.ignored(j.from.rel, true) {
 		r.ignored = func(string, bool) bool { return false }
 	}
@@ -109,7 +125,7 @@ func (w *Workspace) grepRipgrep(ctx context.Context, j *grepJob, found *grepResu
 	switch {
 	case ctx.Err() != nil && readErr == nil:
 		return context.Cause(ctx)
-	case r.summary:
+	case r.summary || r.j.p.multiline && (waitErr == nil || cmd.ProcessState.ExitCode() == 1):
 		return nil // a status other than 0 then means that a file could not be read, or that nothing matched
 	case r.files == 0:
 		return errNoRipgrep // a pattern it does not take, or a program that is not ripgrep
@@ -149,13 +165,18 @@ type rgReader struct {
 	j       *grepJob
 	found   *grepResults
 	ignored func(rel string, isDir bool) bool
+	ctx     context.Context
 	cur     fileMatches
 	files   int
 	summary bool
 }
 
 func (r *rgReader) read(out io.Reader) error {
-	dec := json.NewDecoder(bufio.NewReaderSize(out, 64<<10))
+	in := bufio.NewReaderSize(out, 64<<10)
+	if r.j.p.multiline {
+		return r.names(in)
+	}
+	dec := json.NewDecoder(in)
 	for {
 		var ev rgEvent
 		if err := dec.Decode(&ev); err != nil {
@@ -178,6 +199,30 @@ func (r *rgReader) read(out io.Reader) error {
 	}
 }
 
+// names searches the files that ripgrep names.
+func (r *rgReader) names(in *bufio.Reader) error {
+	var buf []byte
+	for {
+		name, err := in.ReadString(0)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.files++
+		rel := path.Clean(strings.TrimSuffix(name, "\x00"))
+		if r.wanted(rel) {
+			buf = r.w.grepFile(r.ctx, r.j, target{rel: rel}, buf, r.found)
+		}
+	}
+}
+
+// wanted reports whether the built-in search would look at a file.
+func (r *rgReader) wanted(rel string) bool {
+	return r.j.wants(rel) && !isTempName(path.Base(rel)) && !r.ignored(rel, false)
+}
+
 func (r *rgReader) lines(ev rgEvent) {
 	num := ev.Data.Number
 	for line := range bytes.Lines(ev.Data.Lines.bytes()) {
@@ -197,7 +242,7 @@ func (r *rgReader) lines(ev rgEvent) {
 
 // end hands the finished file on, if the built-in search would have.
 func (r *rgReader) end(binary bool) {
-	if r.cur.count == 0 || binary || !r.j.wants(r.cur.rel) || isTempName(path.Base(r.cur.rel)) || r.ignored(r.cur.rel, false) {
+	if r.cur.count == 0 || binary || !r.wanted(r.cur.rel) {
 		return
 	}
 	r.cur.lines = nearMatches(r.cur.lines, r.j.before, r.j.after)
