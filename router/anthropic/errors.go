@@ -171,12 +171,12 @@ func statusKind(status int) agent.ErrorKind {
 // retryAfter reads how long the server asks to wait (RFC 9110, section 10.2.3). A date counts from the server's own
 // clock, so that a client's clock that is off does not matter.
 func retryAfter(h http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(ms * float64(time.Millisecond))
+	if d, ok := parseWait(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return d
 	}
 	value := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(value, 64); err == nil {
-		return max(0, time.Duration(s*float64(time.Second)))
+	if d, ok := parseWait(value, time.Second); ok {
+		return d
 	}
 	at, err := http.ParseTime(value)
 	if err != nil {
@@ -187,6 +187,15 @@ func retryAfter(h http.Header) time.Duration {
 		now = time.Now()
 	}
 	return max(0, at.Sub(now))
+}
+
+// parseWait reads a number of units, within what a Duration holds.
+func parseWait(value string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(n >= 0 && n < 1e9) {
+		return 0, false
+	}
+	return time.Duration(n * float64(unit)), true
 }
 
 const maxErrorText = 512

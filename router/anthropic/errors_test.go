@@ -105,6 +105,8 @@ func TestRetryAfter(t *testing.T) {
 		{http.Header{"Retry-After": {"0.5"}}, 500 * time.Millisecond},
 		{http.Header{"Retry-After": {"-1"}}, 0},
 		{http.Header{"Retry-After": {"soon"}}, 0},
+		{http.Header{"Retry-After": {"NaN"}}, 0},
+		{http.Header{"Retry-After": {"1e300"}}, 0},
 		{http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"1500"}}, 1500 * time.Millisecond},
 		{http.Header{"Retry-After": {"Wed, 21 Oct 2015 07:28:30 GMT"}, "Date": {"Wed, 21 Oct 2015 07:28:00 GMT"}}, 30 * time.Second},
 		{http.Header{"Retry-After": {"Wed, 21 Oct 2015 07:28:00 GMT"}}, 0},
