@@ -17,11 +17,13 @@ import (
 
 // Error says why arguments were refused, for the model that wrote them.
 type Error struct {
-	Faults    []string        // every fault, each with the argument it is about
+	Faults    []string        // each with the argument it is about; at most a dozen or so
 	Excerpt   string          // the text around a syntax fault
 	Shape     string          // what the arguments look like, such as {path: string, limit?: integer}
 	Example   json.RawMessage // right arguments
 	Truncated bool            // the arguments were cut off
+
+	more int // faults beyond those in Faults
 }
 
 // maxFaults bounds how many faults are spelled out.
@@ -32,7 +34,7 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	for i, f := range e.Faults {
 		if i == maxFaults {
-			fmt.Fprintf(&b, "; and %d more", len(e.Faults)-i)
+			fmt.Fprintf(&b, "; and %d more", len(e.Faults)-i+e.more)
 			break
 		}
 		if i > 0 {
@@ -68,6 +70,10 @@ func (c *Checker) fault(root *jsontree.Value, err error, msg string) *Error {
 		return e
 	}
 	for _, leaf := range leaves(ve, nil) {
+		if len(e.Faults) > maxFaults {
+			e.more++
+			continue
+		}
 		for _, f := range c.describe(root, leaf) {
 			if !slices.Contains(e.Faults, f) {
 				e.Faults = append(e.Faults, f)

@@ -40,6 +40,18 @@ var anything = func() *matcher {
 	return m
 }()
 
+// unsure takes no value: it stands for a part of the schema that is beyond a matcher, so that only calls which use that
+// part go the long way.
+var unsure = &matcher{types: map[string]bool{}, enum: map[string]bool{}}
+
+// part returns the matcher of a subschema.
+func part(s *jsonschema.Schema, fill bool, depth int) *matcher {
+	if m := newMatcher(s, fill, depth+1); m != nil {
+		return m
+	}
+	return unsure
+}
+
 // newMatcher returns the matcher of s, or nil when s is beyond one. With fill, members with a default must be there.
 func newMatcher(s *jsonschema.Schema, fill bool, depth int) *matcher {
 	switch {
@@ -120,15 +132,11 @@ func (m *matcher) setObject(s *jsonschema.Schema, fill bool, depth int) bool {
 	}
 	m.props = make(map[string]property, len(s.Properties))
 	for i, key := range sortedKeys(s.Properties) {
-		p := newMatcher(s.Properties[key], fill, depth+1)
-		if p == nil {
-			return false
-		}
 		bit := uint64(1) << i
 		if fill && s.Properties[key].Default != nil {
 			m.need |= bit
 		}
-		m.props[key] = property{bit, p}
+		m.props[key] = property{bit, part(s.Properties[key], fill, depth)}
 	}
 	for _, key := range s.Required {
 		p, ok := m.props[key]
@@ -146,9 +154,7 @@ func (m *matcher) setObject(s *jsonschema.Schema, fill bool, depth int) bool {
 		}
 	case *jsonschema.Schema:
 		if extra.Bool == nil || *extra.Bool {
-			if m.extra = newMatcher(extra, fill, depth+1); m.extra == nil {
-				return false
-			}
+			m.extra = part(extra, fill, depth)
 		}
 	}
 	return true
@@ -159,19 +165,14 @@ func (m *matcher) setItems(s *jsonschema.Schema, fill bool, depth int) bool {
 		return false
 	}
 	if item := itemSchema(s); item != nil {
-		m.items = newMatcher(item, fill, depth+1)
-		return m.items != nil
+		m.items = part(item, fill, depth)
 	}
 	return true
 }
 
 func (m *matcher) setForms(s *jsonschema.Schema, fill bool, depth int) bool {
 	for _, form := range s.AnyOf {
-		f := newMatcher(form, fill, depth+1)
-		if f == nil {
-			return false
-		}
-		m.forms = append(m.forms, f)
+		m.forms = append(m.forms, part(form, fill, depth))
 	}
 	return true
 }
