@@ -193,6 +193,11 @@ func isSystemDir(dir string) bool {
 	case "/home", "/root", "/var", "/tmp", "/run", "/opt", "/mnt", "/srv", "/media", "/Users", "/Applications":
 		return true
 	}
+	for _, src := range []string{"/usr/src", "/usr/local/src"} { // where images keep a project
+		if dir != src && within(dir, src) {
+			return false
+		}
+	}
 	for _, sys := range []string{"/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/System", "/Library"} {
 		if within(dir, sys) {
 			return true

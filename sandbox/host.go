@@ -65,7 +65,12 @@ func (h *hostSpawner) spawn(_ context.Context, req spawnRequest) (child, error) 
 func (h *hostSpawner) alive() bool { return true }
 
 // Close ends whatever earlier commands left running.
-func (h *hostSpawner) Close() error { return proc.KillMarked(markerEnv + "=" + h.id + ".") }
+func (h *hostSpawner) Close() error {
+	if h.n.Load() == 0 {
+		return nil
+	}
+	return proc.KillMarked(markerEnv + "=" + h.id + ".")
+}
 
 // hostChild is a plain process.
 type hostChild struct {

@@ -128,8 +128,18 @@ func closure(all []Stat, in map[int]bool) map[int]bool {
 // fork unseen, then kills them all, and repeats until none is left alive.
 func kill(members func([]Stat) map[int]bool) error {
 	deadline := time.Now().Add(patience)
+	sent := map[int]uint64{} // by start time: who was killed counts until gone, whether or not still found
+	find := func(all []Stat) map[int]bool {
+		in := members(all)
+		for _, s := range all {
+			if start, ok := sent[s.PID]; ok && start == s.Start {
+				in[s.PID] = true
+			}
+		}
+		return in
+	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		alive, err := freeze(members, deadline)
+		alive, err := freeze(find, deadline)
 		if err != nil {
 			return fmt.Errorf("proc: kill tree: %w", err)
 		}
@@ -138,6 +148,7 @@ func kill(members func([]Stat) map[int]bool) error {
 		}
 		for _, s := range alive {
 			send(s, unix.SIGKILL)
+			sent[s.PID] = s.Start
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("proc: kill tree: %d processes remain after %v, such as %d (%s)", len(alive), patience, alive[0].PID, alive[0].Comm)

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// asProgram makes the test binary behave as the program under test.
+const asProgram = "LUTHIER_EXAMPLE_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" || (len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "-luthier-sandbox-stage")) {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func program(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	var out, errs strings.Builder
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(errs.String(), "no isolation of the required tier") {
+		t.Skipf("this host does not grant the tier: %s", errs.String())
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func TestProgram(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("original\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		stdin  string
+		args   []string
+		status int
+		stdout string
+		stderr string // contained
+	}{
+		{"input and output", "hi", []string{"-dir", dir, "--", "cat"}, 0, "hi", ""},
+		{"status", "", []string{"-dir", dir, "--", "sh", "-c", "echo e >&2; exit 9"}, 9, "", "e\n"},
+		{"timeout", "", []string{"-dir", dir, "-timeout", "300ms", "--", "sleep", "60"}, 124, "", "timeout"},
+		{"network", "", []string{"-dir", dir, "-net", "example.com", "--", "true"}, 125, "", "not supported yet"},
+		{"no command", "", []string{"-dir", dir}, 125, "", "usage"},
+		{"no directory", "", []string{"-dir", dir + "/missing", "--", "true"}, 125, "", "missing"},
+		{"bad size", "", []string{"-dir", dir, "-mem", "lots", "--", "true"}, 125, "", "-mem"},
+		{"not found", "", []string{"-dir", dir, "--", "no-such-program"}, 127, "", "no-such-program"},
+		{"memory", "", []string{"-dir", dir, "-mem", "64M", "--", "sh", "-c", "ulimit -d"}, 0, "65536\n", ""},
+		{"report", "", []string{"-v", "-dir", dir, "--", "sh", "-c", "echo n > f"}, 0, "", "modified f"},
+		{"not in place", "", []string{"-dir", dir, "--", "cat", "f"}, 0, "original\n", ""},
+		{"in place", "", []string{"-inplace", "-dir", dir, "--", "sh", "-c", "echo changed > f"}, 0, "", ""},
+		{"after in place", "", []string{"-dir", dir, "--", "cat", "f"}, 0, "changed\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			status, stdout, stderr := program(t, tt.stdin, tt.args...)
+			if status != tt.status || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("status %d, want %d; stdout %q, want %q; stderr %q, want %q in it", status, tt.status, stdout, tt.stdout, stderr, tt.stderr)
+			}
+		})
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for in, want := range map[string]int64{"1": 1, "512M": 512 << 20, "2g": 2 << 30, "4KiB": 4 << 10, "3MB": 3 << 20, "": 0, "-1": 0, "x": 0, "9999999999G": 0} {
+		got, err := parseSize(in)
+		if got != want || (err != nil) != (want == 0) {
+			t.Errorf("parseSize(%q) = %d, %v; want %d", in, got, err, want)
+		}
+	}
+}
