@@ -18,7 +18,7 @@ func project() string {
 	if err != nil {
 		log.Fatal(err)
 	}
-	text := "package main\n\nfunc main() {\n\tprintln(\"hello\")\n}\n"
+	text := "package main\n\n// main greets.\nfunc main() {\n\tprintln(\"hello\")\n}\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o644); err != nil {
 		log.Fatal(err)
 	}
@@ -47,18 +47,18 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	call(registry, "read", `{"path": "main.go", "offset": 3}`)
+	call(registry, "read", `{"path": "main.go", "offset": 4}`)
 	call(registry, "edit", `{"path": "main.go", "old": "hello", "new": "hello, world"}`)
 	// Output:
-	// 3	func main() {
-	// 4		println("hello")
-	// 5	}
-	// (lines 3-5 of 5, the end)
+	// 4	func main() {
+	// 5		println("hello")
+	// 6	}
+	// (lines 4-6 of 6, the end)
 	// Edited main.go: 1 replacement.
-	// 2
-	// 3	func main() {
-	// 4		println("hello, world")
-	// 5	}
+	// 3	// main greets.
+	// 4	func main() {
+	// 5		println("hello, world")
+	// 6	}
 }
 
 func ExampleWorkspace_Tools() {
@@ -76,9 +76,9 @@ func ExampleWorkspace_Tools() {
 	call(registry, "write", `{"path": "../escape.txt", "content": "x"}`)
 	// Output:
 	// main.go
-	// 3:func main() {
+	// 4:func main() {
 	// (1 matching line in 1 file)
-	// write: main.go exists (5 lines) and was not read yet; read it first so that nothing in it is lost, use edit to change a part of it, or set overwrite to replace it unseen
+	// write: main.go exists (6 lines) and was not read yet; read it first so that nothing in it is lost, use edit to change a part of it, or set overwrite to replace it unseen
 	// write: ../escape.txt: it is outside the workspace; use a path relative to it, without ..
 }
 
