@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -157,12 +158,13 @@ func (v *Value) Clone() *Value {
 	return c
 }
 
-// Equal reports whether two values have the same compact text after their object members are matched by key.
+// Equal reports whether two values mean the same, whatever the order of their members. Numbers are the same when they are
+// written the same.
 func (v *Value) Equal(w *Value) bool {
 	if v == nil || w == nil {
 		return v == w
 	}
-	if v.Kind != w.Kind || len(v.Items) != len(w.Items) || len(v.Members) != len(w.Members) {
+	if v.Kind != w.Kind || len(v.Items) != len(w.Items) {
 		return false
 	}
 	switch v.Kind {
@@ -171,14 +173,18 @@ func (v *Value) Equal(w *Value) bool {
 	case Array:
 		return slices.EqualFunc(v.Items, w.Items, (*Value).Equal)
 	case Object:
-		for _, m := range v.Members {
-			if x := w.Get(m.Key); x == nil || !m.Value.Equal(x) {
-				return false
-			}
-		}
-		return true
+		return maps.EqualFunc(v.byKey(), w.byKey(), (*Value).Equal)
 	}
 	return v.raw == w.raw
+}
+
+// byKey returns the members by key, of a repeated key the last.
+func (v *Value) byKey() map[string]*Value {
+	m := make(map[string]*Value, len(v.Members))
+	for _, x := range v.Members {
+		m[x.Key] = x.Value
+	}
+	return m
 }
 
 // Any returns the value as encoding/json would decode it into an any, numbers as [json.Number].

@@ -102,13 +102,14 @@ func refineStruct(t reflect.Type, v *jsontree.Value) error {
 func reflectField(f field) (*jsontree.Value, error) {
 	sf := f.StructField
 	sf.Anonymous, sf.Offset, sf.Index = false, 0, nil
+	const key = "v" // the reflector takes the key "-" for a field to leave out
 	sf.Tag = reflect.StructTag(fmt.Sprintf("json:%q jsonschema:%q jsonschema_description:%q",
-		f.key, sf.Tag.Get("jsonschema"), sf.Tag.Get("jsonschema_description")))
+		key, sf.Tag.Get("jsonschema"), sf.Tag.Get("jsonschema_description")))
 	v, err := reflectSchema(reflect.StructOf([]reflect.StructField{sf}))
 	if err != nil {
 		return nil, err
 	}
-	return v.Get("properties").Get(f.key), nil
+	return v.Get("properties").Get(key), nil
 }
 
 // unwrapNullable undoes the reflector's oneOf for the tag "nullable"; null is added again in the form every provider takes.
@@ -133,6 +134,7 @@ func describe(f field, p *jsontree.Value) (optional, nullable bool, err error) {
 	if text != "" {
 		p.Set("description", jsontree.NewString(text))
 	}
+	uncut(tag, p)
 	if err := fixDefault(f, p); err != nil {
 		return false, false, err
 	}
@@ -141,6 +143,19 @@ func describe(f field, p *jsontree.Value) (optional, nullable bool, err error) {
 	optional = (f.omit || pointer || hasDefault) && !tagHas(tag, "required")
 	nullable = (pointer || f.omit) && optional && !hasDefault || tagHas(tag, "nullable")
 	return optional, nullable, nil
+}
+
+// uncut restores text that the reflector cut at a comma.
+func uncut(tag string, p *jsontree.Value) {
+	for _, word := range []string{"title", "pattern", "default"} {
+		at := p
+		if word == "pattern" && p.Get("items") != nil {
+			at = p.Get("items")
+		}
+		if text, ok := tagValue(tag, word); ok && at.Get(word) != nil && at.Get(word).Kind == jsontree.String {
+			at.Set(word, jsontree.NewString(text))
+		}
+	}
 }
 
 func isDuration(t reflect.Type) bool {
