@@ -178,7 +178,7 @@ func (m *Model) chatReasoning(b *body, parts []agent.Part) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case agent.Opaque:
-			if fields, ok := ownFields(p); ok {
+			if fields, ok := ownFields(p); ok && !m.official { // who refuse fields of others
 				b.raw(",")
 				b.raw(fields)
 				return
