@@ -38,6 +38,7 @@ func child(work, store string) {
 		os.Exit(3)
 	}
 	for n := 0; ; n++ {
+		s.packFrom = []int{2, 1000}[r.IntN(2)]
 		for range 1 + r.IntN(8) {
 			p := filepath.Join(work, fmt.Sprintf("d%d/f%d", r.IntN(3), r.IntN(6)))
 			os.MkdirAll(filepath.Dir(p), 0o755)
@@ -221,6 +222,7 @@ func TestAgainstModel(t *testing.T) {
 				randomChange(t, r, work)
 			}
 			before := state(t, work)
+			s.packFrom = []int{1, 3, 1000}[r.IntN(3)]
 			if r.IntN(2) == 0 || len(kept) == 0 {
 				kept[must1[string](t)(s.Snapshot(ctx, ""))] = before
 				continue
@@ -310,6 +312,7 @@ func TestManyUsers(t *testing.T) {
 		s, err := Open(work, first.dir, Options{})
 		must(t, err)
 		defer s.Close()
+		s.packFrom = 1
 		for range 2 {
 			wg.Go(func() {
 				for range 5 {
@@ -321,6 +324,7 @@ func TestManyUsers(t *testing.T) {
 		}
 	}
 	wg.Wait()
+	runGit(t, first.dir, "fsck", "--strict")
 	if n := len(whole(t, first)); n != 30 {
 		t.Errorf("%d checkpoints, want 30", n)
 	}
@@ -361,11 +365,12 @@ func FuzzCache(f *testing.F) {
 	})
 }
 
-func tree10k(b *testing.B) string {
+// manyFiles makes a workspace of dirs × 100 files of some 1.5 kB.
+func manyFiles(b *testing.B, dirs int) string {
 	b.Helper()
 	root := b.TempDir()
-	for d := range 100 {
-		dir := filepath.Join(root, fmt.Sprintf("pkg%02d", d))
+	for d := range dirs {
+		dir := filepath.Join(root, fmt.Sprintf("pkg%03d", d))
 		must(b, os.Mkdir(dir, 0o755))
 		for f := range 100 {
 			text := strings.Repeat(fmt.Sprintf("line of file %d in %d\n", f, d), 60)
@@ -376,8 +381,11 @@ func tree10k(b *testing.B) string {
 	return root
 }
 
-func BenchmarkSnapshot10k(b *testing.B) {
-	work := tree10k(b)
+func BenchmarkSnapshot10k(b *testing.B)  { benchmarkSnapshot(b, 100) }
+func BenchmarkSnapshot100k(b *testing.B) { benchmarkSnapshot(b, 1000) }
+
+func benchmarkSnapshot(b *testing.B, dirs int) {
+	work := manyFiles(b, dirs)
 	b.Run("first", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -392,14 +400,14 @@ func BenchmarkSnapshot10k(b *testing.B) {
 		n := 0
 		for b.Loop() {
 			n++
-			must(b, os.WriteFile(filepath.Join(work, "pkg00/f00.go"), []byte(fmt.Sprint(n)), 0o644))
+			must(b, os.WriteFile(filepath.Join(work, "pkg000/f00.go"), []byte(fmt.Sprint(n)), 0o644))
 			must1[string](b)(s.Snapshot(ctx, ""))
 		}
 	})
 }
 
 func BenchmarkRestore10k(b *testing.B) {
-	work := tree10k(b)
+	work := manyFiles(b, 100)
 	s := open(b, work, Options{})
 	id := must1[string](b)(s.Snapshot(ctx, ""))
 	b.ReportAllocs()
@@ -407,7 +415,7 @@ func BenchmarkRestore10k(b *testing.B) {
 	for b.Loop() {
 		n++
 		for f := range 10 {
-			must(b, os.WriteFile(filepath.Join(work, fmt.Sprintf("pkg%02d/f00.go", f)), []byte(fmt.Sprint(n)), 0o644))
+			must(b, os.WriteFile(filepath.Join(work, fmt.Sprintf("pkg%03d/f00.go", f)), []byte(fmt.Sprint(n)), 0o644))
 		}
 		must1[string](b)(s.Restore(ctx, id))
 	}

@@ -75,7 +75,10 @@ func (s *Store) filesTree(ctx context.Context, id string) (*object.Tree, error) 
 		if err != nil {
 			return nil, err
 		}
-		if tree, err = s.putFiles(m.files); err != nil {
+		if tree, err = s.putFiles(m.files); err == nil {
+			err = s.flush()
+		}
+		if err != nil {
 			return nil, err
 		}
 		return object.GetTree(s.repo, tree)

@@ -106,6 +106,11 @@ func (s *Store) readLog() error {
 		return fmt.Errorf("checkpoint: read history: %w", err)
 	}
 	head := ref.Hash()
+	if head != s.head { // another process was here, and may have packed
+		s.repo.Reindex()
+		packs, _ := filepath.Glob(filepath.Join(s.dir, "objects", "pack", "*.idx"))
+		s.packed = len(packs) > 0
+	}
 	var newer []event
 	for h := head; h != s.head; {
 		c, err := object.GetCommit(s.repo, h)

@@ -21,6 +21,9 @@ func (s *Store) put(t plumbing.ObjectType, content []byte) (plumbing.Hash, error
 	if s.has(h) {
 		return h, nil
 	}
+	if s.pack != nil {
+		return h, s.pack.add(t, h, content)
+	}
 	hex := h.String()
 	dir := filepath.Join(s.dir, "objects", hex[:2])
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -45,14 +48,16 @@ func (s *Store) put(t plumbing.ObjectType, content []byte) (plumbing.Hash, error
 	return h, nil
 }
 
-// has reports whether the store holds an object, loose or (after a git gc in the store) packed.
+// has reports whether the store holds an object, loose or packed.
 func (s *Store) has(h plumbing.Hash) bool {
 	hex := h.String()
 	if fi, err := os.Lstat(filepath.Join(s.dir, "objects", hex[:2], hex[2:])); err == nil {
 		return fi.Size() > 0
 	}
-	packs, _ := filepath.Glob(filepath.Join(s.dir, "objects", "pack", "*.idx"))
-	if len(packs) == 0 {
+	if s.pack != nil && s.pack.has(h) {
+		return true
+	}
+	if !s.packed {
 		return false
 	}
 	s.packs.Lock()

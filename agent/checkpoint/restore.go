@@ -235,13 +235,11 @@ func byPath(m *manifest) map[string]file {
 
 // hasRoom checks that what stands in the way of f is recorded, so that it may be removed.
 func (c *change) hasRoom(f file) error {
-	for d := path.Dir(f.path); d != "."; d = path.Dir(d) {
-		fi, err := c.root.Lstat(filepath.FromSlash(d))
-		if err == nil && !fi.IsDir() {
-			if _, ok := c.from[d]; !ok {
-				return fmt.Errorf("checkpoint: restore %s: %s is in the way, and is not recorded because an ignore rule names it or it is no file; move it away", f.path, d)
-			}
+	if d := c.blocker(f.path); d != "" {
+		if _, ok := c.from[d]; !ok {
+			return fmt.Errorf("checkpoint: restore %s: %s is in the way, and is not recorded because an ignore rule names it or it is no file; move it away", f.path, d)
 		}
+		return nil // and behind it, through a link, is not where f goes
 	}
 	fi, err := c.root.Lstat(filepath.FromSlash(f.path))
 	if err != nil {
@@ -271,9 +269,6 @@ func (c *change) hasRoom(f file) error {
 // write puts one file in place: beside it first, then by a rename.
 func (c *change) write(f file) error {
 	fail := func(err error) error { return fmt.Errorf("checkpoint: restore %s: %w", f.path, err) }
-	if err := c.unchanged(f.path); err != nil {
-		return fail(err)
-	}
 	content, err := c.blob(f.hash)
 	if err != nil {
 		return fail(err)
@@ -331,19 +326,35 @@ func (c *change) unchanged(p string) error {
 	return nil
 }
 
+// blocker returns the topmost directory of p that is something else now, such as a link, or "".
+func (s *Store) blocker(p string) string {
+	for i, ch := range p {
+		if ch != '/' {
+			continue
+		}
+		fi, err := s.root.Lstat(filepath.FromSlash(p[:i]))
+		if err != nil {
+			return ""
+		}
+		if !fi.IsDir() {
+			return p[:i]
+		}
+	}
+	return ""
+}
+
 // makeRoom removes what stands where p, or a directory above it, goes; hasRoom has checked that it is recorded.
 func (c *change) makeRoom(p string) error {
-	for d := path.Dir(p); d != "."; d = path.Dir(d) {
-		fi, err := c.root.Lstat(filepath.FromSlash(d))
-		if err == nil && !fi.IsDir() {
-			if err := c.root.Remove(filepath.FromSlash(d)); err != nil {
-				return err
-			}
-			break
+	if d := c.blocker(p); d != "" {
+		if err := c.unchanged(d); err != nil {
+			return err
 		}
-		if err == nil {
-			break
+		if err := c.root.Remove(filepath.FromSlash(d)); err != nil {
+			return err
 		}
+	}
+	if err := c.unchanged(p); err != nil {
+		return err
 	}
 	if err := c.root.MkdirAll(filepath.FromSlash(path.Dir(p)), 0o755); err != nil {
 		return err
@@ -384,10 +395,8 @@ func (c *change) removeOld() error {
 }
 
 func (c *change) remove(p string) error {
-	for d := path.Dir(p); d != "."; d = path.Dir(d) {
-		if fi, err := c.root.Lstat(filepath.FromSlash(d)); err != nil || !fi.IsDir() {
-			return nil // its directory has become something else already
-		}
+	if c.blocker(p) != "" {
+		return nil // its directory has become something else already
 	}
 	if fi, err := c.root.Lstat(filepath.FromSlash(p)); err == nil && fi.IsDir() {
 		return nil // replaced by a directory of to
@@ -413,7 +422,7 @@ func (c *change) directories() error {
 	deepFirst := sortedKeys(gone)
 	slices.SortStableFunc(deepFirst, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })
 	for _, d := range deepFirst {
-		if fi, err := c.root.Lstat(filepath.FromSlash(d)); err == nil && fi.IsDir() {
+		if fi, err := c.root.Lstat(filepath.FromSlash(d)); err == nil && fi.IsDir() && c.blocker(d) == "" {
 			c.root.Remove(filepath.FromSlash(d)) // fails when it holds ignored files, and then stays
 		}
 	}

@@ -117,31 +117,28 @@ func kindOf(m fs.FileMode) string {
 
 // add records a path outside the walk. It reports false when there is nothing of that name.
 func (sc *scanner) add(p string, always bool) bool {
-	if !fs.ValidPath(strings.ToValidUTF8(p, "_")) || !sc.realDir(path.Dir(p)) {
+	if !fs.ValidPath(strings.ToValidUTF8(p, "_")) || sc.blocker(p) != "" {
 		return false
 	}
 	fi, err := sc.root.Lstat(filepath.FromSlash(p))
 	if err != nil || fi.IsDir() {
 		return false
 	}
+	sc.addDirs(p)
 	sc.record(p, fi, always)
 	return true
 }
 
-// realDir reports whether d and all above it are directories, not links to some.
-func (sc *scanner) realDir(d string) bool {
-	if d == "." {
-		return true
+// addDirs records the directories above p.
+func (sc *scanner) addDirs(p string) {
+	for d := path.Dir(p); d != "."; d = path.Dir(d) {
+		if _, ok := sc.m.dirs[d]; ok {
+			return
+		}
+		if fi, err := sc.root.Lstat(filepath.FromSlash(d)); err == nil {
+			sc.m.dirs[d] = fi.Mode().Perm()
+		}
 	}
-	if _, ok := sc.m.dirs[d]; ok {
-		return true
-	}
-	fi, err := sc.root.Lstat(filepath.FromSlash(d))
-	if err != nil || !fi.IsDir() || !sc.realDir(path.Dir(d)) {
-		return false
-	}
-	sc.m.dirs[d] = fi.Mode().Perm()
-	return true
 }
 
 // tracked lists the files in the index of the workspace's repository: git keeps those even when a rule ignores them.
@@ -184,6 +181,13 @@ func (sc *scanner) readAll() error {
 		} else {
 			todo = append(todo, i)
 		}
+	}
+	if len(todo) >= sc.packFrom && sc.pack == nil {
+		p, err := sc.newPacker()
+		if err != nil {
+			return err
+		}
+		sc.pack = p
 	}
 	work := make(chan int)
 	errs := make(chan error, runtime.GOMAXPROCS(0))

@@ -45,6 +45,11 @@ type Store struct {
 	log   []event
 	head  plumbing.Hash // what log was read from
 	cache statCache
+
+	pack   *packer // takes new objects while there are many
+	packed bool    // there are packs
+
+	packFrom int // see the constant; tests make it small
 }
 
 // Open opens the store of the workspace workDir in storeDir, and makes it where there is none. storeDir must lie outside
@@ -64,7 +69,7 @@ func Open(workDir, storeDir string, opts Options) (*Store, error) {
 	if rel, err := filepath.Rel(work, dir); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, ".git"+string(filepath.Separator)) {
 		return nil, fmt.Errorf("checkpoint: open store %s: it lies inside the workspace %s and would record itself; name a directory outside", storeDir, workDir)
 	}
-	s := &Store{work: work, dir: dir, opts: opts}
+	s := &Store{work: work, dir: dir, opts: opts, packFrom: packFrom}
 	if s.opts.MaxFile == 0 {
 		s.opts.MaxFile = 64 << 20
 	}
@@ -92,7 +97,7 @@ func realPath(p string) (string, error) {
 
 // prepare makes the repository, ties it to the workspace, and removes what a process that died left half written.
 func (s *Store) prepare() error {
-	s.repo = filesystem.NewStorage(osfs.New(s.dir), cache.NewObjectLRU(8*cache.MiByte))
+	s.repo = filesystem.NewStorageWithOptions(osfs.New(s.dir), cache.NewObjectLRU(8*cache.MiByte), filesystem.Options{KeepDescriptors: true})
 	if _, err := git.Init(s.repo, nil); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
 		return fmt.Errorf("checkpoint: make store: %w", err)
 	}
@@ -114,7 +119,7 @@ func (s *Store) prepare() error {
 	case string(text) != s.work+"\n":
 		return fmt.Errorf("checkpoint: open store %s: it belongs to the workspace %s, not %s; name another directory", s.dir, strings.TrimSpace(string(text)), s.work)
 	}
-	stale, _ := filepath.Glob(filepath.Join(s.dir, "objects", "??", tempPrefix+"*"))
+	stale, _ := filepath.Glob(filepath.Join(s.dir, "objects", "*", tempPrefix+"*"))
 	more, _ := filepath.Glob(filepath.Join(s.dir, tempPrefix+"*"))
 	for _, f := range append(stale, more...) {
 		os.Remove(f)
@@ -153,7 +158,12 @@ func (s *Store) locked(ctx context.Context, fn func() error) error {
 		case <-time.After(delay):
 		}
 	}
-	return fn()
+	err = fn()
+	if s.pack != nil { // left by a failure
+		s.pack.discard()
+		s.pack = nil
+	}
+	return err
 }
 
 // replace writes a file of the store so that it is, at any time, either as before or complete.
