@@ -27,8 +27,11 @@ func (w *Workspace) writeTool() (agent.Tool, error) {
 
 func (w *Workspace) describeWrite(in writeIn) agent.CallDescription {
 	d := agent.CallDescription{Title: fmt.Sprintf("write %s (%d lines)", quotePath(in.Path), countLines(in.Content)), Where: w.real}
-	if cur, err := w.current(in.Path); err == nil {
+	switch cur, err := w.current(in.Path); {
+	case err == nil:
 		d.Detail = preview(cur.at.rel, cur.text, withLineEnding(in.Content, lineEnding(cur.text)))
+	case errors.Is(err, fs.ErrNotExist):
+		d.Detail = preview(in.Path, "", in.Content)
 	}
 	return d
 }

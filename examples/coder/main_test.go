@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Init()
+	os.Exit(m.Run())
+}
+
+// TestPlainOutput does one task with the output in a file: no escape codes, not even those a model sends.
+func TestPlainOutput(t *testing.T) {
+	answers := []string{
+		`{"choices":[{"index":0,"delta":{"content":"I write.","tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"write","arguments":"{\"path\":\"a.txt\",\"content\":\"hi\\n\"}"}}]},"finish_reason":"tool_calls"}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"Done \u001b]0;evil\u0007and \u001b[31mred."},"finish_reason":"stop"}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"Still here."},"finish_reason":"stop"}]}`,
+	}
+	n := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", answers[n])
+		n++
+	}))
+	defer srv.Close()
+	dir, state := t.TempDir(), t.TempDir()
+	o := options{dir: dir, state: state, model: "m", baseURL: srv.URL, noSandbox: true, auto: "edit", prompt: "write a file"}
+	got := runPlain(t, o)
+	for _, want := range []string{"I write.\n", "● write a.txt (1 lines)", "+hi", "Done ]0;eviland [31mred.\n", "2 steps, 1 calls"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the output lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.ContainsAny(got, "\x1b\x07") {
+		t.Errorf("the output holds control characters: %q", got)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(data) != "hi\n" {
+		t.Errorf("a.txt = %q, %v", data, err)
+	}
+	o.resume, o.prompt = true, "and?"
+	if got := runPlain(t, o); !strings.Contains(got, "resumed session") || !strings.Contains(got, "Still here.") {
+		t.Errorf("resumed:\n%s", got)
+	}
+}
+
+func runPlain(t *testing.T, o options) string {
+	t.Helper()
+	in, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := run(o, in, out); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestFlags(t *testing.T) {
+	for name, want := range map[string]agent.Autonomy{"ask": agent.AutonomyAsk, "edit": agent.AutonomyEdit, "read-only": agent.AutonomyReadOnly, "sandboxed": agent.AutonomySandboxed} {
+		if got, err := autonomy(name, true); got != want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	if _, err := autonomy("wild", true); err == nil {
+		t.Error("an unknown autonomy was accepted")
+	}
+	if _, err := newModel(options{provider: "acme", model: "m"}); err == nil {
+		t.Error("an unknown provider was accepted")
+	}
+}
