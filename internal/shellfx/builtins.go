@@ -298,7 +298,7 @@ func checkLn(c *call, p *parsed) {
 
 var (
 	psLetters = regexp.MustCompile(`^-?[auxwfjlTHr]+$`)
-	psUnix    = regexp.MustCompile(`^-e?[fFlLTjHyw]*$`)
+	psUnix    = regexp.MustCompile(`^-[eA]?[fFlLTjHyw]*o?$`)
 )
 
 // checkPs refuses the forms that show the environment of other processes.

@@ -216,7 +216,6 @@ func (w *walker) redirect(r *syntax.Redirect, st *state) {
 	switch r.Op {
 	case syntax.WordHdoc:
 	case syntax.RdrIn:
-		w.oneFile(word)
 		w.readFile(word, st)
 	case syntax.DplIn, syntax.DplOut:
 		if !fileDescriptor.MatchString(word) {
@@ -229,13 +228,6 @@ func (w *walker) redirect(r *syntax.Redirect, st *state) {
 }
 
 var fileDescriptor = regexp.MustCompile(`^([0-9]{1,3}-?|-)$`)
-
-// oneFile notes a redirection whose target is a wildcard.
-func (w *walker) oneFile(word string) {
-	if !static(word) {
-		w.fx.unknown("redirects from a file that only running it shows: " + show(word))
-	}
-}
 
 // testExpr follows [[ ... ]].
 func (w *walker) testExpr(x syntax.TestExpr, st *state) {

@@ -27,6 +27,8 @@ git remote get-url | --push --all | text repo
 git stash list | @diff @walk | rev* repo
 git stash show | @diff --include-untracked --only-untracked | rev repo
 git reflog, git reflog show | @diff @walk | rev* repo
+git notes list, git notes show | | rev repo
+git bisect log | | none repo
 git worktree list | -vz --porcelain --verbose | none repo
 git rev-parse | -q --verify --quiet --abbrev-ref?text --short?text --show-toplevel --show-cdup --show-prefix --git-dir --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-superproject-working-tree --symbolic --symbolic-full-name --all --branches?text --tags?text --remotes?text --sq --revs-only --no-revs --flags --no-flags --path-format=text --git-path=text --show-object-format?text --local-env-vars | rev* repo
 git ls-files | -cdmoiskutvfz -x=text --cached --deleted --modified --others --ignored --stage --killed --directory --no-empty-directory --unmerged --exclude=text --exclude-standard --error-unmatch --with-tree=text --full-name --abbrev?text --debug --deduplicate --eol --format=format | rev* repo

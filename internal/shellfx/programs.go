@@ -32,6 +32,10 @@ df | -ahHiklmPT -t=text -x=text --human-readable --inodes --total --type=text --
 du | -abchHklLmsSx0 -d=text -t=text --all --bytes --total --human-readable --summarize --apparent-size --max-depth=text --exclude=text --one-file-system --time?text --si --threshold=text | name* here harmless
 ps | -AaefFljTwxHZy -u=text -p=text -C=text -t=text -o=text --sort=text --forest --no-headers --pid=text --ppid=text --user=text --format=text --cols=text --width=text | text*
 pgrep | -flaxcivno -u=text -P=text -d=text --list-name --list-full --full --exact --count --newest --oldest --parent=text | text*
+jobs | -lprs | none
+umask | -S | none
+ulimit | -a | none
+vmstat | -asdnmtw | text*
 who, w | -abdHlmqrsTtuhf | none
 lscpu | -ae | none
 cal, ncal | -13jmy | text*

@@ -133,7 +133,11 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool, st *state) string {
 			b.WriteString(w.param(p, quoted, st))
 		case *syntax.CmdSubst:
 			w.subshell(p.Stmts, st)
-			b.WriteRune(open(quoted))
+			if isPwd(p.Stmts) {
+				b.WriteString(w.variable("PWD", quoted, st))
+			} else {
+				b.WriteRune(open(quoted))
+			}
 		case *syntax.ProcSubst:
 			w.subshell(p.Stmts, st)
 			if p.Op != syntax.CmdIn {
@@ -151,6 +155,15 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool, st *state) string {
 		}
 	}
 	return b.String()
+}
+
+// isPwd reports whether statements are nothing but pwd, whose output is known.
+func isPwd(stmts []*syntax.Stmt) bool {
+	if len(stmts) != 1 || len(stmts[0].Redirs) > 0 || stmts[0].Negated || stmts[0].Background {
+		return false
+	}
+	c, ok := stmts[0].Cmd.(*syntax.CallExpr)
+	return ok && len(c.Assigns) == 0 && len(c.Args) == 1 && c.Args[0].Lit() == "pwd"
 }
 
 func open(quoted bool) rune {
