@@ -45,7 +45,7 @@ func newTyped[In, Out any](name, description string, fn func(ctx context.Context
 	if err != nil {
 		return nil, err
 	}
-	t := &typedTool[In, Out]{fn: fn, decoder: toolschema.NewDecoder(reflect.TypeFor[In]())}
+	t := &typedTool[In, Out]{fn: fn}
 	if t.callEffects, err = typedHook[func(In) agent.Effects]("WithCallEffects", o.callEffects); err != nil {
 		return nil, err
 	}
@@ -59,6 +59,7 @@ func newTyped[In, Out any](name, description string, fn func(ctx context.Context
 	if err != nil {
 		return nil, err
 	}
+	t.decoder = toolschema.NewDecoder(reflect.TypeFor[In]())
 	if o.schema == nil {
 		o.schema = tree.JSON()
 	}

@@ -40,7 +40,7 @@ func TestMend(t *testing.T) {
 		{"one for a list", `{"path":"a","tags":"x.go"}`, `{"path":"a","tags":["x.go"]}`, "tags: put the single value into a list"},
 		{"one object for a list", `{"path":"a","edits":{"old_text":"x"}}`, `{"path":"a","edits":[{"old_text":"x"}]}`, "edits: put the single value into a list"},
 		{"null for optional", `{"path":"a","limit":null}`, `{"path":"a"}`, "limit: took null as not given"},
-		{"key case", `{"Path":"a","OLD":1}`, `{"path":"a"}`, `path: was named "Path"|ignored the unknown argument "OLD"`},
+		{"key case", `{"Path":"a","OLD":1}`, `{"path":"a"}`, `ignored the unknown argument "OLD"|path: was named "Path"`},
 		{"enum spelling", `{"path":"a","mode":"VERY_SLOW"}`, `{"path":"a","mode":"very-slow"}`, `mode: took "VERY_SLOW" as "very-slow"`},
 		{"union", `{"path":"a","target":"[1]"}`, `{"path":"a","target":[1]}`, "target: read the text as an array"},
 		{"same key twice", `{"path":"a","PATH":"a"}`, `{"path":"a"}`, ""},
@@ -69,9 +69,9 @@ func TestFaults(t *testing.T) {
 	}
 	tests := []struct{ name, in, want string }{
 		{"everything at once", `{"limit":500,"mode":"quick","tags":"a b","edits":[{"line":"x"}],"when":"soon"}`,
-			`path: missing (string); limit: maximum: got 500, want 100; mode: want one of "fast", "very-slow"; got the text "quick"; tags: want array, got the text "a b"; edits[0].old_text: missing (string); edits[0].line: want null or integer, got the text "x"; when: the text "soon" is not a valid date-time`},
+			`path: missing (string); limit: want at most 100, got the number 500; mode: want one of "fast", "very-slow"; got the text "quick"; tags: want array, got the text "a b"; edits[0].old_text: missing (string); edits[0].line: want null or integer, got the text "x"; when: the text "soon" is not a valid date-time`},
 		{"a typing error", `{"pth":"a"}`, `path: missing (string); pth: unknown argument; did you mean "path"?`},
-		{"empty", `{"path":""}`, `path: minLength: got 0, want 1`},
+		{"empty", `{"path":""}`, `path: want at least 1 character, got 0`},
 		{"number with separators", `{"path":"a","limit":"1,000"}`, `limit: want integer, got the text "1,000"`},
 		{"two spellings", `{"path":"a","PATH":"b"}`, `PATH: unknown argument; did you mean "path"?`},
 		{"null for a required one", `{"path":null}`, `path: missing (string)`},

@@ -69,7 +69,7 @@ func (c *Checker) fault(root *jsontree.Value, err error, msg string) *Error {
 		e.Faults = []string{err.Error()}
 		return e
 	}
-	for _, leaf := range leaves(ve, nil) {
+	for _, leaf := range sortedLeaves(ve) {
 		if len(e.Faults) > maxFaults {
 			e.more++
 			continue
@@ -112,6 +112,18 @@ func (c *Checker) describe(root *jsontree.Value, e *jsonschema.ValidationError) 
 			return c.describeUnion(root, e, at, v)
 		}
 		return []string{at + ": it fits several of the allowed forms; give what only one of them has"}
+	case *kind.Minimum:
+		return []string{fmt.Sprintf("%s: want at least %s, got %s", at, k.Want.RatString(), show(v))}
+	case *kind.Maximum:
+		return []string{fmt.Sprintf("%s: want at most %s, got %s", at, k.Want.RatString(), show(v))}
+	case *kind.MinLength:
+		return []string{fmt.Sprintf("%s: want at least %s, got %d", at, plural(k.Want, "character"), k.Got)}
+	case *kind.MaxLength:
+		return []string{fmt.Sprintf("%s: want at most %s, got %d", at, plural(k.Want, "character"), k.Got)}
+	case *kind.MinItems:
+		return []string{fmt.Sprintf("%s: want at least %s, got %d", at, plural(k.Want, "element"), k.Got)}
+	case *kind.MaxItems:
+		return []string{fmt.Sprintf("%s: want at most %s, got %d", at, plural(k.Want, "element"), k.Got)}
 	case *kind.FalseSchema:
 		return []string{at + ": not allowed"}
 	case *kind.Not:
@@ -174,7 +186,7 @@ func (c *Checker) describeUnion(root *jsontree.Value, e *jsonschema.ValidationEr
 		return []string{fmt.Sprintf("%s: %s fits none of the allowed forms", at, show(v))}
 	}
 	var out []string
-	for _, leaf := range leaves(best, nil) {
+	for _, leaf := range sortedLeaves(best) {
 		out = append(out, c.describe(root, leaf)...)
 	}
 	return out
@@ -202,6 +214,13 @@ func clip(s string, n int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+func plural(n int, word string) string {
+	if n != 1 {
+		word += "s"
+	}
+	return fmt.Sprintf("%d %s", n, word)
 }
 
 func anyJSON(x any) string { return clip(string(fromAny(x).JSON()), 120) }

@@ -55,7 +55,7 @@ func (m *mender) mend(s *jsonschema.Schema, v *jsontree.Value) *jsonschema.Valid
 // round acts on every leaf of the error tree and reports whether anything changed.
 func (m *mender) round(err *jsonschema.ValidationError, root *jsontree.Value) bool {
 	changed := false
-	for _, leaf := range leaves(err, nil) {
+	for _, leaf := range sortedLeaves(err) {
 		if m.fixes >= maxFixes {
 			break
 		}
@@ -86,6 +86,23 @@ func leaves(err *jsonschema.ValidationError, out []*jsonschema.ValidationError) 
 		out = leaves(c, out)
 	}
 	return out
+}
+
+// sortedLeaves returns the leaves of an error tree in an order of their own: the validator walks maps.
+func sortedLeaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	all := leaves(err, nil)
+	for _, e := range all {
+		if k, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
+			slices.Sort(k.Properties)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *jsonschema.ValidationError) int {
+		if c := slices.Compare(a.InstanceLocation, b.InstanceLocation); c != 0 {
+			return c
+		}
+		return strings.Compare(fmt.Sprintf("%T", a.ErrorKind), fmt.Sprintf("%T", b.ErrorKind))
+	})
+	return all
 }
 
 // slot is where a value hangs: in an object or in an array.
