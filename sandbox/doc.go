@@ -45,10 +45,10 @@
 // directories can be read, and so can the tool chain caches. Limits are per
 // process (rlimits); only the number of processes is limited for the sandbox as
 // a whole; the disk is not. A Unix socket that a host process keeps inside a
-// granted directory can be connected to. A workspace in place can be changed in ways the
-// host may execute later (.git/hooks, .git/config, Makefile, editor tasks): do
-// not run the host's git or build there afterwards without looking. A kernel
-// bug is not defended against. [Isolation.Missing] repeats what applies.
+// granted directory can be connected to. A workspace in place can be changed in
+// ways the host may execute later (.git/hooks, .git/config, Makefile, editor
+// tasks): do not run the host's git or build there afterwards without looking. A
+// kernel bug is not defended against. [Isolation.Missing] repeats what applies.
 //
 // # Processes
 //

@@ -3,10 +3,12 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +40,9 @@ func self(t testing.TB) string {
 // not grant skips the test.
 func open(t testing.TB, cfg Config) Sandbox {
 	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands of these tests are a Unix system's")
+	}
 	if cfg.Dir == "" && cfg.Snapshot.isZero() {
 		cfg.Dir = t.TempDir()
 	}
@@ -119,6 +124,9 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 	t.Fatalf("%s did not happen within 20 s", what)
 }
+
+// uniqueSleep is an argument that only one test's processes have.
+func uniqueSleep() string { return strconv.Itoa(500000 + rand.IntN(400000)) }
 
 // processesWith lists host processes that have word in their arguments.
 func processesWith(t testing.TB, word string) []string {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package sandbox
 
 import (
@@ -9,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -158,9 +159,6 @@ func TestOutputIsComplete(t *testing.T) {
 	}
 	wg.Wait()
 }
-
-// words that only this test's processes have in their arguments
-func uniqueSleep() string { return strconv.Itoa(500000 + rand.IntN(400000)) }
 
 func TestTimeoutKillsTheTree(t *testing.T) {
 	tiers(t, func(t *testing.T, cfg Config) {

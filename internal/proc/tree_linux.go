@@ -11,8 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience bounds how long a kill looks for survivors of its own making.
-const patience = 5 * time.Second
+// A kill gives up on survivors after patience, but on a busy host, where a look
+// around may take seconds, not before it has looked so many rounds.
+const (
+	patience  = 5 * time.Second
+	minRounds = 10
+)
 
 // Tree is a process and all its descendants.
 type Tree struct {
@@ -85,7 +89,7 @@ func (t *Tree) members(all []Stat) map[int]bool {
 			in[s.PID] = true
 		case !t.ended && s.Session == t.root.PID:
 			in[s.PID] = true
-		case t.marker != "" && marked(s, t.marker):
+		case t.marker != "" && s.Start >= t.root.Start && marked(s, t.marker):
 			in[s.PID] = true
 		}
 	}
@@ -95,10 +99,15 @@ func (t *Tree) members(all []Stat) map[int]bool {
 // KillMarked ends every process that was started with an environment entry
 // beginning with prefix, and their descendants.
 func KillMarked(prefix string) error {
+	self, err := Read(os.Getpid())
+	if err != nil {
+		return fmt.Errorf("proc: kill marked: %w", err)
+	}
 	return kill(func(all []Stat) map[int]bool {
 		in := map[int]bool{}
 		for _, s := range all {
-			if marked(s, prefix) {
+			// Who is older than us is not of our making; not asking saves most reads.
+			if s.Start >= self.Start && marked(s, prefix) {
 				in[s.PID] = true
 			}
 		}
@@ -138,7 +147,8 @@ func kill(members func([]Stat) map[int]bool) error {
 		}
 		return in
 	}
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+	pause := time.Millisecond
+	for round := 0; ; round++ {
 		alive, err := freeze(find, deadline)
 		if err != nil {
 			return fmt.Errorf("proc: kill tree: %w", err)
@@ -150,10 +160,11 @@ func kill(members func([]Stat) map[int]bool) error {
 			send(s, unix.SIGKILL)
 			sent[s.PID] = s.Start
 		}
-		if time.Now().After(deadline) {
+		if round >= minRounds && time.Now().After(deadline) {
 			return fmt.Errorf("proc: kill tree: %d processes remain after %v, such as %d (%s)", len(alive), patience, alive[0].PID, alive[0].Comm)
 		}
 		time.Sleep(pause)
+		pause = min(2*pause, 50*time.Millisecond)
 	}
 }
 
