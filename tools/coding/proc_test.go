@@ -52,19 +52,15 @@ func runCtx(t testing.TB, ctx context.Context, w *Workspace, name string, in arg
 	return res.Text()
 }
 
-// within fails a test whose step takes longer than it may.
-func within(t testing.TB, limit time.Duration, what string, f func()) {
+// soon fails a test whose step does not end by itself: what it started sleeps for a minute.
+func soon(t testing.TB, what string, f func()) {
 	t.Helper()
-	begun := time.Now()
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()
 	select {
 	case <-done:
-	case <-time.After(10 * limit):
-		t.Fatalf("%s: still going after %v", what, 10*limit)
-	}
-	if d := time.Since(begun); d > limit {
-		t.Errorf("%s took %v, more than %v", what, d, limit)
+	case <-time.After(45 * time.Second):
+		t.Fatalf("%s: still going after 45 seconds", what)
 	}
 }
 

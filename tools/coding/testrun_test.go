@@ -63,7 +63,6 @@ func TestGoTests(t *testing.T) {
 		{"exit", args{"path": "exits"}, []string{"FAIL: 1 failed", "TestExits", "did not finish"}},
 		{"panic", args{"path": "panics"}, []string{"FAIL: 1 failed", "TestPanics", "nil pointer dereference", "at panics/p_test.go:5"}},
 		{"hang", args{"path": "hangs", "args": []string{"-timeout=1s"}}, []string{"FAIL: 1 failed", "TestHangs", "test timed out after 1s", "at hangs/p_test.go:5"}},
-		{"killed", args{"path": "sleeps", "timeout_seconds": 4}, []string{"STOPPED: 1 failed", "killed after its limit of 4s", "TestSleeps", "did not finish"}},
 		{"TestMain", args{"path": "testmain"}, []string{"FAIL: 0 failed, 1 could not run", "setup failed"}},
 		{"flood", args{"path": "floods"}, []string{"FAIL: 1 failed", "after the flood"}},
 		{"bad option", args{"path": "pass", "args": []string{"-nosuch"}}, []string{"FAIL: ", "The runner ended with exit code", "-nosuch"}},
@@ -76,9 +75,29 @@ func TestGoTests(t *testing.T) {
 			contains(t, run(t, w, "test", tc.in), tc.want...)
 		})
 	}
-	gone(t, pidIn(t, w, "sleeps/pid"))
-	all := run(t, w, "test", args{"timeout_seconds": 60, "args": []string{"-timeout=2s"}})
+	all := run(t, w, "test", args{"args": []string{"-timeout=2s"}})
 	contains(t, all, "FAIL: ", "TestFail", "TestHangs", "undefinedThing", "TestPanics")
+}
+
+// TestGoTestsKilled stops a run whose test waits for a child of its own.
+func TestGoTestsKilled(t *testing.T) {
+	needProgram(t, "go")
+	needUnix(t)
+	agenttest.CheckLeaks(t)
+	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, goModule)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		for range 3000 {
+			if _, err := os.Stat(filepath.Join(w.Dir(), "sleeps/pid")); err == nil {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		cancel()
+	}()
+	contains(t, runCtx(t, ctx, w, "test", args{"path": "sleeps"}), "STOPPED: 1 failed", "The run was cancelled", "TestSleeps", "did not finish")
+	gone(t, pidIn(t, w, "sleeps/pid"))
 }
 
 func TestGoRaceReport(t *testing.T) {
@@ -230,8 +249,9 @@ func TestTestCancel(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(w.Dir(), ".venv/bin/python"), []byte("#!/bin/sh\necho $$ > pid; sleep 60\n"), 0o755))
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { pidIn(t, w, "pid"); cancel() }()
-	within(t, 10*time.Second, "cancel", func() { contains(t, runCtx(t, ctx, w, "test", args{}), "STOPPED", "cancelled") })
+	soon(t, "cancel", func() { contains(t, runCtx(t, ctx, w, "test", args{}), "STOPPED", "cancelled") })
 	gone(t, pidIn(t, w, "pid"))
+	contains(t, run(t, w, "test", args{"timeout_seconds": 1}), "STOPPED", "killed after its limit of 1s")
 }
 
 func TestLint(t *testing.T) {
