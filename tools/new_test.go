@@ -240,7 +240,7 @@ func FuzzRepairArgs(f *testing.F) {
 		for _, schema := range []json.RawMessage{nil, schema} {
 			out, notes, err := RepairArgs(schema, json.RawMessage(s))
 			if err != nil {
-				if schema == nil && json.Valid([]byte(s)) && !strings.Contains(err.Error(), "exponent") {
+				if schema == nil && json.Valid([]byte(s)) {
 					t.Fatalf("valid JSON was refused: %q: %v", s, err)
 				}
 				continue

@@ -48,6 +48,8 @@ type Registry struct {
 	calls callTracker
 }
 
+var _ agent.ToolSource = (*Registry)(nil)
+
 // toolSet is one state of a registry; it is replaced, never changed.
 type toolSet struct {
 	list   []agent.Tool // of *entry

@@ -30,11 +30,11 @@ func (c *Checker) Mend(args json.RawMessage) (json.RawMessage, []string, error) 
 	if err != nil {
 		return nil, nil, c.fault(nil, nil, err.Error())
 	}
-	if f := hugeNumber(text); f != "" {
-		return nil, nil, c.fault(nil, nil, f)
-	}
 	m := &mender{c: c, budget: maxValidations}
 	if c.schema != nil {
+		if f := hugeNumber(text); f != "" {
+			return nil, nil, c.fault(nil, nil, f)
+		}
 		if err := m.mend(c.schema, root); err != nil {
 			return nil, nil, c.fault(root, err, "")
 		}
@@ -87,11 +87,11 @@ func (c *Checker) Validate(args json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if f := hugeNumber(args); f != "" {
-		return c.fault(nil, nil, f)
-	}
 	if c.schema == nil {
 		return nil
+	}
+	if f := hugeNumber(args); f != "" {
+		return c.fault(nil, nil, f)
 	}
 	if err := c.schema.Validate(root.Any()); err != nil {
 		return c.fault(root, err, "")

@@ -202,7 +202,10 @@ func containerName(end byte) string {
 
 // wrongClose handles a closing bracket of another kind than the innermost open one.
 func (r *repairer) wrongClose(c byte) (done, again bool, err error) {
-	open := map[byte]byte{'}': '{', ']': '[', ')': '('}[c]
+	open := c - 2 // '[' and '{' stand two before their partners in ASCII
+	if c == ')' {
+		open = '('
+	}
 	if r.open(open) {
 		if r.memberAfter(r.i+1) && r.top() == '[' && r.up(2) == '{' && r.up(3) != '{' {
 			r.note(fixWrongClose) // {"a": [1, 2}, "b": 3}: the next member belongs to the object that } would close

@@ -1,6 +1,7 @@
 package toolschema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,18 +17,36 @@ import (
 // Decoder decodes arguments that [FromType]'s schema accepts into values of the Go type. It is encoding/json, except that
 // a [time.Duration] is read from text such as "1m30s", and a whole number may be written 5.0 or 1e3.
 type Decoder struct {
-	durations rewrite // nil when the type holds none
+	durations rewrite  // nil when the type holds none
+	keys      [][]byte // of the members that hold durations, quoted
 }
 
 // rewrite changes the durations inside one value to nanoseconds.
 type rewrite func(v *jsontree.Value) error
 
 // NewDecoder returns the decoder of t, a type that [FromType] takes.
-func NewDecoder(t reflect.Type) *Decoder { return &Decoder{durations: durationsOf(t)} }
+func NewDecoder(t reflect.Type) *Decoder {
+	keys := map[string]bool{}
+	d := &Decoder{durations: durationsOf(t, keys)}
+	for key := range keys {
+		d.keys = append(d.keys, jsontree.AppendQuoted(nil, key))
+	}
+	return d
+}
+
+// mentions reports whether args may hold a duration: whether a key of one stands anywhere in the text.
+func (d *Decoder) mentions(args []byte) bool {
+	for _, key := range d.keys {
+		if bytes.Contains(args, key) {
+			return true
+		}
+	}
+	return bytes.Contains(args, []byte(`\u`)) // a key may be written in escapes
+}
 
 // Decode decodes args into the value that ptr points to.
 func (d *Decoder) Decode(args json.RawMessage, ptr any) error {
-	if d.durations != nil {
+	if d.durations != nil && d.mentions(args) {
 		v, err := jsontree.Parse(args)
 		if err != nil {
 			return err
@@ -76,8 +95,9 @@ func wholeNumbers(v *jsontree.Value) bool {
 	return changed
 }
 
-// durationsOf returns how to rewrite the durations in a value of t, or nil when there are none.
-func durationsOf(t reflect.Type) rewrite {
+// durationsOf returns how to rewrite the durations in a value of t, or nil when there are none, and adds the keys of
+// the struct fields that hold them to keys.
+func durationsOf(t reflect.Type, keys map[string]bool) rewrite {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -89,9 +109,9 @@ func durationsOf(t reflect.Type) rewrite {
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		return structDurations(t)
+		return structDurations(t, keys)
 	case reflect.Slice, reflect.Array:
-		if inner := durationsOf(t.Elem()); inner != nil {
+		if inner := durationsOf(t.Elem(), keys); inner != nil {
 			return func(v *jsontree.Value) error {
 				for i, x := range v.Items {
 					if err := inner(x); err != nil {
@@ -102,7 +122,7 @@ func durationsOf(t reflect.Type) rewrite {
 			}
 		}
 	case reflect.Map:
-		if inner := durationsOf(t.Elem()); inner != nil {
+		if inner := durationsOf(t.Elem(), keys); inner != nil {
 			return func(v *jsontree.Value) error {
 				for _, m := range v.Members {
 					if err := inner(m.Value); err != nil {
@@ -116,10 +136,11 @@ func durationsOf(t reflect.Type) rewrite {
 	return nil
 }
 
-func structDurations(t reflect.Type) rewrite {
+func structDurations(t reflect.Type, keys map[string]bool) rewrite {
 	byKey := map[string]rewrite{}
 	for _, f := range jsonFields(t) {
-		if inner := durationsOf(f.Type); inner != nil {
+		if inner := durationsOf(f.Type, keys); inner != nil {
+			keys[f.key] = true
 			byKey[f.key] = inner
 		}
 	}
