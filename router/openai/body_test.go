@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -263,6 +265,25 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := agent.Generate(context.Background(), m, req); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDecode reads the same answer without a server.
+func BenchmarkDecode(b *testing.B) {
+	event := `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"word "},"logprobs":null,"finish_reason":null}],"usage":null}` + "\n\n"
+	data := strings.Repeat(event, 1000) + `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	m, err := New(Config{Model: "m", NoKey: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	req := hello()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		res := &http.Response{Header: http.Header{}, Body: io.NopCloser(strings.NewReader(data))}
+		if err := m.read(context.Background(), res, m.newDecoder(req), func(agent.Chunk, error) bool { return true }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,9 +1,9 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/sse"
@@ -48,6 +48,9 @@ type chatFunction struct {
 	Arguments json.RawMessage `json:"arguments"` // a string, or from some servers an object
 }
 
+// doneMark is the data of the event that ends a stream.
+var doneMark = []byte("[DONE]")
+
 // chatDecoder reads one chat stream.
 type chatDecoder struct {
 	m       *Model
@@ -64,23 +67,23 @@ func (d *chatDecoder) complete() bool { return d.reason != "" }
 func (d *chatDecoder) finished() bool { return d.done }
 
 func (d *chatDecoder) event(ev sse.Event, out []agent.Chunk) ([]agent.Chunk, error) {
-	data := strings.TrimSpace(string(ev.Data))
-	if data == "" {
+	data := bytes.TrimSpace(ev.Data)
+	if len(data) == 0 {
 		return out, nil
 	}
-	if strings.HasPrefix(data, "[DONE]") {
+	if bytes.HasPrefix(data, doneMark) {
 		d.done = true
 		return out, nil
 	}
 	var e chatEvent
-	if err := json.Unmarshal([]byte(data), &e); err != nil {
+	if err := json.Unmarshal(data, &e); err != nil {
 		if ev.Partial && d.complete() {
 			return out, nil // a tail that was cut off after the answer was whole
 		}
 		return out, d.m.badEvent(ev, err)
 	}
 	if e.failed() || (ev.Name == "error" && len(e.Choices) == 0) {
-		failure, _ := parseError([]byte(data))
+		failure, _ := parseError(data)
 		return out, d.m.modelError(0, failure)
 	}
 	d.count(e.Usage)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -97,13 +98,13 @@ func (d *responsesDecoder) item(index int) *openItem {
 }
 
 func (d *responsesDecoder) event(ev sse.Event, out []agent.Chunk) ([]agent.Chunk, error) {
-	data := strings.TrimSpace(string(ev.Data))
-	if data == "" || strings.HasPrefix(data, "[DONE]") {
-		d.done = d.done || data != ""
+	data := bytes.TrimSpace(ev.Data)
+	if len(data) == 0 || bytes.HasPrefix(data, doneMark) {
+		d.done = d.done || len(data) > 0
 		return out, nil
 	}
 	var e responsesEvent
-	if err := json.Unmarshal([]byte(data), &e); err != nil {
+	if err := json.Unmarshal(data, &e); err != nil {
 		if ev.Partial && d.complete() {
 			return out, nil
 		}
@@ -116,7 +117,7 @@ func (d *responsesDecoder) event(ev sse.Event, out []agent.Chunk) ([]agent.Chunk
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		return out, d.end(e.Response)
 	case "error":
-		failure, _ := parseError([]byte(data))
+		failure, _ := parseError(data)
 		return out, d.m.modelError(0, failure)
 	case "":
 		return d.untyped(data, &e, out)
@@ -125,13 +126,13 @@ func (d *responsesDecoder) event(ev sse.Event, out []agent.Chunk) ([]agent.Chunk
 }
 
 // untyped reads what has no type: an error object, or the answer of a server that does not stream.
-func (d *responsesDecoder) untyped(data string, e *responsesEvent, out []agent.Chunk) ([]agent.Chunk, error) {
+func (d *responsesDecoder) untyped(data []byte, e *responsesEvent, out []agent.Chunk) ([]agent.Chunk, error) {
 	if len(e.Error) > 0 && string(e.Error) != "null" {
-		failure, _ := parseError([]byte(data))
+		failure, _ := parseError(data)
 		return out, d.m.modelError(0, failure)
 	}
 	var r response
-	if e.Object != "response" || json.Unmarshal([]byte(data), &r) != nil {
+	if e.Object != "response" || json.Unmarshal(data, &r) != nil {
 		return out, nil
 	}
 	for i, raw := range r.Output {
