@@ -56,7 +56,7 @@ func Analyze(cmd string, opts Options) (a Analysis) {
 }
 
 func analyze(cmd string, opts Options) Analysis {
-	w := &walker{opts: opts, fx: Effects{Known: true}, steps: maxSteps}
+	w := &walker{opts: opts, src: cmd, fx: Effects{Known: true}, steps: maxSteps}
 	if err := precheck(cmd); err != nil {
 		return failed(err)
 	}

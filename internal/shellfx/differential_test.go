@@ -22,7 +22,10 @@ import (
 
 // The tests here run what Analyze calls read-only, and look at what really happened.
 
-var runs = flag.Int("runs", 120, "commands that each differential test runs")
+var (
+	runs = flag.Int("runs", 120, "commands that each differential test runs")
+	seed = flag.Int("seed", 1, "of their random choices")
+)
 
 // sandboxDir makes a workspace of odd files, with a git repository when git is there, and an empty home.
 func sandboxDir(t *testing.T) (ws, home string) {
@@ -121,7 +124,7 @@ func TestNothingChanges(t *testing.T) {
 	}
 	names = append(names, "find", "sed", "awk", "git", "sed -n", "sort", "tree", "uniq", "date", "git diff", "git branch", "git tag")
 	slices.Sort(names)
-	r := rand.New(rand.NewPCG(7, 7))
+	r := rand.New(rand.NewPCG(7, uint64(*seed)))
 	ran := map[string]int{}
 	for tries, left := 0, *runs; left > 0 && tries < 400*(*runs); tries++ {
 		name := names[r.IntN(len(names))]
@@ -200,7 +203,7 @@ func TestShellsAgree(t *testing.T) {
 	ws, home := sandboxDir(t)
 	before := fingerprint(t, ws, home)
 	seeds := append(lines(t, "testdata/readonly.txt"), lines(t, "testdata/refused.txt")...)
-	r := rand.New(rand.NewPCG(11, uint64(*runs)))
+	r := rand.New(rand.NewPCG(11, uint64(*seed)))
 	for tries, left := 0, *runs; left > 0 && tries < 2000*(*runs); tries++ {
 		cmd := mutate(r, seeds)
 		a := analyze(cmd, Options{Root: ws})

@@ -11,6 +11,7 @@ import (
 // A walker follows one command line and gathers what it does.
 type walker struct {
 	opts     Options
+	src      string
 	fx       Effects
 	commands []Command
 	steps    int // what is left of the budget
@@ -86,6 +87,9 @@ func (w *walker) stmt(s *syntax.Stmt, st *state) outcome {
 	if s.Cmd == nil {
 		return stay(st)
 	}
+	if redirectsAll(s) {
+		return w.perhapsBehind(s, st)
+	}
 	out := w.command(s.Cmd, st)
 	if len(s.Redirs) > 0 && len(out.ok)+len(out.fail) == 0 {
 		out = stay(st) // an exit whose redirection fails does not happen
@@ -94,6 +98,21 @@ func (w *walker) stmt(s *syntax.Stmt, st *state) outcome {
 		out.ok, out.fail = out.fail, out.ok
 	}
 	return out
+}
+
+func redirectsAll(s *syntax.Stmt) bool {
+	return slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrAll || r.Op == syntax.AppAll })
+}
+
+// perhapsBehind follows a statement with &>, which sh reads as one that it leaves in the background: what it does to the
+// shell may or may not last.
+func (w *walker) perhapsBehind(s *syntax.Stmt, st *state) outcome {
+	out := w.command(s.Cmd, st.clone())
+	for _, name := range assigned([]*syntax.Stmt{s}) {
+		st.vars[name] = string(markSplit)
+	}
+	dirs := union(union(out.ok, out.fail), st.dirs)
+	return outcome{dirs, dirs}
 }
 
 func (w *walker) command(c syntax.Command, st *state) outcome {

@@ -123,6 +123,9 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool, st *state) string {
 				b.WriteString(unquoted(p.Value, i == 0, closesLater(parts[i+1:])))
 			}
 		case *syntax.SglQuoted:
+			if p.Dollar && strings.Contains(p.Value, "'") {
+				w.fx.unknown("quotes a quote in a way that sh reads otherwise")
+			}
 			b.WriteString(singleQuoted(p))
 		case *syntax.DblQuoted:
 			if p.Dollar {
@@ -132,6 +135,9 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool, st *state) string {
 		case *syntax.ParamExp:
 			b.WriteString(w.param(p, quoted, st))
 		case *syntax.CmdSubst:
+			if p.Backquotes && strings.ContainsAny(w.src[p.Left.Offset():p.Right.Offset()], `\'"`) {
+				w.fx.unknown("quotes inside backquotes, which shells read in different ways")
+			}
 			w.subshell(p.Stmts, st)
 			if isPwd(p.Stmts) {
 				b.WriteString(w.variable("PWD", quoted, st))
@@ -272,8 +278,8 @@ func (w *walker) param(p *syntax.ParamExp, quoted bool, st *state) string {
 			w.fx.unknown("computes with variables, which may run commands")
 		}
 	case p.Repl != nil:
-		w.eval(p.Repl.Orig, st)
-		w.eval(p.Repl.With, st)
+		w.inBraces(p.Repl.Orig, st)
+		w.inBraces(p.Repl.With, st)
 	case p.Exp != nil:
 		w.expansion(p.Exp, st)
 	case p.Index == nil:
@@ -290,7 +296,28 @@ func (w *walker) expansion(e *syntax.Expansion, st *state) {
 	default:
 		w.fx.unknown("expands a variable in a way that assigns, ends the shell or evaluates its value")
 	}
-	w.eval(e.Word, st)
+	w.inBraces(e.Word, st)
+}
+
+// inBraces evaluates a word inside ${...}. Shells disagree on what a quote there means, so on where the braces end.
+func (w *walker) inBraces(x *syntax.Word, st *state) {
+	if x == nil {
+		return
+	}
+	w.eval(x, st)
+	for _, p := range x.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			if !strings.ContainsAny(p.Value, "\\'\"{}`") {
+				continue
+			}
+		case *syntax.ParamExp:
+			if p.Short {
+				continue
+			}
+		}
+		w.fx.unknown("quotes or nests inside ${}, which shells read in different ways")
+	}
 }
 
 // variable looks name up. Unless the command itself set it, it comes from the environment.
