@@ -95,8 +95,8 @@ func (t *target) habits(window []line) fileUnit {
 		t.unit = &u
 	}
 	u := *t.unit
-	if c := indentChar(window, true); c != 0 {
-		u.char = c
+	if c := indentChar(window, true); c != 0 && c != u.char {
+		u = fileUnit{char: c} // a part of another kind, whose steps are unknown
 	}
 	return u
 }

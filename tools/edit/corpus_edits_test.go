@@ -3,6 +3,7 @@ package edit
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ func pick(rnd *rand.Rand, s source) (intent, bool) {
 		from := rnd.IntN(len(s.lines) - n)
 		w := s.lines[from : from+n]
 		old := strings.Join(w, "\n")
-		if blank(w[0]) || blank(w[n-1]) || words(w) < 3 || len(occurrences(s.text, old)) != 1 {
+		if blank(w[0]) || blank(w[n-1]) || words(w) < 3 || otherIndent(w, s.unit) || len(occurrences(s.text, old)) != 1 {
 			continue
 		}
 		in := intent{src: s, from: from, to: from + n, old: w}
@@ -33,6 +34,14 @@ func pick(rnd *rand.Rand, s source) (intent, bool) {
 		}
 	}
 	return intent{}, false
+}
+
+// otherIndent reports whether lines are indented in another way than their file.
+func otherIndent(ls []string, unit string) bool {
+	return slices.ContainsFunc(ls, func(l string) bool {
+		in := indentOf(l)
+		return strings.Contains(in, "\t") != (unit == "\t") && len(in) > 1 || unit == "\t" && strings.Contains(in, "  ")
+	})
 }
 
 func words(ls []string) int {

@@ -80,7 +80,7 @@ func otherRoots() []string {
 	return out
 }
 
-const maxWalked = 6000
+const maxWalked = 20000
 
 // under lists the source files below root, as far as a quick walk gets.
 func under(root string) []string {

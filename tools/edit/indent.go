@@ -66,6 +66,14 @@ type place struct {
 
 // translate gives the file's indentation for a new line that the model indented by x.
 func (in *indents) translate(x string, p place) (string, bool) {
+	y, ok := in.translated(x, p)
+	if !ok {
+		return "", false
+	}
+	return y, true
+}
+
+func (in *indents) translated(x string, p place) (string, bool) {
 	if in.rule == nil {
 		return in.alike(x, p)
 	}
@@ -245,33 +253,37 @@ func depth(seen []seenIndent, u int) (int, bool) {
 	return d, true
 }
 
-// convert translates x by every width of a tab that explains the evidence. Widths that need no change of depth go before
-// those that do; what is left must agree.
+// convert translates x by the widths of a tab that explain the evidence: those that need no change of depth if there are
+// any, and the width that the habits of the model or the file suggest if it is among them. All of these must agree.
 func (in *indents) convert(seen []seenIndent, x string) (string, bool) {
 	var level, shifted []int
+	likely := 0
 	for u := 1; u <= maxUnit; u++ {
-		switch d, ok := depth(seen, u); {
-		case ok && d == 0:
+		d, ok := depth(seen, u)
+		switch {
+		case !ok:
+			continue
+		case d == 0:
 			level = append(level, u)
-		case ok:
+		default:
 			shifted = append(shifted, u)
+		}
+		if u == in.likelyUnit() {
+			likely = u
 		}
 	}
 	units := level
-	if len(units) == 0 {
+	if len(units) != 1 && likely > 0 {
+		units = nil // the evidence does not tell
+	} else if len(units) == 0 {
 		units = shifted
 	}
-	if len(units) > 1 { // the evidence does not tell the width of a tab: the habits of the model and of the file may
-		if want := in.likelyUnit(); want > 0 {
-			units = []int{want}
-		}
+	if likely > 0 {
+		units = append(units, likely)
 	}
 	result, found := "", false
 	for _, u := range units {
-		d, ok := depth(seen, u)
-		if !ok {
-			return "", false
-		}
+		d, _ := depth(seen, u)
 		y, ok := in.write(columns(x, u)+d, u)
 		if !ok || found && y != result {
 			return "", false

@@ -72,8 +72,8 @@ func (r *renderer) replaceRun(out []line, at, dels int, inserted []step) ([]line
 		text := r.new[s.new]
 		paired := dels == len(inserted)
 		switch {
-		case blank(text) && r.level >= levelRight:
-			text = ""
+		case blank(text) && r.level >= levelTrim: // white space on a blank line is not worth a refusal
+			text, _ = r.indent.translate(indentOf(text), place{at: at, run: len(inserted), first: s.new == 0})
 		case r.level >= levelTrim:
 			x := indentOf(text)
 			y, ok := r.indent.translate(x, place{at: at, run: len(inserted), first: s.new == 0})

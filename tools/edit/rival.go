@@ -6,7 +6,7 @@ import "fmt"
 const maxSeen = 256
 
 // rival looks for a place that has a better claim to an old text than the one at which it matches only when indentation is
-// ignored: a window with the very indentation of the old text, in which most of its lines stand, or the first and the last.
+// ignored: a window with the very indentation of the old text, in which half of its lines stand, or the first and the last.
 // Then the model most likely means that place, which somebody has changed since, and the match is of a block that happens
 // to be alike. It returns the line (from 1), or 0 when there is none.
 func (t *target) rival(old []string, at int) int {
@@ -39,7 +39,7 @@ func (t *target) rival(old []string, at int) int {
 			continue
 		}
 		ends := same(levelRight, old[0], t.lines[s].text) && same(levelRight, old[len(old)-1], t.lines[last].text)
-		if ends || 3*n >= 2*total {
+		if ends || 2*n >= total {
 			best = s + 1
 		}
 	}

@@ -202,10 +202,12 @@ func respell(old, new []string, breaks []bool) (string, bool) {
 		switch {
 		case l >= 0 && r == l+1:
 			isBreak = breaks[r]
-		case ends(l), begins(r), surelyBreak(text, new[j+1]):
-		case l >= 0 && !breaks[l+1] && quoteOpen(text): // the string literal goes on, in other words than before
-			isBreak = false
-		default:
+		case ends(l), begins(r):
+		case l >= 0 && !breaks[l+1]: // the line goes on, in other words than before
+			if isBreak = false; !quoteOpen(text) {
+				return "", false
+			}
+		case r >= 0 && !breaks[r], !surelyBreak(text, new[j+1]):
 			return "", false
 		}
 		if isBreak {

@@ -1,0 +1,254 @@
+package edit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReplace(t *testing.T) {
+	for _, tc := range []struct {
+		name, content string
+		r             Replacement
+		want          string
+		strategy      string
+	}{
+		{"part of a line", "a b c\n", Replacement{Old: "b", New: "x"}, "a x c\n", "exact"},
+		{"new is literal", "a b c\n", Replacement{Old: "b", New: `$1 $& \1 %s ${x}`}, `a $1 $& \1 %s ${x} c` + "\n", "exact"},
+		{"delete", "a\nb\nc\n", Replacement{Old: "b\n"}, "a\nc\n", "exact"},
+		{"insert", "a\nb\n", Replacement{Old: "a\n", New: "a\nx\n"}, "a\nx\nb\n", "exact"},
+		{"all", "a b a b a\n", Replacement{Old: "a", New: "x", All: true}, "x b x b x\n", "exact"},
+		{"all does not overlap", "aaaa\n", Replacement{Old: "aa", New: "x", All: true}, "xx\n", "exact"},
+		{"empty file", "", Replacement{New: "x\n"}, "x\n", "empty-file"},
+		{"empty file with byte order mark", bom, Replacement{New: "x\n"}, bom + "x\n", "empty-file"},
+		{"white space only", "a\n\n\n\nb\n", Replacement{Old: "\n\n\n\n", New: "\n\n"}, "a\n\nb\n", "exact"},
+
+		{"crlf file", "a\r\nb\r\nc\r\n", Replacement{Old: "a\nb", New: "a\nx\ny"}, "a\r\nx\r\ny\r\nc\r\n", "exact"},
+		{"crlf file, one line", "a\r\nb\r\n", Replacement{Old: "b", New: "x\ny"}, "a\r\nx\r\ny\r\n", "exact"},
+		{"crlf file, last line without end", "a\r\nb", Replacement{Old: "b", New: "x\ny"}, "a\r\nx\r\ny", "exact"},
+		{"crlf edit", "a\nb\n", Replacement{Old: "a\r\nb", New: "a\r\nx"}, "a\nx\n", "exact"},
+		{"crlf edit of crlf file", "a\r\nb\r\n", Replacement{Old: "a\r\nb", New: "a\r\nx"}, "a\r\nx\r\n", "exact"},
+		{"change of line ending", "a\r\nb\r\n", Replacement{Old: "a\r\n", New: "a\n"}, "a\nb\r\n", "exact"},
+		{"change of all line endings", "a\r\nb\r\n", Replacement{Old: "\r\n", New: "\n", All: true}, "a\nb\n", "exact"},
+		{"lf file, literal crlf in new", "a\nb\n", Replacement{Old: "b", New: "x\r\ny"}, "a\nx\r\ny\n", "exact"},
+		{"mixed endings", "a\r\nb\nc\r\nd\n", Replacement{Old: "a\nb\nc\nd", New: "a\nb\nx\nc\nd"}, "a\r\nb\nx\nc\r\nd\n", "exact"},
+		{"mixed endings, all", "a\r\nb\nq\na\nb\r\n", Replacement{Old: "a\nb", New: "a\nx\nb", All: true}, "a\r\nx\r\nb\nq\na\nx\nb\r\n", "exact"},
+		{"byte order mark", bom + "a\nb\n", Replacement{Old: "a", New: "x"}, bom + "x\nb\n", "exact"},
+		{"byte order mark in old", bom + "a\nb\n", Replacement{Old: bom + "a", New: bom + "x"}, bom + "x\nb\n", "exact"},
+		{"byte order mark, crlf, indentation", bom + "f\r\n\tg\r\n", Replacement{Old: "  f\n  \tg", New: "  f\n  \tg\n  \th"}, bom + "f\r\n\tg\r\n\th\r\n", "indentation"},
+
+		{"newline at the end of old that the file lacks", "a\nb", Replacement{Old: "b\n", New: "x\n"}, "a\nx", "blank-borders"},
+		{"blank lines around", "a\nb\nc\n", Replacement{Old: "\n\nb\n", New: "\nx\n"}, "", ""},
+		{"blank lines around both", "a\nb\nc\n", Replacement{Old: "\n\nb\n\n", New: "\n\nx\n\n"}, "a\nx\nc\n", "blank-borders"},
+		{"peeled text within a line", "abc\n", Replacement{Old: "\nb\n", New: "\nx\n"}, "", ""},
+
+		{"trailing space in file", "a  \nb\nc\n", Replacement{Old: "a\nb", New: "a\nx"}, "a  \nx\nc\n", "trailing-space"},
+		{"trailing space in old", "a\nb\nc\n", Replacement{Old: "a \nb", New: "a\nx"}, "a\nx\nc\n", "trailing-space"},
+		{"delete with trailing space", "a\nb \nc\nd\n", Replacement{Old: "b\nc \n"}, "a\nd\n", "trailing-space"},
+		{"blank line with space in file", "a\n  \nb\n", Replacement{Old: "a\n\nb", New: "a\n\nx"}, "a\n  \nx\n", "trailing-space"},
+		{"newline that new lacks", "a\nb \nc\n", Replacement{Old: "a\nb\n", New: "a\nx"}, "a\nx\nc\n", "trailing-space"},
+		{"new ends with a blank line", "a \nb\nc\n", Replacement{Old: "a\nb", New: "a\nx\n"}, "a \nx\n\nc\n", "trailing-space"},
+		{"punctuation", "it’s “a”\nb\n", Replacement{Old: "it's \"a\"\nb", New: "it's \"a\"\nx"}, "it’s “a”\nx\n", "punctuation"},
+		{"punctuation beside the change", "x = “a” + b\n", Replacement{Old: `x = "a" + b`, New: `x = "a" + c`}, "x = “a” + c\n", "punctuation"},
+		{"invisible space", "a\u00a0b\nc\n", Replacement{Old: "a b\nc", New: "a b\nd"}, "a\u00a0b\nd\n", "punctuation"},
+		{"ellipsis sign", "wait…\nc\n", Replacement{Old: "wait...\nc", New: "wait...\nd"}, "wait…\nd\n", "punctuation"},
+
+		{"indentation missing", "f:\n\tif a {\n\t\tb\n\t}\n", Replacement{Old: "if a {\n\tb\n}", New: "if a {\n\tb\n\tc\n}"}, "f:\n\tif a {\n\t\tb\n\t\tc\n\t}\n", "indentation"},
+		{"indentation too deep", "if a {\n\tb\n}\n", Replacement{Old: "\tif a {\n\t\tb\n\t}", New: "\tif a {\n\t\tif c {\n\t\t\tb\n\t\t}\n\t}"}, "if a {\n\tif c {\n\t\tb\n\t}\n}\n", "indentation"},
+		{"spaces for tabs", "f:\n\tif a {\n\t\tb\n\t}\n", Replacement{Old: "    if a {\n        b", New: "    if a {\n        if c {\n            b"}, "f:\n\tif a {\n\t\tif c {\n\t\t\tb\n\t}\n", "indentation"},
+		{"tabs for spaces", "f:\n  if a:\n    b\n", Replacement{Old: "\tif a:\n\t\tb", New: "\tif a:\n\t\tb\n\t\tif c:\n\t\t\td"}, "f:\n  if a:\n    b\n    if c:\n      d\n", "indentation"},
+		{"two spaces for four", "f:\n    a:\n        b\n", Replacement{Old: "  a:\n    b\n", New: "  a:\n    b:\n      c\n"}, "f:\n    a:\n        b:\n            c\n", "indentation"},
+		{"one line, block of another unit", "f {\n\t\tg()\n}\n", Replacement{Old: "    g()", New: "    if x {\n        g()\n    }"}, "", ""},
+		{"both indentation and punctuation", "f:\n\tit’s\n\tb\n", Replacement{Old: "it's\nb", New: "it's\nc"}, "f:\n\tit’s\n\tc\n", "indentation+punctuation"},
+		{"all without indentation", "\ta\n\tb\nx\n\t\ta\n\t\tb\n", Replacement{Old: "   a\n   b", New: "   a\n   c", All: true}, "\ta\n\tc\nx\n\t\ta\n\t\tc\n", "indentation"},
+
+		{"line numbers", "a\n\tb\nc\n", Replacement{Old: "     1\ta\n     2\t\tb", New: "     1\ta\n     2\t\tx"}, "a\n\tx\nc\n", "line-numbers+exact"},
+		{"line numbers in old only", "a\n\tb\nc\n", Replacement{Old: "1→a\n2→\tb", New: "a\n\tx"}, "a\n\tx\nc\n", "line-numbers+exact"},
+		{"line numbers, a line without", "a\nb\nc\n", Replacement{Old: "1\ta\n2\tb", New: "1\ta\nx\n2\tb"}, "a\nx\nb\nc\n", "line-numbers+exact"},
+		{"line numbers, blank line", "a\n\nc\n", Replacement{Old: "1: a\n2:\n3: c", New: "1: a\n2:\n3: x"}, "a\n\nx\n", "line-numbers+exact"},
+		{"numbers that are the text", "1\ta\n2\tb\n", Replacement{Old: "1\ta\n2\tb", New: "1\ta\n2\tx"}, "1\ta\n2\tx\n", "exact"},
+		{"numbers that do not count", "a\nb\n", Replacement{Old: "1\ta\n5\tb", New: "1\ta\n5\tx"}, "", ""},
+
+		{"escaped quotes", "p(\"a\")\nq\n", Replacement{Old: `p(\"a\")` + "\nq", New: `p(\"b\")` + "\nq"}, "p(\"b\")\nq\n", "unescaped+exact"},
+		{"escaped quotes in old only", "p(\"a\")\nq\n", Replacement{Old: `p(\"a\")` + "\nq", New: `p("b")` + "\nq"}, "", ""},
+		{"spelled line breaks", "a\nb\nc\n", Replacement{Old: `a\nb`, New: `a\nx\nb`}, "a\nx\nb\nc\n", "unescaped+exact"},
+		{"spelled line breaks and true ones", "p(\"a\\n\")\nb\n", Replacement{Old: `p("a\n")\nb`, New: `p("a\n")\nx()\nb`}, "p(\"a\\n\")\nx()\nb\n", "unescaped+exact"},
+		{"spelled line break in a new string", "a()\nb()\n", Replacement{Old: `a()\nb()`, New: `a()\np("x\n")\nb()`}, "", ""},
+		{"escapes that are the text", `x = "a\nb"` + "\n", Replacement{Old: `"a\nb"`, New: `"a\nc"`}, `x = "a\nc"` + "\n", "exact"},
+		{"all escaped", "a(\"x\\n\")\n\tb\n", Replacement{Old: `a(\"x\\n\")\n\tb`, New: `a(\"x\\n\")\n\tc(\"\\t\")`}, "a(\"x\\n\")\n\tc(\"\\t\")\n", "unescaped+exact"},
+
+		{"slip that new sets right", "alpha()\nbeta()\ngamma()\ndelta()\n", Replacement{Old: "alpha()\nbeta()\ngama()\ndelta()", New: "alpha()\nnew()\nbeta()\ngamma()\ndelta()"},
+			"alpha()\nnew()\nbeta()\ngamma()\ndelta()\n", "agreed"},
+		{"slip that new keeps", "alpha()\nbeta()\ngamma()\ndelta()\n", Replacement{Old: "alpha()\nbeta()\ngama()\ndelta()", New: "alpha()\nnew()\nbeta()\ngama()\ndelta()"}, "", ""},
+		{"slip in the line that new rewrites", "alpha()\nbeta()\ngamma()\ndelta()\n", Replacement{Old: "alpha()\nbeta()\ngama()\ndelta()", New: "alpha()\nbeta()\nother()\ndelta()"}, "", ""},
+		{"ellipsis", "a()\nb()\nc()\nd()\n", Replacement{Old: "a()\n...\nd()", New: "a()\nx()\n...\nd()"}, "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			res, err := Replace(tc.content, tc.r)
+			if tc.strategy == "" {
+				if err == nil {
+					t.Fatalf("made by %s: %q", res.Strategy, res.Content)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Content != tc.want || res.Strategy != tc.strategy {
+				t.Errorf("%s: got %q, want %q by %s", res.Strategy, res.Content, tc.want, tc.strategy)
+			}
+		})
+	}
+}
+
+func TestReplaceRefuses(t *testing.T) {
+	const file = "package p\n\nfunc a() {\n\tx := 1\n\treturn\n}\n\nfunc b() {\n\tx := 1\n\treturn\n}\n\nfunc c() {\n\t\tx := 1\n}\n"
+	for _, tc := range []struct {
+		name  string
+		r     Replacement
+		kind  Kind
+		lines []int
+		text  string // has to be in the message
+	}{
+		{"empty", Replacement{New: "x"}, Empty, nil, "nothing to look for"},
+		{"same", Replacement{Old: "x", New: "x"}, NoOp, nil, "are the same"},
+		{"ambiguous", Replacement{Old: "\treturn\n", New: ""}, Ambiguous, []int{5, 10}, "2 times: lines 5, 10"},
+		{"ambiguous with overlap", Replacement{Old: "\n}\n", New: "\n\n"}, Ambiguous, []int{5, 10, 14}, "3 times"},
+		{"ambiguous without indentation", Replacement{Old: "  x := 1\n  return\n}", New: "y"}, Ambiguous, []int{4, 9}, "ignoring indentation"},
+		{"not there", Replacement{Old: "func a() {\n\tx := 2\n\treturn\n}", New: "y"}, NotFound, nil,
+			"nearest text: lines 3-6; first difference at line 4 (· is a space, → a tab)\n  file: →x·:=·1\n  old:  →x·:=·2\n"},
+		{"nothing alike", Replacement{Old: "SELECT * FROM t", New: "y"}, NotFound, nil, "nothing in the file resembles it"},
+		{"applied", Replacement{Old: "func c() {\n\t\tz := 9\n}", New: "func c() {\n\t\tx := 1\n}"}, AlreadyApplied, []int{13}, "at line 13"},
+		{"elided", Replacement{Old: "func a() {\n\t// ...\n}", New: "func a() {\n}"}, Elided, nil, "ellipsis"},
+		{"elided in words", Replacement{Old: "func a() {\n\t// ... existing code ...\n}", New: "func a() {\n}"}, Elided, nil, "ellipsis"},
+		{"over-escaped", Replacement{Old: `package p\n\nfunc a() {`, New: `package p\n\nvar s = "\n"\nfunc a() {`}, OverEscaped, nil, "unescaped"},
+		{"odd indentation", Replacement{Old: "func c() {\n\t\tx := 1\n\t}", New: "y"}, Indentation, []int{13}, "exact indentation"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Replace(file, tc.r)
+			var e *Error
+			if !errors.As(err, &e) {
+				t.Fatalf("error %v", err)
+			}
+			if e.Kind != tc.kind || !strings.Contains(e.Error(), tc.text) {
+				t.Errorf("kind %q, want %q with %q in:\n%v", e.Kind, tc.kind, tc.text, err)
+			}
+			if d := cmp.Diff(tc.lines, e.Lines); d != "" {
+				t.Errorf("lines (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestReplaceWithBase(t *testing.T) {
+	const base = "one\ntwo\nthree\nfour\nfive\n"
+	for _, tc := range []struct {
+		name, today string
+		r           Replacement
+		want        string
+		kind        Kind
+	}{
+		{"same as today", base, Replacement{Old: "two", New: "TWO"}, "one\nTWO\nthree\nfour\nfive\n", ""},
+		{"changed elsewhere", "zero\none\ntwo\nthree\nfour\nFIVE\n", Replacement{Old: "two", New: "TWO"}, "zero\none\nTWO\nthree\nfour\nFIVE\n", ""},
+		{"changed within the old text", "one\ntwo\nTHREE\nfour\nfive\n", Replacement{Old: "one\ntwo\nthree\nfour", New: "one\nnew\ntwo\nthree\nfour"}, "one\nnew\ntwo\nTHREE\nfour\nfive\n", ""},
+		{"changed beside the new line", "ONE\ntwo\nthree\nfour\nfive\n", Replacement{Old: "one\ntwo", New: "one\nnew\ntwo"}, "ONE\nnew\ntwo\nthree\nfour\nfive\n", ""},
+		{"changed in the same line", "one\nzwei\nthree\nfour\nfive\n", Replacement{Old: "two", New: "TWO"}, "", Conflict},
+		{"inserted at the same place", "one\nuser\ntwo\nthree\nfour\nfive\n", Replacement{Old: "one\n", New: "one\nnew\n"}, "", Conflict},
+		{"deleted beside the new line", "two\nthree\nfour\nfive\n", Replacement{Old: "one\n", New: "one\nnew\n"}, "", Conflict},
+		{"same change by the user", "one\nTWO\nthree\nfour\nfive\n", Replacement{Old: "two", New: "TWO"}, "", AlreadyApplied},
+		{"old text is newer than base", "one\ntwo\nthree\nfour\nsix\n", Replacement{Old: "six", New: "seven"}, "one\ntwo\nthree\nfour\nseven\n", ""},
+		{"old text is nowhere", "one\ntwo\nthree\nfour\nsix\n", Replacement{Old: "eight", New: "seven"}, "", FileChanged},
+		{"copy of the old text by the user", "one\ntwo\nthree\ntwo\nfour\nfive\n", Replacement{Old: "two", New: "TWO"}, "one\nTWO\nthree\ntwo\nfour\nfive\n", ""},
+		{"crlf today", "one\r\ntwo\r\nthree\r\nfour\r\nFIVE\r\n", Replacement{Old: "two\nthree", New: "two\nnew\nthree"}, "one\r\ntwo\r\nnew\r\nthree\r\nfour\r\nFIVE\r\n", ""},
+		{"byte order mark and no newline today", bom + "one\ntwo\nthree\nfour\nFIVE", Replacement{Old: "two", New: "TWO"}, bom + "one\nTWO\nthree\nfour\nFIVE", ""},
+		{"at the end", "ONE\ntwo\nthree\nfour\nfive\n", Replacement{Old: "five\n", New: "five\nsix\n"}, "ONE\ntwo\nthree\nfour\nfive\nsix\n", ""},
+		{"all", "two\n" + base, Replacement{Old: "t", New: "T", All: true}, "two\none\nTwo\nThree\nfour\nfive\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.r.Base = base
+			res, err := Replace(tc.today, tc.r)
+			if KindOf(err) != tc.kind || res.Content != tc.want {
+				t.Errorf("got %q, want %q; error %v", res.Content, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestResultPlace(t *testing.T) {
+	res, err := Replace("a\nb\nc\nb\n", Replacement{Old: "b", New: "x\ny", All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Count != 2 || res.Line != 2 || res.EndLine != 3 {
+		t.Errorf("count %d, lines %d-%d", res.Count, res.Line, res.EndLine)
+	}
+	if res, err = Replace("a\nb\nc\n", Replacement{Old: "b\n"}); err != nil || res.Line != 2 || res.EndLine != 1 {
+		t.Errorf("deletion at %d-%d: %v", res.Line, res.EndLine, err)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	const base = "a\nb\nc\nd\n"
+	for _, tc := range []struct{ name, base, ours, theirs, want string }{
+		{"only theirs", base, base, "a\nB\nc\nd\n", "a\nB\nc\nd\n"},
+		{"only ours", base, "a\nB\nc\nd\n", base, "a\nB\nc\nd\n"},
+		{"both", base, "A\nb\nc\nd\n", "a\nb\nc\nD\n", "A\nb\nc\nD\n"},
+		{"neighbours", base, "a\nB\nc\nd\n", "a\nb\nC\nd\n", "a\nB\nC\nd\n"},
+		{"same", base, "a\nB\nc\nd\n", "a\nB\nc\nd\n", "a\nB\nc\nd\n"},
+		{"same and more", base, "a\nB\nc\nd\n", "a\nB\nc\nD\n", "a\nB\nc\nD\n"},
+		{"deletions", base, "b\nc\nd\n", "a\nb\nc\n", "b\nc\n"},
+		{"ours ends in a newline, theirs adds at the end", "a", "a\n", "a\nb", "a\nb\n"},
+		{"theirs adds the newline", "a\nb", "A\nb", "a\nb\n", "A\nb\n"},
+		{"theirs drops the newline", "a\nb\n", "A\nb\n", "a\nb", "A\nb"},
+		{"empty base", "", "", "x\n", "x\n"},
+		{"to nothing", base, base, "", ""},
+		{"crlf ours", base, "a\r\nb\r\nc\r\nd\r\n", "a\nb\nx\nc\nd\n", "a\r\nb\r\nx\r\nc\r\nd\r\n"},
+		{"conflict", base, "a\nB\nc\nd\n", "a\nX\nc\nd\n", "conflict"},
+		{"both insert", base, "a\nx\nb\nc\nd\n", "a\ny\nb\nc\nd\n", "conflict"},
+		{"both create", "", "x\n", "y\n", "conflict"},
+		{"changed and deleted", base, "a\nB\nc\nd\n", "a\nd\n", "conflict"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := Merge(tc.base, tc.ours, tc.theirs)
+			if err != nil {
+				if KindOf(err) != Conflict {
+					t.Fatal(err)
+				}
+				got = "conflict"
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q (%v)", got, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestCheckSyntax(t *testing.T) {
+	const good, bad = "package p\n\nfunc f() {}\n", "package p\n\nfunc f() {\n"
+	for _, tc := range []struct{ name, before, after, want string }{
+		{"a.go", good, good, ""},
+		{"a.go", good, bad, "a.go no longer parses after this edit: line 3"},
+		{"a.go", bad, bad, ""},
+		{"a.go", bad, good, "a.go parses again after this edit"},
+		{"a.go", "", bad, "a.go does not parse"},
+		{"a.json", "{}", "{", "a.json no longer parses"},
+		{"a.json", "{}", "{}\n{}", "more text after the value"},
+		{"a.txt", good, bad, ""},
+	} {
+		if got := CheckSyntax(tc.name, tc.before, tc.after); tc.want == "" && got != "" || !strings.HasPrefix(got, tc.want) && !strings.Contains(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
+		}
+	}
+	s := StandardSyntax()
+	s[".txt"] = func(_, src string) error {
+		if strings.Contains(src, "bad") {
+			return errors.New("bad")
+		}
+		return nil
+	}
+	if got := s.Check("a.txt", "", "bad"); got != "a.txt does not parse: bad" {
+		t.Errorf("own check: %q", got)
+	}
+}
