@@ -199,6 +199,13 @@ func (c *call) apply(r *row, args []string) {
 		return
 	}
 	p := &parsed{used: map[string]string{}}
+	if r.asks {
+		defer func() {
+			if !c.w.fx.Known {
+				c.w.fx.Flags |= Executes
+			}
+		}()
+	}
 	if !c.split(r, args, p) {
 		return
 	}
