@@ -70,7 +70,14 @@ func TestShellIsNotPinned(t *testing.T) {
 	}
 	var pids []int
 	for i := range 5 {
-		pids = append(pids, pidIn(t, w, fmt.Sprintf("pid%d", i)))
+		pid := pidIn(t, w, fmt.Sprintf("pid%d", i))
+		for range 500 { // until it has become sleep: in the middle of an exec no process can be told by its environment
+			if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err != nil || string(comm) == "sleep\n" {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		pids = append(pids, pid)
 	}
 	must(t, w.Close())
 	gone(t, pids...) // what commands left behind ends with the workspace
