@@ -107,6 +107,11 @@ func redirectsAll(s *syntax.Stmt) bool {
 // perhapsBehind follows a statement with &>, which sh reads as one that it leaves in the background: what it does to the
 // shell may or may not last.
 func (w *walker) perhapsBehind(s *syntax.Stmt, st *state) outcome {
+	for _, r := range s.Redirs {
+		if !r.Pos().After(s.Cmd.Pos()) || s.Cmd.End().After(r.Pos()) { // what follows would be a command of its own
+			w.fx.unknown("redirects with &> before its last word, which sh reads as two commands")
+		}
+	}
 	out := w.command(s.Cmd, st.clone())
 	for _, name := range assigned([]*syntax.Stmt{s}) {
 		st.vars[name] = string(markSplit)
