@@ -91,7 +91,7 @@ var filler = strings.Repeat("filler text ", 400) + "\n"
 var nasty = files{
 	"plain.txt": "alpha beta\ngamma\n", "crlf.txt": "alpha\r\nbeta\r\n\r\ngamma", "cr.txt": "alpha\rbeta\rgamma\n", "bom.txt": bomUTF8 + "alpha\nbeta\n",
 	"le.txt": bomLE + "a\x00l\x00p\x00h\x00a\x00\n\x00b\x00\n\x00", "be.txt": bomBE + "\x00a\x00l\x00p\x00h\x00a\x00\n", "no16.txt": "a\x00l\x00p\x00h\x00a\x00\n\x00",
-	"nul-first.bin": "\x00alpha\n", "nul-late.bin": strings.Repeat("alpha\n", 100) + strings.Repeat(filler, 30) + "\x00", "nul-after.bin": "alpha\n" + strings.Repeat(filler, 30) + "\x00\n",
+	"nul-first.bin": "\x00alpha\n", "nul-late.bin": strings.Repeat("alpha\n", 100) + strings.Repeat(filler, 18) + "\x00", "nul-after.bin": "alpha\n" + strings.Repeat(filler, 18) + "\x00\n",
 	"empty": "", "newline-only": "\n", "no-eol": "last alpha", "blank-lines": "\n\n\nalpha\n\n\n",
 	"unicode.txt": "ÄPFEL äpfel straße ſ K Σσς\nalpha_βeta\nnaïve café\n١٢٣ 123\n\u00a0nbsp\n", "long.txt": strings.Repeat("z", 10_000) + " alpha " + strings.Repeat("z", 10_000) + "\n",
 	"big.txt": strings.Repeat(filler, 5) + "alpha near the end\n", "dense.txt": strings.Repeat("alpha\n", 300),
@@ -127,6 +127,8 @@ func TestRipgrepAgrees(t *testing.T) {
 			} {
 				options := []args{{}, {"ignore_case": true}, {"context": 2}, {"before": 1}, {"mode": "count"}, {"mode": "files"}, {"ignored": true}, {"multiline": true}, {"literal": true}, {"path": "deep"}, {"path": "ignored"}, {"glob": "*.txt"}}
 				switch {
+				case testing.Short() && (!repo || i%3 > 0):
+					continue
 				case testing.Short() || !repo:
 					options = options[:1]
 				case i > 8: // every option with some patterns, every pattern with some options
@@ -145,7 +147,7 @@ func TestRipgrepAgrees(t *testing.T) {
 					}
 				}
 			}
-			if hits < 30 {
+			if hits < 30 && !testing.Short() {
 				t.Errorf("only %d searches found anything", hits)
 			}
 			t.Logf("%d searches found something", hits)

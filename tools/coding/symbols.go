@@ -109,7 +109,7 @@ func symbolsOf(rel, text string) (syms []symbol, exact bool, err error) {
 			return syms, true, nil
 		}
 	}
-	shapes, ok := outlineShapes[ext]
+	shapes, ok := outlineShapes()[ext]
 	if !ok {
 		return nil, false, fmt.Errorf("no outline for files ending in %q", ext)
 	}
@@ -176,7 +176,7 @@ func (w *Workspace) scanSymbols(ctx context.Context, t target, name, last string
 		paths <- t
 	} else {
 		_, err = w.walk(ctx, t, false, func(rel string, d fs.DirEntry) error {
-			_, known := outlineShapes[strings.ToLower(path.Ext(rel))]
+			_, known := outlineShapes()[strings.ToLower(path.Ext(rel))]
 			if d.Type().IsRegular() && known {
 				select {
 				case paths <- target{rel: rel}:

@@ -3,6 +3,7 @@ package coding
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A lineShape is a kind of line that declares something. The expression has a group "name".
@@ -97,8 +98,8 @@ func indentWidth(line string) int {
 }
 
 // outlineShapes are the declarations of languages that are not parsed, by file name ending. A missing language is
-// reported as such, never guessed.
-var outlineShapes = func() map[string]lineShapes {
+// reported as such, never guessed. They are compiled at the first use.
+var outlineShapes = sync.OnceValue(func() map[string]lineShapes {
 	const javaMods = `(?:(?:public|protected|private|internal|static|final|abstract|sealed|override|virtual|async|default|synchronized|native|partial|readonly|extern|unsafe|non-sealed|strictfp)\s+)*`
 	python := shapes("class{", `class\s+NAME`, "def{", `(?:async\s+)?def\s+NAME`)
 	js := shapes(
@@ -165,4 +166,4 @@ var outlineShapes = func() map[string]lineShapes {
 		".rb": ruby, ".php": php, ".swift": swift, ".sh": shell, ".bash": shell, ".lua": lua, ".ex": elixir, ".exs": elixir,
 		".zig": zig, ".sql": sql, ".proto": proto, ".md": markdown,
 	}
-}()
+})

@@ -56,7 +56,7 @@ func (s *viewStore) set(ctx context.Context, rel string, v view) {
 	}
 }
 
-// forget drops what any session was shown of rel, because the file is gone.
+// forget drops what the session of ctx was shown of rel, because the file is gone.
 func (s *viewStore) forget(ctx context.Context, rel string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
