@@ -45,30 +45,32 @@ var kindByCode = map[string]agent.ErrorKind{
 	"bad_request_error":          agent.ErrInvalid,
 }
 
-// tooLong are words by which servers say that a prompt does not fit, in lower case. Each was taken from the server's
-// source or documentation.
+// tooLong are words by which servers say that a prompt does not fit, in lower case. They were gathered from public code
+// and reports that name the server, not from recordings of our own; where several servers share words, one is named.
 var tooLong = []string{
-	"maximum context length",                     // OpenAI, vLLM, DeepSeek, Mistral, SGLang, Together
-	"longer than the maximum model length",       // vLLM
-	"longer than the model's context length",     // SGLang
-	"exceeds the available context size",         // llama.cpp
-	"exceeds the context length",                 // Ollama
-	"exceeds maximum context length",             // Ollama
-	"exceeds the context window",                 // OpenAI Responses
-	"context the overflows",                      // LM Studio, its spelling
-	"greater than the context length",            // LM Studio
-	"context length of only",                     // LM Studio
-	"context window exceeded",                    // LiteLLM
-	"context length exceeded",                    // several gateways
-	"context size has been exceeded",             // llama.cpp
-	"prompt is too long",                         // Anthropic behind a gateway
-	"input is too long",                          // Bedrock behind a gateway
-	"input token count",                          // Gemini's OpenAI endpoint
-	"maximum prompt length",                      // xAI
-	"reduce the length of the messages",          // OpenAI, Groq
-	"`inputs` tokens + `max_new_tokens` must be", // TGI
-	"too large for model with",                   // Mistral
-	"the number of tokens to keep",               // LM Studio
+	"maximum context length",                       // OpenAI, vLLM, DeepSeek, Mistral
+	"longer than the maximum model length",         // vLLM
+	"longer than the model's context length",       // Together, SGLang
+	"exceeds the available context size",           // llama.cpp
+	"exceeds the context length",                   // Ollama
+	"prompt too long; exceeded",                    // Ollama
+	"exceeds the context window",                   // OpenAI Responses
+	"context the overflows",                        // LM Studio, its spelling
+	"greater than the context length",              // LM Studio
+	"context length of only",                       // LM Studio
+	"prompt is too long",                           // Anthropic behind a gateway
+	"input is too long",                            // Bedrock behind a gateway
+	"exceeds the maximum number of tokens allowed", // Gemini
+	"maximum prompt length",                        // xAI
+	"reduce the length of the messages",            // OpenAI, Groq
+	"`inputs` tokens + `max_new_tokens` must be",   // TGI
+	"too large for model with",                     // Mistral
+	"exceeded model token limit",                   // Kimi
+	"context window exceeds limit",                 // MiniMax
+	"model_context_window_exceeded",                // z.ai
+	"prompt token count of",                        // GitHub Copilot
+	"context length exceeded",                      // gateways
+	"context window exceeded",                      // gateways
 }
 
 // saysTooLong reports whether a message says that the prompt does not fit.
