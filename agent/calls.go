@@ -15,10 +15,12 @@ type call struct {
 	spec    *ToolSpec
 	effects Effects
 	state   callState
-	changed bool // it ran and may have changed something
+	ran     bool // it began
+	changed bool // and may have changed something
 	result  ToolResult
 	begun   time.Time
 	deadAt  *time.Timer // ends or abandons the call
+	logged  []byte      // the arguments the session has for it; for its own goroutine
 }
 
 type callState uint8
@@ -36,6 +38,7 @@ func (r *run) clearBatch() {
 	clear(r.batch)
 	r.batch = r.batch[:0]
 	r.mu.Unlock()
+	r.phase = phaseStreams
 }
 
 // announce adds a call whose arguments have yet to arrive, so that later calls know what they might conflict with.
@@ -91,8 +94,12 @@ func (r *run) submitRest() {
 		if c.taken {
 			continue
 		}
-		if b.finish == FinishLength && !c.scan.Complete() {
-			r.refuse(c, "The arguments were cut off at the output limit, so the call was not run. Send it again in smaller pieces, such as several edits instead of one large write.")
+		if c.truncated() || (b.finish == FinishLength && !c.scan.Complete() && !c.over) {
+			where := ""
+			if b.finish == FinishLength {
+				where = " at the output limit"
+			}
+			r.refuse(c, "The arguments were cut off"+where+", so the call was not run. Send it again in smaller pieces, such as several edits instead of one large write.")
 			continue
 		}
 		r.submitSized(c)
@@ -100,8 +107,8 @@ func (r *run) submitRest() {
 }
 
 func (r *run) submitSized(c *callBuilder) {
-	if limit := r.agent.cfg.Limits.ArgBytes; limit > 0 && c.args.len() > limit {
-		r.refuse(c, fmt.Sprintf("The arguments are %d bytes long; at most %d are accepted, so the call was not run. Send less at a time.", c.args.len(), limit))
+	if c.over {
+		r.refuse(c, fmt.Sprintf("The arguments are %d bytes long; at most %d are accepted, so the call was not run and they were dropped. Send less at a time.", c.size, r.agent.cfg.Limits.ArgBytes))
 		return
 	}
 	r.submit(c)
@@ -169,6 +176,12 @@ func (r *run) dropUnsubmitted() {
 func (r *run) acquire(c *call) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	again := c.state == callRunning // middleware called next once more: the call gives its place back and waits anew
+	if again {
+		c.state = callWaiting
+		r.running--
+		r.turn.Broadcast()
+	}
 	for {
 		switch {
 		case r.ctx.Err() != nil:
@@ -184,10 +197,13 @@ func (r *run) acquire(c *call) string {
 		}
 		if r.running < r.agent.cfg.Parallel && r.clear(c) {
 			c.state = callRunning
-			c.begun = r.agent.cfg.Now()
 			r.running++
-			r.queue = append(r.queue, CallStart{Call: c.tc, Effects: c.effects})
-			r.signal()
+			if !again {
+				c.ran = true
+				c.begun = r.agent.cfg.Now()
+				r.queue = append(r.queue, CallStart{Call: c.tc, Effects: c.effects})
+				r.wakeLoop()
+			}
 			return ""
 		}
 		r.turn.Wait()
@@ -234,6 +250,8 @@ func (r *run) finishCall(c *call, res *ToolResult) {
 	var took time.Duration
 	if c.state == callRunning {
 		r.running--
+	}
+	if c.ran {
 		r.res.Calls++
 		took = r.agent.cfg.Now().Sub(c.begun)
 		c.changed = len(c.effects.Writes) > 0 || !c.effects.Known
@@ -313,8 +331,12 @@ func (r *run) finishBatch() (bool, error) {
 		err = r.fatal
 	}
 	r.mu.Unlock()
+	r.phase = phaseNone
 	if err != nil {
 		return false, err
+	}
+	if r.prompt > 0 {
+		r.prompt += int64(partsSize(m.Parts) / 4) // what the next prompt has more than the last
 	}
 	r.emit(MessageAdded{Message: m})
 	switch level {

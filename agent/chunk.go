@@ -54,6 +54,13 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
+// clamp makes negative counts zero: a broken report must not give budget back.
+func (u *Usage) clamp() {
+	for _, n := range []*int64{&u.Input, &u.CachedInput, &u.CacheWrite, &u.Output, &u.Reasoning} {
+		*n = max(*n, 0)
+	}
+}
+
 // Total returns the tokens that count against a token limit: input plus output.
 func (u Usage) Total() int64 { return u.Input + u.Output }
 

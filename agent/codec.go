@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 )
 
 // The JSON form of a message is {"role":…,"parts":[{"type":"text","text":…},…]}: the fields of the part beside its type.
@@ -69,20 +70,62 @@ type toolCallJSON struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
-	// Raw holds arguments that are not valid JSON, as a string.
-	Raw string `json:"raw_args,omitempty"`
+	Raw  string          `json:"raw_args,omitempty"`
+	Data []byte          `json:"data_args,omitempty"`
 }
 
 // MarshalJSON writes the call. Arguments that encoding/json would not write unchanged (invalid, or not compact) are kept
-// as a string under "raw_args", so that every call survives a round trip byte for byte.
+// as a string under "raw_args", or in base64 under "data_args", so that every call survives a round trip byte for byte.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	out := toolCallJSON{ID: c.ID, Name: c.Name}
-	if json.Valid(c.Args) && compactJSON(c.Args) {
-		out.Args = c.Args
-	} else {
-		out.Raw = string(c.Args)
-	}
+	out.Args, out.Raw, out.Data = splitRaw(c.Args)
 	return json.Marshal(out)
+}
+
+// splitRaw says in which of three forms raw survives encoding/json byte for byte: as JSON, as a string, as bytes.
+func splitRaw(raw json.RawMessage) (value json.RawMessage, text string, data []byte) {
+	switch {
+	case json.Valid(raw) && compactJSON(raw) && string(raw) != "null":
+		return raw, "", nil
+	case utf8.Valid(raw):
+		return nil, string(raw), nil
+	}
+	return nil, "", raw
+}
+
+// joinRaw is the inverse of splitRaw.
+func joinRaw(value json.RawMessage, text string, data []byte) json.RawMessage {
+	switch {
+	case text != "":
+		return json.RawMessage(text)
+	case data != nil:
+		return data
+	}
+	return value
+}
+
+type opaqueJSON struct {
+	Provider string          `json:"provider"`
+	Value    json.RawMessage `json:"data,omitempty"`
+	Raw      string          `json:"raw_data,omitempty"`
+	Bytes    []byte          `json:"bytes_data,omitempty"`
+}
+
+// MarshalJSON writes the part so that its data survives a round trip byte for byte, as [ToolCall.MarshalJSON] does.
+func (o Opaque) MarshalJSON() ([]byte, error) {
+	out := opaqueJSON{Provider: o.Provider}
+	out.Value, out.Raw, out.Bytes = splitRaw(o.Data)
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (o *Opaque) UnmarshalJSON(data []byte) error {
+	var raw opaqueJSON
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	*o = Opaque{Provider: raw.Provider, Data: joinRaw(raw.Value, raw.Raw, raw.Bytes)}
+	return nil
 }
 
 // compactJSON reports whether encoding/json would write raw unchanged, so that a resumed session sends the same bytes.
@@ -109,10 +152,7 @@ func (c *ToolCall) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
 	}
-	*c = ToolCall{ID: raw.ID, Name: raw.Name, Args: raw.Args}
-	if raw.Raw != "" {
-		c.Args = json.RawMessage(raw.Raw)
-	}
+	*c = ToolCall{ID: raw.ID, Name: raw.Name, Args: joinRaw(raw.Args, raw.Raw, raw.Data)}
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/internal/jsonstream"
 )
@@ -20,11 +22,15 @@ type responseBuilder struct {
 	finish FinishReason
 	ended  bool // Finish was seen
 	step   int  // names calls that came without an id
+
+	newID   func() string // names them where there is one, so that ids differ between the runs of a session
+	maxArgs int           // bytes of one call's arguments that are kept, 0 or less for all
 }
 
 // reset prepares the builder for the response of a step; the parts of the last one belong to its message.
-func (b *responseBuilder) reset(step int) {
-	*b = responseBuilder{calls: b.calls[:0], step: step}
+func (b *responseBuilder) reset(step int, newID func() string) {
+	clear(b.calls) // their texts are not kept alive
+	*b = responseBuilder{calls: b.calls[:0], step: step, newID: newID}
 }
 
 type openPart uint8
@@ -42,6 +48,9 @@ type callBuilder struct {
 	id    string
 	name  string
 	args  textBuffer
+	size  int // bytes of arguments that came
+	last  byte
+	over  bool // more came than are accepted: args is empty
 	scan  jsonstream.Scanner
 	taken bool // handed to the scheduler
 }
@@ -98,6 +107,7 @@ func (b *responseBuilder) add(c Chunk) *callBuilder {
 		b.parts = append(b.parts, c)
 	case Usage:
 		b.usage = c
+		b.usage.clamp()
 	case Finish:
 		b.closePart()
 		b.finish = c.Reason
@@ -113,7 +123,7 @@ func (b *responseBuilder) addThinking(c ThinkingDelta) {
 	}
 	b.text.add(c.Text)
 	if c.Signature != "" || c.Redacted != nil {
-		b.parts = append(b.parts, Thinking{Text: b.text.String(), Signature: c.Signature, Redacted: c.Redacted})
+		b.parts = append(b.parts, Thinking{Text: strings.ToValidUTF8(b.text.String(), "\uFFFD"), Signature: c.Signature, Redacted: c.Redacted})
 		b.text, b.open = textBuffer{}, openNone
 	}
 }
@@ -121,15 +131,23 @@ func (b *responseBuilder) addThinking(c ThinkingDelta) {
 func (b *responseBuilder) startCall(c ToolCallStart) {
 	b.parts = append(b.parts, nil) // filled when the message is built
 	id := c.ID
-	for i := range b.calls {
-		if b.calls[i].id == id {
-			id = "" // two calls of one id could not be answered
+	for n := 0; id == "" || !utf8.ValidString(id) || b.hasCall(id); n++ { // two calls of one id could not be answered
+		if b.newID != nil && n == 0 {
+			id = "call_" + b.newID()
+		} else {
+			id = fmt.Sprintf("call_%d_%d", b.step, len(b.calls)+n)
 		}
 	}
-	if id == "" {
-		id = fmt.Sprintf("call_%d_%d", b.step, len(b.calls))
-	}
 	b.calls = append(b.calls, callBuilder{index: c.Index, slot: len(b.parts) - 1, id: id, name: historyName(c.Name)})
+}
+
+func (b *responseBuilder) hasCall(id string) bool {
+	for i := range b.calls {
+		if b.calls[i].id == id {
+			return true
+		}
+	}
+	return false
 }
 
 // historyName makes a tool name safe to send back: providers refuse a whole history over one odd name.
@@ -156,8 +174,7 @@ func (b *responseBuilder) addArgs(c ToolCallDelta) *callBuilder {
 		if call.index != c.Index {
 			continue
 		}
-		call.args.add(c.Args)
-		if call.scan.Feed(c.Args) && !call.taken {
+		if !call.taken && call.add(c.Args, b.maxArgs) { // what follows complete arguments is no part of them
 			return call
 		}
 		return nil
@@ -168,13 +185,38 @@ func (b *responseBuilder) addArgs(c ToolCallDelta) *callBuilder {
 	return b.addArgs(c)
 }
 
+// add takes a piece of the arguments and reports whether they are complete. Beyond the limit nothing is kept: arguments
+// that will be refused must not fill the memory first, nor the history afterwards.
+func (c *callBuilder) add(piece string, limit int) bool {
+	c.size += len(piece)
+	if t := strings.TrimRight(piece, " \t\r\n"); t != "" {
+		c.last = t[len(t)-1]
+	}
+	switch {
+	case limit > 0 && c.size > limit:
+		c.args, c.over = textBuffer{}, true
+	default:
+		c.args.add(piece)
+	}
+	return c.scan.Feed(piece)
+}
+
+// truncated reports whether the arguments began as an object and stop in the middle of it. Text that ends like an
+// object, or like a fence around one, is malformed at most: the tool may be able to mend that.
+func (c *callBuilder) truncated() bool {
+	if c.over || c.scan.Complete() || !strings.HasPrefix(strings.TrimLeft(c.args.String(), " \t\r\n"), "{") {
+		return false
+	}
+	return !strings.ContainsRune("}`;)", rune(c.last))
+}
+
 // closePart ends the open text or thinking part.
 func (b *responseBuilder) closePart() {
 	switch {
 	case b.open == openText && b.text.len() > 0:
-		b.parts = append(b.parts, Text{Text: b.text.String()})
+		b.parts = append(b.parts, Text{Text: strings.ToValidUTF8(b.text.String(), "\uFFFD")})
 	case b.open == openThinking && b.text.len() > 0:
-		b.parts = append(b.parts, Thinking{Text: b.text.String()})
+		b.parts = append(b.parts, Thinking{Text: strings.ToValidUTF8(b.text.String(), "\uFFFD")})
 	}
 	b.text, b.open = textBuffer{}, openNone
 }
@@ -182,7 +224,7 @@ func (b *responseBuilder) closePart() {
 // call returns the finished form of c; empty arguments become an empty object.
 func (c *callBuilder) call() ToolCall {
 	args := c.args.String()
-	if !c.scan.Started() {
+	if !c.scan.Started() || c.over {
 		args = "{}"
 	}
 	return ToolCall{ID: c.id, Name: c.name, Args: json.RawMessage(args)}

@@ -36,12 +36,10 @@ func (r *run) compact(budget int) error {
 		}
 		return nil
 	}
-	if err := s.compacted(after, rep); err != nil {
+	cost := r.priceOf(rep.Usage)
+	r.charge(rep.Usage, cost, 0)
+	if err := s.compacted(after, rep, cost); err != nil {
 		return err
-	}
-	r.res.Usage = r.res.Usage.Add(rep.Usage)
-	if r.agent.price != nil {
-		r.res.MicroDollars += r.agent.price.Cost(rep.Usage)
 	}
 	r.prompt = 0
 	r.emit(Compacted{Report: rep})
@@ -90,11 +88,12 @@ func pairs(calls []ToolCall, m Message) error {
 
 // estimate returns the size of the live history in tokens, at four bytes each.
 func (s *Session) estimate() int64 {
-	var n int
-	for _, m := range s.Messages() {
-		n += partsSize(m.Parts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ; s.measured < len(s.live); s.measured++ { // each message once, so that a long history costs no more
+		s.liveSize += partsSize(s.live[s.measured].Parts)
 	}
-	return int64(n / 4)
+	return int64(s.liveSize / 4)
 }
 
 func partsSize(ps []Part) int {

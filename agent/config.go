@@ -64,11 +64,11 @@ type Config struct {
 // Limits end a run. A zero field takes the default in its comment; a negative one means no limit.
 type Limits struct {
 	Steps         int           // model calls; 200
-	Tokens        int64         // input plus output tokens of all calls; 50,000,000
+	Tokens        int64         // input plus output tokens of all calls, estimated where none are reported; 50,000,000
 	MicroDollars  int64         // cost by the price table; 20,000,000 ($20), counted only for models with a price
 	Wall          time.Duration // time; 2 hours
 	Verifications int           // answers that Config.Verify may send back; 5
-	ArgBytes      int           // bytes of one call's arguments; 16 MiB
+	ArgBytes      int           // bytes of one call's arguments, longer ones are dropped and the call refused; 16 MiB
 	ResponseBytes int           // bytes of one response, all parts; 64 MiB
 }
 
@@ -97,6 +97,9 @@ type Agent struct {
 	handle Handler // the middleware chain around both kinds of operation; nil without middleware
 	price  *Price
 	depth  int // how many agents are above this one
+
+	parent   *run // the run whose tool this agent runs as, nil at the top
+	readOnly bool // calls that may change something are refused
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

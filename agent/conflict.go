@@ -46,7 +46,7 @@ func under(p, dir string) bool {
 	if path.IsAbs(p) != path.IsAbs(dir) {
 		return true
 	}
-	if strings.HasPrefix(p, "..") || strings.HasPrefix(dir, "..") {
+	if leaves(p) || leaves(dir) {
 		return true
 	}
 	return dir == "." || p == dir || (strings.HasPrefix(p, dir) && (dir == "/" || p[len(dir)] == '/'))
@@ -57,11 +57,22 @@ func cleanPath(p string) string {
 	return path.Clean(strings.ReplaceAll(p, "\\", "/"))
 }
 
+// leaves reports whether a clean relative path leads out of the folder it is relative to. A name such as "..data" does
+// not.
+func leaves(p string) bool { return p == ".." || strings.HasPrefix(p, "../") }
+
 // PathUnder reports whether the workspace-relative path p is prefix itself or lies below it. A path that leaves the
-// workspace is under nothing.
+// workspace is under nothing. A backslash is a separator on some systems and a letter on others: p must lie below
+// prefix either way.
 func PathUnder(p, prefix string) bool {
-	p, prefix = cleanPath(p), cleanPath(prefix)
-	if path.IsAbs(p) != path.IsAbs(prefix) || strings.HasPrefix(p, "..") || strings.HasPrefix(prefix, "..") {
+	if strings.Contains(p, "\\") && !pathUnder(path.Clean(p), cleanPath(prefix)) {
+		return false
+	}
+	return pathUnder(cleanPath(p), cleanPath(prefix))
+}
+
+func pathUnder(p, prefix string) bool {
+	if path.IsAbs(p) != path.IsAbs(prefix) || leaves(p) || leaves(prefix) {
 		return false
 	}
 	return prefix == "." || p == prefix || strings.HasPrefix(p, strings.TrimSuffix(prefix, "/")+"/")

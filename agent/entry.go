@@ -81,7 +81,9 @@ func ReadEntries(r io.Reader) iter.Seq2[*Entry, error] {
 			}
 			var e Entry
 			bad := decodeEntry(raw, &e)
-			if torn || (bad != nil && atEOF(br)) {
+			// A last line that is no JSON, such as one that a power cut left full of zeros, is torn. One that is JSON of an
+			// unknown kind was written by a newer version, and must not be cut off.
+			if torn || (bad != nil && !json.Valid(raw) && atEOF(br)) {
 				yield(nil, &TornError{Offset: offset, Bytes: int64(len(raw))})
 				return
 			}

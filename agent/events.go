@@ -15,9 +15,21 @@ func (r *run) emit(ev Event) bool {
 	return true
 }
 
-// post queues an event from any goroutine; the loop sends it on.
+// post queues an event from any goroutine; the loop sends it on. After the run nobody would: the event is dropped.
 func (r *run) post(ev Event) {
-	r.poke(func() { r.queue = append(r.queue, ev) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.queue = append(r.queue, ev)
+		r.wakeLoop()
+	}
+}
+
+// closeQueue drops what is posted from now on, such as by a tool that was left behind.
+func (r *run) closeQueue() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended, r.queue = true, nil
 }
 
 // poke changes shared state under the lock and wakes the loop and the calls that wait their turn.
@@ -32,10 +44,15 @@ func (r *run) poke(change func()) {
 
 // signal wakes everyone who waits for shared state. r.mu is held.
 func (r *run) signal() {
+	r.turn.Broadcast()
+	r.wakeLoop()
+}
+
+// wakeLoop wakes the loop only, to send what is queued. r.mu is held.
+func (r *run) wakeLoop() {
 	if len(r.queue) > 0 {
 		r.queued.Store(true)
 	}
-	r.turn.Broadcast()
 	select {
 	case r.wake <- struct{}{}:
 	default:

@@ -15,8 +15,8 @@ type Explanation struct {
 	Verdict     Verdict         // decision and the rule or grant that makes it; Ask when the host would be asked
 }
 
-// Explain returns what a call would do, where it would run, and how the policy and the session's grants decide on it.
-// The session may be nil.
+// Explain returns what a call would do, where it would run, and how the mode of the session's active run, the policy and
+// the session's grants decide on it. The session may be nil. Middleware may still refuse or rewrite the call as it runs.
 func (a *Agent) Explain(ctx context.Context, s *Session, tc ToolCall) Explanation {
 	ex := Explanation{Call: tc}
 	tool, spec := a.findTool(tc.Name)
@@ -28,6 +28,12 @@ func (a *Agent) Explain(ctx context.Context, s *Session, tc ToolCall) Explanatio
 	ex.Effects = callEffects(tool, &spec, tc)
 	req := permissionRequest(s, tool, &spec, tc, ex.Effects)
 	ex.Description = req.Description
+	if s != nil {
+		if v := s.modeVerdict(&ex.Effects); v.Decision != Allow {
+			ex.Verdict = v
+			return ex
+		}
+	}
 	if a.cfg.Policy == nil {
 		ex.Verdict = Verdict{Decision: Allow, Rule: "no policy"}
 		return ex
@@ -41,13 +47,27 @@ func (a *Agent) Explain(ctx context.Context, s *Session, tc ToolCall) Explanatio
 	return ex
 }
 
+// modeVerdict refuses what the session's active run would refuse because of its mode.
+func (s *Session) modeVerdict(e *Effects) Verdict {
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	if r == nil {
+		return Verdict{Decision: Allow}
+	}
+	return r.modeVerdict(e)
+}
+
 func (a *Agent) findTool(name string) (Tool, ToolSpec) {
 	tools := a.static
 	if a.cfg.ToolSource != nil {
 		tools = append(tools[:len(tools):len(tools)], a.cfg.ToolSource.Tools()...)
 	}
 	for _, t := range tools {
-		if spec := t.Spec(); spec.Name == name {
+		if t == nil {
+			continue
+		}
+		if spec := t.Spec(); spec.Name == name && toolName.MatchString(name) {
 			return t, spec
 		}
 	}

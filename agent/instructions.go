@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // Instruction is a file of instructions for agents found in a workspace, such as AGENTS.md (https://agents.md).
@@ -37,7 +39,7 @@ func FindInstructions(workspace, dir string, names ...string) ([]Instruction, er
 		names = []string{InstructionFile}
 	}
 	dir = cleanPath(dir)
-	if path.IsAbs(dir) || strings.HasPrefix(dir, "..") {
+	if path.IsAbs(dir) || leaves(dir) {
 		return nil, fmt.Errorf("agent: find instructions: %s is outside the workspace", dir)
 	}
 	var found []Instruction
@@ -81,12 +83,22 @@ func readInstruction(root *os.Root, dir string, names []string) (Instruction, bo
 		if err != nil {
 			return Instruction{}, false, err
 		}
-		data, err := io.ReadAll(io.LimitReader(f, maxInstruction))
+		data, err := io.ReadAll(io.LimitReader(f, maxInstruction+1))
 		f.Close()
 		if err != nil {
 			return Instruction{}, false, err
 		}
-		text := strings.ToValidUTF8(strings.TrimSpace(string(data)), "\uFFFD")
+		cut := ""
+		if len(data) > maxInstruction {
+			data, cut = data[:maxInstruction], fmt.Sprintf("\n[… %s goes on; only its first %d KiB are shown]", p, maxInstruction>>10)
+			for i := 0; i < utf8.UTFMax && len(data) > 0 && !utf8.Valid(data[len(data)-i-1:]); i++ {
+				if utf8.RuneStart(data[len(data)-i-1]) {
+					data = data[:len(data)-i-1] // half a character
+					break
+				}
+			}
+		}
+		text := strings.ToValidUTF8(strings.TrimSpace(string(data)), "\uFFFD") + cut
 		return Instruction{Path: p, Text: text}, text != "", nil
 	}
 	return Instruction{}, false, nil
@@ -116,7 +128,9 @@ func NestedInstructions(workspace string, names ...string) Middleware {
 			}
 			for _, in := range nestedFor(workspace, op.Effects, names) {
 				if op.Session.firstTime(in.Path) {
-					op.Result.Parts = append(op.Result.Parts, Text{Text: "\n" + FormatInstructions([]Instruction{in})})
+					res := *op.Result // the tool may give the same result to several calls
+					res.Parts = append(res.Parts[:len(res.Parts):len(res.Parts)], Text{Text: "\n" + FormatInstructions([]Instruction{in})})
+					op.Result = &res
 				}
 			}
 			return nil
@@ -128,6 +142,9 @@ func NestedInstructions(workspace string, names ...string) Middleware {
 func nestedFor(workspace string, e Effects, names []string) []Instruction {
 	var out []Instruction
 	for _, p := range append(append([]string(nil), e.Reads...), e.Writes...) {
+		if rel, err := filepath.Rel(workspace, p); err == nil && filepath.IsAbs(p) {
+			p = filepath.ToSlash(rel)
+		}
 		if hasScheme(p) || !PathUnder(p, ".") || cleanPath(p) == "." {
 			continue
 		}

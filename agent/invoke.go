@@ -15,21 +15,27 @@ var errToolTimeout = errors.New("agent: the tool's time limit was reached")
 // runCall carries out one call on a goroutine of its own, from permission to result.
 func (r *run) runCall(c *call) {
 	var res *ToolResult
+	returned := false
 	defer func() {
 		if p := recover(); p != nil {
 			r.logPanic(c, p)
 			res = ErrorResult("The tool %s failed: panic: %v. This is a fault of the tool; try another way.", c.tc.Name, p)
+		} else if !returned { // runtime.Goexit
+			res = ErrorResult("The tool %s ended its goroutine without a result. This is a fault of the tool; try another way.", c.tc.Name)
 		}
-		r.stopTimer(c)
 		r.finishCall(c, r.clean(c, res))
 	}()
+	res = r.carryOut(c)
+	returned = true
+}
+
+// carryOut runs a call through the middleware.
+func (r *run) carryOut(c *call) *ToolResult {
 	if c.tool == nil {
-		res = r.unknownTool(c.tc.Name)
-		return
+		return r.unknownTool(c.tc.Name)
 	}
 	if r.agent.handle == nil {
-		res = r.perform(r.ctx, c, &c.tc)
-		return
+		return r.perform(r.ctx, c, &c.tc)
 	}
 	tc := c.tc
 	op := &Op{Session: r.session, Step: c.step, Call: &tc}
@@ -39,10 +45,9 @@ func (r *run) runCall(c *call) {
 		return nil
 	}
 	if err := r.agent.handle(r.ctx, op); err != nil {
-		res = ErrorResult("%s", err.Error())
-		return
+		return ErrorResult("%s", err.Error())
 	}
-	res = op.Result
+	return op.Result
 }
 
 // perform decides on a call, waits its turn, and runs it.
@@ -53,8 +58,8 @@ func (r *run) perform(ctx context.Context, c *call, tc *ToolCall) *ToolResult {
 		c.tc.Args, c.effects = tc.Args, effects
 		r.mu.Unlock()
 	}
-	if r.plan && !changesNothing(&c.effects) {
-		return ErrorResult("Plan mode: %s may change things, so it was not run. Look around with the tools you have, then give the plan.", tc.Name)
+	if v := r.modeVerdict(&c.effects); v.Decision != Allow {
+		return ErrorResult("%s: %s, so it was not run. %s", v.Rule, v.Reason, lookOnly)
 	}
 	if v := r.permit(ctx, c); v.Decision != Allow {
 		return ErrorResult("Not permitted (%s): %s", v.Rule, orText(v.Reason, "the call was refused. Find another way or ask the user."))
@@ -65,11 +70,36 @@ func (r *run) perform(ctx context.Context, c *call, tc *ToolCall) *ToolResult {
 	if !changesNothing(&c.effects) {
 		r.snapshot(ctx)
 	}
-	if err := r.session.logCall(&c.tc); err != nil {
+	if err := r.logCall(c); err != nil {
 		r.poke(func() { r.fatal = err })
 		return ErrorResult("The session could not be written, so the call was not run.")
 	}
 	return r.invoke(ctx, c)
+}
+
+const lookOnly = "Look around with the tools you have, then answer."
+
+// modeVerdict refuses what may change things where nothing may be changed: in plan mode, and in a sub-agent whose tool
+// says that it only reads.
+func (r *run) modeVerdict(e *Effects) Verdict {
+	switch {
+	case changesNothing(e):
+	case r.plan:
+		return Verdict{Rule: "Plan mode", Reason: "the call may change things"}
+	case r.agent.readOnly:
+		return Verdict{Rule: "Read-only sub-agent", Reason: "the call may change things"}
+	}
+	return Verdict{Decision: Allow}
+}
+
+// logCall records that a call is about to run; when middleware runs it again with the same arguments, that says nothing
+// new.
+func (r *run) logCall(c *call) error {
+	if c.logged != nil && string(c.logged) == string(c.tc.Args) {
+		return nil
+	}
+	c.logged = c.tc.Args
+	return r.session.logCall(&c.tc)
 }
 
 // invoke calls the tool under its time limit.
@@ -82,6 +112,7 @@ func (r *run) invoke(ctx context.Context, c *call) *ToolResult {
 	}
 	if limit > 0 {
 		r.startTimer(c, limit, cancel)
+		defer r.stopTimer(c)
 	}
 	res, err := c.tool.Call(ctx, c.tc)
 	switch {
@@ -135,10 +166,11 @@ func (r *run) snapshot(ctx context.Context) {
 	}
 	r.checkpoint.Lock()
 	defer r.checkpoint.Unlock()
-	if r.snapped {
+	turn := r.turnNo.Load() + 1
+	if r.snapped >= turn {
 		return
 	}
-	r.snapped = true
+	r.snapped = turn
 	id, err := cp.Snapshot(ctx, r.session.turnLabel())
 	if err == nil {
 		err = r.session.addCheckpoint(id)

@@ -3,6 +3,8 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 )
 
 // Role says who speaks in a message.
@@ -53,6 +55,30 @@ func PartsText(ps []Part) string {
 		}
 	}
 	return out
+}
+
+// fit returns m fit for a history: of a known role, its parts values of the set, its texts valid UTF-8, which is all that
+// a log and a provider can hold.
+func fit(m Message) (Message, error) {
+	if m.Role != RoleUser && m.Role != RoleAssistant && m.Role != RoleTool {
+		return m, fmt.Errorf("agent: add message: the role %q is unknown; use RoleUser, RoleAssistant or RoleTool", m.Role)
+	}
+	copied := false
+	for i, p := range m.Parts {
+		switch p := p.(type) {
+		case Text:
+			if !utf8.ValidString(p.Text) {
+				if !copied {
+					m.Parts, copied = append([]Part(nil), m.Parts...), true
+				}
+				m.Parts[i] = Text{Text: strings.ToValidUTF8(p.Text, "\uFFFD")}
+			}
+		case Image, Thinking, ToolCall, ToolResult, Opaque:
+		default:
+			return m, fmt.Errorf("agent: add message: part %d is a %T; parts are values of Text, Image, Thinking, ToolCall, ToolResult or Opaque, not pointers", i, p)
+		}
+	}
+	return m, nil
 }
 
 // Part is one piece of a message. The set is sealed: [Text], [Image], [Thinking], [ToolCall], [ToolResult] and [Opaque].

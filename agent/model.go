@@ -106,7 +106,9 @@ func Generate(ctx context.Context, m Model, req *Request) (*Response, error) {
 		if err != nil {
 			return b.response(), AsModelError(err)
 		}
-		b.add(chunk)
+		if !b.ended || !isContent(chunk) { // after Finish only a late Usage counts
+			b.add(chunk)
+		}
 	}
 	if err := b.complete(ctx); err != nil {
 		return b.response(), err

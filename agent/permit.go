@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -30,7 +31,7 @@ func (g Grant) Covers(req *PermissionRequest) bool {
 			return false
 		}
 		for _, w := range e.Writes {
-			if !PathUnder(w, g.Prefix) {
+			if hasScheme(w) || !PathUnder(w, g.Prefix) {
 				return false
 			}
 		}
@@ -47,12 +48,15 @@ func (g Grant) String() string {
 	return "grant: exactly this " + g.Tool
 }
 
-// exactText is what an exact grant binds to: the tool's own canonical text and where it runs, else the arguments.
+// exactText is what an exact grant binds to: where the call would run and inside which walls, and what: the tool's own
+// canonical text, else the arguments.
 func exactText(req *PermissionRequest) string {
-	if req.Description.Exact != "" {
-		return req.Description.Exact + "\x00" + req.Description.Where
+	d := &req.Description
+	kind, text := "exact", d.Exact
+	if text == "" {
+		kind, text = "args", string(req.Call.Args)
 	}
-	return string(req.Call.Args)
+	return fmt.Sprintf("%q sandboxed=%t %s:%s", d.Where, d.Sandboxed, kind, text)
 }
 
 // permissionRequest describes a call for a policy. A tool that panics over its description has none.
@@ -129,6 +133,9 @@ func (s *Session) grantFor(req *PermissionRequest) (Grant, bool) {
 func (s *Session) addGrant(a Answer, req *PermissionRequest) error {
 	if a.Scope == GrantOnce {
 		return nil
+	}
+	if a.Scope == GrantPath && a.Prefix == "" {
+		return errors.New("the approval names no path prefix (Answer.Prefix), so it covers nothing; ask again")
 	}
 	g := Grant{Scope: a.Scope, Tool: req.Call.Name, Time: s.now()}
 	if a.Scope == GrantExact {

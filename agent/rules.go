@@ -58,15 +58,26 @@ const (
 	AutonomySandboxed                 // also what runs inside a sandbox; what would run on the host is asked
 )
 
+// readsWorkspace reports whether all a call reads lies in the workspace or is a resource of its own; a tool may have
+// named a path outside without setting the flag for it.
+func readsWorkspace(req *PermissionRequest) bool {
+	for _, p := range req.Effects.Reads {
+		if !hasScheme(p) && !PathUnder(p, ".") {
+			return false
+		}
+	}
+	return true
+}
+
 // StandardRules returns the rules for a degree of autonomy. A call counts as reading only when its effects are known
 // and hold no write, no network, no secret and nothing outside the workspace; what is not understood is never allowed
 // by itself.
 func StandardRules(a Autonomy) Rules {
 	rules := Rules{{Name: "read-only", Match: func(req *PermissionRequest) bool {
-		return req.Effects.Flags == 0 && changesNothing(&req.Effects)
+		return req.Effects.Flags == 0 && changesNothing(&req.Effects) && readsWorkspace(req)
 	}, Decision: Allow}}
 	spend := Rule{Name: "sub-agent that only reads", Decision: Allow, Match: func(req *PermissionRequest) bool {
-		return req.Effects.Flags == EffectSpend && changesNothing(&req.Effects)
+		return req.Effects.Flags == EffectSpend && changesNothing(&req.Effects) && readsWorkspace(req)
 	}}
 	rules = append(rules, spend)
 	if a == AutonomyReadOnly {
@@ -88,7 +99,7 @@ func StandardRules(a Autonomy) Rules {
 // to write.
 func writesWorkspace(req *PermissionRequest) bool {
 	e := &req.Effects
-	if !req.Spec.Effects.Known || !e.Known || e.Flags&^EffectDelete != 0 {
+	if !req.Spec.Effects.Known || !e.Known || e.Flags&^EffectDelete != 0 || !readsWorkspace(req) {
 		return false
 	}
 	for _, w := range e.Writes {
@@ -120,6 +131,9 @@ func whyAsk(req *PermissionRequest) string {
 		if e.Flags&f.flag != 0 {
 			return f.text
 		}
+	}
+	if !readsWorkspace(req) {
+		return "it reads outside the workspace"
 	}
 	return "it writes"
 }

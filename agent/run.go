@@ -29,10 +29,13 @@ type run struct {
 	onChunk func(Chunk, error) bool // take, bound once
 	size    int                     // bytes of the response so far
 	maxSize int
-	broken  error // what ended the stream early
+	chunks  int             // of the response so far
+	attempt context.Context // of the stream in progress
+	broken  error           // what ended the stream early
 	watch   watchdog
 	rep     repetition
 
+	phase     phase
 	failures  int         // model failures since the last complete response
 	cut       *ModelError // what broke the last response, of which the begun calls were kept
 	prompt    int64       // tokens of the last prompt and answer, 0 when unknown
@@ -43,10 +46,10 @@ type run struct {
 	turn     sync.Cond  // a call ended, or the run was steered or cancelled
 	batch    []*call
 	running  int
-	spent    Usage // by sub-agents, not yet folded into res
+	spent    Usage // of model calls, those of tools and sub-agents included
 	cost     int64
-	total    Usage // res.Usage, for tool goroutines
-	totalUSD int64
+	guessed  int64 // tokens of responses that came without usage, for the limit only
+	ended    bool  // nothing is queued any more
 	steered  bool
 	cancelAt uint8 // set of 1<<CancelPoint
 	fatal    error // a session entry could not be written
@@ -55,9 +58,10 @@ type run struct {
 	queued   atomic.Bool
 	wake     chan struct{}
 
-	asking     sync.Mutex // one permission question at a time
-	checkpoint sync.Mutex // held while the turn's checkpoint is made
-	snapped    bool       // the turn has its checkpoint
+	asking     sync.Mutex   // one permission question at a time
+	checkpoint sync.Mutex   // held while the turn's checkpoint is made
+	turnNo     atomic.Int64 // counts turns from 0
+	snapped    int64        // turns up to this number have their checkpoint
 }
 
 // main runs to the end and reports the outcome.
@@ -70,12 +74,13 @@ func (r *run) main(ctx context.Context, input []Part) {
 	r.wake = make(chan struct{}, 1)
 	r.rep.cfg = r.agent.cfg.Repetition
 	r.started = r.agent.cfg.Now()
-	if err := r.session.attach(r); err != nil {
+	r.onChunk = r.take
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	if err := r.session.attach(r); err != nil { // from here on Steer and Cancel reach the run
+		r.cancel(errLeft)
 		r.yield(nil, err)
 		return
 	}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	r.onChunk = r.take
 	if wall := r.agent.cfg.Limits.Wall; wall > 0 {
 		t := time.AfterFunc(wall, func() { r.cancel(errWall) })
 		defer t.Stop()
@@ -83,9 +88,10 @@ func (r *run) main(ctx context.Context, input []Part) {
 	defer func() { // also when the consumer panics: it must not be called again
 		r.left = true
 		r.cancel(errLeft)
-		r.waitCalls()
+		r.settle()
 		r.watch.unwatch()
-		r.session.detach()
+		r.closeQueue()
+		r.session.detach(r)
 	}()
 
 	err := r.loop(input)
@@ -103,7 +109,7 @@ func (r *run) finish(err, cause error) {
 		return
 	}
 	r.drain()
-	r.session.detach() // the host may start the next run from its Done handler
+	r.session.detach(r) // the host may start the next run from its Done handler
 	if !r.emit(Done{Result: res}) {
 		return
 	}
@@ -146,8 +152,14 @@ func (r *run) loop(input []Part) error {
 			return nil
 		}
 		more, err := r.step()
-		if err != nil || !more {
+		if err != nil {
 			return err
+		}
+		if !more && r.res.Stop == StopDone && r.session.hasSteers() { // it came while the answer was verified
+			more, r.res.Stop, r.res.Detail = true, "", ""
+		}
+		if !more {
+			return nil
 		}
 	}
 }
@@ -184,15 +196,12 @@ func (r *run) begin(input []Part) error {
 
 // prepare does what comes between two steps: injected messages, reminders, tools that changed, compaction.
 func (r *run) prepare() error {
-	if me := r.cut; me != nil {
+	if me := r.cut; me != nil && r.ctx.Err() == nil {
 		r.cut = nil
 		if err := r.backoff(me); err != nil {
 			return err
 		}
 	}
-	r.mu.Lock()
-	r.steered = false
-	r.mu.Unlock()
 	steers, err := r.takeSteers()
 	if err != nil {
 		return err
@@ -216,12 +225,8 @@ func (r *run) prepare() error {
 	return nil
 }
 
-// newTurn makes the next write take a checkpoint of its own.
-func (r *run) newTurn() {
-	r.checkpoint.Lock()
-	r.snapped = false
-	r.checkpoint.Unlock()
-}
+// newTurn makes the next write take a checkpoint of its own. It does not wait for a snapshot of an abandoned call.
+func (r *run) newTurn() { r.turnNo.Add(1) }
 
 // limited reports whether the run must end before the next model call, and notes why.
 func (r *run) limited() bool {
@@ -230,22 +235,27 @@ func (r *run) limited() bool {
 	}
 	r.foldSpend()
 	l := &r.agent.cfg.Limits
-	r.mu.Lock()
-	canceled := r.cancelAt != 0
-	r.mu.Unlock()
 	switch {
-	case canceled:
+	case r.canceled():
 		r.stop(StopCanceled, "the run was cancelled")
 	case l.Steps > 0 && r.res.Steps >= l.Steps:
 		r.stop(StopSteps, fmt.Sprintf("the limit of %d steps was reached", l.Steps))
-	case l.Tokens > 0 && r.res.Usage.Total() >= l.Tokens:
-		r.stop(StopTokens, fmt.Sprintf("the limit of %d tokens was reached", l.Tokens))
-	case l.MicroDollars > 0 && r.res.MicroDollars >= l.MicroDollars:
-		r.stop(StopCost, fmt.Sprintf("the cost limit of $%.2f was reached", float64(l.MicroDollars)/1e6))
 	default:
-		return false
+		for p := r; p != nil; p = p.agent.parent {
+			if why, detail := p.overspent(); why != "" {
+				r.stop(why, detail)
+				break
+			}
+		}
 	}
-	return true
+	return r.res.Stop != ""
+}
+
+// canceled reports whether the run is to stop at the next safe point.
+func (r *run) canceled() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cancelAt != 0
 }
 
 func (r *run) stop(why StopReason, detail string) { r.res.Stop, r.res.Detail = why, detail }
@@ -258,13 +268,8 @@ func (r *run) step() (bool, error) {
 		return false, err
 	}
 	r.res.Steps++
-	meta := r.account(resp)
-	if len(resp.Message.Parts) > 0 {
-		r.res.Message = &resp.Message
-		if err := r.appendMessage(resp.Message, &meta); err != nil {
-			return false, err
-		}
-		r.emit(MessageAdded{Message: resp.Message})
+	if err := r.keepResponse(resp); err != nil {
+		return false, err
 	}
 	if len(r.batch) == 0 {
 		return r.answered(resp)
@@ -272,27 +277,21 @@ func (r *run) step() (bool, error) {
 	return r.finishBatch()
 }
 
-// account adds the cost of a response to the run.
-func (r *run) account(resp *Response) stepMeta {
-	meta := stepMeta{usage: resp.Usage, finish: resp.Finish}
-	if r.agent.price != nil {
-		meta.cost = r.agent.price.Cost(resp.Usage)
-	}
-	r.res.Usage = r.res.Usage.Add(resp.Usage)
-	r.res.MicroDollars += meta.cost
-	r.foldSpend()
+// keepResponse adds a response to the history and its cost to the run.
+func (r *run) keepResponse(resp *Response) error {
+	meta := stepMeta{usage: resp.Usage, cost: r.priceOf(resp.Usage), finish: resp.Finish}
+	r.charge(meta.usage, meta.cost, r.guess(resp))
 	r.prompt = resp.Usage.Total()
-	return meta
-}
-
-// foldSpend adds what sub-agents spent to the run.
-func (r *run) foldSpend() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.res.Usage = r.res.Usage.Add(r.spent)
-	r.res.MicroDollars += r.cost
-	r.spent, r.cost = Usage{}, 0
-	r.total, r.totalUSD = r.res.Usage, r.res.MicroDollars
+	if len(resp.Message.Parts) == 0 {
+		return r.session.addSpend(meta.usage, meta.cost)
+	}
+	r.res.Message = &resp.Message
+	if err := r.appendMessage(resp.Message, &meta); err != nil {
+		return err
+	}
+	r.phase = phaseAnswered
+	r.emit(MessageAdded{Message: resp.Message})
+	return nil
 }
 
 // answered decides what a response without calls means.
@@ -353,6 +352,9 @@ func (r *run) verify() (bool, error) {
 }
 
 func (r *run) appendMessage(m Message, meta *stepMeta) error {
+	if meta == nil && r.prompt > 0 {
+		r.prompt += int64(partsSize(m.Parts) / 4)
+	}
 	r.session.mu.Lock()
 	defer r.session.mu.Unlock()
 	return r.session.appendMessage(m, meta)
@@ -372,10 +374,13 @@ func (s *Session) attach(r *run) error {
 	return nil
 }
 
-func (s *Session) detach() {
+// detach ends r's hold on the session; a run that began since keeps its own.
+func (s *Session) detach(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.run = nil
+	if s.run == r {
+		s.run = nil
+	}
 }
 
 func (s *Session) hasSteers() bool {

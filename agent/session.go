@@ -18,7 +18,10 @@ type Session struct {
 
 	live  []Message // what a model is shown: history since the last compaction
 	past  []Message // what compactions replaced, oldest first
+	eras  []int     // where in the transcript each rewritten history begins
 	epoch int
+
+	liveSize, measured int // bytes of the first messages of live, and how many those are
 
 	plan    string
 	planSet bool // since the current run began
@@ -106,6 +109,10 @@ func (s *Session) Append(ms ...Message) error {
 
 // appendMessage logs m and adds it to the history. s.mu is held.
 func (s *Session) appendMessage(m Message, meta *stepMeta) error {
+	m, err := fit(m)
+	if err != nil {
+		return err
+	}
 	if s.log != nil {
 		e := Entry{Type: EntryMessage, Message: &m}
 		if meta != nil {
@@ -167,17 +174,26 @@ func (s *Session) logResult(r *ToolResult) error {
 }
 
 // compacted replaces the live history; what it replaces stays in the log and in [Session.Transcript].
-func (s *Session) compacted(ms []Message, rep CompactionReport) error {
+func (s *Session) compacted(ms []Message, rep CompactionReport, cost int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.write(&Entry{Type: EntryCompaction, Messages: ms, Report: &rep}); err != nil {
+	if err := s.write(&Entry{Type: EntryCompaction, Messages: ms, Report: &rep, MicroDollars: cost}); err != nil {
 		return err
 	}
-	s.past = append(s.past, s.live...)
-	s.live = append([]Message(nil), ms...)
+	s.replaceLive(ms)
 	s.usage = s.usage.Add(rep.Usage)
-	s.epoch++
+	s.cost += cost
 	return nil
+}
+
+// replaceLive puts ms in the place of the live history.
+func (s *Session) replaceLive(ms []Message) {
+	s.past = append(s.past, s.live...)
+	s.eras = append(s.eras, len(s.past))
+	s.live = append([]Message(nil), ms...)
+	s.liveSize, s.measured = 0, 0
+	s.seen = nil // the instruction files it was shown may be gone
+	s.epoch++
 }
 
 // write appends an entry to the log. s.mu is held. After a failed write the session accepts nothing more, since the
@@ -191,6 +207,9 @@ func (s *Session) write(e *Entry) error {
 	}
 	e.Time = s.now()
 	if err := s.log.append(e); err != nil {
+		if bad, ok := errors.AsType[*encodeError](err); ok {
+			return fmt.Errorf("agent: session %s: %w", s.meta.ID, bad.err)
+		}
 		s.err = fmt.Errorf("agent: session %s: write entry: %w; free space or fix the disk, then reopen the session", s.meta.ID, err)
 		return s.err
 	}
@@ -208,7 +227,7 @@ func (s *Session) SetPlan(plan string) error {
 		s.plan = plan
 	}
 	r := s.run
-	s.planSet = true
+	s.planSet = s.planSet || err == nil
 	s.mu.Unlock()
 	if r != nil && err == nil {
 		r.post(PlanChanged{Plan: plan})

@@ -27,11 +27,14 @@ type fileLog struct {
 }
 
 func (l *fileLog) append(e *Entry) error {
+	if l.buf.Cap() > 1<<20 {
+		l.buf = bytes.Buffer{} // one huge entry must not hold its memory for the rest of the session
+	}
 	l.buf.Reset()
 	enc := json.NewEncoder(&l.buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(e); err != nil {
-		return err
+		return &encodeError{err}
 	}
 	n, err := l.f.Write(l.buf.Bytes())
 	if err != nil {
@@ -44,6 +47,12 @@ func (l *fileLog) append(e *Entry) error {
 	}
 	return l.f.Sync()
 }
+
+// encodeError is an entry that cannot be written because of what it holds; the log is as it was.
+type encodeError struct{ err error }
+
+func (e *encodeError) Error() string { return e.err.Error() }
+func (e *encodeError) Unwrap() error { return e.err }
 
 func (l *fileLog) close() error { return l.f.Close() }
 

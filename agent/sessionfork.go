@@ -12,21 +12,17 @@ import (
 	"time"
 )
 
-// Fork returns a new session that begins with the first n messages of the transcript of s; a negative n takes all of
-// them. A session on disk is forked into a file beside it, one in memory in memory. Calls in the last message taken
-// that have no result there are answered as not run. Plan, todo list and grants are copied; checkpoints are not, since
-// they belong to the workspace.
+// Fork returns a new session that stands where s stood after the first n messages of its transcript; a negative n takes
+// all of them. Where a compaction had rewritten the history by then, the fork begins with what it wrote. A session on
+// disk is forked into a file beside it, one in memory in memory. Calls in the last message taken that have no result
+// there are answered as of unknown outcome. Plan, todo list and grants are copied; checkpoints are not, since they
+// belong to the workspace.
 func (s *Session) Fork(n int, opts SessionOptions) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := append(append([]Message(nil), s.past...), s.live...)
-	live := s.live
-	if n < 0 || n == len(all) {
-		n = len(all)
-	} else if n > len(all) {
-		return nil, fmt.Errorf("agent: fork session: it has %d messages; cannot fork at %d", len(all), n)
-	} else {
-		live = all[:n]
+	n, live, err := s.standing(n)
+	if err != nil {
+		return nil, err
 	}
 	f := &Session{now: s.now, epoch: s.epoch + 1}
 	if opts.Now != nil {
@@ -44,10 +40,45 @@ func (s *Session) Fork(n int, opts SessionOptions) (*Session, error) {
 			return nil, fmt.Errorf("agent: fork session: %w", err)
 		}
 	}
-	if err := f.copyFrom(s, live); err != nil {
+	if err := f.copySynced(s, live, opts.NoSync); err != nil {
 		return nil, errors.Join(fmt.Errorf("agent: fork session: %w", err), f.Close())
 	}
 	return f, nil
+}
+
+// copySynced is copyFrom with one wait for the disk, at the end.
+func (s *Session) copySynced(parent *Session, live []Message, noSync bool) error {
+	log, onDisk := s.log.(*fileLog)
+	if onDisk {
+		log.noSync = true
+	}
+	if err := s.copyFrom(parent, live); err != nil {
+		return err
+	}
+	if !onDisk || noSync {
+		return nil
+	}
+	log.noSync = false
+	return log.f.Sync()
+}
+
+// standing returns the history that a model was shown when the transcript had n messages, and n when it is negative.
+func (s *Session) standing(n int) (int, []Message, error) {
+	total := len(s.past) + len(s.live)
+	if n < 0 || n == total {
+		return total, s.live, nil
+	}
+	if n > total {
+		return 0, nil, fmt.Errorf("agent: fork session: it has %d messages; cannot fork at %d", total, n)
+	}
+	begin := 0
+	for _, era := range s.eras {
+		if era < n {
+			begin = era
+		}
+	}
+	all := append(append([]Message(nil), s.past...), s.live...)
+	return n, all[begin:n], nil
 }
 
 // copyFrom fills a new session with a history and the parent's state.
@@ -63,7 +94,7 @@ func (s *Session) copyFrom(parent *Session, live []Message) error {
 			return err
 		}
 	}
-	l := loader{s: s}
+	l := loader{s: s, forked: true}
 	if err := l.mend(&Recovery{}); err != nil {
 		return err
 	}

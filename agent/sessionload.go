@@ -9,6 +9,7 @@ type loader struct {
 	s       *Session
 	started []ToolCall            // calls logged as begun since the last message or batch end
 	results map[string]ToolResult // results logged since
+	forked  bool                  // the history is a copy of a part of another session's
 }
 
 func (l *loader) apply(e *Entry) error {
@@ -23,24 +24,26 @@ func (l *loader) apply(e *Entry) error {
 		}
 		s.meta = *e.Meta
 	case EntryMessage:
+		if e.Message.Role != RoleAssistant { // a new turn: what was not taken up by now never will be
+			l.started, l.results, s.note = nil, nil, ""
+		}
 		s.live = append(s.live, *e.Message)
 		if e.Usage != nil {
 			s.usage = s.usage.Add(*e.Usage)
 			s.cost += e.MicroDollars
 		}
 	case EntryCall:
-		l.started = append(l.started, *e.Call)
+		l.begin(*e.Call)
 	case EntryResult:
 		l.addResult(*e.Result)
 	case EntryResults:
 		return l.closeBatch(e.Calls)
 	case EntryCompaction:
-		s.past = append(s.past, s.live...)
-		s.live = append([]Message(nil), e.Messages...)
-		s.epoch++
+		s.replaceLive(e.Messages)
 		if e.Report != nil {
 			s.usage = s.usage.Add(e.Report.Usage)
 		}
+		s.cost += e.MicroDollars
 	case EntrySpend:
 		if e.Usage != nil {
 			s.usage = s.usage.Add(*e.Usage)
@@ -66,9 +69,22 @@ func (l *loader) applyState(e *Entry) {
 		s.undo, s.redo = append(s.undo, *e.Checkpoint), nil
 	case EntryUndo:
 		s.undo, s.redo = moveRef(s.undo, s.redo, *e.Checkpoint)
+		s.note = restoreNote(e.Type, e.Checkpoint.Label)
 	case EntryRedo:
 		s.redo, s.undo = moveRef(s.redo, s.undo, *e.Checkpoint)
+		s.note = restoreNote(e.Type, e.Checkpoint.Label)
 	}
+}
+
+// begin notes a call that began; one that middleware ran again counts once.
+func (l *loader) begin(c ToolCall) {
+	for i := range l.started {
+		if l.started[i].ID == c.ID {
+			l.started[i] = c
+			return
+		}
+	}
+	l.started = append(l.started, c)
 }
 
 func (l *loader) addResult(r ToolResult) {
@@ -132,7 +148,9 @@ func (l *loader) mend(rec *Recovery) error {
 // missing is the result of a call that a killed process left without one.
 func (l *loader) missing(c ToolCall, begun bool, rec *Recovery) ToolResult {
 	text := "The process ended before this call began: it did nothing. Call it again if it is still needed."
-	if begun {
+	if l.forked {
+		text = "The conversation was forked before this call had a result here: it may or may not have taken effect. Check the state before calling it again."
+	} else if begun {
 		rec.Interrupted = append(rec.Interrupted, c)
 		text = "The process ended while this call ran: it may or may not have taken effect. Check the state before calling it again."
 	} else {

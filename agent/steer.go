@@ -22,12 +22,14 @@ var (
 // answered as skipped, and the model reads the message before its next step. Without an active run the message waits
 // for the next one.
 func (s *Session) Steer(parts ...Part) {
+	if len(parts) == 0 {
+		return
+	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.steers = append(s.steers, Message{Role: RoleUser, Parts: parts})
-	r := s.run
-	s.mu.Unlock()
-	if r != nil {
-		r.poke(func() { r.steered = true })
+	if r := s.run; r != nil {
+		r.poke(func() { r.steered = true }) // under both locks: see takeSteers
 	}
 }
 
@@ -55,6 +57,9 @@ func (r *run) takeSteers() ([]Message, error) {
 	defer s.mu.Unlock()
 	ms := s.steers
 	s.steers = nil
+	r.mu.Lock()
+	r.steered = false // with the messages, so that one that was taken cannot skip the calls of the next batch
+	r.mu.Unlock()
 	for _, m := range ms {
 		if err := s.appendMessage(m, nil); err != nil {
 			return nil, err

@@ -17,10 +17,11 @@ type SubAgentConfig struct {
 	// budget bounds it further.
 	Agent Config
 	// Effects of a task. The zero value is unknown, so that sub-agents run one after another; ReadOnly(".") lets several
-	// that only read run in parallel. EffectSpend is added by itself.
+	// that only read run in parallel, and holds them to it: their calls that may change something are refused.
+	// EffectSpend is added by itself.
 	Effects  Effects
 	MaxDepth int // how deep sub-agents may nest; 0 means 2
-	// Session makes the session of one task. Nil keeps it in memory.
+	// Session makes the session of one task, which is closed when the task ends. Nil keeps it in memory.
 	Session func(ctx context.Context, parent *Session) (*Session, error)
 }
 
@@ -85,11 +86,15 @@ func (t *subAgent) Call(ctx context.Context, call ToolCall) (*ToolResult, error)
 	}
 	child := *t.agent
 	child.depth = depth
+	child.readOnly = changesNothing(&t.spec.Effects)
 	if scope != nil {
+		child.parent = scope.run
+		child.readOnly = child.readOnly || scope.run.plan || scope.run.agent.readOnly
 		if child.cfg.Limits, err = scope.run.remaining(child.cfg.Limits); err != nil {
 			return nil, err
 		}
 	}
+	defer s.Close()
 	return report(ctx, child.Run(ctx, s, Text{Text: in.Task}), scope)
 }
 
@@ -100,8 +105,7 @@ func (t *subAgent) session(ctx context.Context) (*Session, error) {
 	return t.cfg.Session(ctx, SessionFrom(ctx))
 }
 
-// report drives the sub-agent's run, forwards its events and turns its end into a result. What it spends counts as it
-// goes, so that a run that is cancelled half-way has still paid.
+// report drives the sub-agent's run, forwards its events and turns its end into a result.
 func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error) {
 	var res *Result
 	var fail error
@@ -120,8 +124,10 @@ func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error)
 	if res == nil {
 		return nil, fail
 	}
-	if err := Spend(ctx, res.Usage, res.MicroDollars); err != nil {
-		return nil, err
+	if scope != nil { // the runs above were charged as it was spent
+		if err := scope.run.session.addSpend(res.Usage, res.MicroDollars); err != nil {
+			return nil, err
+		}
 	}
 	text := res.Text()
 	if res.Stop == StopDone {
@@ -133,10 +139,8 @@ func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error)
 // remaining bounds a sub-agent's limits by what is left of this run's.
 func (r *run) remaining(l Limits) (Limits, error) {
 	own := r.agent.cfg.Limits
-	r.mu.Lock()
-	usage, cost := r.total.Add(r.spent), r.totalUSD+r.cost
-	r.mu.Unlock()
-	l.Tokens = bound(l.Tokens, own.Tokens, usage.Total())
+	tokens, cost := r.used()
+	l.Tokens = bound(l.Tokens, own.Tokens, tokens)
 	l.MicroDollars = bound(l.MicroDollars, own.MicroDollars, cost)
 	l.Wall = bound(l.Wall, own.Wall, r.agent.cfg.Now().Sub(r.started))
 	if l.Tokens == 0 || l.MicroDollars == 0 || l.Wall == 0 {

@@ -45,9 +45,6 @@ func Spend(ctx context.Context, u Usage, microDollars int64) error {
 	if s == nil {
 		return nil
 	}
-	s.run.poke(func() {
-		s.run.spent = s.run.spent.Add(u)
-		s.run.cost += microDollars
-	})
+	s.run.charge(u, microDollars, 0)
 	return s.run.session.addSpend(u, microDollars)
 }

@@ -1,6 +1,6 @@
 package agent
 
-import "slices"
+import "reflect"
 
 // toolset is what the model is offered in a run.
 type toolset struct {
@@ -19,7 +19,7 @@ func (r *run) refreshTools() {
 	if r.agent.cfg.ToolSource != nil {
 		source = r.agent.cfg.ToolSource.Tools()
 	}
-	if t.ready && slices.Equal(source, t.source) {
+	if t.ready && sameTools(source, t.source) {
 		return
 	}
 	changed := t.ready
@@ -31,6 +31,30 @@ func (r *run) refreshTools() {
 		r.offer(tool)
 	}
 	r.session.enter(r.plan, changed)
+}
+
+// sameTools reports whether a source gave the tools it gave before.
+func sameTools(a, b []Tool) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if len(a) == 0 || &a[0] == &b[0] { // a source does not modify what it gave
+		return true
+	}
+	for i := range a {
+		if !sameTool(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameTool compares tools of types that == would panic over by what they say of themselves.
+func sameTool(a, b Tool) bool {
+	if a == nil || b == nil || (reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable()) {
+		return a == b
+	}
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.DeepEqual(a.Spec(), b.Spec())
 }
 
 // offer adds a tool. One that clashes, or changes things in plan mode, is left out.

@@ -65,10 +65,8 @@ func (a *Agent) restore(ctx context.Context, s *Session, kind EntryType) (Checkp
 		return CheckpointRef{}, ErrBusy
 	}
 	from, to := &s.undo, &s.redo
-	word := "undone"
 	if kind == EntryRedo {
 		from, to = &s.redo, &s.undo
-		word = "redone"
 	}
 	if len(*from) == 0 {
 		return CheckpointRef{}, ErrNothingToUndo
@@ -83,8 +81,17 @@ func (a *Agent) restore(ctx context.Context, s *Session, kind EntryType) (Checkp
 		return ref, err
 	}
 	*from, *to = moveRef(*from, *to, opposite)
-	s.note = fmt.Sprintf("<reminder>\nThe user has %s the file changes of the turn %q: the workspace differs from what you last saw. Read files again before editing them.\n</reminder>", word, ref.Label)
+	s.note = restoreNote(kind, ref.Label)
 	return ref, nil
+}
+
+// restoreNote is what the model is told at the start of the next run, also after the session was opened again.
+func restoreNote(kind EntryType, label string) string {
+	word := "undone"
+	if kind == EntryRedo {
+		word = "redone"
+	}
+	return fmt.Sprintf("<reminder>\nThe user has %s the file changes of the turn %q: the workspace differs from what you last saw. Read files again before editing them.\n</reminder>", word, label)
 }
 
 // addSpend records tokens spent by something else than the session's own model calls.

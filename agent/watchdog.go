@@ -16,6 +16,7 @@ type watchdog struct {
 	probe   atomic.Bool
 	fired   atomic.Bool
 	stalled bool // the consumer, not the model, was silent; for the loop's goroutine
+	stalls  uint // how often in a row: each time the consumer is given twice as long
 
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -36,7 +37,10 @@ func (w *watchdog) alive() {
 // consumed is alive after the consumer gave control back.
 func (w *watchdog) consumed() {
 	if w.probe.Load() {
-		w.stalled = w.fired.Load()
+		if w.fired.Load() && !w.stalled {
+			w.stalled = true
+			w.stalls++
+		}
 		w.probe.Store(false)
 	}
 }
@@ -48,7 +52,7 @@ func (w *watchdog) watch(idle time.Duration, cancel context.CancelCauseFunc) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cancel, w.period, w.strikes, w.stalled = cancel, max(idle/watchChecks, time.Millisecond), 0, false
+	w.cancel, w.period, w.strikes, w.stalled = cancel, max(idle/watchChecks, time.Millisecond)<<min(w.stalls, 16), 0, false
 	w.probe.Store(false)
 	w.fired.Store(false)
 	if w.timer == nil {

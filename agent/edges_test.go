@@ -1,0 +1,593 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/agent/agenttest"
+)
+
+// TestCancelWhileTheRunBegins cancels and steers from other goroutines around the first moment of a run.
+func TestCancelWhileTheRunBegins(t *testing.T) {
+	for range 200 {
+		s := agent.NewSession()
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					s.Cancel(agent.CancelNow)
+					runtime.Gosched()
+				}
+			}
+		})
+		_, _, _ = tryRun(newAgent(t, newScript(say("a"))), s, "go")
+		close(stop)
+		wg.Wait()
+	}
+}
+
+// TestNextRunFromDone starts the next run while the first is still unwinding: the first must not free the session.
+func TestNextRunFromDone(t *testing.T) {
+	began, release := make(chan struct{}), make(chan struct{})
+	wait := func(ctx context.Context, r *agent.Request, yield func(agent.Chunk, error) bool) {
+		close(began)
+		<-release
+		say("second")(ctx, r, yield)
+	}
+	a := newAgent(t, newScript(say("first"), wait))
+	s := agent.NewSession()
+	done := make(chan error)
+	for ev := range a.Run(context.Background(), s, agent.Text{Text: "go"}) {
+		if _, ok := ev.(agent.Done); ok {
+			go func() { _, err := a.Run(context.Background(), s, agent.Text{Text: "more"}).Collect(); done <- err }()
+			<-began
+		}
+	}
+	if err := s.Append(agent.UserText("x")); !errors.Is(err, agent.ErrBusy) {
+		t.Errorf("the session of a run in progress took a message: %v", err)
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLeavingMidStreamKeepsWhatWasDone leaves, cancels and panics while the response still streams and a call of it has
+// run: the history holds the call and its result, in memory and on disk.
+func TestLeavingMidStreamKeepsWhatWasDone(t *testing.T) {
+	agenttest.CheckLeaks(t)
+	for _, how := range []string{"break", "cancel", "panic"} {
+		t.Run(how, func(t *testing.T) {
+			ran := make(chan struct{})
+			w := newTool("write", agent.Writing("a"), func(context.Context, string) (*agent.ToolResult, error) {
+				defer close(ran)
+				return agent.TextResult("written"), nil
+			})
+			m := newScript(func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+				_ = yield(agent.ToolCallStart{ID: "1", Name: "write"}, nil) && yield(agent.ToolCallDelta{Args: `{}`}, nil)
+				<-ran
+				time.Sleep(5 * time.Millisecond)
+				if yield(agent.TextDelta{Text: "and "}, nil) {
+					<-ctx.Done()
+				}
+			})
+			dir := t.TempDir()
+			s, err := agent.CreateSession(dir, agent.SessionOptions{ID: "s", NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			func() {
+				defer func() { _ = recover() }()
+				for ev := range newAgent(t, m, w).Run(context.Background(), s, agent.Text{Text: "go"}) {
+					if _, ok := ev.(agent.TextDelta); ok {
+						switch how {
+						case "cancel":
+							s.Cancel(agent.CancelNow)
+						case "panic":
+							panic("consumer")
+						default:
+							return
+						}
+					}
+				}
+			}()
+			if got := resultTexts(s, 0); len(got) != 1 || got[0] != "written" {
+				t.Errorf("results = %q", got)
+			}
+			want := s.Messages()
+			s.Close()
+			again, rec, err := agent.OpenSession(filepath.Join(dir, "s.jsonl"), agent.SessionOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			if diff := cmp.Diff(want, again.Messages()); diff != "" || rec.Interrupted != nil {
+				t.Errorf("%+v (-memory +disk):\n%s", rec, diff)
+			}
+		})
+	}
+}
+
+// TestPanicWhileToolsRun has the consumer panic at CallDone, when the message is in the history and results are not.
+func TestPanicWhileToolsRun(t *testing.T) {
+	s := agent.NewSession()
+	func() {
+		defer func() { _ = recover() }()
+		for ev := range newAgent(t, newScript(calls(tc{"1", "look", `{}`})), okTool("look")).Run(context.Background(), s, agent.Text{Text: "go"}) {
+			if _, ok := ev.(agent.CallDone); ok {
+				panic("consumer")
+			}
+		}
+	}()
+	if got := resultTexts(s, 0); len(got) != 1 || got[0] != "look{}" {
+		t.Errorf("results = %q", got)
+	}
+}
+
+// TestMiddlewareThatRetries calls next twice, around a tool and around the model.
+func TestMiddlewareThatRetries(t *testing.T) {
+	var runs atomic.Int32
+	flaky := newTool("flaky", agent.Writing("a"), func(_ context.Context, args string) (*agent.ToolResult, error) {
+		if runs.Add(1)%2 == 1 {
+			return nil, errors.New("try again")
+		}
+		return agent.TextResult("ok"), nil
+	})
+	again := func(next agent.Handler) agent.Handler {
+		return func(ctx context.Context, op *agent.Op) error {
+			err := next(ctx, op)
+			if (op.IsModel() && err != nil) || (op.Result != nil && op.Result.IsError) {
+				return next(ctx, op)
+			}
+			return err
+		}
+	}
+	m := newScript(fails(agent.ErrServer, agent.TextDelta{Text: "hm"}, agent.Usage{Input: 3}), calls(tc{"1", "flaky", `{}`}, tc{"2", "flaky", `{}`}), say("done"))
+	a := configured(t, agent.Config{Model: m, Tools: []agent.Tool{flaky}, Middleware: []agent.Middleware{again}, Parallel: 1})
+	s := agent.NewSession()
+	res, evs := run(t, a, s, "go")
+	if got := resultTexts(s, 0); fmt.Sprint(got) != "[ok ok]" || res.Calls != 2 || runs.Load() != 4 {
+		t.Errorf("results %q, %d calls, %d runs", got, res.Calls, runs.Load())
+	}
+	if !hasEvent[agent.StreamReset](evs) || res.Usage.Input != 23 {
+		t.Errorf("reset %v, usage %+v; the failed attempt cost 3 tokens", hasEvent[agent.StreamReset](evs), res.Usage)
+	}
+
+	// Once a call began, the model is not asked again for the same response.
+	m = newScript(fails(agent.ErrServer, agent.ToolCallStart{ID: "x", Name: "flaky"}, agent.ToolCallDelta{Args: "{}"}), say("done"))
+	s = agent.NewSession()
+	run(t, configured(t, agent.Config{Model: m, Tools: []agent.Tool{flaky}, Middleware: []agent.Middleware{again}, Parallel: 1}), s, "go")
+	if err := agent.CheckPairing(s.Messages()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMiddlewareThatAnswers gives a cached response with a call in it, without asking the model.
+func TestMiddlewareThatAnswers(t *testing.T) {
+	cached := &agent.Response{Message: agent.Message{Role: agent.RoleAssistant, Parts: []agent.Part{
+		agent.Text{Text: "cached"}, agent.ToolCall{ID: "c", Name: "look", Args: json.RawMessage(`{}`)}}}, Finish: agent.FinishTools}
+	cache := func(next agent.Handler) agent.Handler {
+		return func(ctx context.Context, op *agent.Op) error {
+			if op.IsModel() && op.Step == 1 {
+				op.Response = cached
+				return nil
+			}
+			return next(ctx, op)
+		}
+	}
+	s := agent.NewSession()
+	res, _ := run(t, configured(t, agent.Config{Model: newScript(say("done")), Tools: []agent.Tool{okTool("look")}, Middleware: []agent.Middleware{cache}}), s, "go")
+	if got := resultTexts(s, 0); fmt.Sprint(got) != "[look{}]" || res.Text() != "done" {
+		t.Errorf("results %q, %+v", got, res)
+	}
+	forge := func(next agent.Handler) agent.Handler {
+		return func(ctx context.Context, op *agent.Op) error {
+			err := next(ctx, op)
+			if op.IsModel() {
+				op.Response = cached
+			}
+			return err
+		}
+	}
+	if _, _, err := tryRun(configured(t, agent.Config{Model: newScript(say("x")), Middleware: []agent.Middleware{forge}}), agent.NewSession(), "go"); err == nil || !strings.Contains(err.Error(), "changed the calls") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// TestSteerDuringVerify: a message that comes while the work is checked is read before the run counts as done.
+func TestSteerDuringVerify(t *testing.T) {
+	s := agent.NewSession()
+	once := sync.OnceFunc(func() { s.Steer(agent.Text{Text: "also this"}) })
+	a := configured(t, agent.Config{Model: newScript(say("done"), say("this too")), Verify: func(context.Context, *agent.Session) (string, error) {
+		once()
+		return "", nil
+	}})
+	if res, _ := run(t, a, s, "go"); res.Text() != "this too" || res.Stop != agent.StopDone {
+		t.Errorf("result = %+v", res)
+	}
+}
+
+// TestSteerThatWasReadSkipsNothing steers from everywhere at all times: a call may be skipped only when the message is
+// yet to be read.
+func TestSteerThatWasReadSkipsNothing(t *testing.T) {
+	for i := range 100 {
+		s := agent.NewSession()
+		m := newScript(calls(tc{"1", "look", `{"n":1}`}), calls(tc{"2", "look", `{"n":2}`}), calls(tc{"3", "look", `{"n":3}`}), say("done"), say("done"))
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			time.Sleep(time.Duration(i) * time.Microsecond)
+			s.Steer(agent.Text{Text: "steer"})
+		})
+		run(t, newAgent(t, m, okTool("look")), s, "go")
+		wg.Wait()
+		ms := s.Messages()
+		for j, msg := range ms {
+			if msg.Role == agent.RoleTool && strings.HasPrefix(msg.Parts[0].(agent.ToolResult).Text(), "Skipped") && (j+1 >= len(ms) || ms[j+1].Text() != "steer") {
+				t.Fatalf("a call was skipped for a message that was read before: %v", ms)
+			}
+		}
+	}
+}
+
+// TestFailedAttemptsAreCounted: what a broken stream reported as used was paid for.
+func TestFailedAttemptsAreCounted(t *testing.T) {
+	m := newScript(fails(agent.ErrServer, agent.Usage{Input: 100}), say("ok"))
+	s := agent.NewSession()
+	res, evs := run(t, newAgent(t, m), s, "go")
+	if u, _ := s.Usage(); res.Usage.Input != 110 || u != res.Usage {
+		t.Errorf("run %+v, session %+v", res.Usage, u)
+	}
+	if hasEvent[agent.StreamReset](evs) {
+		t.Error("StreamReset although nothing was streamed")
+	}
+}
+
+// TestSlowConsumerCostsLittle: a consumer that is slow at every event is given more time, not an endless row of requests.
+func TestSlowConsumerCostsLittle(t *testing.T) {
+	slow := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+		for range 4 {
+			if !yield(agent.TextDelta{Text: "w"}, nil) {
+				return
+			}
+			if ctx.Err() != nil {
+				yield(nil, ctx.Err())
+				return
+			}
+		}
+		yield(agent.Finish{Reason: agent.FinishStop}, nil)
+	}
+	m := newScript()
+	for range 30 {
+		m.turns = append(m.turns, slow)
+	}
+	a := configured(t, agent.Config{Model: m, Retry: agent.Retry{Max: -1, IdleTimeout: 4 * time.Millisecond}})
+	for ev, err := range a.Run(context.Background(), agent.NewSession(), agent.Text{Text: "go"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := ev.(agent.TextDelta); ok {
+			time.Sleep(15 * time.Millisecond)
+		}
+	}
+	if len(m.reqs) > 12 {
+		t.Errorf("%d requests", len(m.reqs))
+	}
+}
+
+// TestGarbageStreams feeds the loop what no model should send.
+func TestGarbageStreams(t *testing.T) {
+	agenttest.CheckLeaks(t)
+	flood := func(c agent.Chunk) turn {
+		return func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+			for yield(c, nil) {
+			}
+		}
+	}
+	many := func(n int) turn {
+		var cs []agent.Chunk
+		for i := range n {
+			cs = append(cs, agent.ToolCallStart{Index: i, Name: "look"}, agent.ToolCallDelta{Index: i, Args: fmt.Sprint(`{"n":`, i, `}`)})
+		}
+		return chunks(append(cs, agent.Finish{Reason: agent.FinishTools})...)
+	}
+	fin := agent.Finish{Reason: agent.FinishTools}
+	for name, tt := range map[string]struct {
+		turn turn
+		err  string // of the run; empty for a run that goes on
+		res  []string
+	}{
+		"nil flood":        {flood(nil), "ResponseBytes", nil},
+		"empty text flood": {flood(agent.TextDelta{}), "ResponseBytes", nil},
+		"text after finish": {func(c context.Context, r *agent.Request, y func(agent.Chunk, error) bool) {
+			y(fin, nil)
+			flood(agent.TextDelta{Text: "x"})(c, r, y)
+		}, "ResponseBytes", nil},
+		"unknown index flood": {func(_ context.Context, _ *agent.Request, y func(agent.Chunk, error) bool) {
+			for i := 0; y(agent.ToolCallDelta{Index: i, Args: "{"}, nil); i++ {
+			}
+		}, "more than 4096 tool calls", nil},
+		"call flood":             {many(5000), "more than 4096 tool calls", nil},
+		"deltas without a start": {chunks(agent.ToolCallDelta{Index: 7, Args: `{}`}, fin), "", []string{`There is no tool named "unnamed". The tools are: look.`}},
+		"finish twice":           {chunks(agent.ToolCallStart{ID: "1", Name: "look"}, fin, agent.ToolCallDelta{Args: `{"late":1}`}, fin, agent.Usage{Input: 1}), "", []string{"look{}"}},
+		"junk after arguments":   {chunks(agent.ToolCallStart{ID: "1", Name: "look"}, agent.ToolCallDelta{Args: `{}`}, agent.ToolCallDelta{Args: ` and more`}, fin), "", []string{"look{}"}},
+		"bad id and name":        {chunks(agent.ToolCallStart{ID: "\xff", Name: "lo\xffok"}, agent.ToolCallDelta{Args: `{}`}, fin), "", []string{`There is no tool named "lo_ok". The tools are: look.`}},
+		"cut arguments":          {chunks(agent.ToolCallStart{ID: "1", Name: "look"}, agent.ToolCallDelta{Args: `{"text":"half a fi`}, fin), "", []string{"The arguments were cut off, so the call was not run. Send it again in smaller pieces, such as several edits instead of one large write."}},
+		"malformed arguments":    {chunks(agent.ToolCallStart{ID: "1", Name: "look"}, agent.ToolCallDelta{Args: `{'a': "5" disk"}`}, fin), "", []string{`look{'a': "5" disk"}`}},
+		"after the error": {func(_ context.Context, _ *agent.Request, y func(agent.Chunk, error) bool) {
+			y(nil, &agent.ModelError{Kind: agent.ErrAuth, Err: errors.New("no key")})
+			y(agent.ToolCallStart{ID: "1", Name: "look"}, nil)
+			y(agent.ToolCallDelta{Args: "{}"}, nil)
+			y(fin, nil)
+		}, "no key", nil},
+		"negative usage": {chunks(agent.ToolCallStart{ID: "1", Name: "look"}, agent.Usage{Input: -1 << 60, Output: -5}, fin), "", []string{"look{}"}},
+		"thousand calls": {many(1000), "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := agent.NewSession()
+			a := configured(t, agent.Config{Model: newScript(tt.turn, say("ok")), Tools: []agent.Tool{okTool("look")}, Limits: agent.Limits{ResponseBytes: 1 << 20}})
+			res, evs, err := tryRun(a, s, "go")
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("err = %v, want %s", err, tt.err)
+				}
+			} else if err != nil || res.Text() != "ok" {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			if res.Usage.Input < 0 {
+				t.Errorf("usage %+v", res.Usage)
+			}
+			if tt.res != nil {
+				if diff := cmp.Diff(tt.res, resultTexts(s, 0)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+			if err := agent.CheckPairing(s.Messages()); err != nil {
+				t.Error(err)
+			}
+			announced := map[string]bool{}
+			for _, ev := range evs {
+				if st, ok := ev.(agent.ToolCallStart); ok {
+					announced[st.ID] = true
+				}
+			}
+			for _, m := range s.Messages() {
+				for _, c := range m.Calls() {
+					if !announced[c.ID] {
+						t.Errorf("call %q was not announced", c.ID)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestModelThatIgnoresItsContext streams on after the time limit.
+func TestModelThatIgnoresItsContext(t *testing.T) {
+	deaf := func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+		for yield(agent.TextDelta{Text: "x"}, nil) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	res, _ := run(t, configured(t, agent.Config{Model: newScript(deaf), Limits: agent.Limits{Wall: 20 * time.Millisecond}}), agent.NewSession(), "go")
+	if res.Stop != agent.StopTime {
+		t.Errorf("%+v", res)
+	}
+}
+
+// TestHugeArgumentsAreNotKept: refused arguments fill neither the memory nor the history.
+func TestHugeArgumentsAreNotKept(t *testing.T) {
+	piece := strings.Repeat("x", 1<<20)
+	var peak uint64
+	huge := func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
+		yield(agent.ToolCallStart{ID: "1", Name: "look"}, nil)
+		yield(agent.ToolCallDelta{Args: `{"a":"`}, nil)
+		for i := range 50 {
+			yield(agent.ToolCallDelta{Args: piece}, nil)
+			if i == 49 {
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				peak = m.HeapAlloc
+			}
+		}
+		yield(agent.ToolCallDelta{Args: `"}`}, nil)
+		yield(agent.Finish{Reason: agent.FinishTools}, nil)
+	}
+	s := agent.NewSession()
+	run(t, newAgent(t, newScript(huge, say("ok")), okTool("look")), s, "go")
+	if got := s.Messages()[1].Calls()[0].Args; len(got) > 100 || !json.Valid(got) {
+		t.Errorf("%d bytes of refused arguments are in the history", len(got))
+	}
+	if peak > 30<<20 {
+		t.Errorf("%d MiB in use after 50 MiB of arguments", peak>>20)
+	}
+}
+
+// TestTokenLimitWithoutUsage: a model that reports nothing is held to the limit by an estimate.
+func TestTokenLimitWithoutUsage(t *testing.T) {
+	m := newScript()
+	for i := range 50 {
+		m.turns = append(m.turns, chunks(agent.ToolCallStart{ID: "1", Name: "look"}, agent.ToolCallDelta{Args: fmt.Sprint(`{"n":`, i, `}`)}, agent.Finish{Reason: agent.FinishTools}))
+	}
+	tool := newTool("look", agent.ReadOnly("."), func(context.Context, string) (*agent.ToolResult, error) {
+		return agent.TextResult(strings.Repeat("x", 4000)), nil
+	})
+	res, _ := run(t, configured(t, agent.Config{Model: m, Tools: []agent.Tool{tool}, Limits: agent.Limits{Tokens: 20_000}}), agent.NewSession(), "go")
+	if res.Stop != agent.StopTokens || res.Steps > 10 || res.Usage.Total() != 0 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// TestParallelSubAgentsShareABudget: what one spends is missing to the others at once.
+func TestParallelSubAgentsShareABudget(t *testing.T) {
+	var n atomic.Int64
+	endless := agent.ModelFunc(func(context.Context, *agent.Request) agentSeq {
+		time.Sleep(time.Millisecond)
+		return seq(agent.ToolCallStart{ID: "x", Name: "look"}, agent.ToolCallDelta{Args: fmt.Sprint(`{"n":`, n.Add(1), `}`)},
+			agent.Usage{Input: 10}, agent.Finish{Reason: agent.FinishTools})
+	})
+	sub, err := agent.SubAgent(agent.SubAgentConfig{Agent: agent.Config{Model: endless, Tools: []agent.Tool{okTool("look")}}, Effects: agent.ReadOnly(".")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cs []tc
+	for i := range 6 {
+		cs = append(cs, tc{fmt.Sprint(i), "agent", `{"task":"spin"}`})
+	}
+	s := agent.NewSession()
+	res, _ := run(t, configured(t, agent.Config{Model: newScript(calls(cs...), say("x")), Tools: []agent.Tool{sub}, Limits: agent.Limits{Tokens: 500}}), s, "go")
+	if got := res.Usage.Total(); res.Stop != agent.StopTokens || got < 500 || got > 500+6*10 {
+		t.Errorf("%s after %d tokens; six sub-agents had 500 together", res.Stop, got)
+	}
+	if u, _ := s.Usage(); u != res.Usage {
+		t.Errorf("session %+v, run %+v", u, res.Usage)
+	}
+}
+
+// TestReadOnlySubAgentIsHeldToIt: a sub-agent offered in plan mode as one that reads cannot write.
+func TestReadOnlySubAgentIsHeldToIt(t *testing.T) {
+	w := newTool("write", agent.Writing("a"), func(context.Context, string) (*agent.ToolResult, error) {
+		t.Error("a sub-agent that only reads wrote")
+		return nil, nil
+	})
+	inner := newScript(calls(tc{"1", "write", `{}`}), say("sorry"))
+	sub, err := agent.SubAgent(agent.SubAgentConfig{Agent: agent.Config{Model: inner, Tools: []agent.Tool{w}}, Effects: agent.ReadOnly(".")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAgent(t, newScript(calls(tc{"1", "agent", `{"task":"x"}`}), say("plan")), sub)
+	if _, err := a.Plan(context.Background(), agent.NewSession(), agent.Text{Text: "go"}).Collect(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// valueTool cannot be compared with ==.
+type valueTool struct {
+	spec agent.ToolSpec
+	list []string
+}
+
+func (v valueTool) Spec() agent.ToolSpec { return v.spec }
+func (v valueTool) Call(context.Context, agent.ToolCall) (*agent.ToolResult, error) {
+	return agent.TextResult("ok"), nil
+}
+
+type freshSource struct{}
+
+func (freshSource) Tools() []agent.Tool {
+	return []agent.Tool{nil, valueTool{spec: agent.ToolSpec{Name: "look", Effects: agent.ReadOnly(".")}}}
+}
+
+func TestToolSourceOfValues(t *testing.T) {
+	m := newScript(calls(tc{"1", "look", `{}`}), say("ok"))
+	a := configured(t, agent.Config{Model: m, ToolSource: freshSource{}, Policy: agent.StandardRules(agent.AutonomyReadOnly)})
+	s := agent.NewSession()
+	run(t, a, s, "go")
+	if s.Epoch() != 0 || fmt.Sprint(resultTexts(s, 0)) != "[ok]" {
+		t.Errorf("epoch %d, %q", s.Epoch(), resultTexts(s, 0))
+	}
+	if ex := a.Explain(context.Background(), s, agent.ToolCall{Name: "look"}); ex.Verdict.Decision != agent.Allow {
+		t.Errorf("%+v", ex)
+	}
+}
+
+// TestGrantTricks lists calls that a grant must not cover.
+func TestGrantTricks(t *testing.T) {
+	call := agent.ToolCall{Name: "edit", Args: json.RawMessage(`{}`)}
+	for _, tt := range []struct {
+		prefix, path string
+		want         bool
+	}{
+		{"src", "src/a", true}, {"src/", "src/a", true}, {"./src", "src/a", true}, {".", "a", true}, {"src", "src/..data/x", true},
+		{"src", "src/../a", false}, {"src", "src2", false}, {"src", "Src/a", false}, {"src", `src\a`, false}, {"src", `src/..\..\a`, false},
+		{"src", "/src/a", false}, {".", "../a", false}, {".", "/etc/passwd", false}, {"", "a", false}, {"..", "../a", false}, {".", "proc:3", false},
+		{"src", "", false}, {"src", ".", false},
+	} {
+		g := agent.Grant{Scope: agent.GrantPath, Tool: "edit", Prefix: tt.prefix}
+		if got := g.Covers(&agent.PermissionRequest{Call: call, Effects: agent.Writing(tt.path)}); got != tt.want {
+			t.Errorf("a grant for %q covers %q: %v", tt.prefix, tt.path, got)
+		}
+	}
+	lie := agent.Effects{Known: true, Reads: []string{"../secret"}}
+	if v := agent.StandardRules(agent.AutonomyReadOnly).Decide(context.Background(), &agent.PermissionRequest{Effects: lie}); v.Decision == agent.Allow {
+		t.Error("a read outside the workspace is allowed because its flag is missing")
+	}
+}
+
+// placed runs where it is told.
+type placed struct {
+	*fn
+	where *string
+}
+
+func (p placed) DescribeCall(agent.ToolCall) agent.CallDescription {
+	return agent.CallDescription{Where: *p.where, Sandboxed: *p.where != "host"}
+}
+
+func TestExactGrantBindsToThePlace(t *testing.T) {
+	where := "sandbox"
+	tool := placed{newTool("sh", agent.Effects{}, func(context.Context, string) (*agent.ToolResult, error) { return agent.TextResult("ran"), nil }), &where}
+	asked := 0
+	cfg := agent.Config{Tools: []agent.Tool{tool}, Policy: agent.StandardRules(agent.AutonomyAsk), Ask: func(context.Context, *agent.PermissionRequest, agent.Verdict) agent.Answer {
+		asked++
+		return agent.Answer{Allow: true, Scope: agent.GrantExact}
+	}}
+	s := agent.NewSession()
+	for i, at := range []string{"sandbox", "sandbox", "host"} {
+		where = at
+		cfg.Model = newScript(calls(tc{fmt.Sprint(i), "sh", `{}`}), say("ok"))
+		run(t, configured(t, cfg), s, "go")
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times; the grant for the sandbox must not hold on the host", asked)
+	}
+}
+
+// TestForkAfterCompaction forks on both sides of a rewritten history.
+func TestForkAfterCompaction(t *testing.T) {
+	m := newScript(calls(tc{"1", "look", `{"n":1}`}), calls(tc{"2", "look", `{"n":2}`}), fails(agent.ErrContextLength), say("ok"))
+	dir := t.TempDir()
+	s, err := agent.CreateSession(dir, agent.SessionOptions{ID: "s", NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, configured(t, agent.Config{Model: m, Tools: []agent.Tool{okTool("look")}, Compactor: keepLast{}}), s, "go")
+	total := len(s.Transcript()) // 5 messages, then the 3 that were kept and the answer
+	check := func(s *agent.Session) {
+		t.Helper()
+		for n, want := range map[int]int{2: 3, 5: 5, 6: 1, 8: 3, total: 4} {
+			f, err := s.Fork(n, agent.SessionOptions{NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(f.Messages()); got != want {
+				t.Errorf("a fork at %d of %d has %d messages, want %d", n, total, got, want)
+			}
+			f.Close()
+		}
+	}
+	check(s)
+	s.Close()
+	again, _, err := agent.OpenSession(filepath.Join(dir, "s.jsonl"), agent.SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	check(again)
+}
