@@ -30,7 +30,7 @@ func (t *target) agreed(r Replacement) (*found, error) {
 		return nil, nil
 	}
 	window := t.lines[start : start+len(old.lines)]
-	rd := &renderer{window: window, old: old.lines, new: new.lines, level: levelRight, eol: mainEOL(t.lines)}
+	rd := &renderer{window: window, old: old.lines, new: new.lines, level: levelRight, eol: t.eol}
 	out, _ := rd.render(script(kept, len(old.lines), len(new.lines)))
 	a := sizeOf(t.lines[:start])
 	f := &found{strategy: "agreed", changes: []change{{a, a + sizeOf(window), join(out)}}}

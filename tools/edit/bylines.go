@@ -12,7 +12,7 @@ func (t *target) byLines(r Replacement) (*found, error) {
 	if allBlank(old.lines) {
 		return nil, nil
 	}
-	l, at := strongest(t.split(), old.lines)
+	l, at := t.strongest(old.lines)
 	if len(at) == 0 {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func lineNumbers(at []int) []int {
 // rewrite renders the new lines over the window that begins at line i and byte off.
 func (t *target) rewrite(l level, i, off int, old, new []string) (change, error) {
 	window := t.lines[i : i+len(old)]
-	r := &renderer{window: window, old: old, new: new, level: l, eol: mainEOL(t.lines)}
+	r := &renderer{window: window, old: old, new: new, level: l, eol: t.eol}
 	if l >= levelTrim {
 		r.indent = newIndents(window, old, new, t.habits(window))
 		if !r.indent.clear() {

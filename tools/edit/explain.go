@@ -35,9 +35,16 @@ func (t *target) notFound(r Replacement) *Error {
 
 // applied finds the new text in the file, where it is more than the old text was: its line number, 0 when it is not there.
 func (t *target) applied(r Replacement, old, new []string) int {
+	has := make(map[string]bool, len(old))
+	for _, o := range old {
+		has[weakKey(o)] = true
+	}
 	fresh := false
 	for _, n := range new {
-		fresh = fresh || !blank(n) && len(trimLeft(trimRight(n))) > 1 && !strings.Contains(r.Old, trimLeft(trimRight(n)))
+		fresh = fresh || letters(n) > 0 && !has[weakKey(n)]
+	}
+	if len(new) == 1 {
+		fresh = fresh && !strings.Contains(r.Old, new[0])
 	}
 	if !fresh {
 		return 0

@@ -163,8 +163,12 @@ func windows(l level, file []line, pat []string) []int {
 
 // strongest finds the places of pat at the first level that has any. Finding several is an answer too: the caller must not
 // go on to a weaker level to get rid of them.
-func strongest(file []line, pat []string) (level, []int) {
-	at := windows(levelTrimPunct, file, pat)
+func (t *target) strongest(pat []string) (level, []int) {
+	file := t.split()
+	at, known := t.lookup(pat)
+	if !known {
+		at = windows(levelTrimPunct, file, pat)
+	}
 	if len(at) == 0 {
 		return 0, nil // this level allows all that the others do
 	}
@@ -187,6 +191,40 @@ func strongest(file []line, pat []string) (level, []int) {
 		}
 	}
 	return 0, nil
+}
+
+// weakKey is what lines that are the same at the weakest level have in common.
+func weakKey(s string) string { return levelTrimPunct.strip(fold(levelTrimPunct.strip(s))) }
+
+// buildIndex prepares for many searches of the same file.
+func (t *target) buildIndex() {
+	t.index = make(map[string][]int, len(t.lines))
+	for i := range t.lines {
+		k := weakKey(t.lines[i].text)
+		t.index[k] = append(t.index[k], i)
+	}
+}
+
+// lookup finds the places of pat at the weakest level with the index; known is false when the index is of no help.
+func (t *target) lookup(pat []string) (at []int, known bool) {
+	if t.index == nil {
+		return nil, false
+	}
+	rare, n := -1, len(t.lines)+1
+	for j, p := range pat {
+		if k := len(t.index[weakKey(p)]); k < n {
+			rare, n = j, k
+		}
+	}
+	if n > maxNearly {
+		return nil, false
+	}
+	for _, i := range t.index[weakKey(pat[rare])] {
+		if s := i - rare; s >= 0 && s+len(pat) <= len(t.lines) && sameAll(levelTrimPunct, t.lines[s:], pat) {
+			at = append(at, s)
+		}
+	}
+	return at, true
 }
 
 // sameAll reports whether the first lines of file are those of pat.

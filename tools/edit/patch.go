@@ -23,6 +23,9 @@ type FileChange struct {
 	Notes []string
 }
 
+// manyHunks is from how many hunks on an index of the lines pays.
+const manyHunks = 8
+
 // maxPatchErrors bounds how many faults of one patch are reported together.
 const maxPatchErrors = 10
 
@@ -120,7 +123,9 @@ func addedText(ls []string) string {
 func (f *PatchFile) edit(data string) (string, []string, []error) {
 	body, mark := cutBOM(data)
 	t := &target{body: body, lf: toLF(body)}
-	t.split()
+	if t.split(); len(f.hunks) > manyHunks {
+		t.buildIndex()
+	}
 	var errs []error
 	placed := make([]placement, len(f.hunks))
 	for i := range f.hunks {
@@ -166,7 +171,7 @@ func (f *PatchFile) write(t *target, mark string, placed []placement, order []in
 		}
 	}
 	out = append(out, t.lines[at:]...)
-	r := renderer{window: t.lines, eol: mainEOL(t.lines)}
+	r := renderer{window: t.lines, eol: t.eol}
 	if len(t.lines) == 0 {
 		r.window = nil
 	}

@@ -51,10 +51,10 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 	if len(p.old) == 0 {
 		return t.insertion(h, p)
 	}
-	p.level, p.at = strongest(t.lines, p.old)
+	p.level, p.at = t.strongest(p.old)
 	if len(p.at) == 0 {
 		if q := newPlacement(peelContext(h.lines)); len(q.old) > 0 && len(q.old) < len(p.old) {
-			if q.level, q.at = strongest(t.lines, q.old); len(q.at) > 0 {
+			if q.level, q.at = t.strongest(q.old); len(q.at) > 0 {
 				p = q
 			}
 		}
@@ -138,11 +138,9 @@ func (t *target) byAnchors(h *patchHunk, p *placement) *Error {
 	if len(h.anchors) == 0 {
 		return nil
 	}
-	scopes, missing := t.scopes(h.anchors)
-	if missing != "" {
-		e := &Error{Kind: NotFound, Detail: "no line of the file is the @@ line " + visible(missing), Near: nearest(t.lines, []string{missing}),
-			Advice: "Copy the @@ line from the file, or leave it out if the context is unique"}
-		return e
+	scopes, err := t.scopes(h.anchors)
+	if err != nil {
+		return err
 	}
 	var after, within []int
 	for _, s := range p.at {
@@ -170,15 +168,19 @@ func (t *target) byAnchors(h *patchHunk, p *placement) *Error {
 // scope is a line and the end of the block it opens, as far as indentation tells.
 type scope struct{ start, end int }
 
-// maxScopes bounds how many places of an @@ line are considered.
-const maxScopes = 1000
+// maxScopes bounds how many lines an @@ line may name; one that names more is of no use.
+const maxScopes = 100
 
 // scopes finds the places of the last of the anchors, each of which comes after the one before it, within its block if it
-// is there. missing is the first anchor that is nowhere.
-func (t *target) scopes(anchors []string) (out []scope, missing string) {
-	out = []scope{{-1, len(t.lines)}}
+// is there.
+func (t *target) scopes(anchors []string) ([]scope, *Error) {
+	out := []scope{{-1, len(t.lines)}}
 	for _, a := range anchors {
 		lines := t.anchorLines(a)
+		if len(lines) > maxScopes {
+			return nil, &Error{Kind: Ambiguous, Lines: lineNumbers(lines[:maxListed]), Detail: fmt.Sprintf("more than %d lines of the file are the @@ line %s", maxScopes, visible(a)),
+				Advice: "Name a line that is not everywhere, such as the head of the function"}
+		}
 		var next []scope
 		for _, outer := range out {
 			inner := slices.DeleteFunc(slices.Clone(lines), func(i int) bool { return i <= outer.start || i >= outer.end })
@@ -186,22 +188,22 @@ func (t *target) scopes(anchors []string) (out []scope, missing string) {
 				inner = slices.DeleteFunc(slices.Clone(lines), func(i int) bool { return i <= outer.start })
 			}
 			for _, i := range inner {
-				sc := scope{i, t.blockEnd(i)}
-				if !slices.Contains(next, sc) && len(next) < maxScopes {
-					next = append(next, sc)
+				if !slices.ContainsFunc(next, func(sc scope) bool { return sc.start == i }) {
+					next = append(next, scope{i, t.blockEnd(i)})
 				}
 			}
 		}
 		if len(next) == 0 {
-			return nil, a
+			return nil, &Error{Kind: NotFound, Detail: "no line of the file is the @@ line " + visible(a), Near: nearest(t.lines, []string{a}),
+				Advice: "Copy the @@ line from the file, or leave it out if the context is unique"}
 		}
 		out = next
 	}
-	return out, ""
+	return out, nil
 }
 
 // anchorLines finds the lines that an @@ line names: equal but for white space, else but for punctuation look-alikes,
-// else beginning with it, else containing it.
+// else beginning with it, else containing it. It stops after one more than maxScopes.
 func (t *target) anchorLines(a string) []int {
 	folded := fold(a)
 	for _, fits := range []func(string) bool{
@@ -212,10 +214,8 @@ func (t *target) anchorLines(a string) []int {
 	} {
 		var out []int
 		for i := range t.lines {
-			if fits(trimLeft(trimRight(t.lines[i].text))) {
-				if out = append(out, i); len(out) == maxScopes {
-					break
-				}
+			if len(out) <= maxScopes && fits(trimLeft(trimRight(t.lines[i].text))) {
+				out = append(out, i)
 			}
 		}
 		if len(out) > 0 {
@@ -324,7 +324,7 @@ func hunkAmbiguousOrLate(p placement, end int) *Error {
 func (t *target) renderHunk(p *placement) ([]line, *Error) {
 	start := p.at[0]
 	window := t.lines[start : start+len(p.old)]
-	r := &renderer{window: window, old: p.old, new: p.new, level: p.level, eol: mainEOL(t.lines)}
+	r := &renderer{window: window, old: p.old, new: p.new, level: p.level, eol: t.eol}
 	if p.level >= levelTrim {
 		r.indent = newIndents(window, p.old, p.new, t.habits(window))
 		if !r.indent.clear() {

@@ -146,12 +146,15 @@ type target struct {
 	lf    string // body with LF line endings
 	not   string // a text that is known not to be in lf
 	lines []line // body cut into lines, once it is needed
+	eol   string // the line ending that most lines have, once lines are there
 	unit  *fileUnit
+	index map[string][]int // where each line is, by its text at the weakest level; nil when there is none
 }
 
 func (t *target) split() []line {
 	if t.lines == nil {
 		t.lines = splitLines(t.body)
+		t.eol = mainEOL(t.lines)
 	}
 	return t.lines
 }
