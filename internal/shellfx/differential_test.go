@@ -232,7 +232,7 @@ func TestShellsAgree(t *testing.T) {
 }
 
 func mutate(r *rand.Rand, seeds []string) string {
-	tokens := strings.Fields("; & && || | |& ( ) { } $( ) ` \" ' \\ # > >> < << <<- <<< E 'E' $' $\" (( )) [[ ]] [ ] ! pwn pwn pwn rm case esac in ;; for do done if then fi else while x= $x ${x} ${x:-pwn} * ? ~ {pwn,} a,b $ = - -- -o /dev/null 2>&1 &> 1>&2 time function () <( >( @( !( 0 1 \\\n echo \n \n \t [a-z] ;& ;;& coproc select <> >| {fd}> $[ $(( -a -v -eq =~")
+	tokens := strings.Fields("&> &>/dev/null |& <<< ${x:- } \\' $'a\\'b ; & && || | |& ( ) { } $( ) ` \" ' \\ # > >> < << <<- <<< E 'E' $' $\" (( )) [[ ]] [ ] ! pwn pwn pwn rm case esac in ;; for do done if then fi else while x= $x ${x} ${x:-pwn} * ? ~ {pwn,} a,b $ = - -- -o /dev/null 2>&1 &> 1>&2 time function () <( >( @( !( 0 1 \\\n echo \n \n \t [a-z] ;& ;;& coproc select <> >| {fd}> $[ $(( -a -v -eq =~")
 	cmd := seeds[r.IntN(len(seeds))]
 	for range 1 + r.IntN(3) {
 		tok := tokens[r.IntN(len(tokens))]
