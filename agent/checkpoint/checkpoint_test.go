@@ -215,8 +215,15 @@ func TestGitUntouched(t *testing.T) {
 }
 
 func TestUndoRedo(t *testing.T) {
+	for _, packFrom := range []int{1, packFrom} {
+		t.Run(fmt.Sprint("packs from ", packFrom), func(t *testing.T) { testUndoRedo(t, packFrom) })
+	}
+}
+
+func testUndoRedo(t *testing.T, packFrom int) {
 	work := t.TempDir()
 	s := open(t, work, Options{})
+	s.packFrom = packFrom
 	if _, err := s.Undo(ctx); !errors.Is(err, ErrNothingToUndo) {
 		t.Errorf("Undo of an empty history: %v", err)
 	}

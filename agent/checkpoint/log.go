@@ -136,6 +136,9 @@ func (s *Store) readLog() error {
 // append adds an event to the history. Everything it refers to is in the store already: the rename of the branch file
 // is the moment it exists.
 func (s *Store) append(e event) (event, error) {
+	if err := s.flush(); err != nil { // before the commit, which would else be packed behind it
+		return e, err
+	}
 	e.time = s.opts.Now().Truncate(time.Second) // as git keeps it
 	who := object.Signature{Name: "luthier", Email: "luthier@localhost", When: e.time}
 	c := &object.Commit{Author: who, Committer: who, Message: e.message(), TreeHash: e.tree}

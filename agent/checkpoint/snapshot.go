@@ -31,9 +31,6 @@ func (s *Store) keep(m *manifest, label string) (event, error) {
 	if err != nil {
 		return event{}, err
 	}
-	if err := s.flush(); err != nil {
-		return event{}, err
-	}
 	e, err := s.append(event{kind: kindSnapshot, tree: tree, key: key, label: label, files: len(m.files), notes: m.notes()})
 	if err != nil {
 		return event{}, err
