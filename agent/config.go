@@ -54,7 +54,7 @@ type Config struct {
 	Logger *slog.Logger // nil is silent
 
 	// Now, NewID, Random and Sleep make a run reproducible. Nil means the wall clock, random ids, random jitter in
-	// [0,1) and real sleep.
+	// [0,1) and real sleep. NewID names the tool calls that a model sends without an id of their own.
 	Now    func() time.Time
 	NewID  func() string
 	Random func() float64

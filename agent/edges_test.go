@@ -591,3 +591,55 @@ func TestForkAfterCompaction(t *testing.T) {
 	defer again.Close()
 	check(again)
 }
+
+// TestResultOfManyParts: the limit on a result's text holds over all its parts together.
+func TestResultOfManyParts(t *testing.T) {
+	tool := newTool("look", agent.ReadOnly("."), func(context.Context, string) (*agent.ToolResult, error) {
+		res := &agent.ToolResult{}
+		for range 10_000 {
+			res.Parts = append(res.Parts, agent.Text{Text: strings.Repeat("x", 1000)})
+		}
+		return res, nil
+	})
+	s := agent.NewSession()
+	run(t, configured(t, agent.Config{Model: newScript(calls(tc{"1", "look", `{}`}), say("ok")), Tools: []agent.Tool{tool}, ResultBytes: 4000}), s, "go")
+	if got := resultTexts(s, 0)[0]; len(got) > 5000 || !strings.Contains(got, "bytes of text dropped") {
+		t.Errorf("%d bytes are left of 10 MB", len(got))
+	}
+}
+
+// TestCallsWithoutIDsDifferBetweenRuns: two results of one id in a history are refused by providers.
+func TestCallsWithoutIDsDifferBetweenRuns(t *testing.T) {
+	s := agent.NewSession()
+	seen := map[string]bool{}
+	for range 3 {
+		run(t, newAgent(t, newScript(calls(tc{"", "look", `{}`}, tc{"", "look", `{"n":1}`}), say("ok")), okTool("look")), s, "go")
+	}
+	for _, m := range s.Messages() {
+		for _, c := range m.Calls() {
+			if seen[c.ID] {
+				t.Errorf("the id %q is used twice", c.ID)
+			}
+			seen[c.ID] = true
+		}
+	}
+	n := 0
+	a := configured(t, agent.Config{Model: newScript(calls(tc{"", "look", `{}`}), say("ok")), Tools: []agent.Tool{okTool("look")},
+		NewID: func() string { n++; return fmt.Sprint(n) }})
+	s = agent.NewSession()
+	run(t, a, s, "go")
+	if got := results(s, 0)[0].CallID; got != "call_1" {
+		t.Errorf("id = %q, want the injected one", got)
+	}
+}
+
+// TestCancelDuringRetries: a cancelled run does not go on asking a model that fails.
+func TestCancelDuringRetries(t *testing.T) {
+	s := agent.NewSession()
+	m := newScript(fails(agent.ErrServer), fails(agent.ErrServer), fails(agent.ErrServer))
+	a := configured(t, agent.Config{Model: m, Sleep: func(context.Context, time.Duration) error { s.Cancel(agent.CancelAfterModel); return nil }})
+	res, _ := run(t, a, s, "go")
+	if res.Stop != agent.StopCanceled || len(m.reqs) > 2 {
+		t.Errorf("%+v after %d requests", res, len(m.reqs))
+	}
+}

@@ -225,10 +225,14 @@ func (r *run) clean(c *call, res *ToolResult) *ToolResult {
 // rebuild is the slow path of clean.
 func (r *run) rebuild(c *call, res *ToolResult) *ToolResult {
 	out := &ToolResult{IsError: res.IsError}
-	left := r.agent.cfg.ResultBytes
+	left, dropped := r.agent.cfg.ResultBytes, 0
 	for _, p := range res.Parts {
 		switch p := p.(type) {
 		case Text:
+			if left == 0 {
+				dropped += len(p.Text)
+				continue
+			}
 			text := strings.ToValidUTF8(p.Text, "\uFFFD")
 			if len(text) > left {
 				text = r.cutText(c, text, left)
@@ -240,6 +244,9 @@ func (r *run) rebuild(c *call, res *ToolResult) *ToolResult {
 		default:
 			out.Parts = append(out.Parts, Text{Text: fmt.Sprintf("(the tool returned a %T, which a result cannot hold)", p)})
 		}
+	}
+	if dropped > 0 {
+		out.Parts = append(out.Parts, Text{Text: fmt.Sprintf("[… %d more bytes of text dropped; ask for less at a time …]", dropped)})
 	}
 	if len(out.Parts) == 0 {
 		out.Parts = []Part{Text{Text: "(no output)"}}

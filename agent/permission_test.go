@@ -230,7 +230,7 @@ func TestSubAgentBudget(t *testing.T) {
 	m := newScript(calls(tc{"1", "agent", `{"task":"spin"}`}), say("x"))
 	s := agent.NewSession()
 	res, _ := run(t, configured(t, agent.Config{Model: m, Tools: []agent.Tool{sub}, Limits: agent.Limits{Tokens: 100}}), s, "go")
-	if res.Stop != agent.StopTokens || steps.Load() > 9 {
+	if res.Stop != agent.StopTokens || steps.Load() > 10 { // it may end before the response that called it has reported its own
 		t.Errorf("%+v after %d steps of the sub-agent; its budget is what is left of 100 tokens", res, steps.Load())
 	}
 	if got := resultTexts(s, 0)[0]; !strings.Contains(got, "max_tokens") {

@@ -14,6 +14,9 @@ type repetition struct {
 	batch int
 }
 
+// maxSignatures bounds the memory of a very long run; calls that lie so far apart are no circle.
+const maxSignatures = 1 << 14
+
 // seen is how often a signature came, and the last batch it came in.
 type seen struct{ n, batch int }
 
@@ -42,7 +45,7 @@ func (r *repetition) observe(call *ToolCall, res *ToolResult, changed bool) rung
 		return rungNone
 	}
 	n := old.n + 1
-	if n == 1 && changed {
+	if n == 1 && (changed || len(r.count) >= maxSignatures) {
 		clear(r.count)
 	}
 	r.count[sig] = seen{n: n, batch: r.batch}
