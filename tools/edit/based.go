@@ -20,6 +20,9 @@ func replaceInBase(mark, body, base string, r Replacement) (Result, error) {
 		}
 		return Result{}, err
 	default:
+		if e, ok := err.(*Error); ok && len(e.Lines) > 0 {
+			e.Detail += " (lines of the text as it was last shown)"
+		}
 		return Result{}, err
 	}
 	done, err := finish("", base, f)

@@ -72,6 +72,7 @@ func (r *renderer) replaceRun(out []line, at, dels int, inserted []step) ([]line
 		text := r.new[s.new]
 		paired := dels == len(inserted)
 		switch {
+		case text == "":
 		case blank(text) && r.level >= levelTrim: // white space on a blank line is not worth a refusal
 			text, _ = r.indent.translate(indentOf(text), place{at: at, run: len(inserted), first: s.new == 0})
 		case r.level >= levelTrim:
@@ -146,6 +147,9 @@ func keepPunct(old, file, new, text string) string {
 	fileTail, ok := foldedSuffix(o[len(o)-tail:], f[fileHead:])
 	if !ok {
 		return text
+	}
+	if o[head:len(o)-tail] != f[fileHead:len(f)-fileTail] {
+		return text // half a pair of quotes would stay
 	}
 	return indentOf(text) + f[:fileHead] + n[head:len(n)-tail] + f[len(f)-fileTail:]
 }

@@ -52,6 +52,7 @@ func TestReplace(t *testing.T) {
 		{"new ends with a blank line", "a \nb\nc\n", Replacement{Old: "a\nb", New: "a\nx\n"}, "a \nx\n\nc\n", "trailing-space"},
 		{"punctuation", "it’s “a”\nb\n", Replacement{Old: "it's \"a\"\nb", New: "it's \"a\"\nx"}, "it’s “a”\nx\n", "punctuation"},
 		{"punctuation beside the change", "x = “a” + b\n", Replacement{Old: `x = "a" + b`, New: `x = "a" + c`}, "x = “a” + c\n", "punctuation"},
+		{"punctuation in the change", "x = “a” + b\nc\n", Replacement{Old: "x = \"a\" + b\nc", New: "x = \"d\" - b\nc"}, "x = \"d\" - b\nc\n", "punctuation"},
 		{"invisible space", "a\u00a0b\nc\n", Replacement{Old: "a b\nc", New: "a b\nd"}, "a\u00a0b\nd\n", "punctuation"},
 		{"ellipsis sign", "wait…\nc\n", Replacement{Old: "wait...\nc", New: "wait...\nd"}, "wait…\nd\n", "punctuation"},
 
@@ -76,6 +77,7 @@ func TestReplace(t *testing.T) {
 		{"spelled line breaks", "a\nb\nc\n", Replacement{Old: `a\nb`, New: `a\nx\nb`}, "a\nx\nb\nc\n", "unescaped+exact"},
 		{"spelled line breaks and true ones", "p(\"a\\n\")\nb\n", Replacement{Old: `p("a\n")\nb`, New: `p("a\n")\nx()\nb`}, "p(\"a\\n\")\nx()\nb\n", "unescaped+exact"},
 		{"spelled line break in a new string", "a()\nb()\n", Replacement{Old: `a()\nb()`, New: `a()\np("x\n")\nb()`}, "", ""},
+		{"spelled line breaks in two ways", "x\ny\\nz\nx\\ny\nz\n", Replacement{Old: `x\ny\nz`, New: `w`}, "", ""},
 		{"escapes that are the text", `x = "a\nb"` + "\n", Replacement{Old: `"a\nb"`, New: `"a\nc"`}, `x = "a\nc"` + "\n", "exact"},
 		{"all escaped", "a(\"x\\n\")\n\tb\n", Replacement{Old: `a(\"x\\n\")\n\tb`, New: `a(\"x\\n\")\n\tc(\"\\t\")`}, "a(\"x\\n\")\n\tc(\"\\t\")\n", "unescaped+exact"},
 

@@ -128,13 +128,18 @@ func (t *target) unescapeLines(r Replacement) (Replacement, bool) {
 		return r, false
 	}
 	view := strings.ReplaceAll(t.lf, lf, `\n`)
-	first := strings.Index(view, r.Old)
-	if first < 0 {
+	at := occurrences(view, r.Old)
+	if len(at) == 0 {
 		return r, false
 	}
-	breaks, old, ok := t.spell(first, r.Old)
+	breaks, old, ok := t.spell(at[0], r.Old)
 	if !ok {
 		return r, false
+	}
+	for _, i := range at[1:min(len(at), maxVotes)] {
+		if _, other, ok := t.spell(i, r.Old); !ok || other != old {
+			return r, false // it can be read in two ways
+		}
 	}
 	n, ok := respell(strings.Split(r.Old, `\n`), strings.Split(r.New, `\n`), breaks)
 	if !ok {
