@@ -108,7 +108,7 @@ func TestSubAgents(t *testing.T) {
 	must(t, err)
 	res, err := a.Run(context.Background(), agent.NewSession(), agent.Text{Text: "go"}).Collect()
 	must(t, err)
-	if n := strings.Count(res.Text(), "report: treasure"); n != 4 || strings.Count(res.Text(), "may only read") != 4 {
+	if n := strings.Count(res.Text(), "report: treasure"); n != 4 || strings.Count(res.Text(), "Read-only sub-agent") != 4 {
 		t.Errorf("%d reports:\n%s", n, res.Text())
 	}
 	if most.Load() != 4 {
