@@ -28,6 +28,9 @@ var plainEndings = []string{".example", ".sample", ".template", ".tmpl", ".dist"
 // examples are names that a wildcard is tried on: a pattern that may match one of them may read a secret.
 var examples = []string{".env", ".env.local", ".envrc", "prod.env", "id_rsa", "id_ed25519", "server.pem", "server.key", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", "credentials", "credentials.json", "secrets.yaml", "secrets.json", ".htpasswd", "terraform.tfstate", "prod.tfvars", "shadow", ".bash_history", ".ssh", ".aws", "environ"}
 
+// SecretPath reports whether the file of that name usually holds credentials.
+func SecretPath(name string) bool { return secretPath(name) }
+
 // secretPath reports whether the file that word names usually holds credentials. A pattern counts when it has text of
 // its own and may match such a name; a bare "*" is as broad as reading the directory.
 func secretPath(word string) bool {

@@ -3,10 +3,10 @@ package coding
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/shellfx"
 	"github.com/luthier-dev/luthier/tools"
 )
 
@@ -59,7 +59,7 @@ func (w *Workspace) readEffects(p string) agent.Effects {
 		return w.outside(agent.ReadOnly(p), err)
 	}
 	e := agent.ReadOnly(resource(t.rel))
-	if holdsSecrets(t.rel) {
+	if shellfx.SecretPath(t.rel) {
 		e.Flags |= agent.EffectSecret
 		e.Reasons = append(e.Reasons, quotePath(t.rel)+" may hold credentials")
 	}
@@ -97,23 +97,6 @@ func (w *Workspace) outside(e agent.Effects, err error) agent.Effects {
 	e.Flags |= agent.EffectOutside
 	e.Reasons = append(e.Reasons, err.Error())
 	return e
-}
-
-// holdsSecrets reports names that by custom hold credentials.
-func holdsSecrets(rel string) bool {
-	name := strings.ToLower(path.Base(rel))
-	switch name {
-	case ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", "credentials", "credentials.json", "id_rsa", "id_dsa",
-		"id_ecdsa", "id_ed25519", "secrets.yaml", "secrets.yml", "secrets.json", "kubeconfig":
-		return true
-	case ".env.example", ".env.sample", ".env.template", ".env.dist":
-		return false
-	}
-	switch path.Ext(name) {
-	case ".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".kdbx":
-		return true
-	}
-	return name == ".env" || strings.HasPrefix(name, ".env.") || strings.HasSuffix(strings.ToLower(rel), ".git/config")
 }
 
 // titled returns a function that describes a call by one line.
