@@ -29,9 +29,7 @@ type run struct {
 	onChunk func(Chunk, error) bool // take, bound once
 	size    int                     // bytes of the response so far
 	maxSize int
-	chunks  int             // of the response so far
-	attempt context.Context // of the stream in progress
-	broken  error           // what ended the stream early
+	broken  error // what ended the stream early
 	watch   watchdog
 	rep     repetition
 
@@ -81,6 +79,9 @@ func (r *run) main(ctx context.Context, input []Part) {
 		r.yield(nil, err)
 		return
 	}
+	// A cancelled run looks up from its stream at the next chunk, without asking the context at every one.
+	unhook := context.AfterFunc(r.ctx, func() { r.queued.Store(true) })
+	defer unhook()
 	if wall := r.agent.cfg.Limits.Wall; wall > 0 {
 		t := time.AfterFunc(wall, func() { r.cancel(errWall) })
 		defer t.Stop()
@@ -96,6 +97,7 @@ func (r *run) main(ctx context.Context, input []Part) {
 
 	err := r.loop(input)
 	cause := context.Cause(r.ctx) // why it was cancelled before it ended, nil if it was not
+	unhook()
 	r.cancel(errLeft)
 	r.waitCalls()
 	r.finish(err, cause)

@@ -199,7 +199,7 @@ func (r *run) streamOnce(ctx context.Context, req *Request) (*Response, error) {
 func (r *run) read(ctx context.Context, stream iter.Seq2[Chunk, error]) (*Response, error) {
 	b := &r.builder
 	b.maxArgs = r.agent.cfg.Limits.ArgBytes
-	r.size, r.maxSize, r.chunks, r.attempt, r.broken = 0, r.agent.cfg.Limits.ResponseBytes, 0, ctx, nil
+	r.size, r.maxSize, r.broken = 0, r.agent.cfg.Limits.ResponseBytes, nil
 	if r.maxSize < 0 {
 		r.maxSize = math.MaxInt
 	}
@@ -216,40 +216,43 @@ func (r *run) read(ctx context.Context, stream iter.Seq2[Chunk, error]) (*Respon
 
 // take is the body of the loop over a stream.
 func (r *run) take(chunk Chunk, err error) bool {
-	if r.broken != nil {
-		return false // a model that goes on after its error, or after it was told to stop
-	}
 	if err != nil {
-		r.broken = err
-		return false
+		return r.breakOff(err)
 	}
 	r.watch.alive()
-	if r.chunks++; r.chunks&7 == 0 && r.attempt.Err() != nil { // a model that ignores its context
-		r.broken = context.Cause(r.attempt)
-		return false
-	}
 	b := &r.builder
 	if d, ok := chunk.(TextDelta); ok && b.open == openText && !b.ended { // by far the most common
 		b.text.add(d.Text)
 		r.size += len(d.Text) + 1 // a chunk counts even when it is empty: an endless stream of them must end
 	} else if chunk = r.takeOther(chunk); chunk == nil && r.size <= r.maxSize {
-		return true
+		return !r.queued.Load() || r.pause()
 	}
 	if r.size > r.maxSize {
-		r.broken = &ModelError{Kind: ErrInvalid, Err: fmt.Errorf("the response is longer than Config.Limits.ResponseBytes (%d)", r.maxSize)}
-		return false
-	}
-	if r.broken != nil {
-		return false
+		return r.breakOff(&ModelError{Kind: ErrInvalid, Err: fmt.Errorf("the response is longer than Config.Limits.ResponseBytes (%d)", r.maxSize)})
 	}
 	if !r.emit(chunk) {
-		r.broken = errLeft
-		return false
+		return r.breakOff(errLeft)
 	}
-	if r.queued.Load() {
-		r.drain()
+	return !r.queued.Load() || r.pause()
+}
+
+// pause sends what is queued and ends the stream of a model that ignores its context.
+func (r *run) pause() bool {
+	r.drain()
+	if r.ctx.Err() != nil {
+		return r.breakOff(context.Cause(r.ctx))
 	}
-	return !r.left
+	return true
+}
+
+// breakOff ends the stream for a reason, the first one. What a model yields all the same is too much from now on, and
+// closed to the response.
+func (r *run) breakOff(why error) bool {
+	if r.broken == nil {
+		r.broken = why
+	}
+	r.maxSize, r.builder.ended = -1, true
+	return false
 }
 
 // takeOther adds any chunk to the response and starts the call it completes. It returns the chunk to send on, or nil.
@@ -262,7 +265,7 @@ func (r *run) takeOther(chunk Chunk) Chunk {
 	n := len(b.calls)
 	done := b.add(chunk)
 	if len(b.calls) > maxCalls {
-		r.broken = &ModelError{Kind: ErrInvalid, Err: fmt.Errorf("the response asks for more than %d tool calls", maxCalls)}
+		r.breakOff(&ModelError{Kind: ErrInvalid, Err: fmt.Errorf("the response asks for more than %d tool calls", maxCalls)})
 		return nil
 	}
 	if _, ok := chunk.(ToolCallDelta); ok && len(b.calls) > n { // arguments of a call that never started
