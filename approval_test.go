@@ -1,0 +1,63 @@
+package luthier_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/luthier-dev/luthier"
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/agent/agenttest"
+)
+
+// traps are commands that shipped agents have run without asking.
+var traps = []string{
+	"env rm -rf x", "timeout 5 rm x", "ls & rm x", "echo x > ~/.bashrc", "git branch -D main", "git -C /other status",
+	"uniq in out", "./ls", "find . -delete", "echo $(rm x)", "echo `rm x`", "cat <<EOF | sh\nrm x\nEOF", "sed -i s/a/b/ f",
+	"echo x | xargs rm", "a=rm; $a x", "ls; curl http://x", "kill 1", "cat ~/.ssh/id_rsa", "cat .env", "printenv",
+	"nohup rm x", "command rm x", "r\\m x", "ls || rm x", "(rm x)", "if true; then rm x; fi", "git push", "git stash drop",
+	"awk 'BEGIN{system(\"rm x\")}'", "tee f < g", "dd if=a of=b", "python3 -c 'import os'", "cat /etc/shadow", "ls >out",
+}
+
+// TestShellApproval asks the complete agent, as a host would get it, what it decides on shell commands: only those that
+// read and nothing else run without asking, at every autonomy that does not rest on a sandbox.
+func TestShellApproval(t *testing.T) {
+	want := map[string]bool{"cat go.mod": true, "git status": true, "ls -la | head -5": true, "grep -rn foo .": true}
+	for _, cmd := range traps {
+		want[cmd] = false
+	}
+	if f, err := os.Open("../shared/tools-dev/shell-autoapprove.jsonl"); err != nil {
+		t.Logf("without the recorded commands: %v", err)
+	} else {
+		defer f.Close()
+		for sc := bufio.NewScanner(f); sc.Scan(); {
+			var row struct {
+				Cmd      string
+				ReadOnly any
+			}
+			if err := json.Unmarshal(sc.Bytes(), &row); err != nil {
+				t.Fatal(err)
+			}
+			want[row.Cmd] = row.ReadOnly == true
+		}
+	}
+	for _, level := range []agent.Autonomy{agent.AutonomyAsk, agent.AutonomyReadOnly, agent.AutonomyEdit, agent.AutonomySandboxed} {
+		c, err := luthier.New(context.Background(), t.TempDir(), luthier.Options{Model: agenttest.Script(), Autonomy: level, NoSandbox: true, StateDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for cmd, allow := range want {
+			args, err := json.Marshal(map[string]string{"command": cmd})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ex := c.Explain(context.Background(), nil, agent.ToolCall{Name: "shell", Args: args})
+			if got := ex.Verdict.Decision == agent.Allow; got != allow {
+				t.Errorf("autonomy %d: %q: allowed = %v, want %v\n%s", level, cmd, got, allow, ex)
+			}
+		}
+	}
+}
