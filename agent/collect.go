@@ -123,7 +123,7 @@ func (b *responseBuilder) addThinking(c ThinkingDelta) {
 	}
 	b.text.add(c.Text)
 	if c.Signature != "" || c.Redacted != nil {
-		b.parts = append(b.parts, Thinking{Text: strings.ToValidUTF8(b.text.String(), "\uFFFD"), Signature: c.Signature, Redacted: c.Redacted})
+		b.parts = append(b.parts, Thinking{Text: validText(b.text.String()), Signature: c.Signature, Redacted: c.Redacted})
 		b.text, b.open = textBuffer{}, openNone
 	}
 }
@@ -210,13 +210,21 @@ func (c *callBuilder) truncated() bool {
 	return !strings.ContainsRune("}`;)", rune(c.last))
 }
 
+// validText is strings.ToValidUTF8 with a fast path for what is valid already.
+func validText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
 // closePart ends the open text or thinking part.
 func (b *responseBuilder) closePart() {
 	switch {
 	case b.open == openText && b.text.len() > 0:
-		b.parts = append(b.parts, Text{Text: strings.ToValidUTF8(b.text.String(), "\uFFFD")})
+		b.parts = append(b.parts, Text{Text: validText(b.text.String())})
 	case b.open == openThinking && b.text.len() > 0:
-		b.parts = append(b.parts, Thinking{Text: strings.ToValidUTF8(b.text.String(), "\uFFFD")})
+		b.parts = append(b.parts, Thinking{Text: validText(b.text.String())})
 	}
 	b.text, b.open = textBuffer{}, openNone
 }

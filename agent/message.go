@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -71,7 +70,7 @@ func fit(m Message) (Message, error) {
 				if !copied {
 					m.Parts, copied = append([]Part(nil), m.Parts...), true
 				}
-				m.Parts[i] = Text{Text: strings.ToValidUTF8(p.Text, "\uFFFD")}
+				m.Parts[i] = Text{Text: validText(p.Text)}
 			}
 		case Image, Thinking, ToolCall, ToolResult, Opaque:
 		default:
