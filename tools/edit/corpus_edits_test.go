@@ -36,10 +36,14 @@ func pick(rnd *rand.Rand, s source) (intent, bool) {
 	return intent{}, false
 }
 
-// otherIndent reports whether lines are indented in another way than their file.
+// otherIndent reports whether lines are indented in another way than their file, or are blank with white space on them,
+// of which nobody can say how it should change with the indentation.
 func otherIndent(ls []string, unit string) bool {
 	return slices.ContainsFunc(ls, func(l string) bool {
 		in := indentOf(l)
+		if l != "" && blank(l) {
+			return true
+		}
 		return strings.Contains(in, "\t") != (unit == "\t") && len(in) > 1 || unit == "\t" && strings.Contains(in, "  ")
 	})
 }

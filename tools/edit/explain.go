@@ -171,7 +171,13 @@ func cutLong(s, other string) string {
 const (
 	maxScanned = 1 << 20 // bytes of the file
 	gram       = 4       // letters that count as one thing in common
+	gramBits   = 13      // size of the table of them; that two may share a place does no harm to a hint
 )
+
+func hashGram(s string) uint32 {
+	_ = s[gram-1]
+	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) * 2654435761 >> (32 - gramBits)
+}
 
 // nearestLine is for a text that shares no line with the file: it finds the line most like the longest line of old, by
 // the short runs of letters the two have in common.
@@ -186,21 +192,25 @@ func nearestLine(file []line, old []string) *Near {
 	if len(want) < gram {
 		return nil
 	}
-	grams := make(map[string]int, len(want))
+	var last [1 << gramBits]int32 // by run of letters: 0 when want lacks it, else 1 more than the line it was last counted for
+	total := 0
 	for i := 0; i+gram <= len(want); i++ {
-		grams[want[i:i+gram]] = -1
+		if h := hashGram(want[i:]); last[h] == 0 {
+			last[h] = 1
+			total++
+		}
 	}
-	best, start, scanned := len(grams)/2, -1, 0
+	best, start, scanned := total/2, -1, 0
 	for i := range file {
 		s := file[i].text
 		s = s[:min(len(s), 8*maxShown)]
 		if scanned += len(s); scanned > maxScanned {
 			break
 		}
-		n := 0
+		n, mark := 0, int32(i+2)
 		for k := 0; k+gram <= len(s); k++ {
-			if last, ok := grams[s[k:k+gram]]; ok && last != i {
-				grams[s[k:k+gram]] = i
+			if h := hashGram(s[k:]); last[h] != 0 && last[h] != mark {
+				last[h] = mark
 				n++
 			}
 		}
