@@ -30,7 +30,8 @@ type responseBuilder struct {
 // reset prepares the builder for the response of a step; the parts of the last one belong to its message.
 func (b *responseBuilder) reset(step int, newID func() string) {
 	clear(b.calls) // their texts are not kept alive
-	*b = responseBuilder{calls: b.calls[:0], step: step, newID: newID}
+	b.text.reset()
+	*b = responseBuilder{calls: b.calls[:0], step: step, newID: newID, text: b.text}
 }
 
 type openPart uint8
@@ -57,8 +58,9 @@ type callBuilder struct {
 
 // textBuffer joins strings, and costs nothing when there is only one.
 type textBuffer struct {
-	one  string
-	many []byte
+	spare []byte // room to join in, from an earlier use
+	one   string
+	many  []byte
 }
 
 func (t *textBuffer) add(s string) {
@@ -68,8 +70,19 @@ func (t *textBuffer) add(s string) {
 	case t.one == "":
 		t.one = s
 	case s != "":
-		t.many = append(append(make([]byte, 0, 2*(len(t.one)+len(s))+64), t.one...), s...)
+		if t.spare == nil {
+			t.spare = make([]byte, 0, 2*(len(t.one)+len(s))+64)
+		}
+		t.many = append(append(t.spare[:0], t.one...), s...)
 	}
+}
+
+// reset empties the buffer and keeps its room.
+func (t *textBuffer) reset() {
+	if t.many != nil {
+		t.spare = t.many[:0]
+	}
+	t.one, t.many = "", nil
 }
 
 func (t *textBuffer) len() int {
@@ -124,7 +137,8 @@ func (b *responseBuilder) addThinking(c ThinkingDelta) {
 	b.text.add(c.Text)
 	if c.Signature != "" || c.Redacted != nil {
 		b.parts = append(b.parts, Thinking{Text: validText(b.text.String()), Signature: c.Signature, Redacted: c.Redacted})
-		b.text, b.open = textBuffer{}, openNone
+		b.text.reset()
+		b.open = openNone
 	}
 }
 
@@ -226,7 +240,8 @@ func (b *responseBuilder) closePart() {
 	case b.open == openThinking && b.text.len() > 0:
 		b.parts = append(b.parts, Thinking{Text: validText(b.text.String())})
 	}
-	b.text, b.open = textBuffer{}, openNone
+	b.text.reset()
+	b.open = openNone
 }
 
 // call returns the finished form of c; empty arguments become an empty object.
@@ -260,4 +275,24 @@ func (b *responseBuilder) complete(ctx context.Context) error {
 		return &ModelError{Kind: ErrIncomplete, Err: errNoFinish}
 	}
 	return nil
+}
+
+// maxRoom is how much room a run hands on; more is left to the garbage collector.
+const maxRoom = 1 << 20
+
+// takeRoom returns room of an earlier run to join streamed text in, or nil.
+func (a *Agent) takeRoom() []byte {
+	if p, ok := a.rooms.Get().(*[]byte); ok {
+		return *p
+	}
+	return nil
+}
+
+// giveRoom keeps the room of a run that ended for the next one.
+func (a *Agent) giveRoom(t *textBuffer) {
+	t.reset()
+	if room := t.spare; room != nil && cap(room) <= maxRoom {
+		a.rooms.Put(&room)
+	}
+	t.spare = nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	mrand "math/rand/v2"
 	"regexp"
+	"sync"
 	"time"
 )
 
@@ -92,6 +93,7 @@ type Retry struct {
 
 // Agent runs a model and its tools over sessions. It is safe for concurrent use by runs over different sessions.
 type Agent struct {
+	rooms  *sync.Pool // of *[]byte: room to join streamed text in, handed from run to run
 	cfg    Config
 	static []Tool
 	handle Handler // the middleware chain around both kinds of operation; nil without middleware
@@ -117,7 +119,7 @@ func New(cfg Config) (*Agent, error) {
 	}
 	explicitCost := cfg.Limits.MicroDollars > 0
 	cfg.setDefaults()
-	a := &Agent{cfg: cfg, static: append([]Tool(nil), cfg.Tools...)}
+	a := &Agent{rooms: new(sync.Pool), cfg: cfg, static: append([]Tool(nil), cfg.Tools...)}
 	if p, ok := cfg.Prices.Find(ModelName(cfg.Model)); ok {
 		a.price = &p
 	} else if explicitCost {

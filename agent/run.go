@@ -69,6 +69,7 @@ func (r *run) main(ctx context.Context, input []Part) {
 		return
 	}
 	r.turn.L = &r.mu
+	r.builder.text.spare = r.agent.takeRoom()
 	r.wake = make(chan struct{}, 1)
 	r.rep.cfg = r.agent.cfg.Repetition
 	r.started = r.agent.cfg.Now()
@@ -92,6 +93,7 @@ func (r *run) main(ctx context.Context, input []Part) {
 		r.settle()
 		r.watch.unwatch()
 		r.closeQueue()
+		r.agent.giveRoom(&r.builder.text)
 		r.session.detach(r)
 	}()
 
