@@ -1,7 +1,10 @@
 package luthier_test
 
 import (
+	"encoding/json"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,5 +38,37 @@ func TestDocsAreTrue(t *testing.T) {
 	readme, _ := os.ReadFile("README.md")
 	if n := len(testLink.FindAllString(string(readme), -1)); n < 20 {
 		t.Errorf("the README links %d tests; its table of features is missing", n)
+	}
+}
+
+// TestReadmeProgramCompiles builds the program the README opens with, as it stands there.
+func TestReadmeProgramCompiles(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```go\n")
+	program, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("the README has no Go program")
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	src, overlay := filepath.Join(tmp, "main.go"), filepath.Join(tmp, "overlay.json")
+	if err := os.WriteFile(src, []byte(program), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "examples/readme/main.go"): src}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlay, replace, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", filepath.Join(tmp, "program"), "./examples/readme").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // killPatience is how long a supervisor gets to answer before it is killed
 // itself, and everything in the sandbox with it.
-const killPatience = 15 * time.Second
+const killPatience = time.Minute
 
 // guestSpawner starts commands through a supervisor.
 type guestSpawner struct {

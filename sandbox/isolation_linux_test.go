@@ -286,7 +286,7 @@ func TestLimits(t *testing.T) {
 
 func TestForkBombEnds(t *testing.T) {
 	cfg := walled(t, TierNamespaces)
-	cfg.Limits.Processes = 300
+	cfg.Limits.Processes = 100
 	sb := open(t, cfg)
 	exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", "f() { f | f & }; f; sleep 60"}, Timeout: 2 * time.Second})
 	if !exit.TimedOut {
