@@ -9,13 +9,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/retryafter"
 	"github.com/luthier-dev/luthier/internal/sse"
 )
 
@@ -51,7 +51,7 @@ func sendError(ctx context.Context, err error) *agent.ModelError {
 	}
 	me := &agent.ModelError{Status: api.StatusCode, RequestID: api.RequestID, Provider: provider}
 	if api.Response != nil {
-		me.RetryAfter = retryAfter(api.Response.Header)
+		me.RetryAfter = retryafter.Parse(api.Response.Header, time.Now())
 	}
 	raw := api.RawJSON()
 	var f failure
@@ -166,36 +166,6 @@ func statusKind(status int) agent.ErrorKind {
 		return agent.ErrInvalid
 	}
 	return agent.ErrServer
-}
-
-// retryAfter reads how long the server asks to wait (RFC 9110, section 10.2.3). A date counts from the server's own
-// clock, so that a client's clock that is off does not matter.
-func retryAfter(h http.Header) time.Duration {
-	if d, ok := parseWait(h.Get("Retry-After-Ms"), time.Millisecond); ok {
-		return d
-	}
-	value := h.Get("Retry-After")
-	if d, ok := parseWait(value, time.Second); ok {
-		return d
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	now, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
-		now = time.Now()
-	}
-	return max(0, at.Sub(now))
-}
-
-// parseWait reads a number of units, within what a Duration holds.
-func parseWait(value string, unit time.Duration) (time.Duration, bool) {
-	n, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(n >= 0 && n < 1e9) {
-		return 0, false
-	}
-	return time.Duration(n * float64(unit)), true
 }
 
 const maxErrorText = 512

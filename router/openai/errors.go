@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/retryafter"
 )
 
 const provider = "openai"
@@ -116,7 +116,7 @@ func (m *Model) statusError(res *http.Response) *agent.ModelError {
 	}
 	me := m.modelError(res.StatusCode, e)
 	me.Status = res.StatusCode
-	me.RetryAfter = retryAfter(res.Header, m.cfg.Now())
+	me.RetryAfter = retryafter.Parse(res.Header, m.cfg.Now())
 	me.RequestID = res.Header.Get("X-Request-Id")
 	return me
 }
@@ -134,22 +134,6 @@ func firstValue(body []byte) []byte {
 		}
 	}
 	return v
-}
-
-// retryAfter reads how long a server asks to wait: retry-after-ms, or Retry-After in seconds or as a date (RFC 9110,
-// section 10.2.3).
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if v, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && v > 0 && v < 1e12 {
-		return time.Duration(v * float64(time.Millisecond))
-	}
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e9 {
-		return time.Duration(s * float64(time.Second))
-	}
-	if at, err := http.ParseTime(v); err == nil && at.After(now) {
-		return at.Sub(now)
-	}
-	return 0
 }
 
 // transportError types the error of a request or stream that broke.
