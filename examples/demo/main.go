@@ -9,13 +9,9 @@ package main
 
 import (
 	"context"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,9 +23,6 @@ import (
 	"github.com/luthier-dev/luthier/router/openai"
 	"github.com/luthier-dev/luthier/sandbox"
 )
-
-//go:embed recorded.jsonl
-var recorded string
 
 func main() {
 	sandbox.Init()
@@ -114,48 +107,6 @@ func show(r agent.Run) error {
 		}
 	}
 	return nil
-}
-
-// serveRecording answers each request with the recorded stream that follows as many answers as the request holds.
-func serveRecording() (url string, stop func(), err error) {
-	var turns [][]json.RawMessage
-	for line := range strings.SplitSeq(strings.TrimSpace(recorded), "\n") {
-		var chunks []json.RawMessage
-		if err := json.Unmarshal([]byte(line), &chunks); err != nil {
-			return "", nil, err
-		}
-		turns = append(turns, chunks)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var req struct{ Messages []struct{ Role string } }
-		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		n := 0
-		for _, m := range req.Messages {
-			if m.Role == "assistant" {
-				n++
-			}
-		}
-		if n >= len(turns) {
-			http.Error(w, "the recording has no further answer", http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		for _, chunk := range turns[n] {
-			fmt.Fprintf(w, "data: %s\n\n", chunk)
-			http.NewResponseController(w).Flush()
-			time.Sleep(5 * time.Millisecond)
-		}
-		fmt.Fprint(w, "data: [DONE]\n\n")
-	})}
-	go srv.Serve(ln)
-	return "http://" + ln.Addr().String() + "/v1", func() { srv.Close() }, nil
 }
 
 // makeRepo writes a small Go module with a fault and commits it.
