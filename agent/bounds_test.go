@@ -185,3 +185,22 @@ func TestForkAfterCompaction(t *testing.T) {
 	defer again.Close()
 	check(again)
 }
+
+// TestSpend has a tool that paid for a model call of its own: it counts in the run's result, its limits and the session.
+func TestSpend(t *testing.T) {
+	judge := newTool("judge", agent.ReadOnly("."), func(ctx context.Context, _ string) (*agent.ToolResult, error) {
+		return agent.TextResult("good"), agent.Spend(ctx, agent.Usage{Input: 1000, Output: 1}, 7)
+	})
+	s := agent.NewSession()
+	m := newScript(calls(tc{"1", "judge", `{}`}), say("never"))
+	res, _ := run(t, configured(t, agent.Config{Model: m, Tools: []agent.Tool{judge}, Limits: agent.Limits{Tokens: 900}}), s, "go")
+	if res.Stop != agent.StopTokens || res.Usage.Input != 1010 || res.MicroDollars != 7 {
+		t.Errorf("result = %+v", res)
+	}
+	if u, cost := s.Usage(); u.Input != 1010 || cost != 7 {
+		t.Errorf("session: %+v, %d", u, cost)
+	}
+	if err := agent.Spend(context.Background(), agent.Usage{Input: 1}, 1); err != nil {
+		t.Errorf("outside a run: %v", err)
+	}
+}

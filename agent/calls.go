@@ -8,7 +8,6 @@ import (
 // call is one tool call of the current batch. The batch is in call order; all fields are guarded by run.mu but those
 // that say otherwise.
 type call struct {
-	build   *callBuilder // while the arguments arrive, for the loop's goroutine only; matched by id
 	tc      ToolCall
 	step    int
 	tool    Tool // nil for an unknown tool
@@ -56,11 +55,7 @@ func (r *run) announce(b *callBuilder) {
 // submit starts a call whose arguments are complete.
 func (r *run) submit(b *callBuilder) {
 	b.taken = true
-	c := r.find(b.id)
-	if c == nil { // arguments for a call that was never announced by a chunk
-		r.announce(b)
-		c = r.find(b.id)
-	}
+	c := r.find(b.id) // every call of the builder was announced when it began
 	tc := b.call()
 	var effects Effects
 	if c.tool != nil {
@@ -118,10 +113,6 @@ func (r *run) submitSized(c *callBuilder) {
 func (r *run) refuse(b *callBuilder, text string) {
 	b.taken = true
 	c := r.find(b.id)
-	if c == nil {
-		r.announce(b)
-		c = r.find(b.id)
-	}
 	r.mu.Lock()
 	c.tc, c.state = b.call(), callWaiting
 	r.mu.Unlock()
@@ -184,9 +175,7 @@ func (r *run) acquire(c *call) string {
 	}
 	for {
 		switch {
-		case r.ctx.Err() != nil:
-			return "The run was cancelled before this call began: it did nothing."
-		case r.cancelAt&(1<<CancelAfterModel) != 0:
+		case r.ctx.Err() != nil, r.cancelAt&(1<<CancelAfterModel) != 0:
 			return "The run was cancelled before this call began: it did nothing."
 		case r.steered:
 			return "Skipped: the user sent a message before this call began. Read it, then decide whether the call is still needed."

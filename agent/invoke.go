@@ -124,7 +124,7 @@ func (r *run) invoke(ctx context.Context, c *call) *ToolResult {
 	default:
 		res = ErrorResult("%s", err.Error())
 	}
-	if op := res; op == nil {
+	if res == nil { // middleware may look at it
 		res = TextResult("(no output)")
 	}
 	return res
