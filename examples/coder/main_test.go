@@ -1,15 +1,13 @@
 package main
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/agent/agenttest"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -20,20 +18,13 @@ func TestMain(m *testing.M) {
 
 // TestPlainOutput does one task with the output in a file: no escape codes, not even those a model sends.
 func TestPlainOutput(t *testing.T) {
-	answers := []string{
-		`{"choices":[{"index":0,"delta":{"content":"I write.","tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"write","arguments":"{\"path\":\"a.txt\",\"content\":\"hi\\n\"}"}}]},"finish_reason":"tool_calls"}]}`,
-		`{"choices":[{"index":0,"delta":{"content":"Done \u001b]0;evil\u0007and \u001b[31mred."},"finish_reason":"stop"}]}`,
-		`{"choices":[{"index":0,"delta":{"content":"Still here."},"finish_reason":"stop"}]}`,
-	}
-	n := 0
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", answers[n])
-		n++
-	}))
-	defer srv.Close()
+	srv := agenttest.NewChatServer(t, agenttest.Script(
+		agenttest.Join(agenttest.Text("I write."), agenttest.Call("c1", "write", `{"path":"a.txt","content":"hi\n"}`)),
+		agenttest.Text("Done \x1b]0;evil\aand \x1b[31mred."),
+		agenttest.Text("Still here."),
+	))
 	dir, state := t.TempDir(), t.TempDir()
-	o := options{dir: dir, state: state, model: "m", baseURL: srv.URL, noSandbox: true, auto: "edit", prompt: "write a file"}
+	o := options{dir: dir, state: state, model: "m", baseURL: srv.URL + "/v1", noSandbox: true, auto: "edit", prompt: "write a file"}
 	got := runPlain(t, o)
 	for _, want := range []string{"I write.\n", "● write a.txt (1 lines)", "+hi", "Done ]0;eviland [31mred.\n", "2 steps, 1 calls"} {
 		if !strings.Contains(got, want) {
