@@ -1,0 +1,102 @@
+package gguf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Tensor is a named array of numbers in a file.
+type Tensor struct {
+	Name string
+	Type Type
+	Dims []int  // Dims[0] is the fastest: the columns of a matrix, as in ggml
+	Data []byte // a view of the file, read-only, gone after File.Close
+}
+
+// Rows is the number of rows of Dims[0] values: the product of the other dimensions.
+func (t Tensor) Rows() int {
+	n := 1
+	for _, d := range t.Dims[1:] {
+		n *= d
+	}
+	return n
+}
+
+// File is an opened GGUF file. Its methods may be used concurrently, but for Close.
+type File struct {
+	version   int
+	alignment int
+	size      int64
+	open      bool
+	keys      []string
+	values    map[string]value
+	tensors   []Tensor
+	index     map[string]int
+	maps      []*mapping
+}
+
+// Open maps the file into memory and parses it. Where the operating system has no mapping, it is read.
+// The first of the files of a split model opens them all. The file must not be truncated while it is open:
+// the operating system ends a program that touches a mapped page whose bytes are gone.
+func Open(path string) (*File, error) {
+	f, err := openOne(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.openSplits(path); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func openOne(path string) (*File, error) {
+	m, err := mapFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("gguf: open %s: %w", path, err)
+	}
+	f, err := parse(m.data)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("gguf: parse %s: %w", path, err), m.close())
+	}
+	f.maps = []*mapping{m}
+	return f, nil
+}
+
+// Close gives the mapping back. Every Tensor's Data is invalid afterwards, even to look at; keys, strings and what
+// the array getters returned before stay valid. Closing twice is no error.
+func (f *File) Close() error {
+	f.open = false
+	var errs []error
+	for _, m := range f.maps {
+		errs = append(errs, m.close())
+	}
+	f.maps = nil
+	for i := range f.tensors {
+		f.tensors[i].Data = nil
+	}
+	return errors.Join(errs...)
+}
+
+// Tensor finds a tensor by its name.
+func (f *File) Tensor(name string) (Tensor, bool) {
+	i, ok := f.index[name]
+	if !ok {
+		return Tensor{}, false
+	}
+	return f.tensors[i], true
+}
+
+// Tensors lists the tensors in the order of the file.
+func (f *File) Tensors() []Tensor { return slices.Clone(f.tensors) }
+
+// Size is the number of bytes of the file, of all files of a split model.
+func (f *File) Size() int64 { return f.size }
+
+// Release tells that t's bytes are not needed for now: the memory that holds its pages is given back, so that a
+// repacked copy does not double the resident size. They can still be read; then they come from the file again.
+func (f *File) Release(t Tensor) {
+	for _, m := range f.maps {
+		m.release(t.Data)
+	}
+}
