@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/router/serve"
 )
 
 func ExampleRecord() {
@@ -207,9 +209,21 @@ func post(t *testing.T, client *http.Client, url, body string) (int, string) {
 	return res.StatusCode, string(data)
 }
 
+// offer serves m under the chat completions API until t ends.
+func offer(t *testing.T, m agent.Model) *httptest.Server {
+	t.Helper()
+	handler, err := serve.New(m, serve.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	return srv
+}
+
 func TestWireCassette(t *testing.T) {
 	agenttest.CheckLeaks(t)
-	live := agenttest.NewChatServer(t, agenttest.Script(
+	live := offer(t, agenttest.Script(
 		agenttest.Join(agenttest.Text("hello ", "wörld 🧰"), agenttest.Call("c1", "x", `{"a":`, `1}`), agenttest.Usage(agent.Usage{Input: 9, Output: 4})),
 		agenttest.Error(&agent.ModelError{Kind: agent.ErrRateLimit, Status: 429, RetryAfter: 2 * time.Second, Err: errors.New("slow down")}),
 	))
@@ -221,7 +235,7 @@ func TestWireCassette(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(n string) string {
-		return `{"model":"m","messages":[{"role":"user","content":"` + n + `"}]}`
+		return `{"model":"m","stream":true,"messages":[{"role":"user","content":"` + n + `"}]}`
 	}
 	url := "/v1/chat/completions?key=sk-query-query-query-query"
 	_, first := post(t, &http.Client{Transport: rec}, live.URL+url, ask("one"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/router/serve"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -16,9 +18,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// offer serves m under the chat completions API until t ends.
+func offer(t *testing.T, m agent.Model) *httptest.Server {
+	t.Helper()
+	handler, err := serve.New(m, serve.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	return srv
+}
+
 // TestPlainOutput does one task with the output in a file: no escape codes, not even those a model sends.
 func TestPlainOutput(t *testing.T) {
-	srv := agenttest.NewChatServer(t, agenttest.Script(
+	srv := offer(t, agenttest.Script(
 		agenttest.Join(agenttest.Text("I write."), agenttest.Call("c1", "write", `{"path":"a.txt","content":"hi\n"}`)),
 		agenttest.Text("Done \x1b]0;evil\aand \x1b[31mred."),
 		agenttest.Text("Still here."),

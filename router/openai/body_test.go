@@ -256,7 +256,7 @@ func BenchmarkStream(b *testing.B) {
 	for i := range words {
 		words[i] = "word "
 	}
-	srv := agenttest.NewChatServer(b, agenttest.Script(agenttest.Text(words...)).Loop().Forget())
+	srv := offerChat(b, agenttest.Script(agenttest.Text(words...)).Loop().Forget())
 	m, err := New(Config{Model: "m", BaseURL: srv.URL + "/v1", NoKey: true, HTTPClient: testClient(b)})
 	if err != nil {
 		b.Fatal(err)

@@ -8,11 +8,21 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
 	"github.com/luthier-dev/luthier/router/openai"
+	"github.com/luthier-dev/luthier/router/serve"
 )
+
+// offer starts a server on loopback that speaks the chat completions API.
+func offer(m agent.Model) *httptest.Server {
+	handler, err := serve.New(m, serve.Config{})
+	if err != nil {
+		panic(err)
+	}
+	return httptest.NewServer(handler)
+}
 
 func Example() {
 	// A server in this process; in real use, any that speaks the chat completions API.
-	srv := httptest.NewServer(agenttest.ChatHandler(agenttest.Script(agenttest.Text("Hello, ", "luthier."))))
+	srv := offer(agenttest.Script(agenttest.Text("Hello, ", "luthier.")))
 	defer srv.Close()
 
 	model, err := openai.New(openai.Config{Model: "qwen3-coder", BaseURL: srv.URL + "/v1", NoKey: true})
@@ -34,8 +44,8 @@ func Example() {
 }
 
 func ExampleNew_errors() {
-	srv := httptest.NewServer(agenttest.ChatHandler(agenttest.Script(
-		agenttest.Error(&agent.ModelError{Kind: agent.ErrRateLimit, Status: 429, RetryAfter: 2e9}))))
+	srv := offer(agenttest.Script(
+		agenttest.Error(&agent.ModelError{Kind: agent.ErrRateLimit, Status: 429, RetryAfter: 2e9})))
 	defer srv.Close()
 	model, err := openai.New(openai.Config{Model: "m", BaseURL: srv.URL + "/v1", NoKey: true})
 	if err != nil {
@@ -49,7 +59,7 @@ func ExampleNew_errors() {
 }
 
 func ExampleNew_structured() {
-	srv := httptest.NewServer(agenttest.ChatHandler(agenttest.Script(agenttest.Text(`{"ok":true}`))))
+	srv := offer(agenttest.Script(agenttest.Text(`{"ok":true}`)))
 	defer srv.Close()
 	model, err := openai.New(openai.Config{Model: "m", BaseURL: srv.URL + "/v1", NoKey: true})
 	if err != nil {

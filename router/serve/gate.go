@@ -1,0 +1,84 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+var errFull = errors.New("the queue is full")
+
+// gate lets a number of requests run and a number wait.
+type gate struct {
+	places chan struct{} // nil means no bound
+	queue  int
+
+	mu      sync.Mutex
+	waiting int
+	running int
+	typical time.Duration // how long a request holds its place, averaged
+}
+
+func newGate(places, queue int) *gate {
+	g := &gate{queue: queue, typical: time.Second}
+	if places > 0 {
+		g.places = make(chan struct{}, places)
+	}
+	return g
+}
+
+// enter waits for a place and returns how to leave it. With a full queue it returns errFull and the time after which a
+// place is likely free.
+func (g *gate) enter(ctx context.Context) (leave func(), retry time.Duration, err error) {
+	if g.places == nil {
+		return g.started(), 0, nil
+	}
+	select {
+	case g.places <- struct{}{}:
+		return g.started(), 0, nil
+	default:
+	}
+	g.mu.Lock()
+	if g.waiting >= g.queue {
+		retry = g.typical * time.Duration(1+g.waiting) / time.Duration(cap(g.places))
+		g.mu.Unlock()
+		return nil, max(retry.Round(time.Second), time.Second), errFull
+	}
+	g.waiting++
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		g.waiting--
+		g.mu.Unlock()
+	}()
+	select {
+	case g.places <- struct{}{}:
+		return g.started(), 0, nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+
+func (g *gate) started() (leave func()) {
+	begin := time.Now()
+	g.mu.Lock()
+	g.running++
+	g.mu.Unlock()
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		g.running--
+		g.typical = (7*g.typical + time.Since(begin)) / 8
+		g.mu.Unlock()
+		if g.places != nil {
+			<-g.places
+		}
+	})
+}
+
+// load returns how many requests run and wait.
+func (g *gate) load() (running, waiting int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running, g.waiting
+}
