@@ -1,0 +1,27 @@
+package tensor
+
+// The kernels of attention this processor runs.
+
+func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, rows int, fix []float32) {
+	tileMulF32Plain(dst, ds, a, as, b, bs, n, rows, fix)
+}
+
+func tileMulF16(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, rows int, fix []float32) {
+	tileMulF16Plain(dst, ds, a, as, b, bs, n, rows, fix)
+}
+
+func tileMulI8(dst []float32, ds int, a []float32, as int, b []int8, bs, n, rows int, fix []float32) {
+	tileMulI8Plain(dst, ds, a, as, b, bs, n, rows, fix)
+}
+
+func softTile(row *[TileTokens]float32, top, sum *float32, lo, hi int, scale float32) float32 {
+	return softTilePlain(row, top, sum, lo, hi, scale)
+}
+
+func scaleRows(dst, weights []float32, scales []uint16, rows int) {
+	scaleRowsPlain(dst, weights, scales, rows)
+}
+
+func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, ks []uint16, blocks, rows int) {
+	scoresQ8Plain(dst, q, qs, sums, keys, ks, blocks, rows)
+}
