@@ -1,0 +1,81 @@
+package tensor
+
+import "math"
+
+// RMSNorm writes w·x/√(mean(x²)+eps) to dst (arXiv:1910.07467). dst may be x.
+func RMSNorm(dst, x, w []float32, eps float32) {
+	scale := float32(1 / math.Sqrt(float64(sumSquares(x))/float64(len(x))+float64(eps)))
+	mulScaled(dst[:len(x)], x, w[:len(x)], scale)
+}
+
+// AddTo adds x to dst.
+func AddTo(dst, x []float32) {
+	x = x[:len(dst)]
+	if n := addTo(dst, x); n < len(dst) {
+		addToPlain(dst[n:], x[n:])
+	}
+}
+
+// Axpy adds a·x to dst.
+func Axpy(dst []float32, a float32, x []float32) {
+	x = x[:len(dst)]
+	if n := axpy(dst, x, a); n < len(dst) {
+		axpyPlain(dst[n:], x[n:], a)
+	}
+}
+
+// Finite reports whether no number of x is an infinity or not a number.
+func Finite(x []float32) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Softmax replaces x by e^xᵢ over their sum. Where x holds infinities or no numbers the result may hold none either.
+func Softmax(x []float32) {
+	if len(x) == 0 {
+		return
+	}
+	top := x[0]
+	for _, v := range x {
+		top = max(top, v)
+	}
+	sum := float32(0)
+	for i, v := range x {
+		x[i] = Exp(v - top)
+		sum += x[i]
+	}
+	inv := 1 / sum
+	for i := range x {
+		x[i] *= inv
+	}
+}
+
+func sumSquaresPlain(x []float32) float32 {
+	sum := float64(0)
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return float32(sum)
+}
+
+func mulScaledPlain(dst, x, w []float32, scale float32) {
+	for i, v := range x {
+		dst[i] = v * scale * w[i]
+	}
+}
+
+func addToPlain(dst, x []float32) {
+	for i, v := range x {
+		dst[i] += v
+	}
+}
+
+func axpyPlain(dst, x []float32, a float32) {
+	for i, v := range x {
+		dst[i] += a * v
+	}
+}
