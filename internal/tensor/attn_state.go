@@ -21,7 +21,7 @@ type Attention struct {
 	scaled          []float32 // rows × TileTokens: weights times the scales of quantised values
 }
 
-// Reset starts rows queries of layout l, q being rows×Dim numbers, over again.
+// Reset starts rows queries of layout l over again. q is rows×Dim numbers, or nil if only Merge will follow.
 func (a *Attention) Reset(l TileLayout, rows int, q []float32) {
 	a.rows, a.dim, a.wide = rows, l.Dim, l.wide
 	a.acc = grow(a.acc, rows*l.wide)
@@ -32,7 +32,7 @@ func (a *Attention) Reset(l TileLayout, rows int, q []float32) {
 		a.top[i] = float32(math.Inf(-1))
 	}
 	a.scores = grow(a.scores, rows*TileTokens)
-	if l.Type == gguf.TypeQ8_0 {
+	if l.Type == gguf.TypeQ8_0 && q != nil {
 		a.scaled = grow(a.scaled, rows*TileTokens)
 		a.quantiseQueries(q)
 	}

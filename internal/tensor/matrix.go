@@ -2,66 +2,188 @@ package tensor
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/luthier-dev/luthier/internal/gguf"
 	"github.com/luthier-dev/luthier/internal/quant"
 )
 
-// Matrix is Rows×Cols weights.
+// Matrix is Rows×Cols weights, interleaved for the kernels (see the package comment). It does not change and may be used
+// by many goroutines at once.
 type Matrix struct {
 	Rows, Cols int
 
-	typ  gguf.Type
-	data []byte
-	row  int // bytes of a row
+	lay   *layout
+	isa   isa
+	data  []byte // panels
+	panel int    // bytes of a panel
+	row   int    // bytes of a row as ggml keeps it
 }
 
-// NewMatrix makes a matrix from the bytes of a ggml tensor: rows of cols values, in blocks of type t.
+// NewMatrix makes a matrix from the bytes of a ggml tensor: rows of cols values, in blocks of type t. data is copied into
+// memory from alloc (nil means Go's heap), of the same size save that the rows are filled up to a multiple of 16.
+// Different matrices may be made at once; for one large matrix see NewMatrixRows.
 func NewMatrix(t gguf.Type, rows, cols int, data []byte, alloc Alloc) (*Matrix, error) {
+	m, err := NewMatrixRows(t, rows, cols, alloc)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.SetRows(0, data); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// NewMatrixRows makes a matrix of zeros that is to be filled with SetRows, by several goroutines if that is wanted.
+func NewMatrixRows(t gguf.Type, rows, cols int, alloc Alloc) (*Matrix, error) {
+	return newMatrix(t, rows, cols, alloc, detect())
+}
+
+func newMatrix(t gguf.Type, rows, cols int, alloc Alloc, with isa) (*Matrix, error) {
 	n, err := t.RowBytes(cols)
 	if err != nil {
 		return nil, fmt.Errorf("tensor: make matrix: %w", err)
 	}
-	if rows < 0 || len(data) != rows*n {
-		return nil, fmt.Errorf("tensor: make matrix: %d bytes for %d rows of %d", len(data), rows, n)
+	l := layoutOf(t)
+	if l == nil {
+		return nil, fmt.Errorf("tensor: make matrix: there are no kernels for weights of type %v", t)
 	}
-	return &Matrix{Rows: rows, Cols: cols, typ: t, data: data, row: n}, nil
+	if rows <= 0 || cols <= 0 {
+		return nil, fmt.Errorf("tensor: make matrix: a shape of %d×%d has no values", rows, cols)
+	}
+	if alloc == nil {
+		alloc = HeapAlloc
+	}
+	panel := l.panelBytes(cols)
+	panels := (rows + panelRows - 1) / panelRows
+	return &Matrix{Rows: rows, Cols: cols, lay: l, isa: with, data: alloc(panels * panel), panel: panel, row: n}, nil
 }
+
+// SetRows fills the matrix from row first on with the ggml bytes of whole rows. first is a multiple of Granule, and so is
+// the number of rows save at the end of the matrix. Distinct ranges may be set at once.
+func (m *Matrix) SetRows(first int, data []byte) error {
+	n := len(data) / m.row
+	switch {
+	case len(data)%m.row != 0:
+		return fmt.Errorf("tensor: set rows: %d bytes are not whole rows of %d", len(data), m.row)
+	case first < 0 || first+n > m.Rows:
+		return fmt.Errorf("tensor: set rows: rows [%d,%d) of %d", first, first+n, m.Rows)
+	case first%panelRows != 0 || n%panelRows != 0 && first+n != m.Rows:
+		return fmt.Errorf("tensor: set rows: rows [%d,%d) do not begin and end at a multiple of %d", first, first+n, panelRows)
+	}
+	for p := first / panelRows; len(data) > 0; p++ {
+		part := data[:min(len(data), panelRows*m.row)]
+		m.lay.pack(m.panelAt(p), part, m.row, m.Cols)
+		data = data[len(part):]
+	}
+	return nil
+}
+
+func (m *Matrix) panelAt(p int) []byte { return m.data[p*m.panel : (p+1)*m.panel] }
+
+// Type is the type of the weights.
+func (m *Matrix) Type() gguf.Type { return m.lay.typ }
 
 // Bytes is the memory the weights take.
 func (m *Matrix) Bytes() int { return len(m.data) }
 
-// Row writes the values of row i to dst, which holds Cols values.
+// Granule is the multiple in which rows are given to Mul and SetRows, save at the end.
+func (m *Matrix) Granule() int { return panelRows }
+
+// Row writes the values of row i to dst, which holds Cols values: exactly those that ggml's dequantisation gives.
+// It allocates nothing for rows of up to 16 KiB.
 func (m *Matrix) Row(i int, dst []float32) {
-	if err := quant.Dequantize(m.typ, dst[:m.Cols], m.data[i*m.row:(i+1)*m.row]); err != nil {
-		panic(err)
+	var small [16 << 10]byte
+	raw := small[:min(m.row, len(small))]
+	if m.row > len(small) {
+		raw = make([]byte, m.row)
+	}
+	m.lay.unpack(raw, m.panelAt(i/panelRows), i%panelRows, m.Cols)
+	if err := quant.Dequantize(m.lay.typ, dst[:m.Cols], raw); err != nil {
+		panic(err) // the type and the sizes were checked when the matrix was made
 	}
 }
 
-// Granule is the multiple in which rows are given to Mul, save at the end.
-func (m *Matrix) Granule() int { return 16 }
+// maxTile is the most tokens that a kernel takes at once.
+const maxTile = 16
+
+// call is what a kernel gets: a panel and up to maxTile tokens. Assembly knows its offsets.
+type call struct {
+	w   unsafe.Pointer          // the panel
+	n   int                     // blocks in a row, columns for plain types
+	act [maxTile]unsafe.Pointer // the tokens' activations, in the form of the type
+	dst [maxTile]unsafe.Pointer // where the 16 sums of each token go
+}
+
+// groupBytes is how much of a matrix is gone through with one tile of tokens before the next: what fits in the second
+// level cache beside the activations.
+const groupBytes = 512 << 10
 
 // Mul computes rows [r0,r1) of the product with the rows toks of b (nil means all of them in order):
 // dst[j*stride+r] = W[r]·b[toks[j]]. b must have been prepared for m. r0 is a multiple of Granule, r1 too or Rows.
-// Calls for different ranges may run at once.
+// Calls for different ranges may run at once. It allocates nothing.
 func (m *Matrix) Mul(dst []float32, stride int, b *Batch, toks []int32, r0, r1 int) {
-	w := make([]float32, m.Cols)
-	n := len(toks)
-	if toks == nil {
-		n = b.n
+	n := b.n
+	if toks != nil {
+		n = len(toks)
 	}
-	for r := r0; r < r1; r++ {
-		m.Row(r, w)
-		for j := range n {
-			t := j
-			if toks != nil {
-				t = int(toks[j])
+	m.check(dst, stride, b, n, r0, r1)
+	if n == 0 || r0 == r1 {
+		return
+	}
+	group := max(1, groupBytes/m.panel)
+	for p := r0 / panelRows; p*panelRows < r1; p += group {
+		end := min(p+group, (r1+panelRows-1)/panelRows)
+		for j := 0; j < n; {
+			k := m.isa.tile(n - j)
+			m.mulTile(dst, stride, b, toks, j, k, p, end, r1)
+			j += k
+		}
+	}
+}
+
+// check panics when the arguments of Mul would have a kernel read or write outside its memory.
+func (m *Matrix) check(dst []float32, stride int, b *Batch, n, r0, r1 int) {
+	switch {
+	case b.cols != m.Cols:
+		panic(fmt.Sprintf("tensor: multiply: a batch of %d columns with a matrix of %d", b.cols, m.Cols))
+	case r0 < 0 || r0 > r1 || r1 > m.Rows || r0%panelRows != 0 || r1%panelRows != 0 && r1 != m.Rows:
+		panic(fmt.Sprintf("tensor: multiply: rows [%d,%d) of %d", r0, r1, m.Rows))
+	case n > 0 && (stride < 0 || len(dst) < (n-1)*stride+r1):
+		panic(fmt.Sprintf("tensor: multiply: %d results for %d tokens of stride %d, rows up to %d", len(dst), n, stride, r1))
+	case m.lay.form != formF32 && b.forms[m.lay.form].size.Load() < int64(b.n*b.forms[m.lay.form].stride):
+		panic("tensor: multiply: the batch was not prepared")
+	}
+}
+
+// mulTile computes panels [p,end) for the k tokens from j on.
+func (m *Matrix) mulTile(dst []float32, stride int, b *Batch, toks []int32, j, k, p, end, r1 int) {
+	var c call
+	c.n = m.Cols / m.lay.block
+	for i := range k {
+		t := j + i
+		if toks != nil {
+			t = int(toks[t])
+		}
+		c.act[i] = b.row(m.lay.form, t)
+	}
+	for ; p < end; p++ {
+		r := p * panelRows
+		c.w = unsafe.Pointer(&m.data[p*m.panel])
+		if r+panelRows <= r1 {
+			for i := range k {
+				c.dst[i] = unsafe.Pointer(&dst[(j+i)*stride+r])
 			}
-			var sum float32
-			for k, v := range b.F32(t) {
-				sum += v * w[k]
-			}
-			dst[j*stride+r] = sum
+			m.isa.run(m.lay, k, &c)
+			continue
+		}
+		var last [maxTile][panelRows]float32
+		for i := range k {
+			c.dst[i] = unsafe.Pointer(&last[i])
+		}
+		m.isa.run(m.lay, k, &c)
+		for i := range k {
+			copy(dst[(j+i)*stride+r:(j+i)*stride+r1], last[i][:])
 		}
 	}
 }

@@ -1,0 +1,12 @@
+package tensor
+
+// isa is a set of kernels.
+type isa uint8
+
+const (
+	isaGo isa = iota
+	isaAVX2
+	isaAVX512 // with VNNI
+)
+
+func (s isa) String() string { return [...]string{"Go", "AVX2", "AVX-512"}[s] }

@@ -1,0 +1,7 @@
+package tensor
+
+func detect() isa { return isaGo }
+
+func (s isa) tile(n int) int { return min(n, maxTile) }
+
+func (s isa) run(l *layout, k int, c *call) { runGo(l, k, c) }
