@@ -24,6 +24,15 @@ func Axpy(dst []float32, a float32, x []float32) {
 	}
 }
 
+// Dot returns the sum of the products of x and y.
+func Dot(x, y []float32) float32 {
+	sum := float64(0)
+	for i, v := range x {
+		sum += float64(v) * float64(y[i])
+	}
+	return float32(sum)
+}
+
 // Finite reports whether no number of x is an infinity or not a number.
 func Finite(x []float32) bool {
 	for _, v := range x {
