@@ -1,0 +1,120 @@
+package tokenizer
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// byteBPE is the model gpt2: pre-tokenizer, then merges over the bytes of each word.
+type byteBPE struct {
+	classes *classTable
+	stages  []stage
+	*merger
+}
+
+// newByteBPE builds the model; it returns how many merges name pieces that the vocabulary lacks.
+func newByteBPE(c *Config, v *vocab, pre preTokenizer) (*byteBPE, int, error) {
+	alphabet := newAlphabet()
+	v.setRaw(alphabet.decode)
+	m := newMerger(v, func(id int32) bool { return v.kinds[id] == Normal })
+	m.wholeWords = pre.wholeWords
+	for b, r := range alphabet.runes {
+		m.bytes[b] = v.written.find(string(r))
+	}
+	if c.Unknown != nil {
+		m.unknown = *c.Unknown
+	}
+	var dropped int
+	var err error
+	m.pairs, dropped, err = rankedPairs(c.Merges, v)
+	return &byteBPE{classes: classes(), stages: pre.stages, merger: m}, dropped, err
+}
+
+// append appends the tokens of text.
+func (b *byteBPE) append(dst []int32, text string, _ bool) []int32 {
+	return b.split(dst, text, b.stages)
+}
+
+// split cuts s by the first stage and the pieces by the others.
+func (b *byteBPE) split(dst []int32, s string, stages []stage) []int32 {
+	first, rest := stages[0], stages[1:]
+	for i := 0; i < len(s); {
+		e := first(b.classes, s, i)
+		if len(rest) == 0 {
+			dst = b.word(dst, s[i:e])
+		} else {
+			dst = b.split(dst, s[i:e], rest)
+		}
+		i = e
+	}
+	return dst
+}
+
+// rankedPairs reads a list of merges, each "left right", whose ranks are their places. A merge counts if its parts and
+// what they make are pieces; real files have some that do not, where a converter renamed a piece. The number of those is
+// returned; it is an error if there are merges and none counts.
+func rankedPairs(merges []string, v *vocab) (*pairTable, int, error) {
+	t := newPairTable(len(merges))
+	dropped := 0
+	var joined []byte
+	for rank, line := range merges {
+		at := -1
+		if len(line) > 1 {
+			at = strings.IndexByte(line[1:], ' ') + 1
+		}
+		if at < 1 {
+			return nil, 0, fmt.Errorf("tokenizer: read merges: merge %d (%.60q) is not two pieces with a space between", rank, line)
+		}
+		joined = append(append(joined[:0], line[:at]...), line[at+1:]...)
+		l, r, id := v.written.find(line[:at]), v.written.find(line[at+1:]), v.written.find(string(joined))
+		if l < 0 || r < 0 || id < 0 || v.kinds[id] == Control || v.kinds[id] == Unknown {
+			dropped++
+			continue
+		}
+		t.set(l, r, merge(rank)<<32|merge(uint32(id)))
+	}
+	if len(merges) > 0 && dropped == len(merges) {
+		return nil, 0, fmt.Errorf("tokenizer: read merges: none of the %d merges names pieces of the vocabulary, such as %.60q", len(merges), merges[0])
+	}
+	return t, dropped, nil
+}
+
+// alphabet is GPT-2's way of writing bytes as visible characters: printable Latin-1 stands for itself, the others
+// follow from U+0100 on.
+type alphabet struct {
+	runes [256]rune
+	bytes [0x144]int16 // of each such character, -1
+}
+
+func newAlphabet() *alphabet {
+	a := &alphabet{}
+	for i := range a.bytes {
+		a.bytes[i] = -1
+	}
+	beyond := rune(0x100)
+	for b := range rune(256) {
+		r := b
+		if b < '!' || b > '~' && b < 0xA1 || b == 0xAD {
+			r = beyond
+			beyond++
+		}
+		a.runes[b] = r
+		a.bytes[r] = int16(b)
+	}
+	return a
+}
+
+// decode appends the bytes that a piece stands for. Characters outside the alphabet stand for themselves.
+func (a *alphabet) decode(dst []byte, piece string) []byte {
+	for i := 0; i < len(piece); {
+		r, n := utf8.DecodeRuneInString(piece[i:])
+		if int(r) < len(a.bytes) && a.bytes[r] >= 0 {
+			dst = append(dst, byte(a.bytes[r]))
+		} else {
+			dst = append(dst, piece[i:i+n]...)
+		}
+		i += n
+	}
+	return dst
+}

@@ -1,0 +1,156 @@
+package tokenizer
+
+import "unicode"
+
+// A stage cuts a segment of text into pieces: it returns the end, after i, of the piece that starts at i.
+type stage func(t *classTable, s string, i int) int
+
+// A match is one alternative of a splitting rule: it returns the end of what it matches at i, or i for no match.
+type match func(t *classTable, s string, i int) int
+
+// isolate makes a stage of a rule as the "isolated" splits of Hugging Face's tokenizers work: every match is a piece,
+// and so is the text between two matches.
+func isolate(m match) stage {
+	return func(t *classTable, s string, i int) int {
+		if e := m(t, s, i); e > i {
+			return e
+		}
+		for {
+			_, n := t.at(s, i)
+			if i += n; i >= len(s) || m(t, s, i) > i {
+				return i
+			}
+		}
+	}
+}
+
+// runOf matches a run of runes that have one of the properties, at most limit of them when limit is positive.
+func runOf(want class, limit int) match {
+	return func(t *classTable, s string, i int) int {
+		for k := 0; limit <= 0 || k < limit; k++ {
+			c, n := t.at(s, i)
+			if c&want == 0 {
+				break
+			}
+			i += n
+		}
+		return i
+	}
+}
+
+// spaced lets one rune of white space stand before what m matches: \s?…
+func spaced(m match) match {
+	return func(t *classTable, s string, i int) int {
+		if c, n := t.at(s, i); c&space != 0 {
+			if e := m(t, s, i+n); e > i+n {
+				return e
+			}
+		}
+		return m(t, s, i)
+	}
+}
+
+// oneOf matches what the first alternative that matches does.
+func oneOf(ms ...match) match {
+	return func(t *classTable, s string, i int) int {
+		for _, m := range ms {
+			if e := m(t, s, i); e > i {
+				return e
+			}
+		}
+		return i
+	}
+}
+
+// runIn matches a run of runes of a table.
+func runIn(table *unicode.RangeTable) match {
+	return func(_ *classTable, s string, i int) int {
+		for k, r := range s[i:] {
+			if !unicode.Is(table, r) {
+				return i + k
+			}
+		}
+		return len(s)
+	}
+}
+
+// runOrIn matches a run of runes that have a property or are one of the ASCII characters listed.
+func runOrIn(want class, ascii string) match {
+	var set [128]bool
+	for _, c := range []byte(ascii) {
+		set[c] = true
+	}
+	return func(t *classTable, s string, i int) int {
+		for {
+			c, n := t.at(s, i)
+			if n == 0 || c&want == 0 && (s[i] >= 128 || !set[s[i]]) {
+				return i
+			}
+			i += n
+		}
+	}
+}
+
+// oneNewline matches [\r\n].
+func oneNewline(_ *classTable, s string, i int) int {
+	if s[i] == '\r' || s[i] == '\n' {
+		return i + 1
+	}
+	return i
+}
+
+// threeDigits matches [0-9][0-9][0-9].
+func threeDigits(_ *classTable, s string, i int) int {
+	if i+3 > len(s) || s[i]-'0' > 9 || s[i+1]-'0' > 9 || s[i+2]-'0' > 9 {
+		return i
+	}
+	return i + 3
+}
+
+// trailingSpace is the stage of \s+$.
+func trailingSpace(t *classTable, s string, i int) int {
+	end := i // of the last rune that is no space
+	for j := i; j < len(s); {
+		c, n := t.at(s, j)
+		j += n
+		if c&space == 0 {
+			end = j
+		}
+	}
+	if end == i {
+		return len(s)
+	}
+	return end
+}
+
+// lines is the stage of [^\n]+|\n+.
+func lines(_ *classTable, s string, i int) int {
+	first := s[i] == '\n'
+	for i++; i < len(s) && (s[i] == '\n') == first; i++ {
+	}
+	return i
+}
+
+// groupsOfThree cuts a segment that starts with a number into threes counted from its end, 1234567 into 1 234 567. The
+// stage before it isolates runs of numbers; other segments are left whole.
+func groupsOfThree(t *classTable, s string, i int) int {
+	if c, _ := t.at(s, 0); c&number == 0 {
+		return len(s)
+	}
+	take := 3
+	if i == 0 {
+		count := 0
+		for j := 0; j < len(s); count++ {
+			_, n := t.at(s, j)
+			j += n
+		}
+		if count%3 != 0 {
+			take = count % 3
+		}
+	}
+	for ; take > 0 && i < len(s); take-- {
+		_, n := t.at(s, i)
+		i += n
+	}
+	return i
+}

@@ -1,0 +1,264 @@
+package tokenizer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Tokenizer maps text to token ids and back. It is immutable and safe for concurrent use.
+type Tokenizer struct {
+	vocab    *vocab
+	model    model
+	specials *specials
+	prefix   bool // the model puts a space before text; see Decode
+	bos, eos *int32
+	addBOS   bool
+	addEOS   bool
+	ends     []int32
+	warnings []string
+}
+
+// model encodes text without special tokens.
+type model interface {
+	// append appends the tokens of text; fresh tells that nothing or a special token is before it.
+	append(dst []int32, text string, fresh bool) []int32
+}
+
+// New makes a tokenizer. It fails on a vocabulary that cannot work and says why; what it can only suspect is in Warnings.
+func New(c Config) (*Tokenizer, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	t := &Tokenizer{}
+	c.checkIDs(&t.warnings)
+	v, err := newVocab(&c)
+	if err != nil {
+		return nil, err
+	}
+	t.vocab = v
+	t.ends = c.ends(v)
+	pre, err := c.preTokenizer(&t.warnings)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.build(&c, pre); err != nil {
+		return nil, err
+	}
+	t.specials = newSpecials(v, c.sides(v))
+	t.bos, t.eos = c.BOS, c.EOS
+	t.addBOS, t.addEOS = pre.addBOS || c.Model == "llama" || c.Model == "bert", false
+	if c.AddBOS != nil && !(pre.chars && pre.addBOS) { // Gemma 4 needs it; early files deny that
+		t.addBOS = *c.AddBOS
+	}
+	if c.AddEOS != nil {
+		t.addEOS = *c.AddEOS
+	}
+	t.addBOS = t.addBOS && t.bos != nil
+	t.addEOS = t.addEOS && t.eos != nil
+	return t, nil
+}
+
+// build makes the model that the Config names.
+func (t *Tokenizer) build(c *Config, pre preTokenizer) error {
+	var dropped int
+	var err error
+	switch {
+	case c.Model == "llama":
+		var m *charBPE
+		if m, err = newScoredBPE(c, t.vocab); err == nil {
+			t.model, t.prefix = m, m.prefix
+		}
+	case c.Model == "bert":
+		t.model = newWordPiece(c, t.vocab)
+	case pre.chars:
+		t.model, dropped, err = newRankedBPE(c, t.vocab, pre)
+	default:
+		t.model, dropped, err = newByteBPE(c, t.vocab, pre)
+	}
+	if dropped > 0 {
+		t.warnings = append(t.warnings, fmt.Sprintf("%d of %d merges name pieces that the vocabulary lacks; they are left out", dropped, len(c.Merges)))
+	}
+	return err
+}
+
+// Models lists the supported values of tokenizer.ggml.model.
+func Models() []string { return []string{"bert", "gemma4", "gpt2", "llama"} }
+
+// preTokenizer finds the row for a Config. A name that is not known is read as "default", with a warning: users' files
+// are newer than any table, and most text is cut the same way by all.
+func (c *Config) preTokenizer(warnings *[]string) (preTokenizer, error) {
+	if !slices.Contains(Models(), c.Model) {
+		return preTokenizer{}, fmt.Errorf("tokenizer: read vocabulary: unknown model %q; supported are %s", c.Model, strings.Join(Models(), ", "))
+	}
+	name := c.Pre
+	switch c.Model {
+	case "gemma4":
+		name = "gemma4"
+	case "gpt2":
+	default:
+		return preTokenizer{}, nil
+	}
+	if len(c.Merges) == 0 {
+		return preTokenizer{}, fmt.Errorf("tokenizer: read vocabulary: the model %s needs tokenizer.ggml.merges", c.Model)
+	}
+	if pre, ok := findPreTokenizer(name); ok {
+		return pre, nil
+	}
+	if c.Pre == "" {
+		*warnings = append(*warnings, "no tokenizer.ggml.pre in the file: text is cut as \"default\" does")
+	} else if c.Pre != "default" {
+		*warnings = append(*warnings, fmt.Sprintf("unknown pre-tokenizer %q: text is cut as \"default\" does; supported are %s",
+			c.Pre, strings.Join(PreTokenizers(), ", ")))
+	}
+	pre, _ := findPreTokenizer("default")
+	return pre, nil
+}
+
+// checkIDs drops ids of special tokens that are not in the vocabulary.
+func (c *Config) checkIDs(warnings *[]string) {
+	for _, it := range []struct {
+		name string
+		id   **int32
+	}{
+		{"bos", &c.BOS}, {"eos", &c.EOS}, {"eot", &c.EOT}, {"eom", &c.EOM}, {"unknown", &c.Unknown}, {"separator", &c.Separator},
+		{"fim pad", &c.FIMPad}, {"fim repo", &c.FIMRepo}, {"fim separator", &c.FIMSeparator},
+	} {
+		if id := *it.id; id != nil && (*id < 0 || int(*id) >= len(c.Pieces)) {
+			*warnings = append(*warnings, fmt.Sprintf("the %s token %d is beyond the vocabulary of %d; it is ignored", it.name, *id, len(c.Pieces)))
+			*it.id = nil
+		}
+	}
+}
+
+// sides tells which special tokens swallow white space, which GGUF files do not. The rules are those of the models'
+// tokenizer.json.
+func (c *Config) sides(v *vocab) func(id int32) special {
+	name := strings.ToLower(c.Name)
+	phi3 := strings.Contains(name, "phi-3") || strings.Contains(name, "phi3")
+	leftMask := ""
+	switch {
+	case strings.HasPrefix(c.Pre, "jina-v2-"):
+		leftMask = "<mask>"
+	case strings.Contains(name, "modern-bert"):
+		leftMask = "[MASK]"
+	}
+	return func(id int32) special {
+		p := v.pieces[id]
+		return special{
+			left:  p == leftMask,
+			right: phi3 && p != "<unk>" && p != "<s>" && p != "<|endoftext|>",
+		}
+	}
+}
+
+// Warnings lists what is suspicious in the vocabulary, in words for a log; usually nothing.
+func (t *Tokenizer) Warnings() []string { return slices.Clone(t.warnings) }
+
+// Encode is the tokens of text. With special true, special tokens written in the text become their ids; with false, control
+// tokens never come of text, so that it can be foreign. No BOS is added.
+func (t *Tokenizer) Encode(text string, special bool) []int32 {
+	return t.Append(make([]int32, 0, len(text)/4+4), text, special)
+}
+
+// Append appends the tokens of text to dst as Encode makes them.
+func (t *Tokenizer) Append(dst []int32, text string, special bool) []int32 {
+	fresh := true
+	for i := 0; i < len(text); {
+		id, start, end, token := t.specials.find(text, i, special)
+		stop := start
+		for token.left && stop > i && isBlank(text[stop-1]) {
+			stop--
+		}
+		if stop > i {
+			dst = t.model.append(dst, text[i:stop], fresh)
+			fresh = false
+		}
+		if id < 0 {
+			break
+		}
+		dst = append(dst, id)
+		fresh = true
+		for i = end; token.right && i < len(text) && isBlank(text[i]); i++ {
+		}
+	}
+	return dst
+}
+
+// Decode is the text of ids: the bytes of all pieces, special tokens written out. Where Encode puts a space before
+// text that has none (model llama), Decode takes it away: at the start and behind special tokens. The text is valid UTF-8
+// if the ids are those of such a text. Ids beyond the vocabulary have no bytes.
+func (t *Tokenizer) Decode(ids []int32) string {
+	buf := make([]byte, 0, len(ids)*4)
+	fresh := true
+	for _, id := range ids {
+		from := len(buf)
+		buf = t.AppendPiece(buf, id)
+		switch t.Kind(id) {
+		case Control, UserDefined, Unknown:
+			fresh = true
+			continue
+		}
+		if t.prefix && fresh && len(buf) > from && buf[from] == ' ' {
+			buf = append(buf[:from], buf[from+1:]...)
+		}
+		fresh = false
+	}
+	return string(buf)
+}
+
+// AppendPiece appends the bytes of one token, which may be a part of a character. An id beyond the vocabulary has none.
+func (t *Tokenizer) AppendPiece(dst []byte, id int32) []byte {
+	if id < 0 || int(id) >= t.Size() {
+		return dst
+	}
+	return append(dst, t.vocab.raw(id)...)
+}
+
+// Size is the number of tokens.
+func (t *Tokenizer) Size() int { return t.vocab.size() }
+
+// Kind is what a token is for; Unused for an id beyond the vocabulary.
+func (t *Tokenizer) Kind(id int32) Kind {
+	if id < 0 || int(id) >= t.Size() {
+		return Unused
+	}
+	return t.vocab.kinds[id]
+}
+
+// ID finds a piece by what is written for it in the vocabulary, such as "<|im_end|>", "Ġthe" or "▁the".
+func (t *Tokenizer) ID(piece string) (int32, bool) {
+	id := t.vocab.written.find(piece)
+	return id, id >= 0
+}
+
+// Piece is what is written for a token in the vocabulary; nothing for an id beyond it.
+func (t *Tokenizer) Piece(id int32) string {
+	if id < 0 || int(id) >= t.Size() {
+		return ""
+	}
+	return t.vocab.pieces[id]
+}
+
+// BOS is the token that begins a text, if the model has one.
+func (t *Tokenizer) BOS() (int32, bool) { return deref(t.bos) }
+
+// EOS is the token that ends a text, if the model has one.
+func (t *Tokenizer) EOS() (int32, bool) { return deref(t.eos) }
+
+func deref(id *int32) (int32, bool) {
+	if id == nil {
+		return -1, false
+	}
+	return *id, true
+}
+
+// AddBOS tells whether a prompt of this model starts with BOS. Chat templates often write it themselves.
+func (t *Tokenizer) AddBOS() bool { return t.addBOS }
+
+// AddEOS tells whether a text for this model ends with EOS, as for embeddings.
+func (t *Tokenizer) AddEOS() bool { return t.addEOS }
+
+// EndOfGeneration lists the tokens that end an answer, in ascending order: what the metadata says, and tokens known by what
+// is written for them.
+func (t *Tokenizer) EndOfGeneration() []int32 { return slices.Clone(t.ends) }

@@ -1,0 +1,157 @@
+package tokenizer
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+)
+
+// vocab is the table of pieces: as written in the file, and as the bytes they stand for.
+type vocab struct {
+	pieces  []string
+	kinds   []Kind
+	bytes   string   // of all tokens
+	offsets []uint32 // token id's bytes are bytes[offsets[id]:offsets[id+1]]
+	written *index   // of pieces
+	seed    maphash.Seed
+}
+
+// newVocab indexes the pieces of a checked Config. Empty ones get a name, as they cannot be told apart otherwise.
+func newVocab(c *Config) (*vocab, error) {
+	v := &vocab{pieces: c.Pieces, kinds: make([]Kind, len(c.Pieces)), seed: maphash.MakeSeed()}
+	for id := range v.kinds {
+		v.kinds[id] = Normal
+		if c.Kinds != nil {
+			v.kinds[id] = c.Kinds[id]
+		}
+		if v.kinds[id] < Normal || v.kinds[id] > Byte {
+			v.kinds[id] = Unused
+		}
+	}
+	v.written = newIndex(len(v.pieces), v.seed, func(id int32) string { return v.pieces[id] })
+	owned := false
+	for i, p := range v.pieces {
+		if p == "" {
+			if !owned {
+				v.pieces, owned = append([]string(nil), v.pieces...), true
+			}
+			p = fmt.Sprintf("[EMPTY_%d]", i)
+			v.pieces[i] = p
+		}
+		if old, ok := v.written.add(p, int32(i)); !ok {
+			return nil, fmt.Errorf("tokenizer: read vocabulary: piece %.60q is there twice, as ids %d and %d", p, old, i)
+		}
+	}
+	return v, nil
+}
+
+// size is the number of tokens.
+func (v *vocab) size() int { return len(v.pieces) }
+
+// raw are the bytes that a token stands for.
+func (v *vocab) raw(id int32) string { return v.bytes[v.offsets[id]:v.offsets[id+1]] }
+
+// setRaw fills the table of bytes: special tokens stand for what is written, byte tokens for their byte, the others for what
+// decode appends.
+func (v *vocab) setRaw(decode func(dst []byte, piece string) []byte) {
+	v.offsets = make([]uint32, len(v.pieces)+1)
+	total := 0
+	for _, p := range v.pieces {
+		total += len(p)
+	}
+	all := make([]byte, 0, total)
+	for id, p := range v.pieces {
+		switch b, isByte := byteOf(p); {
+		case v.kinds[id] == Byte && isByte:
+			all = append(all, b)
+		case v.kinds[id] == Normal, v.kinds[id] == Unused:
+			all = decode(all, p)
+		default:
+			all = append(all, p...)
+		}
+		v.offsets[id+1] = uint32(len(all))
+	}
+	v.bytes = string(all)
+}
+
+// byteOf reads a byte token's <0xHH>.
+func byteOf(piece string) (byte, bool) {
+	if len(piece) != 6 || piece[:3] != "<0x" || piece[5] != '>' {
+		return 0, false
+	}
+	hi, ok1 := hex(piece[3])
+	lo, ok2 := hex(piece[4])
+	return hi<<4 | lo, ok1 && ok2
+}
+
+func hex(c byte) (byte, bool) {
+	switch {
+	case c-'0' < 10:
+		return c - '0', true
+	case c|0x20-'a' < 6:
+		return c | 0x20 - 'a' + 10, true
+	}
+	return 0, false
+}
+
+// byteTokens finds the token of each byte among the byte tokens, -1 where there is none.
+func (v *vocab) byteTokens() *[256]int32 {
+	var t [256]int32
+	for i := range t {
+		t[i] = -1
+	}
+	for id, k := range v.kinds {
+		if b, ok := byteOf(v.pieces[id]); ok && k == Byte {
+			t[b] = int32(id)
+		}
+	}
+	return &t
+}
+
+// index finds ids by text: an open hash table whose slots hold half a hash and an id, so that a look-up touches a text only
+// when it is most likely the right one. The hash has a random seed: no vocabulary can be made to collide.
+type index struct {
+	seed  maphash.Seed
+	text  func(id int32) string
+	slots []uint64 // upper half of the hash, id+1; 0 is free
+	mask  uint64
+}
+
+// newIndex makes an index for up to n texts.
+func newIndex(n int, seed maphash.Seed, text func(int32) string) *index {
+	size := uint64(1) << bits.Len(uint(n*2)|15)
+	return &index{seed: seed, text: text, slots: make([]uint64, size), mask: size - 1}
+}
+
+// add enters a text unless there is one like it, whose id it then returns with false.
+func (x *index) add(text string, id int32) (int32, bool) {
+	h := maphash.String(x.seed, text)
+	at := h & x.mask
+	for ; x.slots[at] != 0; at = (at + 1) & x.mask {
+		if slot := x.slots[at]; slot>>32 == h>>32 {
+			if old := int32(uint32(slot)) - 1; x.text(old) == text {
+				return old, false
+			}
+		}
+	}
+	x.slots[at] = h>>32<<32 | uint64(id+1)
+	return id, true
+}
+
+// find is the id of a text, or -1.
+func (x *index) find(text string) int32 { return x.findHash(maphash.String(x.seed, text), text) }
+
+// findHash is find for a text whose hash is known.
+func (x *index) findHash(h uint64, text string) int32 {
+	for at := h & x.mask; ; at = (at + 1) & x.mask {
+		slot := x.slots[at]
+		if slot == 0 {
+			return -1
+		}
+		if slot>>32 == h>>32 {
+			if id := int32(uint32(slot)) - 1; x.text(id) == text {
+				return id
+			}
+		}
+	}
+}
