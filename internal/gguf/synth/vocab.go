@@ -130,24 +130,31 @@ func byteRunes() (runes [256]rune, order []byte) {
 	return runes, append(order, rest...)
 }
 
-// wordPieces lists the bytes and, for every word, the merges that put it together from the left.
+// wordPieces lists the bytes and the merges that put each word together, most of them to a single token.
 func wordPieces() (tokens, merges []string) {
 	runes, order := byteRunes()
+	ranks := map[[2]string]int{}
 	have := map[string]bool{}
 	for _, b := range order {
 		tokens = append(tokens, string(runes[b]))
-		have[string(runes[b])] = true
 	}
 	build := func(word string) {
-		left := string(runes[word[0]])
-		for _, b := range []byte(word[1:]) {
-			right := string(runes[b])
-			if !have[left+right] {
-				have[left+right] = true
-				tokens = append(tokens, left+right)
-				merges = append(merges, left+" "+right)
+		var parts []string
+		for _, b := range []byte(word) {
+			parts = append(parts, string(runes[b]))
+		}
+		for {
+			parts = applyMerges(parts, ranks)
+			if len(parts) == 1 {
+				return
 			}
-			left += right
+			// A new merge ranks last, so what the word came to before stays as it is.
+			ranks[[2]string{parts[0], parts[1]}] = len(ranks)
+			merges = append(merges, parts[0]+" "+parts[1])
+			if joined := parts[0] + parts[1]; !have[joined] {
+				have[joined] = true
+				tokens = append(tokens, joined)
+			}
 		}
 	}
 	for _, run := range []string{"    ", "\n\n", "\t\t", "{\"", "\":", "\",", "()", "//", ":="} {
@@ -158,4 +165,20 @@ func wordPieces() (tokens, merges []string) {
 		build(word)
 	}
 	return tokens, merges
+}
+
+// applyMerges is byte-pair encoding: the merge of the lowest rank first, from the left.
+func applyMerges(parts []string, ranks map[[2]string]int) []string {
+	for {
+		best, at := len(ranks), -1
+		for i := range len(parts) - 1 {
+			if r, ok := ranks[[2]string{parts[i], parts[i+1]}]; ok && r < best {
+				best, at = r, i
+			}
+		}
+		if at < 0 {
+			return parts
+		}
+		parts = append(append(parts[:at:at], parts[at]+parts[at+1]), parts[at+2:]...)
+	}
 }
