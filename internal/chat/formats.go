@@ -1,0 +1,412 @@
+package chat
+
+// thinkTags are the markers most models put around their reasoning.
+var thinkTags = Think{Open: []string{"<think>"}, Close: []string{"</think>"}}
+
+// thinkTagsOrCall are the same for models that go from thinking straight to a call.
+var thinkTagsOrCall = Think{Open: thinkTags.Open, Close: thinkTags.Close, CallEnds: true}
+
+// deepseekSections are the spellings of the section markers that DeepSeek models
+// have been seen to write.
+var deepseekSections = []Wrap{
+	{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"},
+	{"<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"},
+	{"<｜tool calls begin｜>", "<｜tool calls end｜>"},
+	{`<｜tool\_calls\_begin｜>`, `<｜tool\_calls\_end｜>`},
+	{"<｜tool▁calls｜>", "<｜tool▁calls▁end｜>"},
+}
+
+// formats is the table of all formats. The order does not matter.
+var formats = []*Format{
+	{
+		Name: "hermes-json",
+		Templates: [][]string{
+			{"<tool_call>"},
+			{`<tool_call>\n{"name"`},
+			{`<tool_call>\n{\"name\"`},
+			{`{"name": <function-name>, "arguments": <args-json-object>}`},
+			{`{\"name\": <function-name>, \"arguments\": <args-json-object>}`},
+		},
+		Think:  thinkTags,
+		Calls:  []Wrap{{"<tool_call>", "</tool_call>"}},
+		Syntax: Object,
+	},
+	{
+		Name:      "reka",
+		Templates: [][]string{{"<tool_call>", "<sep>", "assistant:"}, {"<tool_call>", "<sep>", "human:"}},
+		Think:     thinkTags,
+		Drop:      []string{"<sep>"},
+		Calls:     []Wrap{{"<tool_call>", "</tool_call>"}},
+		Syntax:    Object,
+	},
+	{
+		Name:      "qwen3-coder-xml",
+		Templates: [][]string{{"<function=", "<parameter="}, {"<tool_call>", "<function=", "<parameter="}},
+		Think:     thinkTagsOrCall,
+		Sections:  []Wrap{{"<tool_call>", "</tool_call>"}},
+		Calls:     []Wrap{{"<function=", "</function>"}}, LooseCalls: true,
+		Syntax: Params,
+		Head:   Head{End: []string{">"}},
+		Param:  Param{Open: "<parameter=", End: ">", Close: "</parameter>", Lines: true},
+	},
+	{
+		Name:      "seed-oss-xml",
+		Templates: [][]string{{"<seed:tool_call>"}, {"<seed:tool_call>", "<function=", "<parameter="}},
+		Think:     Think{Open: []string{"<seed:think>"}, Close: []string{"</seed:think>"}},
+		Sections:  []Wrap{{"<seed:tool_call>", "</seed:tool_call>"}},
+		Calls:     []Wrap{{"<function=", "</function>"}},
+		Syntax:    Params,
+		Head:      Head{End: []string{">"}},
+		Param:     Param{Open: "<parameter=", End: ">", Close: "</parameter>"},
+	},
+	{
+		Name:      "glm4-xml",
+		Templates: [][]string{{"<arg_key>", "<arg_value>"}, {"<tool_call>", "<arg_key>", "<arg_value>"}},
+		Think:     thinkTagsOrCall,
+		Calls:     []Wrap{{"<tool_call>", "</tool_call>"}},
+		Syntax:    Params,
+		Head:      Head{End: []string{"\n"}, Peek: []string{"<arg_key>", "</tool_call>"}},
+		Param:     Param{Open: "<arg_key>", End: "<arg_value>", Cut: "</arg_key>", Close: "</arg_value>"},
+	},
+	{
+		Name:      "minimax-m2-xml",
+		Templates: [][]string{{"<minimax:tool_call>"}},
+		Think:     thinkTagsOrCall,
+		Sections:  []Wrap{{"<minimax:tool_call>", "</minimax:tool_call>"}},
+		Calls:     []Wrap{{`<invoke name="`, "</invoke>"}},
+		Syntax:    Params,
+		Head:      Head{End: []string{">"}, Cut: `"`},
+		Param:     Param{Open: `<parameter name="`, End: ">", Cut: `"`, Close: "</parameter>"},
+	},
+	{
+		Name:      "minimax-m3",
+		Templates: [][]string{{"]<]minimax[>["}},
+		Think:     Think{Open: []string{"<mm:think>"}, Close: []string{"</mm:think>"}, CallEnds: true},
+		Sections:  []Wrap{{"]<]minimax[>[<tool_call>", "]<]minimax[>[</tool_call>"}},
+		Calls:     []Wrap{{`]<]minimax[>[<invoke name="`, "]<]minimax[>[</invoke>"}},
+		Syntax:    Params,
+		Head:      Head{End: []string{">"}, Cut: `"`},
+		Param: Param{
+			Open: "]<]minimax[>[<", End: ">", Close: "]<]minimax[>[</$>",
+			Nested: "]<]minimax[>[<",
+		},
+	},
+	{
+		Name:      "minimax-m1",
+		Templates: [][]string{{"<tool_calls>", "<beginning_of_sentence>"}},
+		Think:     thinkTags,
+		Drop:      []string{"<end_of_sentence>"},
+		Sections:  []Wrap{{"<tool_calls>", "</tool_calls>"}},
+		Syntax:    Object,
+	},
+	{
+		Name:      "minicpm5",
+		Templates: [][]string{{`<function name="`, `<param name="`}},
+		Think:     thinkTagsOrCall,
+		Calls:     []Wrap{{`<function name="`, "</function>"}},
+		Syntax:    Params,
+		Head:      Head{End: []string{">"}, Cut: `"`},
+		Param:     Param{Open: `<param name="`, End: ">", Cut: `"`, Close: "</param>"},
+	},
+	{
+		Name:      "step3",
+		Templates: [][]string{{"<steptml:invoke"}, {"steptml:"}},
+		Think:     thinkTags,
+		Sections:  []Wrap{{"<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"}},
+		Calls: []Wrap{
+			{`<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="`, "</steptml:invoke>"},
+			{`<steptml:invoke name="`, "</steptml:invoke>"},
+		},
+		Junk:   []string{"<｜tool_call_end｜>"},
+		Syntax: Params,
+		Head:   Head{End: []string{">"}, Cut: `"`},
+		Param:  Param{Open: `<steptml:parameter name="`, End: ">", Cut: `"`, Close: "</steptml:parameter>"},
+	},
+	{
+		Name:      "deepseek-dsml",
+		Templates: [][]string{{"｜DSML｜"}},
+		Think:     thinkTagsOrCall,
+		Sections: []Wrap{
+			{"\n\n<｜DSML｜function_calls>", "</｜DSML｜function_calls>"},
+			{"<｜DSML｜function_calls>", "</｜DSML｜function_calls>"},
+			{"\n\n<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"},
+			{"<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"},
+		},
+		Calls:  []Wrap{{`<｜DSML｜invoke name="`, "</｜DSML｜invoke>"}},
+		Syntax: Params,
+		Head:   Head{End: []string{">"}, Cut: `"`},
+		Param: Param{
+			Open: `<｜DSML｜parameter name="`, End: ">", Cut: `"`, Close: "</｜DSML｜parameter>",
+			IsString: `string="true"`,
+		},
+	},
+	{
+		Name:      "kimi-k3",
+		Templates: [][]string{{"<|open|>", "<|close|>", "<|sep|>"}},
+		Think: Think{
+			Open: []string{"<|open|>think<|sep|>"}, Close: []string{"<|close|>think<|sep|>"},
+			CallEnds: true, Ends: []string{"<|open|>response<|sep|>"},
+		},
+		Drop: []string{
+			"<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>",
+			`<|open|>message role="assistant"<|sep|>`,
+		},
+		Sections: []Wrap{{"<|open|>tools<|sep|>", "<|close|>tools<|sep|>"}},
+		Calls:    []Wrap{{`<|open|>call tool="`, "<|close|>call<|sep|>"}},
+		Syntax:   Params,
+		Head:     Head{End: []string{"<|sep|>"}, Cut: `"`},
+		Param: Param{
+			Open: `<|open|>argument key="`, End: "<|sep|>", Cut: `"`, Close: "<|close|>argument<|sep|>",
+			IsString: `type="string"`,
+		},
+	},
+	{
+		Name:      "muse-glimmer",
+		Templates: [][]string{{"<atem:function_calls>"}, {"atem:invoke"}},
+		Channels: &Channels{
+			Start: "<|start|>assistant", Message: "<|message|>", End: []string{"<|eot|>", "<|eom|>"},
+			To: "to=", Users: []string{"user", "assistant"},
+		},
+		Sections:  []Wrap{{"<atem:function_calls>", "</atem:function_calls>"}},
+		Calls:     []Wrap{{`<atem:invoke name="`, "</atem:invoke>"}},
+		Syntax:    Params,
+		Head:      Head{End: []string{">"}, Cut: `"`},
+		Param:     Param{Open: `<atem:parameter name="`, End: ">", Cut: `"`, Close: "</atem:parameter>"},
+		TextAfter: true,
+	},
+	{
+		Name:      "harmony",
+		Templates: [][]string{{"<|channel|>", "<|message|>", "<|start|>assistant"}, {"<|channel|>analysis"}},
+		Channels: &Channels{
+			Start: "<|start|>assistant", Channel: "<|channel|>", Message: "<|message|>",
+			End:      []string{"<|end|>", "<|call|>", "<|return|>"},
+			Thinking: "analysis", To: "to=", Users: []string{"user", "assistant"}, Prefix: "functions.",
+		},
+		Syntax:    JSON,
+		TextAfter: true,
+	},
+	{
+		Name:      "deepseek-v3",
+		Templates: [][]string{{"<｜tool▁calls▁begin｜>", "```json"}},
+		Think:     thinkTags,
+		Sections:  deepseekSections,
+		Calls: []Wrap{
+			{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁call▁end｜>"},
+			{"<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
+			{"function<｜tool▁sep｜>", "<｜tool▁call▁end｜>"},
+		},
+		Drop:   []string{"<｜end▁of▁sentence｜>"},
+		Syntax: JSON,
+		Head:   Head{End: []string{"\n", "<｜tool▁sep｜>"}, Peek: []string{"```", "{"}},
+		Fence:  true,
+	},
+	{
+		Name:      "deepseek-r1",
+		Templates: [][]string{{"<｜tool▁calls▁begin｜>", "```json", "</think>"}},
+		Think:     thinkTags,
+		Sections:  deepseekSections,
+		Calls: []Wrap{
+			{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁call▁end｜>"},
+			{"<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
+			{"function<｜tool▁sep｜>", "<｜tool▁call▁end｜>"},
+		},
+		Drop:   []string{"<｜end▁of▁sentence｜>"},
+		Syntax: JSON,
+		Head:   Head{End: []string{"\n", "<｜tool▁sep｜>"}, Peek: []string{"```", "{"}},
+		Fence:  true,
+	},
+	{
+		Name: "deepseek-v3.1",
+		Templates: [][]string{
+			{"<｜tool▁calls▁begin｜>"},
+			{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>' + tool['function']['name'] + '<｜tool▁sep｜>"},
+		},
+		Think:    thinkTags,
+		Sections: deepseekSections,
+		Calls: []Wrap{
+			{"<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
+			{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁call▁end｜>"},
+		},
+		Drop:   []string{"<｜end▁of▁sentence｜>"},
+		Syntax: JSON,
+		Head:   Head{End: []string{"<｜tool▁sep｜>", "\n"}, Peek: []string{"```", "{"}},
+	},
+	{
+		Name:      "kimi-k2",
+		Templates: [][]string{{"<|tool_calls_section_begin|>"}},
+		Think:     thinkTags,
+		Sections: []Wrap{
+			{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
+			// Line breaks that the model wrote as an escape belong to the marker.
+			{`\n<|tool_calls_section_begin|>`, "<|tool_calls_section_end|>"},
+		},
+		Calls:  []Wrap{{"<|tool_call_begin|>", "<|tool_call_end|>"}},
+		Junk:   []string{`\n`},
+		Syntax: JSON,
+		Head: Head{
+			End: []string{"<|tool_call_argument_begin|>"}, Prefix: "functions.", Index: ":", IsID: true,
+		},
+	},
+	{
+		Name:      "mistral-args",
+		Templates: [][]string{{"[TOOL_CALLS]", "[ARGS]"}},
+		Think:     Think{Open: []string{"[THINK]"}, Close: []string{"[/THINK]"}},
+		Calls:     []Wrap{{"[TOOL_CALLS]", ""}},
+		Syntax:    JSON,
+		Head:      Head{End: []string{"[ARGS]"}, Peek: []string{"{"}, Cut: "[CALL_ID]", CutID: true},
+	},
+	{
+		Name:      "mistral-json",
+		Templates: [][]string{{"[TOOL_CALLS]"}},
+		Think:     Think{Open: []string{"[THINK]", "<think>"}, Close: []string{"[/THINK]", "</think>"}},
+		Sections:  []Wrap{{"[TOOL_CALLS]", ""}},
+		Syntax:    Object,
+	},
+	{
+		Name:      "functionary-31",
+		Templates: [][]string{{"<function="}, {"<function=", "<|python_tag|>"}},
+		Calls:     []Wrap{{"<function=", "</function>"}},
+		Syntax:    JSON,
+		Head:      Head{End: []string{">"}},
+	},
+	{
+		Name:      "functionary-32",
+		Templates: [][]string{{">>>all"}, {">>>", "recipient"}},
+		Calls:     []Wrap{{">>>", ""}}, LooseCalls: true,
+		Syntax:    JSON,
+		Head:      Head{End: []string{"\n"}, Answer: "all"},
+		Code:      "code",
+		TextAfter: true,
+	},
+	{
+		Name:      "llama3-json",
+		Templates: [][]string{{"<|start_header_id|>", "<|eom_id|>"}, {"<|start_header_id|>", `"parameters": `}, {"<|start_header_id|>", "Environment: ipython"}},
+		Drop:      []string{"<|eom_id|>", "<|eot_id|>"},
+		Sections:  []Wrap{{"<|python_tag|>", ""}},
+		Syntax:    Object,
+		Bare:      Whole,
+	},
+	{
+		Name:      "json",
+		Templates: [][]string{},
+		Think:     thinkTags,
+		Syntax:    Object,
+		Bare:      Anywhere,
+		TextAfter: true,
+	},
+	{
+		Name:      "cohere-action",
+		Templates: [][]string{{"<|START_ACTION|>"}, {"<|CHATBOT_TOKEN|>", "Action:"}},
+		Think: Think{
+			Open: []string{"<|START_THINKING|>"}, Close: []string{"<|END_THINKING|>"}, CallEnds: true,
+			Ends: []string{"<|START_RESPONSE|>", "<|START_TEXT|>"},
+		},
+		Drop: []string{
+			"<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>",
+			"<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>",
+		},
+		Sections: []Wrap{
+			{"<|START_ACTION|>", "<|END_ACTION|>"},
+			{"Action: ```json\n", "```"},
+			{"Action:```json\n", "```"},
+		},
+		Syntax:    Object,
+		TextAfter: true,
+	},
+	{
+		Name:      "granite-json",
+		Templates: [][]string{{"<|start_of_role|>"}, {"<|start_of_role|>", "<|tool_call|>"}, {"<|start_of_role|>", "<tool_call>", "<function-name>"}},
+		Think:     thinkTags,
+		Drop:      []string{"<response>", "</response>", "<|end_of_text|>"},
+		Sections:  []Wrap{{"<|tool_call|>", ""}, {"<tool_call>", "</tool_call>"}},
+		Syntax:    Object,
+	},
+	{
+		Name:      "nemotron-v2",
+		Templates: [][]string{{"<TOOLCALL>"}},
+		Think:     thinkTags,
+		Sections:  []Wrap{{"<TOOLCALL>", "</TOOLCALL>"}},
+		Syntax:    Object,
+	},
+	{
+		Name:      "apertus",
+		Templates: [][]string{{"<|tools_prefix|>"}},
+		Think:     Think{Open: []string{"<|inner_prefix|>"}, Close: []string{"<|inner_suffix|>"}, CallEnds: true, Anywhere: true},
+		Drop:      []string{"<|assistant_end|>"},
+		Sections:  []Wrap{{"<|tools_prefix|>", "<|tools_suffix|>"}},
+		Syntax:    Object,
+		NameIsKey: true,
+	},
+	{
+		Name:      "apriel",
+		Templates: [][]string{{"[BEGIN FINAL RESPONSE]"}, {"[BEGIN FINAL RESPONSE]", "<tool_calls>"}, {"<|begin_assistant|>"}},
+		Think: Think{
+			Open: []string{
+				"Here are my reasoning steps:", "<|begin_assistant|>",
+				"<|begin_assistant|>\nHere are my reasoning steps:",
+			},
+			Close: []string{"[BEGIN FINAL RESPONSE]"}, CallEnds: true,
+		},
+		Drop:     []string{"[END FINAL RESPONSE]", "<|end|>"},
+		Sections: []Wrap{{"<tool_calls>", "</tool_calls>"}},
+		Syntax:   Object,
+	},
+	{
+		Name:      "gigachat",
+		Templates: [][]string{{"<|function_call|>"}, {"role_sep", "function_call", "message_sep"}},
+		Drop:      []string{"<|message_sep|>"},
+		Sections:  []Wrap{{"<|function_call|>", ""}},
+		Syntax:    Object,
+	},
+	{
+		Name:      "firefunction",
+		Templates: [][]string{{"functools["}},
+		Sections:  []Wrap{{" functools", ""}, {"functools", ""}},
+		Syntax:    Object,
+	},
+	{
+		Name:      "lfm2-pythonic",
+		Templates: [][]string{{"<|tool_call_start|>"}, {"<|tool_list_start|>"}, {"keep_past_thinking", "List of tools: ["}},
+		Think:     thinkTags,
+		Sections:  []Wrap{{"<|tool_call_start|>", "<|tool_call_end|>"}},
+		Syntax:    Python,
+	},
+	{
+		Name:      "pythonic",
+		Templates: [][]string{{"<|python_start|>"}, {"[func_name1(params_name1=params_value1"}},
+		Sections:  []Wrap{{"<|python_start|>", "<|python_end|>"}},
+		Syntax:    Python,
+		Bare:      Whole,
+	},
+	{
+		Name:      "gemma4",
+		Templates: [][]string{{"<|tool_call>call:"}},
+		Think: Think{
+			Open: []string{"<|channel>thought"}, Close: []string{"<channel|>"}, Anywhere: true, CallEnds: true,
+		},
+		Drop:   []string{"<channel|>", "<turn|>", "<|tool_response>"},
+		Calls:  []Wrap{{"<|tool_call>call:", "<tool_call|>"}},
+		Syntax: Loose,
+		Head:   Head{Peek: []string{"{"}},
+		Quote:  `<|"|>`,
+	},
+}
+
+// Formats returns the names of all formats.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// Lookup returns the format of a name, or nil.
+func Lookup(name string) *Format {
+	for _, f := range formats {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package chat
+
+import (
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
+)
+
+// param is an argument of the Params syntax that is being read.
+type param struct {
+	key    string
+	kinds  kinds
+	end    *marks // its closing markers
+	begun  bool   // the first byte of the value was looked at
+	quoted bool   // the opening quote was reported
+	text   string // of a value that is reported when it is complete
+}
+
+// params reads what stands between the arguments of a call.
+func (p *Parser) params() bool {
+	n := spaces(p.buf)
+	rest := p.buf[n:]
+	if rest == "" {
+		return false
+	}
+	m, wait := p.c.call.at(rest, p.more())
+	if wait {
+		return false
+	}
+	if m == nil { // a remark of the model's
+		pos, _ := p.c.call.find(rest, p.more())
+		p.eat(n + pos)
+		return pos < len(rest) && !p.waits(rest[pos:])
+	}
+	switch m.act {
+	case actParam:
+		p.eat(n + len(m.text))
+		p.step = (*Parser).paramHead
+		return true
+	case actUncall:
+		p.eat(n + len(m.text))
+	}
+	if p.call.keys > 0 {
+		p.delta("}")
+	}
+	p.endCall(None)
+	return true
+}
+
+// waits reports whether s may be the beginning of a marker between arguments.
+func (p *Parser) waits(s string) bool {
+	_, wait := p.c.call.at(s, p.more())
+	return wait
+}
+
+// paramHead reads the key of an argument.
+func (p *Parser) paramHead() bool {
+	pos, m := p.c.paramHead.find(p.buf, p.more())
+	if pos > maxName {
+		return p.broken()
+	}
+	if m == nil {
+		return false
+	}
+	head := p.eat(pos)
+	p.eat(len(m.text))
+	key, attrs := head, ""
+	if cut := p.f.Param.Cut; cut != "" {
+		key, attrs, _ = strings.Cut(head, cut)
+	}
+	if key = strings.TrimSpace(key); key == "" {
+		return p.broken()
+	}
+	c := &p.call
+	c.param = param{key: key, end: &p.c.value, kinds: c.types.of(key)}
+	if strings.Contains(p.f.Param.Close, "$") {
+		c.param.end = &marks{}
+		p.f.Param.addClosers(c.param.end, key)
+	}
+	if is := p.f.Param.IsString; is != "" && strings.TrimSpace(attrs) != "" {
+		if c.param.kinds = notString; strings.Contains(attrs, is) {
+			c.param.kinds = isString
+		}
+	}
+	lead := "{"
+	if c.keys > 0 {
+		lead = ", "
+	}
+	c.keys++
+	p.delta(lead + string(jsontree.AppendQuoted(nil, key)) + ": ")
+	p.step = (*Parser).paramValue
+	return true
+}
+
+// paramValue reads the value of an argument up to its closing marker. The marker
+// counts only where another argument or the end of the call follows, so that a
+// value may hold it.
+func (p *Parser) paramValue() bool {
+	v := &p.call.param
+	if !v.begun {
+		if p.buf == "" {
+			return false
+		}
+		v.begun = true
+		if p.f.Param.Lines && p.buf[0] == '\n' {
+			p.eat(1)
+		}
+	}
+	pos, m := v.end.find(p.buf, p.more())
+	if m == nil {
+		if !p.done {
+			pos = whole(p.buf[:pos])
+		}
+		p.paramText(p.eat(pos))
+		return false
+	}
+	rest := p.buf[pos+len(m.text):]
+	rest = rest[spaces(rest):]
+	next, wait := p.c.call.at(rest, p.more())
+	switch {
+	case wait:
+		p.paramText(p.eat(pos))
+		return false
+	case next == nil && rest != "":
+		p.paramText(p.eat(pos + 1))
+		return true
+	}
+	p.paramText(p.eat(pos))
+	p.eat(len(m.text))
+	p.endParam()
+	p.step = (*Parser).params
+	return true
+}
+
+// paramText reports a piece of a value that is certainly a string, and keeps one
+// of any other.
+func (p *Parser) paramText(s string) {
+	v := &p.call.param
+	switch {
+	case s == "":
+	case v.kinds != isString:
+		v.text += s
+	default:
+		if !v.quoted {
+			v.quoted = true
+			p.delta(`"`)
+		}
+		p.delta(escape(s))
+	}
+}
+
+// endParam reports the rest of a value.
+func (p *Parser) endParam() {
+	v := &p.call.param
+	switch {
+	case v.kinds != isString:
+		p.delta(v.kinds.convert(v.text, p.f.Param.Nested))
+		v.text = ""
+	case !v.quoted:
+		p.delta(`""`)
+	default:
+		p.delta(`"`)
+	}
+}
+
+// escape returns s as the inside of a JSON string.
+func escape(s string) string {
+	q := jsontree.AppendQuoted(nil, s)
+	return string(q[1 : len(q)-1])
+}
