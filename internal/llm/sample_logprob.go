@@ -1,0 +1,29 @@
+package llm
+
+import (
+	"math"
+)
+
+// logProbs returns the logarithm of the probability of a token and of the n likeliest ones.
+// The distribution is the network's own, before temperature, penalties and mask.
+func (s *sampler) logProbs(logits []float32, token int32, n int) (float32, []TokenProb, error) {
+	_, best, err := largest(logits)
+	if err != nil {
+		return 0, nil, err
+	}
+	sum := 0.0
+	for _, v := range logits {
+		sum += expNeg(float64(v - best))
+	}
+	z := float64(best) + math.Log(sum)
+	chosen := float32(float64(logits[token]) - z)
+	if n <= 0 {
+		return chosen, nil, nil
+	}
+	s.topK(logits, min(n, len(logits)))
+	top := make([]TokenProb, len(s.cands))
+	for i, c := range s.cands {
+		top[i] = TokenProb{ID: c.id, LogProb: float32(float64(c.logit) - z)}
+	}
+	return chosen, top, nil
+}

@@ -1,0 +1,239 @@
+package llm
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// errNothingAllowed says that every logit is minus infinity.
+var errNothingAllowed = errors.New("llm: generate: no token is allowed here; the constraint or the bias excludes the whole vocabulary")
+
+// largest returns the lowest id among the largest logits. NaN is an error.
+func largest(logits []float32) (int32, float32, error) {
+	best, at := float32(math.Inf(-1)), -1
+	i := 0
+	// A block without anything larger (or NaN, for which no comparison holds) is passed over with four comparisons.
+	for ; i+4 <= len(logits); i += 4 {
+		l := logits[i : i+4 : i+4]
+		if l[0] <= best && l[1] <= best && l[2] <= best && l[3] <= best {
+			continue
+		}
+		for j, v := range l {
+			if !(v <= best) {
+				if v != v {
+					return 0, 0, nanError(i + j)
+				}
+				best, at = v, i+j
+			}
+		}
+	}
+	for ; i < len(logits); i++ {
+		if v := logits[i]; !(v <= best) {
+			if v != v {
+				return 0, 0, nanError(i)
+			}
+			best, at = v, i
+		}
+	}
+	if at < 0 {
+		return 0, 0, errNothingAllowed
+	}
+	return int32(at), best, nil
+}
+
+func nanError(i int) error {
+	return fmt.Errorf("%w: logit %d is NaN; the file's weights are damaged or overflow in this precision", ErrNaN, i)
+}
+
+// Candidates whose weight is below e^-tailNats of the best one's are left out: together they weigh less than the rounding of the sum.
+const (
+	tailNats    = 40
+	binsPerNat  = 8
+	nucleusBins = tailNats*binsPerNat + 1
+)
+
+// distribution fills s.cands with the tokens that temperature and truncation leave, with weights relative to the best one's.
+func (s *sampler) distribution(logits []float32) error {
+	p := &s.p
+	_, best, err := largest(logits)
+	if err != nil {
+		return err
+	}
+	if math.IsInf(float64(best), 1) {
+		return fmt.Errorf("%w: a logit is infinite", ErrNaN)
+	}
+	inv := 1 / float64(p.Temperature)
+	floor := best - float32(tailNats*float64(p.Temperature))
+	if p.MinP > 0 {
+		floor = max(floor, minPFloor(best, p))
+	}
+	switch {
+	case p.TopK > 0 && p.TopK < len(logits):
+		s.topK(logits, p.TopK)
+		s.weigh(best, inv)
+		if p.TopP > 0 && p.TopP < 1 {
+			s.cutSorted(float64(p.TopP))
+		}
+		s.cutBelow(floor)
+	case p.TopP > 0 && p.TopP < 1:
+		s.gather(logits, best-float32(tailNats*float64(p.Temperature)))
+		s.weigh(best, inv)
+		s.nucleus(best, inv, float64(p.TopP))
+		s.cutBelow(floor)
+	default:
+		s.gather(logits, floor)
+		s.weigh(best, inv)
+	}
+	return nil
+}
+
+func minPFloor(best float32, p *SampleParams) float32 {
+	return best + p.Temperature*float32(math.Log(float64(p.MinP)))
+}
+
+func (s *sampler) gather(logits []float32, floor float32) {
+	s.cands = slices.Grow(s.cands[:0], len(logits))
+	for i, v := range logits {
+		if v >= floor {
+			s.cands = append(s.cands, cand{id: int32(i), logit: v})
+		}
+	}
+}
+
+func (s *sampler) weigh(best float32, inv float64) {
+	for i := range s.cands {
+		c := &s.cands[i]
+		c.w = expNeg(float64(c.logit-best) * inv)
+	}
+}
+
+// cutBelow drops candidates under a logit; the best one always stays.
+func (s *sampler) cutBelow(floor float32) {
+	kept := s.cands[:0]
+	for _, c := range s.cands {
+		if c.logit >= floor || c.w == 1 {
+			kept = append(kept, c)
+		}
+	}
+	s.cands = kept
+}
+
+// byRank orders by falling logit, then by rising id.
+func byRank(a, b cand) int {
+	if a.logit != b.logit {
+		return cmp.Compare(b.logit, a.logit)
+	}
+	return cmp.Compare(a.id, b.id)
+}
+
+// topK fills s.cands with the k first by rank, in order: a heap whose root is the last of them, which few logits ever pass.
+func (s *sampler) topK(logits []float32, k int) {
+	h := slices.Grow(s.cands[:0], k)
+	for i, v := range logits[:k] {
+		h = append(h, cand{id: int32(i), logit: v})
+	}
+	for i := k/2 - 1; i >= 0; i-- {
+		siftDown(h, i)
+	}
+	root := h[0].logit
+	for i := k; i < len(logits); i++ {
+		if v := logits[i]; v > root { // an equal logit has a higher id and ranks after
+			h[0] = cand{id: int32(i), logit: v}
+			siftDown(h, 0)
+			root = h[0].logit
+		}
+	}
+	slices.SortFunc(h, byRank)
+	s.cands = h
+}
+
+func siftDown(h []cand, i int) {
+	for {
+		last := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(h); c++ {
+			if byRank(h[c], h[last]) > 0 {
+				last = c
+			}
+		}
+		if last == i {
+			return
+		}
+		h[i], h[last] = h[last], h[i]
+		i = last
+	}
+}
+
+// cutSorted keeps the first of the sorted candidates whose sum reaches p of the whole.
+func (s *sampler) cutSorted(p float64) {
+	sum := 0.0
+	for i := range s.cands {
+		sum += s.cands[i].w
+	}
+	goal := p * sum
+	for i := range s.cands {
+		if goal -= s.cands[i].w; goal <= 0 {
+			s.cands = s.cands[:i+1]
+			return
+		}
+	}
+}
+
+// nucleus keeps the likeliest candidates whose sum reaches p of the whole, in no particular but a fixed order.
+// Only the bin of weights in which the sum is reached needs sorting.
+func (s *sampler) nucleus(best float32, inv, p float64) {
+	clear(s.bins[:])
+	sum := 0.0
+	for i := range s.cands {
+		c := &s.cands[i]
+		s.bins[binOf(best, c.logit, inv)] += c.w
+		sum += c.w
+	}
+	goal, edge := p*sum, 0
+	for edge < nucleusBins-1 && s.bins[edge] < goal {
+		goal -= s.bins[edge]
+		edge++
+	}
+	n := 0
+	for i := range s.cands { // whole bins first, the edge bin behind them
+		if binOf(best, s.cands[i].logit, inv) < edge {
+			s.cands[n], s.cands[i] = s.cands[i], s.cands[n]
+			n++
+		}
+	}
+	m := n
+	for i := n; i < len(s.cands); i++ {
+		if binOf(best, s.cands[i].logit, inv) == edge {
+			s.cands[m], s.cands[i] = s.cands[i], s.cands[m]
+			m++
+		}
+	}
+	slices.SortFunc(s.cands[n:m], byRank)
+	for i := n; i < m; i++ {
+		if goal -= s.cands[i].w; goal <= 0 {
+			m = i + 1
+			break
+		}
+	}
+	s.cands = s.cands[:m]
+}
+
+func binOf(best, logit float32, inv float64) int {
+	return min(int(float64(best-logit)*inv*binsPerNat), nucleusBins-1)
+}
+
+// expNeg is e^x for x ≤ 0 to nearly double precision, a few times faster than math.Exp: 2^k from the exponent bits, and
+// a polynomial over half a binade.
+func expNeg(x float64) float64 {
+	if x < -700 {
+		return 0
+	}
+	const log2e, ln2 = 1.4426950408889634, 0.6931471805599453
+	k := math.Floor(x*log2e + 0.5)
+	r := x - k*ln2
+	// Taylor to r^11; |r| ≤ 0.35 leaves a relative error below 1e-14.
+	p := 1 + r*(1+r*(1./2+r*(1./6+r*(1./24+r*(1./120+r*(1./720+r*(1./5040+r*(1./40320+r*(1./362880+r*(1./3628800+r/39916800))))))))))
+	return p * math.Float64frombits(uint64(1023+int64(k))<<52)
+}

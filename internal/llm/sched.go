@@ -1,0 +1,217 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// submit puts a sequence into the queue.
+func (e *Engine) submit(s *sequence) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	s.queued = e.cfg.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing {
+		return ErrClosed
+	}
+	if len(e.queue) >= e.cfg.Queue {
+		e.metrics.refused()
+		return &BusyError{Queued: len(e.queue), Wait: e.turn * time.Duration(len(e.queue)+1) / time.Duration(e.cfg.Slots)}
+	}
+	e.nextID++
+	s.id = e.nextID
+	e.queue = append(e.queue, s)
+	e.poke()
+	return nil
+}
+
+// cancel lets go of a sequence that its reader has left. For one that has ended it does nothing.
+func (e *Engine) cancel(s *sequence) {
+	if s.cancelled.Swap(true) {
+		return
+	}
+	e.mu.Lock()
+	if i := slices.Index(e.queue, s); i >= 0 && !s.admitted {
+		e.queue = slices.Delete(e.queue, i, i+1)
+	}
+	e.mu.Unlock()
+	e.poke()
+}
+
+func (e *Engine) poke() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// loop is the scheduler's goroutine.
+func (e *Engine) loop() {
+	defer close(e.done)
+	for e.admit() {
+		e.pass()
+	}
+	for len(e.running) > 0 {
+		e.fail(e.running[0], ErrClosed)
+	}
+	e.mu.Lock()
+	waiting := e.queue
+	e.queue = nil
+	e.mu.Unlock()
+	for _, s := range waiting {
+		e.fail(s, ErrClosed)
+	}
+}
+
+// admit gives free slots to waiting sequences, and waits itself while there is nothing to do. False ends the engine.
+func (e *Engine) admit() bool {
+	for {
+		e.reap()
+		abort, idle := e.fill()
+		if abort {
+			return false
+		}
+		if len(e.running) > 0 {
+			return true
+		}
+		if idle {
+			return false
+		}
+		<-e.wake
+	}
+}
+
+// reap ends the sequences that nobody waits for.
+func (e *Engine) reap() {
+	for i := 0; i < len(e.running); {
+		if s := e.running[i]; s.gone() {
+			s.err = s.ctx.Err()
+			e.end(s, true)
+			continue
+		}
+		i++
+	}
+	e.mu.Lock()
+	var gone []*sequence
+	e.queue = slices.DeleteFunc(e.queue, func(s *sequence) bool {
+		if s.gone() {
+			gone = append(gone, s)
+			return true
+		}
+		return false
+	})
+	e.mu.Unlock()
+	for _, s := range gone {
+		s.err = s.ctx.Err()
+		e.end(s, false)
+	}
+}
+
+// fill moves sequences from the queue to slots, first come first served, while their prompts fit the cache.
+func (e *Engine) fill() (abort, idle bool) {
+	for {
+		e.mu.Lock()
+		abort = e.abort
+		if abort || len(e.queue) == 0 || len(e.running) >= e.cfg.Slots {
+			idle = e.closing && len(e.queue) == 0
+			e.mu.Unlock()
+			return abort, idle
+		}
+		s := e.queue[0]
+		e.mu.Unlock()
+		if !e.begin(s) {
+			return false, false
+		}
+		e.mu.Lock()
+		s.admitted = true
+		if len(e.queue) > 0 && e.queue[0] == s { // else it was cancelled meanwhile; reap sees to it
+			e.queue = slices.Delete(e.queue, 0, 1)
+		}
+		e.mu.Unlock()
+	}
+}
+
+// begin gives a sequence a slot and what the cache has of it. False means that its pages would not fit now.
+func (e *Engine) begin(s *sequence) bool {
+	e.reuse(s)
+	missing := PagesFor(len(s.tokens)+1) - len(s.kv.Pages)
+	for _, r := range e.running {
+		missing += max(0, PagesFor(len(r.tokens)+1)-len(r.kv.Pages))
+	}
+	if len(e.running) > 0 && e.f.free() < missing && e.f.free()+e.tree.evictable(missing) < missing {
+		e.drop(s)
+		return false
+	}
+	e.running = append(e.running, s)
+	if err := e.guard(func() error { s.start(e, e.cfg.Now()); return nil }); err != nil {
+		e.fail(s, err)
+		return true
+	}
+	s.stats.Cached = max(s.stats.Cached, s.kv.Len)
+	e.metrics.admitted(s)
+	if s.task == taskGenerate && s.generated() == 0 {
+		if err := e.guard(func() error { return e.force(s) }); err != nil {
+			e.fail(s, err)
+		} else if s.ended {
+			e.end(s, true)
+		} else {
+			s.flush()
+		}
+	}
+	return true
+}
+
+// guard turns a panic into an error: one request's trouble is not the others'.
+func (e *Engine) guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("llm: generate: internal failure: %v", r)
+		}
+	}()
+	return f()
+}
+
+// fail ends a sequence with an error. What it computed is not kept.
+func (e *Engine) fail(s *sequence, err error) {
+	s.err = err
+	e.end(s, false)
+}
+
+// end takes a sequence out of the engine; keep tells whether what it computed is remembered.
+func (e *Engine) end(s *sequence, keep bool) {
+	if i := slices.Index(e.running, s); i >= 0 {
+		e.running = slices.Delete(e.running, i, i+1)
+	}
+	s.fed = 0
+	if keep {
+		e.remember(s)
+	}
+	e.drop(s)
+	if s.spec != nil {
+		_ = e.guard(func() error { s.spec.close(e); return nil })
+	}
+	now := e.cfg.Now()
+	if s.first.IsZero() {
+		s.first = now
+	}
+	s.stats.Prefill, s.stats.Decode = s.first.Sub(s.started), now.Sub(s.first)
+	if !s.started.IsZero() {
+		e.mu.Lock()
+		took := now.Sub(s.started)
+		if e.turn == 0 {
+			e.turn = took
+		}
+		e.turn += (took - e.turn) / 8
+		e.mu.Unlock()
+	}
+	e.metrics.finished(s, e.f.free(), len(e.running))
+	if s.err == nil {
+		stats := s.stats
+		s.out = append(s.out, Token{ID: -1, Final: &stats})
+	}
+	s.send(s.out, true, s.err)
+	s.out = nil
+}

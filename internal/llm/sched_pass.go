@@ -1,0 +1,190 @@
+package llm
+
+import (
+	"fmt"
+	"time"
+)
+
+// minChunk is the smallest share of a pass that a prompt gets: smaller ones would read all weights for little.
+const minChunk = 32
+
+// scoreChunk bounds the rows of logits that a pass of taskScore keeps at a time.
+const scoreChunk = 32
+
+// pass computes one step of every running sequence: a token or more of those that generate, a chunk of those that do not yet.
+func (e *Engine) pass() {
+	e.plan()
+	if len(e.batch) == 0 {
+		return
+	}
+	start := e.cfg.Now()
+	err := e.compute()
+	took := e.cfg.Now().Sub(start)
+	prompt, decode := 0, 0
+	for _, s := range e.batch {
+		if s.generating {
+			decode += s.fed
+		} else {
+			prompt += s.fed
+		}
+	}
+	e.metrics.passed(took, prompt, decode, e.f.free(), len(e.running))
+	if prompt == 0 && err == nil {
+		e.cost.observe(decode, took)
+	}
+	row := 0
+	for i, s := range e.batch {
+		outputs := e.slices[i].Outputs
+		if err != nil {
+			e.fail(s, err)
+		} else {
+			e.settle(s, row, outputs)
+		}
+		row += outputs
+	}
+}
+
+// compute runs the network. A panic in it is the pass's error.
+func (e *Engine) compute() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("llm: forward: internal failure in a pass of %d requests: %v", len(e.batch), r)
+		}
+	}()
+	return e.f.forward(e.slices)
+}
+
+// plan decides what each sequence computes in the next pass, and has the pages for it.
+func (e *Engine) plan() {
+	decoding, budget := 0, e.cfg.PassTokens
+	for _, s := range e.running {
+		s.fed, s.draft, s.probs = 0, s.draft[:0], nil
+		if s.generating {
+			s.fed = s.need()
+			decoding += s.fed
+		}
+	}
+	if decoding > 0 {
+		e.speculate(decoding, budget-decoding)
+		budget = min(budget-decoding, e.cfg.MixedTokens)
+	}
+	e.sharePrompts(budget)
+	e.batch, e.slices = e.batch[:0], e.slices[:0]
+	for i := 0; i < len(e.running); {
+		s := e.running[i]
+		if s.fed > 0 && !e.grow(s) {
+			continue // s has left e.running
+		}
+		i++
+	}
+	for _, s := range e.running {
+		if s.fed > 0 {
+			e.batch = append(e.batch, s)
+			e.slices = append(e.slices, e.slice(s))
+		}
+	}
+}
+
+// slice is what the pass appends to a sequence.
+func (e *Engine) slice(s *sequence) Slice {
+	known := s.fed - len(s.draft)
+	tokens := s.tokens[s.kv.Len : s.kv.Len+known]
+	outputs := 0
+	switch {
+	case s.task == taskScore:
+		outputs = known
+	case s.kv.Len+known == len(s.tokens) && s.task == taskGenerate:
+		outputs = 1 + len(s.draft)
+	}
+	if len(s.draft) > 0 {
+		s.feed = append(append(s.feed[:0], tokens...), s.draft...)
+		tokens = s.feed
+	}
+	return Slice{Seq: &s.kv, Tokens: tokens, Outputs: outputs}
+}
+
+// sharePrompts deals the budget for prompt tokens out in equal shares, beginning with another sequence each time. Where two are
+// about to compute the same page, one of them waits for the other and takes its page then.
+func (e *Engine) sharePrompts(budget int) {
+	waiting := 0
+	for _, s := range e.running {
+		if !s.generating {
+			e.adopt(s)
+			waiting++
+		}
+	}
+	if waiting == 0 {
+		return
+	}
+	e.rotate++
+	for round := 0; round < 2 && budget > 0; round++ { // in the second round what the first left over
+		share := max(budget/waiting, minChunk)
+		for i := range e.running {
+			s := e.running[(i+e.rotate)%len(e.running)]
+			if s.generating || budget <= 0 || s.fed == 0 && e.twin(s) {
+				continue
+			}
+			n := min(s.need()-s.fed, share, budget)
+			if s.task == taskScore {
+				n = min(n, scoreChunk-s.fed)
+			}
+			s.fed += n
+			budget -= n
+		}
+	}
+}
+
+// twin tells whether another sequence computes the page of s in this pass.
+func (e *Engine) twin(s *sequence) bool {
+	page := s.kv.Len / PageTokens
+	if page >= len(s.chain) {
+		return false
+	}
+	for _, r := range e.running {
+		if r != s && r.fed > 0 && !r.generating && page < len(r.chain) && r.chain[page] == s.chain[page] && r.kv.Len/PageTokens == page {
+			return true
+		}
+	}
+	return false
+}
+
+// speculate chooses drafts for the sequences that generate. known is how many tokens they compute anyway, most is how many more
+// the pass may have.
+func (e *Engine) speculate(known, most int) {
+	most = min(most, e.cfg.Speculation.PassDraft)
+	p := plan{tokens: known}
+	for _, s := range e.running {
+		if s.generating {
+			p.expected++
+		}
+	}
+	for _, s := range e.running {
+		if s.spec == nil || !s.generating || most <= 0 {
+			continue
+		}
+		limit := min(most, e.cfg.Speculation.MaxDraft, s.room(e.cfg.Context)-1)
+		if limit <= 0 {
+			continue
+		}
+		if err := e.guardDraft(s, &p, limit); err != nil {
+			s.draft, s.probs, s.spec = s.draft[:0], nil, nil // a drafter that fails costs speed, not the text
+			e.metrics.draftFailures.Add(1)
+			continue
+		}
+		s.fed += len(s.draft)
+		most -= len(s.draft)
+	}
+}
+
+func (e *Engine) guardDraft(s *sequence, p *plan, limit int) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("llm: draft: %v", r)
+		}
+	}()
+	s.spec.propose(e, s, p, limit)
+	return nil
+}
+
+// since is the time from t to now in seconds.
+func (e *Engine) since(t time.Time) float64 { return e.cfg.Now().Sub(t).Seconds() }

@@ -1,0 +1,51 @@
+package llm
+
+import "math/bits"
+
+// A drafter's guesses fall into classes, of better reasons from 0 to specClasses-1; acceptance is kept for each of them
+// and for ranges of positions within a draft: the first token, the second, 2–3, 4–7, and so on.
+const (
+	specClasses = 4
+	specRanges  = 8
+	specMemory  = 24 // how many guesses the moving averages remember
+)
+
+// acceptance is how often a guess is right, given that those before it in its draft were.
+type acceptance struct {
+	rate [specClasses][specRanges]float32
+	seen [specClasses][specRanges]float32
+}
+
+func newAcceptance() acceptance {
+	var a acceptance
+	for c := range a.rate {
+		for r := range a.rate[c] {
+			a.rate[c][r] = [specClasses]float32{0.55, 0.7, 0.85, 0.92}[c]
+			a.seen[c][r] = 2
+		}
+	}
+	return a
+}
+
+func specRange(pos int) int { return min(bits.Len(uint(pos)), specRanges-1) }
+
+// learn takes the outcome of one guess.
+func (a *acceptance) learn(class, pos int, right bool) {
+	r := specRange(pos)
+	n := min(a.seen[class][r]+1, specMemory)
+	a.seen[class][r] = n
+	v := float32(0)
+	if right {
+		v = 1
+	}
+	a.rate[class][r] += (v - a.rate[class][r]) / n
+}
+
+// forget makes what was learnt elsewhere a starting point that new evidence soon outweighs.
+func (a *acceptance) forget() {
+	for c := range a.seen {
+		for r := range a.seen[c] {
+			a.seen[c][r] = min(a.seen[c][r], 6)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package llm
+
+// plan is a pass in the making: how many tokens it computes, how many it is expected to decide.
+type plan struct {
+	tokens   int
+	expected float64
+}
+
+// scoredDrafter is a Drafter that knows how good its reasons are: the class of a draft, below specClasses.
+type scoredDrafter interface {
+	draftScored(tokens []int32, max int, dst []int32) ([]int32, int)
+}
+
+// drafting is one drafter at work for one request.
+type drafting struct {
+	d      Drafter
+	scored scoredDrafter
+	model  *ModelDrafter // the draft model, if it is that
+	name   string
+	acc    acceptance
+	buf    []int32
+
+	// A guess is watched until it turns out wrong, whether it was verified or not: what guesses are worth is learnt for free.
+	watch      []int32
+	watched    int // tokens of watch that came true
+	watchClass int
+
+	seconds float64 // moving average for each token proposed
+	calls   int
+	pause   int // passes to wait before the next attempt, for costly drafters that do not pay
+	paused  int
+}
+
+// speculator chooses drafts for one request.
+//
+// It drafts what promises most tokens a second by the measured cost of a pass and the measured acceptance. Its balance
+// is the time won so far by accepted tokens, less that spent on verifying wrong ones; it begins with the time of one token and grows
+// by one hundredth of the time of each token. No draft may cost more than the balance, so that even where everything is refused the loss
+// stays below one token and 1 %, and where drafts are accepted their length doubles from pass to pass.
+type speculator struct {
+	drafters []*drafting
+	balance  float64 // seconds
+	worth    float64 // seconds that a token takes without drafts, in the pass that is planned
+	spent    float64 // seconds that the draft in the pass is expected to cost
+	chosen   *drafting
+	opened   bool
+	session  *session // nil for a request without a key, or when another request of the session is being computed
+}
+
+const (
+	earnRate   = 0.01
+	maxBalance = 64 // in the time of one token
+	// A draft must promise this much more tokens a second than none.
+	worthwhile = 1.02
+	// A drafter is costly if a token of its costs more than this share of a pass. It is asked only when its tokens are to be used.
+	costlyShare = 0.01
+)
+
+// propose sets s.draft to what is best verified in the pass, at most limit tokens, and adds it to the plan.
+func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
+	base := e.cost.seconds(p.tokens)
+	sp.worth = base / p.expected
+	if !sp.opened {
+		sp.opened, sp.balance = true, sp.worth*e.sessions.credit()
+	}
+	sp.chosen, sp.spent = nil, 0
+	best := p.expected / base * worthwhile
+	var pick *drafting
+	pickN, pickClass := 0, 0
+	consider := func(d *drafting, n, class int, perToken float64) {
+		if n, rate := e.length(sp, d, p, base, n, class, perToken); n > 0 && rate > best {
+			best, pick, pickN, pickClass = rate, d, n, class
+		}
+	}
+	for _, d := range sp.drafters {
+		if d.costly(e) {
+			if d.paused < d.pause && e.cfg.Speculation.FixedDraft == 0 {
+				d.paused++
+				continue
+			}
+			consider(d, limit, 0, d.seconds)
+			continue
+		}
+		class := d.guess(e, s, limit)
+		consider(d, sp.allowed(s, d.buf), class, 0)
+	}
+	if pick == nil {
+		sp.probe(e, s, p, limit)
+		return
+	}
+	if pick.costly(e) {
+		pickClass = pick.guess(e, s, pickN)
+		pickN = min(pickN, sp.allowed(s, pick.buf))
+	}
+	sp.use(e, s, p, pick, pickN, pickClass)
+}
+
+// probe tries a costly drafter that does not seem to pay, at growing intervals: cheap ones show what they are worth without.
+func (sp *speculator) probe(e *Engine, s *sequence, p *plan, limit int) {
+	for _, d := range sp.drafters {
+		if !d.costly(e) || d.paused < d.pause {
+			continue
+		}
+		n := min(2, limit)
+		if e.cost.seconds(p.tokens+n)-e.cost.seconds(p.tokens)+float64(n)*d.seconds > sp.balance {
+			continue
+		}
+		d.pause, d.paused = min(2*d.pause+8, 512), 0
+		class := d.guess(e, s, n)
+		sp.use(e, s, p, d, min(n, sp.allowed(s, d.buf)), class)
+		return
+	}
+}
+
+func (sp *speculator) use(e *Engine, s *sequence, p *plan, d *drafting, n, class int) {
+	if n <= 0 {
+		return
+	}
+	s.draft = append(s.draft[:0], d.buf[:n]...)
+	if d.model != nil {
+		s.probs = d.model.taken(n)
+	}
+	sp.chosen = d
+	sp.spent = e.cost.seconds(p.tokens+n) - e.cost.seconds(p.tokens)
+	if d.costly(e) {
+		sp.spent += float64(len(d.buf)) * d.seconds
+	}
+	d.watch = append(d.watch[:0], d.buf...)
+	d.watched, d.watchClass = 0, class
+	p.tokens += n
+	p.expected += d.gain(class, n)
+}
+
+// length finds how many of n tokens of a draft promise the most tokens a second, and that rate.
+func (e *Engine) length(sp *speculator, d *drafting, p *plan, base float64, n, class int, perToken float64) (int, float64) {
+	if fixed := e.cfg.Speculation.FixedDraft; fixed > 0 && n > 0 {
+		return min(n, fixed), 1e300
+	}
+	best, bestRate := 0, 0.0
+	gain, right := p.expected, 1.0
+	for i := range n {
+		right *= float64(d.acc.rate[class][specRange(i)])
+		gain += right
+		cost := e.cost.seconds(p.tokens+i+1) + float64(i+1)*perToken
+		if cost-base > sp.balance {
+			break
+		}
+		if rate := gain / cost; rate > bestRate {
+			best, bestRate = i+1, rate
+		}
+	}
+	return best, bestRate
+}
+
+// gain is how many tokens of a draft are expected to be accepted.
+func (d *drafting) gain(class, n int) float64 {
+	sum, right := 0.0, 1.0
+	for i := range n {
+		right *= float64(d.acc.rate[class][specRange(i)])
+		sum += right
+	}
+	return sum
+}
+
+// allowed cuts a draft where the constraint would refuse it, and after a stop token.
+func (sp *speculator) allowed(s *sequence, draft []int32) int {
+	c, state := s.req.Constraint, s.state
+	for i, t := range draft {
+		if c != nil {
+			next, ok := c.Next(state, t)
+			if !ok {
+				return i
+			}
+			state = next
+		}
+		for _, stop := range s.req.StopTokens {
+			if t == stop {
+				return i + 1
+			}
+		}
+	}
+	return len(draft)
+}
+
+// guess asks the drafter and returns the class of its answer, which is in d.buf.
+func (d *drafting) guess(e *Engine, s *sequence, most int) (class int) {
+	start := e.cfg.Now()
+	if d.scored != nil {
+		d.buf, class = d.scored.draftScored(s.tokens, most, d.buf[:0])
+	} else {
+		d.buf = d.d.Draft(s.tokens, most, d.buf[:0])
+	}
+	d.timed(e.since(start))
+	if len(d.buf) > most {
+		d.buf = d.buf[:most]
+	}
+	for i, t := range d.buf { // a foreign drafter may propose anything
+		if t < 0 || int(t) >= e.f.vocab() {
+			d.buf = d.buf[:i]
+			break
+		}
+	}
+	if len(d.watch) == 0 && len(d.buf) > 0 {
+		d.watch, d.watched, d.watchClass = append(d.watch[:0], d.buf...), 0, class
+	}
+	return class
+}
+
+// timed averages what a proposed token costs; the first calls catch up with the prompt and are not typical.
+func (d *drafting) timed(seconds float64) {
+	if len(d.buf) == 0 {
+		return
+	}
+	each := seconds / float64(len(d.buf))
+	if d.calls++; d.calls <= 3 {
+		if d.calls == 1 || each < d.seconds {
+			d.seconds = each
+		}
+		return
+	}
+	d.seconds += (each - d.seconds) / 8
+}
+
+func (d *drafting) costly(e *Engine) bool {
+	return d.model != nil || d.seconds > costlyShare*e.cost.scale
+}
+
+// committed compares a decided token with the guesses that are watched.
+func (sp *speculator) committed(token int32) {
+	for _, d := range sp.drafters {
+		if len(d.watch) == 0 {
+			continue
+		}
+		right := d.watch[d.watched] == token
+		d.acc.learn(d.watchClass, d.watched, right)
+		if d.watched++; !right || d.watched == len(d.watch) {
+			d.watch = d.watch[:0]
+		}
+	}
+}
+
+// verified books the draft of a pass of which some tokens were accepted.
+func (sp *speculator) verified(e *Engine, s *sequence, accepted int) {
+	d := sp.chosen
+	e.metrics.drafted(d.name, len(s.draft), accepted)
+	sp.balance += float64(accepted)*sp.worth - sp.spent
+	if d.pause > 0 && accepted == len(s.draft) {
+		d.pause = 0
+	}
+}
+
+// earn adds what a token brings whether drafts were accepted or not.
+func (sp *speculator) earn(e *Engine, tokens int) {
+	if sp.worth == 0 {
+		sp.worth = e.cost.seconds(1)
+	}
+	sp.balance = min(sp.balance+earnRate*float64(tokens)*sp.worth, maxBalance*sp.worth)
+}
+
+// nameOf is the name that metrics are kept under.
+func nameOf(d Drafter) string {
+	if n, ok := d.(interface{ Name() string }); ok {
+		return n.Name()
+	}
+	return "custom"
+}
