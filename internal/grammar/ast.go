@@ -1,0 +1,150 @@
+package grammar
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Node is a part of a grammar. Nodes are made by the functions of this package and compiled by [Compile]; they are values
+// and may be used in several places.
+type Node interface{ isNode() }
+
+type (
+	litNode    struct{ text string }
+	classNode  struct{ set []span }
+	seqNode    struct{ kids []Node }
+	altNode    struct{ kids []Node }
+	repeatNode struct {
+		kid      Node
+		min, max int
+	}
+	tokenNode  struct{ id int32 }
+	ruleNode   struct{ name string }
+	schemaNode struct {
+		schema json.RawMessage
+		opts   SchemaOptions
+	}
+	regexNode struct{ pattern string }
+	untilNode struct {
+		stops   []string
+		consume bool
+	}
+)
+
+func (litNode) isNode()    {}
+func (classNode) isNode()  {}
+func (seqNode) isNode()    {}
+func (altNode) isNode()    {}
+func (repeatNode) isNode() {}
+func (tokenNode) isNode()  {}
+func (ruleNode) isNode()   {}
+func (schemaNode) isNode() {}
+func (regexNode) isNode()  {}
+func (untilNode) isNode()  {}
+
+// Lit matches exactly this text.
+func Lit(text string) Node { return litNode{text} }
+
+// Seq matches its parts one after the other; of no parts it matches the empty text.
+func Seq(parts ...Node) Node { return seqNode{parts} }
+
+// Alt matches any one of its parts; of no parts it matches nothing at all.
+func Alt(parts ...Node) Node { return altNode{parts} }
+
+// Repeat matches part min to max times; a negative max is without limit.
+func Repeat(part Node, min, max int) Node { return repeatNode{part, min, max} }
+
+// Opt matches part or nothing.
+func Opt(part Node) Node { return repeatNode{part, 0, 1} }
+
+// Token matches the one token id, such as a control token that no text produces.
+func Token(id int32) Node { return tokenNode{id} }
+
+// Rule matches the rule of that name in the rules given to [CompileRules]; rules may be recursive, but not on the left.
+func Rule(name string) Node { return ruleNode{name} }
+
+// JSON matches JSON text that is valid for the schema.
+func JSON(schema json.RawMessage, opts SchemaOptions) Node { return schemaNode{schema, opts} }
+
+// Regex matches text that the pattern, in the dialect of JSON Schema, matches as a whole.
+func Regex(pattern string) Node { return regexNode{pattern} }
+
+// Until matches text up to and including the first of the stops.
+func Until(stops ...string) Node { return untilNode{stops, true} }
+
+// Without matches text that none of the stops occurs in, of any length.
+func Without(stops ...string) Node { return untilNode{stops, false} }
+
+// SchemaOptions tell how JSON text may be laid out.
+type SchemaOptions struct {
+	Space Space
+}
+
+// Space says which white space JSON text may have.
+type Space int
+
+// Layouts of JSON text.
+const (
+	SpaceAny     Space = iota // after any part one blank, or a line break and up to 96 characters of indentation; or nothing
+	SpaceNone                 // none at all
+	SpaceUniform              // one blank after every comma and colon and none elsewhere, as Python's json.dumps writes
+)
+
+// Compile compiles a grammar of one node.
+func Compile(n Node, v *Vocab) (*Grammar, error) {
+	return CompileRules("root", map[string]Node{"root": n}, v)
+}
+
+// CompileRules compiles a grammar of named rules that starts at the rule root.
+func CompileRules(root string, rules map[string]Node, v *Vocab) (*Grammar, error) {
+	if v == nil {
+		return nil, fmt.Errorf("grammar: compile rules: no vocabulary")
+	}
+	b := newBuilder(v, rules)
+	id, err := b.rule(root)
+	if err == nil {
+		b.p.root = id
+		err = b.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("grammar: compile rules: %w", err)
+	}
+	return newGrammar(b.p), nil
+}
+
+// CompileSchema compiles a JSON Schema (draft-07 or 2020-12) to the grammar of the JSON texts that are valid for it. A
+// keyword that cannot be enforced is an [UnsupportedError].
+func CompileSchema(schema json.RawMessage, v *Vocab) (*Grammar, error) {
+	if v == nil {
+		return nil, fmt.Errorf("grammar: compile schema: no vocabulary")
+	}
+	b := newBuilder(v, nil)
+	id, err := b.schema(schema, SchemaOptions{})
+	if err == nil {
+		b.p.root = id
+		err = b.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("grammar: compile schema: %w", err)
+	}
+	return newGrammar(b.p), nil
+}
+
+func newGrammar(p *program) *Grammar { return &Grammar{p: p, m: newMachine(p)} }
+
+// UnsupportedError reports a part of a schema or pattern that is understood but cannot be enforced. Nothing is ever
+// compiled that accepts more than the schema does.
+type UnsupportedError struct {
+	Keyword string // the keyword, such as "uniqueItems"
+	Path    string // JSON pointer to the schema that holds it
+	Reason  string // why, and where possible what to write instead
+}
+
+// Error implements error.
+func (e *UnsupportedError) Error() string {
+	path := e.Path
+	if path == "" {
+		path = "the root"
+	}
+	return fmt.Sprintf("unsupported keyword %q at %s: %s", e.Keyword, path, e.Reason)
+}

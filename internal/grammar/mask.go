@@ -1,0 +1,309 @@
+package grammar
+
+import "math/bits"
+
+// fill computes the mask of state s. A token is allowed if any frame of the state reads it, so the masks of the frames
+// are united: frames inside strings by bulk, the others by a walk over the token trie.
+func (m *machine) fill(s int32, mask []uint64) {
+	frames := append(make([]int32, 0, 16), m.set(s)...)
+	if m.accepts[s] {
+		for i, w := range m.p.v.endMask {
+			mask[i] |= w
+		}
+	}
+	rest := make([]int32, 0, 16)
+	for _, f := range frames {
+		fr := m.frames[f]
+		switch o := &m.p.ops[fr.op]; o.kind {
+		case opString:
+			m.fillString(fr, o, mask)
+		case opKey:
+			m.fillKey(fr, o, mask)
+		case opToken:
+			mask[o.token>>6] |= 1 << (o.token & 63)
+		default:
+			rest = append(rest, f)
+		}
+	}
+	if len(rest) == 0 {
+		return
+	}
+	if len(rest) < len(frames) || m.accepts[s] {
+		m.begin()
+		for _, f := range rest {
+			m.emit(f)
+		}
+		s = m.close()
+	}
+	if s >= 0 {
+		m.walk(0, s, mask)
+	}
+}
+
+// walk allows the tokens under trie node n that state s reads.
+func (m *machine) walk(n, s int32, mask []uint64) {
+	v := m.p.v
+	first := *m.firsts(s)
+	if n == 0 {
+		for i, w := range first {
+			for ; w != 0; w &= w - 1 {
+				if c := v.root[64*i+bits.TrailingZeros64(w)]; c >= 0 {
+					m.walkChild(c, s, mask)
+				}
+			}
+		}
+		return
+	}
+	nd := v.nodes[n]
+	for c := nd.first; c < nd.first+int32(nd.count); c++ {
+		if first.has(v.nodes[c].label) {
+			m.walkChild(c, s, mask)
+		}
+	}
+}
+
+func (m *machine) walkChild(c, s int32, mask []uint64) {
+	v := m.p.v
+	t := m.step(s, v.nodes[c].label)
+	if t < 0 {
+		return
+	}
+	v.allow(c, mask)
+	if v.nodes[c].count > 0 {
+		m.walk(c, t, mask)
+	}
+}
+
+// after returns the state that follows the end of what parent waits for.
+func (m *machine) after(parent int32) int32 {
+	m.begin()
+	m.finish(parent)
+	return m.close()
+}
+
+// suffixHits returns the suffixes of closing tokens that state s reads.
+func (m *machine) suffixHits(s int32) []int32 {
+	if h, ok := m.hits[s]; ok {
+		return h
+	}
+	h := m.suffixWalk(0, s, nil)
+	if len(m.hits) > 1<<14 {
+		clear(m.hits)
+	}
+	m.hits[s] = h
+	return h
+}
+
+func (m *machine) suffixWalk(n, s int32, h []int32) []int32 {
+	h = append(h, n)
+	first := *m.firsts(s)
+	for _, e := range m.p.v.plain.suffixes.nodes[n].kids {
+		if !first.has(e.label) {
+			continue
+		}
+		if t := m.step(s, e.label); t >= 0 {
+			h = m.suffixWalk(e.node, t, h)
+		}
+	}
+	return h
+}
+
+// plainState returns the state of the plain string lexer that reads what lexer state s reads, or -1.
+func (m *machine) plainState(l *lexer, s int32) int32 {
+	if l.univ[s] == 0 || !l.json {
+		return -1
+	}
+	if l.plain[s] < 0 {
+		st := l.states[s]
+		st.q = 0
+		if id, ok := m.p.v.plain.lex.index[st]; ok {
+			l.plain[s] = id
+		}
+	}
+	return l.plain[s]
+}
+
+func (m *machine) fillString(fr frame, o *op, mask []uint64) {
+	p := m.p.v.plain
+	s := m.plainState(o.lex, fr.pos)
+	if s < 0 {
+		m.walkString(0, fr.pos, fr.aux, o, fr.parent, mask)
+		return
+	}
+	const longest = 255
+	if fr.aux >= o.min && (o.max < 0 || o.max-fr.aux >= longest) {
+		m.fillPlain(s, m.after(fr.parent), mask)
+		return
+	}
+	if o.lex.states[fr.pos].kind != lexBase {
+		m.walkString(0, fr.pos, fr.aux, o, fr.parent, mask)
+		return
+	}
+	left := int32(longest)
+	if o.max >= 0 {
+		left = o.max - fr.aux
+	}
+	for i, w := range p.within[min(left, withinMax)] {
+		mask[i] |= w
+	}
+	if left > withinMax {
+		for _, t := range p.long {
+			if int32(p.runes[t]) <= left {
+				mask[t>>6] |= 1 << (t & 63)
+			}
+		}
+	}
+	after := m.after(fr.parent)
+	if after < 0 {
+		return
+	}
+	for _, h := range m.suffixHits(after) {
+		for _, t := range p.slices[s].exits[h] {
+			if n := int32(p.runes[t]); n <= left && fr.aux+n >= o.min {
+				mask[t>>6] |= 1 << (t & 63)
+			}
+		}
+	}
+}
+
+// fillPlain allows what a plain string in lexer state s reads, with state after following its closing quote.
+func (m *machine) fillPlain(s, after int32, mask []uint64) {
+	sl := &m.p.v.plain.slices[s]
+	for i, w := range sl.inside {
+		mask[i] |= w
+	}
+	if after < 0 {
+		return
+	}
+	for _, h := range m.suffixHits(after) {
+		for _, t := range sl.exits[h] {
+			mask[t>>6] |= 1 << (t & 63)
+		}
+	}
+}
+
+// walkString allows the tokens under trie node n that a string in lexer state s reads.
+func (m *machine) walkString(n, s, chars int32, o *op, parent int32, mask []uint64) {
+	v := m.p.v
+	row := o.lex.row(s)
+	nd := v.nodes[n]
+	for c := nd.first; c < nd.first+int32(nd.count); c++ {
+		b := v.nodes[c].label
+		t := row[b]
+		if t == dead {
+			continue
+		}
+		k, ok := o.advance(s, chars, b)
+		if !ok {
+			continue
+		}
+		if t >= 0 {
+			v.allow(c, mask)
+			if v.nodes[c].count == 0 {
+				continue
+			}
+			m.walkString(c, t, k, o, parent, mask)
+			if o.lex.acc[t] < 0 {
+				continue
+			}
+		} else {
+			v.allow(c, mask)
+		}
+		if v.nodes[c].count > 0 {
+			if after := m.after(parent); after >= 0 {
+				m.walk(c, after, mask)
+			}
+		}
+	}
+}
+
+func (m *machine) fillKey(fr frame, op *op, mask []uint64) {
+	o := op.object
+	names, others := m.names(fr.aux, o.words)
+	room := m.room(o, names, others)
+	st := o.keys.states[fr.pos]
+	if o.others && room == roomAny && o.keys.c.total(st.q) {
+		if s := m.plainState(o.keys, fr.pos); s >= 0 {
+			m.fillPlain(s, m.afterKey(fr, o, o.keys.univ[fr.pos]-1), mask)
+			return
+		}
+		if st.kind == lexBase {
+			for i, w := range m.p.v.plain.slices[m.p.v.plain.base()].inside {
+				mask[i] |= w
+			}
+			m.keyExits(0, fr.pos, fr, o, names, room, mask)
+			return
+		}
+	}
+	m.walkKey(0, fr.pos, fr, o, names, room, mask)
+}
+
+// afterKey returns the state after the name labelled lab.
+func (m *machine) afterKey(fr frame, o *objectOp, lab int32) int32 {
+	m.begin()
+	m.emit(m.frame(fr.op-1, position(phaseColon, 0, lab), m.keySeen(o, fr.aux, lab), fr.parent))
+	return m.close()
+}
+
+// keyExits allows the closing tokens whose text before the quote leads to a name that is welcome.
+func (m *machine) keyExits(n, s int32, fr frame, o *objectOp, names []uint64, room int, mask []uint64) {
+	p := &m.p.v.plain.prefixes
+	row := o.keys.row(s)
+	if exits := p.exits[n]; len(exits) > 0 {
+		if t := row['"']; t < dead && o.keyEnds(label(t), names, room) {
+			m.allowExits(exits, m.afterKey(fr, o, label(t)), mask)
+		}
+	}
+	for _, e := range p.nodes[n].kids {
+		if t := row[e.label]; t >= 0 {
+			m.keyExits(e.node, t, fr, o, names, room, mask)
+		}
+	}
+}
+
+func (m *machine) allowExits(exits []exitToken, after int32, mask []uint64) {
+	if after < 0 {
+		return
+	}
+	if m.hitSet == nil {
+		m.hitSet = make([]bool, len(m.p.v.plain.suffixes.nodes))
+	}
+	hits := m.suffixHits(after)
+	for _, h := range hits {
+		m.hitSet[h] = true
+	}
+	for _, e := range exits {
+		if m.hitSet[e.suffix] {
+			mask[e.token>>6] |= 1 << (e.token & 63)
+		}
+	}
+	for _, h := range hits {
+		m.hitSet[h] = false
+	}
+}
+
+// walkKey allows the tokens under trie node n that a name in lexer state s reads.
+func (m *machine) walkKey(n, s int32, fr frame, o *objectOp, names []uint64, room int, mask []uint64) {
+	v := m.p.v
+	row := o.keys.row(s)
+	nd := v.nodes[n]
+	for c := nd.first; c < nd.first+int32(nd.count); c++ {
+		t := row[v.nodes[c].label]
+		if t >= 0 {
+			if m.keyAlive(o, o.keys.states[t].q, names, room) {
+				v.allow(c, mask)
+				m.walkKey(c, t, fr, o, names, room, mask)
+			}
+			continue
+		}
+		if t == dead || !o.keyEnds(label(t), names, room) {
+			continue
+		}
+		v.allow(c, mask)
+		if v.nodes[c].count > 0 {
+			if after := m.afterKey(fr, o, label(t)); after >= 0 {
+				m.walk(c, after, mask)
+			}
+		}
+	}
+}

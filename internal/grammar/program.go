@@ -1,0 +1,130 @@
+package grammar
+
+import "sync"
+
+// program is a compiled grammar: a table of operations that push each other on the stack of the matching automaton. It is
+// shared by the matchers of all requests; mu guards the lexers, whose states are made lazily.
+type program struct {
+	mu   sync.Mutex
+	v    *Vocab
+	ops  []op
+	root int32
+}
+
+type opKind uint8
+
+const (
+	opFail   opKind = iota // matches nothing
+	opLit                  // exactly these bytes
+	opString               // a lexer's language; min and max count code points of a JSON string that may say anything
+	opSeq                  // children one after the other
+	opAlt                  // any child
+	opRepeat               // the child min to max times; max < 0 is without limit
+	opToken                // one named token
+	opObject               // a JSON object
+	opKey                  // the key inside the object before it in the table
+	opArray                // a JSON array
+)
+
+type op struct {
+	kind     opKind
+	lit      []byte
+	lex      *lexer
+	min, max int32
+	kids     []int32
+	token    int32
+	object   *objectOp
+	array    *arrayOp
+	space    spacing
+}
+
+// objectOp accepts the properties of an object in any order. The names of the first len(bits) labels of the key lexer may
+// come once each and are remembered as bits; further labels are classes of other names.
+type objectOp struct {
+	keys      *lexer
+	values    []int32 // by label
+	names     int     // labels below names are single properties
+	words     int     // words of a set of names
+	required  []uint64
+	welcome   []uint64 // names whose value can be right
+	others    bool     // names beyond the known ones are welcome
+	reach     []uint64 // by content state: words of names it may still become
+	reachMore []bool   // by content state: whether it may still become another name
+	min, max  int32    // number of properties; max < 0 is without limit
+}
+
+// arrayOp accepts the items of an array.
+type arrayOp struct {
+	prefix   []int32
+	rest     int32 // operation of the items after the prefix, -1 for none
+	min, max int32
+	sat      int32 // counts beyond this are not told apart
+}
+
+func (p *program) add(o op) int32 {
+	p.ops = append(p.ops, o)
+	return int32(len(p.ops) - 1)
+}
+
+// spacing says which white space JSON text may have.
+type spacing uint8
+
+// White space between the parts of JSON text.
+const (
+	spaceFlexible spacing = iota // none, one blank, or a line break and indentation
+	spaceNone                    // compact
+	spaceLine                    // one blank after each comma and colon, none elsewhere
+)
+
+// Positions of white space: before a value or a name that follows a comma or a colon, or anywhere else.
+const maxIndent = 96
+
+// ws is the automaton of white space: 0 none yet, 1 after a blank, 2 after a carriage return, 3+n after a line break and
+// n characters of indentation. It returns -1 where b may not follow.
+func (s spacing) ws(state int32, b byte, separated bool) int32 {
+	switch s {
+	case spaceNone:
+		return -1
+	case spaceLine:
+		if separated && state == 0 && b == ' ' {
+			return 1
+		}
+		return -1
+	}
+	switch {
+	case b == ' ' || b == '\t':
+		switch {
+		case state == 0:
+			return 1
+		case state >= 3 && state < 3+maxIndent:
+			return state + 1
+		}
+	case b == '\n':
+		if state <= 2 {
+			return 3
+		}
+	case b == '\r':
+		if state <= 1 {
+			return 2
+		}
+	}
+	return -1
+}
+
+// done reports whether the text may go on after white space in this state.
+func (s spacing) done(state int32, separated bool) bool {
+	if s == spaceLine && separated {
+		return state == 1
+	}
+	return state != 2
+}
+
+// blanks returns the white space bytes that may follow.
+func (s spacing) blanks(state int32, separated bool) (set byteSet) {
+	for _, b := range []byte(" \t\r\n") {
+		if s.ws(state, b, separated) >= 0 {
+			set.add(b)
+		}
+	}
+	return set
+}

@@ -1,0 +1,158 @@
+package grammar
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Vocab holds what every grammar of one tokenizer shares: a byte trie of the token pieces and the precomputed masks of
+// JSON string bodies. It is built once per tokenizer, never changes afterwards and may be shared by any number of
+// goroutines.
+type Vocab struct {
+	size     int
+	words    int // length of a mask in uint64
+	pieces   [][]byte
+	end      []int32
+	endMask  []uint64
+	nodes    []trieNode
+	next     []int32 // next token with the same bytes, -1 at the end of the chain
+	root     [256]int32
+	plain    *plainTables
+	names    map[string]int32
+	tokenise func([]byte) []int32
+}
+
+// trieNode is one node of the token trie; its children are contiguous and sorted by byte.
+type trieNode struct {
+	first int32 // index of the first child
+	token int32 // a token ending here, -1 for none; others with the same bytes follow in Vocab.next
+	count uint16
+	label byte
+}
+
+// NewVocab builds the tables of a tokenizer of size tokens. piece returns the raw bytes of a token (possibly part of a
+// rune); nil or no bytes marks a token that no text can produce, such as a control token, which a grammar reaches only by
+// naming it. end lists the tokens that end a generation.
+func NewVocab(size int, piece func(id int32) []byte, end []int32) *Vocab {
+	v := &Vocab{size: size, words: (size + 63) / 64, end: slices.Clone(end)}
+	v.pieces = make([][]byte, size)
+	v.next = make([]int32, size)
+	v.endMask = make([]uint64, v.words)
+	for _, id := range end {
+		if id >= 0 && int(id) < size {
+			v.endMask[id>>6] |= 1 << (id & 63)
+		}
+	}
+	ids := make([]int32, 0, size)
+	for id := range int32(size) {
+		v.next[id] = -1
+		if p := piece(id); len(p) > 0 {
+			v.pieces[id] = bytes.Clone(p)
+			if !v.isEnd(id) { // the end is a decision, never a by-product of text
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.SortFunc(ids, func(a, b int32) int {
+		if c := bytes.Compare(v.pieces[a], v.pieces[b]); c != 0 {
+			return c
+		}
+		return int(a - b)
+	})
+	v.nodes = make([]trieNode, 1, 2*len(ids)+1)
+	v.nodes[0].token = -1
+	v.grow(0, 0, ids)
+	for i := range v.root {
+		v.root[i] = -1
+	}
+	r := v.nodes[0]
+	for c := r.first; c < r.first+int32(r.count); c++ {
+		v.root[v.nodes[c].label] = c
+	}
+	v.plain = newPlainTables(v)
+	return v
+}
+
+// Size returns the number of tokens.
+func (v *Vocab) Size() int { return v.size }
+
+// SetTokenizer gives the canonical tokenisation that [Grammar.Forced] uses for forced text. Without one, forced text is
+// cut greedily into the longest tokens. Call it before the vocabulary is shared.
+func (v *Vocab) SetTokenizer(f func(text []byte) []int32) { v.tokenise = f }
+
+func (v *Vocab) isEnd(id int32) bool { return v.endMask[id>>6]&(1<<(id&63)) != 0 }
+
+// grow hangs the sorted tokens ids, which agree in their first depth bytes, under node n.
+func (v *Vocab) grow(n int32, depth int, ids []int32) {
+	for len(ids) > 0 && len(v.pieces[ids[0]]) == depth {
+		id := ids[0]
+		v.next[id], v.nodes[n].token = v.nodes[n].token, id
+		ids = ids[1:]
+	}
+	if len(ids) == 0 {
+		return
+	}
+	first := int32(len(v.nodes))
+	v.nodes[n].first = first
+	type span struct{ lo, hi int }
+	var spans []span
+	for lo := 0; lo < len(ids); {
+		b := v.pieces[ids[lo]][depth]
+		hi := lo + 1
+		for hi < len(ids) && v.pieces[ids[hi]][depth] == b {
+			hi++
+		}
+		spans = append(spans, span{lo, hi})
+		v.nodes = append(v.nodes, trieNode{token: -1, label: b})
+		lo = hi
+	}
+	v.nodes[n].count = uint16(len(spans))
+	for i, s := range spans {
+		v.grow(first+int32(i), depth+1, ids[s.lo:s.hi])
+	}
+}
+
+// child returns the child of node n labelled b, or -1.
+func (v *Vocab) child(n int32, b byte) int32 {
+	if n == 0 {
+		return v.root[b]
+	}
+	nd := &v.nodes[n]
+	for c := nd.first; c < nd.first+int32(nd.count); c++ {
+		if v.nodes[c].label == b {
+			return c
+		}
+	}
+	return -1
+}
+
+// allow sets the bits of every token that ends at node n.
+func (v *Vocab) allow(n int32, mask []uint64) {
+	for t := v.nodes[n].token; t >= 0; t = v.next[t] {
+		mask[t>>6] |= 1 << (t & 63)
+	}
+}
+
+// NameToken gives a token the name by which the grammar language calls it, such as <|im_end|>. Call it before the
+// vocabulary is shared.
+func (v *Vocab) NameToken(name string, id int32) {
+	if v.names == nil {
+		v.names = map[string]int32{}
+	}
+	v.names[name] = id
+}
+
+// named finds a token by name, or one whose text is the name.
+func (v *Vocab) named(name string) (int32, bool) {
+	if id, ok := v.names[name]; ok {
+		return id, true
+	}
+	node := int32(0)
+	for i := 0; i < len(name); i++ {
+		if node = v.child(node, name[i]); node < 0 {
+			return 0, false
+		}
+	}
+	id := v.nodes[node].token
+	return id, id >= 0
+}
