@@ -3,6 +3,7 @@ package gguf
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,7 +12,12 @@ import (
 // Create writes the file at path, in place of any that is there. It appears under that name only when all its bytes
 // are on the disk: whoever opens it, at any time and after any crash, finds the old file or the new one. A crash can
 // leave a file named .<name>.<digits>.tmp beside it, which may be deleted.
-func (w *Writer) Create(path string) (err error) {
+func (w *Writer) Create(path string) error {
+	return w.create(path, func(f io.Writer) io.Writer { return f })
+}
+
+// create is Create with something between the bytes and the file, by which a test can end the process at any byte.
+func (w *Writer) create(path string, between func(io.Writer) io.Writer) (err error) {
 	if w.err != nil {
 		return w.err
 	}
@@ -30,7 +36,7 @@ func (w *Writer) Create(path string) (err error) {
 			_ = os.Remove(tmp.Name())
 		}
 	}()
-	if _, err := w.WriteTo(tmp); err != nil {
+	if _, err := w.WriteTo(between(tmp)); err != nil {
 		return fmt.Errorf("gguf: create %s: %w", path, err)
 	}
 	err = errors.Join(tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
