@@ -44,7 +44,7 @@ func (c *cursor) u64(what string) (uint64, error) {
 
 // str reads a length and that many bytes, as a view of the file.
 func (c *cursor) str(what string) ([]byte, error) {
-	n, err := c.u64(what + " length")
+	n, err := c.u64(what)
 	if err != nil {
 		return nil, err
 	}
