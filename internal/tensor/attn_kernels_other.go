@@ -1,6 +1,6 @@
-package tensor
+//go:build !amd64
 
-// The kernels of attention this processor runs.
+package tensor
 
 func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, rows int, fix []float32) {
 	tileMulF32Plain(dst, ds, a, as, b, bs, n, rows, fix)
@@ -14,8 +14,8 @@ func tileMulI8(dst []float32, ds int, a []float32, as int, b []int8, bs, n, rows
 	tileMulI8Plain(dst, ds, a, as, b, bs, n, rows, fix)
 }
 
-func softTile(row *[TileTokens]float32, top, sum *float32, lo, hi int, scale float32) float32 {
-	return softTilePlain(row, top, sum, lo, hi, scale)
+func softTiles(scores []float32, rows int, top, sum, fix []float32, lo, hi []int32, scale float32) {
+	softTilesPlain(scores, rows, top, sum, fix, lo, hi, scale)
 }
 
 func scaleRows(dst, weights []float32, scales []uint16, rows int) {

@@ -56,12 +56,15 @@ func (l TileLayout) Put(tile []byte, pos int, k, v []float32) {
 		putColumn(view[float32](kt), pos, k)
 		copy(view[float32](vt)[pos*l.wide:], v[:l.Dim])
 	case gguf.TypeF16:
-		kh, vh := view[uint16](kt), view[uint16](vt)[pos*l.wide:]
-		for d, x := range k[:l.Dim] {
-			kh[d*TileTokens+pos] = quant.FloatToHalf(x)
-		}
-		for d, x := range v[:l.Dim] {
-			vh[d] = quant.FloatToHalf(x)
+		ToHalf(view[uint16](vt)[pos*l.wide:], v[:l.Dim])
+		keys := view[uint16](kt)
+		var half [64]uint16
+		for d := 0; d < l.Dim; d += len(half) {
+			part := k[d:min(d+len(half), l.Dim)]
+			ToHalf(half[:], part)
+			for i := range part {
+				keys[(d+i)*TileTokens+pos] = half[i]
+			}
 		}
 	default:
 		l.putQ8(kt, vt, pos, k, v)

@@ -76,7 +76,14 @@ func softTilePlain(row *[TileTokens]float32, top, sum *float32, lo, hi int, scal
 	return fix
 }
 
-// scaleRows multiplies each row of weights by the scales of 32 positions.
+func softTilesPlain(scores []float32, rows int, top, sum, fix []float32, lo, hi []int32, scale float32) {
+	for r := range rows {
+		row := (*[TileTokens]float32)(scores[r*TileTokens:])
+		fix[r] = softTilePlain(row, &top[r], &sum[r], int(lo[r]), int(hi[r]), scale)
+	}
+}
+
+// scaleRowsPlain multiplies each row of weights by the scales of 32 positions.
 func scaleRowsPlain(dst, weights []float32, scales []uint16, rows int) {
 	var s [TileTokens]float32
 	for j := range s {

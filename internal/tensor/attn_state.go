@@ -54,10 +54,7 @@ func (a *Attention) Tile(l TileLayout, tile []byte, q []float32, lo, hi []int32,
 	default:
 		a.scoresQ8(l, kt)
 	}
-	for r := range a.rows {
-		row := (*[TileTokens]float32)(a.scores[r*TileTokens:])
-		a.fix[r] = softTile(row, &a.top[r], &a.sum[r], int(lo[r]), int(hi[r]), scale)
-	}
+	softTiles(a.scores, a.rows, a.top, a.sum, a.fix, lo, hi, scale)
 	for c := 0; c < l.wide; c += 32 {
 		a.values(l, vt, c, int(last))
 	}

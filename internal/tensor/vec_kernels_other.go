@@ -1,9 +1,12 @@
+//go:build !amd64
+
 package tensor
 
-// The vector kernels this processor runs. Those that return a number did that many leading elements.
+// The vector kernels this processor runs: none. They return how many leading elements they did.
 
-func sumSquares(x []float32) float32               { return sumSquaresPlain(x) }
-func mulScaled(dst, x, w []float32, scale float32) { mulScaledPlain(dst, x, w, scale) }
-func addTo(dst, x []float32) int                   { return 0 }
-func axpy(dst, x []float32, a float32) int         { return 0 }
-func swiGLU(dst, gate, up []float32) int           { return 0 }
+func addTo(dst, x []float32) int                       { return 0 }
+func axpy(dst, x []float32, a float32) int             { return 0 }
+func mulScaled(dst, x, w []float32, scale float32) int { return 0 }
+func swiGLU(dst, gate, up []float32) int               { return 0 }
+func sumSquares(x []float32) (float64, int)            { return 0, 0 }
+func toHalf(dst []uint16, x []float32) int             { return 0 }

@@ -1,11 +1,20 @@
 package tensor
 
-import "math"
+import (
+	"math"
+
+	"github.com/luthier-dev/luthier/internal/quant"
+)
 
 // RMSNorm writes w·x/√(mean(x²)+eps) to dst (arXiv:1910.07467). dst may be x.
 func RMSNorm(dst, x, w []float32, eps float32) {
-	scale := float32(1 / math.Sqrt(float64(sumSquares(x))/float64(len(x))+float64(eps)))
-	mulScaled(dst[:len(x)], x, w[:len(x)], scale)
+	dst, w = dst[:len(x)], w[:len(x)]
+	sum, n := sumSquares(x)
+	sum += sumSquaresPlain(x[n:])
+	scale := float32(1 / math.Sqrt(sum/float64(len(x))+float64(eps)))
+	if n := mulScaled(dst, x, w, scale); n < len(x) {
+		mulScaledPlain(dst[n:], x[n:], w[n:], scale)
+	}
 }
 
 // AddTo adds x to dst.
@@ -63,17 +72,25 @@ func Softmax(x []float32) {
 	}
 }
 
-func sumSquaresPlain(x []float32) float32 {
+func sumSquaresPlain(x []float32) float64 {
 	sum := float64(0)
 	for _, v := range x {
 		sum += float64(v) * float64(v)
 	}
-	return float32(sum)
+	return sum
 }
 
 func mulScaledPlain(dst, x, w []float32, scale float32) {
 	for i, v := range x {
 		dst[i] = v * scale * w[i]
+	}
+}
+
+// ToHalf rounds x to half precision.
+func ToHalf(dst []uint16, x []float32) {
+	dst = dst[:len(x)]
+	for i := toHalf(dst, x); i < len(x); i++ {
+		dst[i] = quant.FloatToHalf(x[i])
 	}
 }
 
