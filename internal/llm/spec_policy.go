@@ -81,7 +81,7 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 			consider(d, limit, 0, d.seconds)
 			continue
 		}
-		class := d.guess(e, s, limit)
+		class := sp.guess(e, s, d, limit)
 		consider(d, sp.allowed(s, d.buf), class, 0)
 	}
 	if pick == nil {
@@ -89,7 +89,7 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 		return
 	}
 	if pick.costly(e) {
-		pickClass = pick.guess(e, s, pickN)
+		pickClass = sp.guess(e, s, pick, pickN)
 		pickN = min(pickN, sp.allowed(s, pick.buf))
 	}
 	sp.use(e, s, p, pick, pickN, pickClass)
@@ -98,15 +98,15 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 // probe tries a costly drafter that does not seem to pay, at growing intervals: cheap ones show what they are worth without.
 func (sp *speculator) probe(e *Engine, s *sequence, p *plan, limit int) {
 	for _, d := range sp.drafters {
-		if !d.costly(e) || d.paused < d.pause {
-			continue
+		if !d.costly(e) || d.paused < d.pause || d.model != nil && !d.model.began {
+			continue // a draft model that must read the whole text first is no cheap trial
 		}
 		n := min(2, limit)
 		if e.cost.seconds(p.tokens+n)-e.cost.seconds(p.tokens)+float64(n)*d.seconds > sp.balance {
 			continue
 		}
 		d.pause, d.paused = min(2*d.pause+8, 512), 0
-		class := d.guess(e, s, n)
+		class := sp.guess(e, s, d, n)
 		sp.use(e, s, p, d, min(n, sp.allowed(s, d.buf)), class)
 		return
 	}
@@ -122,9 +122,6 @@ func (sp *speculator) use(e *Engine, s *sequence, p *plan, d *drafting, n, class
 	}
 	sp.chosen = d
 	sp.spent = e.cost.seconds(p.tokens+n) - e.cost.seconds(p.tokens)
-	if d.costly(e) {
-		sp.spent += float64(len(d.buf)) * d.seconds
-	}
 	d.watch = append(d.watch[:0], d.buf...)
 	d.watched, d.watchClass = 0, class
 	p.tokens += n
@@ -182,15 +179,23 @@ func (sp *speculator) allowed(s *sequence, draft []int32) int {
 	return len(draft)
 }
 
-// guess asks the drafter and returns the class of its answer, which is in d.buf.
-func (d *drafting) guess(e *Engine, s *sequence, most int) (class int) {
+// guess asks a drafter and returns the class of its answer, which is in d.buf. The time that takes is paid from the balance, save
+// that in which the draft model catches up with the text.
+func (sp *speculator) guess(e *Engine, s *sequence, d *drafting, most int) (class int) {
+	if d.calls == 0 && d.scored == nil {
+		most = min(most, 2) // until its cost is known
+	}
 	start := e.cfg.Now()
 	if d.scored != nil {
 		d.buf, class = d.scored.draftScored(s.tokens, most, d.buf[:0])
 	} else {
 		d.buf = d.d.Draft(s.tokens, most, d.buf[:0])
 	}
-	d.timed(e.since(start))
+	took := e.since(start)
+	d.timed(took)
+	if len(d.buf) > 0 || d.model == nil {
+		sp.balance -= took
+	}
 	if len(d.buf) > most {
 		d.buf = d.buf[:most]
 	}

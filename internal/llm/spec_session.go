@@ -2,10 +2,11 @@ package llm
 
 // sessions keeps what was learnt in earlier requests. Only the scheduler's goroutine uses it.
 type sessions struct {
-	byKey map[string]*session
-	acc   map[string]*acceptance // by drafter: where new sessions start
-	clock int
-	won   float64 // moving average of a request's balance at its end, in tokens
+	byKey  map[string]*session
+	acc    map[string]*acceptance // by drafter: where new sessions start
+	clock  int
+	opened int     // drafters opened
+	won    float64 // moving average of a request's balance at its end, in tokens
 }
 
 // session is what requests with one Key share.
@@ -15,6 +16,10 @@ type session struct {
 	busy    bool // a request of it is being computed
 	used    int
 }
+
+// A drafter that did not pay may pay for other texts: now and then one starts with the defaults again. The number is prime, so that
+// it is each one's turn some time.
+const retrial = 37
 
 // maxSessions bounds the histories that are kept; those unused the longest go first.
 const maxSessions = 8
@@ -66,6 +71,9 @@ func (t *sessions) acceptanceOf(s *session, name string) acceptance {
 	case t.acc[name] != nil:
 		a = *t.acc[name]
 	default:
+		return newAcceptance()
+	}
+	if t.opened++; t.opened%retrial == 0 {
 		return newAcceptance()
 	}
 	a.forget()

@@ -1,0 +1,377 @@
+package llm
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// maze is a constraint: in state s the tokens for which a hash says so are allowed, in every third state only one is.
+type maze struct{ words, states int }
+
+func (m maze) Start() int32 { return 1 }
+
+func (m maze) only(s int32) (int32, bool) {
+	return int32(mix64(uint64(s)) % uint64(m.words)), s%3 == 0
+}
+
+func (m maze) Next(s, t int32) (int32, bool) {
+	next := int32(mix64(uint64(s)<<32|uint64(t)) % uint64(m.states))
+	if one, ok := m.only(s); ok {
+		return next, t == one
+	}
+	return next, mix64(uint64(s)*977+uint64(t))%3 == 0
+}
+
+func (m maze) Mask(s int32, allowed []uint64) {
+	clear(allowed)
+	for t := range int32(m.words) {
+		if _, ok := m.Next(s, t); ok {
+			allowed[t>>6] |= 1 << (t & 63)
+		}
+	}
+}
+
+func (m maze) Forced(s int32, dst []int32) []int32 {
+	for range 20 {
+		t, ok := m.only(s)
+		if !ok {
+			break
+		}
+		dst = append(dst, t)
+		s, _ = m.Next(s, t)
+	}
+	return dst
+}
+
+// liar proposes the wrong thing, the right thing or nonsense.
+type liar struct{ calls int }
+
+func (l *liar) Draft(tokens []int32, max int, dst []int32) []int32 {
+	l.calls++
+	for i := range max {
+		dst = append(dst, tokens[(l.calls*7+i)%len(tokens)])
+		if l.calls%5 == 0 && i == 3 {
+			dst[len(dst)-1] = -4
+		}
+	}
+	return dst
+}
+
+// However tokens are drafted, alone or beside others, with or without a constraint: the text is the same.
+func TestDraftsChangeNothing(t *testing.T) {
+	const words, ctx = 60, 64 * PageTokens
+	small := func() *DraftModel {
+		return newDraftModel(newToy(t, words, 32, hashLM(2)), DraftConfig{Context: 20 * PageTokens, MinProb: 0.05})
+	}
+	configs := map[string]SpecConfig{
+		"off":     {Off: true},
+		"lookup":  {NoHistory: true, NoEdit: true, FixedDraft: 5},
+		"history": {NoLookup: true, NoEdit: true, FixedDraft: 9},
+		"edit":    {NoLookup: true, NoHistory: true, FixedDraft: 32},
+		"model":   {NoLookup: true, NoHistory: true, NoEdit: true, FixedDraft: 4, Draft: small()},
+		"all":     {Draft: small(), FixedDraft: 3},
+		"adapt":   {Draft: small()},
+		"adapt 2": {},
+	}
+	requests := func() []Request {
+		var rs []Request
+		for i := range 12 {
+			r := Request{Prompt: prompt(20+9*i, words, uint64(i/2)), MaxTokens: 80 + i, Key: fmt.Sprint(i % 3)}
+			r.References = [][]int32{prompt(200, words, uint64(i)), nil, r.Prompt}
+			if i%2 == 1 {
+				r.Sample = SampleParams{Temperature: 0.7, TopP: 0.95, Seed: uint64(i), FrequencyPenalty: float32(i%4) / 10}
+			}
+			if i%3 == 1 {
+				r.Constraint = maze{words, 50}
+				r.ForcedAsDrafts = i%2 == 0
+			}
+			r.Drafters = []Drafter{&liar{}}
+			rs = append(rs, r)
+		}
+		return rs
+	}
+	var want [][]int32
+	for _, name := range []string{"off", "lookup", "history", "edit", "model", "all", "adapt", "adapt 2"} {
+		y := newToy(t, words, 64, hashLM(0.4))
+		e := toyEngine(t, y, EngineConfig{Context: ctx, Slots: 5, PassTokens: 90, Speculation: configs[name]})
+		got := make([][]int32, 12)
+		var wg sync.WaitGroup
+		for i, r := range requests() {
+			wg.Go(func() { got[i], _ = run(t, e, r) })
+		}
+		wg.Wait()
+		if want == nil {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-off +%s):\n%s", name, name, diff)
+		}
+		if m := e.Metrics(); name != "off" {
+			accepted := uint64(0)
+			for _, d := range m.Drafters {
+				accepted += d.Accepted
+			}
+			if accepted == 0 {
+				t.Errorf("%s: nothing was accepted, so nothing was tested: %+v", name, m.Drafters)
+			}
+		}
+		settled(t, e, y)
+	}
+}
+
+// Forced tokens come out whether the model would have said them or not, and cost no pass.
+func TestForcedTokens(t *testing.T) {
+	r := Request{Prompt: prompt(10, 60, 1), MaxTokens: 200, Constraint: maze{60, 50}}
+	e := toyEngine(t, newToy(t, 60, 32, hashLM(1)), EngineConfig{Speculation: SpecConfig{Off: true}})
+	text, stats := run(t, e, r)
+	if stats.Forced < 30 || stats.Passes+stats.Forced != 200 {
+		t.Errorf("%+v", stats)
+	}
+	state := r.Constraint.Start()
+	for i, id := range text {
+		var ok bool
+		if state, ok = r.Constraint.Next(state, id); !ok {
+			t.Fatalf("token %d is not allowed", i)
+		}
+	}
+}
+
+type brokenConstraint struct{ maze }
+
+func (brokenConstraint) Next(s, t int32) (int32, bool) { panic("broken") }
+
+type brokenDrafter struct{}
+
+func (brokenDrafter) Draft([]int32, int, []int32) []int32 { panic("broken") }
+
+func TestForeignPanics(t *testing.T) {
+	y := newToy(t, 60, 32, hashLM(1))
+	e := toyEngine(t, y, EngineConfig{})
+	if _, _, err := collect(e, t.Context(), Request{Prompt: []int32{1}, MaxTokens: 9, Constraint: brokenConstraint{maze{60, 9}}}); err == nil {
+		t.Error("a constraint that panics is no error")
+	}
+	if _, stats := run(t, e, Request{Prompt: []int32{1}, MaxTokens: 9, Drafters: []Drafter{brokenDrafter{}}}); stats.Generated != 9 {
+		t.Errorf("%+v", stats)
+	}
+	if m := e.Metrics(); m.DraftFailures != 1 {
+		t.Errorf("%d failures", m.DraftFailures)
+	}
+	settled(t, e, y)
+}
+
+// speed generates with a virtual clock whose passes cost what the curve says, and returns tokens a second.
+func speed(t *testing.T, y *toy, real *CostCurve, r Request, cfg EngineConfig) (float64, Stats) {
+	t.Helper()
+	y.clock, y.cost = newFakeClock(), curveCost(real)
+	cfg.Now = y.clock.Now
+	e := toyEngine(t, y, cfg)
+	defer e.Close()
+	_, stats := run(t, e, r)
+	return float64(stats.Generated) / stats.Decode.Seconds(), stats
+}
+
+// wrongModel drafts with a cost, and is always wrong.
+type wrongModel struct {
+	c    *fakeClock
+	each time.Duration
+}
+
+func (w *wrongModel) Draft(tokens []int32, max int, dst []int32) []int32 {
+	for range max {
+		dst = append(dst, 0) // a token the script never says
+	}
+	w.c.advance(time.Duration(max) * w.each)
+	return dst
+}
+
+// Where nothing is accepted, speculation costs no more than 3 %, however sure the drafters are and whatever the curve is.
+func TestNothingAccepted(t *testing.T) {
+	dense := &CostCurve{Points: []CostPoint{{1, 0.01}, {8, 0.011}, {64, 0.02}}}
+	for name, curve := range map[string]*CostCurve{"moe": moeCurve(), "dense": dense} {
+		for _, n := range []int{120, 1000} {
+			for _, costly := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, n, costly), func(t *testing.T) {
+					script := prompt(n, 200, 5)
+					for i := range script { // no two tokens are followed by the same one again, and 0 is never said
+						script[i] = 1 + int32(i%997)
+					}
+					r := Request{Prompt: prompt(20, 1000, 1), MaxTokens: n}
+					y := newToy(t, 1000, 64, scriptLM(20, script))
+					off, _ := speed(t, y, curve, r, EngineConfig{Cost: curve, Speculation: SpecConfig{Off: true}})
+					y = newToy(t, 1000, 64, scriptLM(20, script))
+					w := &wrongModel{}
+					if costly {
+						w.each = 100 * time.Microsecond
+					}
+					y.clock = newFakeClock()
+					w.c = y.clock
+					r.Drafters = []Drafter{w}
+					y.cost = curveCost(curve)
+					e := toyEngine(t, y, EngineConfig{Cost: curve, Now: y.clock.Now})
+					_, stats := run(t, e, r)
+					on := float64(stats.Generated) / stats.Decode.Seconds()
+					if stats.Accepted > 0 || costly && stats.Drafted == 0 {
+						t.Fatalf("%+v", stats)
+					}
+					t.Logf("%.4f× with %d drafted", on/off, stats.Drafted)
+					if on/off < 0.97 {
+						t.Errorf("%.3f× of the speed without speculation", on/off)
+					}
+				})
+			}
+		}
+	}
+}
+
+// file makes a text of lines of tokens, some of them alike, as code is.
+func file(lines int, seed uint64) []int32 {
+	var f []int32
+	for l := range lines {
+		kind := uint64(l)
+		if l%4 == 0 {
+			kind = uint64(l%3) * 1e6 // such as "}" and blank lines
+		}
+		n := 4 + int(mix64(kind+seed)%12)
+		for i := range n {
+			f = append(f, 10+int32(mix64(seed+kind*64+uint64(i))%900))
+		}
+		f = append(f, 1) // newline
+	}
+	return f
+}
+
+// edit changes a text in n places: tokens replaced, inserted and deleted, lines too.
+func edit(f []int32, n int, seed uint64) []int32 {
+	out := append([]int32(nil), f...)
+	for i := range n {
+		at := int(uniform(seed, i, 1) * float64(len(out)-40))
+		var with []int32
+		del := 0
+		switch i % 4 {
+		case 0:
+			with, del = prompt(2, 900, uint64(i)), 3
+		case 1:
+			with = prompt(25, 900, uint64(i))
+		case 2:
+			del = 20
+		case 3:
+			with, del = prompt(1, 900, uint64(i)), 1
+		}
+		out = append(out[:at:at], append(with, out[at+del:]...)...)
+	}
+	return out
+}
+
+// A model rewrites a file it was shown, with some edits: at least 2.5 times as many tokens a second.
+func TestRewriting(t *testing.T) {
+	for _, lines := range []int{200, 800} {
+		for _, edits := range []int{3, 12} {
+			t.Run(fmt.Sprint(lines, " lines ", edits, " edits"), func(t *testing.T) {
+				old := file(lines, 3)
+				script := edit(old, edits, 8)
+				r := Request{Prompt: append(old[:len(old):len(old)], prompt(30, 900, 4)...), MaxTokens: len(script)}
+				pages := PagesFor(len(r.Prompt)+len(script)) + 8
+				lm := scriptLM(len(r.Prompt), script)
+				off, stats := speed(t, newToy(t, 1000, pages, lm), moeCurve(), r, EngineConfig{Speculation: SpecConfig{Off: true}})
+				if stats.Passes != len(script) {
+					t.Fatalf("%+v", stats)
+				}
+				r.References = [][]int32{file(50, 99), old}
+				on, stats := speed(t, newToy(t, 1000, pages, lm), moeCurve(), r, EngineConfig{})
+				t.Logf("%.2f× the speed, %.1f tokens a pass, %d of %d accepted, %d tokens", on/off, float64(stats.Generated)/float64(stats.Passes), stats.Accepted, stats.Drafted, len(script))
+				if on < 2.5*off {
+					t.Errorf("%.2f× the speed without speculation", on/off)
+				}
+			})
+		}
+	}
+}
+
+// The draft length follows the acceptance: an oracle that is right with probability p gets a length near the best one.
+func TestLengthAdapts(t *testing.T) {
+	script := prompt(1500, 900, 5)
+	for _, p := range []float64{0.3, 0.6, 0.8, 0.9, 0.98} {
+		r := Request{Prompt: prompt(20, 1000, 1), MaxTokens: len(script)}
+		pages := PagesFor(20+len(script)) + 4
+		dense := &CostCurve{Points: []CostPoint{{1, 0.01}, {8, 0.0115}, {64, 0.024}}}
+		best, bestN := 0.0, 0
+		for _, n := range []int{1, 2, 4, 8, 16, 32, 64} {
+			r.Drafters = []Drafter{&oracle{script: script, start: 20, right: p}}
+			v, _ := speed(t, newToy(t, 1000, pages, scriptLM(20, script)), dense, r, EngineConfig{Cost: dense, Speculation: SpecConfig{FixedDraft: n, NoLookup: true}})
+			if v > best {
+				best, bestN = v, n
+			}
+		}
+		r.Drafters = []Drafter{&oracle{script: script, start: 20, right: p}}
+		v, stats := speed(t, newToy(t, 1000, pages, scriptLM(20, script)), dense, r, EngineConfig{Cost: dense, Speculation: SpecConfig{NoLookup: true}})
+		t.Logf("right with %.2f: %.0f tokens/s, %.0f with the best fixed length %d, 100 without; %.2f tokens a pass", p, v, best, bestN, float64(stats.Generated)/float64(stats.Passes))
+		if v < 0.88*best {
+			t.Errorf("right with %.2f: %.0f tokens/s, but %.0f with drafts of %d", p, v, best, bestN)
+		}
+	}
+}
+
+// oracle proposes what will be said, each token with some probability.
+type oracle struct {
+	script []int32
+	start  int
+	right  float64
+}
+
+func (o *oracle) Draft(tokens []int32, max int, dst []int32) []int32 {
+	at := len(tokens) - o.start
+	for i := at; i < min(at+max, len(o.script)); i++ {
+		t := o.script[i]
+		if uniform(77, i, 3) > o.right {
+			t = 999
+		}
+		dst = append(dst, t)
+	}
+	return dst
+}
+
+func TestCostModel(t *testing.T) {
+	m := newCostModel(moeCurve())
+	if got := m.seconds(1); math.Abs(got-0.001) > 1e-9 {
+		t.Errorf("one token: %v", got)
+	}
+	for n := 1; n < 300; n++ {
+		if m.seconds(n+1) < m.seconds(n) {
+			t.Fatalf("%d tokens cost %v, %d %v", n, m.seconds(n), n+1, m.seconds(n+1))
+		}
+	}
+	// The machine turns out three times slower, and two tokens cheaper than measured.
+	for i := range 2000 {
+		n, cost := 1, 0.003
+		if i%2 == 0 {
+			n, cost = 2, 0.0033
+		}
+		m.observe(n, time.Duration(cost*1e9))
+	}
+	if a, b := m.seconds(1), m.seconds(2); math.Abs(a-0.003) > 0.0003 || math.Abs(b-0.0033) > 0.0003 {
+		t.Errorf("learnt %v and %v", a, b)
+	}
+}
+
+func TestMeasureCost(t *testing.T) {
+	y := newToy(t, 50, 8, hashLM(1))
+	y.clock, y.cost = newFakeClock(), curveCost(moeCurve())
+	curve, err := measureCost(y, 200, y.clock.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &CostCurve{Points: moeCurve().Points[:7]}
+	for i, p := range want.Points {
+		if math.Abs(curve.Points[i].Seconds-p.Seconds) > 1e-8 || curve.Points[i].Tokens != p.Tokens {
+			t.Errorf("%+v, want %+v", curve.Points[i], p)
+		}
+	}
+	if y.free() != y.pages() {
+		t.Error("pages are kept")
+	}
+}
