@@ -78,6 +78,9 @@ func (l *layout) supersOf(u *chunk, w []byte) int {
 	pair := func(field []byte, r, j int) byte { return field[j/2*32+r*2+j%2] }
 	for r := range panelRows {
 		d := halfAt(w[2*r:])
+		if l.typ == gguf.TypeQ6_K || l.typ == gguf.TypeQ3_K {
+			d = halfAt(w[off[3]+2*r:])
+		}
 		u.dmin[r] = halfAt(w[off[1]+2*r:])
 		for g := range 16 {
 			var sc int32
@@ -87,13 +90,13 @@ func (l *layout) supersOf(u *chunk, w []byte) int {
 					sc, u.mins[g][r] = scalesK4(func(j int) byte { return pair(w[off[2]:], r, j) }, g)
 				}
 			case gguf.TypeQ6_K:
-				sc = int32(int8(pair(w[off[1]:], r, g)))
+				sc = int32(int8(pair(w[off[2]:], r, g)))
 			case gguf.TypeQ2_K:
 				b := pair(w[off[2]:], r, g)
 				sc, u.mins[g][r] = int32(b&15), int32(b>>4)
 			case gguf.TypeQ3_K:
-				low := pair(w[off[1]:], r, g%8) >> (g / 8 * 4) & 15
-				high := pair(w[off[1]:], r, 8+g%4) >> (g / 4 * 2) & 3
+				low := pair(w[off[2]:], r, g%8) >> (g / 8 * 4) & 15
+				high := pair(w[off[2]:], r, 8+g%4) >> (g / 4 * 2) & 3
 				sc = int32(low|high<<4) - 32
 			case gguf.TypeIQ4_XS:
 				if g < 8 {
@@ -132,11 +135,11 @@ func (l *layout) superValue(w []byte, off *[5]int, r, i int) uint8 {
 	case gguf.TypeQ5_K:
 		return w[off[4]+at(r, i/64*32+x)]>>(g%2*4)&15 | w[off[3]+at(r, x)]>>g&1<<4
 	case gguf.TypeQ6_K:
-		return w[off[3]+at(r, half*64+i%64)]>>(g%4/2*4)&15 | w[off[2]+at(r, half*32+x)]>>(g%4*2)&3<<4
+		return w[off[1]+at(r, half*64+i%64)]>>(g%4/2*4)&15 | w[at(r, half*32+x)]>>(g%4*2)&3<<4
 	case gguf.TypeQ2_K:
 		return w[off[3]+at(r, half*32+x)] >> (g % 4 * 2) & 3
 	case gguf.TypeQ3_K: // 4 is what ggml subtracts, 32 what the activations' sums make up for
-		return w[off[3]+at(r, half*32+x)]>>(g%4*2)&3 | w[off[2]+at(r, x)]>>g&1<<2 + 28
+		return w[off[1]+at(r, half*32+x)]>>(g%4*2)&3 | w[at(r, x)]>>g&1<<2 + 28
 	}
 	return iq4Values[w[off[3]+at(r, g*16+x%16)]>>(x/16*4)&15]
 }

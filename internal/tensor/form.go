@@ -15,7 +15,7 @@ const (
 	formQ8x8               // blocks of 32; init = -8·Σq
 	formQ8x16              // init = -16·Σq
 	formQ8x128             // init = -128·Σq
-	formQ8sum              // blocks of 32; instead of init the sum d·Σq, rounded to half precision, as in Q8_1
+	formQ8sum              // blocks of 32; instead of init the sum d·Σq as f32 (ggml's Q8_1 rounds it to half precision, which can overflow)
 	formK                  // super-blocks of 256; sums of 16 and 32 in pairs; init = -32·Σq over 16
 	formKx128              // super-blocks of 256; init = -128·Σq over 32
 	forms
@@ -111,7 +111,7 @@ func (f form) roundBlocks(dst []byte, x []float32) {
 		binary.LittleEndian.PutUint32(dst[recD+4*b:], math.Float32bits(half))
 		init := uint32(-f.offset() * sum)
 		if f == formQ8sum {
-			init = math.Float32bits(quant.HalfToFloat(quant.FloatToHalf(d * float32(sum))))
+			init = math.Float32bits(half * float32(sum))
 		}
 		binary.LittleEndian.PutUint32(dst[recInit+4*b:], init)
 	}

@@ -74,12 +74,12 @@ func layoutOf(t gguf.Type) *layout {
 		l.header, l.body, l.form = []field{half, {2, 2, 1}, {4, 2, 6}}, []field{{16, 4, 32}}, formK
 	case gguf.TypeQ5_K: // d, dmin, scales, high bits, values
 		l.header, l.body, l.form = []field{half, {2, 2, 1}, {4, 2, 6}, {16, 4, 8}}, []field{{48, 4, 32}}, formK
-	case gguf.TypeQ6_K: // d, scales, high bits, values
-		l.header, l.body, l.form = []field{{208, 2, 1}, {192, 2, 8}, {128, 4, 16}}, []field{{0, 4, 32}}, formK
+	case gguf.TypeQ6_K: // high bits, values, scales, d: the vectors first, that half of the super-blocks have them aligned
+		l.header, l.form = []field{{128, 4, 16}, {0, 4, 32}, {192, 2, 8}, {208, 2, 1}}, formK
 	case gguf.TypeQ2_K: // d, dmin, scales, values
 		l.header, l.body, l.form = []field{{80, 2, 1}, {82, 2, 1}, {0, 2, 8}}, []field{{16, 4, 16}}, formK
-	case gguf.TypeQ3_K: // d, scales, high bits, values
-		l.header, l.body, l.form = []field{{108, 2, 1}, {96, 2, 6}, {0, 4, 8}}, []field{{32, 4, 16}}, formK
+	case gguf.TypeQ3_K: // high bits, values, scales, d
+		l.header, l.form = []field{{0, 4, 8}, {32, 4, 16}, {96, 2, 6}, {108, 2, 1}}, formK
 	case gguf.TypeIQ4_XS: // d, scales_l, scales_h, values
 		l.header, l.body, l.form = []field{{0, 2, 1}, {4, 2, 2}, {2, 2, 1}}, []field{{8, 4, 32}}, formKx128
 	default:

@@ -4,3 +4,8 @@ package tensor
 //
 //go:noescape
 func pause(n uint32)
+
+// readLines reads 512·n bytes, n ≥ 1, for the benchmark of the limit.
+//
+//go:noescape
+func readLines(p *byte, n int)

@@ -1,0 +1,32 @@
+package tensor
+
+import "golang.org/x/sys/cpu"
+
+// detect is the best set of kernels for this processor. The flags of package cpu include what the operating system
+// preserves of the wide registers.
+func detect() isa {
+	x := &cpu.X86
+	switch {
+	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512VL && x.HasAVX512DQ && x.HasAVX512VNNI && x.HasFMA:
+		return isaAVX512
+	}
+	return isaGo
+}
+
+// tile is how many of n tokens the next kernel is to take.
+func (s isa) tile(n int) int {
+	if s == isaAVX512 {
+		return min(n, 8)
+	}
+	return min(n, maxTile)
+}
+
+// run calls the kernel for k tokens.
+func (s isa) run(l *layout, k int, c *call) {
+	switch {
+	case s == isaAVX512:
+		runAVX512(l.typ, k, c)
+	default:
+		runGo(l, k, c)
+	}
+}

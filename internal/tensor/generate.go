@@ -1,0 +1,3 @@
+package tensor
+
+//go:generate go run ./gen -set avx512 -out kernels_avx512_amd64.s -stubs kernels_avx512_amd64.go -pkg tensor
