@@ -20,7 +20,9 @@ func (s *sampler) logProbs(logits []float32, token int32, n int) (float32, []Tok
 	if n <= 0 {
 		return chosen, nil, nil
 	}
-	s.topK(logits, min(n, len(logits)))
+	if err := s.topK(logits, min(n, len(logits))); err != nil {
+		return 0, nil, err
+	}
 	top := make([]TokenProb, len(s.cands))
 	for i, c := range s.cands {
 		top[i] = TokenProb{ID: c.id, LogProb: float32(float64(c.logit) - z)}

@@ -58,12 +58,9 @@ const (
 // distribution fills s.cands with the tokens that temperature and truncation leave, with weights relative to the best one's.
 func (s *sampler) distribution(logits []float32) error {
 	p := &s.p
-	_, best, err := largest(logits)
+	best, few, err := s.best(logits)
 	if err != nil {
 		return err
-	}
-	if math.IsInf(float64(best), 1) {
-		return fmt.Errorf("%w: a logit is infinite", ErrNaN)
 	}
 	inv := 1 / float64(p.Temperature)
 	floor := best - float32(tailNats*float64(p.Temperature))
@@ -71,8 +68,7 @@ func (s *sampler) distribution(logits []float32) error {
 		floor = max(floor, minPFloor(best, p))
 	}
 	switch {
-	case p.TopK > 0 && p.TopK < len(logits):
-		s.topK(logits, p.TopK)
+	case few:
 		s.weigh(best, inv)
 		if p.TopP > 0 && p.TopP < 1 {
 			s.cutSorted(float64(p.TopP))
@@ -88,6 +84,26 @@ func (s *sampler) distribution(logits []float32) error {
 		s.weigh(best, inv)
 	}
 	return nil
+}
+
+// best finds the largest logit, which must be a number. With top-k it has the candidates afterwards, and says so.
+func (s *sampler) best(logits []float32) (best float32, few bool, err error) {
+	if few = s.p.TopK > 0 && s.p.TopK < len(logits); few {
+		if err = s.topK(logits, s.p.TopK); err == nil {
+			best = s.cands[0].logit
+		}
+	} else {
+		_, best, err = largest(logits)
+	}
+	switch {
+	case err != nil:
+		return 0, few, err
+	case math.IsInf(float64(best), 1):
+		return 0, few, fmt.Errorf("%w: a logit is infinite", ErrNaN)
+	case math.IsInf(float64(best), -1):
+		return 0, few, errNothingAllowed
+	}
+	return best, few, nil
 }
 
 func minPFloor(best float32, p *SampleParams) float32 {
@@ -130,24 +146,37 @@ func byRank(a, b cand) int {
 }
 
 // topK fills s.cands with the k first by rank, in order: a heap whose root is the last of them, which few logits ever pass.
-func (s *sampler) topK(logits []float32, k int) {
+// NaN is an error.
+func (s *sampler) topK(logits []float32, k int) error {
 	h := slices.Grow(s.cands[:0], k)
 	for i, v := range logits[:k] {
+		if v != v {
+			return nanError(i)
+		}
 		h = append(h, cand{id: int32(i), logit: v})
 	}
 	for i := k/2 - 1; i >= 0; i-- {
 		siftDown(h, i)
 	}
 	root := h[0].logit
-	for i := k; i < len(logits); i++ {
-		if v := logits[i]; v > root { // an equal logit has a higher id and ranks after
+	for i := k; i < len(logits); {
+		if l := logits[i:]; len(l) >= 4 && l[0] <= root && l[1] <= root && l[2] <= root && l[3] <= root {
+			i += 4
+			continue
+		}
+		if v := logits[i]; !(v <= root) { // an equal logit has a higher id and ranks after
+			if v != v {
+				return nanError(i)
+			}
 			h[0] = cand{id: int32(i), logit: v}
 			siftDown(h, 0)
 			root = h[0].logit
 		}
+		i++
 	}
 	slices.SortFunc(h, byRank)
 	s.cands = h
+	return nil
 }
 
 func siftDown(h []cand, i int) {
@@ -224,16 +253,17 @@ func binOf(best, logit float32, inv float64) int {
 	return min(int(float64(best-logit)*inv*binsPerNat), nucleusBins-1)
 }
 
-// expNeg is e^x for x ≤ 0 to nearly double precision, a few times faster than math.Exp: 2^k from the exponent bits, and
-// a polynomial over half a binade.
+// expNeg is e^x for x ≤ 0 to a relative 1e-8, several times faster than math.Exp: 2^k from the exponent bits, and a polynomial over
+// one binade, its terms in pairs so that they are computed side by side.
 func expNeg(x float64) float64 {
 	if x < -700 {
 		return 0
 	}
 	const log2e, ln2 = 1.4426950408889634, 0.6931471805599453
-	k := math.Floor(x*log2e + 0.5)
-	r := x - k*ln2
-	// Taylor to r^11; |r| ≤ 0.35 leaves a relative error below 1e-14.
-	p := 1 + r*(1+r*(1./2+r*(1./6+r*(1./24+r*(1./120+r*(1./720+r*(1./5040+r*(1./40320+r*(1./362880+r*(1./3628800+r/39916800))))))))))
-	return p * math.Float64frombits(uint64(1023+int64(k))<<52)
+	k := int64(x*log2e - 0.5) // rounds to the nearest, as x is negative
+	r := x - float64(k)*ln2
+	r2 := r * r
+	// Taylor to r^7; |r| ≤ 0.35.
+	p := (1 + r) + r2*(1./2+r*(1./6)) + r2*r2*((1./24+r*(1./120))+r2*(1./720+r*(1./5040)))
+	return p * math.Float64frombits(uint64(1023+k)<<52)
 }
