@@ -38,8 +38,8 @@ func (p *Parser) bare(pos int, start bool) bool {
 		p.openBare(pos, start)
 		return true
 	}
-	if !p.done && !p.isCall(rest[:size]) || p.done && !p.areCalls(rest[:size]) {
-		p.text(p.eat(pos + 1))
+	if !p.areCalls(rest[:size]) {
+		p.text(p.eat(pos + size))
 		return true
 	}
 	p.openBare(pos, start)

@@ -102,7 +102,7 @@ func (f *Format) compileCalls(c *compiled) {
 
 // addClosers adds the closing markers of an argument called key.
 func (p Param) addClosers(m *marks, key string) {
-	end := strings.ReplaceAll(p.Close, "$", key)
+	end := p.closing(key)
 	if p.Lines {
 		m.add("\n"+end, actDrop, 0)
 	}
@@ -127,3 +127,6 @@ func (f *Format) compileChannels(c *compiled, ch *Channels, calls bool) {
 		c.channel.add(e, actPeek, 0)
 	}
 }
+
+// closing returns the closing marker of an argument called key.
+func (p Param) closing(key string) string { return strings.ReplaceAll(p.Close, "$", key) }

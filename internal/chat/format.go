@@ -113,6 +113,9 @@ type Format struct {
 
 	Think Think
 
+	// Stops are texts that end a message, beside what the template writes there.
+	Stops []string
+
 	// Drop are markers in the answer that carry no text, such as roles and ends
 	// of turns.
 	Drop []string

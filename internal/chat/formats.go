@@ -167,6 +167,7 @@ var formats = []*Format{
 			Start: "<|start|>assistant", Message: "<|message|>", End: []string{"<|eot|>", "<|eom|>"},
 			To: "to=", Users: []string{"user", "assistant"},
 		},
+		Stops:     []string{"<|eot|>"},
 		Sections:  []Wrap{{"<atem:function_calls>", "</atem:function_calls>"}},
 		Calls:     []Wrap{{`<atem:invoke name="`, "</atem:invoke>"}},
 		Syntax:    Params,
@@ -182,6 +183,7 @@ var formats = []*Format{
 			End:      []string{"<|end|>", "<|call|>", "<|return|>"},
 			Thinking: "analysis", To: "to=", Users: []string{"user", "assistant"}, Prefix: "functions.",
 		},
+		Stops:     []string{"<|call|>", "<|return|>"},
 		Syntax:    JSON,
 		TextAfter: true,
 	},
@@ -281,6 +283,7 @@ var formats = []*Format{
 	{
 		Name:      "llama3-json",
 		Templates: [][]string{{"<|start_header_id|>", "<|eom_id|>"}, {"<|start_header_id|>", `"parameters": `}, {"<|start_header_id|>", "Environment: ipython"}},
+		Stops:     []string{"<|eom_id|>", "<|eot_id|>"},
 		Drop:      []string{"<|eom_id|>", "<|eot_id|>"},
 		Sections:  []Wrap{{"<|python_tag|>", ""}},
 		Syntax:    Object,
