@@ -9,6 +9,7 @@ import (
 // Caps are what a template can take.
 type Caps struct {
 	System    bool // a system message
+	Answers   bool // an assistant's message
 	Tools     bool // a list of tools
 	Calls     bool // an assistant's calls
 	Parallel  bool // several calls in one message
@@ -40,9 +41,12 @@ func (t *Template) probe() error {
 		t.shape = as
 	}
 	system := Message{Role: "system", Content: needleSystem}
-	// Some templates show it only before the last message: then it would vanish.
-	t.caps.System = t.takes(Conversation{Messages: []Message{system, user}}, needleSystem, needleUser) &&
-		t.takes(Conversation{Messages: []Message{system, user, {Role: "assistant", Content: "yes"}, user}}, needleSystem)
+	yes := Message{Role: "assistant", Content: needleValue}
+	t.caps.Answers = t.takes(Conversation{Messages: []Message{user, yes}}, needleUser, needleValue)
+	t.caps.System = t.takes(Conversation{Messages: []Message{system, user}}, needleSystem, needleUser)
+	if t.caps.Answers { // some show it only while the last message is a user's
+		t.caps.System = t.caps.System && t.takes(Conversation{Messages: []Message{system, user, yes}}, needleSystem)
+	}
 	t.caps.Repeats = t.takes(Conversation{Messages: []Message{user, {Role: "user", Content: needleValue}}}, needleUser, needleValue)
 	tool := Tool{
 		Name: needleTool, Description: "A tool.",

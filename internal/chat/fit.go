@@ -20,6 +20,9 @@ func (t *Template) fit(c Conversation) Conversation {
 		messages = oneByOne(messages)
 	}
 	messages = t.spellOut(messages)
+	if !t.caps.Answers {
+		messages = transcript(messages)
+	}
 	if !t.caps.System {
 		messages = foldSystem(messages)
 	}
@@ -129,6 +132,30 @@ func (t *Template) spellOut(messages []Message) []Message {
 		out = append(out, m)
 	}
 	return out
+}
+
+// transcript tells what was said in one message of the user.
+func transcript(messages []Message) []Message {
+	said := func(m Message) bool { return m.Role == "assistant" }
+	if !slices.ContainsFunc(messages, said) {
+		return messages
+	}
+	var out []Message
+	var b strings.Builder
+	for _, m := range messages {
+		m = flat(m)
+		switch {
+		case m.Role == "system":
+			out = append(out, m)
+			continue
+		case said(m):
+			b.WriteString("You said:\n")
+		default:
+			b.WriteString("The user said:\n")
+		}
+		b.WriteString(m.Content + "\n\n")
+	}
+	return append(out, Message{Role: "user", Content: strings.TrimSpace(b.String())})
 }
 
 // foldSystem puts system messages in front of the user's message that follows.
