@@ -61,7 +61,7 @@ func (b *Batch) Prepare(m *Matrix, lo, hi int) {
 	r := b.grown(f)
 	data := unsafe.Slice(r.data.Load(), b.n*r.stride)
 	for i := lo; i < hi; i++ {
-		f.round(data[i*r.stride:(i+1)*r.stride], b.F32(i))
+		f.round(m.isa, data[i*r.stride:(i+1)*r.stride], b.F32(i))
 	}
 }
 

@@ -30,3 +30,19 @@ func (s isa) run(l *layout, k int, c *call) {
 		runGo(l, k, c)
 	}
 }
+
+// roundVector rounds a chunk with vector instructions; false where there is no function for it.
+func (f form) roundVector(s isa, dst []byte, x []float32) bool {
+	if s != isaAVX512 {
+		return false
+	}
+	if f.super() {
+		roundSuper512(&dst[0], &x[0], f == formKx128)
+		return true
+	}
+	if len(x) < chunkCols {
+		clear(dst)
+	}
+	roundBlocks512(&dst[0], &x[0], len(x)/32, -f.offset())
+	return true
+}

@@ -7,3 +7,5 @@ func detect() isa { return isaGo }
 func (s isa) tile(n int) int { return min(n, maxTile) }
 
 func (s isa) run(l *layout, k int, c *call) { runGo(l, k, c) }
+
+func (f form) roundVector(isa, []byte, []float32) bool { return false }

@@ -60,18 +60,19 @@ func (f form) offset() int32 {
 	return [forms]int32{formQ8x8: 8, formQ8x16: 16, formQ8x128: 128, formK: 32, formKx128: 128}[f]
 }
 
-// round writes the records of the row x to dst.
-func (f form) round(dst []byte, x []float32) {
+// round writes the records of the row x to dst. All kernel sets give the same bits for finite values.
+func (f form) round(with isa, dst []byte, x []float32) {
+	size := f.record()
 	for len(x) > 0 {
 		n := min(chunkCols, len(x))
-		if f.super() {
-			f.roundSuper(dst[:recKBytes], x[:n])
-			dst = dst[recKBytes:]
-		} else {
-			f.roundBlocks(dst[:recBytes], x[:n])
-			dst = dst[recBytes:]
+		if with == isaGo || !f.roundVector(with, dst[:size], x[:n]) {
+			if f.super() {
+				f.roundSuper(dst[:size], x[:n])
+			} else {
+				f.roundBlocks(dst[:size], x[:n])
+			}
 		}
-		x = x[n:]
+		dst, x = dst[size:], x[n:]
 	}
 }
 

@@ -385,3 +385,9 @@ func avx512BF16x7(c *byte)
 
 //go:noescape
 func avx512BF16x8(c *byte)
+
+//go:noescape
+func roundBlocks512(dst *byte, x *float32, n int, factor int32)
+
+//go:noescape
+func roundSuper512(dst *byte, x *float32, wide bool)

@@ -127,7 +127,7 @@ func roundedRow(b *Batch, f form, i int) []float64 {
 		return x
 	}
 	rec := make([]byte, b.forms[f].stride)
-	f.round(rec, b.F32(i))
+	f.round(isaGo, rec, b.F32(i))
 	for k := range x {
 		r := rec[k/chunkCols*f.record():]
 		if f.super() {

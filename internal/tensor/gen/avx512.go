@@ -32,6 +32,7 @@ func avx512() []kernel {
 	for _, f := range plains512 {
 		add(f.typ, f.build)
 	}
+	rounding512()
 	return ks
 }
 

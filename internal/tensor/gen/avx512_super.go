@@ -25,6 +25,8 @@ type super512 struct {
 type superState struct {
 	p        reg.GPVirtual // super-block
 	scr      reg.GPVirtual // scratch: 16 vectors of scales, then 8 vectors of what the header needs
+	ahead    reg.GPVirtual // what to prefetch next
+	lines    int           // cache lines to prefetch in an iteration
 	col      reg.GPVirtual // first column of the iteration
 	init     reg.GPVirtual // where its inits are, from the first
 	c        []reg.VecVirtual
@@ -302,12 +304,11 @@ func (d super512) build(name string, k int) {
 	sums := vectors(k)
 
 	Label("super")
+	s.lines = 0
 	if k <= 4 {
-		for i := range d.size / 64 {
-			if i < 12 {
-				PREFETCHT0(mem(s.p, prefetch+64*i))
-			}
-		}
+		s.lines = (d.size*d.step/256 + 63) / 64
+		s.ahead = GP64()
+		LEAQ(mem(s.p, prefetch), s.ahead)
 	}
 	d.head(s)
 	clear512(sums)
@@ -330,20 +331,14 @@ func (d super512) build(name string, k int) {
 	}
 
 	Label("columns")
-	if k <= 4 {
-		lines := (d.size/64 - 12) * d.step / 256
-		for i := range lines {
-			switch d.step {
-			case 32:
-				PREFETCHT0(s.at(8, prefetch+64*(12+i)))
-			}
-		}
-	}
 	for i := range d.step / 32 {
 		d.columns(t, s, sums, i)
 		if d.next != nil {
 			d.next(s)
 		}
+	}
+	if s.lines > 0 {
+		ADDQ(U32(64*s.lines), s.ahead)
 	}
 	ADDQ(U8(d.step), s.col)
 	if d.mins == 0 {
@@ -375,6 +370,12 @@ func (d super512) columns(t *tile, s *superState, sums []reg.VecVirtual, i int) 
 			}
 		}
 		for g := half * 8 / per; g < (half+1)*8/per; g++ {
+			slots := d.step / 4 // spread evenly, since the core keeps few misses at once
+			for l, slot := 0, 8*i+g; l < s.lines; l++ {
+				if l*slots/s.lines == slot {
+					PREFETCHT0(mem(s.ahead, 64*l))
+				}
+			}
 			w := d.weights(s, i, g)
 			for j, a := range t.act {
 				VPDPBUSD_BCST(indexed(a, s.col, 1, recKQ+32*i+4*g), w, dots[j])
