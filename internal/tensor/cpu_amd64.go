@@ -46,3 +46,19 @@ func (f form) roundVector(s isa, dst []byte, x []float32) bool {
 	roundBlocks512(&dst[0], &x[0], len(x)/32, -f.offset())
 	return true
 }
+
+// packs tells whether there are functions to interleave rows.
+func (s isa) packs() bool { return s == isaAVX512 }
+
+// pack interleaves a chunk of 16 rows that lie at the given offsets.
+func (s isa) pack(p *packPlan, dst, src []byte, rows *[panelRows]int32) {
+	run := func(f func(dst, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32), items []item) {
+		if len(items) > 0 {
+			f(&dst[0], &src[0], rows, &items[0], len(items), p.flip)
+		}
+	}
+	run(packWords512, p.words)
+	run(packLow512, p.low)
+	run(packHigh512, p.high)
+	run(packBytes512, p.bytes)
+}

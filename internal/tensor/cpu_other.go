@@ -9,3 +9,7 @@ func (s isa) tile(n int) int { return min(n, maxTile) }
 func (s isa) run(l *layout, k int, c *call) { runGo(l, k, c) }
 
 func (f form) roundVector(isa, []byte, []float32) bool { return false }
+
+func (s isa) packs() bool { return false }
+
+func (s isa) pack(*packPlan, []byte, []byte, *[panelRows]int32) {}

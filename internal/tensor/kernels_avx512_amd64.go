@@ -391,3 +391,23 @@ func roundBlocks512(dst *byte, x *float32, n int, factor int32)
 
 //go:noescape
 func roundSuper512(dst *byte, x *float32, wide bool)
+
+// packWords512 writes 4 bytes of each row, after an exclusive or with flip.
+//
+//go:noescape
+func packWords512(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+
+// packLow512 writes the lower 2 of 4 bytes.
+//
+//go:noescape
+func packLow512(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+
+// packHigh512 writes the upper 2 of the 4 bytes that begin 2 before the item.
+//
+//go:noescape
+func packHigh512(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+
+// packBytes512 writes the first of 4 bytes.
+//
+//go:noescape
+func packBytes512(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)

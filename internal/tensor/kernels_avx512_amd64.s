@@ -31462,3 +31462,106 @@ zero:
 	VMOVDQU32 Z0, 320(AX)
 	VZEROUPPER
 	RET
+
+// func packWords512(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+// Requires: AVX, AVX512F
+TEXT ·packWords512(SB), $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         items+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VMOVDQU32    (DX), Z0
+	MOVL         flip+40(FP), DX
+	VPBROADCASTD DX, Z1
+
+item:
+	MOVLQSX    (BX), DX
+	MOVLQSX    4(BX), DI
+	ADDQ       CX, DX
+	KXNORW     K1, K1, K1
+	VPGATHERDD (DX)(Z0*1), K1, Z2
+	VPXORD     Z2, Z1, Z2
+	VMOVDQU32  Z2, (AX)(DI*1)
+	ADDQ       $0x08, BX
+	DECQ       SI
+	JNZ        item
+	VZEROUPPER
+	RET
+
+// func packLow512(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+// Requires: AVX, AVX512F
+TEXT ·packLow512(SB), $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         items+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VMOVDQU32    (DX), Z0
+	MOVL         flip+40(FP), DX
+	VPBROADCASTD DX, Z1
+
+item:
+	MOVLQSX    (BX), DX
+	MOVLQSX    4(BX), DI
+	ADDQ       CX, DX
+	KXNORW     K1, K1, K1
+	VPGATHERDD (DX)(Z0*1), K1, Z2
+	VPMOVDW    Z2, (AX)(DI*1)
+	ADDQ       $0x08, BX
+	DECQ       SI
+	JNZ        item
+	VZEROUPPER
+	RET
+
+// func packHigh512(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+// Requires: AVX, AVX512F
+TEXT ·packHigh512(SB), $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         items+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VMOVDQU32    (DX), Z0
+	MOVL         flip+40(FP), DX
+	VPBROADCASTD DX, Z1
+	SUBQ         $0x02, CX
+
+item:
+	MOVLQSX    (BX), DX
+	MOVLQSX    4(BX), DI
+	ADDQ       CX, DX
+	KXNORW     K1, K1, K1
+	VPGATHERDD (DX)(Z0*1), K1, Z2
+	VPSRLD     $0x10, Z2, Z2
+	VPMOVDW    Z2, (AX)(DI*1)
+	ADDQ       $0x08, BX
+	DECQ       SI
+	JNZ        item
+	VZEROUPPER
+	RET
+
+// func packBytes512(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+// Requires: AVX, AVX512F
+TEXT ·packBytes512(SB), $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         items+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VMOVDQU32    (DX), Z0
+	MOVL         flip+40(FP), DX
+	VPBROADCASTD DX, Z1
+
+item:
+	MOVLQSX    (BX), DX
+	MOVLQSX    4(BX), DI
+	ADDQ       CX, DX
+	KXNORW     K1, K1, K1
+	VPGATHERDD (DX)(Z0*1), K1, Z2
+	VPMOVDB    Z2, (AX)(DI*1)
+	ADDQ       $0x08, BX
+	DECQ       SI
+	JNZ        item
+	VZEROUPPER
+	RET

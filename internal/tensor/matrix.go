@@ -71,9 +71,10 @@ func (m *Matrix) SetRows(first int, data []byte) error {
 	case first%panelRows != 0 || n%panelRows != 0 && first+n != m.Rows:
 		return fmt.Errorf("tensor: set rows: rows [%d,%d) do not begin and end at a multiple of %d", first, first+n, panelRows)
 	}
+	pk := m.packer()
 	for p := first / panelRows; len(data) > 0; p++ {
 		part := data[:min(len(data), panelRows*m.row)]
-		m.lay.pack(m.panelAt(p), part, m.row, m.Cols)
+		pk.pack(m.panelAt(p), part)
 		data = data[len(part):]
 	}
 	return nil

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -294,6 +295,33 @@ func TestBatchInvariance(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestPackVector checks that the vector functions interleave as the plain one does, and read no byte too many.
+func TestPackVector(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for _, with := range isas()[1:] {
+		for _, typ := range allTypes {
+			for _, blocks := range []int{1, 2, 3, 7, 8, 9, 17, 255, 256, 257, 258} {
+				cols, rows := blocks*typ.BlockSize(), 32
+				n, _ := typ.RowBytes(cols)
+				raw := guarded(t, rows*n)
+				for i := range raw {
+					raw[i] = byte(rng.Uint32())
+				}
+				want, _ := newMatrix(typ, rows, cols, nil, isaGo)
+				got, _ := newMatrix(typ, rows, cols, nil, with)
+				for _, m := range []*Matrix{want, got} {
+					if err := m.SetRows(0, raw); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !bytes.Equal(want.data, got.data) {
+					t.Fatalf("%v, %v, %d columns: the panels differ", with, typ, cols)
+				}
+			}
 		}
 	}
 }

@@ -33,6 +33,7 @@ func avx512() []kernel {
 		add(f.typ, f.build)
 	}
 	rounding512()
+	packing512()
 	return ks
 }
 
