@@ -106,7 +106,7 @@ func fitNonlinear(x []float32) float32 {
 	}
 	inv := 1 / top
 	var best, gain float32
-	for _, end := range [...]float32{-136, -132, -128, -124, -120, -116, 106, 110, 114, 118, 122} {
+	for _, end := range [...]float32{-133, -127, -121, 108, 114, 120} {
 		id := end * inv
 		var qx, qq float32
 		for _, v := range x {
@@ -163,11 +163,12 @@ func encodeMXFP4(dst []byte, src []float32) {
 		x, b := (*[32]float32)(src), (*[17]byte)(dst)
 		top := extreme(x[:])
 		exp := int(math.Float32bits(max(top, -top)) >> 23) // biased by 127, as the block's exponent is
-		lo := byte(min(max(exp-2, 0), 254))
-		hi := byte(min(max(exp-1, 0), 254))
+		// Under 1 the inverse of the scale is no float32, over 252 the largest value is none.
+		lo := byte(min(max(exp-2, 1), 252))
+		hi := byte(min(max(exp-1, 1), 252))
 		var q, r [16]byte
 		e := lo
-		if putE2M1(&r, x, hi) < putE2M1(&q, x, lo) {
+		if 4*putE2M1(&r, x, hi) < putE2M1(&q, x, lo) { // a step of the upper scale is twice as long
 			e, q = hi, r
 		}
 		b[0] = e
@@ -178,10 +179,9 @@ func encodeMXFP4(dst []byte, src []float32) {
 // steps tells the e2m1 index for twice a magnitude, cut to an integer; a tie goes up.
 var steps = [...]byte{0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7}
 
-// putE2M1 stores x with the block's exponent e and gives back the squared error in units of the scale.
+// putE2M1 stores x with the block's exponent e and gives back the squared error in steps of the scale.
 func putE2M1(q *[16]byte, x *[32]float32, e byte) float32 {
-	d := halfPower(e)
-	id := 1 / d
+	id := 1 / halfPower(e)
 	var sum float32
 	code := func(v float32) byte {
 		t := v * id
@@ -189,7 +189,7 @@ func putE2M1(q *[16]byte, x *[32]float32, e byte) float32 {
 		if t < 0 {
 			k |= 8
 		}
-		r := (t - e2m1[k&15]) * d
+		r := t - e2m1[k&15]
 		sum += r * r
 		return k
 	}

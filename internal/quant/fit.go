@@ -3,17 +3,26 @@ package quant
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 )
 
 // The searches below look for the scale of a block with the least squared error. For a scale, the best integers
 // follow by rounding; for the integers, the best scale follows by linear least squares. Starting points are scales
 // that map the block's extreme value to the end of the integers' range, moved by nudges.
 
-// nudges are how far, in integer steps, the extreme value is put beyond the end of the range.
-var nudges = [...]float32{0, -0.75, -0.5, -0.25, 0.3, 0.6, 0.9}
+// nudges are how far, in integer steps, the extreme value is put beyond the end of the range. Twice as many would
+// lower the errors by another half per cent.
+var nudges = [...]float32{-1, -0.6, -0.2, 0.2, 0.6}
 
 // tiny is a range below which a block counts as constant: no half-precision scale is that small.
 const tiny = 1e-30
+
+// rounder is a number whose last bit is worth one: adding it to a positive number and taking it away again rounds
+// that to the nearest integer. With signedRounder the number may be negative.
+const (
+	rounder       = 1 << 23
+	signedRounder = 3 << 22
+)
 
 // putHalf stores a scale and gives back the value that was stored, clipped to what a half can hold.
 func putHalf(b []byte, f float32) float32 {
@@ -42,22 +51,31 @@ func round(f float32, lo, hi int32) int32 {
 	if f >= float32(hi) {
 		return hi
 	}
-	// The sum's last bit is worth one, so that the addition itself rounds.
-	const shift = 3 << 22
-	return int32(math.Float32bits(f+shift)) - 0x4b400000
+	return int32(math.Float32bits(f+signedRounder)) - 0x4b400000
 }
 
 // extreme is the value of x with the largest magnitude, with its sign.
 func extreme(x []float32) float32 {
-	var lo, hi float32
-	for _, v := range x {
-		lo, hi = min(lo, v), max(hi, v)
+	var top uint32
+	for _, v := range x { // rotated, the bits of floats are in the order of their magnitudes
+		top = max(top, bits.RotateLeft32(math.Float32bits(v), 1))
 	}
-	if -lo > hi {
-		return lo
-	}
-	return hi
+	return math.Float32frombits(bits.RotateLeft32(top, -1))
 }
+
+// span is the least and the greatest value of x.
+func span(x []float32) (lo, hi float32) {
+	first := ordered(math.Float32bits(x[0]))
+	least, most := first, first
+	for _, v := range x[1:] {
+		o := ordered(math.Float32bits(v))
+		least, most = min(least, o), max(most, o)
+	}
+	return math.Float32frombits(uint32(ordered(uint32(least)))), math.Float32frombits(uint32(ordered(uint32(most))))
+}
+
+// ordered turns the bits of floats into integers of the same order, and back: comparing those is much faster.
+func ordered(b uint32) int32 { return int32(b) ^ int32(uint32(int32(b)>>31)>>1) }
 
 // fitSymmetric looks for d such that x ≈ d·q with integers q from -n to n-1.
 func fitSymmetric(x []float32, n int32) float32 {
@@ -67,23 +85,10 @@ func fitSymmetric(x []float32, n int32) float32 {
 	}
 	var best, gain float32
 	// The error is Σx² - (Σqx)²/Σq² when d is Σqx/Σq², so the second term is what counts.
-	inv, end, last := 1/top, float32(n), float32(2*n-1)
+	inv := 1 / top
 	for _, nudge := range nudges {
-		id := -(end + nudge) * inv
-		var qx, qq float32
-		for _, v := range x {
-			// Shifted to be positive, so that cutting off the fraction rounds.
-			t := v*id + (end + 0.5)
-			if t > last {
-				t = last
-			} else if t < 0 {
-				t = 0
-			}
-			q := float32(int32(t)) - end
-			qx += q * (v * inv)
-			qq += q * q
-		}
-		if qx*qx > gain*qq {
+		qx, qq := symmetricSums(x, float32(n), -(float32(n)+nudge)*inv)
+		if qx *= inv; qx*qx > gain*qq {
 			gain = qx * qx / qq
 			best = qx / qq * top
 		}
@@ -91,74 +96,109 @@ func fitSymmetric(x []float32, n int32) float32 {
 	return best
 }
 
+// symmetricSums quantises x to -n…n-1 with the given inverse scale and sums up q·x and q². len(x) is even.
+func symmetricSums(x []float32, n, id float32) (qx, qq float32) {
+	var qx1, qq1 float32
+	last := n - 1
+	for len(x) >= 2 {
+		v, v1 := x[0], x[1]
+		x = x[2:]
+		q, q1 := v*id+signedRounder-signedRounder, v1*id+signedRounder-signedRounder
+		if q > last {
+			q = last
+		} else if q < -n {
+			q = -n
+		}
+		if q1 > last {
+			q1 = last
+		} else if q1 < -n {
+			q1 = -n
+		}
+		qx += q * v
+		qx1 += q1 * v1
+		qq += q * q
+		qq1 += q1 * q1
+	}
+	return qx + qx1, qq + qq1
+}
+
 // fitAffine looks for d and m such that x ≈ d·q+m with integers q from 0 to n; where offsets must not be positive,
 // m is at most 0.
 func fitAffine(x []float32, n float32, negative bool) (d, m float32) {
-	lo, hi := x[0], x[0]
-	for _, v := range x[1:] {
-		lo, hi = min(lo, v), max(hi, v)
+	lo, hi := span(x)
+	if negative && lo > 0 {
+		lo = 0
 	}
-	if negative {
-		lo = min(lo, 0)
-	}
-	span := hi - lo
-	if span < tiny {
+	width := hi - lo
+	if width < tiny {
 		return 0, lo
 	}
-	// In units of the span from its low end, sums neither overflow nor cancel.
+	// In units of the width from the low end, sums neither overflow nor cancel.
 	var u [32]float32
-	inv := 1 / span
-	var sx, sxx float32
+	inv := 1 / width
 	for i, v := range x {
-		t := (v - lo) * inv
-		u[i] = t
-		sx += t
-		sxx += t * t
+		u[i&31] = (v - lo) * inv
 	}
-	norm := fitSums{count: float32(len(x)), x: sx, xx: sxx, limit: -lo * inv, bounded: negative}
-	least := float32(math.Inf(1))
+	var odd float32
+	s := fitSums{count: float32(len(x)), limit: float32(math.Inf(1))}
+	if negative {
+		s.limit = -lo * inv
+	}
+	for i := 0; i < len(x); i += 2 {
+		s.x += u[i&31]
+		odd += u[(i+1)&31]
+	}
+	s.x += odd
+	gain := float32(-1)
 	for _, nudge := range nudges {
-		norm.q, norm.qq, norm.qx = affineSums(u[:len(x)], n, n+nudge)
-		if d1, m1, e := norm.solve(); e < least {
-			least, d, m = e, d1, m1
+		s.q, s.qq, s.qx = affineSums(u[:len(x)], n, n+nudge)
+		if d1, m1, g := s.solve(); g > gain {
+			gain, d, m = g, d1, m1
 		}
 	}
-	return d * span, m*span + lo
+	return d * width, m*width + lo
 }
 
-// affineSums quantises u to 0…n with the given inverse scale and sums up q, q² and q·u.
+// affineSums quantises u to 0…n with the given inverse scale and sums up q, q² and q·u. Neighbours are summed
+// apart, since an addition takes several times as long as the processor needs to start the next. len(u) is even.
 func affineSums(u []float32, n, id float32) (sq, sqq, sqx float32) {
-	for _, v := range u {
-		t := v*id + 0.5
-		if t > n {
-			t = n
+	var sq1, sqq1, sqx1 float32
+	for len(u) >= 2 {
+		v, v1 := u[0], u[1]
+		u = u[2:]
+		q, q1 := v*id+rounder-rounder, v1*id+rounder-rounder
+		if q > n {
+			q = n
 		}
-		q := float32(int32(t))
+		if q1 > n {
+			q1 = n
+		}
 		sq += q
+		sq1 += q1
 		sqq += q * q
+		sqq1 += q1 * q1
 		sqx += q * v
+		sqx1 += q1 * v1
 	}
-	return sq, sqq, sqx
+	return sq + sq1, sqq + sqq1, sqx + sqx1
 }
 
-// fitSums are the sums a linear least-squares fit x ≈ d·q+m needs.
+// fitSums are the sums a linear least-squares fit x ≈ d·q+m needs; m must not be above limit.
 type fitSums struct {
-	count, x, xx, q, qq, qx float32
-	limit                   float32 // the largest m, where bounded
-	bounded                 bool
+	count, x, q, qq, qx, limit float32
 }
 
-// solve gives the best d and m and their squared error.
-func (s *fitSums) solve() (d, m, e float32) {
-	det := s.count*s.qq - s.q*s.q
-	if det > 0 {
-		d = (s.count*s.qx - s.x*s.q) / det
-		m = (s.x*s.qq - s.q*s.qx) / det
+// solve gives the best d and m and by how much they lower the squared error, which without them is Σx².
+func (s *fitSums) solve() (d, m, gain float32) {
+	r := 1 / (s.count*s.qq - s.q*s.q) // infinite where all q are the same
+	d = (s.count*s.qx - s.x*s.q) * r
+	m = (s.x*s.qq - s.q*s.qx) * r
+	if !(m <= s.limit) { // NaN as well
+		m = min(s.limit, s.x/s.count)
+		d = 0
+		if s.qq > 0 {
+			d = (s.qx - m*s.q) / s.qq
+		}
 	}
-	if s.bounded && (m > s.limit || det <= 0) && s.qq > 0 {
-		m = s.limit
-		d = (s.qx - m*s.q) / s.qq
-	}
-	e = s.xx + d*d*s.qq + m*m*s.count - 2*(d*s.qx+m*s.x-d*m*s.q)
-	return d, m, e
+	return d, m, 2*(d*s.qx+m*s.x-d*m*s.q) - d*d*s.qq - m*m*s.count
 }

@@ -83,8 +83,13 @@ func Quantize(t gguf.Type, dst []byte, src []float32) error {
 	if err != nil {
 		return err
 	}
-	if i := firstNonFinite(src); i >= 0 && !c.plain {
-		return fmt.Errorf("quant: quantize: value %d is %v, which %v cannot hold", i, src[i], t)
+	if !c.plain && anyBeyond(src, clip) {
+		if i := firstNonFinite(src); i >= 0 {
+			return fmt.Errorf("quant: quantize: value %d is %v, which %v cannot hold", i, src[i], t)
+		}
+		if t != gguf.TypeMXFP4 { // its scales reach as far as float32
+			src = clipped(src)
+		}
 	}
 	c.encode(dst, src)
 	return nil
@@ -105,12 +110,35 @@ func find(verb string, t gguf.Type, values, bytes int) (codec, error) {
 	return c, nil
 }
 
+// clip is far beyond the largest value of a block with half-precision scales, 65504·128·63, and far enough from
+// the largest float32 for the sums of a fit.
+const clip = 1 << 40
+
+// anyBeyond tells whether a value's magnitude is limit or more, or it is no number.
+func anyBeyond(x []float32, limit float32) bool {
+	const sign = 1 << 31
+	carry := sign - math.Float32bits(limit) // what reaches limit carries into the highest bit
+	var seen uint32
+	for _, v := range x {
+		seen |= math.Float32bits(v)&^sign + carry
+	}
+	return seen&sign != 0
+}
+
+// firstNonFinite is the index of the first NaN or infinity, -1 when there is none.
 func firstNonFinite(x []float32) int {
-	const exp = 0x7f800000
 	for i, v := range x {
-		if math.Float32bits(v)&exp == exp {
+		if v-v != 0 {
 			return i
 		}
 	}
 	return -1
+}
+
+func clipped(x []float32) []float32 {
+	out := make([]float32, len(x))
+	for i, v := range x {
+		out[i] = min(max(v, -clip), clip)
+	}
+	return out
 }
