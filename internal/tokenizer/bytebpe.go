@@ -20,10 +20,9 @@ func newByteBPE(c *Config, v *vocab, pre preTokenizer) (*byteBPE, int, error) {
 	m := newMerger(v, func(id int32) bool { return v.kinds[id] == Normal })
 	m.wholeWords = pre.wholeWords
 	for b, r := range alphabet.runes {
-		m.bytes[b] = v.written.find(string(r))
-	}
-	if c.Unknown != nil {
-		m.unknown = *c.Unknown
+		if m.bytes[b] = v.written.find(string(r)); m.bytes[b] >= 0 && v.kinds[m.bytes[b]] != Normal {
+			m.bytes[b] = -1 // À as a token of its own is the letter, not the byte 0xC0
+		}
 	}
 	var dropped int
 	var err error

@@ -3,7 +3,7 @@ package tokenizer
 import "sync/atomic"
 
 // cacheSlots is how many words a cache holds.
-const cacheSlots = 1 << 14
+const cacheSlots = 1 << 15
 
 // longestCached is the number of bytes up to which a word is kept.
 const longestCached = 64

@@ -84,11 +84,16 @@ func (t *classTable) of(r rune) class { return t.pages[t.index[r/classPage]][r%c
 // at is the class of the rune that s has at i, and its size. Past the end both are 0. A byte that is not UTF-8 counts as
 // U+FFFD, a symbol, of size 1, so that no byte is ever lost.
 func (t *classTable) at(s string, i int) (class, int) {
+	if i < len(s) && s[i] < utf8.RuneSelf {
+		return t.ascii[s[i]], 1
+	}
+	return t.atWide(s, i)
+}
+
+// atWide is at for what is not ASCII, apart so that at can be inlined.
+func (t *classTable) atWide(s string, i int) (class, int) {
 	if i >= len(s) {
 		return 0, 0
-	}
-	if c := s[i]; c < utf8.RuneSelf {
-		return t.ascii[c], 1
 	}
 	r, n := utf8.DecodeRuneInString(s[i:])
 	return t.of(r), n
@@ -96,14 +101,16 @@ func (t *classTable) at(s string, i int) (class, int) {
 
 // run is the end of the longest run, from i, of runes that have a property of want and none of not.
 func (t *classTable) run(s string, i int, want, not class) int {
-	for i < len(s) {
+	for {
+		for i < len(s) && s[i] < utf8.RuneSelf && t.ascii[s[i]]&want != 0 && t.ascii[s[i]]&not == 0 {
+			i++
+		}
 		c, n := t.at(s, i)
 		if c&want == 0 || c&not != 0 {
-			break
+			return i
 		}
 		i += n
 	}
-	return i
 }
 
 // runNot is the end of the longest run, from i, of runes that have no property of not.

@@ -29,8 +29,8 @@ type Config struct {
 	Scores []float32 // by id, for llama: pieces with higher scores are merged first
 	Merges []string  // "left right", in order of rank, for gpt2 and gemma4
 
-	BOS, EOS, EOT, EOM, Unknown, Separator *int32
-	FIMPad, FIMRepo, FIMSeparator          *int32
+	BOS, EOS, EOT, EOM, Unknown   *int32
+	FIMPad, FIMRepo, FIMSeparator *int32
 
 	AddBOS, AddEOS *bool // nil: as the model usually does
 	SpacePrefix    *bool // llama: text starts with a space that is not there; nil: it does

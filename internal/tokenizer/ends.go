@@ -46,6 +46,7 @@ func (c *Config) ends(v *vocab) []int32 {
 			set[*id] = true
 		}
 	}
+	kinds := slices.Clone(v.kinds)
 	for _, text := range endTexts() {
 		if id := v.written.find(text); id >= 0 {
 			v.kinds[id] = Control
@@ -57,12 +58,19 @@ func (c *Config) ends(v *vocab) []int32 {
 			set[*id] = true
 		}
 	}
+	// Some models have other models' tokens, and mean something else by them.
+	not := func(text string) {
+		if id := v.written.find(text); id >= 0 {
+			delete(set, id)
+			v.kinds[id] = kinds[id]
+		}
+	}
 	has := func(text string) bool { return set[v.written.find(text)] }
 	if has("<|call|>") && has("<|return|>") || has("<|flush|>") && (has("<|call|>") || has("<|calls|>")) {
-		delete(set, v.written.find("<|end|>"))
+		not("<|end|>") // the end of a part of the answer
 	}
 	if has("<|tool_response>") {
-		delete(set, v.written.find("</s>"))
+		not("</s>") // HTML
 	}
 	ids := make([]int32, 0, len(set))
 	for id := range set {

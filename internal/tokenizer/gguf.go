@@ -39,7 +39,7 @@ func ReadConfig(f *gguf.File) (Config, error) {
 	c.defaults()
 	for key, id := range map[string]**int32{
 		"bos_token_id": &c.BOS, "eos_token_id": &c.EOS, "eot_token_id": &c.EOT, "eom_token_id": &c.EOM,
-		"unknown_token_id": &c.Unknown, "seperator_token_id": &c.Separator, // so spelled in the format
+		"unknown_token_id": &c.Unknown,
 		"fim_pad_token_id": &c.FIMPad, "fim_rep_token_id": &c.FIMRepo, "fim_sep_token_id": &c.FIMSeparator,
 	} {
 		if n, ok := f.Uint(base + key); ok {
@@ -70,6 +70,6 @@ func (c *Config) defaults() {
 	case "llama":
 		c.Unknown, c.BOS, c.EOS = id(0), id(1), id(2)
 	case "bert":
-		c.Unknown, c.BOS, c.Separator = id(100), id(101), id(102)
+		c.Unknown, c.BOS = id(100), id(101)
 	}
 }

@@ -16,7 +16,7 @@ type merger struct {
 	pairs      *pairTable
 	chars      *charSymbols // nil: symbols are bytes
 	bytes      [256]int32   // the token of each byte, -1 where there is none
-	unknown    int32        // stands for what has no token, -1: it is dropped
+	unknown    int32        // stands for characters that have no tokens, -1: U+FFFD does
 	wholeWords bool         // a word that is a piece is that piece, whatever the merges say
 
 	whole []atomic.Int32 // by id: whether merging the bytes of a piece yields it: 0 not known yet, 1 yes, 2 no
@@ -27,11 +27,11 @@ type merger struct {
 // newMerger makes a merger without pairs. The vocabulary has its bytes already; ordinary tells which pieces are words.
 func newMerger(v *vocab, ordinary func(int32) bool) *merger {
 	m := &merger{vocab: v, ordinary: ordinary, unknown: -1}
-	m.words = newIndex(v.size(), v.seed, v.raw)
+	m.words = newIndex(v.raw, v.seed)
 	m.whole = make([]atomic.Int32, v.size())
 	m.pool.New = func() any { return new(scratch) }
 	for id := range int32(v.size()) {
-		if raw := v.raw(id); raw != "" && ordinary(id) {
+		if raw := v.raw[id]; raw != "" && ordinary(id) {
 			m.words.add(raw, id)
 			m.longest = max(m.longest, len(raw))
 		}
@@ -68,7 +68,7 @@ func (m *merger) reached(id int32) bool {
 		return false
 	}
 	var buf [8]int32
-	ids := m.merge(buf[:0], m.vocab.raw(id))
+	ids := m.merge(buf[:0], m.vocab.raw[id])
 	if len(ids) == 1 && ids[0] == id {
 		m.whole[id].Store(1)
 		return true
@@ -115,18 +115,26 @@ func (m *merger) emit(dst []int32, word string, id sym) []int32 {
 	return m.emitBytes(dst, word[at:at+n])
 }
 
-// emitBytes appends the byte tokens of a character; when one is missing, the unknown token.
+// emitBytes appends the byte tokens of a character. When one is missing, that is the unknown token, if there is one. Else, as
+// vocabularies leave out bytes that their makers did not meet, a control character has no tokens and another byte
+// those of U+FFFD.
 func (m *merger) emitBytes(dst []int32, char string) []int32 {
 	from := len(dst)
 	for i := range len(char) {
 		id := m.bytes[char[i]]
-		if id < 0 {
-			if m.unknown < 0 {
-				continue
-			}
+		switch {
+		case id >= 0:
+			dst = append(dst, id)
+		case m.unknown >= 0:
 			return append(dst[:from], m.unknown)
+		case char[i] < utf8.RuneSelf || char == replacement:
+			return dst[:from]
+		default:
+			return m.emitBytes(dst[:from], replacement)
 		}
-		dst = append(dst, id)
 	}
 	return dst
 }
+
+// replacement is U+FFFD, which stands for what is no character.
+const replacement = "\uFFFD"

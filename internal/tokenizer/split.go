@@ -1,6 +1,9 @@
 package tokenizer
 
-import "unicode"
+import (
+	"unicode"
+	"unicode/utf8"
+)
 
 // A stage cuts a segment of text into pieces: it returns the end, after i, of the piece that starts at i.
 type stage func(t *classTable, s string, i int) int
@@ -64,13 +67,26 @@ func oneOf(ms ...match) match {
 
 // runIn matches a run of runes of a table.
 func runIn(table *unicode.RangeTable) match {
+	var ascii [utf8.RuneSelf]bool
+	for r := range ascii {
+		ascii[r] = unicode.Is(table, rune(r))
+	}
 	return func(_ *classTable, s string, i int) int {
-		for k, r := range s[i:] {
-			if !unicode.Is(table, r) {
-				return i + k
+		for i < len(s) {
+			if s[i] < utf8.RuneSelf {
+				if !ascii[s[i]] {
+					break
+				}
+				i++
+				continue
 			}
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if !unicode.Is(table, r) {
+				break
+			}
+			i += n
 		}
-		return len(s)
+		return i
 	}
 }
 

@@ -121,7 +121,7 @@ func (c *Config) checkIDs(warnings *[]string) {
 		name string
 		id   **int32
 	}{
-		{"bos", &c.BOS}, {"eos", &c.EOS}, {"eot", &c.EOT}, {"eom", &c.EOM}, {"unknown", &c.Unknown}, {"separator", &c.Separator},
+		{"bos", &c.BOS}, {"eos", &c.EOS}, {"eot", &c.EOT}, {"eom", &c.EOM}, {"unknown", &c.Unknown},
 		{"fim pad", &c.FIMPad}, {"fim repo", &c.FIMRepo}, {"fim separator", &c.FIMSeparator},
 	} {
 		if id := *it.id; id != nil && (*id < 0 || int(*id) >= len(c.Pieces)) {
@@ -212,7 +212,7 @@ func (t *Tokenizer) AppendPiece(dst []byte, id int32) []byte {
 	if id < 0 || int(id) >= t.Size() {
 		return dst
 	}
-	return append(dst, t.vocab.raw(id)...)
+	return append(dst, t.vocab.raw[id]...)
 }
 
 // Size is the number of tokens.

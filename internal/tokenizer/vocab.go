@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/bits"
+	"slices"
 )
 
 // vocab is the table of pieces: as written in the file, and as the bytes they stand for.
 type vocab struct {
-	pieces  []string
+	pieces  []string // as written in the file
+	raw     []string // the bytes that each stands for
 	kinds   []Kind
-	bytes   string   // of all tokens
-	offsets []uint32 // token id's bytes are bytes[offsets[id]:offsets[id+1]]
-	written *index   // of pieces
+	written *index // of pieces
 	seed    maphash.Seed
 }
 
 // newVocab indexes the pieces of a checked Config. Empty ones get a name, as they cannot be told apart otherwise.
 func newVocab(c *Config) (*vocab, error) {
-	v := &vocab{pieces: c.Pieces, kinds: make([]Kind, len(c.Pieces)), seed: maphash.MakeSeed()}
+	v := &vocab{pieces: slices.Clone(c.Pieces), kinds: make([]Kind, len(c.Pieces)), seed: maphash.MakeSeed()}
 	for id := range v.kinds {
 		v.kinds[id] = Normal
 		if c.Kinds != nil {
@@ -28,16 +28,13 @@ func newVocab(c *Config) (*vocab, error) {
 			v.kinds[id] = Unused
 		}
 	}
-	v.written = newIndex(len(v.pieces), v.seed, func(id int32) string { return v.pieces[id] })
-	owned := false
 	for i, p := range v.pieces {
 		if p == "" {
-			if !owned {
-				v.pieces, owned = append([]string(nil), v.pieces...), true
-			}
-			p = fmt.Sprintf("[EMPTY_%d]", i)
-			v.pieces[i] = p
+			v.pieces[i] = fmt.Sprintf("[EMPTY_%d]", i)
 		}
+	}
+	v.written = newIndex(v.pieces, v.seed)
+	for i, p := range v.pieces {
 		if old, ok := v.written.add(p, int32(i)); !ok {
 			return nil, fmt.Errorf("tokenizer: read vocabulary: piece %.60q is there twice, as ids %d and %d", p, old, i)
 		}
@@ -48,18 +45,15 @@ func newVocab(c *Config) (*vocab, error) {
 // size is the number of tokens.
 func (v *vocab) size() int { return len(v.pieces) }
 
-// raw are the bytes that a token stands for.
-func (v *vocab) raw(id int32) string { return v.bytes[v.offsets[id]:v.offsets[id+1]] }
-
 // setRaw fills the table of bytes: special tokens stand for what is written, byte tokens for their byte, the others for what
 // decode appends.
 func (v *vocab) setRaw(decode func(dst []byte, piece string) []byte) {
-	v.offsets = make([]uint32, len(v.pieces)+1)
 	total := 0
 	for _, p := range v.pieces {
 		total += len(p)
 	}
 	all := make([]byte, 0, total)
+	ends := make([]int, len(v.pieces))
 	for id, p := range v.pieces {
 		switch b, isByte := byteOf(p); {
 		case v.kinds[id] == Byte && isByte:
@@ -69,9 +63,13 @@ func (v *vocab) setRaw(decode func(dst []byte, piece string) []byte) {
 		default:
 			all = append(all, p...)
 		}
-		v.offsets[id+1] = uint32(len(all))
+		ends[id] = len(all)
 	}
-	v.bytes = string(all)
+	v.raw = make([]string, len(v.pieces))
+	from, text := 0, string(all)
+	for id, end := range ends {
+		v.raw[id], from = text[from:end], end
+	}
 }
 
 // byteOf reads a byte token's <0xHH>.
@@ -112,15 +110,15 @@ func (v *vocab) byteTokens() *[256]int32 {
 // when it is most likely the right one. The hash has a random seed: no vocabulary can be made to collide.
 type index struct {
 	seed  maphash.Seed
-	text  func(id int32) string
+	texts []string
 	slots []uint64 // upper half of the hash, id+1; 0 is free
 	mask  uint64
 }
 
-// newIndex makes an index for up to n texts.
-func newIndex(n int, seed maphash.Seed, text func(int32) string) *index {
-	size := uint64(1) << bits.Len(uint(n*2)|15)
-	return &index{seed: seed, text: text, slots: make([]uint64, size), mask: size - 1}
+// newIndex makes an empty index for some of the texts.
+func newIndex(texts []string, seed maphash.Seed) *index {
+	size := uint64(1) << bits.Len(uint(len(texts)*2)|15)
+	return &index{seed: seed, texts: texts, slots: make([]uint64, size), mask: size - 1}
 }
 
 // add enters a text unless there is one like it, whose id it then returns with false.
@@ -129,7 +127,7 @@ func (x *index) add(text string, id int32) (int32, bool) {
 	at := h & x.mask
 	for ; x.slots[at] != 0; at = (at + 1) & x.mask {
 		if slot := x.slots[at]; slot>>32 == h>>32 {
-			if old := int32(uint32(slot)) - 1; x.text(old) == text {
+			if old := int32(uint32(slot)) - 1; x.texts[old] == text {
 				return old, false
 			}
 		}
@@ -149,7 +147,7 @@ func (x *index) findHash(h uint64, text string) int32 {
 			return -1
 		}
 		if slot>>32 == h>>32 {
-			if id := int32(uint32(slot)) - 1; x.text(id) == text {
+			if id := int32(uint32(slot)) - 1; x.texts[id] == text {
 				return id
 			}
 		}

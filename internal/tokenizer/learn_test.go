@@ -1,0 +1,104 @@
+package tokenizer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestVectorsWithoutVocabulary checks pre-tokenizers whose vectors came without the vocabulary. A piece has the same ids
+// wherever it stands, so that the texts that are one piece give ids to those of other texts: what is known at both ends of
+// a text is taken off, and a single piece left in between is learnt. Wrong cuts end in contradictions.
+func TestVectorsWithoutVocabulary(t *testing.T) {
+	for _, c := range []struct {
+		name, wrong string // wrong is a similar row, which must not fit
+		least       int    // uses of pieces that must be proved
+	}{
+		{"llama-bpe", "qwen2", 60},
+		{"command-r", "qwen2", 60},
+		{"qwen35", "deepseek-coder", 60},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			vs := readVectors(t, c.name)
+			if vs == nil {
+				t.Skipf("no vectors in %s", vocabDir)
+			}
+			proved, err := learnAll(t, c.name, vs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if proved < c.least {
+				t.Errorf("only %d uses of pieces proved, want %d", proved, c.least)
+			}
+			if _, err := learnAll(t, c.wrong, vs); err == nil {
+				t.Errorf("%s fits as well", c.wrong)
+			}
+		})
+	}
+}
+
+// learnAll goes over the vectors until everything is learnt that can be.
+func learnAll(t *testing.T, name string, vs []vector) (int, error) {
+	t.Helper()
+	known := map[string][]int32{}
+	proved := 0
+	for range 5 {
+		proved = 0
+		for _, v := range vs {
+			n, err := learn(known, pieces(mustRow(t, name).stages, v.text), v.ids)
+			if err != nil {
+				return 0, fmt.Errorf("%q: %w", v.text, err)
+			}
+			proved += n
+		}
+	}
+	return proved, nil
+}
+
+func mustRow(t *testing.T, name string) preTokenizer {
+	t.Helper()
+	row, ok := findPreTokenizer(name)
+	if !ok {
+		t.Fatalf("no pre-tokenizer %s", name)
+	}
+	return row
+}
+
+// learn takes known pieces off both ends of a text's ids, enters a single one left, and returns how many known ones fitted.
+func learn(known map[string][]int32, words []string, ids []int32) (int, error) {
+	fitted := 0
+	for len(words) > 0 {
+		want, ok := known[words[0]]
+		if !ok {
+			break
+		}
+		if len(ids) < len(want) || !slices.Equal(ids[:len(want)], want) {
+			return 0, fmt.Errorf("%q should be %v where the ids are %v", words[0], want, ids)
+		}
+		words, ids = words[1:], ids[len(want):]
+		fitted++
+	}
+	for len(words) > 1 {
+		last := words[len(words)-1]
+		want, ok := known[last]
+		if !ok {
+			break
+		}
+		if at := len(ids) - len(want); at < 0 || !slices.Equal(ids[at:], want) {
+			return 0, fmt.Errorf("%q should be %v where the ids end %v", last, want, ids)
+		}
+		words, ids = words[:len(words)-1], ids[:len(ids)-len(want)]
+		fitted++
+	}
+	if len(ids) < len(words) {
+		return 0, fmt.Errorf("%d ids left for the pieces %q", len(ids), words)
+	}
+	if left := len(strings.Join(words, "")); len(ids) > left {
+		return 0, fmt.Errorf("%d ids left for %d bytes", len(ids), left)
+	}
+	if len(words) == 1 {
+		known[words[0]] = ids
+	}
+	return fitted, nil
+}
