@@ -1,0 +1,127 @@
+package moe
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/luthier-dev/luthier/internal/gguf"
+)
+
+// Constrain says how far answers are held to the schemas they were asked for.
+type Constrain string
+
+// The degrees.
+const (
+	// ConstrainStrict refuses a request whose schema has a keyword that cannot be enforced; the error names it. Every
+	// call and every structured answer is valid.
+	ConstrainStrict Constrain = ""
+	// ConstrainLenient holds the arguments of a tool whose schema cannot be enforced to a JSON object, and leaves the
+	// rest to the check that every tool makes. Structured output is as with ConstrainStrict.
+	ConstrainLenient Constrain = "lenient"
+	// ConstrainOff lets the model write calls as it likes. Structured output is still held to its schema.
+	ConstrainOff Constrain = "off"
+)
+
+// KVType is the precision of the key-value cache.
+type KVType string
+
+// The precisions.
+const (
+	KVF16  KVType = ""     // the default
+	KVQ8_0 KVType = "q8_0" // about half the memory
+	KVF32  KVType = "f32"  // for exact comparisons
+)
+
+// Config says how a model runs. The zero value is ready.
+type Config struct {
+	Name string // the model's name for logs and prices; empty means the file's own
+
+	// Draft is the path of a small model with the same vocabulary that drafts for this one. It pays for dense models; a
+	// Mixture-of-Experts model is drafted for better from what the conversation shows, which needs no model.
+	Draft string
+	// NoSpeculation turns every kind of drafting off.
+	NoSpeculation bool
+
+	Context  int    // tokens of one conversation at most, prompt and answer; 0 means what the model was trained for, at most 32,768
+	KV       KVType // precision of the key-value cache
+	KVTokens int    // tokens that the cache holds for all conversations; 0 means Context
+	Slots    int    // requests that run at once; 0 means 8
+	Queue    int    // requests that may wait; more are refused with [agent.ErrOverloaded]. 0 means 64
+	Threads  int    // 0 means one a CPU
+
+	// ExpertCapacity limits how many tokens of a pass one expert takes, as a multiple of the even share; the others go to
+	// their next best expert. 0 means no limit, which is exact: with a limit an answer depends on what runs beside it.
+	ExpertCapacity float64
+
+	MaxOutput   int     // tokens of an answer when the request does not say; 0 means what the context has room for
+	Temperature float64 // when the request does not say; 0 takes the likeliest token
+
+	Template  string // a chat template in place of the file's
+	Format    string // the tool-call format, when it cannot be told from the template; see [Formats]
+	Constrain Constrain
+
+	Logger *slog.Logger     // nil means no logging
+	Now    func() time.Time // the clock that templates see; nil means time.Now
+}
+
+// defaultContext bounds the context that is taken when none is asked for, so that loading a model trained for a million
+// tokens does not ask for its cache.
+const defaultContext = 32768
+
+// check fills what is zero.
+func (c *Config) check(trained int) error {
+	for name, n := range map[string]int{"Context": c.Context, "KVTokens": c.KVTokens, "Slots": c.Slots, "Queue": c.Queue, "Threads": c.Threads, "MaxOutput": c.MaxOutput} {
+		if n < 0 {
+			return fmt.Errorf("Config.%s is %d; it must not be negative", name, n)
+		}
+	}
+	if c.Temperature < 0 || c.ExpertCapacity < 0 {
+		return errors.New("Config.Temperature and Config.ExpertCapacity must not be negative")
+	}
+	switch c.Constrain {
+	case ConstrainStrict, ConstrainLenient, ConstrainOff:
+	default:
+		return fmt.Errorf("Config.Constrain is %q; it must be ConstrainStrict, ConstrainLenient or ConstrainOff", c.Constrain)
+	}
+	if c.Context == 0 {
+		c.Context = min(trained, defaultContext)
+	}
+	if c.KVTokens == 0 {
+		c.KVTokens = c.Context
+	}
+	if c.KVTokens < c.Context {
+		return fmt.Errorf("Config.KVTokens is %d; it must hold at least the %d tokens of Config.Context", c.KVTokens, c.Context)
+	}
+	if c.Slots == 0 {
+		c.Slots = 8
+	}
+	if c.Queue == 0 {
+		c.Queue = 64
+	}
+	if c.Threads == 0 {
+		c.Threads = runtime.GOMAXPROCS(0)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return nil
+}
+
+func (t KVType) tensor() (gguf.Type, error) {
+	switch KVType(strings.ToLower(string(t))) {
+	case KVF16, "f16":
+		return gguf.TypeF16, nil
+	case KVQ8_0:
+		return gguf.TypeQ8_0, nil
+	case KVF32:
+		return gguf.TypeF32, nil
+	}
+	return 0, fmt.Errorf("Config.KV is %q; it must be KVF16, KVQ8_0 or KVF32", t)
+}

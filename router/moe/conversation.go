@@ -1,0 +1,149 @@
+package moe
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/chat"
+	"github.com/luthier-dev/luthier/internal/jsontree"
+)
+
+// conversation puts a request into the terms of chat templates. Texts that are not the template's own are guarded.
+func (m *Model) conversation(req *agent.Request) (chat.Conversation, error) {
+	c := chat.Conversation{GenerationPrompt: true, Now: m.cfg.Now()}
+	if req.System != "" {
+		c.Messages = append(c.Messages, chat.Message{Role: "system", Content: m.guard.mark(req.System)})
+	}
+	names := map[string]string{} // of calls, by id
+	for i, msg := range req.Messages {
+		var err error
+		switch msg.Role {
+		case agent.RoleUser:
+			c.Messages, err = m.userTurn(c.Messages, msg)
+		case agent.RoleAssistant:
+			c.Messages, err = m.assistantTurn(c.Messages, msg, names)
+		case agent.RoleTool:
+			c.Messages, err = m.toolTurn(c.Messages, msg, names)
+		default:
+			err = fmt.Errorf("the role %q is unknown", msg.Role)
+		}
+		if err != nil {
+			return c, &agent.ModelError{Kind: agent.ErrUnsupported, Provider: provider, Err: fmt.Errorf("message %d: %w", i, err)}
+		}
+	}
+	if req.ToolChoice.Mode != agent.ToolModeNone {
+		for _, t := range req.Tools {
+			c.Tools = append(c.Tools, chat.Tool{Name: t.Name, Description: m.guard.mark(t.Description), Parameters: t.Schema})
+		}
+	}
+	return c, m.variables(&c, req)
+}
+
+// variables sets what a template is told beside the messages.
+func (m *Model) variables(c *chat.Conversation, req *agent.Request) error {
+	c.Vars = map[string]json.RawMessage{}
+	switch req.Effort {
+	case "":
+	case agent.EffortNone:
+		c.Thinking = new(bool)
+	default:
+		on := true
+		c.Thinking = &on
+		c.Vars["reasoning_effort"] = json.RawMessage(fmt.Sprintf("%q", req.Effort))
+	}
+	raw, ok := req.Extra["chat_template_kwargs"]
+	if !ok {
+		return nil
+	}
+	var vars map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &vars); err != nil {
+		return &agent.ModelError{Kind: agent.ErrInvalid, Provider: provider, Err: fmt.Errorf("chat_template_kwargs must be an object: %w", err)}
+	}
+	for k, v := range vars {
+		var on bool
+		if k == "enable_thinking" && json.Unmarshal(v, &on) == nil {
+			c.Thinking = &on
+			continue
+		}
+		c.Vars[k] = v
+	}
+	return nil
+}
+
+func (m *Model) userTurn(out []chat.Message, msg agent.Message) ([]chat.Message, error) {
+	for _, p := range msg.Parts {
+		switch p.(type) {
+		case agent.Text:
+		case agent.Image:
+			return out, fmt.Errorf("this model takes no images; leave them out or ask a model with eyes")
+		default:
+			return out, fmt.Errorf("a %T does not belong into a user message", p)
+		}
+	}
+	return append(out, chat.Message{Role: "user", Content: m.guard.mark(msg.Text())}), nil
+}
+
+// assistantTurn leaves parts of other providers and signed reasoning out: they mean nothing here.
+func (m *Model) assistantTurn(out []chat.Message, msg agent.Message, names map[string]string) ([]chat.Message, error) {
+	t := chat.Message{Role: "assistant", Content: m.guard.mark(msg.Text())}
+	for _, p := range msg.Parts {
+		switch p := p.(type) {
+		case agent.Thinking:
+			if p.Signature == "" && len(p.Redacted) == 0 {
+				t.Reasoning += m.guard.mark(p.Text)
+			}
+		case agent.ToolCall:
+			names[p.ID] = p.Name
+			t.Calls = append(t.Calls, chat.Call{ID: p.ID, Name: p.Name, Args: m.arguments(p.Args)})
+		}
+	}
+	return append(out, t), nil
+}
+
+// arguments returns the arguments of a call as JSON that a template can take apart; what a model wrote that is no JSON
+// object becomes the text of one. Escapes are resolved first, so that no control text hides behind them.
+func (m *Model) arguments(args json.RawMessage) json.RawMessage {
+	if len(args) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	v, err := jsontree.Parse(args)
+	if err != nil || v.Kind != jsontree.Object {
+		v = jsontree.NewObject()
+		v.Set("malformed_arguments", jsontree.NewString(string(args)))
+	}
+	m.markTree(v)
+	return v.JSON()
+}
+
+// markTree guards the strings of a JSON value that hold control texts and leaves the others as they were written.
+func (m *Model) markTree(v *jsontree.Value) {
+	if v.Kind == jsontree.String {
+		if text := v.Text(); m.guard.mark(text) != text {
+			*v = *jsontree.NewString(m.guard.mark(text))
+		}
+	}
+	for _, item := range v.Items {
+		m.markTree(item)
+	}
+	for i := range v.Members {
+		v.Members[i].Key = m.guard.mark(v.Members[i].Key)
+		m.markTree(v.Members[i].Value)
+	}
+}
+
+func (m *Model) toolTurn(out []chat.Message, msg agent.Message, names map[string]string) ([]chat.Message, error) {
+	for _, p := range msg.Parts {
+		r, ok := p.(agent.ToolResult)
+		if !ok {
+			return out, fmt.Errorf("a %T does not belong into a tool message", p)
+		}
+		for _, q := range r.Parts {
+			if _, ok := q.(agent.Text); !ok {
+				return out, fmt.Errorf("the result of call %q holds a %T; this model takes text only", r.CallID, q)
+			}
+		}
+		out = append(out, chat.Message{Role: "tool", Content: m.guard.mark(r.Text()), CallID: r.CallID, Name: names[r.CallID]})
+	}
+	return out, nil
+}

@@ -1,0 +1,42 @@
+package moe
+
+import (
+	"context"
+	"errors"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/llm"
+)
+
+const provider = "moe"
+
+// modelError puts an error of the engine into the contract's terms.
+func modelError(ctx context.Context, err error) *agent.ModelError {
+	if me, ok := errors.AsType[*agent.ModelError](err); ok {
+		return me
+	}
+	me := &agent.ModelError{Kind: agent.ErrServer, Provider: provider, Err: err}
+	var busy *llm.BusyError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		me.Kind = agent.ErrTimeout
+	case ctx.Err() != nil:
+		me.Kind = agent.ErrCanceled
+	case errors.As(err, &busy):
+		// A full queue is the caller's rate to lower: 429, as the HTTP API has it.
+		me.Kind, me.Status, me.RetryAfter = agent.ErrRateLimit, 429, busy.Wait
+	case errors.Is(err, llm.ErrContextFull):
+		me.Kind = agent.ErrContextLength
+	case errors.Is(err, llm.ErrClosed):
+		me.Kind = agent.ErrOverloaded
+	}
+	return me
+}
+
+func invalid(err error) *agent.ModelError {
+	return &agent.ModelError{Kind: agent.ErrInvalid, Provider: provider, Err: err}
+}
+
+func unsupported(err error) *agent.ModelError {
+	return &agent.ModelError{Kind: agent.ErrUnsupported, Provider: provider, Err: err}
+}

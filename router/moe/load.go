@@ -1,0 +1,205 @@
+package moe
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/luthier-dev/luthier/internal/chat"
+	"github.com/luthier-dev/luthier/internal/gguf"
+	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/tensor"
+	"github.com/luthier-dev/luthier/internal/tokenizer"
+)
+
+// Load reads a model from a GGUF file and starts its engine. Close the model to give its memory back.
+//
+// Memory is asked for beforehand: when weights, cache and scratch do not fit what the system has left, the error gives
+// the numbers and nothing was loaded.
+func Load(path string, cfg Config) (*Model, error) {
+	m, err := load(path, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("moe: load %s: %w", path, err)
+	}
+	return m, nil
+}
+
+func load(path string, cfg Config) (_ *Model, err error) {
+	begin := time.Now()
+	m := &Model{}
+	defer func() {
+		if err != nil {
+			m.free()
+		}
+	}()
+	f, err := gguf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	m.closers = append(m.closers, f.Close)
+	hyper, err := llm.ReadHyper(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.check(hyper.Ctx); err != nil {
+		return nil, err
+	}
+	m.cfg = cfg
+	if m.name = cfg.Name; m.name == "" {
+		m.name = hyper.Name
+	}
+	if err := m.readText(f, &hyper); err != nil {
+		return nil, err
+	}
+	if err := m.readWeights(f); err != nil {
+		return nil, err
+	}
+	cfg.Logger.Info("moe: model loaded", "name", m.name, "architecture", hyper.Arch, "format", m.format.Name, "context", m.engine.Context(),
+		"weights_mib", m.net.Bytes()>>20, "seconds", time.Since(begin).Seconds())
+	return m, nil
+}
+
+// readText reads what stands between text and tokens: the vocabulary, the chat template and the tool-call format.
+func (m *Model) readText(f *gguf.File, h *llm.Hyper) (err error) {
+	if m.tok, err = tokenizer.FromGGUF(f); err != nil {
+		return err
+	}
+	if m.tok.Size() > h.Vocab {
+		return fmt.Errorf("the tokenizer has %d tokens, the network only %d; the file is damaged", m.tok.Size(), h.Vocab)
+	}
+	src := m.cfg.Template
+	if src == "" {
+		src, _ = f.String("tokenizer.chat_template")
+	}
+	if src == "" {
+		src = chatML
+	}
+	if m.template, err = chat.NewTemplate(src, m.pieceOf(m.tok.BOS()), m.pieceOf(m.tok.EOS())); err != nil {
+		return fmt.Errorf("its chat template: %w; give another one with Config.Template", err)
+	}
+	m.format = chat.Detect(src)
+	if m.cfg.Format != "" {
+		if m.format = chat.Lookup(m.cfg.Format); m.format == nil {
+			return fmt.Errorf("Config.Format %q is unknown; see moe.Formats", m.cfg.Format)
+		}
+	}
+	m.guard = newGuard(m.controls())
+	m.vocab = m.newVocab()
+	return nil
+}
+
+// chatML is the template of files that have none: the most common one.
+const chatML = `{% for message in messages %}<|im_start|>{{ message.role }}
+{{ message.content }}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}`
+
+func (m *Model) pieceOf(id int32, ok bool) string {
+	if !ok {
+		return ""
+	}
+	return string(m.tok.AppendPiece(nil, id))
+}
+
+// controls returns the texts that must not become control tokens when they stand in a message.
+func (m *Model) controls() []string {
+	var texts []string
+	for id := range int32(m.tok.Size()) {
+		text := string(m.tok.AppendPiece(nil, id))
+		switch m.tok.Kind(id) {
+		case tokenizer.Control:
+			texts = append(texts, text)
+		case tokenizer.UserDefined:
+			if n := len(text); n > 2 && (text[0] == '<' && text[n-1] == '>' || text[0] == '[' && text[n-1] == ']') {
+				texts = append(texts, text) // a mark such as <tool_call>, not a run of spaces
+			}
+		}
+	}
+	return texts
+}
+
+// passTokens is how many tokens one pass computes at most. More would use the weights no better and keep others waiting.
+const passTokens = 512
+
+// readWeights loads the network and starts the engine.
+func (m *Model) readWeights(f *gguf.File) (err error) {
+	kv, err := m.cfg.KV.tensor()
+	if err != nil {
+		return err
+	}
+	pages := llm.PagesFor(m.cfg.KVTokens) + m.cfg.Slots
+	m.pool = tensor.NewPool(m.cfg.Threads)
+	m.closers = append(m.closers, func() error { m.pool.Close(); return nil })
+	if m.net, err = m.network(f, pages, kv); err != nil {
+		return err
+	}
+	spec := llm.SpecConfig{Off: m.cfg.NoSpeculation}
+	if m.cfg.Draft != "" && !m.cfg.NoSpeculation {
+		if spec.Draft, err = m.draft(m.cfg.Draft, kv); err != nil {
+			return fmt.Errorf("Config.Draft %s: %w", m.cfg.Draft, err)
+		}
+	}
+	m.engine, err = llm.NewEngine(m.net, llm.EngineConfig{
+		Cache: llm.CacheConfig{Type: kv, Pages: pages}, Context: m.cfg.Context, Slots: m.cfg.Slots, Queue: m.cfg.Queue, PassTokens: passTokens, Speculation: spec})
+	if err != nil {
+		return err
+	}
+	m.closers = append(m.closers, func() error { m.engine.Close(); return nil })
+	return nil
+}
+
+// network loads the weights of f if they and a cache of that size fit into memory.
+func (m *Model) network(f *gguf.File, pages int, kv gguf.Type) (*llm.Network, error) {
+	need, err := llm.EstimateMemory(f, llm.MemoryConfig{Cache: llm.CacheConfig{Type: kv, Pages: pages}, Batch: passTokens})
+	if err != nil {
+		return nil, err
+	}
+	if free, ok := llm.AvailableMemory(); ok && need.Total() > free {
+		const mib = 1 << 20
+		return nil, fmt.Errorf("it needs %d MiB (weights %d, key-value cache %d, scratch %d) and %d MiB are free; use a smaller quantisation, lower Config.KVTokens or Config.Context, or set Config.KV to KVQ8_0",
+			need.Total()/mib, need.Weights/mib, need.Cache/mib, need.Scratch/mib, free/mib)
+	}
+	net, err := llm.LoadNetwork(f, m.pool, llm.NetworkConfig{Capacity: m.cfg.ExpertCapacity})
+	if err != nil {
+		return nil, err
+	}
+	m.closers = append(m.closers, net.Close)
+	return net, nil
+}
+
+// draft loads a small model that drafts for this one. Its vocabulary must be the same, token by token.
+func (m *Model) draft(path string, kv gguf.Type) (*llm.DraftModel, error) {
+	f, err := gguf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	m.closers = append(m.closers, f.Close)
+	tok, err := tokenizer.FromGGUF(f)
+	if err != nil {
+		return nil, err
+	}
+	if tok.Size() != m.tok.Size() {
+		return nil, fmt.Errorf("its vocabulary has %d tokens, this model's %d; a draft model must have the same vocabulary", tok.Size(), m.tok.Size())
+	}
+	for id := range int32(tok.Size()) {
+		if ours, theirs := m.pieceOf(id, true), string(tok.AppendPiece(nil, id)); ours != theirs {
+			return nil, fmt.Errorf("its token %d is %q, this model's is %q; a draft model must have the same vocabulary", id, theirs, ours)
+		}
+	}
+	pages := llm.PagesFor(m.cfg.KVTokens) + m.cfg.Slots
+	net, err := m.network(f, pages, kv)
+	if err != nil {
+		return nil, err
+	}
+	return llm.NewDraftModel(m.net.Hyper(), net, llm.DraftConfig{Cache: llm.CacheConfig{Type: kv, Pages: pages}, Context: m.cfg.Context})
+}
+
+// free releases everything, the newest first.
+func (m *Model) free() error {
+	var errs []error
+	for i := len(m.closers) - 1; i >= 0; i-- {
+		errs = append(errs, m.closers[i]())
+	}
+	m.closers = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,77 @@
+package moe
+
+import (
+	"context"
+	"sync"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/chat"
+	"github.com/luthier-dev/luthier/internal/grammar"
+	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/tensor"
+	"github.com/luthier-dev/luthier/internal/tokenizer"
+)
+
+// Model is a language model that runs in this process. It is an [agent.Model], safe for concurrent use; make one with
+// [Load].
+type Model struct {
+	cfg      Config
+	name     string
+	tok      *tokenizer.Tokenizer
+	template *chat.Template
+	format   *chat.Format
+	guard    *guard
+	vocab    func() *grammar.Vocab // made when it is first needed
+	grammars grammarCache
+
+	pool    *tensor.Pool
+	net     *llm.Network
+	engine  *llm.Engine
+	closers []func() error
+	closing sync.Once
+}
+
+// Name returns the model's name: Config.Name or what its file says.
+func (m *Model) Name() string { return m.name }
+
+// Format returns the name of the tool-call format that the model speaks.
+func (m *Model) Format() string { return m.format.Name }
+
+// Formats returns the names of the tool-call formats that [Config].Format may name.
+func Formats() []string { return chat.Names() }
+
+// Capabilities says what the model can do.
+func (m *Model) Capabilities() agent.Capabilities {
+	return agent.Capabilities{
+		Tools: true, StreamingTools: true, ParallelTools: true, ToolChoice: true, Thinking: true,
+		StructuredOutput: true, Stop: true, Usage: true, CacheUsage: true, TypedErrors: true,
+		MaxContext: m.engine.Context(),
+		Notes:      []string{"It takes text only.", "Reasoning is not signed; whether it goes back to the model is up to its chat template."},
+	}
+}
+
+// Close ends running requests with an error and gives the memory back. It may be called more than once.
+func (m *Model) Close() (err error) {
+	m.closing.Do(func() { err = m.free() })
+	return err
+}
+
+// Shutdown takes no more requests and returns when the running ones have ended, or with ctx, which ends them. The model
+// must still be closed.
+func (m *Model) Shutdown(ctx context.Context) error { return m.engine.Shutdown(ctx) }
+
+// Tokenize returns the tokens of text. With special set, control tokens that are written out in it become the tokens;
+// without, they are plain text. No token is added at the beginning.
+func (m *Model) Tokenize(text string, special bool) []int32 { return m.tok.Encode(text, special) }
+
+// Detokenize returns the text of tokens, control tokens written out.
+func (m *Model) Detokenize(tokens []int32) string { return m.tok.Decode(tokens) }
+
+// Logits returns a row of vocabulary logits for each of tokens: what the model expects after it.
+func (m *Model) Logits(ctx context.Context, tokens []int32) ([][]float32, error) {
+	rows, err := m.engine.Logits(ctx, tokens)
+	if err != nil {
+		return nil, modelError(ctx, err)
+	}
+	return rows, nil
+}

@@ -1,0 +1,139 @@
+package moe
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/chat"
+	"github.com/luthier-dev/luthier/internal/tokenizer"
+)
+
+// output turns tokens into the chunks of an answer.
+type output struct {
+	decoder *tokenizer.Decoder
+	parser  *chat.Parser
+	stops   *stopFinder
+	yield   func(agent.Chunk, error) bool
+
+	stopped   bool // a stop text was found
+	gone      bool // the consumer stopped reading
+	calls     int
+	cut       bool // a call was cut off
+	reasoning bool // the last event was reasoning
+}
+
+// token takes one token and reports whether more are wanted.
+func (o *output) token(id int32) bool {
+	return o.text(o.decoder.Write(id))
+}
+
+func (o *output) text(s string) bool {
+	s, o.stopped = o.stops.feed(s)
+	if s != "" {
+		o.events(o.parser.Feed(s))
+	}
+	return !o.stopped && !o.gone
+}
+
+// close ends the answer: what was held back is read. Call it once.
+func (o *output) close() {
+	if !o.stopped {
+		if o.text(o.decoder.Flush()); !o.stopped {
+			if rest := o.stops.flush(); rest != "" {
+				o.events(o.parser.Feed(rest))
+			}
+		}
+	}
+	events, _ := o.parser.Close() // the problems are in the events
+	o.events(events)
+}
+
+func (o *output) events(events []chat.Event) {
+	for _, e := range events {
+		if o.gone {
+			return
+		}
+		for _, c := range o.chunks(e) {
+			if !o.yield(c, nil) {
+				o.gone = true
+				return
+			}
+		}
+	}
+}
+
+// chunks returns what an event is in the contract's terms. Text after the calls was written without their results, so it
+// is dropped, as every provider does.
+func (o *output) chunks(e chat.Event) []agent.Chunk {
+	o.reasoning = e.Kind == chat.Reasoning
+	switch e.Kind {
+	case chat.Content:
+		return []agent.Chunk{agent.TextDelta{Text: e.Text}}
+	case chat.Reasoning:
+		return []agent.Chunk{agent.ThinkingDelta{Text: e.Text}}
+	case chat.CallStart:
+		o.calls++
+		return []agent.Chunk{agent.ToolCallStart{Index: e.Index, ID: e.ID, Name: e.Name}}
+	case chat.CallDelta:
+		return []agent.Chunk{agent.ToolCallDelta{Index: e.Index, Args: e.Text}}
+	case chat.CallEnd:
+		o.cut = o.cut || e.Problem == chat.Truncated
+	}
+	return nil
+}
+
+// finish returns why the answer ended.
+func (o *output) finish(length bool) (agent.FinishReason, error) {
+	switch {
+	case o.cut && !length:
+		return "", &agent.ModelError{Kind: agent.ErrIncomplete, Provider: provider, Err: errors.New("the model ended its answer inside a tool call")}
+	case length && !o.stopped:
+		return agent.FinishLength, nil
+	case o.calls > 0:
+		return agent.FinishTools, nil
+	}
+	return agent.FinishStop, nil
+}
+
+// stopFinder cuts a text at the first of some stop texts.
+type stopFinder struct {
+	stops []string
+	held  string // may be the beginning of a stop
+}
+
+// feed returns the text that cannot be part of a stop, and whether a stop was found; the text ends before it then.
+func (f *stopFinder) feed(s string) (text string, found bool) {
+	if len(f.stops) == 0 {
+		return s, false
+	}
+	s = f.held + s
+	f.held = ""
+	at := -1
+	for _, stop := range f.stops {
+		if i := strings.Index(s, stop); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at >= 0 {
+		return s[:at], true
+	}
+	keep := 0
+	for _, stop := range f.stops {
+		for n := min(len(stop)-1, len(s)); n > keep; n-- {
+			if strings.HasSuffix(s, stop[:n]) {
+				keep = n
+				break
+			}
+		}
+	}
+	f.held = s[len(s)-keep:]
+	return s[:len(s)-keep], false
+}
+
+// flush returns what was held back.
+func (f *stopFinder) flush() string {
+	s := f.held
+	f.held = ""
+	return s
+}

@@ -1,0 +1,143 @@
+package moe
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/chat"
+	"github.com/luthier-dev/luthier/internal/llm"
+)
+
+// Stream implements [agent.Model].
+func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(nil, modelError(ctx, err))
+			return
+		}
+		a, err := m.answer(ctx, req)
+		if err != nil {
+			yield(nil, modelError(ctx, err))
+			return
+		}
+		a.run(ctx, yield)
+	}
+}
+
+// answer is one request on its way through the engine.
+type answer struct {
+	m     *Model
+	req   llm.Request
+	out   output
+	trace *agent.TokenTrace
+	ends  map[int32]bool
+	usage agent.Usage
+}
+
+// answer prepares a request: its tokens, how to sample, what to hold the answer to and how to read it.
+func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error) {
+	p, err := m.render(req, true)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{m: m, trace: agent.ContextTokenTrace(ctx), ends: map[int32]bool{}}
+	a.req = llm.Request{Prompt: p.tokens, MaxTokens: req.MaxOutput, StopTokens: m.tok.EndOfGeneration(), Key: req.SessionID}
+	if a.req.MaxTokens <= 0 {
+		a.req.MaxTokens = m.cfg.MaxOutput
+	}
+	if a.req.Sample, err = m.sampling(req); err != nil {
+		return nil, err
+	}
+	if a.req.Constraint, err = m.constraint(req, p); err != nil {
+		return nil, err
+	}
+	if a.trace != nil {
+		if a.req.LogProbs = a.trace.Top; a.req.LogProbs == 0 {
+			a.req.LogProbs = -1
+		}
+	}
+	if !m.cfg.NoSpeculation {
+		for _, text := range references(req, m.format.JSONArguments()) {
+			a.req.References = append(a.req.References, m.tok.Encode(text, false))
+		}
+	}
+	for _, id := range a.req.StopTokens {
+		a.ends[id] = true
+	}
+	a.out = output{
+		decoder: m.tok.NewDecoder(),
+		stops:   &stopFinder{stops: req.Stop},
+		parser:  m.format.NewParser(p.tools, chat.ParserOptions{Prompt: p.opening, NoCalls: len(p.tools) == 0, JSON: req.Output != nil}),
+	}
+	return a, nil
+}
+
+// run generates and yields. The engine is left as soon as the consumer stops or a stop text is found.
+func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
+	a.out.yield = yield
+	a.usage.Input = int64(len(a.req.Prompt))
+	stats, err := a.generate(ctx)
+	if a.out.gone {
+		return
+	}
+	length := stats != nil && stats.Finish == llm.FinishLength
+	if errors.Is(err, llm.ErrContextFull) && a.usage.Output > 0 {
+		length, err = true, nil // the context's end in the middle of an answer is a limit on its length
+	}
+	if err != nil {
+		yield(nil, modelError(ctx, err))
+		return
+	}
+	if a.out.close(); a.out.gone {
+		return
+	}
+	reason, err := a.out.finish(length)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	if stats != nil {
+		a.usage.CachedInput = int64(stats.Cached)
+	}
+	_ = yield(a.usage, nil) && yield(agent.Finish{Reason: reason}, nil)
+}
+
+// generate passes the engine's tokens to the output, and returns what they took, nil when it was left early.
+func (a *answer) generate(ctx context.Context) (*llm.Stats, error) {
+	for t, err := range a.m.engine.Generate(ctx, a.req) {
+		switch {
+		case err != nil:
+			return nil, err
+		case t.Final != nil:
+			return t.Final, nil
+		case t.Stop || a.ends[t.ID]:
+			a.usage.Output++
+			a.traced(t)
+			continue
+		}
+		a.usage.Output++
+		a.traced(t)
+		more := a.out.token(t.ID)
+		if a.out.reasoning {
+			a.usage.Reasoning++
+		}
+		if !more {
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+// traced reports a token to who asked for it.
+func (a *answer) traced(t llm.Token) {
+	if a.trace == nil || a.trace.Token == nil {
+		return
+	}
+	tok := agent.Token{ID: t.ID, Text: a.m.pieceOf(t.ID, true), LogProb: float64(t.LogProb)}
+	for _, o := range t.Top {
+		tok.Top = append(tok.Top, agent.TokenAlternative{ID: o.ID, Text: a.m.pieceOf(o.ID, true), LogProb: float64(o.LogProb)})
+	}
+	a.trace.Token(tok)
+}
