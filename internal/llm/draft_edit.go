@@ -13,10 +13,11 @@ type editDrafter struct {
 	start int // where the generated text begins
 	done  int
 
-	ref, pos int // the next token is expected to be refs[ref].tokens[pos]
-	run      int // tokens that agree before it; 0: pos is a guess
-	anchor   int // where in refs[ref] the texts parted
-	drift    int // tokens generated since
+	ref, pos int  // the next token is expected to be refs[ref].tokens[pos]
+	run      int  // tokens that agree before it; 0: pos is a guess
+	anchor   int  // where in refs[ref] the texts parted
+	drift    int  // tokens generated since
+	placed   bool // the text has been followed for a while
 }
 
 // editRef is a reference with its positions ordered by token.
@@ -89,10 +90,12 @@ func (d *editDrafter) draftScored(tokens []int32, max int, dst []int32) ([]int32
 func (d *editDrafter) class() int {
 	switch {
 	case d.run >= 16:
-		return 3
+		return 4
 	case d.run >= editTrust:
-		return 2
+		return 3
 	case d.run >= 2:
+		return 2
+	case d.run == 1 || d.drift == 1:
 		return 1
 	}
 	return 0
@@ -105,7 +108,7 @@ func (d *editDrafter) follow(text []int32) {
 	if d.pos < len(r) && r[d.pos] == t {
 		d.pos++
 		if d.run++; d.run >= editTrust {
-			d.anchor, d.drift = d.pos, 0
+			d.anchor, d.drift, d.placed = d.pos, 0, true
 		} else if d.drift > 0 {
 			d.drift++
 		}
@@ -133,7 +136,7 @@ func (d *editDrafter) find(text []int32) (ref, pos, back int) {
 		d.refs[i].near(text[len(text)-1], d.anchor, func(c int) {
 			n := matchBack(d.refs[i].tokens, c, text, len(text)-1, 2*maxBack)
 			far := c - d.anchor
-			if !d.plausible(i, n, far) {
+			if !d.plausible(i, n, c, far) {
 				return
 			}
 			if far < 0 {
@@ -147,8 +150,11 @@ func (d *editDrafter) find(text []int32) (ref, pos, back int) {
 	return ref, pos, back
 }
 
-// plausible tells whether a match of n tokens is believed, far tokens behind the place of parting.
-func (d *editDrafter) plausible(ref, n, far int) bool {
+// plausible tells whether a match of n tokens that ends at a place is believed, far tokens behind that of parting.
+func (d *editDrafter) plausible(ref, n, at, far int) bool {
+	if !d.placed && (n > 1 || at == 0) {
+		return true
+	}
 	if ref != d.ref {
 		return n >= editTrust
 	}

@@ -108,11 +108,11 @@ func appendFrom(dst, tokens []int32, at, max int) []int32 {
 func classOf(back int) int {
 	switch {
 	case back >= 12:
-		return 3
+		return 4
 	case back >= 6:
-		return 2
+		return 3
 	case back >= 3:
-		return 1
+		return 2
 	}
-	return 0
+	return 1
 }

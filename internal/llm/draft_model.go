@@ -59,6 +59,9 @@ func newDraftModel(f forwarder, cfg DraftConfig) *DraftModel {
 	return &DraftModel{f: f, tree: newRadix(f), context: cfg.Context, minProb: cfg.MinProb}
 }
 
+// Close gives the memory of its cache back. An engine closes its draft model itself.
+func (m *DraftModel) Close() { closeIfCloser(m.f) }
+
 func vocabError(target, draft int) error {
 	return fmt.Errorf("llm: make draft model: its vocabulary has %d tokens, the target's %d; a draft model must share the target's tokenizer", draft, target)
 }

@@ -32,7 +32,7 @@ type SpecConfig struct {
 	NoLookup   bool        // no prompt lookup
 	NoHistory  bool        // no drafts from the session's own history
 	NoEdit     bool        // no drafts from Request.References
-	FixedDraft int         // for experiments: draft this many tokens whenever there are any, whatever they cost; 0: adapt
+	FixedDraft int         // for experiments: draft this many tokens, each drafter in turn, whatever they cost; 0: adapt
 
 	// Rejection accepts the draft model's tokens by rejection sampling. See [DraftModel] for when that is worth it.
 	Rejection bool

@@ -16,3 +16,6 @@ func (f netForwarder) release(page int32)           { f.c.Release(page) }
 func (f netForwarder) refs(page int32) int          { return f.c.Refs(page) }
 func (f netForwarder) free() int                    { return f.c.Free() }
 func (f netForwarder) copyPage(dst, src int32)      { f.c.Copy(dst, src) }
+
+// Close gives the memory of the cache back.
+func (f netForwarder) Close() error { return f.c.Close() }

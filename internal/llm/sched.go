@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"time"
 )
@@ -63,6 +64,16 @@ func (e *Engine) loop() {
 	e.mu.Unlock()
 	for _, s := range waiting {
 		e.fail(s, ErrClosed)
+	}
+	closeIfCloser(e.f)
+	if d := e.cfg.Speculation.Draft; d != nil {
+		d.Close()
+	}
+}
+
+func closeIfCloser(f forwarder) {
+	if c, ok := f.(io.Closer); ok {
+		_ = c.Close() // memory only
 	}
 }
 

@@ -5,7 +5,8 @@ import "math/bits"
 // A drafter's guesses fall into classes, of better reasons from 0 to specClasses-1; acceptance is kept for each of them
 // and for ranges of positions within a draft: the first token, the second, 2–3, 4–7, and so on.
 const (
-	specClasses = 4
+	specClasses = 5
+	specUnknown = 2 // the class of drafters that do not grade their drafts
 	specRanges  = 8
 	specMemory  = 24 // how many guesses the moving averages remember
 )
@@ -16,12 +17,15 @@ type acceptance struct {
 	seen [specClasses][specRanges]float32
 }
 
+// newAcceptance is what is assumed of a drafter that nothing is known of. What follows right guesses is right more often.
 func newAcceptance() acceptance {
 	var a acceptance
 	for c := range a.rate {
+		wrong := [specClasses]float32{0.6, 0.45, 0.3, 0.15, 0.08}[c]
 		for r := range a.rate[c] {
-			a.rate[c][r] = [specClasses]float32{0.55, 0.7, 0.85, 0.92}[c]
+			a.rate[c][r] = 1 - wrong
 			a.seen[c][r] = 2
+			wrong *= 0.7
 		}
 	}
 	return a

@@ -1,5 +1,7 @@
 package llm
 
+import "math"
+
 // plan is a pass in the making: how many tokens it computes, how many it is expected to decide.
 type plan struct {
 	tokens   int
@@ -52,8 +54,9 @@ const (
 	maxBalance = 64 // in the time of one token
 	// A draft must promise this much more tokens a second than none.
 	worthwhile = 1.02
-	// A drafter is costly if a token of its costs more than this share of a pass. It is asked only when its tokens are to be used.
-	costlyShare = 0.01
+	// A foreign drafter is costly if a whole draft of its costs more than this share of a pass. Then it is asked only for tokens that
+	// are to be used.
+	costlyShare = 0.005
 )
 
 // propose sets s.draft to what is best verified in the pass, at most limit tokens, and adds it to the plan.
@@ -67,8 +70,14 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 	best := p.expected / base * worthwhile
 	var pick *drafting
 	pickN, pickClass := 0, 0
+	turn := len(s.tokens)
 	consider := func(d *drafting, n, class int, perToken float64) {
-		if n, rate := e.length(sp, d, p, base, n, class, perToken); n > 0 && rate > best {
+		n, rate := e.length(sp, d, p, base, n, class, perToken)
+		if e.cfg.Speculation.FixedDraft > 0 { // each drafter in turn, as far as they have something
+			turn++
+			rate = math.MaxFloat64 / float64(1+turn%len(sp.drafters))
+		}
+		if n > 0 && rate > best {
 			best, pick, pickN, pickClass = rate, d, n, class
 		}
 	}
@@ -78,7 +87,7 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 				d.paused++
 				continue
 			}
-			consider(d, limit, 0, d.seconds)
+			consider(d, limit, specUnknown, d.seconds)
 			continue
 		}
 		class := sp.guess(e, s, d, limit)
@@ -131,7 +140,7 @@ func (sp *speculator) use(e *Engine, s *sequence, p *plan, d *drafting, n, class
 // length finds how many of n tokens of a draft promise the most tokens a second, and that rate.
 func (e *Engine) length(sp *speculator, d *drafting, p *plan, base float64, n, class int, perToken float64) (int, float64) {
 	if fixed := e.cfg.Speculation.FixedDraft; fixed > 0 && n > 0 {
-		return min(n, fixed), 1e300
+		return min(n, fixed), 0
 	}
 	best, bestRate := 0, 0.0
 	gain, right := p.expected, 1.0
@@ -189,7 +198,7 @@ func (sp *speculator) guess(e *Engine, s *sequence, d *drafting, most int) (clas
 	if d.scored != nil {
 		d.buf, class = d.scored.draftScored(s.tokens, most, d.buf[:0])
 	} else {
-		d.buf = d.d.Draft(s.tokens, most, d.buf[:0])
+		d.buf, class = d.d.Draft(s.tokens, most, d.buf[:0]), specUnknown
 	}
 	took := e.since(start)
 	d.timed(took)
@@ -227,7 +236,7 @@ func (d *drafting) timed(seconds float64) {
 }
 
 func (d *drafting) costly(e *Engine) bool {
-	return d.model != nil || d.seconds > costlyShare*e.cost.scale
+	return d.model != nil || d.scored == nil && d.seconds*float64(e.cfg.Speculation.MaxDraft) > costlyShare*e.cost.scale
 }
 
 // committed compares a decided token with the guesses that are watched.
