@@ -25,6 +25,12 @@ func (b *builder) check() error {
 		if o.kind == opRepeat && !live[o.kids[0]] {
 			o.max = 0
 		}
+		if o.kind == opObject {
+			o.object.prune(live)
+		}
+		if o.kind == opArray {
+			o.array.prune(live)
+		}
 	}
 	empty := p.nullable()
 	for i := range p.ops {
@@ -71,8 +77,76 @@ func (p *program) liveOp(o *op, live []bool) bool {
 		return false
 	case opRepeat:
 		return o.min == 0 || live[o.kids[0]]
+	case opObject:
+		return o.object.live(live)
+	case opArray:
+		return o.array.live(live)
 	}
 	return true
+}
+
+// live reports whether the required properties can be written.
+func (o *objectOp) live(live []bool) bool {
+	for i := range o.names {
+		if o.required[i>>6]&(1<<(i&63)) != 0 && (o.values[i] < 0 || !live[o.values[i]]) {
+			return false
+		}
+	}
+	return true
+}
+
+// prune refuses names whose values cannot be written.
+func (o *objectOp) prune(live []bool) {
+	for i, v := range o.values {
+		if v >= 0 && !live[v] {
+			o.values[i] = -1
+			if i < o.names {
+				o.welcome[i>>6] &^= 1 << (i & 63)
+			}
+		}
+	}
+}
+
+// live reports whether as many items as are needed can be written.
+func (a *arrayOp) live(live []bool) bool {
+	if a.max >= 0 && a.max < a.min {
+		return false
+	}
+	if a.holds != nil {
+		need := a.min > 0 || a.lacking(make([]uint64, len(a.holds))) > 0
+		for _, v := range a.variants {
+			need = need && !live[v.value]
+		}
+		return !need
+	}
+	for i, p := range a.prefix {
+		if int32(i) < a.min && !live[p] {
+			return false
+		}
+	}
+	return int(a.min) <= len(a.prefix) || a.rest >= 0 && live[a.rest]
+}
+
+// prune cuts the array off before items that cannot be written.
+func (a *arrayOp) prune(live []bool) {
+	for i, p := range a.prefix {
+		if !live[p] && (a.max < 0 || int(a.max) > i) {
+			a.max = int32(i)
+		}
+	}
+	if a.rest >= 0 && !live[a.rest] && (a.max < 0 || int(a.max) > len(a.prefix)) {
+		a.max = int32(len(a.prefix))
+	}
+	kept := a.variants[:0]
+	for _, v := range a.variants {
+		if live[v.value] {
+			kept = append(kept, v)
+		}
+	}
+	a.variants = kept
+	if a.max >= 0 {
+		a.sat = a.max
+	}
 }
 
 // nullable finds the operations that match the empty text.

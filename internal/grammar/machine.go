@@ -346,9 +346,10 @@ func missing(required, seen []uint64) (n int32) {
 	return n
 }
 
-func count(set []uint64) (n int32) {
-	for _, w := range set {
-		n += int32(bits.OnesCount64(w))
+// count returns how many single names are in a set.
+func (o *objectOp) count(set []uint64) (n int32) {
+	for i, w := range set {
+		n += int32(bits.OnesCount64(w & o.welcome[i]))
 	}
 	return n
 }

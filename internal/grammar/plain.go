@@ -76,10 +76,11 @@ func newPlainTables(v *Vocab) *plainTables {
 	for s := range p.slices {
 		sl := &p.slices[s]
 		sl.inside = make([]uint64, v.words)
-		p.slice(v, sl, 0, int32(s), nil)
-		for len(sl.exits) < len(p.suffixes.nodes) {
-			sl.exits = append(sl.exits, nil)
-		}
+		p.slice(v, sl, 0, int32(s))
+	}
+	for s := range p.slices {
+		sl := &p.slices[s]
+		sl.exits = append(sl.exits, make([][]int32, len(p.suffixes.nodes)-len(sl.exits))...)
 	}
 	p.count(v, base)
 	p.exitPrefixes(v, base)
@@ -90,7 +91,7 @@ func newPlainTables(v *Vocab) *plainTables {
 func (p *plainTables) base() int32 { return p.lex.index[lexState{kind: lexBase}] }
 
 // slice walks the token trie from node n in state s.
-func (p *plainTables) slice(v *Vocab, sl *plainSlice, n, s int32, text []byte) {
+func (p *plainTables) slice(v *Vocab, sl *plainSlice, n, s int32) {
 	nd := v.nodes[n]
 	row := p.lex.rows[s]
 	for c := nd.first; c < nd.first+int32(nd.count); c++ {
@@ -98,7 +99,7 @@ func (p *plainTables) slice(v *Vocab, sl *plainSlice, n, s int32, text []byte) {
 		switch t := row[b]; {
 		case t >= 0:
 			v.allow(c, sl.inside)
-			p.slice(v, sl, c, t, text)
+			p.slice(v, sl, c, t)
 		case t != dead:
 			p.exit(v, sl, c, nil)
 		}

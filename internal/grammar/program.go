@@ -51,7 +51,12 @@ type objectOp struct {
 	reach     []uint64 // by content state: words of names it may still become
 	reachMore []bool   // by content state: whether it may still become another name
 	min, max  int32    // number of properties; max < 0 is without limit
+	closed    bool     // no name at all is welcome
+	wanted    [][]wanted
 }
+
+// wanted is a value which, given to a property of its label, sets a bit that the object needs to be complete.
+type wanted struct{ bit, value int32 }
 
 // arrayOp accepts the items of an array.
 type arrayOp struct {
@@ -59,6 +64,19 @@ type arrayOp struct {
 	rest     int32 // operation of the items after the prefix, -1 for none
 	min, max int32
 	sat      int32 // counts beyond this are not told apart
+
+	// With contains, each item is one of the variants, and the automaton counts how many of each kind there were.
+	holds    []holdOp
+	variants []itemVariant
+}
+
+// holdOp asks for min to max items of a kind; max < 0 is without limit.
+type holdOp struct{ min, max int32 }
+
+// itemVariant is an item that counts for the kinds whose bits are in set.
+type itemVariant struct {
+	value int32
+	set   int
 }
 
 func (p *program) add(o op) int32 {

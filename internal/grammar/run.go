@@ -210,6 +210,20 @@ func (m *machine) value(fr frame, o *op, ws, lab int32) {
 	if f := m.frame(fr.op, position(phaseAfter, 0, 0), fr.aux, fr.parent); f >= 0 {
 		m.enter(o.object.values[lab], f)
 	}
+	if o.object.wanted == nil {
+		return
+	}
+	for _, w := range o.object.wanted[lab] {
+		names, others := m.names(fr.aux, o.object.words)
+		if names[w.bit>>6]&(1<<(w.bit&63)) != 0 {
+			continue
+		}
+		next := append(make([]uint64, 0, 8), names...)
+		next[w.bit>>6] |= 1 << (w.bit & 63)
+		if f := m.frame(fr.op, position(phaseAfter, 0, 0), m.remember(next, others), fr.parent); f >= 0 {
+			m.enter(w.value, f)
+		}
+	}
 }
 
 // mayAdd reports whether another property may follow.
@@ -238,7 +252,7 @@ func (m *machine) room(o *objectOp, names []uint64, others int32) int {
 	if o.max < 0 {
 		return roomAny
 	}
-	left := o.max - count(names) - others
+	left := o.max - o.count(names) - others
 	switch need := missing(o.required, names); {
 	case left <= 0:
 		return roomNone
@@ -260,7 +274,7 @@ func (o *objectOp) allowed(room int) []uint64 {
 
 func (m *machine) mayClose(o *objectOp, seen int32) bool {
 	names, others := m.names(seen, o.words)
-	return missing(o.required, names) == 0 && count(names)+others >= o.min
+	return missing(o.required, names) == 0 && o.count(names)+others >= o.min
 }
 
 // keyAlive reports whether a name that stands in content state q may still become one that is welcome.
@@ -280,7 +294,7 @@ func (m *machine) keyAlive(o *objectOp, q int32, names []uint64, room int) bool 
 // keyEnds reports whether the name labelled lab is welcome.
 func (o *objectOp) keyEnds(lab int32, names []uint64, room int) bool {
 	if int(lab) >= o.names {
-		return room == roomAny
+		return room == roomAny && o.values[lab] >= 0
 	}
 	allowed := o.allowed(room)
 	return allowed != nil && (allowed[lab>>6]&^names[lab>>6])&(1<<(lab&63)) != 0
@@ -322,8 +336,12 @@ func (m *machine) stepArray(fr frame, o *op, b byte) {
 	switch {
 	case phase == phaseOpen:
 		if b == '[' {
-			m.emit(m.frame(fr.op, position(phaseFirst, 0, 0), 0, fr.parent))
-			m.item(fr, o, 0)
+			aux := int32(0)
+			if o.array.holds != nil {
+				aux = m.remember(make([]uint64, len(o.array.holds)), 0)
+			}
+			m.emit(m.frame(fr.op, position(phaseFirst, 0, 0), aux, fr.parent))
+			m.item(fr, o, aux)
 		}
 	case isBlank(b):
 		if next := o.space.ws(ws, b, separated(phase)); next >= 0 {
@@ -334,14 +352,14 @@ func (m *machine) stepArray(fr frame, o *op, b byte) {
 		}
 	case !o.space.done(ws, separated(phase)):
 	case b == ',' && phase == phaseAfter:
-		if o.array.item(fr.aux) >= 0 {
+		if m.mayItem(o.array, fr.aux) {
 			m.emit(m.frame(fr.op, position(phaseNext, 0, 0), fr.aux, fr.parent))
 			if o.space.done(0, true) {
 				m.item(fr, o, fr.aux)
 			}
 		}
 	case b == ']' && (phase == phaseFirst || phase == phaseAfter):
-		if fr.aux >= o.array.min {
+		if m.mayEnd(o.array, fr.aux) {
 			m.finish(fr.parent)
 		}
 	}
@@ -358,14 +376,72 @@ func (a *arrayOp) item(n int32) int32 {
 	return a.rest
 }
 
-// item starts item number n.
-func (m *machine) item(fr frame, o *op, n int32) {
-	it := o.array.item(n)
-	if it < 0 {
+func (m *machine) mayItem(a *arrayOp, aux int32) bool {
+	if a.holds == nil {
+		return a.item(aux) >= 0
+	}
+	for _, v := range a.variants {
+		if m.held(a, aux, v.set) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *machine) mayEnd(a *arrayOp, aux int32) bool {
+	if a.holds == nil {
+		return aux >= a.min
+	}
+	counts, n := m.names(aux, len(a.holds))
+	return n >= a.min && a.lacking(counts) == 0
+}
+
+// lacking returns how many more items of the kinds that contains asks for are needed at most.
+func (a *arrayOp) lacking(counts []uint64) (n int32) {
+	for i, h := range a.holds {
+		n += max(h.min-int32(counts[i]), 0)
+	}
+	return n
+}
+
+// held returns the counts after an item that counts for the kinds in set, or -1 if that may not be.
+func (m *machine) held(a *arrayOp, aux int32, set int) int32 {
+	counts, n := m.names(aux, len(a.holds))
+	next := append(make([]uint64, 0, maxHolds), counts...)
+	for i, h := range a.holds {
+		if set>>i&1 == 0 {
+			continue
+		}
+		if next[i]++; h.max < 0 {
+			next[i] = min(next[i], uint64(h.min))
+		} else if int32(next[i]) > h.max {
+			return -1
+		}
+	}
+	if a.max >= 0 && a.max-n-1 < a.lacking(next) {
+		return -1
+	}
+	return m.remember(next, min(n+1, a.sat))
+}
+
+// item starts the item after those that aux stands for.
+func (m *machine) item(fr frame, o *op, aux int32) {
+	a := o.array
+	start := func(value, next int32) {
+		if f := m.frame(fr.op, position(phaseAfter, 0, 0), next, fr.parent); f >= 0 {
+			m.enter(value, f)
+		}
+	}
+	if a.holds == nil {
+		if it := a.item(aux); it >= 0 {
+			start(it, min(aux+1, a.sat))
+		}
 		return
 	}
-	if f := m.frame(fr.op, position(phaseAfter, 0, 0), min(n+1, o.array.sat), fr.parent); f >= 0 {
-		m.enter(it, f)
+	for _, v := range a.variants {
+		if next := m.held(a, aux, v.set); next >= 0 {
+			start(v.value, next)
+		}
 	}
 }
 

@@ -3,22 +3,25 @@ package grammar
 import (
 	"bytes"
 	"slices"
+	"sync"
 )
 
 // Vocab holds what every grammar of one tokenizer shares: a byte trie of the token pieces and the precomputed masks of
-// JSON string bodies. It is built once per tokenizer, never changes afterwards and may be shared by any number of
-// goroutines.
+// JSON string bodies. It is built once per tokenizer and may be shared by any number of goroutines.
 type Vocab struct {
-	size     int
-	words    int // length of a mask in uint64
-	pieces   [][]byte
-	end      []int32
-	endMask  []uint64
-	nodes    []trieNode
-	next     []int32 // next token with the same bytes, -1 at the end of the chain
-	root     [256]int32
-	plain    *plainTables
-	names    map[string]int32
+	size    int
+	words   int // length of a mask in uint64
+	pieces  [][]byte
+	end     []int32
+	endMask []uint64
+	nodes   []trieNode
+	next    []int32 // next token with the same bytes, -1 at the end of the chain
+	root    [256]int32
+	plain   *plainTables
+	names   map[string]int32
+
+	mu       sync.Mutex
+	automata map[string]content // guarded by mu
 	tokenise func([]byte) []int32
 }
 
@@ -155,4 +158,28 @@ func (v *Vocab) named(name string) (int32, bool) {
 	}
 	id := v.nodes[node].token
 	return id, id >= 0
+}
+
+const maxCached = 4096
+
+// cached returns the automaton stored under key, or makes and stores it: patterns and formats come back in schema after
+// schema, and a compiled automaton never changes.
+func (v *Vocab) cached(key string, build func() (content, error)) (content, error) {
+	v.mu.Lock()
+	c, ok := v.automata[key]
+	v.mu.Unlock()
+	if ok {
+		return c, nil
+	}
+	c, err := build()
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.automata == nil || len(v.automata) >= maxCached {
+		v.automata = map[string]content{}
+	}
+	v.automata[key] = c
+	return c, nil
 }

@@ -1,0 +1,181 @@
+package grammar
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/luthier-dev/luthier/internal/gguf"
+	"github.com/luthier-dev/luthier/internal/tokenizer"
+)
+
+const (
+	vocabFile = "../../../shared/moe-dev/vocab/ggml-vocab-qwen2.gguf"
+	schemaDir = "../../../shared/schema-dev/data"
+)
+
+// realVocab returns the vocabulary of Qwen2 (151k tokens) and its tokenizer.
+var realVocab = sync.OnceValues(func() (*Vocab, *tokenizer.Tokenizer) {
+	f, err := gguf.Open(vocabFile)
+	if err != nil {
+		return nil, nil
+	}
+	t, err := tokenizer.FromGGUF(f)
+	if err != nil {
+		return nil, nil
+	}
+	v := NewVocab(t.Size(), func(id int32) []byte {
+		if k := t.Kind(id); k == tokenizer.Control || k == tokenizer.Unused || k == tokenizer.Unknown {
+			return nil
+		}
+		return t.AppendPiece(nil, id)
+	}, t.EndOfGeneration())
+	v.SetTokenizer(func(text []byte) []int32 { return t.Encode(string(text), false) })
+	return v, t
+})
+
+func needVocab(t testing.TB) (*Vocab, *tokenizer.Tokenizer) {
+	v, tok := realVocab()
+	if v == nil {
+		t.Skipf("no vocabulary at %s", vocabFile)
+	}
+	return v, tok
+}
+
+type schemaCase struct {
+	name   string
+	Schema json.RawMessage
+	Tests  []struct {
+		Valid bool
+		Data  json.RawMessage
+	}
+}
+
+func schemaCases(t testing.TB) []schemaCase {
+	files, _ := filepath.Glob(filepath.Join(schemaDir, "*.json"))
+	if len(files) == 0 {
+		t.Skipf("no schemas at %s", schemaDir)
+	}
+	var out []schemaCase
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := schemaCase{name: strings.TrimSuffix(filepath.Base(f), ".json")}
+		if err := json.Unmarshal(data, &c); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// layouts writes JSON text compactly, with blanks after commas and colons, and over several lines.
+func layouts(data json.RawMessage) []string {
+	var compact, pretty bytes.Buffer
+	if json.Compact(&compact, data) != nil || json.Indent(&pretty, data, "", "  ") != nil {
+		return nil
+	}
+	var spaced strings.Builder
+	in, esc := false, false
+	for _, b := range compact.Bytes() {
+		spaced.WriteByte(b)
+		switch {
+		case esc:
+			esc = false
+		case in && b == '\\':
+			esc = true
+		case b == '"':
+			in = !in
+		case !in && (b == ',' || b == ':'):
+			spaced.WriteByte(' ')
+		}
+	}
+	return []string{compact.String(), spaced.String(), pretty.String()}
+}
+
+// walk reads text token by token as a generator would and checks each mask on the way.
+func walk(t testing.TB, g *Grammar, v *Vocab, tok *tokenizer.Tokenizer, text string, each func(time.Duration)) bool {
+	s := g.Start()
+	mask := make([]uint64, v.words)
+	for _, id := range tok.Encode(text, false) {
+		start := time.Now()
+		g.Mask(s, mask)
+		if each != nil {
+			each(time.Since(start))
+		}
+		next, ok := g.Next(s, id)
+		if ok != (mask[id>>6]&(1<<(id&63)) != 0) {
+			t.Fatalf("token %q in %q: Next says %v, Mask does not", v.pieces[id], text, ok)
+		}
+		if !ok {
+			return false
+		}
+		s = next
+	}
+	g.Mask(s, mask)
+	return g.Accepts(s) && slices.ContainsFunc(v.end, func(e int32) bool { return mask[e>>6]&(1<<(e&63)) != 0 })
+}
+
+func percentile(d []time.Duration, p float64) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	return d[min(len(d)-1, int(p*float64(len(d))))]
+}
+
+// TestSchemas walks the instances of real schemas. Nothing invalid may be accepted by what compiles.
+func TestSchemas(t *testing.T) {
+	v, tok := needVocab(t)
+	var masks, compiles []time.Duration
+	right, tools, toolsRight, n := 0, 0, 0, 0
+	for _, c := range schemaCases(t) {
+		n++
+		tool := strings.HasPrefix(c.name, "BFCL") || strings.HasPrefix(c.name, "Glaive") || strings.HasPrefix(c.name, "MCP") || strings.HasPrefix(c.name, "JME")
+		if tool {
+			tools++
+		}
+		start := time.Now()
+		g, err := CompileSchema(c.Schema, v)
+		compiles = append(compiles, time.Since(start))
+		if err != nil {
+			t.Logf("%s: %v", c.name, err)
+			continue
+		}
+		fine := true
+		for i, x := range c.Tests {
+			for j, text := range layouts(x.Data) {
+				got := walk(t, g.Fork(), v, tok, text, func(d time.Duration) { masks = append(masks, d) })
+				if got == x.Valid {
+					continue
+				}
+				fine = false
+				if got {
+					t.Errorf("%s: accepts invalid instance %d: %s", c.name, i, clip(text))
+				} else {
+					t.Logf("%s: refuses valid instance %d (layout %d): %s", c.name, i, j, clip(text))
+				}
+			}
+		}
+		if fine {
+			right++
+			if tool {
+				toolsRight++
+			}
+		}
+	}
+	t.Logf("fully right: %d of %d schemas; of tool-like ones %d of %d", right, n, toolsRight, tools)
+	t.Logf("compile p50 %v p95 %v max %v", percentile(compiles, .5), percentile(compiles, .95), percentile(compiles, 1))
+	t.Logf("cold masks: %d, p50 %v p95 %v p99 %v max %v", len(masks), percentile(masks, .5), percentile(masks, .95), percentile(masks, .99), percentile(masks, 1))
+	if 10*right < 8*n || 100*toolsRight < 95*tools {
+		t.Errorf("too few schemas are fully right")
+	}
+}

@@ -1,0 +1,535 @@
+package grammar
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sort"
+	"strconv"
+)
+
+// refused are keywords that assert something which is not enforced here; a schema that holds one is refused.
+var refused = map[string]string{
+	"$dynamicRef":   "dynamic references cannot be enforced: use $ref",
+	"$recursiveRef": "dynamic references cannot be enforced: use $ref",
+}
+
+// Any other keyword that keyword does not name is an annotation, as the specification says of keywords it does not
+// define: title, description, default, examples, readOnly, deprecated, contentEncoding, $comment, x-….
+
+// source returns the normal form of a subschema.
+func (s *schemas) source(src *source) (*form, error) {
+	m, ok := src.raw.(map[string]any)
+	if !ok {
+		return nil, src.bad("", "a schema must be an object or a boolean")
+	}
+	if ref, ok := m["$ref"].(string); ok && src.res.draft <= 7 {
+		e, err := s.ref(src, "$ref", ref) // in these drafts a reference hides everything beside it
+		if err != nil {
+			return nil, err
+		}
+		return s.norm(e)
+	}
+	k := &keywords{s: s, src: src, m: m}
+	if reason, key := k.refusal(); key != "" {
+		return nil, src.unsupported(key, "%s", reason)
+	}
+	f, err := k.base()
+	if err != nil {
+		return nil, err
+	}
+	return k.applicators(f)
+}
+
+// keywords reads one subschema.
+type keywords struct {
+	s   *schemas
+	src *source
+	m   map[string]any
+}
+
+func (k *keywords) refusal() (reason, key string) {
+	for _, key := range sortedKeys(k.m) {
+		if reason, ok := refused[key]; ok {
+			return reason, key
+		}
+	}
+	return "", ""
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// base returns the form that the keywords about single types, enum and const describe.
+func (k *keywords) base() (*form, error) {
+	f, err := k.types()
+	if err != nil {
+		return nil, err
+	}
+	if len(f.strs) > 0 {
+		c, err := k.strings()
+		if err != nil {
+			return nil, err
+		}
+		f.strs = keep(c)
+	}
+	if len(f.nums) > 0 {
+		c, err := k.numbers(f.nums[0])
+		if err != nil {
+			return nil, err
+		}
+		f.nums = keep(c)
+	}
+	if len(f.arrs) > 0 {
+		c, err := k.arrays()
+		if err != nil {
+			return nil, err
+		}
+		f.arrs = keep(c)
+	}
+	if len(f.objs) > 0 {
+		c, err := k.objects()
+		if err != nil {
+			return nil, err
+		}
+		f.objs = keep(c)
+	}
+	return k.values(f)
+}
+
+func keep[T any](c *T) []*T {
+	if c == nil {
+		return nil
+	}
+	return []*T{c}
+}
+
+func (k *keywords) types() (*form, error) {
+	raw, ok := k.m["type"]
+	if !ok {
+		return fullForm(), nil
+	}
+	list, ok := raw.([]any)
+	if !ok {
+		list = []any{raw}
+	}
+	full, f := fullForm(), &form{}
+	whole, any := false, false
+	for _, t := range list {
+		switch t {
+		case "null":
+			f.null = true
+		case "boolean":
+			f.yes, f.no = true, true
+		case "integer":
+			whole = true
+		case "number":
+			any = true
+		case "string":
+			f.strs = full.strs
+		case "array":
+			f.arrs = full.arrs
+		case "object":
+			f.objs = full.objs
+		case "any":
+			if k.src.res.draft <= 4 {
+				return full, nil
+			}
+			return nil, k.src.bad("type", "unknown type any")
+		default:
+			return nil, k.src.bad("type", "unknown type %v", t)
+		}
+	}
+	if any || whole {
+		f.nums = []*numC{{integer: !any}}
+	}
+	return f, nil
+}
+
+func (k *keywords) strings() (*strC, error) {
+	c := newStrC()
+	if raw, ok := k.m["minLength"]; ok {
+		n, err := k.src.count("minLength", raw)
+		if err != nil {
+			return nil, err
+		}
+		c.min = n
+	}
+	if raw, ok := k.m["maxLength"]; ok {
+		n, err := k.src.count("maxLength", raw)
+		if err != nil {
+			return nil, err
+		}
+		c.max = n
+	}
+	if raw, ok := k.m["pattern"]; ok {
+		l, err := k.pattern("pattern", raw)
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
+			c.pos = append(c.pos, l)
+		}
+	}
+	if name, ok := k.m["format"].(string); ok {
+		if l := formatLang(name); l != nil {
+			c.pos = append(c.pos, l)
+		}
+	}
+	if c.max >= 0 && c.max < c.min {
+		return nil, nil
+	}
+	_, err := c.content(k.s.v) // so that a pattern too large is reported where it stands
+	if err != nil {
+		return nil, k.patternError("pattern", err)
+	}
+	return c, nil
+}
+
+func (k *keywords) patternError(keyword string, err error) error {
+	if errors.Is(err, errRxSize) {
+		return k.src.unsupported(keyword, "its automaton would be too large: simplify it or lower its repetition counts")
+	}
+	return err
+}
+
+// pattern returns the language of a pattern; nil means any string.
+func (k *keywords) pattern(keyword string, raw any) (*lang, error) {
+	text, ok := raw.(string)
+	if !ok {
+		return nil, k.src.bad(keyword, "must be a string")
+	}
+	l := &lang{key: "pattern " + text, pattern: text}
+	if _, err := l.content(k.s.v); err != nil {
+		if errors.Is(err, errRxSize) {
+			return nil, k.patternError(keyword, err)
+		}
+		return nil, k.src.unsupported(keyword, "%v", err)
+	}
+	return l, nil
+}
+
+func (k *keywords) numbers(c *numC) (*numC, error) {
+	set := func(keyword string, lo, open bool) error {
+		raw, ok := k.m[keyword]
+		if !ok {
+			return nil
+		}
+		if b, isBool := raw.(bool); isBool {
+			if k.src.res.draft > 4 && b {
+				return k.src.bad(keyword, "must be a number")
+			}
+			return nil // draft 4: a property of minimum and maximum
+		}
+		v, err := k.src.number(keyword, raw)
+		if err != nil {
+			return err
+		}
+		if k.src.res.draft <= 4 && !open {
+			key := "exclusiveMaximum"
+			if lo {
+				key = "exclusiveMinimum"
+			}
+			open = k.m[key] == true
+		}
+		d := &numC{hi: &bound{v, open}}
+		if lo {
+			d = &numC{lo: &bound{v, open}}
+		}
+		if c != nil {
+			c = c.and(d)
+		}
+		return nil
+	}
+	for _, x := range []struct {
+		key      string
+		lo, open bool
+	}{{"minimum", true, false}, {"maximum", false, false}, {"exclusiveMinimum", true, true}, {"exclusiveMaximum", false, true}} {
+		if err := set(x.key, x.lo, x.open); err != nil {
+			return nil, err
+		}
+	}
+	if raw, ok := k.m["multipleOf"]; ok && c != nil {
+		v, err := k.src.number("multipleOf", raw)
+		if err != nil {
+			return nil, err
+		}
+		if v.Sign() <= 0 {
+			return nil, k.src.bad("multipleOf", "must be greater than 0")
+		}
+		if v.Num().IsInt64() && v.Num().Int64() == 1 && v.IsInt() {
+			return c.and(&numC{integer: true}), nil
+		}
+		c = c.and(&numC{mults: []multiple{{v: v}}})
+	}
+	if c != nil {
+		if _, err := k.s.number(c); err != nil {
+			return nil, k.src.unsupported("multipleOf", "%v", err)
+		}
+	}
+	return c, nil
+}
+
+func (k *keywords) arrays() (*arrC, error) {
+	c := &arrC{max: -1}
+	prefix := "prefixItems"
+	items, more := "items", ""
+	if _, isList := k.m["items"].([]any); isList {
+		prefix, items, more = "items", "additionalItems", "items"
+	}
+	if raw, ok := k.m[prefix]; ok && (k.src.res.draft >= 2020 || more != "") {
+		list, ok := raw.([]any)
+		if !ok {
+			return nil, k.src.bad(prefix, "must be a list of schemas")
+		}
+		for i, x := range list {
+			c.prefix = append(c.prefix, k.s.of(k.src.sub(x, prefix, strconv.Itoa(i))))
+		}
+	}
+	if raw, ok := k.m[items]; ok {
+		c.rest = k.s.of(k.src.sub(raw, items))
+	}
+	var err error
+	if raw, ok := k.m["minItems"]; ok {
+		if c.min, err = k.src.count("minItems", raw); err != nil {
+			return nil, err
+		}
+	}
+	if raw, ok := k.m["maxItems"]; ok {
+		if c.max, err = k.src.count("maxItems", raw); err != nil {
+			return nil, err
+		}
+	}
+	if k.m["uniqueItems"] == true {
+		c.unique = true
+	}
+	if err := k.contains(c); err != nil {
+		return nil, err
+	}
+	if raw, ok := k.m["unevaluatedItems"]; ok && raw != true {
+		if c.rest == nil && raw == false && !k.inPlace() && k.m["contains"] == nil {
+			c.rest = k.s.none
+		} else if c.rest == nil {
+			return nil, k.src.unsupported("unevaluatedItems", "it can only be enforced as false and without allOf, anyOf, $ref and the like beside it: use items")
+		}
+	}
+	return k.s.tidyArr(c)
+}
+
+func (k *keywords) contains(c *arrC) error {
+	raw, ok := k.m["contains"]
+	if !ok || k.src.res.draft <= 4 {
+		return nil
+	}
+	h := holds{what: k.s.of(k.src.sub(raw, "contains")), min: 1, max: -1}
+	var err error
+	if n, ok := k.m["minContains"]; ok && k.src.res.draft >= 2019 {
+		if h.min, err = k.src.count("minContains", n); err != nil {
+			return err
+		}
+	}
+	if n, ok := k.m["maxContains"]; ok && k.src.res.draft >= 2019 {
+		if h.max, err = k.src.count("maxContains", n); err != nil {
+			return err
+		}
+	}
+	if h.min > 0 || h.max >= 0 {
+		c.holds = append(c.holds, h)
+	}
+	return nil
+}
+
+// inPlace reports whether a keyword applies another schema to the same value.
+func (k *keywords) inPlace() bool {
+	for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies"} {
+		if _, ok := k.m[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *keywords) objects() (*objC, error) {
+	c := &objC{max: -1}
+	l, err := k.layer()
+	if err != nil {
+		return nil, err
+	}
+	if l != nil {
+		c.layers = []*layer{l}
+	}
+	switch req := k.m["required"].(type) {
+	case []any:
+		for _, r := range req {
+			name, ok := r.(string)
+			if !ok {
+				return nil, k.src.bad("required", "must be a list of names")
+			}
+			c.required = append(c.required, name)
+		}
+		sort.Strings(c.required)
+		c.required = slices.Compact(c.required)
+	case nil, bool: // a boolean is draft 3, where it says nothing about this object
+	default:
+		return nil, k.src.bad("required", "must be a list of names")
+	}
+	if raw, ok := k.m["minProperties"]; ok {
+		if c.min, err = k.src.count("minProperties", raw); err != nil {
+			return nil, err
+		}
+	}
+	if raw, ok := k.m["maxProperties"]; ok {
+		if c.max, err = k.src.count("maxProperties", raw); err != nil {
+			return nil, err
+		}
+	}
+	if raw, ok := k.m["propertyNames"]; ok && k.src.res.draft >= 6 {
+		if n := k.s.of(k.src.sub(raw, "propertyNames")); n != k.s.any {
+			c.names = []*expr{n}
+		}
+	}
+	return k.s.tidyObj(c)
+}
+
+func (k *keywords) layer() (*layer, error) {
+	l := &layer{props: map[string]*expr{}}
+	if raw, ok := k.m["properties"]; ok {
+		props, ok := raw.(map[string]any)
+		if !ok {
+			return nil, k.src.bad("properties", "must be an object")
+		}
+		for _, name := range sortedKeys(props) {
+			l.order = append(l.order, name)
+			l.props[name] = k.s.of(k.src.sub(props[name], "properties", name))
+		}
+	}
+	if raw, ok := k.m["patternProperties"]; ok {
+		pats, ok := raw.(map[string]any)
+		if !ok {
+			return nil, k.src.bad("patternProperties", "must be an object")
+		}
+		for _, text := range sortedKeys(pats) {
+			names, err := k.pattern("patternProperties", text)
+			if err != nil {
+				return nil, err
+			}
+			l.pats = append(l.pats, namePattern{names, k.s.of(k.src.sub(pats[text], "patternProperties", text))})
+		}
+	}
+	if raw, ok := k.m["additionalProperties"]; ok {
+		l.extra = k.s.of(k.src.sub(raw, "additionalProperties"))
+	} else if raw, ok := k.m["unevaluatedProperties"]; ok && raw != true {
+		if k.inPlace() {
+			return nil, k.src.unsupported("unevaluatedProperties", "it cannot be enforced beside allOf, anyOf, $ref and the like: use additionalProperties")
+		}
+		l.extra = k.s.of(k.src.sub(raw, "unevaluatedProperties"))
+	}
+	if len(l.props) == 0 && len(l.pats) == 0 && (l.extra == nil || l.extra == k.s.any) {
+		return nil, nil
+	}
+	return l, nil
+}
+
+// values applies enum and const.
+func (k *keywords) values(f *form) (*form, error) {
+	var lists [][]any
+	if raw, ok := k.m["enum"]; ok {
+		list, ok := raw.([]any)
+		if !ok {
+			return nil, k.src.bad("enum", "must be a list")
+		}
+		lists = append(lists, list)
+	}
+	if raw, ok := k.m["const"]; ok && k.src.res.draft > 4 {
+		lists = append(lists, []any{raw})
+	}
+	for _, list := range lists {
+		g, err := k.s.listed(k.src, list)
+		if err != nil {
+			return nil, err
+		}
+		if f, err = k.s.and(f, g); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// listed returns the form of a list of values.
+func (s *schemas) listed(src *source, list []any) (*form, error) {
+	f := &form{}
+	l := &lang{set: map[string]bool{}}
+	var nums []numVal
+	for _, x := range list {
+		switch x := x.(type) {
+		case nil:
+			f.null = true
+		case bool:
+			f.yes, f.no = f.yes || x, f.no || !x
+		case json.Number:
+			v, err := src.rational("enum", string(x))
+			if err != nil {
+				return nil, err
+			}
+			nums = append(nums, numVal{v, string(x)})
+		case string:
+			if !l.set[x] {
+				l.set[x] = true
+				l.values = append(l.values, x)
+			}
+		case []any:
+			c := &arrC{min: len(x), max: len(x)}
+			for _, y := range x {
+				e, err := s.constant(src, y)
+				if err != nil {
+					return nil, err
+				}
+				c.prefix = append(c.prefix, e)
+			}
+			f.arrs = append(f.arrs, c)
+		case map[string]any:
+			lay := &layer{props: map[string]*expr{}, extra: s.none}
+			for _, name := range sortedKeys(x) {
+				e, err := s.constant(src, x[name])
+				if err != nil {
+					return nil, err
+				}
+				lay.order = append(lay.order, name)
+				lay.props[name] = e
+			}
+			f.objs = append(f.objs, &objC{max: -1, layers: []*layer{lay}, required: lay.order})
+		}
+	}
+	if nums != nil {
+		f.nums = []*numC{{vals: nums}}
+	}
+	if l.values != nil {
+		key, _ := json.Marshal(l.values)
+		l.key = "list " + string(key)
+		f.strs = []*strC{{max: -1, pos: []*lang{l}}}
+	}
+	return f, nil
+}
+
+// constant returns the expression of one value.
+func (s *schemas) constant(src *source, v any) (*expr, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	key := "=" + string(text)
+	if e, ok := s.byKey[key]; ok {
+		return e, nil
+	}
+	if s.depth++; s.depth > maxNest {
+		return nil, errSchemaDeep
+	}
+	f, err := s.listed(src, []any{v})
+	s.depth--
+	if err != nil {
+		return nil, err
+	}
+	e := s.add(&expr{form: f, void: 2})
+	s.byKey[key] = e
+	return e, nil
+}

@@ -1,0 +1,204 @@
+package grammar
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// trieContent accepts a fixed list of texts, the i-th with label i (or all with label 0), and, if others is not negative,
+// every other text with the label others.
+type trieContent struct {
+	edges  [][]trieEdge
+	labels []int32
+	others int32 // label of any other text, -1 for none
+}
+
+type trieEdge struct {
+	r rune
+	q int32
+}
+
+// newTrie builds the automaton. State 0 is the start; if other texts are welcome the last state is where they go.
+func newTrie(texts []string, label func(i int) int32, others int32) *trieContent {
+	t := &trieContent{edges: make([][]trieEdge, 1), labels: []int32{-1}, others: others}
+	for i, s := range texts {
+		q := int32(0)
+		for _, r := range s {
+			q = t.add(q, r)
+		}
+		if t.labels[q] < 0 {
+			t.labels[q] = label(i)
+		}
+	}
+	if others >= 0 {
+		for q := range t.labels {
+			if t.labels[q] < 0 {
+				t.labels[q] = others
+			}
+		}
+		t.edges = append(t.edges, nil)
+		t.labels = append(t.labels, others)
+	}
+	return t
+}
+
+func (t *trieContent) find(q int32, r rune) (int, bool) {
+	return slices.BinarySearchFunc(t.edges[q], r, func(e trieEdge, r rune) int { return int(e.r - r) })
+}
+
+func (t *trieContent) add(q int32, r rune) int32 {
+	i, ok := t.find(q, r)
+	if ok {
+		return t.edges[q][i].q
+	}
+	n := int32(len(t.edges))
+	t.edges[q] = slices.Insert(t.edges[q], i, trieEdge{r, n})
+	t.edges = append(t.edges, nil)
+	t.labels = append(t.labels, -1)
+	return n
+}
+
+func (t *trieContent) sink() int32 {
+	if t.others < 0 {
+		return -1
+	}
+	return int32(len(t.edges) - 1)
+}
+
+func (t *trieContent) start() int32 { return 0 }
+
+func (t *trieContent) step(q int32, r rune) int32 {
+	if i, ok := t.find(q, r); ok {
+		return t.edges[q][i].q
+	}
+	return t.sink()
+}
+
+func (t *trieContent) spans(q int32, lo, hi rune) bool {
+	if t.others >= 0 {
+		return true
+	}
+	i, _ := t.find(q, lo)
+	return i < len(t.edges[q]) && t.edges[q][i].r <= hi
+}
+
+func (t *trieContent) accept(q int32) int32 { return t.labels[q] }
+
+func (t *trieContent) universal(q int32) (int32, bool) {
+	return t.others, t.others >= 0 && q == t.sink()
+}
+
+func (t *trieContent) total(int32) bool   { return t.others >= 0 }
+func (t *trieContent) literal(int32) bool { return t.others < 0 }
+
+// alphabet returns the code points that matter.
+func (t *trieContent) alphabet() *alphabet {
+	var all []rune
+	for _, es := range t.edges {
+		for _, e := range es {
+			all = append(all, e.r)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	sets := make([][]span, len(all))
+	for i, r := range all {
+		sets[i] = []span{{r, r}}
+	}
+	return newAlphabet(sets)
+}
+
+// reach finds, for each state, the labels below names that it leads to, and whether it leads to other ones.
+func (t *trieContent) reach(names, words int) ([]uint64, []bool) {
+	sets := make([]uint64, words*len(t.edges))
+	more := make([]bool, len(t.edges))
+	for q := len(t.edges) - 1; q >= 0; q-- { // children come after their parents
+		row := sets[q*words:]
+		if l := int(t.labels[q]); l >= 0 && l < names {
+			row[l>>6] |= 1 << (l & 63)
+		}
+		more[q] = t.others >= 0
+		for _, e := range t.edges[q] {
+			for i := range words {
+				row[i] |= sets[int(e.q)*words+i]
+			}
+		}
+	}
+	return sets, more
+}
+
+// reach does the same for an automaton.
+func (d *dfa) reach(names, words int) ([]uint64, []bool) {
+	n := len(d.labels)
+	sets := make([]uint64, words*n)
+	more := make([]bool, n)
+	for changed := true; changed; {
+		changed = false
+		for q := n - 1; q >= 0; q-- {
+			row := sets[q*words : (q+1)*words]
+			set := func(i int, w uint64) {
+				if row[i]|w != row[i] {
+					row[i] |= w
+					changed = true
+				}
+			}
+			if l := int(d.labels[q]); l >= names {
+				changed = changed || !more[q]
+				more[q] = true
+			} else if l >= 0 {
+				set(l>>6, 1<<(l&63))
+			}
+			for _, t := range d.next[q*d.k : (q+1)*d.k] {
+				if t < 0 {
+					continue
+				}
+				for i := range words {
+					set(i, sets[int(t)*words+i])
+				}
+				if more[t] && !more[q] {
+					more[q], changed = true, true
+				}
+			}
+		}
+	}
+	return sets, more
+}
+
+// lengths accepts texts of min to max code points; max < 0 is without limit.
+type lengths struct{ min, max int32 }
+
+func (l lengths) start() int32 { return 0 }
+func (l lengths) step(q int32, _ rune) int32 {
+	if l.max < 0 {
+		return min(q+1, l.min)
+	}
+	if q >= l.max {
+		return -1
+	}
+	return q + 1
+}
+func (l lengths) spans(q int32, _, _ rune) bool { return l.max < 0 || q < l.max }
+func (l lengths) accept(q int32) int32 {
+	if q >= l.min {
+		return 0
+	}
+	return -1
+}
+func (l lengths) universal(q int32) (int32, bool) { return 0, l.max < 0 && q >= l.min }
+func (l lengths) total(int32) bool                { return l.max < 0 }
+func (l lengths) literal(int32) bool              { return false }
+
+// reads reports the label with which c accepts s, -1 for none.
+func reads(c content, s string) int32 {
+	q := c.start()
+	for _, r := range s {
+		if q < 0 {
+			return -1
+		}
+		q = c.step(q, r)
+	}
+	if q < 0 || !utf8.ValidString(s) {
+		return -1
+	}
+	return c.accept(q)
+}
