@@ -72,7 +72,7 @@ func (t *Template) describe(tools []Tool) string {
 func (t *Template) example() string {
 	call := Call{ID: "call00001", Name: "function_name", Args: []byte(`{"argument": "value"}`)}
 	if !t.caps.Calls {
-		return hermesCall(call)
+		return t.format.Write([]Call{call})
 	}
 	c := Conversation{Messages: []Message{{Role: "user", Content: "hello"}}, GenerationPrompt: true}
 	before, err := t.render(c, t.shape)
@@ -80,7 +80,7 @@ func (t *Template) example() string {
 	c.GenerationPrompt = false
 	after, err2 := t.render(c, t.shape)
 	if err != nil || err2 != nil {
-		return hermesCall(call)
+		return t.format.Write([]Call{call})
 	}
 	text := after[commonPrefix(before, after):]
 	text = strings.TrimSuffix(strings.TrimSpace(text), strings.TrimSpace(t.eos))
@@ -89,18 +89,9 @@ func (t *Template) example() string {
 	reply.Add(p.Feed(text)...)
 	events, _ := p.Close()
 	if reply.Add(events...); len(reply.Sound().Calls) != 1 {
-		return hermesCall(call)
+		return t.format.Write([]Call{call})
 	}
 	return text
-}
-
-// hermesCall writes a call in the format that templates without calls get.
-func hermesCall(c Call) string {
-	args := string(c.Args)
-	if args == "" {
-		args = "{}"
-	}
-	return fmt.Sprintf("<tool_call>\n{\"name\": %s, \"arguments\": %s}\n</tool_call>", quote(c.Name), args)
 }
 
 // spellOut writes calls and results as text where the template cannot take them.
@@ -113,12 +104,10 @@ func (t *Template) spellOut(messages []Message) []Message {
 	for _, m := range messages {
 		m = flat(m)
 		if !t.caps.Calls {
-			for _, c := range m.Calls {
-				if m.Content != "" {
-					m.Content += "\n"
-				}
-				m.Content += hermesCall(c)
+			if len(m.Calls) > 0 && m.Content != "" {
+				m.Content += "\n"
 			}
+			m.Content += t.format.Write(m.Calls)
 			m.Calls = nil
 		}
 		if m.Role == "tool" {

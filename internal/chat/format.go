@@ -73,6 +73,10 @@ type Param struct {
 	// attributes make it JSON.
 	IsString string
 
+	// Attr is the attribute of values that are not strings; $ stands for their
+	// type.
+	Attr string
+
 	// Nested, if not "", opens a tag; a value that begins with it is an object,
 	// or a list when its tags are all called item.
 	Nested string
@@ -90,6 +94,11 @@ type Channels struct {
 	To       string   // what stands before the recipient in a header
 	Users    []string // recipients of answers; other recipients are called
 	Prefix   string   // dropped from the front of a recipient
+
+	// Headers as models write them after Start, up to Message. In ToCall $ stands
+	// for the name. Next stands between messages.
+	Answer, Thought, ToCall string
+	Next                    string
 }
 
 // Bare says where calls may stand without any marker.
@@ -101,6 +110,24 @@ const (
 	Whole         // they are all that the message holds
 	Anywhere      // anywhere in the text
 )
+
+// Layout is what models write between the markers, where the parser does not care.
+// Grammars allow it, and calls in a conversation are written with it.
+type Layout struct {
+	Lead    string // after the opening marker of a section
+	Tail    string // before its closing marker
+	List    bool   // calls stand in a list
+	Sep     string // between calls
+	One     bool   // a section holds one call; Sep stands between sections
+	Attrs   string // attributes after a name; # stands for the call's number from 1
+	Key     string // between the key and the value of an argument, before the latter's marker
+	Args    string // before the arguments, or before the first argument of Params
+	ArgsEnd string // after the arguments, or after each argument of Params
+	CallEnd string // after the closing marker of a call
+
+	Name, Arguments, ID string // the keys of an Object; no ID, no key
+	IDFirst             bool
+}
 
 // Format describes how models of one family write reasoning and tool calls.
 type Format struct {
@@ -150,6 +177,7 @@ type Format struct {
 
 	Bare     Bare
 	Channels *Channels
+	Layout   Layout
 
 	// TextAfter says that text after a call still belongs to the answer.
 	TextAfter bool

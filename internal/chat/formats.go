@@ -30,6 +30,7 @@ var formats = []*Format{
 		Think:  thinkTags,
 		Calls:  []Wrap{{"<tool_call>", "</tool_call>"}},
 		Syntax: Object,
+		Layout: Layout{Lead: "\n", Tail: "\n", Sep: "\n", One: true},
 	},
 	{
 		Name:      "reka",
@@ -38,6 +39,7 @@ var formats = []*Format{
 		Drop:      []string{"<sep>"},
 		Calls:     []Wrap{{"<tool_call>", "</tool_call>"}},
 		Syntax:    Object,
+		Layout:    Layout{Lead: "\n", Tail: "\n", Sep: "\n", One: true},
 	},
 	{
 		Name:      "qwen3-coder-xml",
@@ -48,6 +50,7 @@ var formats = []*Format{
 		Syntax: Params,
 		Head:   Head{End: []string{">"}},
 		Param:  Param{Open: "<parameter=", End: ">", Close: "</parameter>", Lines: true},
+		Layout: Layout{Lead: "\n", Tail: "\n", Sep: "\n", One: true, Args: "\n", ArgsEnd: "\n"},
 	},
 	{
 		Name:      "seed-oss-xml",
@@ -58,6 +61,7 @@ var formats = []*Format{
 		Syntax:    Params,
 		Head:      Head{End: []string{">"}},
 		Param:     Param{Open: "<parameter=", End: ">", Close: "</parameter>"},
+		Layout:    Layout{Lead: "\n", Tail: "\n", Sep: "\n", One: true, Args: "\n", ArgsEnd: "\n"},
 	},
 	{
 		Name:      "glm4-xml",
@@ -67,6 +71,7 @@ var formats = []*Format{
 		Syntax:    Params,
 		Head:      Head{End: []string{"\n"}, Peek: []string{"<arg_key>", "</tool_call>"}},
 		Param:     Param{Open: "<arg_key>", End: "<arg_value>", Cut: "</arg_key>", Close: "</arg_value>"},
+		Layout:    Layout{Sep: "\n", Key: "\n", ArgsEnd: "\n"},
 	},
 	{
 		Name:      "minimax-m2-xml",
@@ -77,6 +82,7 @@ var formats = []*Format{
 		Syntax:    Params,
 		Head:      Head{End: []string{">"}, Cut: `"`},
 		Param:     Param{Open: `<parameter name="`, End: ">", Cut: `"`, Close: "</parameter>"},
+		Layout:    Layout{Lead: "\n", Tail: "\n", Sep: "\n", Args: "\n", ArgsEnd: "\n"},
 	},
 	{
 		Name:      "minimax-m3",
@@ -90,6 +96,7 @@ var formats = []*Format{
 			Open: "]<]minimax[>[<", End: ">", Close: "]<]minimax[>[</$>",
 			Nested: "]<]minimax[>[<",
 		},
+		Layout: Layout{Lead: "\n", Tail: "\n", Sep: "\n"},
 	},
 	{
 		Name:      "minimax-m1",
@@ -98,6 +105,7 @@ var formats = []*Format{
 		Drop:      []string{"<end_of_sentence>"},
 		Sections:  []Wrap{{"<tool_calls>", "</tool_calls>"}},
 		Syntax:    Object,
+		Layout:    Layout{Lead: "\n", Tail: "\n", Sep: "\n"},
 	},
 	{
 		Name:      "minicpm5",
@@ -121,6 +129,7 @@ var formats = []*Format{
 		Syntax: Params,
 		Head:   Head{End: []string{">"}, Cut: `"`},
 		Param:  Param{Open: `<steptml:parameter name="`, End: ">", Cut: `"`, Close: "</steptml:parameter>"},
+		Layout: Layout{Lead: "\n", Tail: "\n", Sep: "\n", Args: "\n", ArgsEnd: "\n", CallEnd: "<｜tool_call_end｜>"},
 	},
 	{
 		Name:      "deepseek-dsml",
@@ -137,8 +146,9 @@ var formats = []*Format{
 		Head:   Head{End: []string{">"}, Cut: `"`},
 		Param: Param{
 			Open: `<｜DSML｜parameter name="`, End: ">", Cut: `"`, Close: "</｜DSML｜parameter>",
-			IsString: `string="true"`,
+			IsString: `string="true"`, Attr: `string="false"`,
 		},
+		Layout: Layout{Lead: "\n", Tail: "\n", Sep: "\n", Args: "\n", ArgsEnd: "\n"},
 	},
 	{
 		Name:      "kimi-k3",
@@ -157,8 +167,9 @@ var formats = []*Format{
 		Head:     Head{End: []string{"<|sep|>"}, Cut: `"`},
 		Param: Param{
 			Open: `<|open|>argument key="`, End: "<|sep|>", Cut: `"`, Close: "<|close|>argument<|sep|>",
-			IsString: `type="string"`,
+			IsString: `type="string"`, Attr: `type="$"`,
 		},
+		Layout: Layout{Attrs: ` index="#"`},
 	},
 	{
 		Name:      "muse-glimmer",
@@ -166,6 +177,7 @@ var formats = []*Format{
 		Channels: &Channels{
 			Start: "<|start|>assistant", Message: "<|message|>", End: []string{"<|eot|>", "<|eom|>"},
 			To: "to=", Users: []string{"user", "assistant"},
+			Answer: " to=user", ToCall: " to=$", Next: "<|eom|><|start|>assistant",
 		},
 		Stops:     []string{"<|eot|>"},
 		Sections:  []Wrap{{"<atem:function_calls>", "</atem:function_calls>"}},
@@ -174,6 +186,7 @@ var formats = []*Format{
 		Head:      Head{End: []string{">"}, Cut: `"`},
 		Param:     Param{Open: `<atem:parameter name="`, End: ">", Cut: `"`, Close: "</atem:parameter>"},
 		TextAfter: true,
+		Layout:    Layout{Lead: "\n", Tail: "\n", Sep: "\n", Args: "\n", ArgsEnd: "\n"},
 	},
 	{
 		Name:      "harmony",
@@ -182,6 +195,8 @@ var formats = []*Format{
 			Start: "<|start|>assistant", Channel: "<|channel|>", Message: "<|message|>",
 			End:      []string{"<|end|>", "<|call|>", "<|return|>"},
 			Thinking: "analysis", To: "to=", Users: []string{"user", "assistant"}, Prefix: "functions.",
+			Answer: "<|channel|>final", Thought: "<|channel|>analysis",
+			ToCall: "<|channel|>commentary to=functions.$ <|constrain|>json", Next: "<|end|><|start|>assistant",
 		},
 		Stops:     []string{"<|call|>", "<|return|>"},
 		Syntax:    JSON,
@@ -201,6 +216,7 @@ var formats = []*Format{
 		Syntax: JSON,
 		Head:   Head{End: []string{"\n", "<｜tool▁sep｜>"}, Peek: []string{"```", "{"}},
 		Fence:  true,
+		Layout: Layout{Sep: "\n", Args: "```json\n", ArgsEnd: "\n```"},
 	},
 	{
 		Name:      "deepseek-r1",
@@ -216,6 +232,7 @@ var formats = []*Format{
 		Syntax: JSON,
 		Head:   Head{End: []string{"\n", "<｜tool▁sep｜>"}, Peek: []string{"```", "{"}},
 		Fence:  true,
+		Layout: Layout{Sep: "\n", Args: "```json\n", ArgsEnd: "\n```"},
 	},
 	{
 		Name: "deepseek-v3.1",
@@ -263,6 +280,7 @@ var formats = []*Format{
 		Think:     Think{Open: []string{"[THINK]", "<think>"}, Close: []string{"[/THINK]", "</think>"}},
 		Sections:  []Wrap{{"[TOOL_CALLS]", ""}},
 		Syntax:    Object,
+		Layout:    Layout{List: true, Sep: ", ", ID: "id"},
 	},
 	{
 		Name:      "functionary-31",
@@ -288,6 +306,7 @@ var formats = []*Format{
 		Sections:  []Wrap{{"<|python_tag|>", ""}},
 		Syntax:    Object,
 		Bare:      Whole,
+		Layout:    Layout{Sep: "; ", Arguments: "parameters"},
 	},
 	{
 		Name:      "json",
@@ -296,6 +315,7 @@ var formats = []*Format{
 		Syntax:    Object,
 		Bare:      Anywhere,
 		TextAfter: true,
+		Layout:    Layout{Sep: "\n"},
 	},
 	{
 		Name:      "cohere-action",
@@ -315,6 +335,7 @@ var formats = []*Format{
 		},
 		Syntax:    Object,
 		TextAfter: true,
+		Layout:    Layout{Lead: "\n    ", Tail: "\n", List: true, Sep: ",\n    ", ID: "tool_call_id", IDFirst: true, Name: "tool_name", Arguments: "parameters"},
 	},
 	{
 		Name:      "granite-json",
@@ -323,6 +344,7 @@ var formats = []*Format{
 		Drop:      []string{"<response>", "</response>", "<|end_of_text|>"},
 		Sections:  []Wrap{{"<|tool_call|>", ""}, {"<tool_call>", "</tool_call>"}},
 		Syntax:    Object,
+		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{
 		Name:      "nemotron-v2",
@@ -330,6 +352,7 @@ var formats = []*Format{
 		Think:     thinkTags,
 		Sections:  []Wrap{{"<TOOLCALL>", "</TOOLCALL>"}},
 		Syntax:    Object,
+		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{
 		Name:      "apertus",
@@ -339,6 +362,7 @@ var formats = []*Format{
 		Sections:  []Wrap{{"<|tools_prefix|>", "<|tools_suffix|>"}},
 		Syntax:    Object,
 		NameIsKey: true,
+		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{
 		Name:      "apriel",
@@ -353,6 +377,7 @@ var formats = []*Format{
 		Drop:     []string{"[END FINAL RESPONSE]", "<|end|>"},
 		Sections: []Wrap{{"<tool_calls>", "</tool_calls>"}},
 		Syntax:   Object,
+		Layout:   Layout{List: true, Sep: ", "},
 	},
 	{
 		Name:      "gigachat",
@@ -360,12 +385,14 @@ var formats = []*Format{
 		Drop:      []string{"<|message_sep|>"},
 		Sections:  []Wrap{{"<|function_call|>", ""}},
 		Syntax:    Object,
+		Layout:    Layout{Sep: "\n"},
 	},
 	{
 		Name:      "firefunction",
 		Templates: [][]string{{"functools["}},
 		Sections:  []Wrap{{" functools", ""}, {"functools", ""}},
 		Syntax:    Object,
+		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{
 		Name:      "lfm2-pythonic",
@@ -373,6 +400,7 @@ var formats = []*Format{
 		Think:     thinkTags,
 		Sections:  []Wrap{{"<|tool_call_start|>", "<|tool_call_end|>"}},
 		Syntax:    Python,
+		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{
 		Name:      "pythonic",
@@ -380,6 +408,7 @@ var formats = []*Format{
 		Sections:  []Wrap{{"<|python_start|>", "<|python_end|>"}},
 		Syntax:    Python,
 		Bare:      Whole,
+		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{
 		Name:      "gemma4",

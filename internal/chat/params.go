@@ -13,7 +13,9 @@ type param struct {
 	end    *marks // its closing markers
 	begun  bool   // the first byte of the value was looked at
 	quoted bool   // the opening quote was reported
-	text   string // of a value that is reported when it is complete
+	text   []byte // of a value that is reported when it is complete
+	json   extent // of a value that may be an object or a list
+	whole  bool   // of which the end was seen
 }
 
 // params reads what stands between the arguments of a call.
@@ -93,8 +95,8 @@ func (p *Parser) paramHead() bool {
 }
 
 // paramValue reads the value of an argument up to its closing marker. The marker
-// counts only where another argument or the end of the call follows, so that a
-// value may hold it.
+// counts only where another argument or the end of the call follows, and not in a
+// string of a JSON value, so that a value may hold it.
 func (p *Parser) paramValue() bool {
 	v := &p.call.param
 	if !v.begun {
@@ -114,22 +116,27 @@ func (p *Parser) paramValue() bool {
 		p.paramText(p.eat(pos))
 		return false
 	}
-	rest := p.buf[pos+len(m.text):]
+	p.paramText(p.eat(pos))
+	rest := p.buf[len(m.text):]
 	rest = rest[spaces(rest):]
 	next, wait := p.c.call.at(rest, p.more())
 	switch {
-	case wait:
-		p.paramText(p.eat(pos))
-		return false
-	case next == nil && rest != "":
-		p.paramText(p.eat(pos + 1))
+	case v.inString() || next == nil && !wait && rest != "":
+		p.paramText(p.eat(1))
 		return true
+	case wait:
+		return false
 	}
-	p.paramText(p.eat(pos))
 	p.eat(len(m.text))
 	p.endParam()
 	p.step = (*Parser).params
 	return true
+}
+
+// inString reports whether the value is an object or a list that stands inside a
+// string.
+func (v *param) inString() bool {
+	return v.kinds&(isObject|isArray) != 0 && v.json.begun && v.json.str && !v.whole
 }
 
 // paramText reports a piece of a value that is certainly a string, and keeps one
@@ -139,7 +146,10 @@ func (p *Parser) paramText(s string) {
 	switch {
 	case s == "":
 	case v.kinds != isString:
-		v.text += s
+		v.text = append(v.text, s...)
+		if !v.whole {
+			_, v.whole = v.json.read(s)
+		}
 	default:
 		if !v.quoted {
 			v.quoted = true
@@ -154,8 +164,8 @@ func (p *Parser) endParam() {
 	v := &p.call.param
 	switch {
 	case v.kinds != isString:
-		p.delta(v.kinds.convert(v.text, p.f.Param.Nested))
-		v.text = ""
+		p.delta(v.kinds.convert(string(v.text), p.f.Param.Nested))
+		v.text = nil
 	case !v.quoted:
 		p.delta(`""`)
 	default:

@@ -131,7 +131,7 @@ func (p *Parser) finish() {
 			p.begin()
 			p.delta(string(p.call.obj.held))
 		}
-		p.delta(p.call.param.text)
+		p.delta(string(p.call.param.text))
 		p.eat(len(p.buf))
 		p.endCall(Truncated)
 	case p.record:

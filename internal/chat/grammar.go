@@ -1,0 +1,299 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Mode says whether the model calls tools.
+type Mode uint8
+
+// The modes.
+const (
+	Auto     Mode = iota // it may
+	Required             // it must
+	NoCalls              // it must not
+)
+
+// Choice says what a grammar is to allow.
+type Choice struct {
+	Mode     Mode
+	Name     string // if not empty, only this tool may be called
+	Parallel bool   // several calls in one message
+
+	// Prompt is the opening of the assistant's message, which the grammar goes on
+	// from: see [Prompt].
+	Prompt string
+}
+
+// Grammar describes the messages of a format, with calls whose arguments are
+// valid. It is never wider than what the parser accepts; it is narrower where
+// models need no freedom: space between markers is as models write it or absent.
+type Grammar struct {
+	Root  *Rule
+	Rules map[string]*Rule // by the name that a Ref rule has
+
+	// Triggers begin calls: where the mode is Auto, text is free until one of them.
+	Triggers []string
+}
+
+// UnsupportedError reports a part of a schema that a grammar cannot hold the
+// model to.
+type UnsupportedError struct {
+	Tool, Param, Keyword string
+}
+
+// Error implements error.
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("chat: make grammar of tool %s: parameter %s: %s cannot be enforced in unquoted text: drop it, or leave the calls unconstrained",
+		e.Tool, e.Param, e.Keyword)
+}
+
+// Grammar returns the grammar of the messages that a choice allows.
+func (f *Format) Grammar(tools []Tool, c Choice) (*Grammar, error) {
+	b := &grammarBuilder{f: f, c: c, g: &Grammar{Rules: map[string]*Rule{}}}
+	for _, t := range tools {
+		if c.Name == "" || c.Name == t.Name {
+			b.tools = append(b.tools, t)
+		}
+	}
+	if len(b.tools) == 0 && c.Mode == Required {
+		return nil, fmt.Errorf("chat: make grammar: no tool called %q to require", c.Name)
+	}
+	b.triggers()
+	var err error
+	if f.Channels != nil {
+		b.g.Root, err = b.channels()
+	} else {
+		b.g.Root, err = b.root()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.g, nil
+}
+
+// grammarBuilder makes one grammar.
+type grammarBuilder struct {
+	f     *Format
+	c     Choice
+	g     *Grammar
+	tools []Tool
+}
+
+// triggers collects the texts that begin calls.
+func (b *grammarBuilder) triggers() {
+	if b.f.Channels != nil {
+		b.g.Triggers = []string{" " + b.f.Channels.To + b.f.Channels.Prefix}
+		return
+	}
+	for _, m := range b.f.compile(ParserOptions{}).content.list {
+		if m.act == actSection || m.act == actCall {
+			b.g.Triggers = append(b.g.Triggers, m.text)
+		}
+	}
+}
+
+// root matches a message.
+func (b *grammarBuilder) root() (*Rule, error) {
+	think, stops := b.reasoning(), b.contentStops()
+	if b.c.Mode == NoCalls || len(b.tools) == 0 {
+		return seq(think, b.plain(stops)), nil
+	}
+	calls, err := b.anyCalls()
+	if err != nil {
+		return nil, err
+	}
+	if a := b.f.Head.Answer; a != "" && b.c.Mode == Auto {
+		return b.answered(a, calls, stops), nil
+	}
+	if b.c.Mode == Required {
+		return seq(think, calls), nil
+	}
+	if b.f.Bare == Whole {
+		return seq(think, alt(calls, seq(b.plain(stops), opt(b.marked(calls))))), nil
+	}
+	return seq(think, b.plain(stops), opt(calls)), nil
+}
+
+// contentStops are what must not stand in an answer that holds no calls.
+func (b *grammarBuilder) contentStops() []string {
+	stops := slices.Clone(b.g.Triggers)
+	if b.f.Bare == Anywhere {
+		stops = append(stops, `{"`)
+	}
+	return stops
+}
+
+// plain matches an answer without calls.
+func (b *grammarBuilder) plain(stops []string) *Rule {
+	if b.f.Bare == Whole { // it must not begin as a call does
+		return opt(seq(regex(`[^\s{\[]`), free(stops...)))
+	}
+	return free(stops...)
+}
+
+// marked matches only those calls that need markers: what may follow an answer.
+func (b *grammarBuilder) marked(calls *Rule) *Rule {
+	if calls.Kind == Alt {
+		marked := slices.DeleteFunc(slices.Clone(calls.Parts), func(r *Rule) bool { return r.Kind == Ref && r.Text == "bare" })
+		return alt(marked...)
+	}
+	return calls
+}
+
+// answered matches messages of a format whose answers have the name of a function.
+func (b *grammarBuilder) answered(name string, calls *Rule, stops []string) *Rule {
+	open := b.f.callWrap().Open
+	if strings.HasSuffix(b.c.Prompt, open) {
+		open = ""
+	}
+	say := seq(lit(open+name+b.f.Head.End[0]), free(stops...))
+	return alt(say, calls)
+}
+
+// reasoning matches thinking in front of a message: what is left of it when the
+// prompt began it.
+func (b *grammarBuilder) reasoning() *Rule {
+	think := b.f.Think
+	if len(think.Open) == 0 || len(think.Close) == 0 {
+		return nil
+	}
+	end := think.Close[0]
+	stops := slices.Clone(think.Close)
+	for _, m := range b.f.compile(ParserOptions{}).thinking.list {
+		if m.act == actPeek {
+			stops = append(stops, m.text)
+		}
+	}
+	rest := seq(free(stops...), lit(end), layout("\n\n"))
+	if b.f.opensThinking(b.c.Prompt) {
+		return rest
+	}
+	return opt(seq(lit(think.Open[0]), rest))
+}
+
+// anyCalls matches the calls of a message, in any of the format's sections.
+func (b *grammarBuilder) anyCalls() (*Rule, error) {
+	sections := b.f.Sections
+	if len(sections) == 0 {
+		sections = []Wrap{{}}
+	}
+	all := alt()
+	if b.f.Bare != Never {
+		calls, err := b.calls(Wrap{})
+		if err != nil {
+			return nil, err
+		}
+		b.g.Rules["bare"] = calls
+		all.Parts = append(all.Parts, ref("bare"))
+		if len(b.f.Sections) == 0 {
+			return all, nil
+		}
+	}
+	for _, w := range sections {
+		calls, err := b.calls(w)
+		if err != nil {
+			return nil, err
+		}
+		all.Parts = append(all.Parts, calls)
+	}
+	return all, nil
+}
+
+// calls matches the calls of one section.
+func (b *grammarBuilder) calls(w Wrap) (*Rule, error) {
+	one := alt()
+	for _, t := range b.tools {
+		r, err := b.call(t)
+		if err != nil {
+			return nil, err
+		}
+		one.Parts = append(one.Parts, r)
+	}
+	f := b.f
+	if len(f.Sections) == 0 && f.Syntax != Object && strings.HasSuffix(b.c.Prompt, f.callWrap().Open) && f.Head.Answer != "" {
+		one = b.withoutOpen(one)
+	}
+	if !b.c.Parallel {
+		return f.inSection(w, one), nil
+	}
+	sep := layout(f.Layout.Sep)
+	if f.Layout.One {
+		section := f.inSection(w, one)
+		return seq(section, many(seq(sep, section))), nil
+	}
+	return f.inSection(w, seq(one, many(seq(sep, one)))), nil
+}
+
+// withoutOpen drops the opening marker of a first call, which the prompt holds.
+func (b *grammarBuilder) withoutOpen(calls *Rule) *Rule {
+	open := b.f.callWrap().Open
+	out := alt()
+	for _, r := range calls.Parts {
+		first := *r.Parts[0]
+		first.Text = strings.TrimPrefix(first.Text, open)
+		out.Parts = append(out.Parts, seq(append([]*Rule{&first}, r.Parts[1:]...)...))
+	}
+	return out
+}
+
+// call matches a call of one tool.
+func (b *grammarBuilder) call(t Tool) (*Rule, error) {
+	args, err := b.arguments(t)
+	if err != nil {
+		return nil, err
+	}
+	const nineLetters = `[a-zA-Z0-9]{9}`
+	id := seq(lit(`"`), regex(nineLetters), lit(`"`))
+	return b.f.callRule(b.f.callWrap(), t.Name, args, regex(`[0-9]{1,2}`), id), nil
+}
+
+// channels matches a message of a format with channels.
+func (b *grammarBuilder) channels() (*Rule, error) {
+	ch := b.f.Channels
+	stops := append([]string{ch.Start, ch.Message}, ch.End...)
+	if ch.Channel != "" {
+		stops = append(stops, ch.Channel)
+	}
+	say := seq(lit(ch.Answer+ch.Message), free(stops...))
+	var think *Rule
+	if ch.Thought != "" {
+		think = many(seq(lit(ch.Thought+ch.Message), free(stops...), lit(ch.Next)))
+	}
+	if b.c.Mode == NoCalls || len(b.tools) == 0 {
+		return seq(think, say), nil
+	}
+	one := alt()
+	for _, t := range b.tools {
+		args, err := b.arguments(t)
+		if err != nil {
+			return nil, err
+		}
+		call := b.f.callRule(b.f.callWrap(), t.Name, args, lit("1"), lit(`""`))
+		one.Parts = append(one.Parts, b.f.channelRule(t.Name, call))
+	}
+	calls := seq(one)
+	if b.c.Parallel {
+		calls = seq(one, many(seq(lit(ch.Next), one)))
+	}
+	if b.c.Mode == Required {
+		return seq(think, calls), nil
+	}
+	return seq(think, alt(say, calls, seq(say, lit(ch.Next), calls))), nil
+}
+
+// arguments matches the arguments of a tool in the format's syntax.
+func (b *grammarBuilder) arguments(t Tool) (*Rule, error) {
+	schema := t.Parameters
+	if len(schema) == 0 {
+		schema = json.RawMessage(`{"type": "object", "properties": {}, "additionalProperties": false}`)
+	}
+	switch b.f.Syntax {
+	case Object, JSON:
+		return schemaRule(objectSchema(schema)), nil
+	}
+	return b.members(t.Name, schema)
+}
