@@ -2,6 +2,7 @@ package gguf
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -32,11 +33,18 @@ func TestOpenReal(t *testing.T) {
 			if a, ok := f.String("general.architecture"); !ok || a == "" {
 				t.Errorf("no architecture")
 			}
-			for _, k := range f.Keys() {
-				_, _, _, _ = f.Kind(k)
+			tokens, ok := f.Strings("tokenizer.ggml.tokens")
+			kinds, _ := f.Ints("tokenizer.ggml.token_type")
+			if !ok || len(tokens) < 1000 || len(kinds) != len(tokens) || slices.Contains(tokens, "") {
+				t.Errorf("%d tokens with %d kinds", len(tokens), len(kinds))
 			}
-			toks, ok := f.Strings("tokenizer.ggml.tokens")
-			t.Log(len(f.Tensors()), "tensors", len(toks), "tokens", ok)
+			for _, x := range f.Tensors() {
+				n, err := x.Type.RowBytes(x.Dims[0])
+				if err != nil || n*x.Rows() != len(x.Data) {
+					t.Errorf("%s: %d bytes for %v %v, %v", x.Name, len(x.Data), x.Type, x.Dims, err)
+				}
+			}
+			touch(f)
 		})
 	}
 }

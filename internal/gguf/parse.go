@@ -17,6 +17,8 @@ const (
 	// The least bytes a key with its value and a tensor's description take: a count that needs more is a lie.
 	leastPair   = 8 + 4 + 1
 	leastTensor = 8 + 4 + 8 + 4 + 8
+	// The most entries that memory is reserved for on a count's word alone; real files have some hundred.
+	mostReserved = 1024
 )
 
 // keyAlignment is the metadata key of the tensors' alignment in the file.
@@ -85,8 +87,8 @@ func parseMagic(c *cursor, f *File) error {
 }
 
 func parsePairs(c *cursor, f *File, n int) error {
-	f.keys = make([]string, 0, n)
-	f.values = make(map[string]value, n)
+	f.keys = make([]string, 0, min(n, mostReserved))
+	f.values = make(map[string]value, min(n, mostReserved))
 	for i := range n {
 		k, err := c.str("key")
 		if err != nil {
@@ -142,8 +144,8 @@ type info struct {
 }
 
 func parseInfos(c *cursor, f *File, n int) ([]info, error) {
-	infos := make([]info, 0, n)
-	f.index = make(map[string]int, n)
+	infos := make([]info, 0, min(n, mostReserved))
+	f.index = make(map[string]int, min(n, mostReserved))
 	for i := range n {
 		name, err := c.str("name")
 		if err != nil {
