@@ -9,23 +9,32 @@ func detect() isa {
 	switch {
 	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512VL && x.HasAVX512DQ && x.HasAVX512VNNI && x.HasFMA:
 		return isaAVX512
+	case x.HasAVX2 && x.HasFMA && x.HasF16C:
+		return isaAVX2
 	}
 	return isaGo
 }
 
 // tile is how many of n tokens the next kernel is to take.
 func (s isa) tile(n int) int {
-	if s == isaAVX512 {
+	switch {
+	case s == isaAVX512:
 		return min(n, 8)
+	case s == isaAVX2 && n >= 4:
+		return 4
+	case s == isaAVX2:
+		return min(n, 2)
 	}
 	return min(n, maxTile)
 }
 
 // run calls the kernel for k tokens.
 func (s isa) run(l *layout, k int, c *call) {
-	switch {
-	case s == isaAVX512:
+	switch s {
+	case isaAVX512:
 		runAVX512(l.typ, k, c)
+	case isaAVX2:
+		runAVX2(l.typ, k, c)
 	default:
 		runGo(l, k, c)
 	}

@@ -26,12 +26,14 @@ const (
 )
 
 func main() {
-	set := flag.String("set", "", "kernel set to write: avx512")
+	set := flag.String("set", "", "kernel set to write: avx512 or avx2")
 	flag.Parse()
 	var kernels []kernel
 	switch *set {
 	case "avx512":
 		kernels = avx512()
+	case "avx2":
+		kernels = avx2()
 	default:
 		log.Fatalf("no kernel set %q", *set)
 	}
