@@ -82,7 +82,8 @@ type Engine struct {
 	slices   []Slice
 	sessions sessions
 	rotate   int
-	passing  bool
+	tried    int     // tokens of the longest draft so far
+	perDraft float64 // seconds that each drafted token cost in the last pass
 }
 
 // NewEngine starts an engine on a network, which is the engine's from then on, until Close.

@@ -29,9 +29,7 @@ func (e *Engine) pass() {
 		}
 	}
 	e.metrics.passed(took, prompt, decode, e.f.free(), len(e.running))
-	if prompt == 0 && err == nil {
-		e.cost.observe(decode, took)
-	}
+	e.timePass(took.Seconds(), prompt, decode)
 	row := 0
 	for i, s := range e.batch {
 		outputs := e.slices[i].Outputs
@@ -41,6 +39,26 @@ func (e *Engine) pass() {
 			e.settle(s, row, outputs)
 		}
 		row += outputs
+	}
+}
+
+// timePass learns what passes cost, and finds what the drafts in this one did. Where prompts are in a pass that can only be estimated.
+func (e *Engine) timePass(took float64, prompt, decode int) {
+	drafts := 0
+	for _, s := range e.batch {
+		drafts += len(s.draft)
+		e.tried = max(e.tried, len(s.draft))
+	}
+	if drafts > 0 {
+		extra := e.cost.seconds(decode) - e.cost.seconds(decode-drafts)
+		if prompt == 0 {
+			base := e.cost.seconds(decode - drafts)
+			extra = min(max(took-base, extra/2), 4*extra+base)
+		}
+		e.perDraft = extra / float64(drafts)
+	}
+	if prompt == 0 {
+		e.cost.observe(decode, took, drafts > 0)
 	}
 }
 

@@ -51,7 +51,7 @@ func measureCost(f forwarder, context int, now func() time.Time) (CostCurve, err
 	var curve CostCurve
 	for n := 1; n <= most; n *= 2 {
 		least, spent := 0.0, 0.0
-		for try := 0; try < 3 && (try == 0 || spent < 0.25); try++ {
+		for try := 0; try < 4 && (try == 0 || spent < 0.25); try++ {
 			seq.Len = 0
 			start := now()
 			if err := f.forward([]Slice{{Seq: &seq, Tokens: tokens[:n], Outputs: n}}); err != nil {
@@ -85,6 +85,9 @@ func newCostModel(c *CostCurve) *costModel {
 	m.scale = c.Points[0].Seconds
 	for i := range m.shape {
 		m.shape[i] = c.at(1<<i) / m.scale
+	}
+	for i := costPoints - 2; i >= 0; i-- { // what disturbs a measurement makes it longer
+		m.shape[i] = min(m.shape[i], m.shape[i+1])
 	}
 	m.settle()
 	return m
@@ -133,16 +136,25 @@ func (m *costModel) seconds(n int) float64 {
 	return m.scale * (m.shape[i] + w*(m.shape[i+1]-m.shape[i]))
 }
 
-// observe learns from a pass.
-func (m *costModel) observe(n int, took time.Duration) {
-	seen := took.Seconds()
-	if n < 1 || n > 1<<(costPoints-1) || seen <= 0 {
+// observe learns from a pass of n tokens, some of them drafts or none. Passes without drafts tell how fast the machine is now, those
+// with drafts what their tokens cost beside that. One pass alone changes little: another process may have held it up.
+func (m *costModel) observe(n int, seconds float64, drafts bool) {
+	if n < 1 || n > 1<<(costPoints-1) || seconds <= 0 {
 		return
 	}
-	ratio := min(max(seen/m.seconds(n), 0.25), 4)
+	change := min(max(seconds/m.seconds(n), 0.5), 2) - 1
+	if !drafts {
+		m.scale *= 1 + 0.2*change
+		return
+	}
 	i, w := place(n)
-	m.scale *= 1 + 0.3*(ratio-1)
-	m.shape[i] *= 1 + 0.02*(1-w)*(ratio-1)
-	m.shape[i+1] *= 1 + 0.02*w*(ratio-1)
+	m.shape[i] *= 1 + 0.15*(1-w)*change
+	m.shape[i+1] *= 1 + 0.15*w*change
+	if change < 0 {
+		m.shape[i] = min(m.shape[i], m.shape[i+1])
+	}
+	for j := i; change < 0 && j > 0; j-- { // fewer tokens never cost more; settle sees to the others
+		m.shape[j-1] = min(m.shape[j-1], m.shape[j])
+	}
 	m.settle()
 }

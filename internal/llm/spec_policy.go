@@ -43,7 +43,6 @@ type speculator struct {
 	drafters []*drafting
 	balance  float64 // seconds
 	worth    float64 // seconds that a token takes without drafts, in the pass that is planned
-	spent    float64 // seconds that the draft in the pass is expected to cost
 	chosen   *drafting
 	opened   bool
 	session  *session // nil for a request without a key, or when another request of the session is being computed
@@ -66,7 +65,7 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 	if !sp.opened {
 		sp.opened, sp.balance = true, sp.worth*e.sessions.credit()
 	}
-	sp.chosen, sp.spent = nil, 0
+	sp.chosen = nil
 	best := p.expected / base * worthwhile
 	var pick *drafting
 	pickN, pickClass := 0, 0
@@ -130,7 +129,6 @@ func (sp *speculator) use(e *Engine, s *sequence, p *plan, d *drafting, n, class
 		s.probs = d.model.taken(n)
 	}
 	sp.chosen = d
-	sp.spent = e.cost.seconds(p.tokens+n) - e.cost.seconds(p.tokens)
 	d.watch = append(d.watch[:0], d.buf...)
 	d.watched, d.watchClass = 0, class
 	p.tokens += n
@@ -142,6 +140,7 @@ func (e *Engine) length(sp *speculator, d *drafting, p *plan, base float64, n, c
 	if fixed := e.cfg.Speculation.FixedDraft; fixed > 0 && n > 0 {
 		return min(n, fixed), 0
 	}
+	n = min(n, max(4, 2*e.tried)) // no leaps on a curve that nobody has tried
 	best, bestRate := 0, 0.0
 	gain, right := p.expected, 1.0
 	for i := range n {
@@ -257,7 +256,7 @@ func (sp *speculator) committed(token int32) {
 func (sp *speculator) verified(e *Engine, s *sequence, accepted int) {
 	d := sp.chosen
 	e.metrics.drafted(d.name, len(s.draft), accepted)
-	sp.balance += float64(accepted)*sp.worth - sp.spent
+	sp.balance += float64(accepted)*sp.worth - float64(len(s.draft))*e.perDraft
 	if d.pause > 0 && accepted == len(s.draft) {
 		d.pause = 0
 	}

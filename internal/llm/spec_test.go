@@ -342,16 +342,41 @@ func TestCostModel(t *testing.T) {
 			t.Fatalf("%d tokens cost %v, %d %v", n, m.seconds(n), n+1, m.seconds(n+1))
 		}
 	}
-	// The machine turns out three times slower, and two tokens cheaper than measured.
-	for i := range 2000 {
-		n, cost := 1, 0.003
+	// The machine turns out three times slower, and drafts dearer than measured.
+	for i := range 300 {
+		m.observe(1, 0.003, false)
 		if i%2 == 0 {
-			n, cost = 2, 0.0033
+			m.observe(2, 0.0059, true)
 		}
-		m.observe(n, time.Duration(cost*1e9))
 	}
-	if a, b := m.seconds(1), m.seconds(2); math.Abs(a-0.003) > 0.0003 || math.Abs(b-0.0033) > 0.0003 {
+	if a, b := m.seconds(1), m.seconds(2); math.Abs(a-0.003) > 0.0001 || math.Abs(b-0.0059) > 0.0003 || m.seconds(64) < b {
 		t.Errorf("learnt %v and %v", a, b)
+	}
+	// Or cheaper.
+	for range 100 {
+		m.observe(32, 0.0033, true)
+	}
+	if got := m.seconds(32); math.Abs(got-0.0033) > 0.0003 || m.seconds(8) > got {
+		t.Errorf("learnt %v for 32 and %v for 8", got, m.seconds(8))
+	}
+	// A pass that was held up changes little.
+	before := m.seconds(1)
+	m.observe(1, 5, false)
+	if got := m.seconds(1); got > 1.3*before {
+		t.Errorf("one slow pass makes %v of %v", got, before)
+	}
+}
+
+// Where the measured curve is far too low, the loss stays small all the same.
+func TestWrongCostCurve(t *testing.T) {
+	low := &CostCurve{Points: []CostPoint{{1, 0.001}, {8, 0.00105}, {64, 0.0012}}}
+	text := prompt(2000, 900, 5)
+	r := Request{Prompt: prompt(20, 1000, 1), MaxTokens: len(text), Drafters: []Drafter{&oracle{script: text, start: 20, right: 0.3}}}
+	off, _ := speed(t, newToy(t, 1000, 200, scriptLM(20, text)), moeCurve(), r, EngineConfig{Cost: low, Speculation: SpecConfig{Off: true}})
+	on, stats := speed(t, newToy(t, 1000, 200, scriptLM(20, text)), moeCurve(), r, EngineConfig{Cost: low})
+	t.Logf("%.3f× with %d of %d accepted", on/off, stats.Accepted, stats.Drafted)
+	if on < 0.97*off {
+		t.Errorf("%.3f× of the speed without speculation", on/off)
 	}
 }
 
