@@ -1,5 +1,6 @@
 // Package synth makes GGUF models with random weights: small ones for tests of everything that reads a model, large
-// ones, of the shape of real models, for benchmarks. The same Config gives the same bytes.
+// ones, of the shape of real models, for benchmarks. The same Config gives the same bytes
+// (on processors that fuse multiplications with additions, a few quantised values may be rounded the other way).
 //
 //	f, err := synth.Open(synth.Tiny("qwen3moe"))
 //
