@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"github.com/luthier-dev/luthier/internal/gguf"
@@ -15,9 +16,10 @@ type Matrix struct {
 
 	lay   *layout
 	isa   isa
-	data  []byte // panels
-	panel int    // bytes of a panel
-	row   int    // bytes of a row as ggml keeps it
+	data  []byte    // panels
+	panel int       // bytes of a panel
+	row   int       // bytes of a row as ggml keeps it
+	raw   sync.Pool // rows being read, *[]byte
 }
 
 // NewMatrix makes a matrix from the bytes of a ggml tensor: rows of cols values, in blocks of type t. data is copied into
@@ -92,17 +94,17 @@ func (m *Matrix) Bytes() int { return len(m.data) }
 func (m *Matrix) Granule() int { return panelRows }
 
 // Row writes the values of row i to dst, which holds Cols values: exactly those that ggml's dequantisation gives.
-// It allocates nothing for rows of up to 16 KiB.
 func (m *Matrix) Row(i int, dst []float32) {
-	var small [16 << 10]byte
-	raw := small[:min(m.row, len(small))]
-	if m.row > len(small) {
-		raw = make([]byte, m.row)
+	raw, ok := m.raw.Get().(*[]byte)
+	if !ok {
+		b := make([]byte, m.row)
+		raw = &b
 	}
-	m.lay.unpack(raw, m.panelAt(i/panelRows), i%panelRows, m.Cols)
-	if err := quant.Dequantize(m.lay.typ, dst[:m.Cols], raw); err != nil {
+	m.lay.unpack(*raw, m.panelAt(i/panelRows), i%panelRows, m.Cols)
+	if err := quant.Dequantize(m.lay.typ, dst[:m.Cols], *raw); err != nil {
 		panic(err) // the type and the sizes were checked when the matrix was made
 	}
+	m.raw.Put(raw)
 }
 
 // maxTile is the most tokens that a kernel takes at once.
@@ -178,13 +180,18 @@ func (m *Matrix) mulTile(dst []float32, stride int, b *Batch, toks []int32, j, k
 			m.isa.run(m.lay, k, &c)
 			continue
 		}
-		var last [maxTile][panelRows]float32
-		for i := range k {
-			c.dst[i] = unsafe.Pointer(&last[i])
-		}
-		m.isa.run(m.lay, k, &c)
-		for i := range k {
-			copy(dst[(j+i)*stride+r:(j+i)*stride+r1], last[i][:])
-		}
+		m.mulLast(c, dst[j*stride+r:], stride, k, r1-r)
+	}
+}
+
+// mulLast computes the last panel of the matrix when it has fewer than 16 rows.
+func (m *Matrix) mulLast(c call, dst []float32, stride, k, rows int) {
+	var sums [maxTile][panelRows]float32
+	for i := range k {
+		c.dst[i] = unsafe.Pointer(&sums[i])
+	}
+	m.isa.run(m.lay, k, &c)
+	for i := range k {
+		copy(dst[i*stride:i*stride+rows], sums[i][:])
 	}
 }

@@ -111,7 +111,8 @@ func (p *Pool) work(worker int) {
 	defer func() {
 		if v := recover(); v != nil {
 			p.next.Store(p.n) // the rest of the job has lost its meaning
-			p.fault.CompareAndSwap(nil, &v)
+			fault := v
+			p.fault.CompareAndSwap(nil, &fault)
 		}
 	}()
 	for {
