@@ -34,6 +34,8 @@ type walker struct {
 	r   *rand.Rand
 	b   strings.Builder
 	bad []string // pieces that free text is made of
+
+	never []string // what free text must not hold
 }
 
 func (w *walker) walk(r *Rule) {
@@ -81,7 +83,7 @@ func (w *walker) free(stops []string) string {
 	for range w.r.IntN(6) {
 		next := text + pieces[w.r.IntN(len(pieces))]
 		ok := true
-		for _, s := range stops {
+		for _, s := range append(w.never, stops...) {
 			ok = ok && !strings.Contains(next, s)
 		}
 		if ok {
