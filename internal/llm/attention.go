@@ -269,6 +269,9 @@ func (w *attnWorker) walk(p *pass, s *tensor.Attention, b *attnBlock, head, at i
 				w.lo[g], w.hi[g] = lo, hi
 			}
 		}
+		if next := base + PageTokens; next < end {
+			tensor.Prefetch(c.tile(b.seq.Pages[next/PageTokens], p.index, head))
+		}
 		s.Tile(c.layout, c.tile(b.seq.Pages[base/PageTokens], p.index, head), w.q, w.lo, w.hi, scale)
 	}
 }

@@ -57,6 +57,9 @@ func softWeights(scores *float32, rows int, top *float32, sum *float32, fix *flo
 func scaleRowsAVX512(dst *float32, weights *float32, scales *uint16, rows int)
 
 //go:noescape
+func prefetchAMD64(p *byte, n int)
+
+//go:noescape
 func addToAVX512(dst *float32, x *float32, n int)
 
 //go:noescape

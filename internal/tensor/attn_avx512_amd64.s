@@ -51,7 +51,7 @@ DATA attnConsts<>+188(SB)/4, $0x0000001f
 GLOBL attnConsts<>(SB), RODATA|NOPTR, $192
 
 // func tileMulF16x8(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulF16x8(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -118,6 +118,7 @@ start:
 	JZ     done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z16
 	VCVTPH2PS    32(DX), Z17
 	VBROADCASTSS (CX), Z18
@@ -175,7 +176,7 @@ done:
 	RET
 
 // func tileMulF32x8(dst *float32, ds int, a *float32, as int, b *float32, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulF32x8(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -242,6 +243,7 @@ start:
 	JZ     done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VBROADCASTSS (CX), Z18
@@ -299,7 +301,7 @@ done:
 	RET
 
 // func tileMulI8x8(dst *float32, ds int, a *float32, as int, b *int8, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulI8x8(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -366,6 +368,7 @@ start:
 	JZ     done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VPMOVSXBD    (DX), Z16
 	VPMOVSXBD    16(DX), Z17
 	VCVTDQ2PS    Z16, Z16
@@ -425,7 +428,7 @@ done:
 	RET
 
 // func tileMulF16x4(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulF16x4(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -468,6 +471,7 @@ start:
 	JZ     done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z8
 	VCVTPH2PS    32(DX), Z9
 	VBROADCASTSS (CX), Z10
@@ -503,7 +507,7 @@ done:
 	RET
 
 // func tileMulF32x4(dst *float32, ds int, a *float32, as int, b *float32, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulF32x4(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -546,6 +550,7 @@ start:
 	JZ     done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VBROADCASTSS (CX), Z10
@@ -581,7 +586,7 @@ done:
 	RET
 
 // func tileMulI8x4(dst *float32, ds int, a *float32, as int, b *int8, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulI8x4(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -624,6 +629,7 @@ start:
 	JZ     done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VPMOVSXBD    (DX), Z8
 	VPMOVSXBD    16(DX), Z9
 	VCVTDQ2PS    Z8, Z8
@@ -661,7 +667,7 @@ done:
 	RET
 
 // func tileMulF16x2(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulF16x2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -692,6 +698,7 @@ start:
 	JZ    done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z4
 	VCVTPH2PS    32(DX), Z5
 	VBROADCASTSS (CX), Z6
@@ -716,7 +723,7 @@ done:
 	RET
 
 // func tileMulF32x2(dst *float32, ds int, a *float32, as int, b *float32, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulF32x2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -747,6 +754,7 @@ start:
 	JZ    done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VBROADCASTSS (CX), Z6
@@ -771,7 +779,7 @@ done:
 	RET
 
 // func tileMulI8x2(dst *float32, ds int, a *float32, as int, b *int8, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulI8x2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -802,6 +810,7 @@ start:
 	JZ    done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VPMOVSXBD    (DX), Z4
 	VPMOVSXBD    16(DX), Z5
 	VCVTDQ2PS    Z4, Z4
@@ -828,7 +837,7 @@ done:
 	RET
 
 // func tileMulF16x1(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulF16x1(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -854,6 +863,7 @@ start:
 	JZ    done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z2
 	VCVTPH2PS    32(DX), Z3
 	VBROADCASTSS (CX), Z4
@@ -873,7 +883,7 @@ done:
 	RET
 
 // func tileMulF32x1(dst *float32, ds int, a *float32, as int, b *float32, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulF32x1(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -899,6 +909,7 @@ start:
 	JZ    done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z2
 	VMOVUPS      64(DX), Z3
 	VBROADCASTSS (CX), Z4
@@ -918,7 +929,7 @@ done:
 	RET
 
 // func tileMulI8x1(dst *float32, ds int, a *float32, as int, b *int8, bs int, n int, fix *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tileMulI8x1(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+16(FP), CX
@@ -944,6 +955,7 @@ start:
 	JZ    done
 
 loop:
+	PREFETCHT0   2048(DX)
 	VPMOVSXBD    (DX), Z2
 	VPMOVSXBD    16(DX), Z3
 	VCVTDQ2PS    Z2, Z2
@@ -965,7 +977,7 @@ done:
 	RET
 
 // func scoresQ8x4(dst *float32, q *int8, qs *float32, sums *int32, keys *byte, ks *uint16, blocks int)
-// Requires: AVX, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
 TEXT ·scoresQ8x4(SB), NOSPLIT, $0-56
 	MOVQ   q+8(FP), AX
 	MOVQ   qs+16(FP), CX
@@ -997,6 +1009,8 @@ block:
 	VMOVDQA32    Z12, Z13
 	VPBROADCASTD (DX)(R11*1), Z14
 	VMOVDQA32    Z14, Z15
+	PREFETCHT0   2048(BX)
+	PREFETCHT0   2112(BX)
 	VMOVDQU32    (BX), Z16
 	VMOVDQU32    64(BX), Z17
 	VPBROADCASTD (AX), Z18
@@ -1011,6 +1025,8 @@ block:
 	VPBROADCASTD (AX)(R10*1), Z18
 	VPDPBUSD     Z18, Z16, Z14
 	VPDPBUSD     Z18, Z17, Z15
+	PREFETCHT0   2176(BX)
+	PREFETCHT0   2240(BX)
 	VMOVDQU32    128(BX), Z16
 	VMOVDQU32    192(BX), Z17
 	VPBROADCASTD 4(AX), Z18
@@ -1025,6 +1041,8 @@ block:
 	VPBROADCASTD 4(AX)(R10*1), Z18
 	VPDPBUSD     Z18, Z16, Z14
 	VPDPBUSD     Z18, Z17, Z15
+	PREFETCHT0   2304(BX)
+	PREFETCHT0   2368(BX)
 	VMOVDQU32    256(BX), Z16
 	VMOVDQU32    320(BX), Z17
 	VPBROADCASTD 8(AX), Z18
@@ -1039,6 +1057,8 @@ block:
 	VPBROADCASTD 8(AX)(R10*1), Z18
 	VPDPBUSD     Z18, Z16, Z14
 	VPDPBUSD     Z18, Z17, Z15
+	PREFETCHT0   2432(BX)
+	PREFETCHT0   2496(BX)
 	VMOVDQU32    384(BX), Z16
 	VMOVDQU32    448(BX), Z17
 	VPBROADCASTD 12(AX), Z18
@@ -1053,6 +1073,8 @@ block:
 	VPBROADCASTD 12(AX)(R10*1), Z18
 	VPDPBUSD     Z18, Z16, Z14
 	VPDPBUSD     Z18, Z17, Z15
+	PREFETCHT0   2560(BX)
+	PREFETCHT0   2624(BX)
 	VMOVDQU32    512(BX), Z16
 	VMOVDQU32    576(BX), Z17
 	VPBROADCASTD 16(AX), Z18
@@ -1067,6 +1089,8 @@ block:
 	VPBROADCASTD 16(AX)(R10*1), Z18
 	VPDPBUSD     Z18, Z16, Z14
 	VPDPBUSD     Z18, Z17, Z15
+	PREFETCHT0   2688(BX)
+	PREFETCHT0   2752(BX)
 	VMOVDQU32    640(BX), Z16
 	VMOVDQU32    704(BX), Z17
 	VPBROADCASTD 20(AX), Z18
@@ -1081,6 +1105,8 @@ block:
 	VPBROADCASTD 20(AX)(R10*1), Z18
 	VPDPBUSD     Z18, Z16, Z14
 	VPDPBUSD     Z18, Z17, Z15
+	PREFETCHT0   2816(BX)
+	PREFETCHT0   2880(BX)
 	VMOVDQU32    768(BX), Z16
 	VMOVDQU32    832(BX), Z17
 	VPBROADCASTD 24(AX), Z18
@@ -1095,6 +1121,8 @@ block:
 	VPBROADCASTD 24(AX)(R10*1), Z18
 	VPDPBUSD     Z18, Z16, Z14
 	VPDPBUSD     Z18, Z17, Z15
+	PREFETCHT0   2944(BX)
+	PREFETCHT0   3008(BX)
 	VMOVDQU32    896(BX), Z16
 	VMOVDQU32    960(BX), Z17
 	VPBROADCASTD 28(AX), Z18
@@ -1159,7 +1187,7 @@ block:
 	RET
 
 // func scoresQ8x1(dst *float32, q *int8, qs *float32, sums *int32, keys *byte, ks *uint16, blocks int)
-// Requires: AVX, AVX512F, AVX512VNNI
+// Requires: AVX, AVX512F, AVX512VNNI, MMX+
 TEXT ·scoresQ8x1(SB), NOSPLIT, $0-56
 	MOVQ   q+8(FP), AX
 	MOVQ   qs+16(FP), CX
@@ -1177,41 +1205,57 @@ TEXT ·scoresQ8x1(SB), NOSPLIT, $0-56
 block:
 	VPBROADCASTD (DX), Z2
 	VMOVDQA32    Z2, Z3
+	PREFETCHT0   2048(BX)
+	PREFETCHT0   2112(BX)
 	VMOVDQU32    (BX), Z4
 	VMOVDQU32    64(BX), Z5
 	VPBROADCASTD (AX), Z6
 	VPDPBUSD     Z6, Z4, Z2
 	VPDPBUSD     Z6, Z5, Z3
+	PREFETCHT0   2176(BX)
+	PREFETCHT0   2240(BX)
 	VMOVDQU32    128(BX), Z4
 	VMOVDQU32    192(BX), Z5
 	VPBROADCASTD 4(AX), Z6
 	VPDPBUSD     Z6, Z4, Z2
 	VPDPBUSD     Z6, Z5, Z3
+	PREFETCHT0   2304(BX)
+	PREFETCHT0   2368(BX)
 	VMOVDQU32    256(BX), Z4
 	VMOVDQU32    320(BX), Z5
 	VPBROADCASTD 8(AX), Z6
 	VPDPBUSD     Z6, Z4, Z2
 	VPDPBUSD     Z6, Z5, Z3
+	PREFETCHT0   2432(BX)
+	PREFETCHT0   2496(BX)
 	VMOVDQU32    384(BX), Z4
 	VMOVDQU32    448(BX), Z5
 	VPBROADCASTD 12(AX), Z6
 	VPDPBUSD     Z6, Z4, Z2
 	VPDPBUSD     Z6, Z5, Z3
+	PREFETCHT0   2560(BX)
+	PREFETCHT0   2624(BX)
 	VMOVDQU32    512(BX), Z4
 	VMOVDQU32    576(BX), Z5
 	VPBROADCASTD 16(AX), Z6
 	VPDPBUSD     Z6, Z4, Z2
 	VPDPBUSD     Z6, Z5, Z3
+	PREFETCHT0   2688(BX)
+	PREFETCHT0   2752(BX)
 	VMOVDQU32    640(BX), Z4
 	VMOVDQU32    704(BX), Z5
 	VPBROADCASTD 20(AX), Z6
 	VPDPBUSD     Z6, Z4, Z2
 	VPDPBUSD     Z6, Z5, Z3
+	PREFETCHT0   2816(BX)
+	PREFETCHT0   2880(BX)
 	VMOVDQU32    768(BX), Z4
 	VMOVDQU32    832(BX), Z5
 	VPBROADCASTD 24(AX), Z6
 	VPDPBUSD     Z6, Z4, Z2
 	VPDPBUSD     Z6, Z5, Z3
+	PREFETCHT0   2944(BX)
+	PREFETCHT0   3008(BX)
 	VMOVDQU32    896(BX), Z4
 	VMOVDQU32    960(BX), Z5
 	VPBROADCASTD 28(AX), Z6
@@ -1462,6 +1506,19 @@ row:
 	DECQ    BX
 	JNZ     row
 	VZEROUPPER
+	RET
+
+// func prefetchAMD64(p *byte, n int)
+// Requires: MMX+
+TEXT ·prefetchAMD64(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ n+8(FP), CX
+
+line:
+	PREFETCHT0 (AX)
+	ADDQ       $0x40, AX
+	SUBQ       $0x40, CX
+	JG         line
 	RET
 
 // func addToAVX512(dst *float32, x *float32, n int)

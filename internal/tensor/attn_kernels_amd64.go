@@ -146,3 +146,12 @@ func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, 
 		scoresQ8x1(&dst[r*TileTokens], &q[r*blocks*32], &qs[r*blocks], &sums[r*blocks], &keys[0], &ks[0], blocks)
 	}
 }
+
+// Prefetch asks for the start of a tile that will be wanted soon; within a tile the kernels ask ahead themselves.
+func Prefetch(tile []byte) {
+	if len(tile) >= prefetchBytes {
+		prefetchAMD64(&tile[0], prefetchBytes)
+	}
+}
+
+const prefetchBytes = 2048

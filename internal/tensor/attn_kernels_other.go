@@ -25,3 +25,6 @@ func scaleRows(dst, weights []float32, scales []uint16, rows int) {
 func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, ks []uint16, blocks, rows int) {
 	scoresQ8Plain(dst, q, qs, sums, keys, ks, blocks, rows)
 }
+
+// Prefetch asks for the start of a tile that will be wanted soon.
+func Prefetch([]byte) {}

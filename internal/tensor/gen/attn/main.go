@@ -25,9 +25,13 @@ func main() {
 	softFix(c)
 	softWeights(c)
 	scaleRows()
+	prefetch()
 	vectors(c)
 	Generate()
 }
+
+// ahead is how many bytes before their use keys and values are asked for.
+const ahead = 2048
 
 // arg loads a parameter into a general register.
 func arg(name string) reg.GPVirtual {
@@ -192,6 +196,7 @@ func tileMul(typ string, n, size int) {
 	JZ(LabelRef("done"))
 	Label("loop")
 	x, y := ZMM(), ZMM()
+	PREFETCHT0(at(b, ahead))
 	switch typ {
 	case "F16":
 		VCVTPH2PS(at(b, 0), x)
@@ -252,6 +257,8 @@ func scoresQ8(n int) {
 	}
 	for d := range 8 {
 		x, y := ZMM(), ZMM()
+		PREFETCHT0(at(keys, ahead+d*128))
+		PREFETCHT0(at(keys, ahead+d*128+64))
 		VMOVDQU32(at(keys, d*128), x)
 		VMOVDQU32(at(keys, d*128+64), y)
 		for r := range dot {
@@ -404,6 +411,19 @@ func softWeights(c *consts) {
 	DECQ(n)
 	JNZ(LabelRef("row"))
 	VZEROUPPER()
+	RET()
+}
+
+// prefetch asks for n bytes, a multiple of 64 and not 0.
+func prefetch() {
+	TEXT("prefetchAMD64", NOSPLIT, "func(p *byte, n int)")
+	Pragma("noescape")
+	p, n := arg("p"), arg("n")
+	Label("line")
+	PREFETCHT0(at(p, 0))
+	ADDQ(Imm(64), p)
+	SUBQ(Imm(64), n)
+	JG(LabelRef("line"))
 	RET()
 }
 
