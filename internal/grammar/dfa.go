@@ -3,6 +3,7 @@ package grammar
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
 )
 
 // alphabet divides the code points into classes that an automaton does not tell apart.
@@ -84,6 +85,9 @@ type dfa struct {
 	safe   []bool  // by state: no continuation dies
 	first  int32
 	lit    bool
+
+	kindOnce  sync.Once
+	kindClass [kindCount][]uint16
 }
 
 func (d *dfa) start() int32               { return d.first }

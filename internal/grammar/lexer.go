@@ -51,6 +51,8 @@ type lexer struct {
 	univ   []int32 // label+1 where everything is accepted from here on, 0 elsewhere
 	plain  []int32 // the state of the plain string lexer that spells as this one does; -1 while unknown
 	index  map[lexState]int32
+	bases  []int32 // by content state: the state between two code points + 1
+	sure   map[reachKey]int8
 }
 
 func newLexer(c content, json bool) *lexer {
@@ -65,6 +67,15 @@ func newLexer(c content, json bool) *lexer {
 
 // id interns a state.
 func (l *lexer) id(s lexState) int32 {
+	if s.kind == lexBase {
+		if int(s.q) < len(l.bases) && l.bases[s.q] > 0 {
+			return l.bases[s.q] - 1
+		}
+		for int(s.q) >= len(l.bases) {
+			l.bases = append(l.bases, 0)
+		}
+		l.bases[s.q] = int32(len(l.states)) + 1
+	}
 	_, all := l.c.universal(s.q)
 	if all {
 		s = canonical(s)

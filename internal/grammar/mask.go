@@ -123,25 +123,46 @@ func (m *machine) plainState(l *lexer, s int32) int32 {
 	return l.plain[s]
 }
 
+// reader is a string or a name being read: its lexer, the states that are no dead end, and what follows its end.
+type reader struct {
+	lex   *lexer
+	o     *op // counts code points, when not nil
+	alive func(q int32) bool
+	end   func(label int32) int32
+	after int32 // what follows label 0 for strings; -2 while not known
+}
+
 func (m *machine) fillString(fr frame, o *op, mask []uint64) {
-	p := m.p.v.plain
+	r := reader{lex: o.lex, after: -2}
+	r.end = func(int32) int32 {
+		if r.after == -2 {
+			r.after = m.after(fr.parent)
+		}
+		return r.after
+	}
 	s := m.plainState(o.lex, fr.pos)
 	if s < 0 {
-		m.walkString(0, fr.pos, fr.aux, o, fr.parent, mask)
+		m.fillReader(&r, fr.pos, mask)
 		return
 	}
 	const longest = 255
-	if fr.aux >= o.min && (o.max < 0 || o.max-fr.aux >= longest) {
-		m.fillPlain(s, m.after(fr.parent), mask)
-		return
+	switch {
+	case fr.aux >= o.min && (o.max < 0 || o.max-fr.aux >= longest):
+		m.fillPlain(s, r.end(0), mask)
+	case o.lex.states[fr.pos].kind == lexBase:
+		m.fillCounted(s, fr.aux, o, r.end(0), mask)
+	default:
+		r.o = o
+		m.walkReader(&r, 0, fr.pos, fr.aux, mask)
 	}
-	if o.lex.states[fr.pos].kind != lexBase {
-		m.walkString(0, fr.pos, fr.aux, o, fr.parent, mask)
-		return
-	}
-	left := int32(longest)
+}
+
+// fillCounted allows what a string that may say anything reads when n code points have begun and their number is limited.
+func (m *machine) fillCounted(s, n int32, o *op, after int32, mask []uint64) {
+	p := m.p.v.plain
+	left := int32(255)
 	if o.max >= 0 {
-		left = o.max - fr.aux
+		left = min(left, o.max-n)
 	}
 	for i, w := range p.within[min(left, withinMax)] {
 		mask[i] |= w
@@ -153,13 +174,12 @@ func (m *machine) fillString(fr frame, o *op, mask []uint64) {
 			}
 		}
 	}
-	after := m.after(fr.parent)
 	if after < 0 {
 		return
 	}
 	for _, h := range m.suffixHits(after) {
 		for _, t := range p.slices[s].exits[h] {
-			if n := int32(p.runes[t]); n <= left && fr.aux+n >= o.min {
+			if k := int32(p.runes[t]); k <= left && n+k >= o.min {
 				mask[t>>6] |= 1 << (t & 63)
 			}
 		}
@@ -182,81 +202,52 @@ func (m *machine) fillPlain(s, after int32, mask []uint64) {
 	}
 }
 
-// walkString allows the tokens under trie node n that a string in lexer state s reads.
-func (m *machine) walkString(n, s, chars int32, o *op, parent int32, mask []uint64) {
+// fillReader allows what a reader in lexer state s reads, by the quickest way there is for its content.
+func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 	v := m.p.v
-	row := o.lex.row(s)
-	nd := v.nodes[n]
-	for c := nd.first; c < nd.first+int32(nd.count); c++ {
-		b := v.nodes[c].label
-		t := row[b]
-		if t == dead {
-			continue
+	st := r.lex.states[s]
+	if st.kind != lexBase {
+		m.walkReader(r, 0, s, 0, mask)
+		return
+	}
+	if r.lex.json && r.lex.c.total(st.q) {
+		for i, w := range v.plain.slices[v.plain.base()].inside {
+			mask[i] |= w
 		}
-		k, ok := o.advance(s, chars, b)
-		if !ok {
-			continue
-		}
-		if t >= 0 {
-			v.allow(c, mask)
-			if v.nodes[c].count == 0 {
-				continue
-			}
-			m.walkString(c, t, k, o, parent, mask)
-			if o.lex.acc[t] < 0 {
-				continue
-			}
-		} else {
-			v.allow(c, mask)
-		}
-		if v.nodes[c].count > 0 {
-			if after := m.after(parent); after >= 0 {
-				m.walk(c, after, mask)
-			}
+		m.readerExits(r, 0, s, mask)
+		return
+	}
+	d, ok := r.lex.c.(*dfa)
+	if !ok {
+		m.walkReader(r, 0, s, 0, mask)
+		return
+	}
+	for i := range v.groups {
+		g := &v.groups[i]
+		switch {
+		case g.first < 0:
+			m.walkReader(r, g.root, s, 0, mask)
+		case r.lex.json && !g.json, d.dies(st.q, g.first):
+		case r.alive == nil && d.survives(r.lex, st.q, g.kinds) >= g.longest:
+			g.allow(mask)
+		default:
+			m.walkReader(r, g.root, s, 0, mask)
 		}
 	}
 }
 
-func (m *machine) fillKey(fr frame, op *op, mask []uint64) {
-	o := op.object
-	names, others := m.names(fr.aux, o.words)
-	room := m.room(o, names, others)
-	st := o.keys.states[fr.pos]
-	if o.others && room == roomAny && o.keys.c.total(st.q) {
-		if s := m.plainState(o.keys, fr.pos); s >= 0 {
-			m.fillPlain(s, m.afterKey(fr, o, o.keys.univ[fr.pos]-1), mask)
-			return
-		}
-		if st.kind == lexBase {
-			for i, w := range m.p.v.plain.slices[m.p.v.plain.base()].inside {
-				mask[i] |= w
-			}
-			m.keyExits(0, fr.pos, fr, o, names, room, mask)
-			return
-		}
-	}
-	m.walkKey(0, fr.pos, fr, o, names, room, mask)
-}
-
-// afterKey returns the state after the name labelled lab.
-func (m *machine) afterKey(fr frame, o *objectOp, lab int32) int32 {
-	m.begin()
-	m.emit(m.frame(fr.op-1, position(phaseColon, 0, lab), m.keySeen(o, fr.aux, lab), fr.parent))
-	return m.close()
-}
-
-// keyExits allows the closing tokens whose text before the quote leads to a name that is welcome.
-func (m *machine) keyExits(n, s int32, fr frame, o *objectOp, names []uint64, room int, mask []uint64) {
+// readerExits allows the closing tokens whose text before the quote leads to an end.
+func (m *machine) readerExits(r *reader, n, s int32, mask []uint64) {
 	p := &m.p.v.plain.prefixes
-	row := o.keys.row(s)
+	row := r.lex.row(s)
 	if exits := p.exits[n]; len(exits) > 0 {
-		if t := row['"']; t < dead && o.keyEnds(label(t), names, room) {
-			m.allowExits(exits, m.afterKey(fr, o, label(t)), mask)
+		if t := row['"']; t < dead {
+			m.allowExits(exits, r.end(label(t)), mask)
 		}
 	}
 	for _, e := range p.nodes[n].kids {
 		if t := row[e.label]; t >= 0 {
-			m.keyExits(e.node, t, fr, o, names, room, mask)
+			m.readerExits(r, e.node, t, mask)
 		}
 	}
 }
@@ -282,28 +273,81 @@ func (m *machine) allowExits(exits []exitToken, after int32, mask []uint64) {
 	}
 }
 
-// walkKey allows the tokens under trie node n that a name in lexer state s reads.
-func (m *machine) walkKey(n, s int32, fr frame, o *objectOp, names []uint64, room int, mask []uint64) {
+// walkReader allows the tokens under trie node n that a reader in lexer state s reads.
+func (m *machine) walkReader(r *reader, n, s, chars int32, mask []uint64) {
 	v := m.p.v
-	row := o.keys.row(s)
+	row := r.lex.row(s)
 	nd := v.nodes[n]
 	for c := nd.first; c < nd.first+int32(nd.count); c++ {
-		t := row[v.nodes[c].label]
-		if t >= 0 {
-			if m.keyAlive(o, o.keys.states[t].q, names, room) {
-				v.allow(c, mask)
-				m.walkKey(c, t, fr, o, names, room, mask)
-			}
+		b := v.nodes[c].label
+		t := row[b]
+		if t == dead {
 			continue
 		}
-		if t == dead || !o.keyEnds(label(t), names, room) {
+		k := chars
+		if r.o != nil {
+			var ok bool
+			if k, ok = r.o.advance(s, chars, b); !ok {
+				continue
+			}
+		}
+		after := dead
+		if t < dead {
+			if after = r.end(label(t)); after < 0 {
+				continue
+			}
+		} else if r.alive != nil && !r.alive(r.lex.states[t].q) {
 			continue
+		} else if r.lex.acc[t] >= 0 && v.nodes[c].count > 0 {
+			after = r.end(r.lex.acc[t])
 		}
 		v.allow(c, mask)
-		if v.nodes[c].count > 0 {
-			if after := m.afterKey(fr, o, label(t)); after >= 0 {
-				m.walk(c, after, mask)
-			}
+		if v.nodes[c].count == 0 {
+			continue
+		}
+		if t >= 0 {
+			m.walkReader(r, c, t, k, mask)
+		}
+		if after >= 0 {
+			m.walk(c, after, mask)
 		}
 	}
+}
+
+func (m *machine) fillKey(fr frame, op *op, mask []uint64) {
+	o := op.object
+	names, others := m.names(fr.aux, o.words)
+	room := m.room(o, names, others)
+	free := o.others && room == roomAny
+	if s := m.plainState(o.keys, fr.pos); s >= 0 && free {
+		m.fillPlain(s, m.afterKey(fr, o, o.keys.univ[fr.pos]-1), mask)
+		return
+	}
+	r := reader{lex: o.keys}
+	r.end = func(label int32) int32 {
+		if !o.keyEnds(label, names, room) {
+			return dead
+		}
+		return m.afterKey(fr, o, label)
+	}
+	if free && o.keys.c.total(o.keys.states[fr.pos].q) {
+		m.fillReader(&r, fr.pos, mask)
+		return
+	}
+	r.alive = func(q int32) bool { return m.keyAlive(o, q, names, room) }
+	if free && o.reachAll {
+		r.alive = nil
+	}
+	if r.alive == nil {
+		m.fillReader(&r, fr.pos, mask)
+		return
+	}
+	m.walkReader(&r, 0, fr.pos, 0, mask)
+}
+
+// afterKey returns the state after the name labelled lab.
+func (m *machine) afterKey(fr frame, o *objectOp, lab int32) int32 {
+	m.begin()
+	m.emit(m.frame(fr.op-1, position(phaseColon, 0, lab), m.keySeen(o, fr.aux, lab), fr.parent))
+	return m.close()
 }

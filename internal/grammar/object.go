@@ -421,6 +421,7 @@ func (ob *objectBuilder) fill(o *objectOp, keys content) error {
 	case *dfa:
 		o.reach, o.reachMore = k.reach(o.names, o.words)
 	}
+	o.reachAll = !slices.Contains(o.reachMore, false)
 	for _, v := range ob.values {
 		id := int32(-1)
 		if v != ob.sb.s.none {

@@ -50,6 +50,7 @@ type objectOp struct {
 	others    bool     // names beyond the known ones are welcome
 	reach     []uint64 // by content state: words of names it may still become
 	reachMore []bool   // by content state: whether it may still become another name
+	reachAll  bool     // reachMore everywhere
 	min, max  int32    // number of properties; max < 0 is without limit
 	closed    bool     // no name at all is welcome
 	wanted    [][]wanted

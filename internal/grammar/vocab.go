@@ -18,6 +18,7 @@ type Vocab struct {
 	next    []int32 // next token with the same bytes, -1 at the end of the chain
 	root    [256]int32
 	plain   *plainTables
+	groups  []tokenGroup
 	names   map[string]int32
 
 	mu       sync.Mutex
@@ -56,12 +57,7 @@ func NewVocab(size int, piece func(id int32) []byte, end []int32) *Vocab {
 			}
 		}
 	}
-	slices.SortFunc(ids, func(a, b int32) int {
-		if c := bytes.Compare(v.pieces[a], v.pieces[b]); c != 0 {
-			return c
-		}
-		return int(a - b)
-	})
+	slices.SortFunc(ids, v.byText)
 	v.nodes = make([]trieNode, 1, 2*len(ids)+1)
 	v.nodes[0].token = -1
 	v.grow(0, 0, ids)
@@ -73,7 +69,15 @@ func NewVocab(size int, piece func(id int32) []byte, end []int32) *Vocab {
 		v.root[v.nodes[c].label] = c
 	}
 	v.plain = newPlainTables(v)
+	v.sortGroups(ids)
 	return v
+}
+
+func (v *Vocab) byText(a, b int32) int {
+	if c := bytes.Compare(v.pieces[a], v.pieces[b]); c != 0 {
+		return c
+	}
+	return int(a - b)
 }
 
 // Size returns the number of tokens.

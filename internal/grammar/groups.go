@@ -1,0 +1,268 @@
+package grammar
+
+import (
+	"maps"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Tokens are sorted into groups by the kinds of characters they are made of. A mask of a pattern then looks at most
+// groups once: if the pattern's automaton cannot die (or end) within the longest token of a group, whatever its characters,
+// the whole group is allowed; if it dies on every character of the first kind, none is. Only groups in between are walked.
+type tokenGroup struct {
+	first   int8   // kind of the first character; -1 for the group of all that is irregular
+	kinds   uint32 // kinds of all characters
+	longest int    // in code points
+	mask    []uint64
+	few     []int32 // the tokens instead of the mask, where there are few
+	root    int32   // trie of the group
+	json    bool    // may stand inside a JSON string without escapes
+}
+
+const (
+	kindLower = iota
+	kindUpper
+	kindDigit
+	kindBlank
+	kindDash
+	kindUnder
+	kindDot
+	kindSlash
+	kindComma
+	kindQuote
+	kindBackslash
+	kindControl
+	kindPunct // all other ASCII
+	kindSpace // spaces beyond ASCII
+	kindOther // all else
+	kindCount
+)
+
+func kindOf(r rune) int {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return kindLower
+	case r >= 'A' && r <= 'Z':
+		return kindUpper
+	case r >= '0' && r <= '9':
+		return kindDigit
+	case r < 0x20:
+		return kindControl
+	case r < 0x80:
+		switch r {
+		case ' ':
+			return kindBlank
+		case '-':
+			return kindDash
+		case '_':
+			return kindUnder
+		case '.':
+			return kindDot
+		case '/':
+			return kindSlash
+		case ',':
+			return kindComma
+		case '"':
+			return kindQuote
+		case '\\':
+			return kindBackslash
+		}
+		return kindPunct
+	case unicode.IsSpace(r) || r == 0xfeff || r >= 0x2028 && r <= 0x2029:
+		return kindSpace
+	}
+	return kindOther
+}
+
+const (
+	groupMin     = 48 // smaller groups join the irregular one
+	groupLongest = 40 // longer tokens are irregular
+	groupFew     = 800
+)
+
+// sortGroups sorts the tokens. The irregular group holds the tokens with parts of runes, quotes or backslashes, the long ones
+// and those of kinds too rare for a group.
+func (v *Vocab) sortGroups(ids []int32) {
+	type key struct {
+		first int8
+		kinds uint32
+	}
+	byKey := map[key][]int32{}
+	irregular := key{first: -1}
+	for _, id := range ids {
+		k := irregular
+		if first, kinds, ok := groupOf(v.pieces[id]); ok {
+			k = key{first, kinds}
+		}
+		byKey[k] = append(byKey[k], id)
+	}
+	for k, g := range byKey {
+		if len(g) < groupMin && k != irregular {
+			byKey[irregular] = append(byKey[irregular], g...)
+			delete(byKey, k)
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(byKey), func(a, b key) int {
+		if a.first != b.first {
+			return int(a.first) - int(b.first)
+		}
+		return int(a.kinds) - int(b.kinds)
+	})
+	for _, k := range keys {
+		g := tokenGroup{first: k.first, kinds: k.kinds, json: k.kinds&(1<<kindControl) == 0}
+		members := byKey[k]
+		slices.SortFunc(members, v.byText)
+		g.root = int32(len(v.nodes))
+		v.nodes = append(v.nodes, trieNode{token: -1})
+		v.grow(g.root, 0, members)
+		for _, id := range members {
+			g.longest = max(g.longest, utf8.RuneCount(v.pieces[id]))
+		}
+		if len(members) < groupFew {
+			g.few = members
+		} else {
+			g.mask = make([]uint64, v.words)
+			for _, id := range members {
+				g.mask[id>>6] |= 1 << (id & 63)
+			}
+		}
+		v.groups = append(v.groups, g)
+	}
+}
+
+// groupOf returns the kinds of a token's first character and of all; ok is false for an irregular token.
+func groupOf(piece []byte) (first int8, kinds uint32, ok bool) {
+	if !utf8.Valid(piece) || utf8.RuneCount(piece) > groupLongest {
+		return 0, 0, false
+	}
+	first = -1
+	for _, r := range string(piece) {
+		k := kindOf(r)
+		if k == kindQuote || k == kindBackslash {
+			return 0, 0, false
+		}
+		if first < 0 {
+			first = int8(k)
+		}
+		kinds |= 1 << k
+	}
+	return first, kinds, true
+}
+
+// allow sets the bits of all tokens of a group.
+func (g *tokenGroup) allow(mask []uint64) {
+	for _, t := range g.few {
+		mask[t>>6] |= 1 << (t & 63)
+	}
+	for i, w := range g.mask {
+		mask[i] |= w
+	}
+}
+
+// kindClasses returns, for each kind of character, the classes of the alphabet that it meets.
+func (a *alphabet) kindClasses() [kindCount][]uint16 {
+	var out [kindCount][]uint16
+	add := func(kind int, c uint16) {
+		if !slices.Contains(out[kind], c) {
+			out[kind] = append(out[kind], c)
+		}
+	}
+	for r := range rune(128) {
+		add(kindOf(r), a.ascii[r])
+	}
+	for i, lo := range a.starts {
+		hi := runeMax
+		if i+1 < len(a.starts) {
+			hi = a.starts[i+1] - 1
+		}
+		if hi < 128 {
+			continue
+		}
+		lo = max(lo, 128)
+		for _, s := range append(spaces, span{0x85, 0x85}) {
+			if s.hi >= 128 && s.lo <= hi && s.hi >= lo {
+				add(kindSpace, a.class[i])
+			}
+		}
+		other := hi-lo > 64
+		for r := lo; r <= hi && !other; r++ {
+			other = kindOf(r) == kindOther
+		}
+		if other {
+			add(kindOther, a.class[i])
+		}
+	}
+	return out
+}
+
+type reachKey struct {
+	q     int32
+	kinds uint32
+	raw   bool
+}
+
+// survives returns how many characters of the kinds the automaton is sure to read from state q without dying, or, in raw
+// mode, without reaching a state where the text may end; at most groupLongest.
+func (d *dfa) survives(l *lexer, q int32, kinds uint32) int {
+	key := reachKey{q, kinds, !l.json}
+	if n, ok := l.sure[key]; ok {
+		return int(n)
+	}
+	n := d.surviving(q, kinds, !l.json)
+	if l.sure == nil {
+		l.sure = map[reachKey]int8{}
+	}
+	l.sure[key] = int8(n)
+	return n
+}
+
+func (d *dfa) surviving(q int32, kinds uint32, raw bool) int {
+	var classes []uint16
+	for k := range kindCount {
+		if kinds>>k&1 == 1 {
+			for _, c := range d.kinds()[k] {
+				if !slices.Contains(classes, c) {
+					classes = append(classes, c)
+				}
+			}
+		}
+	}
+	seen := map[int32]bool{q: true}
+	frontier := []int32{q}
+	for n := range groupLongest {
+		var next []int32
+		for _, q := range frontier {
+			for _, c := range classes {
+				t := d.next[int(q)*d.k+int(c)]
+				if t < 0 || raw && d.labels[t] >= 0 {
+					return n
+				}
+				if !seen[t] {
+					seen[t] = true
+					next = append(next, t)
+				}
+			}
+		}
+		if len(next) == 0 {
+			break
+		}
+		frontier = next
+	}
+	return groupLongest
+}
+
+// dies reports whether every character of a kind is refused in state q.
+func (d *dfa) dies(q int32, kind int8) bool {
+	for _, c := range d.kinds()[kind] {
+		if d.next[int(q)*d.k+int(c)] >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *dfa) kinds() *[kindCount][]uint16 {
+	d.kindOnce.Do(func() { d.kindClass = d.alpha.kindClasses() })
+	return &d.kindClass
+}
