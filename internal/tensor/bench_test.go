@@ -11,21 +11,6 @@ import (
 // largeBytes is what the matrices of the bandwidth benchmarks take in all: more than any cache.
 const largeBytes = 768 << 20
 
-// BenchmarkReadLimit is the rate at which one core can read memory on huge pages, with the loads and prefetches of the
-// kernels and nothing else: the limit for one token.
-func BenchmarkReadLimit(b *testing.B) {
-	a := NewArena(0)
-	defer a.Close()
-	data := a.Alloc(largeBytes)
-	for i := 0; i < len(data); i += 4096 {
-		data[i] = 1
-	}
-	b.SetBytes(largeBytes)
-	for b.Loop() {
-		readAll(data)
-	}
-}
-
 // randomMatrix has random bits and sane scales.
 func randomMatrix(b *testing.B, typ gguf.Type, rows, cols int, a *Arena) *Matrix {
 	rng := rand.New(rand.NewPCG(1, 1))
