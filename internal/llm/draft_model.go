@@ -66,8 +66,8 @@ func vocabError(target, draft int) error {
 	return fmt.Errorf("llm: make draft model: its vocabulary has %d tokens, the target's %d; a draft model must share the target's tokenizer", draft, target)
 }
 
-// ModelDrafter is a draft model at work for one request.
-type ModelDrafter struct {
+// modelDrafter is a draft model at work for one request.
+type modelDrafter struct {
 	m       *DraftModel
 	s       *sampler
 	greedy  bool
@@ -80,18 +80,18 @@ type ModelDrafter struct {
 }
 
 // newDrafter starts a draft for a request with the given parameters.
-func (m *DraftModel) newDrafter(p SampleParams, prompt []int32, reject bool) *ModelDrafter {
-	return &ModelDrafter{m: m, s: newSampler(p, prompt), greedy: p.Temperature == 0, reject: reject && p.Temperature > 0, pending: make([]Slice, 1)}
+func (m *DraftModel) newDrafter(p SampleParams, prompt []int32, reject bool) *modelDrafter {
+	return &modelDrafter{m: m, s: newSampler(p, prompt), greedy: p.Temperature == 0, reject: reject && p.Temperature > 0, pending: make([]Slice, 1)}
 }
 
 // Name returns "model".
-func (d *ModelDrafter) Name() string { return "model" }
+func (d *modelDrafter) Name() string { return "model" }
 
 // catchUp bounds the tokens that the draft model computes in one call before it has anything to propose.
 const catchUp = 256
 
 // Draft implements Drafter. While it has much to catch up with it proposes nothing, so that others are not kept waiting.
-func (d *ModelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
+func (d *modelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
 	d.probs = d.probs[:0]
 	max = min(max, d.m.context-len(tokens))
 	if max <= 0 || !d.sync(tokens) {
@@ -121,7 +121,7 @@ func (d *ModelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
 }
 
 // sync goes back to what the cache has in common with tokens, of which at least the last is computed again.
-func (d *ModelDrafter) sync(tokens []int32) bool {
+func (d *modelDrafter) sync(tokens []int32) bool {
 	if !d.began {
 		d.began = true
 		m := d.m.tree.lookup(tokens[:len(tokens)-1], nil)
@@ -135,7 +135,7 @@ func (d *ModelDrafter) sync(tokens []int32) bool {
 }
 
 // pass computes tokens; false means that there was no room, or an error, which costs nothing but the draft.
-func (d *ModelDrafter) pass(tokens []int32, outputs int) bool {
+func (d *modelDrafter) pass(tokens []int32, outputs int) bool {
 	for len(d.kv.Pages)*PageTokens < d.kv.Len+len(tokens) {
 		p, ok := d.m.f.alloc()
 		for !ok && d.m.tree.evict() {
@@ -152,7 +152,7 @@ func (d *ModelDrafter) pass(tokens []int32, outputs int) bool {
 
 // choose draws the token at a position, or finds that the network is too unsure to go on. With rejection sampling that decision
 // must not depend on the token drawn, else accepted tokens would be biased: so it looks at the likeliest one.
-func (d *ModelDrafter) choose(pos int) (int32, bool) {
+func (d *modelDrafter) choose(pos int) (int32, bool) {
 	logits := d.m.f.logits(0)
 	if d.greedy {
 		token, best, err := largest(logits)
@@ -184,7 +184,7 @@ func (d *ModelDrafter) choose(pos int) (int32, bool) {
 }
 
 // taken returns the distributions that the first n tokens of the last draft were drawn from, if they matter.
-func (d *ModelDrafter) taken(n int) [][]cand {
+func (d *modelDrafter) taken(n int) [][]cand {
 	if !d.reject {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (d *ModelDrafter) taken(n int) [][]cand {
 }
 
 // Close gives the pages back; full ones are remembered for the next request.
-func (d *ModelDrafter) Close() {
+func (d *modelDrafter) Close() {
 	at := &d.m.tree.root
 	for i := 0; (i+1)*PageTokens <= d.kv.Len; i++ {
 		at = d.m.tree.insert(at, d.tokens[i*PageTokens:(i+1)*PageTokens], d.kv.Pages[i])

@@ -318,6 +318,31 @@ func TestShutdownFinishesWork(t *testing.T) {
 	}
 }
 
+func TestShutdownGivesUp(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	y := newToy(t, 40, 64, hashLM(1))
+	y.before = func([]Slice) error { time.Sleep(time.Millisecond); return nil }
+	e := toyEngine(t, y, EngineConfig{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	why := errors.New("enough")
+	n := 0
+	for _, err := range e.Generate(t.Context(), Request{Prompt: prompt(20, 40, 1)}) {
+		if n++; n == 2 {
+			cancel(why)
+			if got := e.Shutdown(ctx); got != why {
+				t.Errorf("got %v", got)
+			}
+		}
+		if err != nil && !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	}
+	if _, err := e.Prefill(ctx, []int32{1}); err != why {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCloseEndsWork(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	y := newToy(t, 40, 64, hashLM(1))

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -9,8 +10,8 @@ import (
 
 // submit puts a sequence into the queue.
 func (e *Engine) submit(s *sequence) error {
-	if err := s.ctx.Err(); err != nil {
-		return err
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
 	}
 	s.queued = e.cfg.Now()
 	e.mu.Lock()
@@ -20,7 +21,11 @@ func (e *Engine) submit(s *sequence) error {
 	}
 	if len(e.queue) >= e.cfg.Queue {
 		e.metrics.refused()
-		return &BusyError{Queued: len(e.queue), Wait: e.turn * time.Duration(len(e.queue)+1) / time.Duration(e.cfg.Slots)}
+		turn := e.turn
+		if turn == 0 { // nothing has ended yet
+			turn = time.Second
+		}
+		return &BusyError{Queued: len(e.queue), Wait: turn * time.Duration(len(e.queue)+1) / time.Duration(e.cfg.Slots)}
 	}
 	e.nextID++
 	s.id = e.nextID
@@ -99,7 +104,7 @@ func (e *Engine) admit() bool {
 func (e *Engine) reap() {
 	for i := 0; i < len(e.running); {
 		if s := e.running[i]; s.gone() {
-			s.err = s.ctx.Err()
+			s.err = context.Cause(s.ctx)
 			e.end(s, true)
 			continue
 		}
@@ -116,7 +121,7 @@ func (e *Engine) reap() {
 	})
 	e.mu.Unlock()
 	for _, s := range gone {
-		s.err = s.ctx.Err()
+		s.err = context.Cause(s.ctx)
 		e.end(s, false)
 	}
 }
@@ -185,6 +190,14 @@ func (e *Engine) guard(f func() error) (err error) {
 	return f()
 }
 
+// endSpeculation lets the drafters of a sequence go.
+func (e *Engine) endSpeculation(s *sequence) {
+	if sp := s.spec; sp != nil {
+		s.spec = nil
+		_ = e.guard(func() error { sp.close(e); return nil })
+	}
+}
+
 // fail ends a sequence with an error. What it computed is not kept.
 func (e *Engine) fail(s *sequence, err error) {
 	s.err = err
@@ -201,9 +214,7 @@ func (e *Engine) end(s *sequence, keep bool) {
 		e.remember(s)
 	}
 	e.drop(s)
-	if s.spec != nil {
-		_ = e.guard(func() error { s.spec.close(e); return nil })
-	}
+	e.endSpeculation(s)
 	now := e.cfg.Now()
 	if s.first.IsZero() {
 		s.first = now

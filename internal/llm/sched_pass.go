@@ -185,7 +185,8 @@ func (e *Engine) speculate(known, most int) {
 			continue
 		}
 		if err := e.guardDraft(s, &p, limit); err != nil {
-			s.draft, s.probs, s.spec = s.draft[:0], nil, nil // a drafter that fails costs speed, not the text
+			s.draft, s.probs = s.draft[:0], nil
+			e.endSpeculation(s) // a drafter that fails costs speed, not the text
 			e.metrics.draftFailures.Add(1)
 			continue
 		}

@@ -17,7 +17,7 @@ type scoredDrafter interface {
 type drafting struct {
 	d      Drafter
 	scored scoredDrafter
-	model  *ModelDrafter // the draft model, if it is that
+	model  *modelDrafter // the draft model, if it is that
 	name   string
 	acc    acceptance
 	buf    []int32

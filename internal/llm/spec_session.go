@@ -100,7 +100,7 @@ func (e *Engine) newSpeculator(s *sequence) *speculator {
 	add := func(d Drafter) {
 		x := &drafting{d: d, name: nameOf(d)}
 		x.scored, _ = d.(scoredDrafter)
-		x.model, _ = d.(*ModelDrafter)
+		x.model, _ = d.(*modelDrafter)
 		x.acc = e.sessions.acceptanceOf(sp.session, x.name)
 		sp.drafters = append(sp.drafters, x)
 	}
@@ -135,6 +135,8 @@ func (sp *speculator) close(e *Engine) {
 	}
 	for _, d := range sp.drafters {
 		e.sessions.learn(sp.session, d.name, &d.acc)
+	}
+	for _, d := range sp.drafters { // foreign code last: it may panic
 		if c, ok := d.d.(interface{ Close() }); ok {
 			c.Close()
 		}
