@@ -115,14 +115,23 @@ func (b *grammarBuilder) root() (*Rule, error) {
 	if b.f.Bare == Whole {
 		return seq(think, alt(calls, seq(b.plain(stops), opt(b.marked(calls))))), nil
 	}
+	if b.f.Bare == Anywhere && b.f.Syntax == Python { // after a word, a bracket is an index
+		return seq(think, alt(b.plain(stops), seq(opt(seq(b.plain(stops), lit("\n"))), calls))), nil
+	}
 	return seq(think, b.plain(stops), opt(calls)), nil
 }
 
 // contentStops are what must not stand in an answer that holds no calls.
 func (b *grammarBuilder) contentStops() []string {
 	stops := slices.Clone(b.g.Triggers)
-	if b.f.Bare == Anywhere {
-		stops = append(stops, `{"`)
+	switch {
+	case b.f.Bare != Anywhere:
+	case b.f.Syntax == Python:
+		for _, t := range b.tools {
+			stops = append(stops, "["+t.Name+"(")
+		}
+	default:
+		stops = append(stops, `{"`, "{ ", "{\n", "{\t", "{\r")
 	}
 	return stops
 }
@@ -251,18 +260,29 @@ func (b *grammarBuilder) call(t Tool) (*Rule, error) {
 	return b.f.callRule(b.f.callWrap(), t.Name, args, regex(`[0-9]{1,2}`), id), nil
 }
 
-// channels matches a message of a format with channels.
-func (b *grammarBuilder) channels() (*Rule, error) {
-	ch := b.f.Channels
+// stops are what must not stand in the text of a channel.
+func (ch *Channels) stops() []string {
 	stops := append([]string{ch.Start, ch.Message}, ch.End...)
 	if ch.Channel != "" {
 		stops = append(stops, ch.Channel)
 	}
-	say := seq(lit(ch.Answer+ch.Message), free(stops...))
-	var think *Rule
-	if ch.Thought != "" {
-		think = many(seq(lit(ch.Thought+ch.Message), free(stops...), lit(ch.Next)))
+	return stops
+}
+
+// thoughts matches the reasoning in front of a message with channels.
+func (b *grammarBuilder) thoughts() *Rule {
+	ch := b.f.Channels
+	if ch.Thought == "" {
+		return nil
 	}
+	return many(seq(lit(ch.Thought+ch.Message), free(ch.stops()...), lit(ch.Next)))
+}
+
+// channels matches a message of a format with channels.
+func (b *grammarBuilder) channels() (*Rule, error) {
+	ch := b.f.Channels
+	say := seq(lit(ch.Answer+ch.Message), free(ch.stops()...))
+	think := b.thoughts()
 	if b.c.Mode == NoCalls || len(b.tools) == 0 {
 		return seq(think, say), nil
 	}

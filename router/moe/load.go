@@ -83,7 +83,7 @@ func (m *Model) readText(f *gguf.File, h *llm.Hyper) (err error) {
 			return fmt.Errorf("Config.Format %q is unknown; see moe.Formats", m.cfg.Format)
 		}
 	}
-	m.guard = newGuard(m.controls())
+	m.readMarks()
 	m.vocab = m.newVocab()
 	return nil
 }
@@ -101,13 +101,15 @@ func (m *Model) pieceOf(id int32, ok bool) string {
 	return string(m.tok.AppendPiece(nil, id))
 }
 
-// controls returns the texts that must not become control tokens when they stand in a message.
-func (m *Model) controls() []string {
+// readMarks collects the control tokens, and the texts that must not become marks when they stand in a message.
+func (m *Model) readMarks() {
+	m.controls = map[string]int32{}
 	var texts []string
 	for id := range int32(m.tok.Size()) {
-		text := string(m.tok.AppendPiece(nil, id))
+		text := m.pieceOf(id, true)
 		switch m.tok.Kind(id) {
 		case tokenizer.Control:
+			m.controls[text] = id
 			texts = append(texts, text)
 		case tokenizer.UserDefined:
 			if n := len(text); n > 2 && (text[0] == '<' && text[n-1] == '>' || text[0] == '[' && text[n-1] == ']') {
@@ -115,7 +117,7 @@ func (m *Model) controls() []string {
 			}
 		}
 	}
-	return texts
+	m.guard = newGuard(texts)
 }
 
 // passTokens is how many tokens one pass computes at most. More would use the weights no better and keep others waiting.

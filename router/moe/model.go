@@ -21,6 +21,7 @@ type Model struct {
 	template *chat.Template
 	format   *chat.Format
 	guard    *guard
+	controls map[string]int32      // control tokens by how they are written
 	vocab    func() *grammar.Vocab // made when it is first needed
 	grammars grammarCache
 
@@ -38,7 +39,7 @@ func (m *Model) Name() string { return m.name }
 func (m *Model) Format() string { return m.format.Name }
 
 // Formats returns the names of the tool-call formats that [Config].Format may name.
-func Formats() []string { return chat.Names() }
+func Formats() []string { return chat.Formats() }
 
 // Capabilities says what the model can do.
 func (m *Model) Capabilities() agent.Capabilities {

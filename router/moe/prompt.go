@@ -21,16 +21,18 @@ func (m *Model) render(req *agent.Request, open bool) (*prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	conv.GenerationPrompt = open
-	text, err := m.template.Render(conv)
+	p := &prompt{tools: conv.Tools}
+	var text string
+	if open {
+		var r chat.Prompt
+		r, err = m.template.Prompt(conv)
+		text, p.opening = r.Text, r.Opening
+	} else {
+		conv.GenerationPrompt = false
+		text, err = m.template.Render(conv)
+	}
 	if err != nil {
 		return nil, invalid(err)
-	}
-	p := &prompt{tools: conv.Tools}
-	bare := conv
-	bare.GenerationPrompt = false
-	if before, err := m.template.Render(bare); err == nil && strings.HasPrefix(text, before) {
-		p.opening = text[len(before):]
 	}
 	p.tokens = m.tokens(text)
 	return p, nil

@@ -1,0 +1,157 @@
+package moe
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/chat"
+	"github.com/luthier-dev/luthier/internal/grammar"
+	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/tokenizer"
+)
+
+// newVocab returns the vocabulary as grammars see it, made when the first one is compiled.
+func (m *Model) newVocab() func() *grammar.Vocab {
+	return sync.OnceValue(func() *grammar.Vocab {
+		ends := m.tok.EndOfGeneration()
+		v := grammar.NewVocab(m.tok.Size(), func(id int32) []byte {
+			switch m.tok.Kind(id) {
+			case tokenizer.Control, tokenizer.Unused, tokenizer.Unknown:
+				return nil // never part of a text
+			}
+			return m.tok.AppendPiece(nil, id)
+		}, ends)
+		v.SetTokenizer(func(text []byte) []int32 { return m.tok.Encode(string(text), false) })
+		return v
+	})
+}
+
+// constraint returns what an answer is held to, nil for nothing: the grammar in Extra, the schema of structured output,
+// or calls of the tools.
+func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error) {
+	choice := chat.Choice{Prompt: p.opening, Parallel: true}
+	if raw, ok := req.Extra["parallel_tool_calls"]; ok {
+		if err := json.Unmarshal(raw, &choice.Parallel); err != nil {
+			return nil, invalid(fmt.Errorf("Request.Extra: parallel_tool_calls must be true or false, not %s", raw))
+		}
+	}
+	if raw, ok := req.Extra["grammar"]; ok {
+		return m.ownGrammar(raw)
+	}
+	if req.Output != nil {
+		return m.compiled("output", req.Output.Schema, choice, func() (*chat.Grammar, error) {
+			return m.format.AnswerGrammar(req.Output.Schema, choice), nil
+		})
+	}
+	if len(p.tools) == 0 {
+		return nil, nil
+	}
+	switch req.ToolChoice.Mode {
+	case agent.ToolModeRequired:
+		choice.Mode = chat.Required
+	case agent.ToolModeNamed:
+		choice.Mode, choice.Name = chat.Required, req.ToolChoice.Name
+	case agent.ToolModeNone:
+		choice.Mode = chat.NoCalls
+	}
+	if m.cfg.Constrain == ConstrainOff && choice.Mode != chat.Required {
+		return nil, nil
+	}
+	tools := p.tools
+	if m.cfg.Constrain != ConstrainStrict {
+		tools = m.enforceable(tools)
+	}
+	key, err := json.Marshal(tools)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	return m.compiled("tools", key, choice, func() (*chat.Grammar, error) { return m.format.Grammar(tools, choice) })
+}
+
+// ownGrammar compiles a grammar of the caller's, a JSON string in the language of package grammar.
+func (m *Model) ownGrammar(raw json.RawMessage) (llm.Constraint, error) {
+	var src string
+	if err := json.Unmarshal(raw, &src); err != nil {
+		return nil, invalid(fmt.Errorf("Request.Extra: grammar must be a text, not %s", raw))
+	}
+	return m.grammars.get("grammar\x00"+src, func() (*grammar.Grammar, error) {
+		g, err := grammar.CompileText(src, m.vocab())
+		if err != nil {
+			return nil, invalid(err)
+		}
+		return g, nil
+	})
+}
+
+// compiled returns the grammar of a kind and key from the cache, or makes it.
+func (m *Model) compiled(kind string, key []byte, c chat.Choice, build func() (*chat.Grammar, error)) (llm.Constraint, error) {
+	id := fmt.Sprintf("%s\x00%x\x00%+v", kind, sha256.Sum256(key), c)
+	return m.grammars.get(id, func() (*grammar.Grammar, error) {
+		g, err := build()
+		if err != nil {
+			return nil, unsupported(err)
+		}
+		out, err := g.Compile(m.vocab(), m.controls)
+		if err != nil {
+			return nil, unsupported(err)
+		}
+		return out, nil
+	})
+}
+
+// enforceable replaces the schemas that a grammar cannot hold a model to by that of any object.
+func (m *Model) enforceable(tools []chat.Tool) []chat.Tool {
+	out := make([]chat.Tool, len(tools))
+	for i, t := range tools {
+		key, _ := json.Marshal(t)
+		_, err := m.compiled("probe", key, chat.Choice{Mode: chat.Required}, func() (*chat.Grammar, error) {
+			return m.format.Grammar([]chat.Tool{t}, chat.Choice{Mode: chat.Required})
+		})
+		if err != nil {
+			t.Parameters = json.RawMessage(`{"type":"object"}`)
+		}
+		out[i] = t
+	}
+	return out
+}
+
+// grammarCache keeps the grammars used last, with the states and masks they have met. Compiling takes about a
+// millisecond, masks are worth more.
+type grammarCache struct {
+	mu   sync.Mutex
+	list []cachedGrammar // the latest last
+}
+
+type cachedGrammar struct {
+	key string
+	g   *grammar.Grammar
+}
+
+const maxGrammars = 16
+
+func (c *grammarCache) get(key string, build func() (*grammar.Grammar, error)) (llm.Constraint, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, e := range c.list {
+		if e.key != key {
+			continue
+		}
+		if e.g.Err() != nil { // it has met too many states: begin anew
+			e.g = e.g.Fork()
+		}
+		c.list = append(append(c.list[:i:i], c.list[i+1:]...), e)
+		return e.g, nil
+	}
+	g, err := build()
+	if err != nil {
+		return nil, err
+	}
+	if len(c.list) == maxGrammars {
+		c.list = c.list[1:]
+	}
+	c.list = append(c.list, cachedGrammar{key, g})
+	return g, nil
+}
