@@ -53,6 +53,10 @@ func attribute(obj Value, name string) Value {
 		return o.attr(name)
 	case *macro:
 		return o.attr(name)
+	case Int, Float, *bigInt:
+		if name == "real" {
+			return o
+		}
 	case *cycler:
 		if name == "current" {
 			return o.items[o.i]
@@ -161,7 +165,7 @@ func (r *run) slice(obj Value, bounds [3]Value) (Value, error) {
 	if !ok {
 		return nil, typeError("%s object is not subscriptable", quoteRepr(obj.typeName()))
 	}
-	start, step, count, err := sliceBounds(bounds, n)
+	start, stop, step, count, err := sliceBounds(bounds, n)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +178,7 @@ func (r *run) slice(obj Value, bounds [3]Value) (Value, error) {
 		return &tuple{items: items}, err
 	case *rangeValue:
 		from, by := o.start+int64(start)*o.step, o.step*int64(step)
-		return &rangeValue{from, from + by*int64(count), by, int64(count)}, nil
+		return &rangeValue{from, o.start + int64(stop)*o.step, by, int64(count)}, nil
 	}
 	s, _ := text(obj)
 	if err := r.step(len(s) / 16); err != nil {
@@ -213,8 +217,8 @@ func sliceText(s string, n, start, step, count int) string {
 	return string(out)
 }
 
-// sliceBounds resolves the bounds of a slice of n items to a first index, a step and a number of items.
-func sliceBounds(bounds [3]Value, n int) (start, step, count int, err error) {
+// sliceBounds resolves the bounds of a slice of n items to a first and a last index, a step and a number of items.
+func sliceBounds(bounds [3]Value, n int) (start, stop, step, count int, err error) {
 	var given [3]*int64
 	for i, b := range bounds {
 		if b == nil || b == Value(None{}) {
@@ -222,17 +226,17 @@ func sliceBounds(bounds [3]Value, n int) (start, step, count int, err error) {
 		}
 		v, ok := intValue(b)
 		if u, isUndef := b.(*undefined); isUndef {
-			return 0, 0, 0, u.err()
+			return 0, 0, 0, 0, u.err()
 		}
 		if !ok {
-			return 0, 0, 0, typeError("slice indices must be integers or None or have an __index__ method")
+			return 0, 0, 0, 0, typeError("slice indices must be integers or None or have an __index__ method")
 		}
 		given[i] = &v
 	}
 	step = 1
 	if given[2] != nil {
 		if *given[2] == 0 {
-			return 0, 0, 0, valueError("slice step cannot be zero")
+			return 0, 0, 0, 0, valueError("slice step cannot be zero")
 		}
 		step = int(min(max(*given[2], -int64(n)-1), int64(n)+1))
 	}
@@ -250,7 +254,6 @@ func sliceBounds(bounds [3]Value, n int) (start, step, count int, err error) {
 		}
 		return int(min(max(i, int64(lo)), int64(hi)))
 	}
-	var stop int
 	if step > 0 {
 		start, stop = clamp(given[0], lo), clamp(given[1], hi)
 		count = max(0, (stop-start+step-1)/step)
@@ -258,5 +261,5 @@ func sliceBounds(bounds [3]Value, n int) (start, step, count int, err error) {
 		start, stop = clamp(given[0], hi), clamp(given[1], lo)
 		count = max(0, (start-stop-step-1)/-step)
 	}
-	return start, step, count, nil
+	return start, stop, step, count, nil
 }

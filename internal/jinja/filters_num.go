@@ -180,7 +180,12 @@ func roundInt(v Value, precision int) (Value, error) {
 func filterFilesize(_ *run, c call) (Value, error) {
 	f, ok := floatValue(c.self)
 	if s, isText := text(c.self); isText {
-		f, ok = parseFloat(s)
+		if f, ok = parseFloat(s); !ok {
+			return nil, valueError("could not convert string to float: %s", quoteRepr(s))
+		}
+	}
+	if u, isUndef := c.self.(*undefined); isUndef {
+		return nil, u.err()
 	}
 	if !ok {
 		return nil, typeError("float() argument must be a string or a real number, not %s", quoteRepr(c.self.typeName()))

@@ -47,6 +47,9 @@ func mapGetter(kw []kwarg) (getter, error) {
 
 func mapLazily(r *run, v Value, f func(Value) (Value, error)) Value {
 	return lazy(func() (func() (Value, bool, error), error) {
+		if !truth(v) { // whatever it is: Jinja2 does not even look whether it can be iterated
+			return over(nil), nil
+		}
 		next, err := r.iterate(v)
 		return func() (Value, bool, error) {
 			v, ok, err := next()
@@ -93,6 +96,9 @@ func selector(want, attr bool) builtin {
 		}
 		self := c.self
 		return lazy(func() (func() (Value, bool, error), error) {
+			if !truth(self) {
+				return over(nil), nil
+			}
 			next, err := r.iterate(self)
 			return keep(r, next, func(v Value) (bool, error) {
 				v, err := g.get(v)

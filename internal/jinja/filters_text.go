@@ -62,6 +62,9 @@ func filterIndent(r *run, c call) (Value, error) {
 		if u, isUndef := c.self.(*undefined); isUndef {
 			return nil, u.err()
 		}
+		if _, isList := c.self.(*List); isList {
+			return nil, noAttribute(c.self, "splitlines")
+		}
 		return nil, operandError(opAdd, c.self, Str(""))
 	}
 	prefix, ok := text(c.arg(0, Int(4)))
@@ -93,7 +96,7 @@ func filterIndent(r *run, c call) (Value, error) {
 }
 
 func filterTruncate(r *run, c call) (Value, error) {
-	length_, err := c.intArg(0, 255)
+	limit, err := c.intArg(0, 255)
 	if err != nil {
 		return nil, err
 	}
@@ -105,21 +108,24 @@ func filterTruncate(r *run, c call) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if length_ < runeLen(end) {
-		return nil, &fault{"AssertionError", "expected length >= " + repr(Int(runeLen(end))) + ", got " + repr(Int(length_))}
+	if limit < runeLen(end) {
+		return nil, &fault{"AssertionError", "expected length >= " + repr(Int(runeLen(end))) + ", got " + repr(Int(limit))}
 	}
 	s, ok := text(c.self)
 	if !ok {
+		if n, ok := length(c.self); ok && n <= limit+leeway {
+			return c.self, nil
+		}
 		return nil, typeError("truncate() needs a string, not %s", c.self.typeName())
 	}
 	runes := []rune(s)
 	if err := r.step(len(s) / 16); err != nil {
 		return nil, err
 	}
-	if len(runes) <= length_+leeway {
+	if len(runes) <= limit+leeway {
 		return c.self, nil
 	}
-	cut := string(runes[:length_-runeLen(end)])
+	cut := string(runes[:limit-runeLen(end)])
 	if !c.boolArg(1, false) {
 		if i := strings.LastIndexByte(cut, ' '); i >= 0 {
 			cut = cut[:i]
@@ -140,9 +146,9 @@ func filterWordcount(r *run, c call) (Value, error) {
 // filterWordwrap wraps each line of a text greedily. It breaks at spaces and, unless told not to, after hyphens between
 // letters and inside words longer than a line.
 func filterWordwrap(r *run, c call) (Value, error) {
-	s, err := r.str(c.self)
-	if err != nil {
-		return nil, err
+	s, ok := text(c.self)
+	if !ok {
+		return nil, noAttribute(c.self, "splitlines")
 	}
 	width, err := c.intArg(0, 79)
 	if err != nil {

@@ -78,12 +78,12 @@ func (s *spec) format(r *run, v Value) (string, error) {
 		if s.verb != 0 && s.verb != 's' {
 			return "", valueError("Unknown format code '%c' for object of type 'str'", s.verb)
 		}
+		if s.group != 0 {
+			return "", valueError("Cannot specify '%c' with 's'.", s.group)
+		}
 		return s.text(r, t)
 	}
 	if b, ok := bigOf(v); ok {
-		if _, isBool := v.(Bool); isBool && s.verb == 0 {
-			return s.text(r, repr(v))
-		}
 		if strings.IndexByte("\x00bcdnoxX", s.verb) >= 0 {
 			return s.integer(r, b)
 		}

@@ -130,7 +130,7 @@ func seqCount(r *run, c call) (Value, error) {
 
 func seqIndex(r *run, c call) (Value, error) {
 	items := seqItems(c.self)
-	start, _, n, err := sliceBounds([3]Value{c.args[1], c.args[2], nil}, len(items))
+	start, _, _, n, err := sliceBounds([3]Value{c.args[1], c.args[2], nil}, len(items))
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func listExtend(r *run, c call) (Value, error) {
 
 func listInsert(r *run, c call) (Value, error) {
 	l := c.self.(*List)
-	at, _, _, err := sliceBounds([3]Value{c.args[0], nil, nil}, len(l.Items))
+	at, _, _, _, err := sliceBounds([3]Value{c.args[0], nil, nil}, len(l.Items))
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func (c *call) window(i int) (s string, offset int, ok bool, err error) {
 		return s, 0, true, nil
 	}
 	n := runeLen(s)
-	start, _, count, err := sliceBounds([3]Value{c.args[i], c.args[i+1], nil}, n)
+	start, _, _, count, err := sliceBounds([3]Value{c.args[i], c.args[i+1], nil}, n)
 	if err != nil {
 		return "", 0, false, err
 	}

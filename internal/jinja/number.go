@@ -156,9 +156,9 @@ func bigArith(op operator, x, y *big.Int) (Value, error) {
 			return nil, limitError("integer power is larger than %d bits", maxBits)
 		}
 		if x.BitLen() <= 1 { // -1, 0 and 1, whatever the power
-			y = new(big.Int).And(y, big.NewInt(1))
-			if x.Sign() == 0 && y.Sign() == 0 {
-				y.SetInt64(1)
+			if y.Sign() > 0 {
+				odd := y.Bit(0)
+				y = big.NewInt(int64(2 - odd))
 			}
 		}
 		z.Exp(x, y, nil)
@@ -190,6 +190,12 @@ func floatArith(op operator, a, b Value) (Value, error) {
 	}
 	switch op {
 	case opDiv:
+		bx, ok1 := bigOf(a)
+		by, ok2 := bigOf(b)
+		if ok1 && ok2 && (bx.BitLen() > 53 || by.BitLen() > 53) { // rounded once, not three times
+			q, _ := new(big.Rat).SetFrac(bx, by).Float64()
+			return Float(q), nil
+		}
 		return Float(x / y), nil
 	case opFloorDiv:
 		q, _ := floatDivMod(x, y)
@@ -243,9 +249,29 @@ func floatPow(x, y float64) (Value, error) {
 	if x < 0 && y != math.Floor(y) && !math.IsInf(y, 0) && !math.IsInf(x, 0) {
 		return nil, valueError("complex numbers are not supported: negative number to a fractional power")
 	}
-	z := math.Pow(x, y)
+	z := pow(x, y)
 	if math.IsInf(z, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
 		return nil, &fault{"OverflowError", "(34, 'Numerical result out of range')"}
 	}
 	return Float(z), nil
+}
+
+// pow rounds whole powers correctly, as the C library does; math.Pow is some last digits off.
+func pow(x, y float64) float64 {
+	if y != math.Trunc(y) || math.Abs(y) > 1024 || x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+		return math.Pow(x, y)
+	}
+	z := big.NewFloat(1).SetPrec(512)
+	base := big.NewFloat(x).SetPrec(512)
+	for n := uint(math.Abs(y)); n > 0; n >>= 1 {
+		if n&1 == 1 {
+			z.Mul(z, base)
+		}
+		base.Mul(base, base)
+	}
+	if y < 0 {
+		z.Quo(big.NewFloat(1).SetPrec(512), z)
+	}
+	f, _ := z.Float64()
+	return f
 }

@@ -120,11 +120,17 @@ func (r *run) multiply(a, b Value) (Value, error) {
 		}
 	}
 	n, ok := intValue(b)
+	if _, isBig := b.(*bigInt); isBig {
+		return nil, &fault{"OverflowError", "cannot fit 'int' into an index-sized integer"}
+	}
 	if !ok {
 		return nil, typeError("can't multiply sequence by non-int of type %s", quoteRepr(b.typeName()))
 	}
 	n = max(n, 0)
 	size := int64(max(len(s), len(items)))
+	if size == 0 {
+		n = 0
+	}
 	if size > 0 && n > int64(r.opts.MaxOutput)/size {
 		return nil, r.grow(r.opts.MaxOutput + 1)
 	}

@@ -78,13 +78,18 @@ func fixtures(t testing.TB) map[string]json.RawMessage {
 	return m
 }
 
-func parseFile(t testing.TB, name string) *Template {
+func readFile(t testing.TB, name string) string {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join(dataDir, name+".jinja"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmpl, err := Parse(string(src))
+	return string(src)
+}
+
+func parseFile(t testing.TB, name string) *Template {
+	t.Helper()
+	tmpl, err := Parse(readFile(t, name))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -30,7 +30,13 @@ func (r *run) percent(model Value, format string, args Value) (Value, error) {
 func isMarkup(v Value) bool { _, ok := v.(markup); return ok }
 
 // isIndexable says which single values Python takes for a mapping, so that leaving them unused is no error.
-func isIndexable(v Value) bool { _, ok := v.(*List); return ok }
+func isIndexable(v Value) bool {
+	switch v.(type) {
+	case *List, *rangeValue, *undefined:
+		return true
+	}
+	return false
+}
 
 func filterFormat(r *run, c call) (Value, error) {
 	if len(c.rest) > 0 && len(c.kw) > 0 {
@@ -254,7 +260,10 @@ func (p *percentFormatter) char(s *spec, v Value) (string, error) {
 	if t, ok := text(v); ok && runeLen(t) == 1 {
 		return s.text(p.r, t)
 	}
-	if b, ok := bigOf(v); ok && b.Sign() >= 0 && b.Cmp(big.NewInt(utf8.MaxRune)) <= 0 {
+	if b, ok := bigOf(v); ok {
+		if b.Sign() < 0 || b.Cmp(big.NewInt(utf8.MaxRune)) > 0 {
+			return "", &fault{"OverflowError", "%c arg not in range(0x110000)"}
+		}
 		return s.text(p.r, string(rune(b.Int64())))
 	}
 	return "", typeError("%%c requires int or char")

@@ -69,7 +69,7 @@ TESTS = "defined undefined none true false boolean integer float number string m
 STR_METHODS = """upper() lower() title() capitalize() swapcase() casefold() strip() lstrip() rstrip() strip('aHd ') lstrip('H') rstrip('dlr') split() split(',') split('l',1) split(none,1) split(maxsplit=1) split('') rsplit(',',1) rsplit() rsplit(none,1) rsplit('l') splitlines() splitlines(true)
 startswith('H') startswith(('a','H')) startswith('e',1) startswith('l',2,3) endswith('d') endswith(('x','d')) endswith('') find('l') find('l',4) find('zz') rfind('l') index('l') rindex('o') index('zz') count('l') count('') count('a',1) replace('l','L') replace('l','L',2) replace('','.') join(['x','y']) join('xyz') join([1]) zfill(6)
 center(9) center(10,'*') center(5,'*') ljust(7,'.') rjust(7,'.') partition('l') rpartition('l') partition('zz') rpartition('zz') removeprefix('He') removesuffix('ld') expandtabs() expandtabs(4) isalpha() isdigit() isalnum() isspace() isupper() islower() istitle() isnumeric() isdecimal() isidentifier() isascii() isprintable()
-format(1) format() encode().x nosuch() __class__ length append(1)""".split()
+format(1) format() nosuch() __class__ length append(1)""".split()
 
 SEQ_METHODS = "count(1) index(2) index(9) index(2,2) copy() keys()|list values()|list items()|list get('a') get('zz') get('zz',5) get(1) append(1) pop() update({}) items().x keys() values() items() get([]) a B missing".split()
 
@@ -234,9 +234,6 @@ b' }}
 {% for i in [1,2] %}{% for j in [1] %}{{ loop.index }}{% endfor %}{{ loop.index }}{% endfor %}
 {% for i in [1,2] %}{% set li = loop.index %}{% for j in [7] %}{{ li }}{{ loop.index }}{% endfor %}{% endfor %}
 {% autoescape false %}{{ '<' }}{% endautoescape %}
-{% include 'x' %}
-{% extends 'x' %}
-{% import 'x' as y %}
 {% nosuch %}
 {% if x %}
 {% endif %}
@@ -250,7 +247,6 @@ b' }}
 {{ 1 = 2 }}
 {% set 1 = 2 %}
 {% set true = 2 %}
-{% break %}
 {{ f(a=1, 2) }}
 {{ f(**{}, *[]) }}
 {{ 1 is defined is defined }}
@@ -267,7 +263,7 @@ b' }}
 {{ [3,1,2]|sort|join }}{{ ['b','A']|sort }}{{ [[2,'a'],[1,'b']]|sort }}{{ [1,'a']|sort }}
 {{ {'b':1,'A':2}|dictsort }}{{ {'b':1,'a':'x'}|dictsort(by='value') }}
 {{ 'a\nb\n\nc'|indent }}|{{ 'a\nb'|indent(2, true) }}|{{ 'a\n\nb'|indent(2, blank=true) }}
-{{ 3.7|int }}{{ '3.7'|int }}{{ 'x'|int }}{{ 'x'|int(9) }}{{ '0x1f'|int(base=16) }}{{ ' 42 '|int }}{{ '1_000'|int }}{{ none|int }}{{ 1e400|int }}
+{{ 3.7|int }}{{ '3.7'|int }}{{ 'x'|int }}{{ 'x'|int(9) }}{{ '0x1f'|int(base=16) }}{{ ' 42 '|int }}{{ '1_000'|int }}{{ none|int }}
 {{ 2.5|round }}{{ 3.5|round }}{{ 2.675|round(2) }}{{ 42|round }}{{ 1234|round(-2) }}{{ 2.1|round(0, 'ceil') }}{{ 7|round(1, 'floor') }}
 {{ 'hello world foo'|truncate(11) }}{{ 'hello world'|wordcount }}{{ 'aa bb cc dd'|wordwrap(5) }}{{ 'x'|center(5) }}|{{ 'foo bar-baz qux'|title }}
 {{ '/a b?c=d&e'|urlencode }}{{ {'a b': 'c&d', 'e': 1}|urlencode }}{{ 'é'|urlencode }}
@@ -277,8 +273,7 @@ b' }}
 {{ l.append(1) }}
 {{ d.update({'a': 1}) }}
 {{ l.sort() }}
-{{ loop }}{{ self }}
-{{ lipsum is defined }}{{ range is defined }}{{ namespace is callable }}
+{{ range is defined }}{{ namespace is callable }}
 """.strip("\n").split("\n")
 
 MULTI = [
@@ -297,15 +292,20 @@ def products():
         for op in BINARY:
             if op in ("**", "*") and (len(a) > 15 or len(b) > 15) and "[" not in a + b:
                 continue  # Python would take hours or all memory
+            if op == "-" and ".items()" in a + b:
+                continue  # the difference of sets, in no order
+            if op == "**" and "." in b:
+                continue  # complex numbers, and last digits that the C library decides
             yield "{{ %s %s %s }}" % (a, op, b)
     for v in VALUES:
         for f in FILTERS:
             yield "{{ %s|%s }}" % (v, f)
         for t in TESTS:
-            yield "{{ %s is %s }}" % (v, t)
+            if t not in ("filter", "test") or v.startswith("'"):
+                yield "{{ %s is %s }}" % (v, t)
         for s in SLICES:
             yield "{%% set v = %s %%}{{ v%s }}" % (v, s)
-        for m in STR_METHODS + SEQ_METHODS:
+        for m in ([] if v.startswith("range") else STR_METHODS + SEQ_METHODS):
             yield "{%% set v = %s %%}{{ v.%s }}" % (v, m)
         yield "{%% set v = %s %%}{%% for x in v %%}{{ x }};{%% else %%}none{%% endfor %%}" % v
         yield "{%% set v = %s %%}{{ v }}{{ v|string }}{{ [v] }}{{ 'y' if v else 'n' }}{{ not v }}" % v
@@ -326,7 +326,7 @@ def row(template):
     out = {"template": template}
     try:
         text = ENV.from_string(template).render(**json.loads(json.dumps(VARS)))
-        if " at 0x" in text:
+        if " at 0x" in text.lower():
             return None
         out["text"] = text
     except RecursionError as e:
