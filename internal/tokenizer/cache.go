@@ -1,6 +1,9 @@
 package tokenizer
 
-import "sync/atomic"
+import (
+	"strings"
+	"sync/atomic"
+)
 
 // cacheSlots is how many words a cache holds.
 const cacheSlots = 1 << 15
@@ -8,8 +11,8 @@ const cacheSlots = 1 << 15
 // longestCached is the number of bytes up to which a word is kept.
 const longestCached = 64
 
-// wordCache remembers the tokens of words that are not pieces. A word has one slot, chosen by its hash, and pushes out
-// what was there; so the cache is bounded, needs no lock, and can be used by any number of goroutines.
+// wordCache remembers the tokens of words that are not pieces. A word's hash gives it two slots, and it pushes out what was
+// in one of them; so the cache is bounded, needs no lock, and can be used by any number of goroutines.
 type wordCache struct {
 	slots [cacheSlots]atomic.Pointer[cachedWord]
 }
@@ -21,7 +24,11 @@ type cachedWord struct {
 
 // get finds a word by its hash and text.
 func (c *wordCache) get(h uint64, word string) ([]int32, bool) {
-	if e := c.slots[h>>32%cacheSlots].Load(); e != nil && e.word == word {
+	at := h >> 32 % cacheSlots
+	if e := c.slots[at].Load(); e != nil && e.word == word {
+		return e.ids, true
+	}
+	if e := c.slots[at^1].Load(); e != nil && e.word == word {
 		return e.ids, true
 	}
 	return nil, false
@@ -32,5 +39,9 @@ func (c *wordCache) put(h uint64, word string, ids []int32) {
 	if len(word) > longestCached {
 		return
 	}
-	c.slots[h>>32%cacheSlots].Store(&cachedWord{word: string([]byte(word)), ids: append([]int32(nil), ids...)})
+	at := h >> 32 % cacheSlots
+	if c.slots[at].Load() != nil && (c.slots[at^1].Load() == nil || h>>63 != 0) {
+		at ^= 1
+	}
+	c.slots[at].Store(&cachedWord{word: strings.Clone(word), ids: append([]int32(nil), ids...)})
 }

@@ -3,6 +3,8 @@ package tokenizer
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Kind is what a token is for, numbered as in the key tokenizer.ggml.token_type.
@@ -68,4 +70,74 @@ func (c *Config) check() error {
 		}
 	}
 	return nil
+}
+
+// Models lists the supported values of tokenizer.ggml.model.
+func Models() []string { return []string{"bert", "gemma4", "gpt2", "llama"} }
+
+// preTokenizer finds the row for a Config. A name that is not known is read as "default", with a warning: users' files
+// are newer than any table, and most text is cut the same way by all.
+func (c *Config) preTokenizer(warnings *[]string) (preTokenizer, error) {
+	if !slices.Contains(Models(), c.Model) {
+		return preTokenizer{}, fmt.Errorf("tokenizer: read vocabulary: unknown model %q; supported are %s", c.Model, strings.Join(Models(), ", "))
+	}
+	name := c.Pre
+	switch c.Model {
+	case "gemma4":
+		name = "gemma4"
+	case "gpt2":
+	default:
+		return preTokenizer{}, nil
+	}
+	if len(c.Merges) == 0 {
+		return preTokenizer{}, fmt.Errorf("tokenizer: read vocabulary: the model %s needs tokenizer.ggml.merges", c.Model)
+	}
+	if pre, ok := findPreTokenizer(name); ok {
+		return pre, nil
+	}
+	if c.Pre == "" {
+		*warnings = append(*warnings, "no tokenizer.ggml.pre in the file: text is cut as \"default\" does")
+	} else if c.Pre != "default" {
+		*warnings = append(*warnings, fmt.Sprintf("unknown pre-tokenizer %q: text is cut as \"default\" does; supported are %s",
+			c.Pre, strings.Join(PreTokenizers(), ", ")))
+	}
+	pre, _ := findPreTokenizer("default")
+	return pre, nil
+}
+
+// checkIDs drops ids of special tokens that are not in the vocabulary.
+func (c *Config) checkIDs(warnings *[]string) {
+	for _, it := range []struct {
+		name string
+		id   **int32
+	}{
+		{"bos", &c.BOS}, {"eos", &c.EOS}, {"eot", &c.EOT}, {"eom", &c.EOM}, {"unknown", &c.Unknown},
+		{"fim pad", &c.FIMPad}, {"fim repo", &c.FIMRepo}, {"fim separator", &c.FIMSeparator},
+	} {
+		if id := *it.id; id != nil && (*id < 0 || int(*id) >= len(c.Pieces)) {
+			*warnings = append(*warnings, fmt.Sprintf("the %s token %d is beyond the vocabulary of %d; it is ignored", it.name, *id, len(c.Pieces)))
+			*it.id = nil
+		}
+	}
+}
+
+// sides tells which special tokens swallow white space, which GGUF files do not. The rules are those of the models'
+// tokenizer.json.
+func (c *Config) sides(v *vocab) func(id int32) special {
+	name := strings.ToLower(c.Name)
+	phi3 := strings.Contains(name, "phi-3") || strings.Contains(name, "phi3")
+	leftMask := ""
+	switch {
+	case strings.HasPrefix(c.Pre, "jina-v2-"):
+		leftMask = "<mask>"
+	case strings.Contains(name, "modern-bert"):
+		leftMask = "[MASK]"
+	}
+	return func(id int32) special {
+		p := v.pieces[id]
+		return special{
+			left:  p == leftMask,
+			right: phi3 && p != "<unk>" && p != "<s>" && p != "<|endoftext|>",
+		}
+	}
 }

@@ -1,8 +1,10 @@
 package tokenizer
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/luthier-dev/luthier/internal/gguf"
 )
@@ -26,10 +28,16 @@ func ReadConfig(f *gguf.File) (Config, error) {
 	}
 	c.Pre, _ = f.String(base + "pre")
 	c.Name, _ = f.String("general.name")
-	c.Pieces, _ = f.Strings(base + "tokens")
-	c.Merges, _ = f.Strings(base + "merges")
-	c.Scores, _ = f.Floats(base + "scores")
-	kinds, _ := f.Ints(base + "token_type")
+	var kinds []int64
+	err := errors.Join(
+		array(f, base+"tokens", "strings", f.Strings, &c.Pieces),
+		array(f, base+"merges", "strings", f.Strings, &c.Merges),
+		array(f, base+"scores", "numbers", f.Floats, &c.Scores),
+		array(f, base+"token_type", "integers", f.Ints, &kinds),
+	)
+	if err != nil {
+		return c, err
+	}
 	for _, k := range kinds {
 		if k < int64(Normal) || k > int64(Byte) {
 			k = int64(Unused)
@@ -56,6 +64,16 @@ func ReadConfig(f *gguf.File) (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// array reads an array if there is one under the key.
+func array[T any](f *gguf.File, key, of string, get func(string) ([]T, bool), out *[]T) error {
+	values, ok := get(key)
+	if !ok && slices.Contains(f.Keys(), key) {
+		return fmt.Errorf("tokenizer: read vocabulary: %s is not an array of %s", key, of)
+	}
+	*out = values
+	return nil
 }
 
 // defaults are the special tokens of files that do not say: those of the first models of their kind.

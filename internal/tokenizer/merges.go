@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// A sym is a symbol that merges run over: a token id, or an id beyond the vocabulary for a character that occurs in pieces but is none, or the
-// complement of an offset, thus negative, for a character of the word at hand that no piece has.
+// A sym is a symbol that merges run over: a token id; or an id beyond the vocabulary, for a character that occurs in pieces
+// but is none; or the complement of an offset, thus negative, for a character of the word that no piece has.
 type sym = int32
 
 // merge is what a pair of symbols becomes: its priority in the upper half (the least is merged first), the token in the lower.
@@ -33,7 +33,7 @@ func pairKey(l, r sym) uint64 { return uint64(uint32(l))<<32 | uint64(uint32(r))
 
 // newPairTable makes a table for up to n pairs.
 func newPairTable(n int) *pairTable {
-	size := 1 << bits.Len(uint(n*2)|15)
+	size := 1 << bits.Len(uint(n+n/2)|15)
 	return &pairTable{
 		factor: rand.Uint64() | 1,
 		shift:  64 - bits.Len(uint(size-1)),

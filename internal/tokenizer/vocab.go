@@ -117,7 +117,7 @@ type index struct {
 
 // newIndex makes an empty index for some of the texts.
 func newIndex(texts []string, seed maphash.Seed) *index {
-	size := uint64(1) << bits.Len(uint(len(texts)*2)|15)
+	size := uint64(1) << bits.Len(uint(len(texts)+len(texts)/2)|15)
 	return &index{seed: seed, texts: texts, slots: make([]uint64, size), mask: size - 1}
 }
 
