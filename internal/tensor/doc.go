@@ -14,6 +14,6 @@
 // rows it was made from; layout.go tells how each type's fields are placed.
 //
 // Quantised weights meet activations that were rounded as ggml rounds them: to blocks of 32 with a half-precision scale
-// (Q8_0) for the types with blocks of 32, to super-blocks of 256 (Q8_K) for the K-quants and IQ4_XS. F32, F16 and BF16
-// weights meet the f32 activations themselves.
+// (Q8_0) for the types with blocks of 32, to super-blocks of 256 (Q8_K) for the K-quants and IQ4_XS; to bfloat16 for BF16. F32
+// and F16 weights meet the f32 activations themselves.
 package tensor

@@ -12,6 +12,7 @@ type form uint8
 
 const (
 	formF32    form = iota // not rounded
+	formBF16               // numbers rounded to bfloat16 and kept in 4 bytes, as ggml meets BF16 weights
 	formQ8x8               // blocks of 32; init = -8·Σq
 	formQ8x16              // init = -16·Σq
 	formQ8x128             // init = -128·Σq
@@ -49,6 +50,8 @@ func (f form) record() int {
 	switch {
 	case f == formF32:
 		return 0
+	case f == formBF16:
+		return chunkCols * 4
 	case f.super():
 		return recKBytes
 	}
@@ -62,6 +65,12 @@ func (f form) offset() int32 {
 
 // round writes the records of the row x to dst. All kernel sets give the same bits for finite values.
 func (f form) round(with isa, dst []byte, x []float32) {
+	if f == formBF16 {
+		for i, v := range x {
+			binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(quant.BF16ToFloat(quant.FloatToBF16(v))))
+		}
+		return
+	}
 	size := f.record()
 	for len(x) > 0 {
 		n := min(chunkCols, len(x))

@@ -54,8 +54,10 @@ func layoutOf(t gguf.Type) *layout {
 	switch t {
 	case gguf.TypeF32:
 		l.body, l.form = []field{{0, 4, 1}}, formF32
-	case gguf.TypeF16, gguf.TypeBF16:
+	case gguf.TypeF16:
 		l.body, l.form = []field{half}, formF32
+	case gguf.TypeBF16:
+		l.body, l.form = []field{half}, formBF16
 	case gguf.TypeQ8_0:
 		l.header, l.body, l.form = []field{half}, []field{{2, 4, 8}}, formQ8x128
 	case gguf.TypeQ4_0:
