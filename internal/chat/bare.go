@@ -12,7 +12,7 @@ import (
 func (p *Parser) bare(pos int, start bool) bool {
 	rest := p.buf[pos:]
 	is := no
-	if p.f.Bare == Anywhere || start && p.calls == 0 {
+	if p.f.Bare == Anywhere && (p.f.Syntax != Python || !p.afterWord(pos)) || start && p.calls == 0 {
 		is = p.looksLikeCall(rest)
 	}
 	switch {
@@ -146,8 +146,18 @@ func (p *Parser) looksLikeCall(s string) answer {
 	return no
 }
 
-// looksLikePython reports whether s begins with the name of a function and a
-// parenthesis.
+// afterWord reports whether the byte before pos is part of a word, or closes
+// something: what follows is then an index, not a list.
+func (p *Parser) afterWord(pos int) bool {
+	c := p.before
+	if pos > 0 {
+		c = p.buf[pos-1]
+	}
+	return c >= 0x80 || c == '_' || c == ')' || c == ']' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+
+// looksLikePython reports whether s begins with the name of a function and either
+// the name of an argument or none.
 func (p *Parser) looksLikePython(s string, wait answer) answer {
 	end := strings.IndexAny(s, "( \n\t\r[]{},:;'\"")
 	switch {
@@ -158,7 +168,34 @@ func (p *Parser) looksLikePython(s string, wait answer) answer {
 	case end < 0 || s[end] != '(':
 		return no
 	}
-	return p.known(s[:end])
+	if p.known(s[:end]) == no {
+		return no
+	}
+	args := s[end+1:]
+	args = args[spaces(args):]
+	if args == "" {
+		return wait
+	}
+	if args[0] == ')' {
+		return yes
+	}
+	eq := strings.IndexAny(args, "= \n\t\r()[]{},:;'\"")
+	switch {
+	case !isWord(args) && whole(args) > 0:
+		return no
+	case eq < 0 && len(args) <= maxName:
+		return wait
+	case eq < 0:
+		return no
+	}
+	args = args[eq+spaces(args[eq:]):]
+	switch {
+	case args == "":
+		return wait
+	case args[0] == '=':
+		return yes
+	}
+	return no
 }
 
 // known reports whether a function of this name may be called.

@@ -62,6 +62,8 @@ func (p *Parser) section() bool {
 			p.leave()
 		case actCall:
 			p.step = (*Parser).head
+		default:
+			p.passed()
 		}
 		return true
 	}
@@ -92,10 +94,18 @@ func (p *Parser) listed(n int, open string, call func(*Parser) bool) bool {
 		p.step = call
 	case c == '[' || c == ',' || c == ']' || c == ';':
 		p.eat(n + 1)
+		p.passed()
 	default:
 		return p.stray()
 	}
 	return true
+}
+
+// passed forgets punctuation that followed a call.
+func (p *Parser) passed() {
+	if p.calls > p.opened {
+		p.raw = p.raw[:0]
+	}
 }
 
 // stray handles text that does not belong between calls: it ends the section, or

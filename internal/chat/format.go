@@ -77,6 +77,9 @@ type Param struct {
 	// type.
 	Attr string
 
+	// CDATA says that a value with markup in it stands in <![CDATA[ and ]]>.
+	CDATA bool
+
 	// Nested, if not "", opens a tag; a value that begins with it is an object,
 	// or a list when its tags are all called item.
 	Nested string

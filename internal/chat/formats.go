@@ -114,7 +114,7 @@ var formats = []*Format{
 		Calls:     []Wrap{{`<function name="`, "</function>"}},
 		Syntax:    Params,
 		Head:      Head{End: []string{">"}, Cut: `"`},
-		Param:     Param{Open: `<param name="`, End: ">", Cut: `"`, Close: "</param>"},
+		Param:     Param{Open: `<param name="`, End: ">", Cut: `"`, Close: "</param>", CDATA: true},
 	},
 	{
 		Name:      "step3",
@@ -407,7 +407,7 @@ var formats = []*Format{
 		Templates: [][]string{{"<|python_start|>"}, {"[func_name1(params_name1=params_value1"}},
 		Sections:  []Wrap{{"<|python_start|>", "<|python_end|>"}},
 		Syntax:    Python,
-		Bare:      Whole,
+		Bare:      Anywhere,
 		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{

@@ -248,11 +248,20 @@ func (b *grammarBuilder) looksLikeText(key string, k kinds) *Rule {
 	if k == isString|isNull {
 		return b.freeText(key)
 	}
-	return opt(seq(regex("[^"+first+"]"), b.freeText(key)))
+	rest := b.freeText(key)
+	if b.f.Param.CDATA {
+		rest = rest.Parts[0]
+	}
+	return opt(seq(regex("[^"+first+"]"), rest))
 }
 
 // freeText matches any text that does not close the argument.
-func (b *grammarBuilder) freeText(key string) *Rule { return free(b.f.Param.closing(key)) }
+func (b *grammarBuilder) freeText(key string) *Rule {
+	if b.f.Param.CDATA {
+		return alt(free("<"), seq(lit(cdataOpen), free(cdataClose), lit(cdataClose)))
+	}
+	return free(b.f.Param.closing(key))
+}
 
 // listed matches one of some values as they stand without quotes.
 func (b *grammarBuilder) listed(values []*jsontree.Value) *Rule {
@@ -300,7 +309,11 @@ func (b *grammarBuilder) unquoted(tool, key string, s *jsontree.Value) (*Rule, e
 			most = v.Raw()
 			return regex(not + "{" + least + "," + most + "}"), nil
 		}
-		return seq(regex(not+"{"+least+"}"), b.freeText(key)), nil
+		rest := b.freeText(key)
+		if b.f.Param.CDATA {
+			rest = rest.Parts[0]
+		}
+		return seq(regex(not+"{"+least+"}"), rest), nil
 	case "pattern":
 		if p := s.Get("pattern").Text(); s.Get("minLength") == nil && s.Get("maxLength") == nil && !strings.Contains(p, closer[:1]) &&
 			strings.HasPrefix(p, "^") && strings.HasSuffix(p, "$") {

@@ -39,18 +39,28 @@ func (p *Parser) newLiteral() literal {
 // literal reads arguments in the Python or Loose syntax.
 func (p *Parser) literal() bool {
 	l := &p.call.value
-	n, out, st := l.next(p.buf, p.more())
+	var b strings.Builder
+	n, st := 0, litOn
+	for st == litOn {
+		var used int
+		var out string
+		used, out, st = l.next(p.buf[n:], p.more())
+		n += used
+		b.WriteString(out)
+		if used == 0 && st == litWait || n == len(p.buf) && st == litOn {
+			break
+		}
+	}
 	p.eat(n)
-	p.delta(out)
+	p.delta(b.String())
 	switch st {
 	case litDone:
 		p.endCall(None)
+		return true
 	case litBad:
 		return p.broken()
-	case litWait:
-		return n > 0 && p.buf != ""
 	}
-	return true
+	return false
 }
 
 // litState says how reading a token went.

@@ -1,17 +1,24 @@
 package chat
 
 import (
-	"encoding/json"
 	"strings"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// nestedValue turns tags inside an argument into JSON: tags that are all called
-// item make a list, others an object. Open stands before the name of a tag, and
-// with a slash after it before that of a closing one.
-func nestedValue(s, open string) (string, bool) {
-	var keys, values []string
+// nested turns tags inside an argument into JSON. Open stands before the name of
+// a tag, and with a slash after it before that of a closing one.
+type nested struct {
+	open string
+	root *jsontree.Value // the schema of all arguments, for references; may be nil
+}
+
+// value returns tags as a list, where the schema wants one or all tags are called
+// item, else as an object.
+func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
+	var keys, inner []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
-		rest, ok := strings.CutPrefix(s, open)
+		rest, ok := strings.CutPrefix(s, n.open)
 		if !ok {
 			return "", false
 		}
@@ -19,29 +26,54 @@ func nestedValue(s, open string) (string, bool) {
 		if !ok || strings.HasPrefix(key, "/") {
 			return "", false
 		}
-		inner, after, ok := cutElement(rest, open, key)
+		text, after, ok := n.element(rest, key)
 		if !ok {
 			return "", false
 		}
-		keys, values = append(keys, key), append(values, nestedText(inner, open))
+		keys, inner = append(keys, key), append(inner, text)
 		s = after
 	}
-	list := len(keys) > 0
-	for _, k := range keys {
-		list = list && k == "item"
+	k := schemaKinds(n.root, schema, 0)
+	list := k == 0 || k&isArray != 0
+	for _, key := range keys {
+		list = list && (key == "item" || k == isArray)
+	}
+	schema = n.branch(schema, list)
+	values := make([]string, len(inner))
+	for i, text := range inner {
+		if list {
+			values[i] = n.text(text, schema.Get("items"))
+		} else {
+			values[i] = quote(keys[i]) + ": " + n.text(text, schema.Get("properties").Get(keys[i]))
+		}
 	}
 	if list {
 		return "[" + strings.Join(values, ", ") + "]", true
 	}
-	for i, k := range keys {
-		values[i] = quote(k) + ": " + values[i]
-	}
 	return "{" + strings.Join(values, ", ") + "}", true
 }
 
-// cutElement cuts rest at the closing tag of key, past elements of the same name.
-func cutElement(rest, open, key string) (inner, after string, ok bool) {
-	start, end := open+key+">", open+"/"+key+">"
+// branch returns the alternative of a schema that describes lists, or objects.
+func (n nested) branch(schema *jsontree.Value, list bool) *jsontree.Value {
+	if schema == nil {
+		return nil
+	}
+	want := isObject
+	if list {
+		want = isArray
+	}
+	schema = deref(n.root, schema)
+	for _, b := range branchesOf(schema) {
+		if schemaKinds(n.root, b, 0)&want != 0 {
+			return deref(n.root, b)
+		}
+	}
+	return schema
+}
+
+// element cuts rest at the closing tag of key, past elements of the same name.
+func (n nested) element(rest, key string) (inner, after string, ok bool) {
+	start, end := n.open+key+">", n.open+"/"+key+">"
 	depth := 1
 	for i := 0; ; {
 		c := strings.Index(rest[i:], end)
@@ -56,14 +88,12 @@ func cutElement(rest, open, key string) (inner, after string, ok bool) {
 	}
 }
 
-// nestedText returns the inside of a tag as JSON.
-func nestedText(s, open string) string {
-	if t := strings.TrimSpace(s); strings.HasPrefix(t, open) {
-		if v, ok := nestedValue(t, open); ok {
+// text returns the inside of a tag as JSON.
+func (n nested) text(s string, schema *jsontree.Value) string {
+	if strings.HasPrefix(strings.TrimSpace(s), n.open) {
+		if v, ok := n.value(s, schema); ok {
 			return v
 		}
-	} else if json.Valid([]byte(t)) {
-		return t
 	}
-	return quote(s)
+	return schemaKinds(n.root, schema, 0).convert(s)
 }

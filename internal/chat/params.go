@@ -18,6 +18,12 @@ type param struct {
 	whole  bool   // of which the end was seen
 }
 
+// The marks around a value with markup in it.
+const (
+	cdataOpen  = "<![CDATA["
+	cdataClose = "]]>"
+)
+
 // params reads what stands between the arguments of a call.
 func (p *Parser) params() bool {
 	n := spaces(p.buf)
@@ -103,9 +109,17 @@ func (p *Parser) paramValue() bool {
 		if p.buf == "" {
 			return false
 		}
+		if p.f.Param.CDATA && p.more() && len(p.buf) < len(cdataOpen) && strings.HasPrefix(cdataOpen, p.buf) {
+			return false
+		}
 		v.begun = true
-		if p.f.Param.Lines && p.buf[0] == '\n' {
+		switch {
+		case p.f.Param.Lines && p.buf[0] == '\n':
 			p.eat(1)
+		case p.f.Param.CDATA && strings.HasPrefix(p.buf, cdataOpen):
+			p.eat(len(cdataOpen))
+			v.end = &marks{}
+			v.end.add(cdataClose+p.f.Param.closing(v.key), actDrop, 0)
 		}
 	}
 	pos, m := v.end.find(p.buf, p.more())
@@ -164,7 +178,7 @@ func (p *Parser) endParam() {
 	v := &p.call.param
 	switch {
 	case v.kinds != isString:
-		p.delta(v.kinds.convert(string(v.text), p.f.Param.Nested))
+		p.delta(p.convert(v))
 		v.text = nil
 	case !v.quoted:
 		p.delta(`""`)
@@ -173,8 +187,31 @@ func (p *Parser) endParam() {
 	}
 }
 
+// convert returns the complete value of an argument as JSON.
+func (p *Parser) convert(v *param) string {
+	text := string(v.text)
+	if open := p.f.Param.Nested; open != "" && strings.HasPrefix(strings.TrimSpace(text), open) {
+		n := nested{open: open}
+		var schema *jsontree.Value
+		if t := p.call.types; t != nil {
+			n.root, schema = t.root, t.root.Get("properties").Get(v.key)
+		}
+		if value, ok := n.value(text, schema); ok {
+			return value
+		}
+	}
+	return v.kinds.convert(text)
+}
+
 // escape returns s as the inside of a JSON string.
 func escape(s string) string {
+	plain := true
+	for i := 0; i < len(s) && plain; i++ {
+		plain = s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
+	}
+	if plain {
+		return s
+	}
 	q := jsontree.AppendQuoted(nil, s)
 	return string(q[1 : len(q)-1])
 }

@@ -22,12 +22,15 @@ type Parser struct {
 	done   bool               // no more text comes
 	step   func(*Parser) bool // the state: reads from buf, reports whether it got on
 	events []Event
+	merge  strings.Builder // the text of the last event, if merged is set
+	merged bool
 	err    error
 
 	fresh  bool // nothing but space came since the message or the answer began
 	skip   bool // that space is no text
 	silent bool // events are not reported: the prompt is read
 	last   byte // last byte of the reasoning
+	before byte // last byte of the answer
 
 	inside bool   // a section is open
 	opened int    // calls begun when it was opened
@@ -64,13 +67,16 @@ func (p *Parser) readPrompt() {
 	p.silent = !p.o.Continue
 	p.push(text)
 	p.run()
+	if p.silent { // what is not reported must not come back either
+		p.raw = p.raw[:0]
+	}
 	p.silent = false
 }
 
 // Feed reads the next piece of text and returns what became certain by it. The
 // events are valid until the next call.
 func (p *Parser) Feed(text string) []Event {
-	if p.done || text == "" && len(p.events) == 0 {
+	if p.done {
 		return nil
 	}
 	p.push(text)
@@ -113,7 +119,8 @@ func (p *Parser) Close() ([]Event, error) {
 // take hands the events out.
 func (p *Parser) take() []Event {
 	events := p.events
-	p.events = nil
+	p.events = p.events[:0]
+	p.merged = false
 	return events
 }
 
@@ -163,10 +170,17 @@ func (p *Parser) emit(e Event) {
 	}
 	if n := len(p.events); n > 0 && e.Kind != CallStart && e.Kind != CallEnd {
 		if l := &p.events[n-1]; l.Kind == e.Kind && l.Index == e.Index {
-			l.Text += e.Text
+			if !p.merged {
+				p.merged = true
+				p.merge = strings.Builder{}
+				p.merge.WriteString(l.Text)
+			}
+			p.merge.WriteString(e.Text)
+			l.Text = p.merge.String()
 			return
 		}
 	}
+	p.merged = false
 	p.events = append(p.events, e)
 }
 
@@ -181,6 +195,7 @@ func (p *Parser) text(s string) {
 	if spaces(s) < len(s) {
 		p.fresh = false
 	}
+	p.before = s[len(s)-1]
 	kind := Content
 	if p.calls > 0 && !p.f.TextAfter {
 		kind = Trailing

@@ -28,6 +28,7 @@ var kindOf = map[string]kinds{
 
 // types are the types of the arguments of a tool.
 type types struct {
+	root  *jsontree.Value // the schema of all arguments; may be nil
 	kinds map[string]kinds
 }
 
@@ -46,12 +47,13 @@ func typesOf(tools []Tool) map[string]*types {
 	}
 	all := make(map[string]*types, len(tools))
 	for _, tool := range tools {
-		t := &types{map[string]kinds{}}
+		t := &types{kinds: map[string]kinds{}}
 		all[tool.Name] = t
 		root, err := jsontree.Parse(tool.Parameters)
 		if err != nil {
 			continue
 		}
+		t.root = root
 		if props := root.Get("properties"); props != nil {
 			for _, m := range props.Members {
 				t.kinds[m.Key] = schemaKinds(root, m.Value, 0)
@@ -164,14 +166,11 @@ func pointer(root *jsontree.Value, ref string) *jsontree.Value {
 
 // convert returns the text of an argument as JSON of one of the kinds. Text that
 // is none of them stays a string.
-func (k kinds) convert(text, nested string) string {
-	trimmed := strings.TrimSpace(text)
-	if nested != "" && strings.HasPrefix(trimmed, nested) {
-		if v, ok := nestedValue(trimmed, nested); ok {
-			return v
-		}
+func (k kinds) convert(text string) string {
+	if k == isString {
+		return quote(text)
 	}
-	if v, ok := jsonValue(trimmed); ok && k.allows(v) {
+	if v, ok := jsonValue(strings.TrimSpace(text)); ok && k.allows(v) {
 		return v
 	}
 	return quote(text)

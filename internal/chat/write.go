@@ -183,6 +183,9 @@ func (f *Format) writtenArgs(args *jsontree.Value) *Rule {
 			if kind == "string" {
 				text = m.Value.Text()
 			}
+			if f.Param.CDATA && strings.ContainsAny(text, "<&\n") {
+				text = cdataOpen + text + cdataClose
+			}
 			all = seq(all, f.paramRule(m.Key, kind, lit(text)))
 		}
 		return all
