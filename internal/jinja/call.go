@@ -116,7 +116,11 @@ func (a *callArgs) evalStars(r *run, f *frame, kw []kwarg) ([]kwarg, error) {
 
 // invoke binds arguments to the parameters and calls the function. The stack is used for the bound values.
 func (b *builtin) invoke(r *run, self Value, a arguments) (Value, error) {
-	if err := r.step(1); err != nil {
+	cost := 1
+	if s, ok := text(self); ok {
+		cost += len(s) / 64
+	}
+	if err := r.step(cost); err != nil {
 		return nil, err
 	}
 	if b.mutate && !r.opts.AllowMutation {

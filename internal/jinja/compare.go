@@ -18,15 +18,18 @@ const compareSteps = 1 << 22
 var errCompare = limitError("comparison of two values takes more than %d steps", compareSteps)
 
 // equal is Python's ==.
-func equal(a, b Value) (bool, error) {
-	if s, ok := a.(Str); ok {
-		if t, ok := b.(Str); ok {
-			return s == t, nil
-		}
-	}
+func (r *run) equal(a, b Value) (bool, error) {
 	c := comparer{steps: compareSteps}
 	eq := c.equal(a, b, 0)
-	return eq, c.err
+	return eq, r.spent(&c)
+}
+
+// spent charges the fuel for a comparison and returns its error.
+func (r *run) spent(c *comparer) error {
+	if c.err != nil {
+		return c.err
+	}
+	return r.step((compareSteps - c.steps) / 4)
 }
 
 func (c *comparer) spend(depth int) bool {
@@ -45,6 +48,7 @@ func (c *comparer) equal(a, b Value, depth int) bool {
 	}
 	if s, ok := text(a); ok {
 		t, ok := text(b)
+		c.steps -= min(len(s), len(t)) / 64
 		return ok && s == t
 	}
 	if isNumber(a) || isNumber(b) {
@@ -151,9 +155,10 @@ func exactFloat(v Value) *big.Float {
 }
 
 // order applies <, <=, > or >=.
-func order(op operator, a, b Value) (bool, error) {
+func (r *run) order(op operator, a, b Value) (bool, error) {
 	c := comparer{steps: compareSteps}
-	return c.order(op, a, b, 0), c.err
+	ok := c.order(op, a, b, 0)
+	return ok, r.spent(&c)
 }
 
 func (c *comparer) order(op operator, a, b Value, depth int) bool {
@@ -162,6 +167,7 @@ func (c *comparer) order(op operator, a, b Value, depth int) bool {
 	}
 	if s, ok := text(a); ok {
 		if t, ok := text(b); ok {
+			c.steps -= min(len(s), len(t)) / 64
 			return holds(op, cmp.Compare(s, t))
 		}
 	}

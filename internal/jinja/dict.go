@@ -180,6 +180,9 @@ func hashKeyDepth(v Value, depth int) (Value, error) {
 	return v, nil // the rest are pointers: equal when the same object
 }
 
+// maxTupleKey bounds tuples as keys, since parts shared many times over would make them exponentially large.
+const maxTupleKey = 1 << 14
+
 func tupleKey(t *tuple, depth int) (Value, error) {
 	if depth > maxValueDepth {
 		return nil, errValueDepth
@@ -195,6 +198,9 @@ func tupleKey(t *tuple, depth int) (Value, error) {
 			s = string(k)
 		}
 		b.WriteString(strconv.Itoa(len(s)) + ":" + s)
+		if b.Len() > maxTupleKey {
+			return nil, limitError("tuple used as a key is larger than %d bytes", maxTupleKey)
+		}
 	}
 	return opaqueKey("(" + b.String()), nil
 }

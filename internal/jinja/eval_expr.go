@@ -78,6 +78,11 @@ func (x *itemExpr) eval(r *run, f *frame) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s, ok := obj.(Str); ok {
+		if err := r.step(len(s) / 64); err != nil {
+			return nil, err
+		}
+	}
 	return getItem(obj, index)
 }
 

@@ -101,7 +101,7 @@ func filterSort(r *run, c call) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = sortBy(ks, func(k keyed) Value { return k.key }, c.boolArg(0, false))
+	err = sortBy(r, ks, func(k keyed) Value { return k.key }, c.boolArg(0, false))
 	return &List{itemsOf(ks)}, err
 }
 
@@ -123,7 +123,7 @@ func filterDictsort(r *run, c call) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = sortBy(ks, func(k keyed) Value { return k.key }, c.boolArg(2, false))
+	err = sortBy(r, ks, func(k keyed) Value { return k.key }, c.boolArg(2, false))
 	return &List{itemsOf(ks)}, err
 }
 
@@ -142,7 +142,7 @@ func filterGroupby(r *run, c call) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sortBy(ks, func(k keyed) Value { return k.key }, false); err != nil {
+	if err := sortBy(r, ks, func(k keyed) Value { return k.key }, false); err != nil {
 		return nil, err
 	}
 	g.fold = false
@@ -150,7 +150,7 @@ func filterGroupby(r *run, c call) (Value, error) {
 	for i := 0; i < len(ks); {
 		j := i + 1
 		for ; j < len(ks); j++ {
-			if eq, err := equal(ks[i].key, ks[j].key); err != nil || !eq {
+			if eq, err := r.equal(ks[i].key, ks[j].key); err != nil || !eq {
 				if err != nil {
 					return nil, err
 				}
@@ -223,7 +223,7 @@ func extreme(op operator) builtin {
 		}
 		best := ks[0]
 		for _, k := range ks[1:] {
-			better, err := order(op, k.key, best.key)
+			better, err := r.order(op, k.key, best.key)
 			if err != nil {
 				return nil, err
 			}

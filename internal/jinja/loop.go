@@ -156,11 +156,11 @@ var loopMethods = newTable(map[string]builtin{
 		}
 		return c.rest[c.self.(*loopState).i%len(c.rest)], nil
 	}},
-	"changed": {rest: true, fn: func(_ *run, c call) (Value, error) {
+	"changed": {rest: true, fn: func(r *run, c call) (Value, error) {
 		l := c.self.(*loopState)
 		now := append([]Value{}, c.rest...)
 		if l.changed != nil {
-			same, err := equal(&tuple{items: l.changed}, &tuple{items: now})
+			same, err := r.equal(&tuple{items: l.changed}, &tuple{items: now})
 			if err != nil || same {
 				return Bool(false), err
 			}

@@ -117,7 +117,7 @@ func seqItems(v Value) []Value {
 func seqCount(r *run, c call) (Value, error) {
 	n := Int(0)
 	for _, x := range seqItems(c.self) {
-		eq, err := equal(x, c.args[0])
+		eq, err := r.equal(x, c.args[0])
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func seqIndex(r *run, c call) (Value, error) {
 		return nil, err
 	}
 	for i, x := range items[start : start+n] {
-		if eq, err := equal(x, c.args[0]); eq || err != nil {
+		if eq, err := r.equal(x, c.args[0]); eq || err != nil {
 			return Int(start + i), err
 		}
 	}
@@ -197,7 +197,7 @@ func listPop(_ *run, c call) (Value, error) {
 func listRemove(r *run, c call) (Value, error) {
 	l := c.self.(*List)
 	for i, x := range l.Items {
-		eq, err := equal(x, c.args[0])
+		eq, err := r.equal(x, c.args[0])
 		if err != nil {
 			return nil, err
 		}
@@ -214,9 +214,9 @@ func listReverse(_ *run, c call) (Value, error) {
 	return None{}, nil
 }
 
-func listSort(_ *run, c call) (Value, error) {
+func listSort(r *run, c call) (Value, error) {
 	if c.args[0] != nil && c.args[0] != Value(None{}) {
 		return nil, typeError("sort() with a key is not supported: use the sort filter")
 	}
-	return None{}, sortBy(c.self.(*List).Items, func(v Value) Value { return v }, c.boolArg(1, false))
+	return None{}, sortBy(r, c.self.(*List).Items, func(v Value) Value { return v }, c.boolArg(1, false))
 }

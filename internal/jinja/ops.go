@@ -168,7 +168,7 @@ func negate(v Value) (Value, error) {
 func (r *run) compare(op operator, a, b Value) (bool, error) {
 	switch op {
 	case opEq, opNe:
-		eq, err := equal(a, b)
+		eq, err := r.equal(a, b)
 		return eq == (op == opEq), err
 	case opIn, opNotIn:
 		in, err := r.contains(b, a)
@@ -179,7 +179,7 @@ func (r *run) compare(op operator, a, b Value) (bool, error) {
 			return false, u.err()
 		}
 	}
-	return order(op, a, b)
+	return r.order(op, a, b)
 }
 
 // contains is x in v.
@@ -191,7 +191,7 @@ func (r *run) contains(v, x Value) (bool, error) {
 		if !ok {
 			return false, typeError("'in <string>' requires string as left operand, not %s", x.typeName())
 		}
-		return strings.Contains(s, t), nil
+		return strings.Contains(s, t), r.step(len(s) / 64)
 	case *Dict:
 		_, ok, err := v.getItem(x)
 		return ok, err
@@ -211,7 +211,7 @@ func (r *run) contains(v, x Value) (bool, error) {
 		if err := r.step(1); err != nil {
 			return false, err
 		}
-		if eq, err := equal(x, y); eq || err != nil {
+		if eq, err := r.equal(x, y); eq || err != nil {
 			return eq, err
 		}
 	}

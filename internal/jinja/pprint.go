@@ -31,7 +31,7 @@ func sortedKeys(r *run, v Value, depth int) (Value, error) {
 		return &tuple{items: items}, err
 	case *Dict:
 		entries := slices.Clone(v.entries)
-		if sortBy(entries, func(e entry) Value { return e.key }, false) != nil {
+		if sortBy(r, entries, func(e entry) Value { return e.key }, false) != nil {
 			entries = slices.Clone(v.entries) // keys of kinds that have no order stay as they are
 		}
 		d := NewDict()

@@ -3,7 +3,7 @@ package jinja
 import "slices"
 
 // sortBy sorts stably by keys with Python's <; reverse keeps the order of equal items, as Python does.
-func sortBy[T any](items []T, key func(T) Value, reverse bool) error {
+func sortBy[T any](r *run, items []T, key func(T) Value, reverse bool) error {
 	type keyed struct {
 		item T
 		key  Value
@@ -21,12 +21,12 @@ func sortBy[T any](items []T, key func(T) Value, reverse bool) error {
 		if reverse {
 			x, y = y, x
 		}
-		less, err := order(opLt, x, y)
+		less, err := r.order(opLt, x, y)
 		if err == nil && less {
 			return -1
 		}
 		if err == nil {
-			less, err = order(opLt, y, x)
+			less, err = r.order(opLt, y, x)
 		}
 		if err != nil {
 			failed = err

@@ -85,7 +85,7 @@ func remainderIs(r *run, v, n Value, want Int) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	eq, err := equal(m, want)
+	eq, err := r.equal(m, want)
 	return Bool(eq), err
 }
 

@@ -12,6 +12,7 @@ import (
 
 // jsonWriter writes JSON exactly as Python's json.dumps.
 type jsonWriter struct {
+	r        *run
 	b        []byte
 	limit    int
 	ascii    bool
@@ -24,7 +25,7 @@ type jsonWriter struct {
 
 // filterToJSON is Hugging Face's tojson: no HTML escaping, no sorting, text beyond ASCII kept.
 func filterToJSON(r *run, c call) (Value, error) {
-	w := jsonWriter{limit: r.opts.MaxOutput, ascii: c.boolArg(0, false), itemSep: ", ", keySep: ": "}
+	w := jsonWriter{r: r, limit: r.opts.MaxOutput, ascii: c.boolArg(0, false), itemSep: ", ", keySep: ": "}
 	switch v := c.arg(1, None{}).(type) {
 	case None:
 	case Int, Bool:
@@ -145,7 +146,7 @@ func (w *jsonWriter) object(d *Dict, depth int) error {
 	entries := d.entries
 	if w.sortKeys {
 		entries = slices.Clone(entries)
-		if err := sortBy(entries, func(e entry) Value { return e.key }, false); err != nil {
+		if err := sortBy(w.r, entries, func(e entry) Value { return e.key }, false); err != nil {
 			return err
 		}
 	}
