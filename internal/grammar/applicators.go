@@ -1,24 +1,24 @@
 package grammar
 
 import (
+	"errors"
 	"strconv"
 )
 
+// applicatorKeys are the keywords that apply other schemas to the same value, in the order in which they are worked out:
+// what narrows most comes first.
+var applicatorKeys = []string{"$ref", "allOf", "dependentRequired", "not", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"}
+
 // applicators narrows f by the keywords that apply other schemas to the same value.
 func (k *keywords) applicators(f *form) (*form, error) {
-	for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if", "dependentRequired", "dependentSchemas", "dependencies"} {
+	for _, key := range applicatorKeys {
 		raw, ok := k.m[key]
 		if !ok || !k.known(key) {
 			continue
 		}
-		gs, err := k.applicator(key, raw)
-		if err != nil {
+		var err error
+		if f, err = k.applicator(f, key, raw); err != nil {
 			return nil, err
-		}
-		for _, g := range gs {
-			if f, err = k.s.and(f, g); err != nil {
-				return nil, err
-			}
 		}
 	}
 	return f, nil
@@ -35,8 +35,8 @@ func (k *keywords) known(key string) bool {
 	return true
 }
 
-// applicator returns forms that all must hold.
-func (k *keywords) applicator(key string, raw any) ([]*form, error) {
+// applicator narrows f by one keyword.
+func (k *keywords) applicator(f *form, key string, raw any) (*form, error) {
 	switch key {
 	case "$ref":
 		ref, ok := raw.(string)
@@ -47,70 +47,88 @@ func (k *keywords) applicator(key string, raw any) ([]*form, error) {
 		if err != nil {
 			return nil, err
 		}
-		return one(k.s.norm(e))
+		return k.s.narrow(f, e)
 	case "not":
-		return one(k.s.norm(k.s.negated(k.s.of(k.src.sub(raw, key)))))
+		return k.s.narrow(f, k.s.negated(k.s.of(k.src.sub(raw, key))))
 	case "if":
-		return k.condition(raw)
+		return k.condition(f, raw)
 	case "dependentRequired", "dependentSchemas", "dependencies":
-		return k.dependencies(key, raw)
+		return k.dependencies(f, key, raw)
 	}
-	fs, err := k.branches(key, raw)
-	if err != nil {
-		return nil, err
-	}
-	switch key {
-	case "anyOf":
-		return []*form{k.s.or(fs...)}, nil
-	case "oneOf":
-		return one(k.s.exactlyOne(fs))
-	}
-	return fs, nil
-}
-
-func one(f *form, err error) ([]*form, error) { return []*form{f}, err }
-
-func (k *keywords) branches(key string, raw any) ([]*form, error) {
 	list, ok := raw.([]any)
 	if !ok || len(list) == 0 {
 		return nil, k.src.bad(key, "must be a list of schemas")
 	}
-	fs := make([]*form, len(list))
+	es := make([]*expr, len(list))
 	for i, x := range list {
-		f, err := k.s.norm(k.s.of(k.src.sub(x, key, strconv.Itoa(i))))
+		es[i] = k.s.of(k.src.sub(x, key, strconv.Itoa(i)))
+	}
+	switch key {
+	case "allOf":
+		return k.s.all(f, es)
+	case "anyOf":
+		fs, err := k.s.each(f, es)
 		if err != nil {
 			return nil, err
 		}
-		fs[i] = f
+		return k.s.or(fs...), nil
+	}
+	g, err := k.s.exactlyOne(f, es)
+	if errors.Is(err, errSchemaSize) {
+		return nil, k.src.unsupported(key, "its branches overlap in too many ways: make them differ by a required property with a const value, or use anyOf")
+	}
+	return g, err
+}
+
+// all narrows f by every expression; those that only state facts come before those that offer choices.
+func (s *schemas) all(f *form, es []*expr) (*form, error) {
+	var err error
+	for _, choices := range []bool{false, true} {
+		for _, e := range es {
+			if (e.kind == exprSource && e.src.applies()) != choices {
+				continue
+			}
+			if f, err = s.narrow(f, e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f, nil
+}
+
+// each narrows f by each expression by itself.
+func (s *schemas) each(f *form, es []*expr) ([]*form, error) {
+	fs := make([]*form, len(es))
+	for i, e := range es {
+		var err error
+		if fs[i], err = s.narrow(f, e); err != nil {
+			return nil, err
+		}
 	}
 	return fs, nil
 }
 
-// exactlyOne returns the values that are in exactly one form: from each, what overlaps with others is taken away.
-func (s *schemas) exactlyOne(fs []*form) (*form, error) {
-	parts := make([]*form, len(fs))
-	copy(parts, fs)
-	for i, f := range fs {
-		for j, g := range fs[:i] {
-			both, err := s.overlap(f, g)
+// exactlyOne returns the part of f that is in exactly one expression: from each part, what overlaps with others is taken
+// away.
+func (s *schemas) exactlyOne(f *form, es []*expr) (*form, error) {
+	fs, err := s.each(f, es)
+	if err != nil {
+		return nil, err
+	}
+	parts := append([]*form(nil), fs...)
+	for i := range fs {
+		for j := range i {
+			both, err := s.overlap(fs[i], fs[j])
 			if err != nil {
 				return nil, err
 			}
 			if !both {
 				continue
 			}
-			notF, err := s.not(f)
-			if err != nil {
+			if parts[j], err = s.narrow(parts[j], s.negated(es[i])); err != nil {
 				return nil, err
 			}
-			notG, err := s.not(g)
-			if err != nil {
-				return nil, err
-			}
-			if parts[j], err = s.and(parts[j], notF); err != nil {
-				return nil, err
-			}
-			if parts[i], err = s.and(parts[i], notG); err != nil {
+			if parts[i], err = s.narrow(parts[i], s.negated(es[j])); err != nil {
 				return nil, err
 			}
 		}
@@ -119,7 +137,7 @@ func (s *schemas) exactlyOne(fs []*form) (*form, error) {
 }
 
 // condition turns if, then and else into a choice.
-func (k *keywords) condition(raw any) ([]*form, error) {
+func (k *keywords) condition(f *form, raw any) (*form, error) {
 	when := k.s.of(k.src.sub(raw, "if"))
 	then, other := k.s.any, k.s.any
 	if x, ok := k.m["then"]; ok {
@@ -129,26 +147,25 @@ func (k *keywords) condition(raw any) ([]*form, error) {
 		other = k.s.of(k.src.sub(x, "else"))
 	}
 	if then == k.s.any && other == k.s.any {
-		return nil, nil
+		return f, nil
 	}
-	f, err := k.s.norm(k.s.both(when, then))
+	yes, err := k.s.all(f, []*expr{when, then})
 	if err != nil {
 		return nil, err
 	}
-	g, err := k.s.norm(k.s.both(k.s.negated(when), other))
+	no, err := k.s.all(f, []*expr{k.s.negated(when), other})
 	if err != nil {
 		return nil, err
 	}
-	return []*form{k.s.or(f, g)}, nil
+	return k.s.or(yes, no), nil
 }
 
 // dependencies says for each name: the object lacks it, or it has more names or is valid for another schema.
-func (k *keywords) dependencies(key string, raw any) ([]*form, error) {
+func (k *keywords) dependencies(f *form, key string, raw any) (*form, error) {
 	m, ok := raw.(map[string]any)
 	if !ok {
 		return nil, k.src.bad(key, "must be an object")
 	}
-	var out []*form
 	for _, name := range sortedKeys(m) {
 		var with *form
 		if list, ok := m[name].([]any); ok {
@@ -166,17 +183,18 @@ func (k *keywords) dependencies(key string, raw any) ([]*form, error) {
 			}
 			with = &form{objs: keep(c)}
 		} else {
-			f, err := k.s.norm(k.s.of(k.src.sub(m[name], key, name)))
-			if err != nil {
-				return nil, err
-			}
-			if with, err = k.s.and(f, &form{objs: []*objC{{max: -1, required: []string{name}}}}); err != nil {
+			var err error
+			has := &form{objs: []*objC{{max: -1, required: []string{name}}}}
+			if with, err = k.s.narrow(has, k.s.of(k.src.sub(m[name], key, name))); err != nil {
 				return nil, err
 			}
 		}
 		without := fullForm()
 		without.objs = []*objC{{max: -1, layers: []*layer{{props: map[string]*expr{name: k.s.none}, order: []string{name}}}}}
-		out = append(out, k.s.or(without, with))
+		var err error
+		if f, err = k.s.and(f, k.s.or(without, with)); err != nil {
+			return nil, err
+		}
 	}
-	return out, nil
+	return f, nil
 }

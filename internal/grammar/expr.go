@@ -145,7 +145,7 @@ func (s *schemas) norm(e *expr) (*form, error) {
 func (s *schemas) compute(e *expr) (*form, error) {
 	switch e.kind {
 	case exprSource:
-		return s.source(e.src)
+		return s.source(e.src, fullForm())
 	case exprNot:
 		f, err := s.norm(e.kids[0])
 		if err != nil {
@@ -164,6 +164,44 @@ func (s *schemas) compute(e *expr) (*form, error) {
 		}
 	}
 	return out, err
+}
+
+// narrow returns the part of f that is in e. What f already says is used while e is worked out: alternatives that it
+// rules out never have to be told apart.
+func (s *schemas) narrow(f *form, e *expr) (*form, error) {
+	if e.kind != exprSource || e.form != nil || !e.src.applies() {
+		g, err := s.norm(e)
+		if err != nil {
+			return nil, err
+		}
+		return s.and(f, g)
+	}
+	if e.busy {
+		return nil, errBusy
+	}
+	if s.depth++; s.depth > maxNest {
+		s.depth--
+		return nil, errSchemaDeep
+	}
+	e.busy = true
+	g, err := s.source(e.src, f)
+	e.busy = false
+	s.depth--
+	if err == nil && g.terms() > maxTerms {
+		return nil, errSchemaSize
+	}
+	return g, err
+}
+
+// applies reports whether a subschema applies others to the same value.
+func (src *source) applies() bool {
+	m, _ := src.raw.(map[string]any)
+	for _, key := range applicatorKeys {
+		if _, ok := m[key]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // never reports whether an expression certainly has no value. What is still being worked out counts as having one.

@@ -320,7 +320,11 @@ func (s *schemas) not(f *form) (*form, error) {
 		step(&form{arrs: orEmpty(cs)})
 	}
 	for _, c := range f.objs {
-		step(&form{objs: orEmpty(s.notObj(c))})
+		cs, e := s.notObj(c)
+		if e != nil {
+			return nil, e
+		}
+		step(&form{objs: orEmpty(cs)})
 	}
 	return out, err
 }
@@ -373,14 +377,99 @@ func (s *schemas) notArr(a *arrC) ([]*arrC, error) {
 	return out, nil
 }
 
-func (s *schemas) notObj(a *objC) []*objC {
+// notObj returns sets that together hold every object not in a. Properties that tell schemas apart (those with a short
+// list of values) come first, and the further sets agree with a on them: then the complements of many branches of a oneOf
+// multiply out to few sets.
+func (s *schemas) notObj(a *objC) ([]*objC, error) {
 	var out []*objC
+	agree := &objC{max: -1}
 	one := func(name string, value *expr) *layer {
 		return &layer{props: map[string]*expr{name: value}, order: []string{name}}
 	}
-	for _, r := range a.required {
-		out = append(out, &objC{max: -1, layers: []*layer{one(r, s.none)}})
+	add := func(c *objC) error {
+		d, err := s.andObj(c, agree)
+		if err == nil && d != nil {
+			out = append(out, d)
+		}
+		return err
 	}
+	need := func(name string) []string {
+		if slices.Contains(a.required, name) {
+			return nil // being absent is wrong as well
+		}
+		return []string{name}
+	}
+	told := map[string]bool{}
+	for _, discriminating := range []bool{true, false} {
+		for _, l := range a.layers {
+			for _, name := range l.order {
+				v := l.props[name]
+				if v == s.any || s.short(v) != discriminating {
+					continue
+				}
+				if err := add(&objC{max: -1, required: need(name), layers: []*layer{one(name, s.negated(v))}}); err != nil {
+					return nil, err
+				}
+				told[name] = true
+				if !discriminating {
+					continue
+				}
+				same := &objC{max: -1, layers: []*layer{one(name, v)}}
+				if need(name) == nil {
+					same.required = []string{name}
+				}
+				next, err := s.andObj(agree, same)
+				if err != nil {
+					return nil, err
+				}
+				if next == nil {
+					return out, nil
+				}
+				agree = next
+			}
+		}
+	}
+	for _, r := range a.required {
+		if !told[r] {
+			if err := add(&objC{max: -1, layers: []*layer{one(r, s.none)}}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	rest := s.notRest(a)
+	for _, c := range rest {
+		if err := add(c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// short reports whether an expression is a list of a few plain values.
+func (s *schemas) short(e *expr) bool {
+	if e.kind == exprNot {
+		return false
+	}
+	f, err := s.norm(e)
+	if err != nil || len(f.arrs) > 0 || len(f.objs) > 0 {
+		return false
+	}
+	for _, c := range f.nums {
+		if c.vals == nil {
+			return false
+		}
+	}
+	for _, c := range f.strs {
+		if !slices.ContainsFunc(c.pos, func(l *lang) bool { return l.values != nil }) {
+			return false
+		}
+	}
+	return true
+}
+
+// notRest returns the part of the complement that is not about listed or required properties.
+func (s *schemas) notRest(a *objC) []*objC {
+	var out []*objC
 	if a.min > 0 {
 		out = append(out, &objC{max: a.min - 1})
 	}
@@ -388,11 +477,6 @@ func (s *schemas) notObj(a *objC) []*objC {
 		out = append(out, &objC{min: a.max + 1, max: -1})
 	}
 	for _, l := range a.layers {
-		for _, name := range l.order {
-			if v := l.props[name]; v != s.any {
-				out = append(out, &objC{max: -1, required: []string{name}, layers: []*layer{one(name, s.negated(v))}})
-			}
-		}
 		for _, p := range l.pats {
 			if p.value != s.any {
 				out = append(out, &objC{max: -1, some: []*some{{in: p.names, value: s.negated(p.value)}}})

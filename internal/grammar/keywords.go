@@ -18,8 +18,8 @@ var refused = map[string]string{
 // Any other keyword that keyword does not name is an annotation, as the specification says of keywords it does not
 // define: title, description, default, examples, readOnly, deprecated, contentEncoding, $comment, x-….
 
-// source returns the normal form of a subschema.
-func (s *schemas) source(src *source) (*form, error) {
+// source returns the part of f that is in a subschema.
+func (s *schemas) source(src *source, f *form) (*form, error) {
 	m, ok := src.raw.(map[string]any)
 	if !ok {
 		return nil, src.bad("", "a schema must be an object or a boolean")
@@ -29,14 +29,17 @@ func (s *schemas) source(src *source) (*form, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.norm(e)
+		return s.narrow(f, e)
 	}
 	k := &keywords{s: s, src: src, m: m}
 	if reason, key := k.refusal(); key != "" {
 		return nil, src.unsupported(key, "%s", reason)
 	}
-	f, err := k.base()
+	g, err := k.base()
 	if err != nil {
+		return nil, err
+	}
+	if f, err = s.and(f, g); err != nil {
 		return nil, err
 	}
 	return k.applicators(f)
