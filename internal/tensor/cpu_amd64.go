@@ -40,6 +40,15 @@ func (s isa) run(l *layout, k int, c *call) {
 	}
 }
 
+// pairs tells whether there is a kernel that takes two panels at once with k tokens.
+func (s isa) pairs(l *layout, k int) bool { return s == isaAVX512 && k == 8 && l.block > 1 }
+
+// runPair calls that kernel.
+func (s isa) runPair(l *layout, c *call) { runAVX512(l.typ, pairTile, c) }
+
+// pairTile is what the dispatch function calls the kernels of two panels by.
+const pairTile = 9
+
 // roundVector rounds a chunk with vector instructions; false where there is no function for it.
 func (f form) roundVector(s isa, dst []byte, x []float32) bool {
 	if s != isaAVX512 {

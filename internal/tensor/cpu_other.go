@@ -13,3 +13,7 @@ func (f form) roundVector(isa, []byte, []float32) bool { return false }
 func (s isa) packs() bool { return false }
 
 func (s isa) pack(*packPlan, []byte, []byte, *[panelRows]int32) {}
+
+func (s isa) pairs(*layout, int) bool { return false }
+
+func (s isa) runPair(*layout, *call) {}

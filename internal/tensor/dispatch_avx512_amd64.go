@@ -30,6 +30,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q80x7(p)
 		case 8:
 			avx512Q80x8(p)
+		case 9:
+			avx512Q80pair(p)
 		}
 	case gguf.TypeQ4_0:
 		switch k {
@@ -49,6 +51,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q40x7(p)
 		case 8:
 			avx512Q40x8(p)
+		case 9:
+			avx512Q40pair(p)
 		}
 	case gguf.TypeQ4_1:
 		switch k {
@@ -68,6 +72,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q41x7(p)
 		case 8:
 			avx512Q41x8(p)
+		case 9:
+			avx512Q41pair(p)
 		}
 	case gguf.TypeQ5_0:
 		switch k {
@@ -87,6 +93,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q50x7(p)
 		case 8:
 			avx512Q50x8(p)
+		case 9:
+			avx512Q50pair(p)
 		}
 	case gguf.TypeQ5_1:
 		switch k {
@@ -106,6 +114,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q51x7(p)
 		case 8:
 			avx512Q51x8(p)
+		case 9:
+			avx512Q51pair(p)
 		}
 	case gguf.TypeIQ4_NL:
 		switch k {
@@ -125,6 +135,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512IQ4NLx7(p)
 		case 8:
 			avx512IQ4NLx8(p)
+		case 9:
+			avx512IQ4NLpair(p)
 		}
 	case gguf.TypeMXFP4:
 		switch k {
@@ -144,6 +156,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512MXFP4x7(p)
 		case 8:
 			avx512MXFP4x8(p)
+		case 9:
+			avx512MXFP4pair(p)
 		}
 	case gguf.TypeQ4_K:
 		switch k {
@@ -163,6 +177,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q4Kx7(p)
 		case 8:
 			avx512Q4Kx8(p)
+		case 9:
+			avx512Q4Kpair(p)
 		}
 	case gguf.TypeQ5_K:
 		switch k {
@@ -182,6 +198,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q5Kx7(p)
 		case 8:
 			avx512Q5Kx8(p)
+		case 9:
+			avx512Q5Kpair(p)
 		}
 	case gguf.TypeQ6_K:
 		switch k {
@@ -201,6 +219,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q6Kx7(p)
 		case 8:
 			avx512Q6Kx8(p)
+		case 9:
+			avx512Q6Kpair(p)
 		}
 	case gguf.TypeQ2_K:
 		switch k {
@@ -220,6 +240,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q2Kx7(p)
 		case 8:
 			avx512Q2Kx8(p)
+		case 9:
+			avx512Q2Kpair(p)
 		}
 	case gguf.TypeQ3_K:
 		switch k {
@@ -239,6 +261,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q3Kx7(p)
 		case 8:
 			avx512Q3Kx8(p)
+		case 9:
+			avx512Q3Kpair(p)
 		}
 	case gguf.TypeIQ4_XS:
 		switch k {
@@ -258,6 +282,8 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512IQ4XSx7(p)
 		case 8:
 			avx512IQ4XSx8(p)
+		case 9:
+			avx512IQ4XSpair(p)
 		}
 	case gguf.TypeF32:
 		switch k {

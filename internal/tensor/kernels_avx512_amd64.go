@@ -27,6 +27,9 @@ func avx512Q80x7(c *byte)
 func avx512Q80x8(c *byte)
 
 //go:noescape
+func avx512Q80pair(c *byte)
+
+//go:noescape
 func avx512Q40x1(c *byte)
 
 //go:noescape
@@ -49,6 +52,9 @@ func avx512Q40x7(c *byte)
 
 //go:noescape
 func avx512Q40x8(c *byte)
+
+//go:noescape
+func avx512Q40pair(c *byte)
 
 //go:noescape
 func avx512Q41x1(c *byte)
@@ -75,6 +81,9 @@ func avx512Q41x7(c *byte)
 func avx512Q41x8(c *byte)
 
 //go:noescape
+func avx512Q41pair(c *byte)
+
+//go:noescape
 func avx512Q50x1(c *byte)
 
 //go:noescape
@@ -97,6 +106,9 @@ func avx512Q50x7(c *byte)
 
 //go:noescape
 func avx512Q50x8(c *byte)
+
+//go:noescape
+func avx512Q50pair(c *byte)
 
 //go:noescape
 func avx512Q51x1(c *byte)
@@ -123,6 +135,9 @@ func avx512Q51x7(c *byte)
 func avx512Q51x8(c *byte)
 
 //go:noescape
+func avx512Q51pair(c *byte)
+
+//go:noescape
 func avx512IQ4NLx1(c *byte)
 
 //go:noescape
@@ -145,6 +160,9 @@ func avx512IQ4NLx7(c *byte)
 
 //go:noescape
 func avx512IQ4NLx8(c *byte)
+
+//go:noescape
+func avx512IQ4NLpair(c *byte)
 
 //go:noescape
 func avx512MXFP4x1(c *byte)
@@ -171,6 +189,9 @@ func avx512MXFP4x7(c *byte)
 func avx512MXFP4x8(c *byte)
 
 //go:noescape
+func avx512MXFP4pair(c *byte)
+
+//go:noescape
 func avx512Q4Kx1(c *byte)
 
 //go:noescape
@@ -193,6 +214,9 @@ func avx512Q4Kx7(c *byte)
 
 //go:noescape
 func avx512Q4Kx8(c *byte)
+
+//go:noescape
+func avx512Q4Kpair(c *byte)
 
 //go:noescape
 func avx512Q5Kx1(c *byte)
@@ -219,6 +243,9 @@ func avx512Q5Kx7(c *byte)
 func avx512Q5Kx8(c *byte)
 
 //go:noescape
+func avx512Q5Kpair(c *byte)
+
+//go:noescape
 func avx512Q6Kx1(c *byte)
 
 //go:noescape
@@ -241,6 +268,9 @@ func avx512Q6Kx7(c *byte)
 
 //go:noescape
 func avx512Q6Kx8(c *byte)
+
+//go:noescape
+func avx512Q6Kpair(c *byte)
 
 //go:noescape
 func avx512Q2Kx1(c *byte)
@@ -267,6 +297,9 @@ func avx512Q2Kx7(c *byte)
 func avx512Q2Kx8(c *byte)
 
 //go:noescape
+func avx512Q2Kpair(c *byte)
+
+//go:noescape
 func avx512Q3Kx1(c *byte)
 
 //go:noescape
@@ -291,6 +324,9 @@ func avx512Q3Kx7(c *byte)
 func avx512Q3Kx8(c *byte)
 
 //go:noescape
+func avx512Q3Kpair(c *byte)
+
+//go:noescape
 func avx512IQ4XSx1(c *byte)
 
 //go:noescape
@@ -313,6 +349,9 @@ func avx512IQ4XSx7(c *byte)
 
 //go:noescape
 func avx512IQ4XSx8(c *byte)
+
+//go:noescape
+func avx512IQ4XSpair(c *byte)
 
 //go:noescape
 func avx512F32x1(c *byte)

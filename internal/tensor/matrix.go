@@ -116,6 +116,7 @@ type call struct {
 	n   int                     // blocks in a row, columns for plain types
 	act [maxTile]unsafe.Pointer // the tokens' activations, in the form of the type
 	dst [maxTile]unsafe.Pointer // where the 16 sums of each token go
+	gap int                     // from the panel to the next, for kernels that take two
 }
 
 // groupBytes is how much of a matrix is gone through with one tile of tokens before the next: what fits in the second
@@ -162,7 +163,8 @@ func (m *Matrix) check(dst []float32, stride int, b *Batch, n, r0, r1 int) {
 // mulTile computes panels [p,end) for the k tokens from j on.
 func (m *Matrix) mulTile(dst []float32, stride int, b *Batch, toks []int32, j, k, p, end, r1 int) {
 	var c call
-	c.n = m.Cols / m.lay.block
+	c.n, c.gap = m.Cols/m.lay.block, m.panel
+	pair := m.isa.pairs(m.lay, k)
 	for i := range k {
 		t := j + i
 		if toks != nil {
@@ -176,6 +178,11 @@ func (m *Matrix) mulTile(dst []float32, stride int, b *Batch, toks []int32, j, k
 		if r+panelRows <= r1 {
 			for i := range k {
 				c.dst[i] = unsafe.Pointer(&dst[(j+i)*stride+r])
+			}
+			if pair && r+2*panelRows <= r1 && p+1 < end {
+				m.isa.runPair(m.lay, &c)
+				p++
+				continue
 			}
 			m.isa.run(m.lay, k, &c)
 			continue

@@ -129,6 +129,12 @@ func roundedRow(b *Batch, f form, i int) []float64 {
 	}
 	rec := make([]byte, b.forms[f].stride)
 	f.round(isaGo, rec, b.F32(i))
+	if f == formBF16 {
+		for k := range x {
+			x[k] = float64(floatAt(rec[4*k:]))
+		}
+		return x
+	}
 	for k := range x {
 		r := rec[k/chunkCols*f.record():]
 		if f.super() {

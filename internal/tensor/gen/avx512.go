@@ -23,11 +23,18 @@ func avx512() []kernel {
 			ks = append(ks, kernel{typ, k, name})
 		}
 	}
+	pair := func(typ string, build func(name string)) {
+		name := fmt.Sprintf("avx512%spair", strings.ReplaceAll(typ, "_", ""))
+		build(name)
+		ks = append(ks, kernel{typ, pairTile, name})
+	}
 	for _, b := range blocks512 {
 		add(b.typ, b.build)
+		pair(b.typ, b.buildPair)
 	}
 	for _, s := range supers512 {
 		add(s.typ, s.build)
+		pair(s.typ, s.buildPair)
 	}
 	for _, f := range plains512 {
 		add(f.typ, f.build)
@@ -93,6 +100,7 @@ type block512 struct {
 
 type blockState struct {
 	h, q           reg.GPVirtual // header and values of the block
+	gap            reg.Register  // distance of the panel from that of h and q; nil: none
 	c              []reg.VecVirtual
 	high, bit      reg.VecVirtual // fifth bits, and those of two groups spread over bytes
 	one            reg.VecVirtual
@@ -101,13 +109,13 @@ type blockState struct {
 
 func halfScale(b *blockState) {
 	b.scale = ZMM()
-	VCVTPH2PS(mem(b.h, 0), b.scale)
+	VCVTPH2PS(b.header(0), b.scale)
 }
 
 func halfScaleMin(b *blockState) {
 	halfScale(b)
 	b.minimum = ZMM()
-	VCVTPH2PS(mem(b.h, 32), b.minimum)
+	VCVTPH2PS(b.header(32), b.minimum)
 }
 
 // nibbles reads the low halves of the bytes for the first 16 columns and the high halves for the others.
@@ -115,11 +123,29 @@ func halfScaleMin(b *blockState) {
 func nibbles(b *blockState, g int) reg.VecVirtual {
 	z := ZMM()
 	if g < 4 {
-		VPANDD(mem(b.q, 64*g), b.c[0], z)
+		VPANDD(b.body(64*g), b.c[0], z)
 		return z
 	}
-	VPSRLW(U8(4), memLoad(b.q, 64*(g-4)), z)
+	VPSRLW(U8(4), b.load(b.body(64*(g-4))), z)
 	VPANDD(z, b.c[0], z)
+	return z
+}
+
+// header and body address the block of the panel.
+func (b *blockState) header(disp int) Mem { return b.address(b.h, disp) }
+func (b *blockState) body(disp int) Mem   { return b.address(b.q, disp) }
+
+func (b *blockState) address(base reg.Register, disp int) Mem {
+	m := mem(base, disp)
+	if b.gap != nil {
+		m.Index, m.Scale = b.gap, 1
+	}
+	return m
+}
+
+func (b *blockState) load(m Mem) reg.VecVirtual {
+	z := ZMM()
+	VMOVDQU32(m, z)
 	return z
 }
 
@@ -152,7 +178,7 @@ func lookup(name string, values [16]uint8) func(*blockState) {
 // powerScale turns an exponent x into 2^(x-128), half of what it stands for; what would be subnormal becomes 0.
 func powerScale(b *blockState) {
 	x := XMM()
-	VMOVDQU8(mem(b.h, 0), x)
+	VMOVDQU8(b.header(0), x)
 	VPSUBUSB(b.one, x, x)
 	b.scale = ZMM()
 	VPMOVZXBD(x, b.scale)
@@ -195,17 +221,17 @@ func mask15(b *blockState) { b.c = append(b.c, bytes512(15)) }
 
 var blocks512 = []block512{
 	{typ: "Q8_0", hdr: 32, body: 512, head: halfScale, weights: func(b *blockState, g int) reg.VecVirtual {
-		return memLoad(b.q, 64*g)
+		return b.load(b.body(64 * g))
 	}},
 	{typ: "Q4_0", hdr: 32, body: 256, consts: mask15, head: halfScale, weights: nibbles},
 	{typ: "Q4_1", hdr: 64, body: 256, sums: true, consts: mask15, head: halfScaleMin, weights: nibbles},
 	{typ: "Q5_0", hdr: 96, body: 256, consts: fifths, head: func(b *blockState) {
 		halfScale(b)
-		b.high = memLoad(b.h, 32)
+		b.high = b.load(b.header(32))
 	}, weights: fiveBits},
 	{typ: "Q5_1", hdr: 128, body: 256, sums: true, consts: fifths, head: func(b *blockState) {
 		halfScaleMin(b)
-		b.high = memLoad(b.h, 64)
+		b.high = b.load(b.header(64))
 	}, weights: fiveBits},
 	{typ: "IQ4_NL", hdr: 32, body: 256, consts: lookup("iq4", iq4Values), head: halfScale, weights: looked},
 	{typ: "MXFP4", hdr: 16, body: 256, consts: func(b *blockState) {
@@ -235,7 +261,7 @@ func (d block512) build(name string, k int) {
 	ADDQ(i, b.q)
 	if t.k <= 4 {
 		for i := range d.hdr / 8 {
-			PREFETCHT0(mem(b.h, prefetch+64*i))
+			PREFETCHT0(b.header(prefetch + 64*i))
 		}
 	}
 	SHLQ(U8(2), nb)
@@ -269,7 +295,7 @@ func (d block512) block(t *tile, b *blockState, i reg.GPVirtual) {
 	}
 	for g := range 8 {
 		if g*64 < d.body && t.k <= 4 {
-			PREFETCHT0(mem(b.q, prefetch+64*g))
+			PREFETCHT0(b.body(prefetch + 64*g))
 		}
 		w := d.weights(b, g)
 		for j, a := range t.act {

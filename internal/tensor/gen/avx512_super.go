@@ -25,6 +25,7 @@ type super512 struct {
 type superState struct {
 	p        reg.GPVirtual // super-block
 	scr      reg.GPVirtual // scratch: 16 vectors of scales, then 8 vectors of what the header needs
+	scrAt    int           // where in it
 	ahead    reg.GPVirtual // what to prefetch next
 	lines    int           // cache lines to prefetch in an iteration
 	col      reg.GPVirtual // first column of the iteration
@@ -40,6 +41,8 @@ const (
 	scrBytes = 1024
 	scrSize  = 1024 + 512
 )
+
+func (s *superState) scratch(disp int) Mem { return mem(s.scr, s.scrAt+disp) }
 
 // load is an unaligned load of 64 bytes of the super-block.
 func (s *superState) load(disp int) reg.VecVirtual { return memLoad(s.p, disp) }
@@ -95,7 +98,7 @@ func signBit() Mem {
 func (s *superState) scale(j int, x reg.VecVirtual) {
 	VCVTDQ2PS(x, x)
 	VMULPS(x, s.d, x)
-	VMOVUPS(x, mem(s.scr, scrScale+64*j))
+	VMOVUPS(x, s.scratch(scrScale+64*j))
 }
 
 // unsignedScales takes n scales from pairs of bytes in scratch.
@@ -106,7 +109,7 @@ func (s *superState) unsignedScales(n int) {
 	VPBROADCASTD(g, byteMask)
 	for p := range n / 2 {
 		z, even := ZMM(), ZMM()
-		VPMOVZXWD(mem(s.scr, scrBytes+32*p), z)
+		VPMOVZXWD(s.scratch(scrBytes+32*p), z)
 		VPANDD(z, byteMask, even)
 		VPSRLD(U8(8), z, z)
 		s.scale(2*p, even)
@@ -134,7 +137,7 @@ func scalesK4(s *superState) {
 	m63 := ZMM()
 	VPORD(m15, m48, m63)
 	low, mid, high := s.load(64), s.load(128), s.load(192)
-	store := func(i int, z reg.VecVirtual) { VMOVDQU32(z, mem(s.scr, scrBytes+64*i)) }
+	store := func(i int, z reg.VecVirtual) { VMOVDQU32(z, s.scratch(scrBytes+64*i)) }
 	store(0, and(low, m63))
 	store(1, orAnd(and(high, m15), shiftRight(2, low), m48))
 	store(2, and(mid, m63))
@@ -210,8 +213,8 @@ var supers512 = []super512{
 			m15 := bytes512(15)
 			for i := range 4 {
 				z := s.load(64 + 64*i)
-				VMOVDQU32(and(z, m15), mem(s.scr, scrBytes+64*i))
-				VMOVDQU32(and(shiftRight(4, z), m15), mem(s.scr, scrBytes+256+64*i))
+				VMOVDQU32(and(z, m15), s.scratch(scrBytes+64*i))
+				VMOVDQU32(and(shiftRight(4, z), m15), s.scratch(scrBytes+256+64*i))
 			}
 			s.unsignedScales(16)
 		},
@@ -225,13 +228,13 @@ var supers512 = []super512{
 			low, mid, high := s.load(1536), s.load(1600), s.load(1664)
 			store := func(i int, z reg.VecVirtual) {
 				VPSUBB(bias, z, z)
-				VMOVDQU32(z, mem(s.scr, scrBytes+64*i))
+				VMOVDQU32(z, s.scratch(scrBytes+64*i))
 			}
 			store(0, orAnd(and(low, m15), shiftLeft(4, high), m48))
 			store(1, orAnd(and(mid, m15), shiftLeft(2, high), m48))
 			store(2, orAnd(and(shiftRight(4, low), m15), high, m48))
 			store(3, orAnd(and(shiftRight(4, mid), m15), shiftRight(2, high), m48))
-			s.signedScales(16, s.scr, scrBytes)
+			s.signedScales(16, s.scr, s.scrAt+scrBytes)
 			s.bit = bytes512(1)
 		},
 		weights: func(s *superState, i, g int) reg.VecVirtual {
@@ -315,7 +318,7 @@ func (d super512) build(name string, k int) {
 	if d.mins != 0 {
 		for p := range 128 / d.width {
 			m := ZMM() // pairs of words
-			VPMOVZXBW(mem(s.scr, d.minsAt+32*p), m)
+			VPMOVZXBW(s.scratch(d.minsAt+32*p), m)
 			for j, a := range t.act {
 				VPDPWSSD_BCST(mem(a, d.mins+4*p), m, sums[j])
 			}
@@ -383,13 +386,13 @@ func (d super512) columns(t *tile, s *superState, sums []reg.VecVirtual, i int) 
 		}
 		for j := range t.act {
 			VCVTDQ2PS(dots[j], dots[j])
-			s.fmaScale(d, i*per+half, dots[j], sums[j])
+			VFMADD231PS(s.scaleAt(d, i*per+half), dots[j], sums[j])
 		}
 	}
 }
 
-// fmaScale adds x times scale j of the iteration to sum.
-func (s *superState) fmaScale(d super512, j int, x, sum reg.VecVirtual) {
+// scaleAt is where scale j of the iteration is.
+func (s *superState) scaleAt(d super512, j int) Mem {
 	// The scales of an iteration take 64·step/width bytes: 2 for each column when the width is 32, 4 when it is 16.
-	VFMADD231PS(indexed(s.scr, s.col, uint8(64/d.width), scrScale+64*j), x, sum)
+	return indexed(s.scr, s.col, uint8(64/d.width), s.scrAt+scrScale+64*j)
 }

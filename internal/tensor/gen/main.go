@@ -23,6 +23,7 @@ const (
 	callN   = 8
 	callAct = 16
 	callDst = callAct + 8*maxTile
+	callGap = callDst + 8*maxTile
 )
 
 func main() {
