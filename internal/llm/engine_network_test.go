@@ -52,6 +52,9 @@ func TestNetworkDraftsChangeNothing(t *testing.T) {
 		{"olmoe", "q4_0", gguf.TypeF16},
 	} {
 		t.Run(c.arch+" "+c.quant, func(t *testing.T) {
+			if testing.Short() && c.quant != "q4_k_m" {
+				t.Skip("long")
+			}
 			var want [][]int32
 			for i, v := range []struct {
 				engine  EngineConfig

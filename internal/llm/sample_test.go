@@ -161,11 +161,19 @@ func chiSquare(counts map[int32]int, want map[int32]float64, n int) float64 {
 	return (math.Cbrt(sum/k) - (1 - 2/(9*k))) / math.Sqrt(2/(9*k))
 }
 
+// draws is how many tokens a test of a distribution draws.
+func draws() int {
+	if testing.Short() {
+		return 3000
+	}
+	return 20000
+}
+
 // farOff is the number of standard deviations that only a wrong distribution reaches.
 const farOff = 3.8
 
 func TestSamplingFollowsTheDistribution(t *testing.T) {
-	const n = 20000
+	n := draws()
 	for pi, p := range paramSets {
 		logits := someLogits(60, uint64(pi), false)
 		s := newSampler(p, nil)
@@ -186,7 +194,7 @@ func TestSamplingFollowsTheDistribution(t *testing.T) {
 
 // Sampling first and masking only on failure gives the masked distribution; drawing the second time with the first number would not.
 func TestSampleThenMask(t *testing.T) {
-	const n = 20000
+	n := draws()
 	allowed := []uint64{0x0f0f_3355_1234_8001}
 	told := 0
 	for pi, p := range paramSets {
@@ -223,7 +231,7 @@ func TestSampleThenMask(t *testing.T) {
 
 // Accepting or replacing tokens drawn from another distribution gives the own one.
 func TestRejection(t *testing.T) {
-	const n = 20000
+	n := draws()
 	for pi, p := range paramSets {
 		for _, far := range []float32{0, 0.5, 3} {
 			logits, guess := someLogits(40, uint64(pi), false), someLogits(40, uint64(pi), false)
@@ -253,7 +261,7 @@ func TestRejection(t *testing.T) {
 			if z := chiSquare(counts, pd, n); z > farOff {
 				t.Errorf("set %d, far %v: %.1f standard deviations off", pi, far, z)
 			}
-			if got := float64(accepted) / n; math.Abs(got-overlap) > 0.02 {
+			if got := float64(accepted) / float64(n); math.Abs(got-overlap) > 3/math.Sqrt(float64(n)) {
 				t.Errorf("set %d, far %v: accepted %.3f, want %.3f, the overlap", pi, far, got, overlap)
 			}
 		}
@@ -262,7 +270,8 @@ func TestRejection(t *testing.T) {
 
 // The engine's text with a draft model at temperature 1 has the distribution that it has without, in both ways of accepting.
 func TestSpeculationKeepsTheDistribution(t *testing.T) {
-	const words, n = 5, 12000
+	const words = 5
+	n := draws() / 2
 	p := []int32{1, 2, 3}
 	lm := func(scale float32) func([]int32, []float32) {
 		return func(prefix []int32, l []float32) {

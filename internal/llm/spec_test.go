@@ -269,6 +269,9 @@ func TestRewriting(t *testing.T) {
 	for _, lines := range []int{200, 800} {
 		for _, edits := range []int{3, 12} {
 			t.Run(fmt.Sprint(lines, " lines ", edits, " edits"), func(t *testing.T) {
+				if lines > 200 && testing.Short() {
+					t.Skip("long")
+				}
 				old := file(lines, 3)
 				script := edit(old, edits, 8)
 				r := Request{Prompt: append(old[:len(old):len(old)], prompt(30, 900, 4)...), MaxTokens: len(script)}
@@ -293,6 +296,9 @@ func TestRewriting(t *testing.T) {
 func TestLengthAdapts(t *testing.T) {
 	script := prompt(1500, 900, 5)
 	for _, p := range []float64{0.3, 0.6, 0.8, 0.9, 0.98} {
+		if testing.Short() && p != 0.8 {
+			continue
+		}
 		r := Request{Prompt: prompt(20, 1000, 1), MaxTokens: len(script)}
 		pages := PagesFor(20+len(script)) + 4
 		dense := &CostCurve{Points: []CostPoint{{1, 0.01}, {8, 0.0115}, {64, 0.024}}}
