@@ -42,7 +42,7 @@ func Parse(src string) (t *Template, err error) {
 	p := &parser{toks: lex(src), scope: newScope(nil, fn)}
 	body := p.statements()
 	if !p.is(tokEOF) {
-		panic("jinja: parser stopped early") // statements without end tags end only there
+		fail(p.cur().line, "unexpected '%s'", p.cur().describe())
 	}
 	if len(p.unknown) > 0 {
 		return nil, p.unknown[0]
