@@ -66,6 +66,20 @@ func (p *pass) attention() {
 	}
 }
 
+// reserve makes room for blocks of any size in every worker, since any worker may meet the largest.
+func (a *attnScratch) reserve(p *pass) {
+	h, l := &p.n.hyper, p.cache.layout
+	group := h.Heads / h.KVHeads
+	rows := max(attnRows, group)
+	for i := range a.workers {
+		w := &a.workers[i]
+		w.q, w.saved = grow(w.q, rows*h.HeadDim), grow(w.saved, p.partialSize())
+		w.lo, w.hi = grow(w.lo, rows), grow(w.hi, rows)
+		w.state.Reset(l, rows, w.q)
+		w.part.Reset(l, rows, w.q)
+	}
+}
+
 type rotateJob struct{ p *pass }
 
 // Do normalises and turns queries and keys, and stores keys and values.
@@ -185,7 +199,6 @@ func (j attendJob) Do(worker, i int) {
 	w.walk(p, &w.state, b, head, at)
 	for at++; at*attnPart < end; at++ {
 		w.walk(p, &w.part, b, head, at)
-		w.saved = grow(w.saved, p.partialSize())
 		w.part.Save(w.saved)
 		w.state.Merge(w.saved)
 	}
@@ -240,8 +253,7 @@ func (w *attnWorker) load(p *pass, b *attnBlock, head int) {
 	h := &p.n.hyper
 	group := h.Heads / h.KVHeads
 	rows := b.n * group
-	w.q = grow(w.q, rows*h.HeadDim)
-	w.lo, w.hi = grow(w.lo, rows), grow(w.hi, rows)
+	w.q, w.lo, w.hi = w.q[:rows*h.HeadDim], w.lo[:rows], w.hi[:rows]
 	part := group * h.HeadDim
 	for t := range b.n {
 		at := ((b.row+t)*h.KVHeads + head) * part

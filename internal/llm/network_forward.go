@@ -75,6 +75,8 @@ type pass struct {
 	logits  []float32
 	bad     []bool // output rows that are no numbers
 
+	reserved tensor.TileLayout // for which the workers of attention have memory
+
 	phase products
 	attn  attnScratch
 	ff    ffnScratch // of a dense block or shared expert
@@ -110,6 +112,10 @@ func (p *pass) begin(c *Cache, slices []Slice, tokens, outputs int) {
 	p.k, p.v = grow(p.k, tokens*h.KVWidth()), grow(p.v, tokens*h.KVWidth())
 	p.proj = grow(p.proj, tokens*h.Embed)
 	p.logits = grow(p.logits, outputs*h.Vocab)
+	if p.reserved != c.layout {
+		p.attn.reserve(p)
+		p.reserved = c.layout
+	}
 	p.run(tokens, embedJob{p})
 }
 

@@ -11,7 +11,8 @@ func RMSNorm(dst, x, w []float32, eps float32) {
 	dst, w = dst[:len(x)], w[:len(x)]
 	sum, n := sumSquares(x)
 	sum += sumSquaresPlain(x[n:])
-	scale := float32(1 / math.Sqrt(sum/float64(len(x))+float64(eps)))
+	// Rounded where ggml rounds: what is rounded again behind it then falls to the same side more often.
+	scale := 1 / float32(math.Sqrt(float64(float32(sum/float64(len(x)))+eps)))
 	if n := mulScaled(dst, x, w, scale); n < len(x) {
 		mulScaledPlain(dst[n:], x[n:], w[n:], scale)
 	}
