@@ -147,6 +147,9 @@ func TestSchemas(t *testing.T) {
 		start := time.Now()
 		g, err := CompileSchema(c.Schema, v)
 		compiles = append(compiles, time.Since(start))
+		if d := time.Since(start); d > 20*time.Millisecond {
+			t.Logf("%s: compiled in %v", c.name, d)
+		}
 		if err != nil {
 			t.Logf("%s: %v", c.name, err)
 			continue

@@ -157,14 +157,7 @@ func (p *rxPool) automaton(x *rx) (*dfa, error) {
 // trim makes transitions to states that cannot accept dead and finds the states where nothing can go wrong.
 func (d *dfa) trim() {
 	n := len(d.labels)
-	back := make([][]int32, n)
-	for q := range n {
-		for c := range d.k {
-			if t := d.next[q*d.k+c]; t >= 0 && (len(back[t]) == 0 || back[t][len(back[t])-1] != int32(q)) {
-				back[t] = append(back[t], int32(q))
-			}
-		}
-	}
+	back := d.backward()
 	flood := func(mark []bool, queue []int32) {
 		for len(queue) > 0 {
 			q := queue[len(queue)-1]
@@ -213,6 +206,19 @@ func (d *dfa) trim() {
 	if !live[d.first] {
 		d.first = -1
 	}
+}
+
+// backward returns the states that lead to each state.
+func (d *dfa) backward() [][]int32 {
+	back := make([][]int32, len(d.labels))
+	for q := range d.labels {
+		for _, t := range d.next[q*d.k : (q+1)*d.k] {
+			if t >= 0 && (len(back[t]) == 0 || back[t][len(back[t])-1] != int32(q)) {
+				back[t] = append(back[t], int32(q))
+			}
+		}
+	}
+	return back
 }
 
 // product runs several automata side by side. label maps the labels they reached (-1 where one does not accept, or is

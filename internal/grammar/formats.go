@@ -16,7 +16,7 @@ const (
 	fmtLS32    = `(` + fmtH16 + `:` + fmtH16 + `|` + fmtIPv4 + `)`
 	fmtPct     = `%[0-9A-Fa-f]{2}`
 	fmtPchar   = `([A-Za-z0-9._~!$&'()*+,;=:@-]|` + fmtPct + `)`
-	fmtReg     = `([A-Za-z0-9._~!$&'()*+,;=-]|` + fmtPct + `)*`
+	fmtReg     = `[A-Za-z0-9._~!$&'()*+,;=-]*` // without escapes, which validators disagree on
 	fmtUser    = `(([A-Za-z0-9._~!$&'()*+,;=:-]|` + fmtPct + `)*@)?`
 	fmtAuth    = fmtUser + `(\[` + fmtIPv6 + `\]|` + fmtReg + `)(:\d{0,5})?`
 	fmtTail    = `(\?(` + fmtPchar + `|[/?])*)?(#(` + fmtPchar + `|[/?])*)?`
@@ -47,9 +47,9 @@ func formatPatterns(name string) []string {
 	case "duration":
 		return []string{`P(\d+W|(\d+Y(\d+M(\d+D)?)?|\d+M(\d+D)?|\d+D)(T(\d+H(\d+M(\d+S)?)?|\d+M(\d+S)?|\d+S))?|T(\d+H(\d+M(\d+S)?)?|\d+M(\d+S)?|\d+S))`}
 	case "email", "idn-email":
-		return []string{fmtAtext + `+(\.` + fmtAtext + `+)*@` + fmtHost, `.{1,64}@.{1,255}`}
+		return []string{fmtAtext + `+(\.` + fmtAtext + `+)*@` + fmtHost, `.{1,64}@.*`}
 	case "hostname", "idn-hostname":
-		return []string{fmtHost, `.{1,253}`}
+		return []string{fmtHost}
 	case "ipv4":
 		return []string{fmtIPv4}
 	case "ipv6":
@@ -59,7 +59,7 @@ func formatPatterns(name string) []string {
 	case "uri-reference", "iri-reference":
 		return []string{`(` + fmtURI + `|` + fmtRel + `)`}
 	case "uri-template":
-		return []string{`([A-Za-z0-9._~!$&()*+,;=:@/?#\[\]-]|` + fmtPct + `|\{[+#./;?&]?[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\*|:[1-9]\d{0,3})?(,[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\*|:[1-9]\d{0,3})?)*\})*`}
+		return []string{`([A-Za-z][A-Za-z0-9+.-]*:(//)?)?([A-Za-z0-9._~!$&()*+,;=@/?-]|\{[+#./;?&]?[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\*|:[1-9]\d{0,3})?(,[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\*|:[1-9]\d{0,3})?)*\})*`}
 	case "uuid":
 		return []string{`[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}`}
 	case "json-pointer":
@@ -78,6 +78,12 @@ func formatLang(name string) *lang {
 		return nil
 	}
 	l := &lang{key: "format " + name}
+	switch name {
+	case "email", "idn-email":
+		l.max = 254
+	case "hostname", "idn-hostname":
+		l.max = 253
+	}
 	for _, p := range pats {
 		l.and = append(l.and, &lang{key: "whole " + p, pattern: "^(?:" + p + ")$"})
 	}

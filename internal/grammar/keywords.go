@@ -461,7 +461,7 @@ func (k *keywords) values(f *form) (*form, error) {
 // listed returns the form of a list of values.
 func (s *schemas) listed(src *source, list []any) (*form, error) {
 	f := &form{}
-	l := &lang{set: map[string]bool{}}
+	var texts []string
 	var nums []numVal
 	for _, x := range list {
 		switch x := x.(type) {
@@ -476,10 +476,7 @@ func (s *schemas) listed(src *source, list []any) (*form, error) {
 			}
 			nums = append(nums, numVal{v, string(x)})
 		case string:
-			if !l.set[x] {
-				l.set[x] = true
-				l.values = append(l.values, x)
-			}
+			texts = append(texts, x)
 		case []any:
 			c := &arrC{min: len(x), max: len(x)}
 			for _, y := range x {
@@ -506,12 +503,24 @@ func (s *schemas) listed(src *source, list []any) (*form, error) {
 	if nums != nil {
 		f.nums = []*numC{{vals: nums}}
 	}
-	if l.values != nil {
-		key, _ := json.Marshal(l.values)
-		l.key = "list " + string(key)
-		f.strs = []*strC{{max: -1, pos: []*lang{l}}}
+	if texts != nil {
+		f.strs = []*strC{{max: -1, pos: []*lang{listLang(texts)}}}
 	}
 	return f, nil
+}
+
+// listLang returns the language of the texts.
+func listLang(texts []string) *lang {
+	l := &lang{set: make(map[string]bool, len(texts))}
+	for _, t := range texts {
+		if !l.set[t] {
+			l.set[t] = true
+			l.values = append(l.values, t)
+		}
+	}
+	key, _ := json.Marshal(l.values)
+	l.key = "list " + string(key)
+	return l
 }
 
 // constant returns the expression of one value.

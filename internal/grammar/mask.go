@@ -217,7 +217,12 @@ func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 		m.readerExits(r, 0, s, mask)
 		return
 	}
+	q := st.q
 	d, ok := r.lex.c.(*dfa)
+	if b, limited := r.lex.c.(*bounded); limited {
+		d = b.d
+		q, ok = b.roomy(q)
+	}
 	if !ok {
 		m.walkReader(r, 0, s, 0, mask)
 		return
@@ -227,8 +232,8 @@ func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 		switch {
 		case g.first < 0:
 			m.walkReader(r, g.root, s, 0, mask)
-		case r.lex.json && !g.json, d.dies(st.q, g.first):
-		case r.alive == nil && d.survives(r.lex, st.q, g.kinds) >= g.longest:
+		case r.lex.json && !g.json, d.dies(q, g.first):
+		case r.alive == nil && d.survives(r.lex, q, g.kinds) >= g.longest:
 			g.allow(mask)
 		default:
 			m.walkReader(r, g.root, s, 0, mask)

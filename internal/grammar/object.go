@@ -137,6 +137,8 @@ func (ob *objectBuilder) keys() (content, error) {
 		switch c := c.(type) {
 		case *dfa:
 			alphas = append(alphas, c.alpha)
+		case *bounded:
+			alphas = append(alphas, c.d.alpha)
 		case *trieContent:
 			alphas = append(alphas, c.alphabet())
 		}

@@ -101,7 +101,7 @@ var trickySchemas = []string{
 	`{"oneOf":[{"type":"object","required":["a"]},{"type":"object","required":["b"]}]}`,
 	`{"oneOf":[{"type":"integer","minimum":3},{"type":"number","maximum":5}]}`,
 	`{"oneOf":[{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false},{"type":"object","properties":{"a":{},"b":{}},"additionalProperties":false}]}`,
-	`{"allOf":[{"properties":{"a":{"minimum":2}}},{"properties":{"a":{"type":"integer"}},"required":["a"]}],"type":"object","additionalProperties":{"type":"null"}}`,
+	`{"allOf":[{"properties":{"a":{"minimum":2}}},{"properties":{"a":{"type":"integer"}},"required":["a"]}],"type":"object","properties":{"a":{},"b":{"type":"null"}},"additionalProperties":false}`,
 	`{"type":"object","if":{"properties":{"k":{"const":"x"}},"required":["k"]},"then":{"required":["v"]},"else":{"properties":{"v":false}}}`,
 	`{"type":"object","dependentRequired":{"a":["b"]},"dependentSchemas":{"c":{"properties":{"d":{"type":"null"}},"required":["d"]}}}`,
 	`{"type":"object","not":{"required":["a"]}}`,

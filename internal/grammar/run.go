@@ -407,7 +407,7 @@ func (a *arrayOp) lacking(counts []uint64) (n int32) {
 // held returns the counts after an item that counts for the kinds in set, or -1 if that may not be.
 func (m *machine) held(a *arrayOp, aux int32, set int) int32 {
 	counts, n := m.names(aux, len(a.holds))
-	next := append(make([]uint64, 0, maxHolds), counts...)
+	next := append(make([]uint64, 0, 8), counts...)
 	for i, h := range a.holds {
 		if set>>i&1 == 0 {
 			continue

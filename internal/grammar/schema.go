@@ -141,6 +141,9 @@ func (sb *schemaBuilder) string(c *strC) (int32, error) {
 // array returns the operation of a set of arrays.
 func (sb *schemaBuilder) array(c *arrC) (int32, error) {
 	if c.unique && (c.max < 0 || c.max > 1) {
+		if id, ok, err := sb.distinct(c); ok || err != nil {
+			return id, err
+		}
 		return 0, &UnsupportedError{Keyword: "uniqueItems", Reason: "items cannot be compared while they are written: use maxItems 1, or drop it and check the result"}
 	}
 	a := &arrayOp{rest: -1, min: int32(c.min), max: int32(c.max)}
@@ -172,6 +175,76 @@ func (sb *schemaBuilder) array(c *arrC) (int32, error) {
 		a.sat = int32(c.max)
 	}
 	return id, sb.holds(c, a)
+}
+
+// distinct returns the operation of an array of distinct items that are all from one short list of plain values; ok is
+// false for other arrays. Each value is a kind of item of which there may be one.
+func (sb *schemaBuilder) distinct(c *arrC) (id int32, ok bool, err error) {
+	if len(c.prefix) > 0 || len(c.holds) > 0 {
+		return 0, false, nil
+	}
+	item := c.item(sb.s, 0)
+	f, err := sb.s.norm(item)
+	if err != nil || !sb.s.short(item) {
+		return 0, false, err
+	}
+	var values []*form
+	for _, one := range []*form{{null: f.null}, {yes: f.yes}, {no: f.no}} {
+		if !one.empty() {
+			values = append(values, one)
+		}
+	}
+	for _, n := range f.nums {
+		for _, v := range n.vals {
+			values = append(values, &form{nums: []*numC{{integer: n.integer, vals: []numVal{v}}}})
+		}
+	}
+	if len(f.nums) > 1 || len(f.strs) > 1 {
+		return 0, false, nil // the same value might come from both
+	}
+	for _, sc := range f.strs {
+		texts, _, err := sc.list(sb.s.v)
+		if err != nil {
+			return 0, false, err
+		}
+		for _, t := range texts {
+			values = append(values, &form{strs: []*strC{{max: -1, pos: []*lang{listLang([]string{t})}}}})
+		}
+	}
+	if len(values) > maxDistinct || repeats(f.nums) {
+		return 0, false, nil
+	}
+	a := &arrayOp{rest: -1, min: int32(c.min), max: int32(len(values))}
+	if c.max >= 0 {
+		a.max = min(a.max, int32(c.max))
+	}
+	a.sat = a.max
+	for i, v := range values {
+		it, err := sb.expr(sb.s.add(&expr{form: v}))
+		if err != nil {
+			return 0, false, err
+		}
+		a.holds = append(a.holds, holdOp{0, 1})
+		a.variants = append(a.variants, itemVariant{it, 1 << i})
+	}
+	if len(values) == 0 {
+		a.holds = nil
+	}
+	return sb.b.p.add(op{kind: opArray, array: a, space: sb.space}), true, nil
+}
+
+const maxDistinct = 60
+
+// repeats reports whether a list names a number twice.
+func repeats(nums []*numC) bool {
+	for _, n := range nums {
+		for i, v := range n.vals {
+			if listed(n.vals[:i], v.v) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 const maxHolds = 3

@@ -20,6 +20,7 @@ type lang struct {
 	and     []*lang  // when not empty: the intersection of these instead
 	values  []string // when not nil: exactly these
 	set     map[string]bool
+	max     int // code points at most, 0 for no limit beside the pattern's
 }
 
 func newStrC() *strC { return &strC{max: -1} }
@@ -151,7 +152,11 @@ func (l *lang) content(v *Vocab) (content, error) {
 	}
 	return v.cached(l.key, func() (content, error) {
 		if len(l.and) > 0 {
-			return (&strC{max: -1, pos: l.and}).build(v)
+			max := -1
+			if l.max > 0 {
+				max = l.max
+			}
+			return (&strC{max: max, pos: l.and}).build(v)
 		}
 		d, err := compilePattern(l.pattern, false)
 		if err != nil || d.empty() {
@@ -161,7 +166,8 @@ func (l *lang) content(v *Vocab) (content, error) {
 	})
 }
 
-// build multiplies the automata of all conditions.
+// build multiplies the automata of all conditions. An upper limit of the length is not multiplied in where it can be
+// kept beside the automaton.
 func (a *strC) build(v *Vocab) (content, error) {
 	var parts []content
 	var alphas []*alphabet
@@ -170,13 +176,15 @@ func (a *strC) build(v *Vocab) (content, error) {
 		switch c := c.(type) {
 		case *dfa:
 			alphas = append(alphas, c.alpha)
+		case *bounded:
+			alphas = append(alphas, c.d.alpha)
 		case *trieContent:
 			alphas = append(alphas, c.alphabet())
 		}
 	}
-	want := 0
-	if a.min > 0 || a.max >= 0 {
-		add(lengths{int32(a.min), int32(a.max)})
+	want, limit := 0, a.max
+	if a.min > 0 {
+		add(lengths{int32(a.min), -1})
 		want++
 	}
 	for i, l := range append(slices.Clone(a.pos), a.neg...) {
@@ -192,22 +200,32 @@ func (a *strC) build(v *Vocab) (content, error) {
 		}
 		if i < len(a.pos) {
 			want++
-			if len(parts) == 0 && len(a.pos)+len(a.neg) == 1 {
-				return c, nil
+			if b, ok := c.(*bounded); ok {
+				c = b.d
+				if limit < 0 || int(b.max) < limit {
+					limit = int(b.max)
+				}
 			}
 		}
 		add(c)
 	}
-	d, err := product(parts, alphas, nil, func(labels []int32) int32 {
-		for i, l := range labels {
-			if (l >= 0) != (i < want) {
-				return -1
+	d, ok := parts[0].(*dfa)
+	if !ok || len(parts) > 1 || want == 0 {
+		var err error
+		d, err = product(parts, alphas, nil, func(labels []int32) int32 {
+			for i, l := range labels {
+				if (l >= 0) != (i < want) {
+					return -1
+				}
 			}
+			return 0
+		})
+		if err != nil || d.empty() {
+			return nil, err
 		}
-		return 0
-	})
-	if err != nil || d.empty() {
-		return nil, err
 	}
-	return d, nil
+	if limit < 0 {
+		return d, nil
+	}
+	return newBounded(d, int32(limit)), nil
 }

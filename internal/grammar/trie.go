@@ -202,3 +202,80 @@ func reads(c content, s string) int32 {
 	}
 	return c.accept(q)
 }
+
+// bounded is an automaton with an upper limit on the length. A state is a state of the automaton and a count; it is dead
+// when the nearest acceptance is too far.
+type bounded struct {
+	d    *dfa
+	max  int32
+	near []int32 // by state: code points to the nearest acceptance
+	far  int32   // the largest of these
+}
+
+// newBounded limits d to max code points; nil if nothing is that short.
+func newBounded(d *dfa, max int32) content {
+	n := len(d.labels)
+	b := &bounded{d: d, max: max, near: make([]int32, n)}
+	var queue []int32
+	back := d.backward()
+	for q := range n {
+		b.near[q] = -1
+		if d.labels[q] >= 0 {
+			b.near[q] = 0
+			queue = append(queue, int32(q))
+		}
+	}
+	for len(queue) > 0 {
+		q := queue[0]
+		queue = queue[1:]
+		for _, f := range back[q] {
+			if b.near[f] < 0 {
+				b.near[f] = b.near[q] + 1
+				b.far = b.near[f]
+				queue = append(queue, f)
+			}
+		}
+	}
+	if b.near[d.first] > max || int64(n)*int64(max+1) > 1<<30 {
+		return nil
+	}
+	return b
+}
+
+func (b *bounded) split(q int32) (int32, int32) { return q / (b.max + 1), q % (b.max + 1) }
+func (b *bounded) start() int32                 { return b.d.first * (b.max + 1) }
+
+func (b *bounded) step(q int32, r rune) int32 {
+	s, n := b.split(q)
+	t := b.d.step(s, r)
+	if t < 0 || n+1+b.near[t] > b.max {
+		return -1
+	}
+	return t*(b.max+1) + n + 1
+}
+
+func (b *bounded) spans(q int32, lo, hi rune) bool {
+	s, n := b.split(q)
+	a := b.d.alpha
+	for i := a.interval(lo); i < len(a.starts) && a.starts[i] <= hi; i++ {
+		if t := b.d.next[int(s)*b.d.k+int(a.class[i])]; t >= 0 && n+1+b.near[t] <= b.max {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *bounded) accept(q int32) int32 {
+	s, _ := b.split(q)
+	return b.d.labels[s]
+}
+
+func (b *bounded) universal(int32) (int32, bool) { return 0, false }
+func (b *bounded) total(int32) bool              { return false }
+func (b *bounded) literal(int32) bool            { return b.d.lit }
+
+// roomy returns the state of the automaton behind q if the limit cannot be met within groupLongest code points.
+func (b *bounded) roomy(q int32) (int32, bool) {
+	s, n := b.split(q)
+	return s, b.max-n >= groupLongest+b.far
+}
