@@ -13,6 +13,7 @@ type Batch struct {
 	f32     []float32
 	mu      sync.Mutex // guards the growth of forms
 	forms   [forms]rounded
+	scratch sync.Pool // of *[]byte, for unpacked panels
 }
 
 // rounded is the memory of one form.
@@ -90,4 +91,14 @@ func (b *Batch) row(f form, i int) unsafe.Pointer {
 		return unsafe.Pointer(&b.f32[i*b.cols])
 	}
 	return unsafe.Add(unsafe.Pointer(b.forms[f].data.Load()), i*b.forms[f].stride)
+}
+
+// borrow is scratch memory of n bytes, to be given back to b.scratch.
+func (b *Batch) borrow(n int) *[]byte {
+	if s, ok := b.scratch.Get().(*[]byte); ok && cap(*s) >= n {
+		*s = (*s)[:n]
+		return s
+	}
+	s := HeapAlloc(n)
+	return &s
 }

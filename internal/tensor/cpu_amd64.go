@@ -1,6 +1,10 @@
 package tensor
 
-import "golang.org/x/sys/cpu"
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/luthier-dev/luthier/internal/gguf"
+)
 
 // detect is the best set of kernels for this processor. The flags of package cpu include what the operating system
 // preserves of the wide registers.
@@ -46,8 +50,31 @@ func (s isa) pairs(l *layout, k int) bool { return s == isaAVX512 && k == 8 && l
 // runPair calls that kernel.
 func (s isa) runPair(l *layout, c *call) { runAVX512(l.typ, pairTile, c) }
 
-// pairTile is what the dispatch function calls the kernels of two panels by.
-const pairTile = 9
+// unpacks tells whether panels can be unpacked to be multiplied with many tokens, and whether n tokens are so many that
+// it pays; what is simpler to unpack pays later.
+func (s isa) unpacks(l *layout, n int) bool {
+	if s != isaAVX512 || !l.form.super() {
+		return false
+	}
+	switch l.typ {
+	case gguf.TypeQ4_K, gguf.TypeIQ4_XS, gguf.TypeQ2_K:
+		return n >= 48
+	}
+	return n >= 24
+}
+
+// unpack unpacks the panel c.w to c.dst[0].
+func (s isa) unpack(l *layout, c *call) { runAVX512(l.typ, unpackTile, c) }
+
+// runWide multiplies two unpacked panels, from c.w on, with eight tokens.
+func (s isa) runWide(l *layout, c *call) { runAVX512(l.typ, wideTile, c) }
+
+// What the dispatch function calls the kernels of two panels by, those of two unpacked panels and what unpacks them.
+const (
+	pairTile   = 9
+	wideTile   = 10
+	unpackTile = 11
+)
 
 // roundVector rounds a chunk with vector instructions; false where there is no function for it.
 func (f form) roundVector(s isa, dst []byte, x []float32) bool {

@@ -17,3 +17,9 @@ func (s isa) pack(*packPlan, []byte, []byte, *[panelRows]int32) {}
 func (s isa) pairs(*layout, int) bool { return false }
 
 func (s isa) runPair(*layout, *call) {}
+
+func (s isa) unpacks(*layout, int) bool { return false }
+
+func (s isa) unpack(*layout, *call) {}
+
+func (s isa) runWide(*layout, *call) {}

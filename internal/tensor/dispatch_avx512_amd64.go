@@ -179,6 +179,10 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q4Kx8(p)
 		case 9:
 			avx512Q4Kpair(p)
+		case 10:
+			avx512wide32mins(p)
+		case 11:
+			avx512Q4Kunpack(p)
 		}
 	case gguf.TypeQ5_K:
 		switch k {
@@ -200,6 +204,10 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q5Kx8(p)
 		case 9:
 			avx512Q5Kpair(p)
+		case 10:
+			avx512wide32mins(p)
+		case 11:
+			avx512Q5Kunpack(p)
 		}
 	case gguf.TypeQ6_K:
 		switch k {
@@ -221,6 +229,10 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q6Kx8(p)
 		case 9:
 			avx512Q6Kpair(p)
+		case 10:
+			avx512wide16(p)
+		case 11:
+			avx512Q6Kunpack(p)
 		}
 	case gguf.TypeQ2_K:
 		switch k {
@@ -242,6 +254,10 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q2Kx8(p)
 		case 9:
 			avx512Q2Kpair(p)
+		case 10:
+			avx512wide16mins(p)
+		case 11:
+			avx512Q2Kunpack(p)
 		}
 	case gguf.TypeQ3_K:
 		switch k {
@@ -263,6 +279,10 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512Q3Kx8(p)
 		case 9:
 			avx512Q3Kpair(p)
+		case 10:
+			avx512wide16(p)
+		case 11:
+			avx512Q3Kunpack(p)
 		}
 	case gguf.TypeIQ4_XS:
 		switch k {
@@ -284,6 +304,10 @@ func runAVX512(t gguf.Type, k int, c *call) {
 			avx512IQ4XSx8(p)
 		case 9:
 			avx512IQ4XSpair(p)
+		case 10:
+			avx512wide32(p)
+		case 11:
+			avx512IQ4XSunpack(p)
 		}
 	case gguf.TypeF32:
 		switch k {

@@ -219,6 +219,12 @@ func avx512Q4Kx8(c *byte)
 func avx512Q4Kpair(c *byte)
 
 //go:noescape
+func avx512wide32mins(c *byte)
+
+//go:noescape
+func avx512Q4Kunpack(c *byte)
+
+//go:noescape
 func avx512Q5Kx1(c *byte)
 
 //go:noescape
@@ -244,6 +250,9 @@ func avx512Q5Kx8(c *byte)
 
 //go:noescape
 func avx512Q5Kpair(c *byte)
+
+//go:noescape
+func avx512Q5Kunpack(c *byte)
 
 //go:noescape
 func avx512Q6Kx1(c *byte)
@@ -273,6 +282,12 @@ func avx512Q6Kx8(c *byte)
 func avx512Q6Kpair(c *byte)
 
 //go:noescape
+func avx512wide16(c *byte)
+
+//go:noescape
+func avx512Q6Kunpack(c *byte)
+
+//go:noescape
 func avx512Q2Kx1(c *byte)
 
 //go:noescape
@@ -298,6 +313,12 @@ func avx512Q2Kx8(c *byte)
 
 //go:noescape
 func avx512Q2Kpair(c *byte)
+
+//go:noescape
+func avx512wide16mins(c *byte)
+
+//go:noescape
+func avx512Q2Kunpack(c *byte)
 
 //go:noescape
 func avx512Q3Kx1(c *byte)
@@ -327,6 +348,9 @@ func avx512Q3Kx8(c *byte)
 func avx512Q3Kpair(c *byte)
 
 //go:noescape
+func avx512Q3Kunpack(c *byte)
+
+//go:noescape
 func avx512IQ4XSx1(c *byte)
 
 //go:noescape
@@ -352,6 +376,12 @@ func avx512IQ4XSx8(c *byte)
 
 //go:noescape
 func avx512IQ4XSpair(c *byte)
+
+//go:noescape
+func avx512wide32(c *byte)
+
+//go:noescape
+func avx512IQ4XSunpack(c *byte)
 
 //go:noescape
 func avx512F32x1(c *byte)

@@ -135,14 +135,14 @@ func (m *Matrix) Mul(dst []float32, stride int, b *Batch, toks []int32, r0, r1 i
 	if n == 0 || r0 == r1 {
 		return
 	}
+	x := product{m: m, dst: dst, stride: stride, b: b, toks: toks, n: n, r1: r1}
+	p := r0 / panelRows
+	if m.isa.unpacks(m.lay, n) {
+		p = x.wide(p)
+	}
 	group := max(1, groupBytes/m.panel)
-	for p := r0 / panelRows; p*panelRows < r1; p += group {
-		end := min(p+group, (r1+panelRows-1)/panelRows)
-		for j := 0; j < n; {
-			k := m.isa.tile(n - j)
-			m.mulTile(dst, stride, b, toks, j, k, p, end, r1)
-			j += k
-		}
+	for ; p*panelRows < r1; p += group {
+		x.panels(0, p, min(p+group, (r1+panelRows-1)/panelRows))
 	}
 }
 
@@ -157,48 +157,5 @@ func (m *Matrix) check(dst []float32, stride int, b *Batch, n, r0, r1 int) {
 		panic(fmt.Sprintf("tensor: multiply: %d results for %d tokens of stride %d, rows up to %d", len(dst), n, stride, r1))
 	case m.lay.form != formF32 && b.forms[m.lay.form].size.Load() < int64(b.n*b.forms[m.lay.form].stride):
 		panic("tensor: multiply: the batch was not prepared")
-	}
-}
-
-// mulTile computes panels [p,end) for the k tokens from j on.
-func (m *Matrix) mulTile(dst []float32, stride int, b *Batch, toks []int32, j, k, p, end, r1 int) {
-	var c call
-	c.n, c.gap = m.Cols/m.lay.block, m.panel
-	pair := m.isa.pairs(m.lay, k)
-	for i := range k {
-		t := j + i
-		if toks != nil {
-			t = int(toks[t])
-		}
-		c.act[i] = b.row(m.lay.form, t)
-	}
-	for ; p < end; p++ {
-		r := p * panelRows
-		c.w = unsafe.Pointer(&m.data[p*m.panel])
-		if r+panelRows <= r1 {
-			for i := range k {
-				c.dst[i] = unsafe.Pointer(&dst[(j+i)*stride+r])
-			}
-			if pair && r+2*panelRows <= r1 && p+1 < end {
-				m.isa.runPair(m.lay, &c)
-				p++
-				continue
-			}
-			m.isa.run(m.lay, k, &c)
-			continue
-		}
-		m.mulLast(c, dst[j*stride+r:], stride, k, r1-r)
-	}
-}
-
-// mulLast computes the last panel of the matrix when it has fewer than 16 rows.
-func (m *Matrix) mulLast(c call, dst []float32, stride, k, rows int) {
-	var sums [maxTile][panelRows]float32
-	for i := range k {
-		c.dst[i] = unsafe.Pointer(&sums[i])
-	}
-	m.isa.run(m.lay, k, &c)
-	for i := range k {
-		copy(dst[i*stride:i*stride+rows], sums[i][:])
 	}
 }

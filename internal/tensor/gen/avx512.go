@@ -32,9 +32,15 @@ func avx512() []kernel {
 		add(b.typ, b.build)
 		pair(b.typ, b.buildPair)
 	}
+	made := map[string]bool{}
 	for _, s := range supers512 {
 		add(s.typ, s.build)
 		pair(s.typ, s.buildPair)
+		if !made[s.wideName()] {
+			s.buildWide()
+			made[s.wideName()] = true
+		}
+		ks = append(ks, kernel{s.typ, wideTile, s.wideName()}, kernel{s.typ, unpackTile, s.buildUnpack(s.typ)})
 	}
 	for _, f := range plains512 {
 		add(f.typ, f.build)

@@ -12,8 +12,10 @@ import (
 
 const (
 	pairTokens = 8
-	// pairTile is what the dispatch function calls them by.
-	pairTile = 9
+	// What the dispatch function calls them by, and the kernels and functions for unpacked panels.
+	pairTile   = 9
+	wideTile   = 10
+	unpackTile = 11
 	// Memory of a pair kernel: sums of every token and panel, the same over a super-block, then scratch of each panel.
 	pairSums  = 0
 	pairSuper = 64 * 2 * pairTokens
