@@ -1,9 +1,6 @@
 package llm
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // editDrafter proposes the rest of a text that is being rewritten with changes. It follows the text generated through the reference;
 // where they part, it looks for the place in the reference at which the generated text goes on: the longest match of what was
@@ -20,7 +17,7 @@ type editDrafter struct {
 	placed   bool // the text has been followed for a while
 }
 
-// editRef is a reference with its positions ordered by token.
+// editRef is a reference with its positions grouped by token, rising within a group.
 type editRef struct {
 	tokens []int32
 	order  []int32
@@ -47,19 +44,21 @@ func newEditDrafter(references [][]int32, start int) *editDrafter {
 
 func newEditRef(tokens []int32) editRef {
 	r := editRef{tokens: tokens, order: make([]int32, len(tokens)), spans: map[int32][2]int32{}}
-	for i := range r.order {
-		r.order[i] = int32(i)
+	for _, t := range tokens {
+		s := r.spans[t]
+		s[1]++
+		r.spans[t] = s
 	}
-	slices.SortFunc(r.order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(tokens[a], tokens[b]), cmp.Compare(a, b))
-	})
-	for from := 0; from < len(r.order); {
-		t, to := tokens[r.order[from]], from
-		for to < len(r.order) && tokens[r.order[to]] == t {
-			to++
-		}
-		r.spans[t] = [2]int32{int32(from), int32(to)}
-		from = to
+	from := int32(0)
+	for t, s := range r.spans {
+		r.spans[t] = [2]int32{from, from} // to, as far as it is filled
+		from += s[1]
+	}
+	for i, t := range tokens {
+		s := r.spans[t]
+		r.order[s[1]] = int32(i)
+		s[1]++
+		r.spans[t] = s
 	}
 	return r
 }

@@ -23,6 +23,7 @@ type DraftModel struct {
 	tree    *radix
 	context int
 	minProb float64
+	scratch scratch
 }
 
 // DraftConfig sets the limits of a draft model.
@@ -81,7 +82,7 @@ type modelDrafter struct {
 
 // newDrafter starts a draft for a request with the given parameters.
 func (m *DraftModel) newDrafter(p SampleParams, prompt []int32, reject bool) *modelDrafter {
-	return &modelDrafter{m: m, s: newSampler(p, prompt), greedy: p.Temperature == 0, reject: reject && p.Temperature > 0, pending: make([]Slice, 1)}
+	return &modelDrafter{m: m, s: newSampler(p, prompt, &m.scratch), greedy: p.Temperature == 0, reject: reject && p.Temperature > 0, pending: make([]Slice, 1)}
 }
 
 // Name returns "model".

@@ -81,6 +81,7 @@ type Engine struct {
 	batch    []*sequence
 	slices   []Slice
 	sessions sessions
+	scratch  scratch
 	rotate   int
 	tried    int     // tokens of the longest draft so far
 	perDraft float64 // seconds that each drafted token cost in the last pass
@@ -135,6 +136,9 @@ func (e *Engine) Generate(ctx context.Context, r Request) iter.Seq2[Token, error
 			return
 		}
 		s := newSequence(taskGenerate, ctx, &r)
+		if c := &e.cfg.Speculation; len(r.References) > 0 && !r.NoSpeculation && !c.Off && !c.NoEdit {
+			s.edit = newEditDrafter(r.References, len(r.Prompt)) // takes a while for long texts
+		}
 		if err := e.submit(s); err != nil {
 			yield(Token{ID: -1}, err)
 			return
@@ -166,7 +170,7 @@ func (e *Engine) follow(s *sequence, yield func(Token, error) bool) {
 }
 
 // Prefill brings tokens into the cache, so that a later request that begins with them starts at once: a prompt that is known
-// to come, or the output of a tool that is still running. It competes with requests like one of them.
+// to come, or the output of a tool that is still running. It takes a slot, but prompts of requests that wait to generate go first.
 func (e *Engine) Prefill(ctx context.Context, tokens []int32) (Stats, error) {
 	r := Request{Prompt: tokens, NoSpeculation: true}
 	if err := r.validate(e.f.vocab(), e.cfg.Context); err != nil {

@@ -31,7 +31,7 @@ func collect(e *Engine, ctx context.Context, r Request) ([]int32, Stats, error) 
 // plain generates without an engine: one token after the other, nothing shared, nothing guessed.
 func plain(y *toy, r Request, context int) []int32 {
 	tokens := append([]int32(nil), r.Prompt...)
-	s := newSampler(r.Sample, r.Prompt)
+	s := newSampler(r.Sample, r.Prompt, &scratch{})
 	logits := make([]float32, y.words)
 	for len(tokens)-len(r.Prompt) < r.MaxTokens && len(tokens) < context {
 		y.logitsOf(tokens, logits)

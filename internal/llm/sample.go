@@ -63,18 +63,23 @@ type cand struct {
 	w     float64
 }
 
-// sampler chooses tokens of one sequence. It keeps its memory between calls.
+// sampler chooses tokens of one sequence.
 type sampler struct {
-	p     SampleParams
-	pen   penalties
+	p   SampleParams
+	pen penalties
+	*scratch
+}
+
+// scratch is memory that is used within one call only, so that the samplers of one goroutine share it.
+type scratch struct {
 	cands []cand
 	mask  []float32         // logits with what a constraint forbids taken out
 	other map[int32]float64 // what a draft model thought, in rejection sampling
 	bins  [nucleusBins]float64
 }
 
-func newSampler(p SampleParams, prompt []int32) *sampler {
-	return &sampler{p: p, pen: newPenalties(&p, prompt)}
+func newSampler(p SampleParams, prompt []int32, s *scratch) *sampler {
+	return &sampler{p: p, pen: newPenalties(&p, prompt), scratch: s}
 }
 
 // committed tells the penalties of a generated token.

@@ -107,7 +107,7 @@ func TestDistribution(t *testing.T) {
 			if seed%5 == 0 {
 				logits[3] = inf(-1)
 			}
-			s := newSampler(p, nil)
+			s := newSampler(p, nil, &scratch{})
 			if err := s.distribution(logits); err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +176,7 @@ func TestSamplingFollowsTheDistribution(t *testing.T) {
 	n := draws()
 	for pi, p := range paramSets {
 		logits := someLogits(60, uint64(pi), false)
-		s := newSampler(p, nil)
+		s := newSampler(p, nil, &scratch{})
 		counts := map[int32]int{}
 		for pos := range n {
 			s.p.Seed = uint64(pos % 7)
@@ -200,7 +200,7 @@ func TestSampleThenMask(t *testing.T) {
 	for pi, p := range paramSets {
 		logits := someLogits(64, uint64(pi)+5, false)
 		want := exact(logits, p, allowed)
-		s := newSampler(p, nil)
+		s := newSampler(p, nil, &scratch{})
 		counts, wrong := map[int32]int{}, map[int32]int{}
 		for pos := range n {
 			id, err := s.sample(logits, pos)
@@ -238,7 +238,7 @@ func TestRejection(t *testing.T) {
 			for i, v := range someLogits(40, uint64(pi)+99, false) {
 				guess[i] += far * v
 			}
-			s, d := newSampler(p, nil), newSampler(p, nil)
+			s, d := newSampler(p, nil, &scratch{}), newSampler(p, nil, &scratch{})
 			counts, accepted := map[int32]int{}, 0
 			for pos := range n {
 				if err := d.distribution(guess); err != nil {
@@ -395,7 +395,7 @@ func TestSamplingDoesNotAllocate(t *testing.T) {
 		allowed[i] = mix64(uint64(i))
 	}
 	for pi, p := range append(paramSets, SampleParams{}, SampleParams{Temperature: 1, RepetitionPenalty: 1.2}) {
-		s := newSampler(p, prompt(500, 5000, 1))
+		s := newSampler(p, prompt(500, 5000, 1), &scratch{})
 		pos := 0
 		if n := testing.AllocsPerRun(20, func() {
 			pos++
@@ -435,7 +435,7 @@ func BenchmarkSample(b *testing.B) {
 		{"full", SampleParams{Temperature: 1}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			s := newSampler(c.p, nil)
+			s := newSampler(c.p, nil, &scratch{})
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				if _, err := s.sample(logits, i); err != nil {
@@ -445,7 +445,7 @@ func BenchmarkSample(b *testing.B) {
 		})
 	}
 	b.Run("logprobs20", func(b *testing.B) {
-		s := newSampler(SampleParams{}, nil)
+		s := newSampler(SampleParams{}, nil, &scratch{})
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, _, err := s.logProbs(logits, 5, 20); err != nil {

@@ -121,33 +121,32 @@ func (e *Engine) slice(s *sequence) Slice {
 	return Slice{Seq: &s.kv, Tokens: tokens, Outputs: outputs}
 }
 
-// sharePrompts deals the budget for prompt tokens out in equal shares, beginning with another sequence each time. Where two are
-// about to compute the same page, one of them waits for the other and takes its page then.
+// sharePrompts deals the budget for prompt tokens out in equal shares, beginning with another sequence each time. Prefills get what
+// others leave. Where two are about to compute the same page, one of them waits for the other and takes its page then.
 func (e *Engine) sharePrompts(budget int) {
-	waiting := 0
+	waiting := [2]int{}
 	for _, s := range e.running {
 		if !s.generating {
 			e.adopt(s)
-			waiting++
+			waiting[s.rank()]++
 		}
 	}
-	if waiting == 0 {
-		return
-	}
 	e.rotate++
-	for round := 0; round < 2 && budget > 0; round++ { // in the second round what the first left over
-		share := max(budget/waiting, minChunk)
-		for i := range e.running {
-			s := e.running[(i+e.rotate)%len(e.running)]
-			if s.generating || budget <= 0 || s.fed == 0 && e.twin(s) {
-				continue
+	for rank := range waiting {
+		for round := 0; round < 2 && waiting[rank] > 0; round++ { // in the second round what the first left over
+			share := max(budget/waiting[rank], minChunk)
+			for i := range e.running {
+				s := e.running[(i+e.rotate)%len(e.running)]
+				if s.generating || s.rank() != rank || budget <= 0 || s.fed == 0 && e.twin(s) {
+					continue
+				}
+				n := min(s.need()-s.fed, share, budget)
+				if s.task == taskScore {
+					n = min(n, scoreChunk-s.fed)
+				}
+				s.fed += n
+				budget -= n
 			}
-			n := min(s.need()-s.fed, share, budget)
-			if s.task == taskScore {
-				n = min(n, scoreChunk-s.fed)
-			}
-			s.fed += n
-			budget -= n
 		}
 	}
 }

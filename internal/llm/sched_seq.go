@@ -30,6 +30,7 @@ type sequence struct {
 	state   int32    // of the constraint
 	allowed []uint64 // its mask
 	forced  []int32
+	edit    *editDrafter
 	spec    *speculator // nil: none
 
 	fed     int       // tokens in this pass
@@ -75,6 +76,14 @@ func pageChain(tokens []int32) []uint64 {
 // need is how many known tokens are not in the cache.
 func (s *sequence) need() int { return len(s.tokens) - s.kv.Len }
 
+// rank is 0 for a sequence somebody waits for, 1 for a prefill.
+func (s *sequence) rank() int {
+	if s.task == taskPrefill {
+		return 1
+	}
+	return 0
+}
+
 // generated is how many tokens were generated.
 func (s *sequence) generated() int { return len(s.tokens) - len(s.req.Prompt) }
 
@@ -94,7 +103,7 @@ func (s *sequence) start(e *Engine, now time.Time) {
 	}
 	s.started = now
 	s.stats.Queue = now.Sub(s.queued)
-	s.sampler = newSampler(s.req.Sample, s.req.Prompt)
+	s.sampler = newSampler(s.req.Sample, s.req.Prompt, &e.scratch)
 	if s.req.Constraint != nil {
 		s.state = s.req.Constraint.Start()
 		s.allowed = make([]uint64, (e.f.vocab()+63)/64)

@@ -166,6 +166,44 @@ func TestFairness(t *testing.T) {
 	}
 }
 
+// A prefill takes what passes have left beside the prompts that somebody waits for.
+func TestPrefillGivesWay(t *testing.T) {
+	gate := make(chan struct{})
+	y := newToy(t, 50, 400, hashLM(1))
+	var sizes [][]int
+	y.before = func(slices []Slice) error {
+		<-gate
+		var n []int
+		for _, s := range slices {
+			n = append(n, len(s.Tokens))
+		}
+		sizes = append(sizes, n)
+		return nil
+	}
+	e := toyEngine(t, y, EngineConfig{PassTokens: 100, Speculation: SpecConfig{Off: true}})
+	var wg sync.WaitGroup
+	wg.Go(func() { e.Prefill(t.Context(), prompt(400, 50, 1)) })
+	wg.Go(func() { run(t, e, Request{Prompt: prompt(450, 50, 2), MaxTokens: 1}) })
+	for e.Metrics().Waiting+int(e.Metrics().Requests) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	close(gate)
+	wg.Wait()
+	// Whichever came first, the first pass with both and those after it are the request's.
+	if len(sizes) > 10 {
+		t.Errorf("%v", sizes)
+	}
+	both := 0
+	for _, n := range sizes {
+		if len(n) == 2 {
+			both++
+		}
+	}
+	if both > 1 {
+		t.Errorf("the prefill took part in %d passes of the request: %v", both, sizes)
+	}
+}
+
 func TestCacheTooSmall(t *testing.T) {
 	y := newToy(t, 50, 4, hashLM(1))
 	if _, err := newEngine(y, EngineConfig{Context: 5 * PageTokens}); err == nil {

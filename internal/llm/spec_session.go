@@ -110,8 +110,8 @@ func (e *Engine) newSpeculator(s *sequence) *speculator {
 	for _, d := range r.Drafters {
 		add(d)
 	}
-	if len(r.References) > 0 && !cfg.NoEdit {
-		add(newEditDrafter(r.References, len(r.Prompt)))
+	if s.edit != nil {
+		add(s.edit)
 	}
 	if sp.session != nil && !cfg.NoHistory {
 		add(&historyDrafter{h: &sp.session.history})

@@ -111,7 +111,7 @@ func TestDraftsChangeNothing(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-off +%s):\n%s", name, name, diff)
 		}
-		if m := e.Metrics(); name != "off" {
+		if m := e.Metrics(); configs[name].FixedDraft > 0 {
 			accepted := uint64(0)
 			for _, d := range m.Drafters {
 				accepted += d.Accepted
@@ -336,6 +336,76 @@ func (o *oracle) Draft(tokens []int32, max int, dst []int32) []int32 {
 		dst = append(dst, t)
 	}
 	return dst
+}
+
+// An ordinary text with a draft model that is right four times of five and takes a tenth of the target's time for each token.
+func TestDraftModelPays(t *testing.T) {
+	text := prompt(1500, 900, 5)
+	dense := &CostCurve{Points: []CostPoint{{1, 0.01}, {8, 0.0115}, {64, 0.024}}}
+	r := Request{Prompt: prompt(20, 1000, 1), MaxTokens: len(text)}
+	off, _ := speed(t, newToy(t, 1000, 200, scriptLM(20, text)), dense, r, EngineConfig{Cost: dense, Speculation: SpecConfig{Off: true}})
+	y := newToy(t, 1000, 200, scriptLM(20, text))
+	y.clock = newFakeClock()
+	o := &oracle{script: text, start: 20, right: 0.8}
+	r.Drafters = []Drafter{timedDrafter{o, y.clock, time.Millisecond}}
+	y.cost = curveCost(dense)
+	e := toyEngine(t, y, EngineConfig{Cost: dense, Now: y.clock.Now})
+	_, stats := run(t, e, r)
+	on := float64(stats.Generated) / stats.Decode.Seconds()
+	t.Logf("%.2f× with %d of %d accepted", on/off, stats.Accepted, stats.Drafted)
+	if on < 1.3*off {
+		t.Errorf("%.2f× of the speed without speculation", on/off)
+	}
+}
+
+// timedDrafter takes time for each token.
+type timedDrafter struct {
+	Drafter
+	c    *fakeClock
+	each time.Duration
+}
+
+func (d timedDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
+	n := len(dst)
+	dst = d.Drafter.Draft(tokens, max, dst)
+	d.c.advance(time.Duration(len(dst)-n) * d.each)
+	return dst
+}
+
+// Log-probabilities are those of the network, whatever was drafted.
+func TestLogProbs(t *testing.T) {
+	r := Request{Prompt: prompt(20, 50, 1), MaxTokens: 60, LogProbs: 3, Sample: SampleParams{Temperature: 0.9, Seed: 4, FrequencyPenalty: 0.2}, Drafters: []Drafter{&liar{}}}
+	collect := func(off bool) (all []Token) {
+		e := toyEngine(t, newToy(t, 50, 20, hashLM(0.3)), EngineConfig{Speculation: SpecConfig{Off: off, FixedDraft: 6}})
+		for tok, err := range e.Generate(t.Context(), r) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tok.Final == nil {
+				all = append(all, tok)
+			}
+		}
+		return all
+	}
+	want := collect(true)
+	if diff := cmp.Diff(want, collect(false)); diff != "" {
+		t.Error(diff)
+	}
+	logits := make([]float32, 50)
+	tokens := r.Prompt
+	for i, tok := range want {
+		hashLM(0.3)(tokens, logits)
+		p := exact(logits, SampleParams{Temperature: 1}, nil)
+		if math.Abs(math.Log(p[tok.ID])-float64(tok.LogProb)) > 1e-5 || len(tok.Top) != 3 {
+			t.Fatalf("token %d: %+v, want %v", i, tok, math.Log(p[tok.ID]))
+		}
+		for j, top := range tok.Top {
+			if math.Abs(math.Log(p[top.ID])-float64(top.LogProb)) > 1e-5 || j > 0 && top.LogProb > tok.Top[j-1].LogProb {
+				t.Fatalf("token %d: %+v", i, tok)
+			}
+		}
+		tokens = append(tokens, tok.ID)
+	}
 }
 
 func TestCostModel(t *testing.T) {
