@@ -12,14 +12,16 @@ type builder struct {
 	rules map[string]Node
 	ids   map[string]int32
 	deep  int
+	folds int // folds that failed
 }
 
 // Limits of a grammar.
 const (
-	maxOps   = 500_000
-	maxNest  = 500
-	maxFold  = 4000 // states of an automaton that a regular part of a grammar may become
-	maxRound = 1000 // rounds of a repetition of something that may be empty
+	maxOps    = 500_000
+	maxNest   = 500
+	maxFold   = 4000 // states of an automaton that a regular part of a grammar may become
+	maxFailed = 3    // automata that may turn out too large before no more are tried
+	maxRound  = 1000 // rounds of a repetition of something that may be empty
 )
 
 var errTooLarge = errors.New("grammar is too large: simplify it or split it")
@@ -118,20 +120,25 @@ func (b *builder) fold(n Node) (id int32, ok bool, err error) {
 		}
 		return b.raw(d), true, nil
 	case seqNode, altNode, repeatNode:
-		if !pureRegular(n, maxFold) {
+		if b.folds >= maxFailed || regularSize(n, maxFold) < 0 {
 			return 0, false, nil
 		}
 	}
 	p := newRxPool()
 	x := p.node(n)
-	if x == nil || p.fuel < 0 {
-		return 0, false, nil
+	if x == nil {
+		return 0, false, errors.New("the texts to stop at must be valid UTF-8 and not empty")
 	}
 	d, err := p.automaton(p.cat(p.class(span{markBegin, markBegin}), x, p.class(span{markEnd, markEnd})))
-	if err != nil {
+	if err == nil {
+		return b.raw(d), true, nil
+	}
+	switch n.(type) {
+	case seqNode, altNode, repeatNode:
+		b.folds++ // its parts are compiled one by one instead
 		return 0, false, nil
 	}
-	return b.raw(d), true, nil
+	return 0, false, err
 }
 
 func (b *builder) raw(d *dfa) int32 {
@@ -140,9 +147,6 @@ func (b *builder) raw(d *dfa) int32 {
 	}
 	return b.p.add(op{kind: opString, lex: newLexer(d, false), max: -1})
 }
-
-// pureRegular reports whether a node holds nothing but text and its copies stay within a size.
-func pureRegular(n Node, budget int) bool { return regularSize(n, budget) >= 0 }
 
 // regularSize returns the number of code points in a regular node, repetitions written out; -1 if not regular or over.
 func regularSize(n Node, budget int) int {
@@ -157,7 +161,7 @@ func regularSize(n Node, budget int) int {
 		size = 1
 	case untilNode:
 		for _, s := range n.stops {
-			if !utf8.ValidString(s) {
+			if s == "" || !utf8.ValidString(s) {
 				return -1
 			}
 			size += len(s)

@@ -22,6 +22,7 @@ type arrC struct {
 	min, max int   // max < 0 is without limit
 	holds    []holds
 	unique   bool
+	src      *source // where holds or unique stand
 }
 
 // holds asks for min to max items, from item number from on, that match.
@@ -38,6 +39,7 @@ type objC struct {
 	min, max int
 	names    []*expr // what each name must match, as a string
 	some     []*some
+	src      *source // where the limits stand
 }
 
 // layer is what one schema says of the properties of an object: a name it lists, or that its patterns match, has those
@@ -140,7 +142,10 @@ func (a *arrC) item(s *schemas, i int) *expr {
 }
 
 func (s *schemas) andArr(a, b *arrC) (*arrC, error) {
-	c := &arrC{min: max(a.min, b.min), max: a.max, unique: a.unique || b.unique}
+	c := &arrC{min: max(a.min, b.min), max: a.max, unique: a.unique || b.unique, src: a.src}
+	if b.unique || len(b.holds) > 0 {
+		c.src = b.src
+	}
 	if c.max < 0 || b.max >= 0 && b.max < c.max {
 		c.max = b.max
 	}
@@ -186,7 +191,10 @@ func (s *schemas) tidyArr(c *arrC) (*arrC, error) {
 }
 
 func (s *schemas) andObj(a, b *objC) (*objC, error) {
-	c := &objC{min: max(a.min, b.min), max: a.max, layers: slices.Clone(a.layers)}
+	c := &objC{min: max(a.min, b.min), max: a.max, layers: slices.Clone(a.layers), src: a.src}
+	if b.min > a.min || a.src == nil {
+		c.src = b.src
+	}
 	if c.max < 0 || b.max >= 0 && b.max < c.max {
 		c.max = b.max
 	}
@@ -372,7 +380,7 @@ func (s *schemas) notArr(a *arrC) ([]*arrC, error) {
 		}
 	}
 	if a.unique {
-		return nil, &UnsupportedError{Keyword: "uniqueItems", Reason: "its negation cannot be enforced"}
+		return nil, a.src.unsupported("uniqueItems", "its negation cannot be enforced")
 	}
 	return out, nil
 }

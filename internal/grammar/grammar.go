@@ -129,7 +129,7 @@ func (m *machine) mask(s int32) []uint64 {
 	}
 	k := m.mark()
 	m.fill(s, w)
-	if len(m.frames) > softStates || len(m.accepts) > softStates {
+	if len(m.frames) > m.soft || len(m.accepts) > m.soft {
 		m.rewind(k)
 	}
 	m.masks[s] = w
@@ -152,7 +152,7 @@ func (m *machine) forced(s int32, dst []int32) []int32 {
 	if len(text) > 0 {
 		dst = append(dst, m.cut(text, end)...)
 	}
-	if len(m.frames) > softStates || len(m.accepts) > softStates {
+	if len(m.frames) > m.soft || len(m.accepts) > m.soft {
 		m.rewind(k)
 	}
 	return dst

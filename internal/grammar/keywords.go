@@ -274,7 +274,7 @@ func (k *keywords) numbers(c *numC) (*numC, error) {
 }
 
 func (k *keywords) arrays() (*arrC, error) {
-	c := &arrC{max: -1}
+	c := &arrC{max: -1, src: k.src}
 	prefix := "prefixItems"
 	items, more := "items", ""
 	if _, isList := k.m["items"].([]any); isList {
@@ -353,7 +353,7 @@ func (k *keywords) inPlace() bool {
 }
 
 func (k *keywords) objects() (*objC, error) {
-	c := &objC{max: -1}
+	c := &objC{max: -1, src: k.src}
 	l, err := k.layer()
 	if err != nil {
 		return nil, err

@@ -38,6 +38,7 @@ type machine struct {
 	masks     map[int32][]uint64
 	hits      map[int32][]int32
 	maskLimit int
+	soft      int // states beyond which exploration is forgotten
 	full      bool
 }
 
@@ -55,7 +56,7 @@ const (
 )
 
 func newMachine(p *program) *machine {
-	m := &machine{p: p, seenTab: map[string]int32{}, masks: map[int32][]uint64{}, hits: map[int32][]int32{}}
+	m := &machine{p: p, soft: softStates, seenTab: map[string]int32{}, masks: map[int32][]uint64{}, hits: map[int32][]int32{}}
 	m.maskLimit = max(64, maskBytes/(8*p.v.words+1))
 	m.setOff = []int32{0}
 	m.ftab = newTable(256)

@@ -45,7 +45,7 @@ func (sb *schemaBuilder) object(c *objC) (int32, error) {
 	keys, err := ob.keys()
 	if err != nil {
 		if errors.Is(err, errRxSize) {
-			err = &UnsupportedError{Keyword: "patternProperties", Reason: "the patterns together need too large an automaton"}
+			err = ob.c.src.unsupported("patternProperties", "the patterns together need too large an automaton")
 		}
 		return 0, err
 	}
@@ -398,10 +398,10 @@ func (ob *objectBuilder) build(keys content) (int32, error) {
 		return -1, nil
 	}
 	if o.others && c.min > max(1, len(c.required)) {
-		return 0, &UnsupportedError{Keyword: "minProperties", Reason: "above 1 it needs a closed list of names (additionalProperties false), since a name written twice counts once"}
+		return 0, c.src.unsupported("minProperties", "above 1 it needs a closed list of names (additionalProperties false), since a name written twice counts once")
 	}
 	if len(c.some) > 0 && (c.max >= 0 || len(c.some) > 16) {
-		return 0, &UnsupportedError{Keyword: "not", Reason: "a negated object cannot be enforced beside maxProperties"}
+		return 0, c.src.unsupported("not", "a negated object cannot be enforced beside maxProperties")
 	}
 	id := ob.sb.b.p.add(op{kind: opObject, object: o, space: ob.sb.space})
 	ob.sb.b.p.add(op{kind: opKey, object: o, space: ob.sb.space})

@@ -51,7 +51,7 @@ type rxPool struct {
 
 var errRxSize = errors.New("pattern is too complex")
 
-const rxFuel = 200_000
+const rxFuel = 60_000
 
 func newRxPool() *rxPool {
 	p := &rxPool{byKey: map[string]*rx{}, fuel: rxFuel}

@@ -144,7 +144,7 @@ func (sb *schemaBuilder) array(c *arrC) (int32, error) {
 		if id, ok, err := sb.distinct(c); ok || err != nil {
 			return id, err
 		}
-		return 0, &UnsupportedError{Keyword: "uniqueItems", Reason: "items cannot be compared while they are written: use maxItems 1, or drop it and check the result"}
+		return 0, c.src.unsupported("uniqueItems", "items cannot be compared while they are written: use maxItems 1, or drop it and check the result")
 	}
 	a := &arrayOp{rest: -1, min: int32(c.min), max: int32(c.max)}
 	id := sb.b.p.add(op{kind: opArray, array: a, space: sb.space})
@@ -154,7 +154,7 @@ func (sb *schemaBuilder) array(c *arrC) (int32, error) {
 		}
 		for _, h := range c.holds {
 			if i < h.from {
-				return 0, &UnsupportedError{Keyword: "contains", Reason: "it cannot be enforced beside the negation of items after a prefix"}
+				return 0, c.src.unsupported("contains", "it cannot be enforced beside the negation of items after a prefix")
 			}
 		}
 		it, err := sb.expr(c.prefix[i])
@@ -255,7 +255,7 @@ func (sb *schemaBuilder) holds(c *arrC, a *arrayOp) error {
 		return nil
 	}
 	if len(c.holds) > maxHolds || len(c.prefix) > 0 {
-		return &UnsupportedError{Keyword: "contains", Reason: "it cannot be enforced beside prefixItems or more than three times"}
+		return c.src.unsupported("contains", "it cannot be enforced beside prefixItems or more than three times")
 	}
 	item := c.item(sb.s, 0)
 	for set := range 1 << len(c.holds) {
@@ -282,7 +282,7 @@ func (sb *schemaBuilder) holds(c *arrC, a *arrayOp) error {
 	}
 	for i, h := range c.holds {
 		if h.min > 1<<12 || h.max > 1<<12 {
-			return &UnsupportedError{Keyword: "minContains", Reason: "more than 4096 items cannot be counted"}
+			return c.src.unsupported("minContains", "more than 4096 items cannot be counted")
 		}
 		a.holds = append(a.holds, holdOp{int32(h.min), int32(h.max)})
 		alive := h.min == 0

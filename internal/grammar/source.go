@@ -120,7 +120,11 @@ func (src *source) sub(raw any, keys ...string) *source {
 }
 
 func (src *source) unsupported(keyword, format string, args ...any) error {
-	return &UnsupportedError{Keyword: keyword, Path: src.path, Reason: fmt.Sprintf(format, args...)}
+	path := ""
+	if src != nil {
+		path = src.path
+	}
+	return &UnsupportedError{Keyword: keyword, Path: path, Reason: fmt.Sprintf(format, args...)}
 }
 
 func (src *source) bad(keyword, format string, args ...any) error {
