@@ -4,6 +4,7 @@ package llm
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/luthier-dev/luthier/internal/gguf"
 	"github.com/luthier-dev/luthier/internal/gguf/synth"
+	"github.com/luthier-dev/luthier/internal/tensor"
 )
 
 // benchModels are the files to measure: those of the environment variable LUTHIER_BENCH_MODELS (a glob), or small ones that are
@@ -88,5 +90,49 @@ func fill(b *testing.B, n *Network, c *Cache, s *Seq, text []int32) {
 		if err := n.Forward(c, []Slice{{Seq: s, Tokens: text[s.Len:end]}}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkLoad measures laying out the weights of a file, and beside it only reading the file.
+func BenchmarkLoad(b *testing.B) {
+	pool := tensor.NewPool(0)
+	defer pool.Close()
+	for _, path := range benchModels(b) {
+		info, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(filepath.Base(path)+"/read", func(b *testing.B) {
+			b.SetBytes(info.Size())
+			for b.Loop() {
+				readAll(b, path)
+			}
+		})
+		b.Run(filepath.Base(path)+"/load", func(b *testing.B) {
+			b.SetBytes(info.Size())
+			for b.Loop() {
+				f, err := gguf.Open(path)
+				if err != nil {
+					b.Fatal(err)
+				}
+				n, err := LoadNetwork(f, pool, NetworkConfig{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				n.Close()
+				f.Close()
+			}
+		})
+	}
+}
+
+func readAll(b *testing.B, path string) {
+	f, err := os.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f}, make([]byte, 4<<20)); err != nil {
+		b.Fatal(err)
 	}
 }

@@ -47,9 +47,10 @@ type loader struct {
 	f       *gguf.File
 	n       *Network
 	pending []pending
-	err     error
+	pieces  []loadRows
 
-	mu sync.Mutex
+	mu  sync.Mutex // guards err while the workers run
+	err error
 }
 
 // pending is a matrix that waits to be made: rows [row, row+rows) of a tensor.
@@ -249,33 +250,56 @@ func (l *loader) rope() {
 	l.n.rope = r
 }
 
-// build makes the planned matrices, in the order of the file so that it is read ahead.
+// loadPiece is about how many bytes are laid out at once: the pages of the file that a worker holds at a time.
+const loadPiece = 4 << 20
+
+// build makes the planned matrices and fills them in parallel, in the order of the file so that it is read ahead.
 func (l *loader) build() {
 	slices.SortStableFunc(l.pending, func(a, b pending) int {
 		return cmp.Compare(address(a.data), address(b.data))
 	})
-	l.n.pool.Run(len(l.pending), loadJob{l})
+	for i := range l.pending {
+		p := &l.pending[i]
+		m, err := tensor.NewMatrixRows(p.t.Type, p.rows, p.t.Dims[0], l.n.arena.Alloc)
+		if err != nil {
+			l.fail("tensor %s: %w", p.t.Name, err)
+			return
+		}
+		p.dst.Matrix = m
+		step := max(loadPiece/(len(p.data)/p.rows), 1)
+		step = (step + m.Granule() - 1) / m.Granule() * m.Granule()
+		for r := 0; r < p.rows; r += step {
+			l.pieces = append(l.pieces, loadRows{p, r, min(r+step, p.rows)})
+		}
+	}
+	l.n.pool.Run(len(l.pieces), loadJob{l})
 	if l.n.output.Matrix == nil {
 		l.n.output.Matrix, l.n.output.typ = l.n.embed.Matrix, l.n.embed.typ
 	}
+}
+
+// loadRows is rows [r0, r1) of a planned matrix.
+type loadRows struct {
+	*pending
+	r0, r1 int
 }
 
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
 type loadJob struct{ l *loader }
 
-// Do makes one matrix and gives the pages of the file it came from back.
+// Do lays some rows of a matrix out and gives the pages of the file they came from back.
 func (j loadJob) Do(_, i int) {
-	l, p := j.l, &j.l.pending[i]
-	m, err := tensor.NewMatrix(p.t.Type, p.rows, p.t.Dims[0], p.data, l.n.arena.Alloc)
-	if err != nil {
-		l.mu.Lock()
-		l.fail("tensor %s: %w", p.t.Name, err)
-		l.mu.Unlock()
+	p := j.l.pieces[i]
+	row := len(p.data) / p.rows
+	part := p.data[p.r0*row : p.r1*row]
+	if err := p.dst.SetRows(p.r0, part); err != nil {
+		j.l.mu.Lock()
+		j.l.fail("tensor %s: %w", p.t.Name, err)
+		j.l.mu.Unlock()
 		return
 	}
-	p.dst.Matrix = m
 	view := p.t
-	view.Data = p.data
-	l.f.Release(view)
+	view.Data = part
+	j.l.f.Release(view)
 }
