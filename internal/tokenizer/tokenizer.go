@@ -90,9 +90,10 @@ func (t *Tokenizer) Encode(text string, special bool) []int32 {
 	return t.Append(make([]int32, 0, len(text)/4+4), text, special)
 }
 
-// Append appends the tokens of text to dst as Encode makes them.
+// Append appends the tokens of text to dst as Encode makes them. Behind a token of text the text goes on: the space that
+// llama vocabularies put before a text is put only where dst is empty or ends with a special token.
 func (t *Tokenizer) Append(dst []int32, text string, special bool) []int32 {
-	fresh := true
+	fresh := len(dst) == 0 || t.isMark(dst[len(dst)-1])
 	for i := 0; i < len(text); {
 		id, start, end, token := t.specials.find(text, i, special)
 		stop := start
@@ -114,6 +115,15 @@ func (t *Tokenizer) Append(dst []int32, text string, special bool) []int32 {
 	return dst
 }
 
+// isMark tells whether a token is no text of its own, so that text begins anew behind it.
+func (t *Tokenizer) isMark(id int32) bool {
+	switch t.Kind(id) {
+	case Control, UserDefined, Unknown:
+		return true
+	}
+	return false
+}
+
 // Decode is the text of ids: the bytes of all pieces, special tokens written out. Where Encode puts a space before
 // text that has none (model llama), Decode takes it away: at the start and behind special tokens. The text is valid UTF-8
 // if the ids are those of such a text. Ids beyond the vocabulary have no bytes.
@@ -123,8 +133,7 @@ func (t *Tokenizer) Decode(ids []int32) string {
 	for _, id := range ids {
 		from := len(buf)
 		buf = t.AppendPiece(buf, id)
-		switch t.Kind(id) {
-		case Control, UserDefined, Unknown:
+		if t.isMark(id) {
 			fresh = true
 			continue
 		}

@@ -3,6 +3,7 @@ package moe
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/chat"
@@ -97,6 +98,10 @@ func (m *Model) assistantTurn(out []chat.Message, msg agent.Message, names map[s
 			names[p.ID] = p.Name
 			t.Calls = append(t.Calls, chat.Call{ID: p.ID, Name: p.Name, Args: m.arguments(p.Args)})
 		}
+	}
+	if len(t.Calls) > 0 {
+		// The line break between the text and the first call is the template's: it writes one again.
+		t.Content = strings.TrimRight(t.Content, "\n")
 	}
 	return append(out, t), nil
 }
