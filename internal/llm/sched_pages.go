@@ -101,8 +101,8 @@ func (e *Engine) drop(s *sequence) {
 }
 
 // grow makes room for n more tokens of s. Where no page is left, first its own draft is given up, then the youngest sequence
-// has to start again later, which may be s itself. It returns whether s can be part of this pass.
-func (e *Engine) grow(s *sequence) bool {
+// has to start again later, which may be s itself.
+func (e *Engine) grow(s *sequence) {
 	for len(s.kv.Pages)*PageTokens < s.kv.Len+s.fed {
 		if p, ok := e.page(); ok {
 			s.kv.Pages = append(s.kv.Pages, p)
@@ -110,7 +110,7 @@ func (e *Engine) grow(s *sequence) bool {
 		}
 		if len(s.draft) > 0 {
 			s.fed -= len(s.draft)
-			s.draft = s.draft[:0]
+			s.draft, s.probs = s.draft[:0], nil
 			continue
 		}
 		youngest := s
@@ -122,14 +122,13 @@ func (e *Engine) grow(s *sequence) bool {
 		if youngest == s && len(e.running) == 1 {
 			e.fail(s, fmt.Errorf("llm: generate: the cache of %d pages has no room for %d tokens: %w", e.f.pages(), s.kv.Len+s.fed,
 				&ContextError{Context: e.f.pages() * PageTokens, Prompt: len(s.req.Prompt), Generated: s.generated()}))
-			return false
+			return
 		}
 		e.preempt(youngest)
 		if youngest == s {
-			return false
+			return
 		}
 	}
-	return true
 }
 
 // preempt takes a sequence's pages and puts it back at the front of the queue. It will compute again what is not found in the

@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -87,14 +89,14 @@ func (e *Engine) plan() {
 		budget = min(budget-decoding, e.cfg.MixedTokens)
 	}
 	e.sharePrompts(budget)
-	e.batch, e.slices = e.batch[:0], e.slices[:0]
-	for i := 0; i < len(e.running); {
-		s := e.running[i]
-		if s.fed > 0 && !e.grow(s) {
-			continue // s has left e.running
+	e.batch, e.slices = append(e.batch[:0], e.running...), e.slices[:0]
+	slices.SortFunc(e.batch, func(a, b *sequence) int { return cmp.Compare(a.id, b.id) }) // pages go to the oldest first
+	for _, s := range e.batch {
+		if s.fed > 0 { // else it does nothing in this pass, or has been preempted for an older one
+			e.grow(s)
 		}
-		i++
 	}
+	e.batch = e.batch[:0]
 	for _, s := range e.running {
 		if s.fed > 0 {
 			e.batch = append(e.batch, s)

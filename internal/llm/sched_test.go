@@ -216,11 +216,14 @@ func TestPreemption(t *testing.T) {
 	y := newToy(t, 50, 9, hashLM(0.3))
 	gate := make(chan struct{})
 	y.before = func([]Slice) error { <-gate; return nil }
-	e := toyEngine(t, y, EngineConfig{Slots: 4, Context: 9 * PageTokens})
+	e := toyEngine(t, y, EngineConfig{Slots: 6, Context: 9 * PageTokens, Speculation: SpecConfig{FixedDraft: 20}})
 	var wg sync.WaitGroup
-	for i := range 8 {
+	for i := range 24 {
 		wg.Go(func() {
-			r := Request{Prompt: prompt(PageTokens+i, 50, uint64(i)), MaxTokens: 5 * PageTokens, Constraint: maze{50, 40}}
+			r := Request{Prompt: prompt(PageTokens+i, 50, uint64(i)), MaxTokens: (1 + i%6) * PageTokens}
+			if i%3 > 0 {
+				r.Constraint = maze{50, 40}
+			}
 			if i%2 == 0 {
 				r.Sample = SampleParams{Temperature: 1, Seed: 4, PresencePenalty: 0.3}
 			}
@@ -232,7 +235,7 @@ func TestPreemption(t *testing.T) {
 			}
 		})
 	}
-	for e.Metrics().Waiting+int(e.Metrics().Requests) < 8 {
+	for e.Metrics().Waiting+int(e.Metrics().Requests) < 24 {
 		time.Sleep(time.Millisecond)
 	}
 	close(gate)
