@@ -3,7 +3,7 @@
 //	go run ./examples/coder [-dir DIR] [-model NAME] [-base-url URL] [-resume [-session ID]] [-auto LEVEL] [-p PROMPT]
 //
 // It talks to any OpenAI-compatible server (-base-url, such as http://localhost:8080/v1 for a local one) or to
-// Anthropic's API (a -model that begins with "claude", or -provider anthropic). Keys come from OPENAI_API_KEY and
+// Anthropic's API (a -model that begins with "claude", or -provider anthropic), or runs a -model that is a GGUF file itself. Keys come from OPENAI_API_KEY and
 // ANTHROPIC_API_KEY. With -p, or when the standard input is not a terminal, it does one task and exits; the output is
 // plain when it does not go to a terminal.
 package main
@@ -23,6 +23,7 @@ import (
 	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/router/anthropic"
+	"github.com/luthier-dev/luthier/router/moe"
 	"github.com/luthier-dev/luthier/router/openai"
 	"github.com/luthier-dev/luthier/sandbox"
 )
@@ -36,9 +37,9 @@ func main() {
 	sandbox.Init()
 	var o options
 	flag.StringVar(&o.dir, "dir", ".", "the workspace")
-	flag.StringVar(&o.model, "model", "gpt-5", "the model's name")
+	flag.StringVar(&o.model, "model", "gpt-5", "the model's name, or a GGUF file to run here")
 	flag.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI-compatible server (or, with -provider anthropic, of one that speaks the Messages API)")
-	flag.StringVar(&o.provider, "provider", "", "openai or anthropic; empty goes by the model's name")
+	flag.StringVar(&o.provider, "provider", "", "openai, anthropic or moe (a file); empty goes by the model's name")
 	flag.StringVar(&o.auto, "auto", "", "what runs without asking: ask, read-only, edit or sandboxed (default ask on a terminal, sandboxed with -p)")
 	flag.StringVar(&o.prompt, "p", "", "do this one task and exit")
 	flag.BoolVar(&o.resume, "resume", false, "go on with the last session, or with -session")
@@ -57,6 +58,9 @@ func run(o options, stdin *os.File, stdout *os.File) error {
 	model, err := newModel(o)
 	if err != nil {
 		return err
+	}
+	if c, ok := model.(io.Closer); ok {
+		defer c.Close()
 	}
 	interactive := o.prompt == "" && term.IsTerminal(int(stdin.Fd()))
 	u := newUI(stdout, term.IsTerminal(int(stdout.Fd())))
@@ -113,7 +117,10 @@ func newModel(o options) (agent.Model, error) {
 	provider := o.provider
 	if provider == "" {
 		provider = "openai"
-		if strings.HasPrefix(o.model, "claude") && o.baseURL == "" {
+		switch {
+		case strings.HasSuffix(o.model, ".gguf"):
+			provider = "moe"
+		case strings.HasPrefix(o.model, "claude") && o.baseURL == "":
 			provider = "anthropic"
 		}
 	}
@@ -122,8 +129,10 @@ func newModel(o options) (agent.Model, error) {
 		return openai.New(openai.Config{Model: o.model, BaseURL: o.baseURL})
 	case "anthropic":
 		return anthropic.New(anthropic.Config{Model: o.model, BaseURL: o.baseURL})
+	case "moe":
+		return moe.Load(o.model, moe.Config{})
 	}
-	return nil, fmt.Errorf("-provider %q: use openai or anthropic", provider)
+	return nil, fmt.Errorf("-provider %q: use openai, anthropic or moe", provider)
 }
 
 func autonomy(name string, interactive bool) (agent.Autonomy, error) {
