@@ -22,7 +22,7 @@ type Vocab struct {
 	names   map[string]int32
 
 	mu       sync.Mutex
-	automata map[string]content // guarded by mu
+	automata map[string]automaton // guarded by mu
 	tokenise func([]byte) []int32
 }
 
@@ -170,20 +170,23 @@ const maxCached = 4096
 // schema, and a compiled automaton never changes.
 func (v *Vocab) cached(key string, build func() (content, error)) (content, error) {
 	v.mu.Lock()
-	c, ok := v.automata[key]
+	a, ok := v.automata[key]
 	v.mu.Unlock()
 	if ok {
-		return c, nil
+		return a.c, a.err
 	}
-	c, err := build()
-	if err != nil {
-		return nil, err
-	}
+	a.c, a.err = build()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.automata == nil || len(v.automata) >= maxCached {
-		v.automata = map[string]content{}
+		v.automata = map[string]automaton{}
 	}
-	v.automata[key] = c
-	return c, nil
+	v.automata[key] = a
+	return a.c, a.err
+}
+
+// automaton is what became of a pattern or a format: an automaton, nil for the empty language, or the reason for none.
+type automaton struct {
+	c   content
+	err error
 }
