@@ -48,14 +48,13 @@ func (e *extent) read(s string) (n int, done bool) {
 
 // arguments waits for the JSON object of arguments after a name.
 func (p *Parser) arguments() bool {
-	n := spaces(p.buf)
-	rest := p.buf[n:]
+	p.eat(spaces(p.buf))
+	rest := p.buf
 	const fence = "```"
 	switch {
 	case rest == "":
 		return false
 	case rest[0] == '{':
-		p.eat(n)
 		p.step = (*Parser).stream
 		return true
 	case p.f.Code != "":
@@ -73,7 +72,7 @@ func (p *Parser) arguments() bool {
 		if end < 0 {
 			return p.broken()
 		}
-		p.eat(n + end + 1)
+		p.eat(end + 1)
 		return true
 	case p.more() && strings.HasPrefix(fence, rest):
 		return false

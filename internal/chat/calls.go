@@ -12,6 +12,9 @@ import (
 // maxName is the length in bytes of the longest head of a call that is believed.
 const maxName = 1024
 
+// maxSpace is the length of white space that is held back to see what follows.
+const maxSpace = 1024
+
 // call is the call that is being read.
 type call struct {
 	begun bool // CallStart was reported
@@ -47,6 +50,9 @@ func (p *Parser) open(m *mark) {
 // section reads what stands between calls.
 func (p *Parser) section() bool {
 	n := spaces(p.buf)
+	if n > maxSpace {
+		return p.stray()
+	}
 	rest := p.buf[n:]
 	if rest == "" {
 		return false

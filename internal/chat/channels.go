@@ -89,18 +89,17 @@ func field(head, mark string) string {
 // body reads the beginning of a message to a function: its arguments, or calls
 // in the format's own markers.
 func (p *Parser) body() bool {
-	n := spaces(p.buf)
-	rest := p.buf[n:]
-	if rest == "" {
+	p.eat(spaces(p.buf))
+	if p.buf == "" {
 		return false
 	}
-	m, wait := p.c.body.at(rest, p.more())
+	m, wait := p.c.body.at(p.buf, p.more())
 	if wait {
 		return false
 	}
 	if m != nil {
 		p.call = call{}
-		p.eat(n + len(m.text))
+		p.eat(len(m.text))
 		p.step = (*Parser).section
 		if m.act == actCall {
 			p.step = (*Parser).head

@@ -40,6 +40,7 @@ func fuzzTexts(f *Format) []string {
 		section.Open + `[f(s="a\"", n=-1, o={'k': [True, None]}), g()]` + section.Close,
 		section.Open + call.Open + head + `{s:` + f.Quote + `x` + f.Quote + `,o:{k:[1,two]}}` + call.Close,
 		section.Open + call.Open + head + param,
+		section.Open + call.Open + `{"x": {"a": [1]}, "y": -1, "z": "\"", "arguments": "{\"n\": 1}", "name": "f"}` + call.Close,
 	}
 	if c := f.Channels; c != nil {
 		texts = append(texts, c.Channel+c.Thinking+c.Message+"hm"+c.End[0]+c.Start+" "+c.To+c.Prefix+"f"+c.Message+`{"n":1}`+c.End[0])

@@ -35,8 +35,8 @@ func isOneOf(s string, list []string) bool {
 
 // members reads the next member of a call, or its end.
 func (p *Parser) members() bool {
-	n := spaces(p.buf)
-	rest := p.buf[n:]
+	p.eat(spaces(p.buf))
+	rest := p.buf
 	if rest == "" {
 		return false
 	}
@@ -44,11 +44,11 @@ func (p *Parser) members() bool {
 	switch c := rest[0]; {
 	case !o.begun:
 		o.begun, o.depth = true, 1
-		p.eat(n + 1)
+		p.eat(1)
 	case c == ',':
-		p.eat(n + 1)
+		p.eat(1)
 	case c == '}':
-		p.eat(n + 1)
+		p.eat(1)
 		if o.depth--; o.depth == 0 {
 			return p.endObject()
 		}
@@ -75,7 +75,7 @@ func (p *Parser) members() bool {
 			return p.broken()
 		}
 		after += spaces(rest[after:])
-		p.eat(n + after)
+		p.eat(after)
 		p.step = (*Parser).member
 	default:
 		return p.broken()
@@ -238,6 +238,9 @@ func (p *Parser) scalar() bool {
 // skipValue passes over a value that says nothing about the call.
 func (p *Parser) skipValue() bool {
 	o := &p.call.obj
+	if p.buf == "" {
+		return false
+	}
 	switch first := p.buf[0]; {
 	case o.parts.begun || first == '{' || first == '[':
 		n, done := o.parts.read(p.buf)
@@ -252,12 +255,21 @@ func (p *Parser) skipValue() bool {
 		}
 		p.eat(end)
 	default:
-		end := strings.IndexAny(p.buf, ",}")
-		if end < 0 {
-			return false
-		}
-		p.eat(end)
+		p.step = (*Parser).skipScalar
+		return true
 	}
+	p.step = (*Parser).members
+	return true
+}
+
+// skipScalar passes over a number or a name.
+func (p *Parser) skipScalar() bool {
+	end := strings.IndexAny(p.buf, ",}")
+	if end < 0 {
+		p.eat(len(p.buf))
+		return false
+	}
+	p.eat(end)
 	p.step = (*Parser).members
 	return true
 }

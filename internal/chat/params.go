@@ -26,39 +26,32 @@ const (
 
 // params reads what stands between the arguments of a call.
 func (p *Parser) params() bool {
-	n := spaces(p.buf)
-	rest := p.buf[n:]
-	if rest == "" {
+	p.eat(spaces(p.buf))
+	if p.buf == "" {
 		return false
 	}
-	m, wait := p.c.call.at(rest, p.more())
+	m, wait := p.c.call.at(p.buf, p.more())
 	if wait {
 		return false
 	}
 	if m == nil { // a remark of the model's
-		pos, _ := p.c.call.find(rest, p.more())
-		p.eat(n + pos)
-		return pos < len(rest) && !p.waits(rest[pos:])
+		pos, next := p.c.call.find(p.buf, p.more())
+		p.eat(pos)
+		return next != nil
 	}
 	switch m.act {
 	case actParam:
-		p.eat(n + len(m.text))
+		p.eat(len(m.text))
 		p.step = (*Parser).paramHead
 		return true
 	case actUncall:
-		p.eat(n + len(m.text))
+		p.eat(len(m.text))
 	}
 	if p.call.keys > 0 {
 		p.delta("}")
 	}
 	p.endCall(None)
 	return true
-}
-
-// waits reports whether s may be the beginning of a marker between arguments.
-func (p *Parser) waits(s string) bool {
-	_, wait := p.c.call.at(s, p.more())
-	return wait
 }
 
 // paramHead reads the key of an argument.
@@ -132,8 +125,12 @@ func (p *Parser) paramValue() bool {
 	}
 	p.paramText(p.eat(pos))
 	rest := p.buf[len(m.text):]
-	rest = rest[spaces(rest):]
+	n := spaces(rest)
+	rest = rest[n:]
 	next, wait := p.c.call.at(rest, p.more())
+	if n > maxSpace {
+		next, wait, rest = nil, false, ""
+	}
 	switch {
 	case v.inString() || next == nil && !wait && rest != "":
 		p.paramText(p.eat(1))

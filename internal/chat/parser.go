@@ -192,7 +192,7 @@ func (p *Parser) text(s string) {
 	if s == "" {
 		return
 	}
-	if spaces(s) < len(s) {
+	if len(s) > maxSpace || spaces(s) < len(s) {
 		p.fresh = false
 	}
 	p.before = s[len(s)-1]
@@ -210,7 +210,7 @@ func (p *Parser) held(n int) int {
 		return n
 	}
 	n = whole(p.buf[:n])
-	if p.fresh && spaces(p.buf[:n]) == n {
+	if p.fresh && !p.skip && n <= maxSpace && spaces(p.buf[:n]) == n {
 		return 0
 	}
 	if p.o.JSON {
@@ -232,7 +232,7 @@ func (p *Parser) content() bool {
 		return false
 	}
 	before := p.buf[:pos]
-	start := p.fresh && spaces(before) == len(before)
+	start := p.fresh && (p.skip || pos <= maxSpace) && spaces(before) == pos
 	if !p.counts(m, start) {
 		n := pos + 1
 		if m.act == actThink || m.act == actUnthink {

@@ -58,6 +58,11 @@ func TestParser(t *testing.T) {
 			want: Reply{Calls: []Call{{ID: "x1", Name: "write", Args: json.RawMessage(`{"mode": 1}`)}}},
 		},
 		{
+			name: "members that say nothing", format: "hermes-json",
+			text: `<tool_call>{"x": {"a": [1, "}"]}, "y": -1, "z": "\"}", "name": "ls", "arguments": null}</tool_call>`,
+			want: Reply{Calls: call("ls", `{}`)},
+		},
+		{
 			name: "the object syntax by mistake", format: "glm4-xml",
 			text: `<tool_call>{"name": "ls", "arguments": {}}</tool_call>`,
 			want: Reply{Calls: call("ls", `{}`)},
