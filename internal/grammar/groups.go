@@ -204,12 +204,12 @@ type reachKey struct {
 
 // survives returns how many characters of the kinds the automaton is sure to read from state q without dying, or, in raw
 // mode, without reaching a state where the text may end; at most groupLongest.
-func (d *dfa) survives(l *lexer, q int32, kinds uint32) int {
-	key := reachKey{q, kinds, !l.json}
+func (d *dfa) survives(l *lexer, q int32, kinds uint32, raw bool) int {
+	key := reachKey{q, kinds, raw}
 	if n, ok := l.sure[key]; ok {
 		return int(n)
 	}
-	n := d.surviving(q, kinds, !l.json)
+	n := d.surviving(q, kinds, raw)
 	if l.sure == nil {
 		l.sure = map[reachKey]int8{}
 	}
@@ -260,6 +260,29 @@ func (d *dfa) dies(q int32, kind int8) bool {
 		}
 	}
 	return true
+}
+
+// maxWith limits the lists of tokens that hold a certain byte.
+const maxWith = 4000
+
+// listBytes lists, for each byte that few tokens hold, those tokens; the others have no list.
+func (v *Vocab) listBytes(ids []int32) {
+	var many [256]bool
+	for b := range v.with {
+		v.with[b] = []int32{}
+	}
+	for _, id := range ids {
+		var seen byteSet
+		for _, b := range v.pieces[id] {
+			if seen.has(b) || many[b] {
+				continue
+			}
+			seen.add(b)
+			if v.with[b] = append(v.with[b], id); len(v.with[b]) > maxWith {
+				v.with[b], many[b] = nil, true
+			}
+		}
+	}
 }
 
 func (d *dfa) kinds() *[kindCount][]uint16 {

@@ -130,6 +130,7 @@ type reader struct {
 	alive func(q int32) bool
 	end   func(label int32) int32
 	after int32 // what follows label 0 for strings; -2 while not known
+	stay  bool  // only what stays inside is wanted
 }
 
 func (m *machine) fillString(fr frame, o *op, mask []uint64) {
@@ -227,18 +228,77 @@ func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 		m.walkReader(r, 0, s, 0, mask)
 		return
 	}
+	if !r.lex.json {
+		r.stay = m.leave(r, s, mask)
+	}
 	for i := range v.groups {
 		g := &v.groups[i]
 		switch {
 		case g.first < 0:
 			m.walkReader(r, g.root, s, 0, mask)
 		case r.lex.json && !g.json, d.dies(q, g.first):
-		case r.alive == nil && d.survives(r.lex, q, g.kinds) >= g.longest:
+		case r.alive == nil && d.survives(r.lex, q, g.kinds, !r.lex.json && !r.stay) >= g.longest:
 			g.allow(mask)
 		default:
 			m.walkReader(r, g.root, s, 0, mask)
 		}
 	}
+}
+
+// leave allows the tokens in which a text without quotes ends and what follows it begins. It looks only at tokens that
+// hold a byte with which that can begin; if these are too many it does nothing and returns false.
+func (m *machine) leave(r *reader, s int32, mask []uint64) bool {
+	v := m.p.v
+	after := r.end(0)
+	if after < 0 {
+		return true
+	}
+	first := *m.firsts(after)
+	total := 0
+	for b := range 256 {
+		if first.has(byte(b)) {
+			if v.with[b] == nil {
+				return false
+			}
+			total += len(v.with[b])
+		}
+	}
+	if total > maxLeave {
+		return false
+	}
+	for b := range 256 {
+		if first.has(byte(b)) {
+			for _, t := range v.with[b] {
+				if mask[t>>6]&(1<<(t&63)) == 0 && m.leaves(r, s, after, byte(b), v.pieces[t]) {
+					mask[t>>6] |= 1 << (t & 63)
+				}
+			}
+		}
+	}
+	return true
+}
+
+const maxLeave = 8000
+
+// leaves reports whether text ends what the reader reads before some byte b and goes on in state after.
+func (m *machine) leaves(r *reader, s, after int32, b byte, text []byte) bool {
+	for i, c := range text {
+		if c == b && i > 0 && r.lex.acc[s] >= 0 {
+			t := after
+			for _, x := range text[i:] {
+				if t = m.step(t, x); t < 0 {
+					break
+				}
+			}
+			if t >= 0 {
+				return true
+			}
+		}
+		if s = r.lex.row(s)[c]; s < 0 {
+			return false
+		}
+	}
+	return false
 }
 
 // readerExits allows the closing tokens whose text before the quote leads to an end.
@@ -303,7 +363,7 @@ func (m *machine) walkReader(r *reader, n, s, chars int32, mask []uint64) {
 			}
 		} else if r.alive != nil && !r.alive(r.lex.states[t].q) {
 			continue
-		} else if r.lex.acc[t] >= 0 && v.nodes[c].count > 0 {
+		} else if !r.stay && r.lex.acc[t] >= 0 && v.nodes[c].count > 0 {
 			after = r.end(r.lex.acc[t])
 		}
 		v.allow(c, mask)

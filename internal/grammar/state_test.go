@@ -235,3 +235,37 @@ func TestSpacing(t *testing.T) {
 		}
 	}
 }
+
+// TestMaskBruteText does the same for grammars of text.
+func TestMaskBruteText(t *testing.T) {
+	v, tok := needVocab(t)
+	mask := make([]uint64, v.words)
+	for _, c := range []struct{ src, text string }{
+		{`root ::= %until "</tool_call>" "x"`, "abc <b> </tool_call>x"},
+		{`root ::= %without "<tool_call>", "<|" ("<tool_call>" "x" | "<|" [a-z]+)?`, "some < text <tool_call>x"},
+		{`root ::= "a" [a-z ]+ ("\n" | "b" | "..")`, "abcd efgh\n"},
+		{`root ::= .* "\n"?`, "anything «goes» here\n"},
+		{"root ::= \"a\" ([a-z]+ | word)* \".\"\nword ::= [A-Z] [a-z]+ | \"(\" word \")\"", "aHello(World)x."},
+		{`root ::= /([a-z]+=\d{1,3};)+/ | "" | %json {"type":"array","items":{"type":"string","maxLength":3}} "!"`, `["ab","é"]!`},
+	} {
+		g, err := CompileText(c.src, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := g.Start()
+		for _, id := range append(tok.Encode(c.text, false), v.end[0]) {
+			g.Mask(s, mask)
+			k := g.m.mark()
+			for id := range int32(v.size) {
+				if ok := g.m.next(s, id) >= 0; ok != (mask[id>>6]&(1<<(id&63)) != 0) {
+					t.Fatalf("%s: token %q: Next says %v, Mask does not", c.src, v.pieces[id], ok)
+				}
+			}
+			g.m.rewind(k)
+			var ok bool
+			if s, ok = g.Next(s, id); !ok {
+				t.Fatalf("%s: refuses %q", c.src, v.pieces[id])
+			}
+		}
+	}
+}

@@ -19,6 +19,7 @@ type Vocab struct {
 	root    [256]int32
 	plain   *plainTables
 	groups  []tokenGroup
+	with    [256][]int32 // by byte: the tokens that hold it, nil where they are many
 	names   map[string]int32
 
 	mu       sync.Mutex
@@ -70,6 +71,7 @@ func NewVocab(size int, piece func(id int32) []byte, end []int32) *Vocab {
 	}
 	v.plain = newPlainTables(v)
 	v.sortGroups(ids)
+	v.listBytes(ids)
 	return v
 }
 
