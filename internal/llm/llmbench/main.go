@@ -1,11 +1,27 @@
-// Command llmbench measures prompt processing and generation of model files, beside llama.cpp when it can.
+// Command llmbench measures the engine on model files, beside llama.cpp where it can. Each test prints a markdown table.
 //
-//	go run ./internal/llm/llmbench -m model.gguf                                  # ours alone
-//	LLAMA_BENCH=/path/to/llama-bench go run ./internal/llm/llmbench -m a.gguf,b.gguf -t 1,2 -d 0,4096
+//	go run ./internal/llm/llmbench -m model.gguf                                  # speed, ours alone
+//	LLAMA_BENCH=/path/to/llama-bench go run ./internal/llm/llmbench -m a.gguf,b.gguf -t 1,2 -d 0,4096 -kv q8_0
+//	go run ./internal/llm/llmbench -test edit,refused,concurrent,session,load,bandwidth -m a.gguf
+//	go run ./internal/llm/llmbench -test draft -m target.gguf -draft small.gguf
 //
-// Both run the same shape of work on the same file with the same number of threads, in turns, so that a machine that
-// slows down slows both. It prints medians in tokens per second and their ratio; with one thread that is tokens per
-// CPU-second.
+// The tests:
+//
+//   - speed: prompt processing and generation, ours and llama.cpp's in turns on the same file with the same threads, so that a
+//     machine that slows down slows both. It prints medians in tokens per second; with one thread that is tokens per CPU-second.
+//   - edit: files of Go source rewritten with some changes, with speculation and without.
+//   - draft: ordinary code with a draft model that is right a given share of the time.
+//   - refused: what speculation costs where nothing is accepted.
+//   - concurrent: the throughput of several sequences beside that of one.
+//   - session: the turns of an agent: what is computed twice, and how long the first token takes.
+//   - load: loading beside reading the file, and the memory taken.
+//   - bandwidth: the share of the memory's read rate that generation reaches.
+//
+// All but speed go through an llm.Engine. The networks have random weights as a rule, so the text is scripted: a constraint
+// allows just the next token of it, and all else is computed as ever.
+//
+// On a machine that others use too, -clock cpu counts the processor time of this process in place of the time that passes.
+// It is meaningful with one thread.
 package main
 
 import (
@@ -15,6 +31,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/luthier-dev/luthier/internal/gguf"
 )
 
 type options struct {
@@ -24,46 +43,114 @@ type options struct {
 	prompt   int
 	generate int
 	reps     int
-	kv       string
+	kv       gguf.Type
+	kvName   string
 	peer     string
+	batched  string
 	peerArgs []string
+
+	vocab  string
+	lines  []int
+	edits  []int
+	draft  string
+	accept float64
+	seqs   int
+	turns  int
+	seed   uint64
+	now    func() time.Time
+}
+
+// tests are the rows of tables that one file and number of threads give.
+var tests = map[string]struct {
+	head string
+	run  func(o options, file string, threads int) error
+}{
+	"speed":      {"| file | threads | test | luthier t/s | llama.cpp t/s | ratio |", speed},
+	"edit":       {"| file | threads | lines | changed | tokens | speculating t/s | plain t/s | ratio | tokens a pass | accepted |", edits},
+	"draft":      {"| file | draft | threads | right | drafting t/s | plain t/s | ratio | tokens a pass | accepted |", drafts},
+	"refused":    {"| file | threads | drafter | drafting t/s | plain t/s | ratio | drafted | accepted |", refused},
+	"concurrent": {"| file | threads | sequences | luthier t/s | one: t/s | ratio | llama.cpp t/s | one: t/s | ratio |", concurrent},
+	"session":    {"| file | threads | turns | tokens | computed twice | share | first token p50 | first token max | answers t/s |", session},
+	"load":       {"| file | threads | page cache | read s | load s | ratio | file MiB | KV MiB | resident MiB | beyond file and KV MiB | at most MiB |", load},
+	"bandwidth":  {"| file | threads | MiB a token | t/s | GB/s | read limit GB/s | share |", bandwidth},
 }
 
 func main() {
-	o, err := parse(os.Args[1:])
-	if err == nil {
-		err = run(o)
+	o, names, err := parse(os.Args[1:])
+	for i, name := range names {
+		if err != nil {
+			break
+		}
+		if i > 0 {
+			fmt.Println()
+		}
+		err = run(o, name)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, "llmbench:", err)
 		os.Exit(1)
 	}
 }
 
-func parse(args []string) (options, error) {
+func parse(args []string) (o options, names []string, err error) {
 	fs := flag.NewFlagSet("llmbench", flag.ContinueOnError)
+	o = options{peer: os.Getenv("LLAMA_BENCH"), batched: os.Getenv("LLAMA_BATCHED_BENCH")}
+	test := fs.String("test", "speed", "what to measure, separated by commas: speed, edit, draft, refused, concurrent, session, load, bandwidth")
 	files := fs.String("m", "", "model files, separated by commas")
-	threads := fs.String("t", "1", "numbers of threads")
-	depths := fs.String("d", "0", "tokens that are in the context already")
-	o := options{peer: os.Getenv("LLAMA_BENCH")}
-	fs.IntVar(&o.prompt, "p", 512, "tokens of the prompt; 0 leaves the test out")
-	fs.IntVar(&o.generate, "n", 64, "tokens to generate; 0 leaves the test out")
+	lists := map[string]*string{
+		"t":     fs.String("t", "1", "numbers of threads"),
+		"d":     fs.String("d", "0", "speed: tokens that are in the context already"),
+		"lines": fs.String("lines", "200,400,800", "edit: lengths of files"),
+		"edits": fs.String("edits", "1,5", "edit: percentages of lines changed"),
+	}
+	fs.IntVar(&o.prompt, "p", 512, "speed: tokens of the prompt; 0 leaves it out")
+	fs.IntVar(&o.generate, "n", 64, "tokens to generate; speed: 0 leaves it out")
 	fs.IntVar(&o.reps, "r", 3, "repetitions; the median counts")
-	fs.StringVar(&o.kv, "kv", "f16", "type of the key-value cache: f16, q8_0 or f32")
-	peerArgs := fs.String("peer-args", "", "more flags for llama-bench")
+	fs.StringVar(&o.kvName, "kv", "f16", "type of the key-value cache: f16, q8_0 or f32")
+	fs.StringVar(&o.vocab, "vocab", "", "a GGUF file to take the tokenizer from; empty: the model file")
+	fs.StringVar(&o.draft, "draft", "", "draft: the file of a small model")
+	fs.Float64Var(&o.accept, "accept", 0.8, "draft: the share of tokens the draft has right")
+	fs.IntVar(&o.seqs, "seqs", 8, "concurrent: number of sequences")
+	fs.IntVar(&o.turns, "turns", 20, "session: number of turns")
+	fs.Uint64Var(&o.seed, "seed", 1, "seed of all that is random")
+	clock := fs.String("clock", "wall", "wall, or cpu for the processor time of this process")
+	peerArgs := fs.String("peer-args", "", "more flags for llama.cpp's programs")
 	if err := fs.Parse(args); err != nil {
-		return o, err
+		return o, nil, err
 	}
-	o.files, o.peerArgs = strings.Split(*files, ","), strings.Fields(*peerArgs)
+	names, o.files, o.peerArgs = strings.Split(*test, ","), strings.Split(*files, ","), strings.Fields(*peerArgs)
 	if *files == "" {
-		return o, fmt.Errorf("llmbench: -m is missing; name at least one GGUF file")
+		return o, nil, fmt.Errorf("-m is missing; name at least one GGUF file")
 	}
-	var err error
-	if o.threads, err = numbers(*threads); err != nil {
-		return o, err
+	for name, dst := range map[string]*[]int{"t": &o.threads, "d": &o.depths, "lines": &o.lines, "edits": &o.edits} {
+		if *dst, err = numbers(*lists[name]); err != nil {
+			return o, nil, fmt.Errorf("-%s: %w", name, err)
+		}
 	}
-	o.depths, err = numbers(*depths)
-	return o, err
+	for _, name := range names {
+		if _, ok := tests[name]; !ok {
+			return o, nil, fmt.Errorf("-test %q is not known", name)
+		}
+	}
+	var ok bool
+	if o.kv, ok = gguf.ParseType(o.kvName); !ok {
+		return o, nil, fmt.Errorf("-kv %q is not the name of a type", o.kvName)
+	}
+	o.now, err = clockOf(*clock)
+	return o, names, err
+}
+
+func clockOf(name string) (func() time.Time, error) {
+	switch name {
+	case "wall":
+		return time.Now, nil
+	case "cpu":
+		if cpuTime() > 0 {
+			return func() time.Time { return time.Unix(0, cpuTime()) }, nil
+		}
+		return nil, fmt.Errorf("-clock cpu: this system does not tell the time of a process")
+	}
+	return nil, fmt.Errorf("-clock is %q; it must be wall or cpu", name)
 }
 
 func numbers(s string) ([]int, error) {
@@ -71,88 +158,45 @@ func numbers(s string) ([]int, error) {
 	for f := range strings.SplitSeq(s, ",") {
 		n, err := strconv.Atoi(f)
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("llmbench: %q is not a list of numbers", s)
+			return nil, fmt.Errorf("%q is not a list of numbers", s)
 		}
 		list = append(list, n)
 	}
 	return list, nil
 }
 
-// job is one row of the table.
-type job struct {
-	file           string
-	threads, depth int
-	prompt, gen    int // one of them is 0
-}
-
-func (j job) name() string {
-	s := fmt.Sprintf("pp%d", j.prompt)
-	if j.gen > 0 {
-		s = fmt.Sprintf("tg%d", j.gen)
-	}
-	if j.depth > 0 {
-		s += fmt.Sprintf(" @ %d", j.depth)
-	}
-	return s
-}
-
-func run(o options) error {
-	fmt.Println("| file | threads | test | luthier t/s | llama.cpp t/s | ratio |")
-	fmt.Println("|---|---|---|---|---|---|")
+// run prints the table of one test.
+func run(o options, name string) error {
+	t := tests[name]
+	fmt.Println(t.head)
+	fmt.Println(strings.Repeat("|---", strings.Count(t.head, "|")-1) + "|")
 	for _, file := range o.files {
-		for _, t := range o.threads {
-			if err := runFile(o, file, t); err != nil {
-				return fmt.Errorf("llmbench: %s: %w", file, err)
+		for _, threads := range o.threads {
+			if err := t.run(o, file, threads); err != nil {
+				return fmt.Errorf("%s: %s: %w", name, file, err)
 			}
 		}
 	}
 	return nil
 }
 
-func runFile(o options, file string, threads int) error {
-	e, err := open(file, threads, o)
-	if err != nil {
-		return err
-	}
-	defer e.close()
-	for _, depth := range o.depths {
-		for _, j := range []job{{file, threads, depth, o.prompt, 0}, {file, threads, depth, 0, o.generate}} {
-			if j.prompt+j.gen == 0 {
-				continue
-			}
-			if err := runJob(o, e, j); err != nil {
-				return err
-			}
+// row prints a row of a table: strings and whole numbers as they are, fractions with two places.
+func row(cells ...any) {
+	var b strings.Builder
+	for _, c := range cells {
+		if f, ok := c.(float64); ok {
+			c = fmt.Sprintf("%.2f", f)
 		}
+		fmt.Fprintf(&b, "| %v ", c)
 	}
-	fmt.Fprintf(os.Stderr, "%s with %d threads: loaded in %.2f s, resident %d MiB of a %d MiB file\n", file, threads, e.loaded.Seconds(), residentMiB(), e.size>>20)
-	return nil
+	fmt.Println(b.String() + "|")
 }
 
-func runJob(o options, e *engine, j job) error {
-	var ours, theirs []float64
-	for range o.reps {
-		speed, err := e.measure(j)
-		if err != nil {
-			return err
-		}
-		ours = append(ours, speed)
-		if o.peer == "" {
-			continue
-		}
-		speed, err = peer(o, j)
-		if err != nil {
-			return err
-		}
-		theirs = append(theirs, speed)
+func percent(a, b int) string {
+	if b == 0 {
+		return "–"
 	}
-	row := fmt.Sprintf("| %s | %d | %s | %.2f |", base(j.file), j.threads, j.name(), median(ours))
-	if theirs == nil {
-		fmt.Println(row + " | |")
-	} else {
-		fmt.Printf("%s %.2f | %.2f |\n", row, median(theirs), median(ours)/median(theirs))
-	}
-	return nil
+	return fmt.Sprintf("%.1f %%", 100*float64(a)/float64(b))
 }
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

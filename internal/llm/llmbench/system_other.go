@@ -1,0 +1,16 @@
+//go:build !linux
+
+package main
+
+import "errors"
+
+// cpuTime is 0: unknown.
+func cpuTime() int64 { return 0 }
+
+func dropCache(string) error {
+	return errors.New("this system's page cache cannot be told to forget a file")
+}
+
+func residentMiB() (now, peak int) { return 0, 0 }
+
+func resetPeak() {}
