@@ -17,7 +17,12 @@ type Template struct {
 	caps     Caps
 	shape    shape
 	stops    []string
+	fuel     int // steps that a rendering may take; 0 is the default of jinja
 }
+
+// probeFuel is the number of steps that a template may take for the small
+// conversations it is probed with.
+const probeFuel = 2_000_000
 
 // NewTemplate parses the source of a chat template and finds out what it can
 // take, by rendering some small conversations. Bos and eos are the texts of the
@@ -27,11 +32,12 @@ func NewTemplate(src, bos, eos string) (*Template, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chat: parse template: %w", err)
 	}
-	t := &Template{t: parsed, bos: bos, eos: eos, format: Detect(src)}
+	t := &Template{t: parsed, bos: bos, eos: eos, format: Detect(src), fuel: probeFuel}
 	if err := t.probe(); err != nil {
 		return nil, err
 	}
 	t.stops = t.findStops()
+	t.fuel = 0
 	return t, nil
 }
 
@@ -171,7 +177,7 @@ func (t *Template) render(c Conversation, as shape) (string, error) {
 	if now.IsZero() {
 		now = time.Unix(0, 0).UTC()
 	}
-	text, err := t.t.Render(vars, jinja.Options{Now: now})
+	text, err := t.t.Render(vars, jinja.Options{Now: now, Fuel: t.fuel})
 	if err != nil {
 		return "", fmt.Errorf("chat: render template: %w", err)
 	}
