@@ -92,18 +92,41 @@ func (f form) roundVector(s isa, dst []byte, x []float32) bool {
 	return true
 }
 
-// packs tells whether there are functions to interleave rows.
-func (s isa) packs() bool { return s == isaAVX512 }
-
-// pack interleaves a chunk of 16 rows that lie at the given offsets.
-func (s isa) pack(p *packPlan, dst, src []byte, rows *[panelRows]int32) {
-	run := func(f func(dst, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32), items []item) {
-		if len(items) > 0 {
-			f(&dst[0], &src[0], rows, &items[0], len(items), p.flip)
+// pack interleaves a chunk of 16 rows; false where there are no functions for it.
+func (s isa) pack(p *packPlan, dst, src []byte, rowBytes int) bool {
+	if s < isaAVX2 || s < isaAVX512 && len(p.bytes) > 0 {
+		return false
+	}
+	var rows [panelRows]int32
+	for r := range rows {
+		rows[r] = int32(r * rowBytes)
+	}
+	d, q := &dst[0], &src[0]
+	for _, it := range [...]struct {
+		items []item
+		kind  int
+	}{{p.words, 0}, {p.low, 1}, {p.high, 2}, {p.bytes, 3}} {
+		n := len(it.items)
+		if n == 0 {
+			continue
+		}
+		first := &it.items[0]
+		switch {
+		case s == isaAVX2 && it.kind == 0:
+			packWords2(d, q, &rows, first, n, p.flip)
+		case s == isaAVX2 && it.kind == 1:
+			packLow2(d, q, &rows, first, n, 0)
+		case s == isaAVX2:
+			packHigh2(d, q, &rows, first, n, 0)
+		case it.kind == 0:
+			packWords512(d, q, &rows, first, n, p.flip)
+		case it.kind == 1:
+			packLow512(d, q, &rows, first, n, 0)
+		case it.kind == 2:
+			packHigh512(d, q, &rows, first, n, 0)
+		default:
+			packBytes512(d, q, &rows, first, n, 0)
 		}
 	}
-	run(packWords512, p.words)
-	run(packLow512, p.low)
-	run(packHigh512, p.high)
-	run(packBytes512, p.bytes)
+	return true
 }

@@ -10,9 +10,7 @@ func (s isa) run(l *layout, k int, c *call) { runGo(l, k, c) }
 
 func (f form) roundVector(isa, []byte, []float32) bool { return false }
 
-func (s isa) packs() bool { return false }
-
-func (s isa) pack(*packPlan, []byte, []byte, *[panelRows]int32) {}
+func (s isa) pack(*packPlan, []byte, []byte, int) bool { return false }
 
 func (s isa) pairs(*layout, int) bool { return false }
 

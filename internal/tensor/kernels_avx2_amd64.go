@@ -145,3 +145,18 @@ func avx2BF16x2(c *byte)
 
 //go:noescape
 func avx2BF16x4(c *byte)
+
+// packWords2 writes 4 bytes of each row, after an exclusive or with flip.
+//
+//go:noescape
+func packWords2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+
+// packLow2 writes the lower 2 of 4 bytes.
+//
+//go:noescape
+func packLow2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+
+// packHigh2 writes the upper 2 of the 4 bytes that begin 2 before the item.
+//
+//go:noescape
+func packHigh2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)

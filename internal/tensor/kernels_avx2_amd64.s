@@ -50201,3 +50201,136 @@ sum1:
 	VMOVUPS Y3, 32(CX)
 	VZEROUPPER
 	RET
+
+// func packWords2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+// Requires: AVX, AVX2
+TEXT ·packWords2(SB), $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         items+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VMOVDQU      (DX), Y0
+	VMOVDQU      32(DX), Y1
+	MOVL         flip+40(FP), DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+
+item:
+	MOVLQSX    (BX), DX
+	MOVLQSX    4(BX), DI
+	ADDQ       CX, DX
+	VPCMPEQD   Y0, Y0, Y4
+	VPGATHERDD Y4, (DX)(Y0*1), Y3
+	VPCMPEQD   Y1, Y1, Y4
+	VPGATHERDD Y4, (DX)(Y1*1), Y5
+	VPXOR      Y3, Y2, Y3
+	VMOVDQU    Y3, (AX)(DI*1)
+	VPXOR      Y5, Y2, Y5
+	VMOVDQU    Y5, 32(AX)(DI*1)
+	ADDQ       $0x08, BX
+	DECQ       SI
+	JNZ        item
+	VZEROUPPER
+	RET
+
+// func packLow2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+// Requires: AVX, AVX2
+TEXT ·packLow2(SB), $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         items+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VMOVDQU      (DX), Y0
+	VMOVDQU      32(DX), Y1
+	MOVL         flip+40(FP), DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+
+item:
+	MOVLQSX    (BX), DX
+	MOVLQSX    4(BX), DI
+	ADDQ       CX, DX
+	VPCMPEQD   Y0, Y0, Y2
+	VPGATHERDD Y2, (DX)(Y0*1), Y3
+	VPCMPEQD   Y1, Y1, Y2
+	VPGATHERDD Y2, (DX)(Y1*1), Y4
+	VPAND      wordffff<>+0(SB), Y3, Y3
+	VPAND      wordffff<>+0(SB), Y4, Y4
+	VPACKUSDW  Y4, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VMOVDQU    Y3, (AX)(DI*1)
+	ADDQ       $0x08, BX
+	DECQ       SI
+	JNZ        item
+	VZEROUPPER
+	RET
+
+DATA wordffff<>+0(SB)/1, $0xff
+DATA wordffff<>+1(SB)/1, $0xff
+DATA wordffff<>+2(SB)/1, $0x00
+DATA wordffff<>+3(SB)/1, $0x00
+DATA wordffff<>+4(SB)/1, $0xff
+DATA wordffff<>+5(SB)/1, $0xff
+DATA wordffff<>+6(SB)/1, $0x00
+DATA wordffff<>+7(SB)/1, $0x00
+DATA wordffff<>+8(SB)/1, $0xff
+DATA wordffff<>+9(SB)/1, $0xff
+DATA wordffff<>+10(SB)/1, $0x00
+DATA wordffff<>+11(SB)/1, $0x00
+DATA wordffff<>+12(SB)/1, $0xff
+DATA wordffff<>+13(SB)/1, $0xff
+DATA wordffff<>+14(SB)/1, $0x00
+DATA wordffff<>+15(SB)/1, $0x00
+DATA wordffff<>+16(SB)/1, $0xff
+DATA wordffff<>+17(SB)/1, $0xff
+DATA wordffff<>+18(SB)/1, $0x00
+DATA wordffff<>+19(SB)/1, $0x00
+DATA wordffff<>+20(SB)/1, $0xff
+DATA wordffff<>+21(SB)/1, $0xff
+DATA wordffff<>+22(SB)/1, $0x00
+DATA wordffff<>+23(SB)/1, $0x00
+DATA wordffff<>+24(SB)/1, $0xff
+DATA wordffff<>+25(SB)/1, $0xff
+DATA wordffff<>+26(SB)/1, $0x00
+DATA wordffff<>+27(SB)/1, $0x00
+DATA wordffff<>+28(SB)/1, $0xff
+DATA wordffff<>+29(SB)/1, $0xff
+DATA wordffff<>+30(SB)/1, $0x00
+DATA wordffff<>+31(SB)/1, $0x00
+GLOBL wordffff<>(SB), RODATA|NOPTR, $32
+
+// func packHigh2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+// Requires: AVX, AVX2
+TEXT ·packHigh2(SB), $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         items+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VMOVDQU      (DX), Y0
+	VMOVDQU      32(DX), Y1
+	MOVL         flip+40(FP), DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	SUBQ         $0x02, CX
+
+item:
+	MOVLQSX    (BX), DX
+	MOVLQSX    4(BX), DI
+	ADDQ       CX, DX
+	VPCMPEQD   Y0, Y0, Y2
+	VPGATHERDD Y2, (DX)(Y0*1), Y3
+	VPCMPEQD   Y1, Y1, Y2
+	VPGATHERDD Y2, (DX)(Y1*1), Y4
+	VPSRLD     $0x10, Y3, Y3
+	VPSRLD     $0x10, Y4, Y4
+	VPACKUSDW  Y4, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VMOVDQU    Y3, (AX)(DI*1)
+	ADDQ       $0x08, BX
+	DECQ       SI
+	JNZ        item
+	VZEROUPPER
+	RET

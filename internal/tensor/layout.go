@@ -1,8 +1,6 @@
 package tensor
 
 import (
-	"encoding/binary"
-
 	"github.com/luthier-dev/luthier/internal/gguf"
 )
 
@@ -125,44 +123,6 @@ func each(fs []field, src, dst int, f func(src, dst, size int)) {
 			dst += fd.size * panelRows
 		}
 	}
-}
-
-// pack interleaves up to 16 rows of rowBytes each into a panel; the rows that are missing become zeros.
-func (l *layout) pack(panel, rows []byte, rowBytes, cols int) {
-	n := len(rows) / rowBytes
-	if n < panelRows {
-		clear(panel)
-	}
-	l.places(cols, func(src, dst, size int) {
-		switch size {
-		case 4:
-			for r := range n {
-				binary.LittleEndian.PutUint32(panel[dst+r*4:], binary.LittleEndian.Uint32(rows[r*rowBytes+src:]))
-			}
-		case 2:
-			for r := range n {
-				binary.LittleEndian.PutUint16(panel[dst+r*2:], binary.LittleEndian.Uint16(rows[r*rowBytes+src:]))
-			}
-		default:
-			for r := range n {
-				panel[dst+r] = rows[r*rowBytes+src]
-			}
-		}
-	})
-	if l.typ == gguf.TypeQ8_0 {
-		l.flip(panel, cols)
-	}
-}
-
-// flip turns the signed bytes of Q8_0 into unsigned ones around 128, or back: VPDPBUSD wants one side unsigned.
-func (l *layout) flip(panel []byte, cols int) {
-	l.places(cols, func(_, dst, size int) {
-		if size == 4 {
-			for i := dst; i < dst+64; i += 8 {
-				binary.LittleEndian.PutUint64(panel[i:], binary.LittleEndian.Uint64(panel[i:])^0x8080808080808080)
-			}
-		}
-	})
 }
 
 // unpack writes the ggml bytes of row r of the panel to dst.

@@ -1,14 +1,20 @@
 package tensor
 
-import "github.com/luthier-dev/luthier/internal/gguf"
+import (
+	"encoding/binary"
+
+	"github.com/luthier-dev/luthier/internal/gguf"
+)
 
 // item is a place in a row and the place of its first row's value in the panel.
 type item = [2]int32
 
-// packPlan is what a vector kernel needs to interleave a chunk: its items by kind.
+// packPlan is how a chunk is interleaved: its items by kind.
 type packPlan struct {
-	words, low, high, bytes []item
-	flip                    uint32
+	words     []item // of 4 bytes
+	low, high []item // of 2 bytes: at the start of the row, elsewhere
+	bytes     []item
+	flip      uint32 // exclusive or of the words: the signed bytes of Q8_0 become unsigned ones around 128
 }
 
 // planOf makes the plan for a chunk of cols columns.
@@ -44,34 +50,59 @@ type packer struct {
 }
 
 func (m *Matrix) packer() *packer {
-	p := &packer{lay: m.lay, isa: m.isa, cols: m.Cols, rowBytes: m.row}
-	if m.isa.packs() && m.row*panelRows < 1<<30 {
-		p.full = m.lay.planOf(chunkCols)
-		if rest := m.Cols % chunkCols; rest > 0 {
-			p.tail = m.lay.planOf(rest)
-		}
+	p := &packer{lay: m.lay, isa: m.isa, cols: m.Cols, rowBytes: m.row, full: m.lay.planOf(chunkCols)}
+	rest := m.Cols % chunkCols
+	if rest > 0 {
+		p.tail = m.lay.planOf(rest)
+	}
+	// The vector functions read 4 bytes at a time, which a chunk of a single 16-bit value does not have, and know the
+	// rows by offsets of 31 bits.
+	if rest > 0 && m.lay.panelBytes(rest) < 4*panelRows || m.row*panelRows >= 1<<31 {
+		p.isa = isaGo
 	}
 	return p
 }
 
-// pack interleaves up to 16 rows into a panel.
+// pack interleaves up to 16 rows into a panel; the rows that are missing become zeros.
 func (p *packer) pack(panel, rows []byte) {
-	rest := p.cols % chunkCols
-	// A vector reads 4 bytes at a time, which a chunk of a single 16-bit value does not have.
-	if p.full == nil || len(rows) < panelRows*p.rowBytes || rest*p.lay.bytes/p.lay.block < 4 && rest > 0 {
-		p.lay.pack(panel, rows, p.rowBytes, p.cols)
-		return
+	n := len(rows) / p.rowBytes
+	if n < panelRows {
+		clear(panel)
 	}
-	var offsets [panelRows]int32
-	for r := range offsets {
-		offsets[r] = int32(r * p.rowBytes)
+	for done := 0; done < p.cols; done += chunkCols {
+		plan := p.full
+		if p.cols-done < chunkCols {
+			plan = p.tail
+		}
+		at := done / p.lay.block * p.lay.bytes
+		dst, src := panel[at*panelRows:], rows[at:]
+		if n < panelRows || !p.isa.pack(plan, dst, src, p.rowBytes) {
+			plan.pack(dst, src, p.rowBytes, n)
+		}
 	}
-	size := chunkCols / p.lay.block * p.lay.bytes
-	n := p.cols / chunkCols
-	for c := range n {
-		p.isa.pack(p.full, panel[c*size*panelRows:], rows[c*size:], &offsets)
+}
+
+// pack interleaves a chunk of n rows.
+func (p *packPlan) pack(dst, src []byte, rowBytes, n int) {
+	for _, it := range p.words {
+		d := dst[it[1] : it[1]+4*panelRows]
+		for r := range n {
+			v := binary.LittleEndian.Uint32(src[r*rowBytes+int(it[0]):])
+			binary.LittleEndian.PutUint32(d[4*r:], v^p.flip)
+		}
 	}
-	if rest > 0 {
-		p.isa.pack(p.tail, panel[n*size*panelRows:], rows[n*size:], &offsets)
+	for _, items := range [...][]item{p.low, p.high} {
+		for _, it := range items {
+			d := dst[it[1] : it[1]+2*panelRows]
+			for r := range n {
+				v := binary.LittleEndian.Uint16(src[r*rowBytes+int(it[0]):])
+				binary.LittleEndian.PutUint16(d[2*r:], v)
+			}
+		}
+	}
+	for _, it := range p.bytes {
+		for r := range n {
+			dst[int(it[1])+r] = src[r*rowBytes+int(it[0])]
+		}
 	}
 }

@@ -44,6 +44,7 @@ func avx2() []kernel {
 	for _, p := range plains2 {
 		add(p.typ, p.pass)
 	}
+	packing2()
 	return ks
 }
 
