@@ -30,7 +30,8 @@
 //   - allOf, anyOf, oneOf, not, if/then/else, as an algebra of sets: oneOf is exactly one, not is the complement;
 //   - unevaluatedProperties and unevaluatedItems where no other schema applies to the same value.
 //
-// Integers are written without a fraction, numbers with limits without an exponent. Any other keyword is an annotation, as
+// Integers are written without a fraction and numbers with limits without an exponent; without limits, with at most 40
+// digits before and after the point and an exponent below 300. Any other keyword is an annotation, as
 // the specification says.
 //
 // White space: after any part there may be one blank, or one line break (also CR LF) and up to 96 blanks or tabs of

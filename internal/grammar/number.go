@@ -173,11 +173,11 @@ func (a *numC) key() string {
 // automaton returns the automaton of the set's spellings: JSON numbers without exponents where there is any condition but
 // integrality, since a range of values in scientific notation is not regular in any useful size.
 func (a *numC) automaton() (*dfa, error) {
-	if a.free() {
+	if a.free() { // bounded, so that a model cannot lose itself in digits and any reader can take the exponent
 		if a.integer {
-			return compilePattern(`-?(0|[1-9][0-9]*)`, true)
+			return compilePattern(`-?(0|[1-9][0-9]{0,39})`, true)
 		}
-		return compilePattern(`-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`, true)
+		return compilePattern(`-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?([eE][+-]?([0-9]{1,2}|[12][0-9]{2}))?`, true)
 	}
 	pos, err := newMagnitude(a, false)
 	if err != nil {
