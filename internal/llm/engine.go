@@ -19,7 +19,7 @@ type EngineConfig struct {
 	MixedTokens int // prompt tokens in a pass at most while other requests generate, so that they do not stall; 128
 
 	Speculation SpecConfig
-	Cost        *CostCurve       // what a pass costs; nil: measured before the first request is taken. See [MeasureCost]
+	Cost        *CostCurve       // what a pass costs; nil: measured when there is nothing else to do. See [MeasureCost]
 	Now         func() time.Time // time.Now; for tests
 }
 
@@ -88,7 +88,7 @@ type Engine struct {
 }
 
 // NewEngine starts an engine on a network, which is the engine's from then on, until Close.
-// Unless cfg.Cost is given, it runs some passes to measure what they cost.
+// Unless cfg.Cost is given, it runs some passes while it has no request, to measure what they cost.
 func NewEngine(n *Network, cfg EngineConfig) (*Engine, error) {
 	h := n.Hyper()
 	cfg.setDefaults(h.Ctx)
@@ -99,22 +99,15 @@ func NewEngine(n *Network, cfg EngineConfig) (*Engine, error) {
 	if d := cfg.Speculation.Draft; d != nil && d.f.vocab() != h.Vocab {
 		return nil, vocabError(h.Vocab, d.f.vocab())
 	}
-	return newEngine(netForwarder{n, c}, cfg)
+	return newEngine(netForwarder{n, c}, h.Experts > 0, cfg)
 }
 
-func newEngine(f forwarder, cfg EngineConfig) (*Engine, error) {
+func newEngine(f forwarder, experts bool, cfg EngineConfig) (*Engine, error) {
 	if most := f.pages() * PageTokens; cfg.Context > most {
 		return nil, fmt.Errorf("llm: make engine: a context of %d tokens needs %d cache pages of %d tokens, but there are %d; raise Cache.Pages or lower Context",
 			cfg.Context, PagesFor(cfg.Context), PageTokens, f.pages())
 	}
-	if cfg.Cost == nil && !cfg.Speculation.Off {
-		curve, err := measureCost(f, cfg.Context, cfg.Now)
-		if err != nil {
-			return nil, fmt.Errorf("llm: make engine: %w", err)
-		}
-		cfg.Cost = &curve
-	}
-	e := &Engine{cfg: cfg, f: f, tree: newRadix(f), cost: newCostModel(cfg.Cost), done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	e := &Engine{cfg: cfg, f: f, tree: newRadix(f), cost: newCostModel(cfg.Cost, experts), done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	e.metrics.init()
 	go e.loop()
 	return e, nil

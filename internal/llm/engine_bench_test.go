@@ -32,7 +32,7 @@ func BenchmarkPass(b *testing.B) {
 				f.row[3] = 1
 				cfg := EngineConfig{Context: 100000, Slots: n, Cost: &CostCurve{Points: []CostPoint{{1, 1}, {2, 2}}}, Speculation: SpecConfig{Off: off}}
 				cfg.setDefaults(cfg.Context)
-				e, err := newEngine(f, cfg)
+				e, err := newEngine(f, true, cfg)
 				if err != nil {
 					b.Fatal(err)
 				}

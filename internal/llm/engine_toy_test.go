@@ -204,7 +204,7 @@ func toyEngine(t testing.TB, y *toy, cfg EngineConfig) *Engine {
 	}
 	cfg.Cache.Pages = len(y.store)
 	cfg.setDefaults(cfg.Context)
-	e, err := newEngine(y, cfg)
+	e, err := newEngine(y, true, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

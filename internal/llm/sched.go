@@ -96,8 +96,29 @@ func (e *Engine) admit() bool {
 		if idle {
 			return false
 		}
-		<-e.wake
+		if e.cfg.Speculation.Off || !e.measure() {
+			<-e.wake
+		}
 	}
+}
+
+// measure finds one more point of the cost curve. It returns false when there is none left.
+func (e *Engine) measure() bool {
+	n := 1 << e.cost.known
+	if n > min(maxMeasured, e.cfg.Context-1) {
+		return false
+	}
+	err := e.guard(func() error {
+		seconds, err := measurePass(e.f, n, e.cfg.Now)
+		if err == nil && seconds > 0 {
+			e.cost.measured(seconds)
+		}
+		return err
+	})
+	if err != nil || e.cost.known == 0 { // no free page, or a network that fails: what is assumed must do
+		e.cost.known = costPoints
+	}
+	return true
 }
 
 // reap ends the sequences that nobody waits for.

@@ -206,7 +206,7 @@ func TestPrefillGivesWay(t *testing.T) {
 
 func TestCacheTooSmall(t *testing.T) {
 	y := newToy(t, 50, 4, hashLM(1))
-	if _, err := newEngine(y, EngineConfig{Context: 5 * PageTokens}); err == nil {
+	if _, err := newEngine(y, true, EngineConfig{Context: 5 * PageTokens}); err == nil {
 		t.Error("a context larger than the cache is no error")
 	}
 }

@@ -30,41 +30,52 @@ func MeasureCost(n *Network, c *Cache) (CostCurve, error) {
 }
 
 func measureCost(f forwarder, context int, now func() time.Time) (CostCurve, error) {
-	most := min(64, context-1, f.pages()*PageTokens)
+	var curve CostCurve
+	for n := 1; n <= min(maxMeasured, context-1, f.pages()*PageTokens); n *= 2 {
+		seconds, err := measurePass(f, n, now)
+		if err != nil {
+			return CostCurve{}, err
+		}
+		curve.Points = append(curve.Points, CostPoint{n, seconds})
+	}
+	return curve, nil
+}
+
+// maxMeasured is the longest pass that is measured.
+const maxMeasured = 64
+
+// measurePass returns the least time of some passes of n tokens, of one pass if it is long.
+func measurePass(f forwarder, n int, now func() time.Time) (least float64, err error) {
 	var seq Seq
 	defer func() {
 		for _, p := range seq.Pages {
 			f.release(p)
 		}
 	}()
-	for range PagesFor(most) {
+	for range PagesFor(n) {
 		p, ok := f.alloc()
 		if !ok {
-			return CostCurve{}, fmt.Errorf("llm: measure cost: the cache has no free page")
+			return 0, fmt.Errorf("llm: measure cost: the cache has no free page")
 		}
 		seq.Pages = append(seq.Pages, p)
 	}
-	tokens := make([]int32, max(most, 1))
+	tokens := make([]int32, n)
 	for i := range tokens { // different ones, which wake different experts
 		tokens[i] = int32(mix64(uint64(i)+1) % uint64(f.vocab()))
 	}
-	var curve CostCurve
-	for n := 1; n <= most; n *= 2 {
-		least, spent := 0.0, 0.0
-		for try := 0; try < 4 && (try == 0 || spent < 0.25); try++ {
-			seq.Len = 0
-			start := now()
-			if err := f.forward([]Slice{{Seq: &seq, Tokens: tokens[:n], Outputs: n}}); err != nil {
-				return CostCurve{}, fmt.Errorf("llm: measure cost: %w", err)
-			}
-			took := now().Sub(start).Seconds()
-			if spent += took; try == 0 || took < least {
-				least = took
-			}
+	spent := 0.0
+	for try := 0; try < 4 && (try == 0 || spent < 0.25); try++ {
+		seq.Len = 0
+		start := now()
+		if err := f.forward([]Slice{{Seq: &seq, Tokens: tokens, Outputs: n}}); err != nil {
+			return 0, fmt.Errorf("llm: measure cost: %w", err)
 		}
-		curve.Points = append(curve.Points, CostPoint{n, least})
+		took := now().Sub(start).Seconds()
+		if spent += took; try == 0 || took < least {
+			least = took
+		}
 	}
-	return curve, nil
+	return least, nil
 }
 
 // costModel predicts what a pass costs. The shape comes from measuring before there is work and is refined by the passes that
@@ -72,16 +83,26 @@ func measureCost(f forwarder, context int, now func() time.Time) (CostCurve, err
 type costModel struct {
 	shape [costPoints]float64 // cost of 1, 2, 4 … tokens, that of 1 being 1
 	scale float64             // seconds of a pass of one token
+	known int                 // how many points were measured
+	timed bool                // scale is in seconds
 }
 
-// moeShape is assumed where nothing was measured: eight of 128 experts awake at one token, in the limit of memory bandwidth.
-var moeShape = [costPoints]float64{1, 1.6, 2.6, 4.2, 6.2, 8.7, 10.2, 15}
+// What is assumed until it is measured. Of 128 experts eight are awake for one token; the limit is the memory's bandwidth.
+var (
+	moeShape   = [costPoints]float64{1, 1.6, 2.6, 4.2, 6.2, 8.7, 10.2, 15}
+	denseShape = [costPoints]float64{1, 1.05, 1.15, 1.35, 1.8, 2.8, 4.8, 9}
+)
 
-func newCostModel(c *CostCurve) *costModel {
-	m := &costModel{shape: moeShape, scale: 1}
+// newCostModel starts with a curve, or without one from what is assumed, in the unit of a pass of one token.
+func newCostModel(c *CostCurve, experts bool) *costModel {
+	m := &costModel{shape: denseShape, scale: 1}
+	if experts {
+		m.shape = moeShape
+	}
 	if c == nil || len(c.Points) == 0 || c.Points[0].Seconds <= 0 {
 		return m
 	}
+	m.known, m.timed = costPoints, true
 	m.scale = c.Points[0].Seconds
 	for i := range m.shape {
 		m.shape[i] = c.at(1<<i) / m.scale
@@ -91,6 +112,20 @@ func newCostModel(c *CostCurve) *costModel {
 	}
 	m.settle()
 	return m
+}
+
+// measured takes the time of a pass of 1<<m.known tokens. The points behind it are assumed to rise from there as they did.
+func (m *costModel) measured(seconds float64) {
+	i := m.known
+	m.known++
+	if i == 0 {
+		m.scale, m.timed = seconds, true
+		return
+	}
+	ratio := max(seconds/m.scale, m.shape[i-1]) / m.shape[i]
+	for j := i; j < costPoints; j++ {
+		m.shape[j] *= ratio
+	}
 }
 
 // at interpolates the curve, and prolongs it in a straight line.
@@ -140,6 +175,11 @@ func (m *costModel) seconds(n int) float64 {
 // with drafts what their tokens cost beside that. One pass alone changes little: another process may have held it up.
 func (m *costModel) observe(n int, seconds float64, drafts bool) {
 	if n < 1 || n > 1<<(costPoints-1) || seconds <= 0 {
+		return
+	}
+	if !m.timed {
+		m.scale *= seconds / m.seconds(n)
+		m.timed = true
 		return
 	}
 	change := min(max(seconds/m.seconds(n), 0.5), 2) - 1

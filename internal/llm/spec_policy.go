@@ -60,6 +60,9 @@ const (
 
 // propose sets s.draft to what is best verified in the pass, at most limit tokens, and adds it to the plan.
 func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
+	if !e.cost.timed { // the engine's very first token
+		return
+	}
 	base := e.cost.seconds(p.tokens)
 	sp.worth = base / p.expected
 	if !sp.opened {

@@ -409,7 +409,7 @@ func TestLogProbs(t *testing.T) {
 }
 
 func TestCostModel(t *testing.T) {
-	m := newCostModel(moeCurve())
+	m := newCostModel(moeCurve(), true)
 	if got := m.seconds(1); math.Abs(got-0.001) > 1e-9 {
 		t.Errorf("one token: %v", got)
 	}
@@ -470,6 +470,40 @@ func TestMeasureCost(t *testing.T) {
 		}
 	}
 	if y.free() != y.pages() {
+		t.Error("pages are kept")
+	}
+}
+
+// An engine that has nothing to do finds out what passes cost; a request does not wait for that.
+func TestMeasuresWhenIdle(t *testing.T) {
+	y := newToy(t, 50, 40, hashLM(1))
+	y.clock, y.cost = newFakeClock(), curveCost(moeCurve())
+	cfg := EngineConfig{Now: y.clock.Now}
+	cfg.setDefaults(40 * PageTokens)
+	e, err := newEngine(y, false, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	run(t, e, Request{Prompt: []int32{1}, MaxTokens: 5})
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		y.mu.Lock()
+		done := len(y.sizes) > 0 && y.sizes[len(y.sizes)-1] == maxMeasured
+		y.mu.Unlock()
+		if done {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("not measured")
+		}
+	}
+	e.Close() // waits for the other tries of the last point
+	for i, p := range moeCurve().Points[:7] {
+		if got := e.cost.seconds(p.Tokens); math.Abs(got-p.Seconds) > 0.1*p.Seconds {
+			t.Errorf("point %d: %v, want %v", i, got, p.Seconds)
+		}
+	}
+	if y.free()+e.tree.nodes != y.pages() {
 		t.Error("pages are kept")
 	}
 }
