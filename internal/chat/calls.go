@@ -206,7 +206,7 @@ func (p *Parser) named(head string) bool {
 		p.step = (*Parser).content
 		return true
 	}
-	if !isName(name) || !p.inside && p.f.LooseCalls && p.types != nil && p.types[name] == nil {
+	if p.o.NoCalls || !isName(name) || !p.inside && p.f.LooseCalls && p.types != nil && p.types[name] == nil {
 		p.release()
 		return true
 	}

@@ -22,9 +22,9 @@ func (f *Format) compile(o ParserOptions) *compiled {
 	calls := !o.NoCalls
 	if ch := f.Channels; ch != nil {
 		f.compileChannels(c, ch, calls)
-	} else if calls {
+	} else if calls || f.Head.Answer != "" {
 		f.addCalls(&c.content)
-		if f.Bare != Never && !o.JSON {
+		if calls && f.Bare != Never && !o.JSON {
 			if f.Syntax == Object {
 				c.content.add("{", actBare, 0)
 			}

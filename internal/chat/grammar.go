@@ -155,12 +155,19 @@ func (b *grammarBuilder) marked(calls *Rule) *Rule {
 
 // answered matches messages of a format whose answers have the name of a function.
 func (b *grammarBuilder) answered(name string, calls *Rule, stops []string) *Rule {
+	return alt(seq(b.answerHead(name), free(stops...)), calls)
+}
+
+// answerHead matches what stands before an answer that has the name of a function.
+func (b *grammarBuilder) answerHead(name string) *Rule {
+	if name == "" {
+		return nil
+	}
 	open := b.f.callWrap().Open
 	if strings.HasSuffix(b.c.Prompt, open) {
 		open = ""
 	}
-	say := seq(lit(open+name+b.f.Head.End[0]), free(stops...))
-	return alt(say, calls)
+	return lit(open + name + b.f.Head.End[0])
 }
 
 // reasoning matches thinking in front of a message: what is left of it when the

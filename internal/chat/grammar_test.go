@@ -237,6 +237,26 @@ func walkChoice(t *testing.T, f *Format, c Choice, valid map[string]*jsonschema.
 	}
 }
 
+// TestAnswerGrammar walks the grammar of structured answers: the content is the JSON.
+func TestAnswerGrammar(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"},"note":{"type":"string"}},"required":["amount","note"]}`)
+	valid := validators(t, []Tool{{Name: "answer", Parameters: schema}})["answer"]
+	for _, f := range formats {
+		t.Run(f.Name, func(t *testing.T) {
+			w := &walker{g: f.AnswerGrammar(schema, Choice{}), r: rand.New(rand.NewPCG(7, 8))}
+			for range 30 {
+				w.b.Reset()
+				w.walk(w.g.Root)
+				r := collect(f.NewParser(nil, ParserOptions{JSON: true, NoCalls: true}), w.b.String(), 3)
+				doc, err := jsonschema.UnmarshalJSON(strings.NewReader(r.Content))
+				if err != nil || valid.Validate(doc) != nil {
+					t.Fatalf("content %q of %q: %v", r.Content, w.b.String(), err)
+				}
+			}
+		})
+	}
+}
+
 // TestWrite reads back the calls that a format writes.
 func TestWrite(t *testing.T) {
 	calls := []Call{
