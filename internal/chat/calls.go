@@ -196,7 +196,7 @@ func (p *Parser) named(head string) bool {
 	}
 	name = strings.TrimPrefix(name, h.Prefix)
 	if h.Index != "" {
-		if i := strings.LastIndex(name, h.Index); i > 0 {
+		if i := strings.LastIndex(name, h.Index); i > 0 && strings.Trim(name[i+1:], "0123456789") == "" {
 			name = name[:i]
 		}
 	}

@@ -209,7 +209,7 @@ func walkChoice(t *testing.T, f *Format, c Choice, valid map[string]*jsonschema.
 	}
 	w := &walker{g: g, r: rand.New(rand.NewPCG(1, 2)), bad: []string{f.Param.Close, f.section().Close, f.callWrap().Close}}
 	calls := 0
-	for range 100 {
+	for range 60 {
 		w.b.Reset()
 		w.walk(g.Root)
 		text := w.b.String()

@@ -57,7 +57,10 @@ func (f *Format) NewParser(tools []Tool, o ParserOptions) *Parser {
 
 // readPrompt brings the parser to the state that the prompt leaves it in.
 func (p *Parser) readPrompt() {
-	text := p.f.afterHeader(p.o.Prompt)
+	text, found := p.f.afterHeader(p.o.Prompt)
+	if !found && !p.o.Continue {
+		text = ""
+	}
 	if ch := p.f.Channels; ch != nil {
 		p.step = (*Parser).firstHeader
 	}

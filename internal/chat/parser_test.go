@@ -58,6 +58,26 @@ func TestParser(t *testing.T) {
 			want: Reply{Calls: []Call{{ID: "x1", Name: "write", Args: json.RawMessage(`{"mode": 1}`)}}},
 		},
 		{
+			name: "thinking after an opening that is not known", format: "hermes-json", o: ParserOptions{Prompt: "<|robot|>\n"},
+			text: "<think>\nhm\n</think>\n\nYes.",
+			want: Reply{Reasoning: "hm", Content: "Yes."},
+		},
+		{
+			name: "the prompt has closed the thinking", format: "hermes-json", o: ParserOptions{Prompt: "<|robot|>\n<think>\n\n</think>\n\n"},
+			text: "Yes.",
+			want: Reply{Content: "Yes."},
+		},
+		{
+			name: "an answer that is addressed", format: "functionary-32", o: ParserOptions{Prompt: "<|start_header_id|>assistant<|end_header_id|>\n\n>>>"},
+			text: "all\nYes.\n>>> x\n>>>write\n{\"mode\": 1}",
+			want: Reply{Content: "Yes.\n>>> x\n", Calls: call("write", `{"mode": 1}`)},
+		},
+		{
+			name: "a colon in a name", format: "kimi-k2",
+			text: `<|tool_calls_section_begin|><|tool_call_begin|>functions.a:b:12<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>`,
+			want: Reply{Calls: []Call{{ID: "functions.a:b:12", Name: "a:b", Args: json.RawMessage(`{}`)}}},
+		},
+		{
 			name: "members that say nothing", format: "hermes-json",
 			text: `<tool_call>{"x": {"a": [1, "}"]}, "y": -1, "z": "\"}", "name": "ls", "arguments": null}</tool_call>`,
 			want: Reply{Calls: call("ls", `{}`)},

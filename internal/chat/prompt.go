@@ -28,8 +28,9 @@ var headers = []string{
 }
 
 // afterHeader returns what follows the opening of the assistant's message in
-// prompt. Where no known opening is found, reasoning that the prompt opened is.
-func (f *Format) afterHeader(prompt string) string {
+// prompt. Where no known opening is found, reasoning that the prompt opened tells;
+// else found is false.
+func (f *Format) afterHeader(prompt string) (text string, found bool) {
 	at, end := len(prompt), -1
 	for _, h := range headers {
 		if i := strings.Index(prompt, h); i >= 0 && (i < at || i == at && i+len(h) > end) {
@@ -37,7 +38,7 @@ func (f *Format) afterHeader(prompt string) string {
 		}
 	}
 	if end >= 0 {
-		return prompt[end:]
+		return prompt[end:], true
 	}
 	for _, o := range f.Think.Open {
 		if i := strings.LastIndex(prompt, o); i >= 0 && i < at {
@@ -45,7 +46,7 @@ func (f *Format) afterHeader(prompt string) string {
 		}
 	}
 	if at < len(prompt) {
-		return prompt[at:]
+		return prompt[at:], true
 	}
-	return prompt
+	return prompt, false
 }
