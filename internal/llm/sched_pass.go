@@ -55,7 +55,7 @@ func (e *Engine) timePass(took float64, prompt, decode int) {
 		extra := e.cost.seconds(decode) - e.cost.seconds(decode-drafts)
 		if prompt == 0 {
 			base := e.cost.seconds(decode - drafts)
-			extra = min(max(took-base, extra/2), 4*extra+base)
+			extra = min(max(took-base, extra/2), 2*extra+base/2) // more is another process's doing, or soon part of the curve
 		}
 		e.perDraft = extra / float64(drafts)
 	}
