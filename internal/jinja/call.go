@@ -124,7 +124,7 @@ func (b *builtin) invoke(r *run, self Value, a arguments) (Value, error) {
 		return nil, err
 	}
 	if b.mutate && !r.opts.AllowMutation {
-		return nil, &fault{"SecurityError", "access to attribute " + quoteRepr(b.name) + " of " + quoteRepr(objectName(self)) + " is unsafe: templates may not change values"}
+		return nil, &fault{"SecurityError", "access to attribute " + quoteRepr(b.name) + " of " + quoteRepr(self.typeName()) + " object is unsafe."}
 	}
 	c := call{self: self, name: b.name, kw: a.kw, args: a.pos}
 	if len(a.pos) > len(b.params) {

@@ -78,7 +78,7 @@ func TestErrors(t *testing.T) {
 		{"{% from 'x' import y %}", "jinja: parse line 1: the from tag needs another template, and a chat template has no others: inline it"},
 		{"{% break %}", "jinja: parse line 1: 'break' outside of a loop"},
 		{"{{ x|nosuch }}", "jinja: parse line 1: no filter named 'nosuch'"},
-		{"{{ [].append(1) }}", "jinja: render line 1: SecurityError: access to attribute 'append' of 'list object' is unsafe: templates may not change values"},
+		{"{{ [].append(1) }}", "jinja: render line 1: SecurityError: access to attribute 'append' of 'list' object is unsafe."},
 	}
 	for _, c := range cases {
 		tmpl, err := Parse(c.src)
