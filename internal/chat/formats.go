@@ -205,7 +205,7 @@ var formats = []*Format{
 	{
 		Name:      "deepseek-v3",
 		Templates: [][]string{{"<｜tool▁calls▁begin｜>", "```json"}},
-		Think:     thinkTags,
+		Think:     thinkTagsOrCall,
 		Sections:  deepseekSections,
 		Calls: []Wrap{
 			{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁call▁end｜>"},
@@ -221,7 +221,7 @@ var formats = []*Format{
 	{
 		Name:      "deepseek-r1",
 		Templates: [][]string{{"<｜tool▁calls▁begin｜>", "```json", "</think>"}},
-		Think:     thinkTags,
+		Think:     thinkTagsOrCall,
 		Sections:  deepseekSections,
 		Calls: []Wrap{
 			{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁call▁end｜>"},
@@ -240,7 +240,7 @@ var formats = []*Format{
 			{"<｜tool▁calls▁begin｜>"},
 			{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>' + tool['function']['name'] + '<｜tool▁sep｜>"},
 		},
-		Think:    thinkTags,
+		Think:    thinkTagsOrCall,
 		Sections: deepseekSections,
 		Calls: []Wrap{
 			{"<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
@@ -253,7 +253,7 @@ var formats = []*Format{
 	{
 		Name:      "kimi-k2",
 		Templates: [][]string{{"<|tool_calls_section_begin|>"}},
-		Think:     thinkTags,
+		Think:     thinkTagsOrCall,
 		Sections: []Wrap{
 			{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
 			// Line breaks that the model wrote as an escape belong to the marker.
@@ -269,7 +269,7 @@ var formats = []*Format{
 	{
 		Name:      "mistral-args",
 		Templates: [][]string{{"[TOOL_CALLS]", "[ARGS]"}},
-		Think:     Think{Open: []string{"[THINK]"}, Close: []string{"[/THINK]"}},
+		Think:     Think{Open: []string{"[THINK]"}, Close: []string{"[/THINK]"}, CallEnds: true},
 		Calls:     []Wrap{{"[TOOL_CALLS]", ""}},
 		Syntax:    JSON,
 		Head:      Head{End: []string{"[ARGS]"}, Peek: []string{"{"}, Cut: "[CALL_ID]", CutID: true},
