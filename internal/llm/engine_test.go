@@ -266,6 +266,35 @@ func TestFailingPass(t *testing.T) {
 	}
 }
 
+// Where the network says whose logits are no numbers, only that request ends.
+func TestOneOfManyIsNaN(t *testing.T) {
+	y := newToy(t, 40, 64, hashLM(1))
+	y.after = func(slices []Slice) error {
+		var bad []int
+		for i, s := range slices {
+			if y.store[s.Seq.Pages[0]][0] == 7+1 && s.Seq.Len > 30 {
+				bad = append(bad, i)
+			}
+		}
+		if bad != nil {
+			return &NumberError{Slices: bad}
+		}
+		return nil
+	}
+	e := toyEngine(t, y, EngineConfig{})
+	var wg sync.WaitGroup
+	for i := range int32(9) {
+		wg.Go(func() {
+			got, _, err := collect(e, t.Context(), Request{Prompt: []int32{i, 1, 2}, MaxTokens: 60})
+			if i == 7 && !errors.Is(err, ErrNaN) || i != 7 && (err != nil || len(got) != 60) {
+				t.Errorf("request %d: %d tokens, %v", i, len(got), err)
+			}
+		})
+	}
+	wg.Wait()
+	settled(t, e, y)
+}
+
 var errToy = errors.New("toy failure")
 
 func settledNow(t *testing.T, e *Engine) {

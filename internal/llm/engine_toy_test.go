@@ -23,6 +23,7 @@ type toy struct {
 
 	logitsOf func(prefix []int32, logits []float32) // fills logits from the prefix
 	before   func(slices []Slice) error             // runs at the start of a pass
+	after    func(slices []Slice) error             // runs at its end
 	clock    *fakeClock
 	cost     func(tokens int) time.Duration // on clock, of a pass
 
@@ -104,6 +105,9 @@ func (y *toy) forward(slices []Slice) error {
 	y.tokens += n
 	y.sizes = append(y.sizes, n)
 	y.mu.Unlock()
+	if y.after != nil {
+		return y.after(slices)
+	}
 	return nil
 }
 

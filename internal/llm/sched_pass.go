@@ -2,6 +2,7 @@ package llm
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,12 +33,19 @@ func (e *Engine) pass() {
 	}
 	e.metrics.passed(took, prompt, decode, e.f.free(), len(e.running))
 	e.timePass(took.Seconds(), prompt, decode)
+	var numbers *NumberError // the other requests' logits are sound
+	if errors.As(err, &numbers) {
+		err = nil
+	}
 	row := 0
 	for i, s := range e.batch {
 		outputs := e.slices[i].Outputs
-		if err != nil {
+		switch {
+		case err != nil:
 			e.fail(s, err)
-		} else {
+		case numbers != nil && slices.Contains(numbers.Slices, i):
+			e.fail(s, fmt.Errorf("%w; the file's weights are damaged or overflow in this precision", ErrNaN))
+		default:
 			e.settle(s, row, outputs)
 		}
 		row += outputs
