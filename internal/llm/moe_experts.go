@@ -13,11 +13,15 @@ func (p *pass) experts() {
 		p.ff.act.Reset(p.rows, h.SharedFF)
 		pieces += ceilDiv(h.SharedFF, mulRows)
 	}
+	wait := p.send()
 	p.n.pool.Run(pieces, expertGateJob{p})
-	p.run(p.rows*h.ActiveExperts, expertActJob{p})
+	if y.sample() != nil {
+		p.run(p.rows*h.ActiveExperts, expertActJob{p})
+	}
 	if y.dense != nil {
 		p.run(p.rows, denseActJob{p})
 	}
+	wait()
 	p.n.pool.Run(ceilDiv(h.Embed, mulRows), expertDownJob{p})
 }
 
@@ -32,6 +36,9 @@ func (j expertGateJob) Do(worker, i int) {
 		return
 	}
 	e := m.busy[i/each]
+	if p.l.away(int(e)) {
+		return
+	}
 	lo, hi := m.first[e], m.first[e+1]
 	p.glu(worker, &p.l.expert[e], m.slotTok[lo:hi], i%each, &m.act, int(lo))
 }
@@ -41,7 +48,7 @@ type expertActJob struct{ p *pass }
 func (j expertActJob) Do(_, i int) {
 	p := j.p
 	lo, hi := piece(i, p.rows*p.n.hyper.ActiveExperts)
-	prepare(&p.moe.act, lo, hi, &p.l.expert[0].down)
+	prepare(&p.moe.act, lo, hi, &p.l.sample().down)
 }
 
 type expertDownJob struct{ p *pass }
@@ -54,6 +61,10 @@ func (j expertDownJob) Do(worker, i int) {
 	r1 := min(r0+mulRows, p.n.hyper.Embed)
 	for _, e := range m.busy {
 		lo, hi := m.first[e], m.first[e+1]
+		if p.l.away(int(e)) {
+			p.addGiven(int(lo), int(hi), r0, r1)
+			continue
+		}
 		down := &p.l.expert[e].down
 		down.Mul(s.base(s.a, r0), mulRows, &m.act, m.iota[lo:hi], r0, r1)
 		for k := range int(hi - lo) {
@@ -67,5 +78,13 @@ func (j expertDownJob) Do(worker, i int) {
 	}
 	if p.l.dense != nil {
 		p.denseDown(worker, i)
+	}
+}
+
+// addGiven adds columns [r0, r1) of what other workers gave for slots [lo, hi).
+func (p *pass) addGiven(lo, hi, r0, r1 int) {
+	m, embed := &p.moe, p.n.hyper.Embed
+	for s := lo; s < hi; s++ {
+		tensor.Axpy(p.xRow(int(m.slotTok[s]))[r0:r1], m.slotGain[s], m.given[s*embed+r0:s*embed+r1])
 	}
 }

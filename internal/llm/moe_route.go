@@ -22,6 +22,8 @@ type moeScratch struct {
 	iota     []int32   // 0, 1, 2 …
 	act      tensor.Batch
 	taken    []int32 // with a capacity limit: tokens each expert has
+
+	taking, given []float32 // rows for experts that are elsewhere, and what came back, by slots
 }
 
 func (m *moeScratch) init(workers, experts int) {

@@ -11,6 +11,9 @@ type NetworkConfig struct {
 	// to the token's next best expert with room, and counted. 0 means no limit. With a limit a token's logits depend on the
 	// tokens beside it: results are then no longer the same for every batch.
 	Capacity float64
+
+	// Place, if set, says which experts are computed elsewhere; their weights are not loaded here. nil means here.
+	Place func(layer, expert int) ExpertWorker
 }
 
 // Network is the weights of a model and the scratch memory of one forward pass at a time.
@@ -49,6 +52,7 @@ type layer struct {
 	gate   []float32 // of the shared expert
 	router linear
 	expert []ffn
+	remote *remote
 }
 
 // ffn is one gated feed-forward block.

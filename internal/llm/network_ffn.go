@@ -35,12 +35,13 @@ func ceilDiv(n, d int) int { return (n + d - 1) / d }
 // prepareFFN rounds normalised rows for the matrices of this layer that read them.
 func (p *pass) prepareFFN(lo, hi int) {
 	y := p.l
-	switch {
-	case len(y.expert) > 0 && y.dense != nil:
-		prepare(&p.in, lo, hi, &y.router, &y.expert[0].gate, &y.expert[0].up, &y.dense.gate, &y.dense.up)
-	case len(y.expert) > 0:
-		prepare(&p.in, lo, hi, &y.router, &y.expert[0].gate, &y.expert[0].up)
-	default:
+	if len(y.expert) > 0 {
+		prepare(&p.in, lo, hi, &y.router)
+		if e := y.sample(); e != nil && e.gate.typ != y.router.typ {
+			prepare(&p.in, lo, hi, &e.gate, &e.up)
+		}
+	}
+	if y.dense != nil {
 		prepare(&p.in, lo, hi, &y.dense.gate, &y.dense.up)
 	}
 }

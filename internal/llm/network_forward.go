@@ -19,7 +19,7 @@ func (e *NumberError) Error() string {
 // Forward computes the tokens of all slices in one pass over the weights, appends their keys and values to the cache and
 // raises each Seq.Len. Logits of the wanted tokens are then to be had from Logits. A Network runs one pass at a time.
 //
-// Nothing is written when an error other than a *NumberError is returned.
+// When an error other than a *NumberError is returned, no sequence has changed.
 func (n *Network) Forward(c *Cache, slices []Slice) error {
 	tokens, outputs, err := n.checkSlices(c, slices)
 	if err != nil {
@@ -31,7 +31,9 @@ func (n *Network) Forward(c *Cache, slices []Slice) error {
 	p := &n.pass
 	p.begin(c, slices, tokens, outputs)
 	for i := range n.layers {
-		p.layer(i)
+		if p.layer(i); p.err != nil {
+			return p.err
+		}
 	}
 	p.finish()
 	for i := range slices {
@@ -74,6 +76,7 @@ type pass struct {
 	proj    []float32    // product on its way to the residual stream
 	logits  []float32
 	bad     []bool // output rows that are no numbers
+	err     error  // of a worker elsewhere
 
 	reserved tensor.TileLayout // for which the workers of attention have memory
 
@@ -94,7 +97,7 @@ func (p *pass) begin(c *Cache, slices []Slice, tokens, outputs int) {
 	h := &p.n.hyper
 	p.cache, p.slices, p.tokens, p.rows, p.outputs = c, slices, tokens, tokens, outputs
 	p.token, p.pos, p.seq = grow(p.token, tokens), grow(p.pos, tokens), grow(p.seq, tokens)
-	p.want, p.from = p.want[:0], nil
+	p.want, p.from, p.err = p.want[:0], nil, nil
 	t := 0
 	for i := range slices {
 		s := &slices[i]

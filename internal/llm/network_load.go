@@ -28,6 +28,15 @@ func LoadNetwork(f *gguf.File, pool *tensor.Pool, cfg NetworkConfig) (*Network, 
 	n := &Network{hyper: h, arch: a, cfg: cfg, pool: pool, arena: tensor.NewArena(0)}
 	l := loader{f: f, n: n}
 	l.network()
+	if err := l.finish(); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// finish makes the matrices, if there was no error and there is room, and readies the network.
+func (l *loader) finish() error {
+	n := l.n
 	if l.err == nil {
 		l.checkRoom()
 	}
@@ -35,11 +44,11 @@ func LoadNetwork(f *gguf.File, pool *tensor.Pool, cfg NetworkConfig) (*Network, 
 		l.build()
 	}
 	if l.err != nil {
-		return nil, errors.Join(fmt.Errorf("llm: load network: %w", l.err), n.arena.Close())
+		return errors.Join(fmt.Errorf("llm: load network: %w", l.err), n.arena.Close())
 	}
-	n.load.init(h.Layers, h.Experts)
+	n.load.init(n.hyper.Layers, n.hyper.Experts)
 	n.pass.init(n)
-	return n, nil
+	return nil
 }
 
 // loader finds and checks every tensor first, then makes the matrices in parallel.
@@ -129,7 +138,8 @@ func (l *loader) plan(dst *linear, t gguf.Tensor, rows int, data []byte) {
 }
 
 // experts plans one matrix for each expert of a three-dimensional tensor.
-func (l *loader) experts(list []ffn, pick func(*ffn) *linear, name string, cols, rows int) {
+func (l *loader) experts(y *layer, pick func(*ffn) *linear, name string, cols, rows int) {
+	list := y.expert
 	t, ok := l.tensor(name+".weight", false, cols, rows, len(list))
 	if !ok {
 		return
@@ -137,6 +147,9 @@ func (l *loader) experts(list []ffn, pick func(*ffn) *linear, name string, cols,
 	size := len(t.Data) / len(list)
 	bias := l.values(name+".bias", !l.n.arch.moe.biases, rows, len(list))
 	for i := range list {
+		if y.away(i) {
+			continue
+		}
 		m := pick(&list[i])
 		l.plan(m, t, rows, t.Data[i*size:(i+1)*size])
 		if bias != nil {
@@ -183,14 +196,21 @@ func (l *loader) layer(y *layer, i int) {
 		return
 	}
 	l.matrix(&y.router, name("ffn_gate_inp"), false, h.Embed, h.Experts)
-	y.expert = make([]ffn, h.Experts)
-	l.experts(y.expert, func(f *ffn) *linear { return &f.gate }, name("ffn_gate_exps"), h.Embed, h.ExpertFF)
-	l.experts(y.expert, func(f *ffn) *linear { return &f.up }, name("ffn_up_exps"), h.Embed, h.ExpertFF)
-	l.experts(y.expert, func(f *ffn) *linear { return &f.down }, name("ffn_down_exps"), h.ExpertFF, h.Embed)
+	l.expertLayer(y, i)
 	if a.moe.shared {
 		y.gate = l.vector(name("ffn_gate_inp_shexp.weight"), false, h.Embed)
 		y.dense = l.dense(name, "_shexp", h.SharedFF)
 	}
+}
+
+// expertLayer plans the experts of layer i that are computed here.
+func (l *loader) expertLayer(y *layer, i int) {
+	h := &l.n.hyper
+	name := func(s string) string { return fmt.Sprintf("blk.%d.%s", i, s) }
+	y.expert, y.remote = make([]ffn, h.Experts), l.n.cfg.placed(i, h.Experts)
+	l.experts(y, func(f *ffn) *linear { return &f.gate }, name("ffn_gate_exps"), h.Embed, h.ExpertFF)
+	l.experts(y, func(f *ffn) *linear { return &f.up }, name("ffn_up_exps"), h.Embed, h.ExpertFF)
+	l.experts(y, func(f *ffn) *linear { return &f.down }, name("ffn_down_exps"), h.ExpertFF, h.Embed)
 }
 
 // qkv plans the projections to queries, keys and values, which some converters stack into one tensor.
@@ -273,7 +293,7 @@ func (l *loader) build() {
 		}
 	}
 	l.n.pool.Run(len(l.pieces), loadJob{l})
-	if l.n.output.Matrix == nil {
+	if l.n.output.Matrix == nil { // tied
 		l.n.output.Matrix, l.n.output.typ = l.n.embed.Matrix, l.n.embed.typ
 	}
 }
