@@ -265,7 +265,7 @@ func (d block512) build(name string, k int) {
 	MOVQ(b.q, b.h) // headers first, values behind them
 	IMUL3Q(U32(d.hdr), nb, i)
 	ADDQ(i, b.q)
-	if t.k <= 4 {
+	if t.k <= 8 {
 		for i := range d.hdr / 8 {
 			PREFETCHT0(b.header(prefetch + 64*i))
 		}
@@ -300,7 +300,7 @@ func (d block512) block(t *tile, b *blockState, i reg.GPVirtual) {
 		}
 	}
 	for g := range 8 {
-		if g*64 < d.body && t.k <= 4 {
+		if g*64 < d.body {
 			PREFETCHT0(b.body(prefetch + 64*g))
 		}
 		w := d.weights(b, g)

@@ -134,6 +134,10 @@ func (d block512) buildPair(name string) {
 	}
 	t.clear(init)
 	for g := range 8 {
+		if g*64 < d.body {
+			PREFETCHT0(b[0].body(prefetch + 64*g))
+			PREFETCHT0(b[1].body(prefetch + 64*g))
+		}
 		w := [2]reg.VecVirtual{d.weights(b[0], g), d.weights(b[1], g)}
 		t.multiply(w, func(a reg.GPVirtual) Mem { return indexed(a, i, 8, recQ+4*g) }, dpbusd)
 	}
@@ -177,6 +181,7 @@ func (d super512) buildPair(name string) {
 
 	Label("super")
 	for _, x := range s {
+		d.fetchHead(x)
 		d.head(x)
 	}
 	s[1].bit = s[0].bit
@@ -255,6 +260,8 @@ func (d super512) pairColumns(t *pairTile512, s [2]*superState, i int) {
 		}
 		t.clear(init)
 		for g := half * 8 / per; g < (half+1)*8/per; g++ {
+			d.fetch(s[0], i, g)
+			d.fetch(s[1], i, g)
 			w := [2]reg.VecVirtual{d.weights(s[0], i, g), d.weights(s[1], i, g)}
 			t.multiply(w, func(a reg.GPVirtual) Mem { return indexed(a, s[0].col, 1, recKQ+32*i+4*g) }, dpbusd)
 		}
@@ -269,5 +276,27 @@ func (d super512) pairColumns(t *pairTile512, s [2]*superState, i int) {
 				VMOVUPS(x, t.sum(pairSuper, j, p))
 			}
 		}
+	}
+}
+
+// density is how many bytes of a column fetch asks for; fetchHead asks for the rest.
+func (d super512) density() int {
+	if d.size < 2048 {
+		return 4
+	}
+	return 8
+}
+
+// fetch prefetches what goes with group g of the 32 columns i of an iteration.
+func (d super512) fetch(s *superState, i, g int) {
+	n := d.density()
+	if lines := n * 32 / 64; g%(8/lines) == 0 {
+		PREFETCHT0(s.at(uint8(n), prefetch+64*(lines*i+g*lines/8)))
+	}
+}
+
+func (d super512) fetchHead(s *superState) {
+	for at := 256 * d.density(); at < d.size; at += 64 {
+		PREFETCHT0(mem(s.p, prefetch+at))
 	}
 }

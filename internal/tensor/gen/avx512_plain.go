@@ -39,7 +39,7 @@ func (d plain512) build(name string, k int) {
 	SUBQ(U8(4), t.n)
 	JLT(LabelRef("rest"))
 	Label("four")
-	if k <= 4 {
+	if k <= 8 {
 		for l := range d.size {
 			PREFETCHT0(mem(t.w, prefetch+64*l))
 		}

@@ -308,7 +308,7 @@ func (d super512) build(name string, k int) {
 
 	Label("super")
 	s.lines = 0
-	if k <= 4 {
+	if k <= 8 {
 		s.lines = (d.size*d.step/256 + 63) / 64
 		s.ahead = GP64()
 		LEAQ(mem(s.p, prefetch), s.ahead)

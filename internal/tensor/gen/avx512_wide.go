@@ -54,6 +54,7 @@ func (d super512) buildUnpack(typ string) string {
 	head, part := d.wideSize()
 
 	Label("super")
+	d.fetchHead(s)
 	d.head(s)
 	if d.mins != 0 {
 		for i := range 128 / d.width {
@@ -74,6 +75,7 @@ func (d super512) buildUnpack(typ string) string {
 			VMOVUPS(z, mem(out, 64*j))
 		}
 		for g := range 8 {
+			d.fetch(s, i, g)
 			VMOVDQU32(d.weights(s, i, g), mem(out, 64*(per+g)))
 		}
 		if d.next != nil {
