@@ -33,9 +33,9 @@ func (e *Engine) pass() {
 	}
 	e.metrics.passed(took, prompt, decode, e.f.free(), len(e.running))
 	e.timePass(took.Seconds(), prompt, decode)
-	var numbers *NumberError // the other requests' logits are sound
-	if errors.As(err, &numbers) {
-		err = nil
+	numbers := numberError(err)
+	if numbers != nil {
+		err = nil // the other requests' logits are sound
 	}
 	row := 0
 	for i, s := range e.batch {
@@ -50,6 +50,16 @@ func (e *Engine) pass() {
 		}
 		row += outputs
 	}
+}
+
+// numberError finds out whether an error concerns some of a pass's slices only.
+func numberError(err error) *NumberError {
+	if err == nil {
+		return nil // the usual case, without the allocation below
+	}
+	var e *NumberError
+	errors.As(err, &e)
+	return e
 }
 
 // timePass learns what passes cost, and finds what the drafts in this one did. Where prompts are in a pass that can only be estimated.
