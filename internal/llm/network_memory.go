@@ -64,13 +64,14 @@ func AvailableMemory() (int64, bool) {
 	if v, found := memAvailable("/proc/meminfo"); found {
 		left, ok = v, true
 	}
-	for _, g := range []struct{ limit, used string }{
-		{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-		{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
+	for _, g := range []struct{ limit, used, stat string }{
+		{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"},
+		{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes", "/sys/fs/cgroup/memory/memory.stat"},
 	} {
 		limit, ok1 := readNumber(g.limit)
 		used, ok2 := readNumber(g.used)
 		if ok1 && ok2 && limit > 0 && limit < 1<<60 {
+			used -= fileCache(g.stat) // the system takes those pages back when they are needed
 			left, ok = min(left, max(limit-used, 0)), true
 		}
 	}
@@ -78,15 +79,30 @@ func AvailableMemory() (int64, bool) {
 }
 
 func memAvailable(path string) (int64, bool) {
+	kb, ok := readField(path, "MemAvailable:")
+	return kb << 10, ok
+}
+
+// fileCache returns the bytes of a control group that only cache files.
+func fileCache(path string) int64 {
+	n, ok := readField(path, "inactive_file")
+	if !ok {
+		return 0
+	}
+	return n
+}
+
+// readField finds the number behind a name at the start of a line.
+func readField(path, name string) (int64, bool) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, false
 	}
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
-		if len(fields) >= 2 && fields[0] == "MemAvailable:" {
-			kb, err := strconv.ParseInt(fields[1], 10, 64)
-			return kb << 10, err == nil
+		if len(fields) >= 2 && fields[0] == name {
+			v, err := strconv.ParseInt(fields[1], 10, 64)
+			return v, err == nil
 		}
 	}
 	return 0, false

@@ -76,3 +76,6 @@ func sumSquaresAVX512(x *float32, n int) float64
 
 //go:noescape
 func toHalfAVX512(dst *uint16, x *float32, n int)
+
+//go:noescape
+func finiteAVX512(x *float32, n int) bool

@@ -1675,3 +1675,25 @@ some:
 	JNZ       some
 	VZEROUPPER
 	RET
+
+// func finiteAVX512(x *float32, n int) bool
+// Requires: AVX, AVX512F
+TEXT ·finiteAVX512(SB), NOSPLIT, $0-17
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VPXORD Z0, Z0, Z0
+
+some:
+	VMOVUPS  (AX), Z1
+	VSUBPS   Z1, Z1, Z1
+	VPORD    Z1, Z0, Z0
+	ADDQ     $0x40, AX
+	SUBQ     $0x10, CX
+	JNZ      some
+	VPTESTMD Z0, Z0, K1
+	KMOVW    K1, AX
+	TESTL    AX, AX
+	SETEQ    AL
+	MOVB     AL, ret+16(FP)
+	VZEROUPPER
+	RET

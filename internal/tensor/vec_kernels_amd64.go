@@ -50,6 +50,12 @@ func toHalf(dst []uint16, x []float32) int {
 	return n
 }
 
+// finite looks at the first n elements only.
+func finite(x []float32) (ok bool, n int) {
+	n = whole(len(x))
+	return n == 0 || finiteAVX512(&x[0], n), n
+}
+
 // whole is how many of n elements make whole vectors; 0 where there are no wide vectors.
 func whole(n int) int {
 	if !wide {

@@ -45,7 +45,11 @@ func Dot(x, y []float32) float32 {
 
 // Finite reports whether no number of x is an infinity or not a number.
 func Finite(x []float32) bool {
-	for _, v := range x {
+	ok, n := finite(x)
+	if !ok {
+		return false
+	}
+	for _, v := range x[n:] {
 		if v-v != 0 {
 			return false
 		}

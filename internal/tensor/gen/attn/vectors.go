@@ -31,6 +31,7 @@ func vectors(c *consts) {
 	swiGLU(c)
 	sumSquares()
 	halves()
+	finite()
 }
 
 func scalar(name string, offset int) func() []reg.VecVirtual {
@@ -128,6 +129,31 @@ func halves() {
 	ADDQ(Imm(32), dst)
 	SUBQ(Imm(16), n)
 	JNZ(LabelRef("some"))
+	VZEROUPPER()
+	RET()
+}
+
+// finite tells whether the difference of every element and itself is zero.
+func finite() {
+	TEXT("finiteAVX512", NOSPLIT, "func(x *float32, n int) bool")
+	Pragma("noescape")
+	x, n := arg("x"), arg("n")
+	bad := zero()
+	Label("some")
+	z := ZMM()
+	VMOVUPS(at(x, 0), z)
+	VSUBPS(z, z, z)
+	VPORD(z, bad, bad)
+	ADDQ(Imm(64), x)
+	SUBQ(Imm(16), n)
+	JNZ(LabelRef("some"))
+	k, g := K(), GP32()
+	VPTESTMD(bad, bad, k)
+	KMOVW(k, g)
+	TESTL(g, g)
+	ok := GP8()
+	SETEQ(ok)
+	Store(ok, ReturnIndex(0))
 	VZEROUPPER()
 	RET()
 }
