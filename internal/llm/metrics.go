@@ -94,6 +94,13 @@ func (m *metrics) refused() {
 	m.mu.Unlock()
 }
 
+// left counts a request whose reader went before it had a slot.
+func (m *metrics) left() {
+	m.mu.Lock()
+	m.m.Cancelled++
+	m.mu.Unlock()
+}
+
 func (m *metrics) admitted(s *sequence) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -42,6 +42,7 @@ func (e *Engine) cancel(s *sequence) {
 	e.mu.Lock()
 	if i := slices.Index(e.queue, s); i >= 0 && !s.admitted {
 		e.queue = slices.Delete(e.queue, i, i+1)
+		e.metrics.left()
 	}
 	e.mu.Unlock()
 	e.poke()
@@ -187,7 +188,7 @@ func (e *Engine) begin(s *sequence) bool {
 		e.fail(s, err)
 		return true
 	}
-	s.stats.Cached = max(s.stats.Cached, s.kv.Len)
+	s.stats.Cached = max(s.stats.Cached, min(s.kv.Len, len(s.req.Prompt)))
 	e.metrics.admitted(s)
 	if s.task == taskGenerate && s.generated() == 0 {
 		if err := e.guard(func() error { return e.force(s) }); err != nil {

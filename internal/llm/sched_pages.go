@@ -56,7 +56,7 @@ func (e *Engine) adopt(s *sequence) {
 		s.cursor = next
 		s.insert++
 		if end := s.insert * PageTokens; end > s.kv.Len {
-			s.stats.Cached += end - s.kv.Len
+			s.stats.Cached = min(s.stats.Cached+end-s.kv.Len, len(s.req.Prompt))
 			s.kv.Len = end
 		}
 	}
