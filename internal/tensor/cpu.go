@@ -1,5 +1,7 @@
 package tensor
 
+import "runtime"
+
 // isa is a set of kernels.
 type isa uint8
 
@@ -9,4 +11,9 @@ const (
 	isaAVX512 // with VNNI
 )
 
-func (s isa) String() string { return [...]string{"Go", "AVX2", "AVX-512"}[s] }
+func (s isa) String() string {
+	if runtime.GOARCH == "arm64" {
+		return [...]string{"Go", "NEON", "NEON with SDOT"}[s]
+	}
+	return [...]string{"Go", "AVX2", "AVX-512"}[s]
+}

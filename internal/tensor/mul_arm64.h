@@ -1,0 +1,314 @@
+// The pieces of the products of quantised weights, for 1, 2 or 4 tokens at once. The dot and the plain kernels differ only
+// in MAC, which they define before this file is included.
+//
+// Vectors: 0-15 are the integer sums, four vectors of four rows for each token; 16-19 the weights of a step, 16 rows × 4
+// columns made signed bytes; 20 and 31 constants of the type; 24-27 activations, 16 columns of each token; the rest is
+// scratch, where 21-23, 28 and 29 belong to the step's weights and 28-30 to MAC afterwards.
+// Registers: R0 the call, R1 the header, R2 blocks left, R3-R6 the tokens' records, R7-R10 their values, R11-R14 where their
+// sums are kept, R15 the weights.
+
+// EACHn does something for each of n tokens: m(x, token, record, values, sums, activations).
+#define EACH1(m, x) m(x, 0, R3, R7, R11, F24)
+#define EACH2(m, x) EACH1(m, x); m(x, 1, R4, R8, R12, F25)
+#define EACH4(m, x) EACH2(m, x); m(x, 2, R5, R9, R13, F26); m(x, 3, R6, R10, R14, F27)
+
+// ROWS adds the products of a step, whose four columns are lane i of the activations.
+#define ROWS(i, t, rec, q, dst, act) MAC(4*(t), 24+(t), i)
+
+// LOADQ reads 16 activations at off.
+#define LOADQ(off, t, rec, q, dst, act) FMOVQ off(q), act
+
+#define CLEAR(x, t, rec, q, dst, act) ZERO(4*(t)); ZERO(4*(t)+1); ZERO(4*(t)+2); ZERO(4*(t)+3)
+
+// QUAD is four steps, 16 columns: step(i) reads the weights of the step i.
+#define QUAD(each, step, i) \
+	step((i)+0); each(ROWS, 0); \
+	step((i)+1); each(ROWS, 1); \
+	step((i)+2); each(ROWS, 2); \
+	step((i)+3); each(ROWS, 3)
+
+// LOADW reads the weights of a step at off.
+#define LOADW(base, off) FLDPQ (off)(base), (F16, F17); FLDPQ ((off)+32)(base), (F18, F19)
+#define MASKW(c) AND16(16, 16, c); AND16(17, 17, c); AND16(18, 18, c); AND16(19, 19, c)
+#define HIGHW USHRB(16, 16, 4); USHRB(17, 17, 4); USHRB(18, 18, 4); USHRB(19, 19, 4)
+#define LOOKUPW(table) TBL16(16, table, 16); TBL16(17, table, 17); TBL16(18, table, 18); TBL16(19, table, 19)
+
+// HALVES turns 16 half-precision numbers at off into vectors d to d+3; F16 and F17 are lost.
+#define HALVES(off, base, d) \
+	FLDPQ off(base), (F16, F17); \
+	FCVTL(d+2, 17); FCVTL2(d+3, 17); FCVTL2(d+1, 16); FCVTL(d, 16)
+
+// --- Types with blocks of 32.
+
+// START finds the token's record and values and clears its sums.
+#define START(recq, t, rec, q, dst, act) \
+	MOVD (16+8*(t))(R0), rec; \
+	ADD  $recq, rec, q; \
+	MOVD (144+8*(t))(R0), dst; \
+	STP  (ZR, ZR), (dst); STP (ZR, ZR), 16(dst); STP (ZR, ZR), 32(dst); STP (ZR, ZR), 48(dst)
+
+// INIT starts the integer sums with what makes up for unsigned weights.
+#define INIT(x, t, rec, q, dst, act) \
+	FMOVS 32(rec), F28; \
+	DUP4(4*(t), 28, 0); DUP4(4*(t)+1, 28, 0); DUP4(4*(t)+2, 28, 0); DUP4(4*(t)+3, 28, 0)
+
+// FOLDROWS adds the integer sums of a block, times the scales of weights (16-19) and activations (30), to the sums in 25-28.
+#define FOLDROWS(t, dst) \
+	FLDPQ (dst), (F25, F26); FLDPQ 32(dst), (F27, F28); \
+	FMULI(21, 16, 30, 0); FMULI(22, 17, 30, 0); FMULI(23, 18, 30, 0); FMULI(24, 19, 30, 0); \
+	SCVTF4(4*(t), 4*(t)); SCVTF4(4*(t)+1, 4*(t)+1); SCVTF4(4*(t)+2, 4*(t)+2); SCVTF4(4*(t)+3, 4*(t)+3); \
+	FMLA4(25, 4*(t), 21); FMLA4(26, 4*(t)+1, 22); FMLA4(27, 4*(t)+2, 23); FMLA4(28, 4*(t)+3, 24)
+
+// FOLD ends a block.
+#define FOLD(x, t, rec, q, dst, act) \
+	FMOVS (rec), F30; \
+	FOLDROWS(t, dst); \
+	FSTPQ (F25, F26), (dst); FSTPQ (F27, F28), 32(dst); \
+	ADD $4, rec; ADD $32, q
+
+// FOLDMIN ends a block whose weights have minimums, at 32(R1).
+#define FOLDMIN(x, t, rec, q, dst, act) \
+	FMOVS (rec), F30; \
+	FOLDROWS(t, dst); \
+	FMOVS 32(rec), F30; \
+	FLDPQ 32(R1), (F21, F23); \
+	FCVTL2(22, 21); FCVTL(21, 21); FCVTL2(24, 23); FCVTL(23, 23); \
+	FMLAI(25, 21, 30, 0); FMLAI(26, 22, 30, 0); FMLAI(27, 23, 30, 0); FMLAI(28, 24, 30, 0); \
+	FSTPQ (F25, F26), (dst); FSTPQ (F27, F28), 32(dst); \
+	ADD $4, rec; ADD $32, q
+
+// NEXT goes to the record of the next chunk.
+#define NEXT(x, t, rec, q, dst, act) ADD $288, rec; ADD $64, q
+
+// BLOCKS walks the blocks: header and body are their sizes over 16 rows, init starts the integer sums, low and high read the
+// steps of the columns 0-15 and 16-31, scales puts the scales into 16-19, fold ends the block.
+#define BLOCKS(each, header, body, init, low, high, scales, fold) \
+	MOVD (R0), R1; \
+	MOVD 8(R0), R2; \
+	each(START, 64); \
+chunk: \
+	MOVD $8, R16; \
+	CMP  R16, R2; \
+	CSEL LT, R2, R16, R16; \
+	SUB  R16, R2; \
+	MOVD $header, R17; \
+	MADD R16, R1, R17, R15; \
+block: \
+	each(init, 0); \
+	each(LOADQ, 0); \
+	QUAD(each, low, 0); \
+	each(LOADQ, 16); \
+	QUAD(each, high, 4); \
+	scales; \
+	each(fold, 0); \
+	ADD  $header, R1; \
+	ADD  $body, R15; \
+	SUB  $1, R16; \
+	CBNZ R16, block; \
+	each(NEXT, 0); \
+	MOVD R15, R1; \
+	CBNZ R2, chunk
+
+#define SCALE16 HALVES(0, R1, 16)
+
+#define STEP_Q80(i) \
+	LOADW(R15, 64*(i)); \
+	EOR16(16, 16, 31); EOR16(17, 17, 31); EOR16(18, 18, 31); EOR16(19, 19, 31)
+#define Q80(each) \
+	MOVI16(31, 0x80); \
+	BLOCKS(each, 32, 512, CLEAR, STEP_Q80, STEP_Q80, SCALE16, FOLD)
+
+#define STEP_LOW4(i) LOADW(R15, 64*(i)); MASKW(31)
+#define STEP_HIGH4(i) LOADW(R15, 64*(i)-256); HIGHW
+#define Q40(each) \
+	MOVI16(31, 15); \
+	BLOCKS(each, 32, 256, INIT, STEP_LOW4, STEP_HIGH4, SCALE16, FOLD)
+#define Q41(each) \
+	MOVI16(31, 15); \
+	BLOCKS(each, 64, 256, CLEAR, STEP_LOW4, STEP_HIGH4, SCALE16, FOLDMIN)
+
+// --- Types with super-blocks of 256.
+//
+// The scales of the groups are worked out first, 16 rows of f32 each, into the frame at R17; the minimums as int16 at R21;
+// the sums of a super-block are at R20, 64 bytes for each token. R19 walks over the scales, R22 over the inits of the records.
+
+#define FRAME 1792
+#define SCRATCH \
+	MOVD $scratch-FRAME(SP), R17; \
+	ADD  $1024, R17, R21; \
+	ADD  $1536, R17, R20
+
+// SPREAD writes the scales of two groups and 8 rows to off: v holds a pair of signed bytes for each row, da and db are the
+// rows' factors.
+#define SPREAD(v, da, db, off) \
+	SHLH(30, v, 8); SSHRH(30, 30, 8); \
+	SXTL(21, 30); SXTL2(22, 30); SCVTF4(21, 21); SCVTF4(22, 22); FMUL4(21, 21, da); FMUL4(22, 22, db); \
+	FSTPQ (F21, F22), (off)(R17); \
+	SSHRH(30, v, 8); \
+	SXTL(21, 30); SXTL2(22, 30); SCVTF4(21, 21); SCVTF4(22, 22); FMUL4(21, 21, da); FMUL4(22, 22, db); \
+	FSTPQ (F21, F22), ((off)+64)(R17)
+
+// SPREADMIN writes the minimums of two groups and 8 rows to off.
+#define SPREADMIN(v, off) \
+	SHLH(30, v, 8); USHRH(30, 30, 8); FMOVQ F30, (off)(R21); \
+	USHRH(30, v, 8); FMOVQ F30, ((off)+32)(R21)
+
+// PAIR does both halves of the rows of the groups g and g+1, the factors being in 24-27.
+#define PAIR(v, g) SPREAD(v, 24, 25, 64*(g)); SPREAD((v)+1, 26, 27, 64*(g)+32)
+#define PAIRMIN(v, g) SPREADMIN(v, 32*(g)); SPREADMIN((v)+1, 32*(g)+16)
+
+// SCALESK4 unpacks the 6-bit scales and minimums of Q4_K and Q5_K, whose 12 bytes a row are at 64(R1).
+#define HIGH6(v) USHRB(30, v, 6); SHLB(30, 30, 4); AND16(31, (v)+8, 29); ORR16(v, 30, 31)
+#define HIGHMIN6(v) USHRB(30, v, 6); SHLB(30, 30, 4); USHRB(31, (v)+4, 4); ORR16(v, 30, 31)
+#define SCALESK4 \
+	HALVES(0, R1, 24); \
+	FLDPQ 64(R1), (F0, F1); FLDPQ 96(R1), (F2, F3); FLDPQ 128(R1), (F4, F5); \
+	FLDPQ 160(R1), (F6, F7); FLDPQ 192(R1), (F8, F9); FLDPQ 224(R1), (F10, F11); \
+	MOVI16(28, 63); MOVI16(29, 15); \
+	AND16(12, 0, 28); AND16(13, 1, 28); AND16(14, 2, 28); AND16(15, 3, 28); \
+	AND16(16, 4, 28); AND16(17, 5, 28); AND16(18, 6, 28); AND16(19, 7, 28); \
+	HIGH6(0); HIGH6(1); HIGH6(2); HIGH6(3); \
+	HIGHMIN6(4); HIGHMIN6(5); HIGHMIN6(6); HIGHMIN6(7); \
+	PAIR(12, 0); PAIR(14, 2); PAIR(0, 4); PAIR(2, 6); \
+	PAIRMIN(16, 0); PAIRMIN(18, 2); PAIRMIN(4, 4); PAIRMIN(6, 6)
+
+// SCALESQ6 spreads the 16 signed scales of Q6_K; R16 points at them, the factors follow.
+#define SCALESQ6 \
+	ADD $3072, R1, R16; \
+	HALVES(256, R16, 24); \
+	FLDPQ 0(R16), (F0, F1); FLDPQ 32(R16), (F2, F3); FLDPQ 64(R16), (F4, F5); FLDPQ 96(R16), (F6, F7); \
+	FLDPQ 128(R16), (F8, F9); FLDPQ 160(R16), (F10, F11); FLDPQ 192(R16), (F12, F13); FLDPQ 224(R16), (F14, F15); \
+	PAIR(0, 0); PAIR(2, 2); PAIR(4, 4); PAIR(6, 6); PAIR(8, 8); PAIR(10, 10); PAIR(12, 12); PAIR(14, 14)
+
+// STARTK finds the token's record and clears its sums.
+#define STARTK(x, t, rec, q, dst, act) START(128, t, rec, q, dst, act)
+
+// SUMZERO clears the sums of a super-block, SUMMIN8 starts them with minus the minimums of 8 groups times the sums of the
+// activations.
+#define SUMZERO(x, t, rec, q, dst, act) \
+	STP (ZR, ZR), (64*(t))(R20); STP (ZR, ZR), (64*(t)+16)(R20); \
+	STP (ZR, ZR), (64*(t)+32)(R20); STP (ZR, ZR), (64*(t)+48)(R20)
+#define MINGROUP(g, sums, i) \
+	FLDPQ (32*(g))(R21), (F4, F5); \
+	SMLAL(0, 4, sums, i); SMLAL2(1, 4, sums, i); SMLAL(2, 5, sums, i); SMLAL2(3, 5, sums, i)
+#define MINGROUPS(g, sums) \
+	MINGROUP((g)+0, sums, 0); MINGROUP((g)+1, sums, 1); MINGROUP((g)+2, sums, 2); MINGROUP((g)+3, sums, 3); \
+	MINGROUP((g)+4, sums, 4); MINGROUP((g)+5, sums, 5); MINGROUP((g)+6, sums, 6); MINGROUP((g)+7, sums, 7)
+#define MINEND(t) \
+	HALVES(32, R1, 8); \
+	FNEG4(8, 8); FNEG4(9, 9); FNEG4(10, 10); FNEG4(11, 11); \
+	SCVTF4(0, 0); SCVTF4(1, 1); SCVTF4(2, 2); SCVTF4(3, 3); \
+	FMUL4(0, 8, 0); FMUL4(1, 9, 1); FMUL4(2, 10, 2); FMUL4(3, 11, 3); \
+	FSTPQ (F0, F1), (64*(t))(R20); FSTPQ (F2, F3), (64*(t)+32)(R20)
+#define SUMMIN8(x, t, rec, q, dst, act) \
+	FMOVQ 16(rec), F6; \
+	ZERO(0); ZERO(1); ZERO(2); ZERO(3); \
+	MINGROUPS(0, 6); \
+	MINEND(t)
+#define SUMMIN16(x, t, rec, q, dst, act) \
+	FLDPQ 32(rec), (F6, F7); \
+	ZERO(0); ZERO(1); ZERO(2); ZERO(3); \
+	MINGROUPS(0, 6); MINGROUPS(8, 7); \
+	MINEND(t)
+
+// INITK starts the integer sums of a group.
+#define INITK(x, t, rec, q, dst, act) \
+	FMOVS (rec)(R22), F28; \
+	DUP4(4*(t), 28, 0); DUP4(4*(t)+1, 28, 0); DUP4(4*(t)+2, 28, 0); DUP4(4*(t)+3, 28, 0)
+
+// FOLDK adds the integer sums of a group, times its scales, to those of the super-block.
+#define FOLDK(width, t, rec, q, dst, act) \
+	FLDPQ (64*(t))(R20), (F25, F26); FLDPQ (64*(t)+32)(R20), (F27, F28); \
+	SCVTF4(4*(t), 4*(t)); SCVTF4(4*(t)+1, 4*(t)+1); SCVTF4(4*(t)+2, 4*(t)+2); SCVTF4(4*(t)+3, 4*(t)+3); \
+	FMLA4(25, 4*(t), 16); FMLA4(26, 4*(t)+1, 17); FMLA4(27, 4*(t)+2, 18); FMLA4(28, 4*(t)+3, 19); \
+	FSTPQ (F25, F26), (64*(t))(R20); FSTPQ (F27, F28), (64*(t)+32)(R20); \
+	ADD $width, q
+
+#define LOADSCALE FLDPQ (R19), (F16, F17); FLDPQ 32(R19), (F18, F19); ADD $64, R19
+
+// GROUP32 and GROUP16 are a group of columns with one scale.
+#define GROUP32(each, init, step) \
+	each(init, 0); \
+	each(LOADQ, 0); QUAD(each, step, 0); \
+	each(LOADQ, 16); QUAD(each, step, 4); \
+	LOADSCALE; \
+	each(FOLDK, 32)
+#define GROUP16(each, init, step, i) \
+	each(init, 0); \
+	each(LOADQ, 0); QUAD(each, step, i); \
+	LOADSCALE; \
+	each(FOLDK, 16); \
+	ADD $4, R22
+
+// ENDK adds the sums of a super-block, times the scale of the activations, to the token's.
+#define ENDK(x, t, rec, q, dst, act) \
+	FMOVS (rec), F30; \
+	FLDPQ (64*(t))(R20), (F16, F17); FLDPQ (64*(t)+32)(R20), (F18, F19); \
+	FLDPQ (dst), (F25, F26); FLDPQ 32(dst), (F27, F28); \
+	FMLAI(25, 16, 30, 0); FMLAI(26, 17, 30, 0); FMLAI(27, 18, 30, 0); FMLAI(28, 19, 30, 0); \
+	FSTPQ (F25, F26), (dst); FSTPQ (F27, F28), 32(dst); \
+	ADD $384, rec; ADD $128, q
+
+// SUPERS walks the super-blocks of size bytes over 16 rows: scales writes the scales, sums starts the sums, groups are the
+// products.
+#define SUPERS(each, size, scales, sums, groups) \
+	SCRATCH; \
+	MOVD (R0), R1; \
+	MOVD 8(R0), R2; \
+	each(STARTK, 0); \
+super: \
+	scales; \
+	each(sums, 0); \
+	MOVD R17, R19; \
+	MOVD $64, R22; \
+	groups(each); \
+	each(ENDK, 0); \
+	ADD  $size, R1; \
+	SUB  $1, R2; \
+	CBNZ R2, super
+
+#define STEPK_HIGH4(i) LOADW(R15, 64*(i)); HIGHW
+#define GROUPS_Q4K(each) \
+	MOVI16(31, 15); \
+	ADD  $256, R1, R15; \
+	MOVD $4, R16; \
+pair: \
+	GROUP32(each, CLEAR, STEP_LOW4); \
+	GROUP32(each, CLEAR, STEPK_HIGH4); \
+	ADD  $512, R15; \
+	SUB  $1, R16; \
+	CBNZ R16, pair
+#define Q4K(each) SUPERS(each, 2304, SCALESK4, SUMMIN8, GROUPS_Q4K)
+
+// The steps of Q6_K: R15 the low bits of half a super-block, R23 its second half of those, R24 the high bits. 20 is 0x30.
+#define HIGHBITS6(i) FLDPQ (64*(i))(R24), (F21, F22); FLDPQ (64*(i)+32)(R24), (F23, F28)
+#define JOIN6 \
+	AND16(21, 21, 20); AND16(22, 22, 20); AND16(23, 23, 20); AND16(28, 28, 20); \
+	ORR16(16, 16, 21); ORR16(17, 17, 22); ORR16(18, 18, 23); ORR16(19, 19, 28)
+#define STEP_Q6K0(i) \
+	LOADW(R15, 64*(i)); MASKW(31); HIGHBITS6(i); \
+	SHLB(21, 21, 4); SHLB(22, 22, 4); SHLB(23, 23, 4); SHLB(28, 28, 4); JOIN6
+#define STEP_Q6K1(i) \
+	LOADW(R23, 64*(i)); MASKW(31); HIGHBITS6(i); \
+	SHLB(21, 21, 2); SHLB(22, 22, 2); SHLB(23, 23, 2); SHLB(28, 28, 2); JOIN6
+#define STEP_Q6K2(i) \
+	LOADW(R15, 64*(i)); HIGHW; HIGHBITS6(i); JOIN6
+#define STEP_Q6K3(i) \
+	LOADW(R23, 64*(i)); HIGHW; HIGHBITS6(i); \
+	USHRB(21, 21, 2); USHRB(22, 22, 2); USHRB(23, 23, 2); USHRB(28, 28, 2); JOIN6
+#define GROUPS_Q6K(each) \
+	MOVI16(31, 15); MOVI16(20, 0x30); \
+	MOVD R1, R24; \
+	ADD  $1024, R1, R15; \
+	MOVD $2, R16; \
+half: \
+	ADD  $512, R15, R23; \
+	GROUP16(each, INITK, STEP_Q6K0, 0); GROUP16(each, INITK, STEP_Q6K0, 4); \
+	GROUP16(each, INITK, STEP_Q6K1, 0); GROUP16(each, INITK, STEP_Q6K1, 4); \
+	GROUP16(each, INITK, STEP_Q6K2, 0); GROUP16(each, INITK, STEP_Q6K2, 4); \
+	GROUP16(each, INITK, STEP_Q6K3, 0); GROUP16(each, INITK, STEP_Q6K3, 4); \
+	ADD  $1024, R15; \
+	ADD  $512, R24; \
+	SUB  $1, R16; \
+	CBNZ R16, half
+#define Q6K(each) SUPERS(each, 3360, SCALESQ6, SUMZERO, GROUPS_Q6K)

@@ -1,0 +1,101 @@
+#include "textflag.h"
+#include "neon_arm64.h"
+
+// MAC adds the products of a step without SDOT: bytes to 16 bits, neighbours added, neighbours added to the 32-bit sums. Two
+// products and their sum fit 16 bits unless both weights and both activations are -128; activations are only where their scale is 0
+// or no number, and then the sum does not matter.
+#define MAC1(sum, w) SMULL(29, w, 28); SMULL2(30, w, 28); ADDPH(29, 29, 30); SADALP(sum, 29)
+#define MAC(sum, act, i) DUP4(28, act, i); MAC1(sum, 16); MAC1((sum)+1, 17); MAC1((sum)+2, 18); MAC1((sum)+3, 19)
+
+#include "mul_arm64.h"
+
+// func neonQ80x1(c *byte)
+TEXT ·neonQ80x1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q80(EACH1)
+	RET
+
+// func neonQ80x2(c *byte)
+TEXT ·neonQ80x2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q80(EACH2)
+	RET
+
+// func neonQ80x4(c *byte)
+TEXT ·neonQ80x4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q80(EACH4)
+	RET
+
+// func neonQ40x1(c *byte)
+TEXT ·neonQ40x1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q40(EACH1)
+	RET
+
+// func neonQ40x2(c *byte)
+TEXT ·neonQ40x2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q40(EACH2)
+	RET
+
+// func neonQ40x4(c *byte)
+TEXT ·neonQ40x4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q40(EACH4)
+	RET
+
+// func neonQ41x1(c *byte)
+TEXT ·neonQ41x1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q41(EACH1)
+	RET
+
+// func neonQ41x2(c *byte)
+TEXT ·neonQ41x2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q41(EACH2)
+	RET
+
+// func neonQ41x4(c *byte)
+TEXT ·neonQ41x4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q41(EACH4)
+	RET
+
+// func neonQ4Kx1(c *byte)
+TEXT ·neonQ4Kx1(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q4K(EACH1)
+	RET
+
+// func neonQ4Kx2(c *byte)
+TEXT ·neonQ4Kx2(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q4K(EACH2)
+	RET
+
+// func neonQ4Kx4(c *byte)
+TEXT ·neonQ4Kx4(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q4K(EACH4)
+	RET
+
+// func neonQ6Kx1(c *byte)
+TEXT ·neonQ6Kx1(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q6K(EACH1)
+	RET
+
+// func neonQ6Kx2(c *byte)
+TEXT ·neonQ6Kx2(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q6K(EACH2)
+	RET
+
+// func neonQ6Kx4(c *byte)
+TEXT ·neonQ6Kx4(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q6K(EACH4)
+	RET
+
