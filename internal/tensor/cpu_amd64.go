@@ -78,17 +78,22 @@ const (
 
 // roundVector rounds a chunk with vector instructions; false where there is no function for it.
 func (f form) roundVector(s isa, dst []byte, x []float32) bool {
-	if s != isaAVX512 {
-		return false
-	}
-	if f.super() {
-		roundSuper512(&dst[0], &x[0], f == formKx128)
-		return true
-	}
-	if len(x) < chunkCols {
+	if !f.super() && len(x) < chunkCols {
 		clear(dst)
 	}
-	roundBlocks512(&dst[0], &x[0], len(x)/32, -f.offset())
+	d, v, n := &dst[0], &x[0], len(x)/32
+	switch {
+	case s == isaAVX512 && f.super():
+		roundSuper512(d, v, f == formKx128)
+	case s == isaAVX512:
+		roundBlocks512(d, v, n, -f.offset())
+	case s == isaAVX2 && f.super():
+		roundSuper2(d, v, f == formKx128)
+	case s == isaAVX2:
+		roundBlocks2(d, v, n, -f.offset())
+	default:
+		return false
+	}
 	return true
 }
 

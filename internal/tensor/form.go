@@ -94,6 +94,13 @@ func nearest(x float32) int32 {
 // clamp8 limits v to an int8; only values that were not finite go beyond.
 func clamp8(v int32) int32 { return min(127, max(-128, v)) }
 
+// Blocks whose largest value is not above tinyBlock, and super-blocks where it is below tinySuper, are rounded to zero.
+// The scale of such a block is zero in half precision; without the limits the inverse of a scale could be infinite.
+const (
+	tinyBlock = 0x1p-60
+	tinySuper = 0x1p-100
+)
+
 // roundBlocks rounds up to 8 blocks of 32 as ggml does to Q8_0 on x86: the scale is kept in half precision, the numbers
 // are computed from the exact one.
 func (f form) roundBlocks(dst []byte, x []float32) {
@@ -108,7 +115,7 @@ func (f form) roundBlocks(dst []byte, x []float32) {
 		}
 		d := amax / 127
 		var inv float32
-		if amax != 0 {
+		if amax > tinyBlock {
 			inv = 127 / amax
 		}
 		var sum int32
@@ -136,7 +143,7 @@ func (f form) roundSuper(dst []byte, x []float32) {
 		}
 	}
 	clear(dst)
-	if amax == 0 {
+	if amax < tinySuper {
 		return
 	}
 	scale := -127 / peak

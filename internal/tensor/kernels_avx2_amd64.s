@@ -50334,3 +50334,688 @@ item:
 	JNZ        item
 	VZEROUPPER
 	RET
+
+// func roundBlocks2(dst *byte, x *float32, n int, factor int32)
+// Requires: AVX, AVX2, F16C
+TEXT ·roundBlocks2(SB), $0-28
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVL factor+24(FP), SI
+	LEAQ 64(AX), BX
+
+block:
+	VMOVUPS      (CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y0
+	VMOVUPS      32(CX), Y2
+	VPAND        word7fffffff<>+0(SB), Y2, Y3
+	VMAXPS       Y3, Y0, Y0
+	VMOVUPS      64(CX), Y3
+	VPAND        word7fffffff<>+0(SB), Y3, Y4
+	VMAXPS       Y4, Y0, Y0
+	VMOVUPS      96(CX), Y4
+	VPAND        word7fffffff<>+0(SB), Y4, Y5
+	VMAXPS       Y5, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X5
+	VMAXPS       X5, X0, X5
+	VPSHUFD      $0x4e, X5, X0
+	VMAXPS       X0, X5, X5
+	VPSHUFD      $0xb1, X5, X0
+	VMAXPS       X0, X5, X5
+	VMOVUPS      word42fe0000<>+0(SB), X0
+	VDIVPS       X0, X5, X6
+	VDIVPS       X5, X0, X0
+	VMOVUPS      word21800000<>+0(SB), X7
+	VCMPPS       $0x1e, X7, X5, X7
+	VPAND        X7, X0, X0
+	VBROADCASTSS X0, Y0
+	VMULPS       Y0, Y1, Y1
+	VCVTPS2DQ    Y1, Y1
+	VMULPS       Y0, Y2, Y2
+	VCVTPS2DQ    Y2, Y2
+	VMULPS       Y0, Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VMULPS       Y0, Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPACKSSDW    Y2, Y1, Y0
+	VPACKSSDW    Y4, Y3, Y1
+	VPACKSSWB    Y1, Y0, Y0
+	VMOVDQU      unpackorder<>+0(SB), Y1
+	VPERMD       Y0, Y1, Y0
+	VMOVDQU      Y0, (BX)
+	VPMOVSXBD    (BX), Y1
+	VPMOVSXBD    8(BX), Y2
+	VPMOVSXBD    16(BX), Y3
+	VPMOVSXBD    24(BX), Y4
+	VPADDD       Y1, Y2, Y0
+	VPADDD       Y3, Y0, Y0
+	VPADDD       Y4, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPADDD       X1, X0, X1
+	VPSHUFD      $0x4e, X1, X0
+	VPADDD       X0, X1, X1
+	VPSHUFD      $0xb1, X1, X0
+	VPADDD       X0, X1, X1
+	VCVTPS2PH    $0x00, X6, X0
+	VCVTPH2PS    X0, X6
+	VMOVSS       X6, (AX)
+	TESTL        SI, SI
+	JZ           sums
+	VMOVD        X1, DI
+	IMULL        SI, DI
+	MOVL         DI, 32(AX)
+	JMP          next
+
+sums:
+	VCVTDQ2PS X1, X1
+	VMULSS    X1, X6, X6
+	VMOVSS    X6, 32(AX)
+
+next:
+	ADDQ $0x04, AX
+	ADDQ $0x20, BX
+	SUBQ $-128, CX
+	DECQ DX
+	JNZ  block
+	VZEROUPPER
+	RET
+
+DATA word7fffffff<>+0(SB)/1, $0xff
+DATA word7fffffff<>+1(SB)/1, $0xff
+DATA word7fffffff<>+2(SB)/1, $0xff
+DATA word7fffffff<>+3(SB)/1, $0x7f
+DATA word7fffffff<>+4(SB)/1, $0xff
+DATA word7fffffff<>+5(SB)/1, $0xff
+DATA word7fffffff<>+6(SB)/1, $0xff
+DATA word7fffffff<>+7(SB)/1, $0x7f
+DATA word7fffffff<>+8(SB)/1, $0xff
+DATA word7fffffff<>+9(SB)/1, $0xff
+DATA word7fffffff<>+10(SB)/1, $0xff
+DATA word7fffffff<>+11(SB)/1, $0x7f
+DATA word7fffffff<>+12(SB)/1, $0xff
+DATA word7fffffff<>+13(SB)/1, $0xff
+DATA word7fffffff<>+14(SB)/1, $0xff
+DATA word7fffffff<>+15(SB)/1, $0x7f
+DATA word7fffffff<>+16(SB)/1, $0xff
+DATA word7fffffff<>+17(SB)/1, $0xff
+DATA word7fffffff<>+18(SB)/1, $0xff
+DATA word7fffffff<>+19(SB)/1, $0x7f
+DATA word7fffffff<>+20(SB)/1, $0xff
+DATA word7fffffff<>+21(SB)/1, $0xff
+DATA word7fffffff<>+22(SB)/1, $0xff
+DATA word7fffffff<>+23(SB)/1, $0x7f
+DATA word7fffffff<>+24(SB)/1, $0xff
+DATA word7fffffff<>+25(SB)/1, $0xff
+DATA word7fffffff<>+26(SB)/1, $0xff
+DATA word7fffffff<>+27(SB)/1, $0x7f
+DATA word7fffffff<>+28(SB)/1, $0xff
+DATA word7fffffff<>+29(SB)/1, $0xff
+DATA word7fffffff<>+30(SB)/1, $0xff
+DATA word7fffffff<>+31(SB)/1, $0x7f
+GLOBL word7fffffff<>(SB), RODATA|NOPTR, $32
+
+DATA word42fe0000<>+0(SB)/1, $0x00
+DATA word42fe0000<>+1(SB)/1, $0x00
+DATA word42fe0000<>+2(SB)/1, $0xfe
+DATA word42fe0000<>+3(SB)/1, $0x42
+DATA word42fe0000<>+4(SB)/1, $0x00
+DATA word42fe0000<>+5(SB)/1, $0x00
+DATA word42fe0000<>+6(SB)/1, $0xfe
+DATA word42fe0000<>+7(SB)/1, $0x42
+DATA word42fe0000<>+8(SB)/1, $0x00
+DATA word42fe0000<>+9(SB)/1, $0x00
+DATA word42fe0000<>+10(SB)/1, $0xfe
+DATA word42fe0000<>+11(SB)/1, $0x42
+DATA word42fe0000<>+12(SB)/1, $0x00
+DATA word42fe0000<>+13(SB)/1, $0x00
+DATA word42fe0000<>+14(SB)/1, $0xfe
+DATA word42fe0000<>+15(SB)/1, $0x42
+DATA word42fe0000<>+16(SB)/1, $0x00
+DATA word42fe0000<>+17(SB)/1, $0x00
+DATA word42fe0000<>+18(SB)/1, $0xfe
+DATA word42fe0000<>+19(SB)/1, $0x42
+DATA word42fe0000<>+20(SB)/1, $0x00
+DATA word42fe0000<>+21(SB)/1, $0x00
+DATA word42fe0000<>+22(SB)/1, $0xfe
+DATA word42fe0000<>+23(SB)/1, $0x42
+DATA word42fe0000<>+24(SB)/1, $0x00
+DATA word42fe0000<>+25(SB)/1, $0x00
+DATA word42fe0000<>+26(SB)/1, $0xfe
+DATA word42fe0000<>+27(SB)/1, $0x42
+DATA word42fe0000<>+28(SB)/1, $0x00
+DATA word42fe0000<>+29(SB)/1, $0x00
+DATA word42fe0000<>+30(SB)/1, $0xfe
+DATA word42fe0000<>+31(SB)/1, $0x42
+GLOBL word42fe0000<>(SB), RODATA|NOPTR, $32
+
+DATA word21800000<>+0(SB)/1, $0x00
+DATA word21800000<>+1(SB)/1, $0x00
+DATA word21800000<>+2(SB)/1, $0x80
+DATA word21800000<>+3(SB)/1, $0x21
+DATA word21800000<>+4(SB)/1, $0x00
+DATA word21800000<>+5(SB)/1, $0x00
+DATA word21800000<>+6(SB)/1, $0x80
+DATA word21800000<>+7(SB)/1, $0x21
+DATA word21800000<>+8(SB)/1, $0x00
+DATA word21800000<>+9(SB)/1, $0x00
+DATA word21800000<>+10(SB)/1, $0x80
+DATA word21800000<>+11(SB)/1, $0x21
+DATA word21800000<>+12(SB)/1, $0x00
+DATA word21800000<>+13(SB)/1, $0x00
+DATA word21800000<>+14(SB)/1, $0x80
+DATA word21800000<>+15(SB)/1, $0x21
+DATA word21800000<>+16(SB)/1, $0x00
+DATA word21800000<>+17(SB)/1, $0x00
+DATA word21800000<>+18(SB)/1, $0x80
+DATA word21800000<>+19(SB)/1, $0x21
+DATA word21800000<>+20(SB)/1, $0x00
+DATA word21800000<>+21(SB)/1, $0x00
+DATA word21800000<>+22(SB)/1, $0x80
+DATA word21800000<>+23(SB)/1, $0x21
+DATA word21800000<>+24(SB)/1, $0x00
+DATA word21800000<>+25(SB)/1, $0x00
+DATA word21800000<>+26(SB)/1, $0x80
+DATA word21800000<>+27(SB)/1, $0x21
+DATA word21800000<>+28(SB)/1, $0x00
+DATA word21800000<>+29(SB)/1, $0x00
+DATA word21800000<>+30(SB)/1, $0x80
+DATA word21800000<>+31(SB)/1, $0x21
+GLOBL word21800000<>(SB), RODATA|NOPTR, $32
+
+DATA unpackorder<>+0(SB)/1, $0x00
+DATA unpackorder<>+1(SB)/1, $0x00
+DATA unpackorder<>+2(SB)/1, $0x00
+DATA unpackorder<>+3(SB)/1, $0x00
+DATA unpackorder<>+4(SB)/1, $0x04
+DATA unpackorder<>+5(SB)/1, $0x00
+DATA unpackorder<>+6(SB)/1, $0x00
+DATA unpackorder<>+7(SB)/1, $0x00
+DATA unpackorder<>+8(SB)/1, $0x01
+DATA unpackorder<>+9(SB)/1, $0x00
+DATA unpackorder<>+10(SB)/1, $0x00
+DATA unpackorder<>+11(SB)/1, $0x00
+DATA unpackorder<>+12(SB)/1, $0x05
+DATA unpackorder<>+13(SB)/1, $0x00
+DATA unpackorder<>+14(SB)/1, $0x00
+DATA unpackorder<>+15(SB)/1, $0x00
+DATA unpackorder<>+16(SB)/1, $0x02
+DATA unpackorder<>+17(SB)/1, $0x00
+DATA unpackorder<>+18(SB)/1, $0x00
+DATA unpackorder<>+19(SB)/1, $0x00
+DATA unpackorder<>+20(SB)/1, $0x06
+DATA unpackorder<>+21(SB)/1, $0x00
+DATA unpackorder<>+22(SB)/1, $0x00
+DATA unpackorder<>+23(SB)/1, $0x00
+DATA unpackorder<>+24(SB)/1, $0x03
+DATA unpackorder<>+25(SB)/1, $0x00
+DATA unpackorder<>+26(SB)/1, $0x00
+DATA unpackorder<>+27(SB)/1, $0x00
+DATA unpackorder<>+28(SB)/1, $0x07
+DATA unpackorder<>+29(SB)/1, $0x00
+DATA unpackorder<>+30(SB)/1, $0x00
+DATA unpackorder<>+31(SB)/1, $0x00
+GLOBL unpackorder<>(SB), RODATA|NOPTR, $32
+
+// func roundSuper2(dst *byte, x *float32, wide bool)
+// Requires: AVX, AVX2
+TEXT ·roundSuper2(SB), $0-17
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVB         wide+16(FP), DL
+	VMOVUPS      (CX), Y0
+	VPAND        word7fffffff<>+0(SB), Y0, Y0
+	VMOVDQU      32(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      64(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      96(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      128(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      160(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      192(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      224(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      256(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      288(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      320(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      352(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      384(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      416(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      448(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      480(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      512(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      544(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      576(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      608(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      640(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      672(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      704(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      736(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      768(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      800(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      832(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      864(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      896(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      928(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      960(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVDQU      992(CX), Y1
+	VPAND        word7fffffff<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VMAXPS       X1, X0, X1
+	VPSHUFD      $0x4e, X1, X0
+	VMAXPS       X0, X1, X1
+	VPSHUFD      $0xb1, X1, X0
+	VMAXPS       X0, X1, X1
+	VMOVD        X1, BX
+	CMPL         BX, $0x0d800000
+	JLT          zero
+	VBROADCASTSS X1, Y0
+	XORQ         BX, BX
+
+search:
+	VMOVDQU   (CX)(BX*1), Y1
+	VPAND     word7fffffff<>+0(SB), Y1, Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, SI
+	TESTL     SI, SI
+	JNZ       found
+	ADDQ      $0x20, BX
+	CMPQ      BX, $0x00000400
+	JLT       search
+	JMP       zero
+
+found:
+	BSFL         SI, SI
+	LEAQ         (CX)(BX*1), BX
+	VMOVSS       (BX)(SI*4), X0
+	VMOVUPS      wordc2fe0000<>+0(SB), X1
+	VDIVSS       X0, X1, X1
+	VMOVUPS      word3f800000<>+0(SB), X0
+	VDIVSS       X1, X0, X0
+	VMOVSS       X0, (AX)
+	VBROADCASTSS X1, Y0
+	VPXOR        X1, X1, X1
+	VMULPS       (CX), Y0, Y2
+	VCVTPS2DQ    Y2, Y2
+	VMULPS       32(CX), Y0, Y3
+	VCVTPS2DQ    Y3, Y3
+	VMULPS       64(CX), Y0, Y4
+	VCVTPS2DQ    Y4, Y4
+	VMULPS       96(CX), Y0, Y5
+	VCVTPS2DQ    Y5, Y5
+	VPACKSSDW    Y3, Y2, Y2
+	VPACKSSDW    Y5, Y4, Y3
+	VPACKSSWB    Y3, Y2, Y2
+	VMOVDQU      unpackorder<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y2
+	VMOVDQU      Y2, 128(AX)
+	VPMOVSXBD    128(AX), Y2
+	VPMOVSXBD    136(AX), Y3
+	VPMOVSXBD    144(AX), Y4
+	VPMOVSXBD    152(AX), Y5
+	VPADDD       Y3, Y2, Y2
+	VPADDD       Y5, Y4, Y4
+	VEXTRACTI128 $0x01, Y2, X3
+	VPADDD       X3, X2, X3
+	VEXTRACTI128 $0x01, Y4, X2
+	VPADDD       X2, X4, X2
+	VMULPS       128(CX), Y0, Y4
+	VCVTPS2DQ    Y4, Y4
+	VMULPS       160(CX), Y0, Y5
+	VCVTPS2DQ    Y5, Y5
+	VMULPS       192(CX), Y0, Y6
+	VCVTPS2DQ    Y6, Y6
+	VMULPS       224(CX), Y0, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPACKSSDW    Y5, Y4, Y4
+	VPACKSSDW    Y7, Y6, Y5
+	VPACKSSWB    Y5, Y4, Y4
+	VMOVDQU      unpackorder<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y4
+	VMOVDQU      Y4, 160(AX)
+	VPMOVSXBD    160(AX), Y4
+	VPMOVSXBD    168(AX), Y5
+	VPMOVSXBD    176(AX), Y6
+	VPMOVSXBD    184(AX), Y7
+	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y6, Y6
+	VEXTRACTI128 $0x01, Y4, X5
+	VPADDD       X5, X4, X5
+	VEXTRACTI128 $0x01, Y6, X4
+	VPADDD       X4, X6, X4
+	VPHADDD      X2, X3, X3
+	VPHADDD      X4, X5, X5
+	VPHADDD      X5, X3, X3
+	VPACKSSDW    X3, X3, X2
+	VMOVQ        X2, 32(AX)
+	VPSLLD       $0x05, X3, X2
+	VPSUBD       X2, X1, X2
+	VMOVDQU      X2, 64(AX)
+	VMULPS       256(CX), Y0, Y2
+	VCVTPS2DQ    Y2, Y2
+	VMULPS       288(CX), Y0, Y4
+	VCVTPS2DQ    Y4, Y4
+	VMULPS       320(CX), Y0, Y5
+	VCVTPS2DQ    Y5, Y5
+	VMULPS       352(CX), Y0, Y6
+	VCVTPS2DQ    Y6, Y6
+	VPACKSSDW    Y4, Y2, Y2
+	VPACKSSDW    Y6, Y5, Y4
+	VPACKSSWB    Y4, Y2, Y2
+	VMOVDQU      unpackorder<>+0(SB), Y4
+	VPERMD       Y2, Y4, Y2
+	VMOVDQU      Y2, 192(AX)
+	VPMOVSXBD    192(AX), Y2
+	VPMOVSXBD    200(AX), Y4
+	VPMOVSXBD    208(AX), Y5
+	VPMOVSXBD    216(AX), Y6
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y6, Y5, Y5
+	VEXTRACTI128 $0x01, Y2, X4
+	VPADDD       X4, X2, X4
+	VEXTRACTI128 $0x01, Y5, X2
+	VPADDD       X2, X5, X2
+	VMULPS       384(CX), Y0, Y5
+	VCVTPS2DQ    Y5, Y5
+	VMULPS       416(CX), Y0, Y6
+	VCVTPS2DQ    Y6, Y6
+	VMULPS       448(CX), Y0, Y7
+	VCVTPS2DQ    Y7, Y7
+	VMULPS       480(CX), Y0, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPACKSSDW    Y6, Y5, Y5
+	VPACKSSDW    Y8, Y7, Y6
+	VPACKSSWB    Y6, Y5, Y5
+	VMOVDQU      unpackorder<>+0(SB), Y6
+	VPERMD       Y5, Y6, Y5
+	VMOVDQU      Y5, 224(AX)
+	VPMOVSXBD    224(AX), Y5
+	VPMOVSXBD    232(AX), Y6
+	VPMOVSXBD    240(AX), Y7
+	VPMOVSXBD    248(AX), Y8
+	VPADDD       Y6, Y5, Y5
+	VPADDD       Y8, Y7, Y7
+	VEXTRACTI128 $0x01, Y5, X6
+	VPADDD       X6, X5, X6
+	VEXTRACTI128 $0x01, Y7, X5
+	VPADDD       X5, X7, X5
+	VPHADDD      X2, X4, X4
+	VPHADDD      X5, X6, X6
+	VPHADDD      X6, X4, X4
+	VPACKSSDW    X4, X4, X2
+	VMOVQ        X2, 40(AX)
+	VPSLLD       $0x05, X4, X2
+	VPSUBD       X2, X1, X2
+	VMOVDQU      X2, 80(AX)
+	VPHADDD      X4, X3, X3
+	VPACKSSDW    X3, X3, X2
+	VMOVQ        X2, 16(AX)
+	VMULPS       512(CX), Y0, Y2
+	VCVTPS2DQ    Y2, Y2
+	VMULPS       544(CX), Y0, Y4
+	VCVTPS2DQ    Y4, Y4
+	VMULPS       576(CX), Y0, Y5
+	VCVTPS2DQ    Y5, Y5
+	VMULPS       608(CX), Y0, Y6
+	VCVTPS2DQ    Y6, Y6
+	VPACKSSDW    Y4, Y2, Y2
+	VPACKSSDW    Y6, Y5, Y4
+	VPACKSSWB    Y4, Y2, Y2
+	VMOVDQU      unpackorder<>+0(SB), Y4
+	VPERMD       Y2, Y4, Y2
+	VMOVDQU      Y2, 256(AX)
+	VPMOVSXBD    256(AX), Y2
+	VPMOVSXBD    264(AX), Y4
+	VPMOVSXBD    272(AX), Y5
+	VPMOVSXBD    280(AX), Y6
+	VPADDD       Y4, Y2, Y2
+	VPADDD       Y6, Y5, Y5
+	VEXTRACTI128 $0x01, Y2, X4
+	VPADDD       X4, X2, X4
+	VEXTRACTI128 $0x01, Y5, X2
+	VPADDD       X2, X5, X2
+	VMULPS       640(CX), Y0, Y5
+	VCVTPS2DQ    Y5, Y5
+	VMULPS       672(CX), Y0, Y6
+	VCVTPS2DQ    Y6, Y6
+	VMULPS       704(CX), Y0, Y7
+	VCVTPS2DQ    Y7, Y7
+	VMULPS       736(CX), Y0, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPACKSSDW    Y6, Y5, Y5
+	VPACKSSDW    Y8, Y7, Y6
+	VPACKSSWB    Y6, Y5, Y5
+	VMOVDQU      unpackorder<>+0(SB), Y6
+	VPERMD       Y5, Y6, Y5
+	VMOVDQU      Y5, 288(AX)
+	VPMOVSXBD    288(AX), Y5
+	VPMOVSXBD    296(AX), Y6
+	VPMOVSXBD    304(AX), Y7
+	VPMOVSXBD    312(AX), Y8
+	VPADDD       Y6, Y5, Y5
+	VPADDD       Y8, Y7, Y7
+	VEXTRACTI128 $0x01, Y5, X6
+	VPADDD       X6, X5, X6
+	VEXTRACTI128 $0x01, Y7, X5
+	VPADDD       X5, X7, X5
+	VPHADDD      X2, X4, X4
+	VPHADDD      X5, X6, X6
+	VPHADDD      X6, X4, X4
+	VPACKSSDW    X4, X4, X2
+	VMOVQ        X2, 48(AX)
+	VPSLLD       $0x05, X4, X2
+	VPSUBD       X2, X1, X2
+	VMOVDQU      X2, 96(AX)
+	VMULPS       768(CX), Y0, Y2
+	VCVTPS2DQ    Y2, Y2
+	VMULPS       800(CX), Y0, Y5
+	VCVTPS2DQ    Y5, Y5
+	VMULPS       832(CX), Y0, Y6
+	VCVTPS2DQ    Y6, Y6
+	VMULPS       864(CX), Y0, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPACKSSDW    Y5, Y2, Y2
+	VPACKSSDW    Y7, Y6, Y5
+	VPACKSSWB    Y5, Y2, Y2
+	VMOVDQU      unpackorder<>+0(SB), Y5
+	VPERMD       Y2, Y5, Y2
+	VMOVDQU      Y2, 320(AX)
+	VPMOVSXBD    320(AX), Y2
+	VPMOVSXBD    328(AX), Y5
+	VPMOVSXBD    336(AX), Y6
+	VPMOVSXBD    344(AX), Y7
+	VPADDD       Y5, Y2, Y2
+	VPADDD       Y7, Y6, Y6
+	VEXTRACTI128 $0x01, Y2, X5
+	VPADDD       X5, X2, X5
+	VEXTRACTI128 $0x01, Y6, X2
+	VPADDD       X2, X6, X2
+	VMULPS       896(CX), Y0, Y6
+	VCVTPS2DQ    Y6, Y6
+	VMULPS       928(CX), Y0, Y7
+	VCVTPS2DQ    Y7, Y7
+	VMULPS       960(CX), Y0, Y8
+	VCVTPS2DQ    Y8, Y8
+	VMULPS       992(CX), Y0, Y0
+	VCVTPS2DQ    Y0, Y0
+	VPACKSSDW    Y7, Y6, Y6
+	VPACKSSDW    Y0, Y8, Y0
+	VPACKSSWB    Y0, Y6, Y6
+	VMOVDQU      unpackorder<>+0(SB), Y0
+	VPERMD       Y6, Y0, Y6
+	VMOVDQU      Y6, 352(AX)
+	VPMOVSXBD    352(AX), Y6
+	VPMOVSXBD    360(AX), Y7
+	VPMOVSXBD    368(AX), Y8
+	VPMOVSXBD    376(AX), Y0
+	VPADDD       Y7, Y6, Y6
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y6, X0
+	VPADDD       X0, X6, X0
+	VEXTRACTI128 $0x01, Y8, X6
+	VPADDD       X6, X8, X6
+	VPHADDD      X2, X5, X5
+	VPHADDD      X6, X0, X0
+	VPHADDD      X0, X5, X5
+	VPACKSSDW    X5, X5, X0
+	VMOVQ        X0, 56(AX)
+	VPSLLD       $0x05, X5, X0
+	VPSUBD       X0, X1, X0
+	VMOVDQU      X0, 112(AX)
+	VPHADDD      X5, X4, X4
+	VPACKSSDW    X4, X4, X0
+	VMOVQ        X0, 24(AX)
+	TESTB        DL, DL
+	JZ           done
+	VPSLLD       $0x07, X3, X0
+	VPSUBD       X0, X1, X0
+	VMOVDQU      X0, 64(AX)
+	VPSLLD       $0x07, X4, X0
+	VPSUBD       X0, X1, X0
+	VMOVDQU      X0, 80(AX)
+
+done:
+	VZEROUPPER
+	RET
+
+zero:
+	VPXOR   Y0, Y0, Y0
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y0, 32(AX)
+	VMOVDQU Y0, 64(AX)
+	VMOVDQU Y0, 96(AX)
+	VMOVDQU Y0, 128(AX)
+	VMOVDQU Y0, 160(AX)
+	VMOVDQU Y0, 192(AX)
+	VMOVDQU Y0, 224(AX)
+	VMOVDQU Y0, 256(AX)
+	VMOVDQU Y0, 288(AX)
+	VMOVDQU Y0, 320(AX)
+	VMOVDQU Y0, 352(AX)
+	VZEROUPPER
+	RET
+
+DATA wordc2fe0000<>+0(SB)/1, $0x00
+DATA wordc2fe0000<>+1(SB)/1, $0x00
+DATA wordc2fe0000<>+2(SB)/1, $0xfe
+DATA wordc2fe0000<>+3(SB)/1, $0xc2
+DATA wordc2fe0000<>+4(SB)/1, $0x00
+DATA wordc2fe0000<>+5(SB)/1, $0x00
+DATA wordc2fe0000<>+6(SB)/1, $0xfe
+DATA wordc2fe0000<>+7(SB)/1, $0xc2
+DATA wordc2fe0000<>+8(SB)/1, $0x00
+DATA wordc2fe0000<>+9(SB)/1, $0x00
+DATA wordc2fe0000<>+10(SB)/1, $0xfe
+DATA wordc2fe0000<>+11(SB)/1, $0xc2
+DATA wordc2fe0000<>+12(SB)/1, $0x00
+DATA wordc2fe0000<>+13(SB)/1, $0x00
+DATA wordc2fe0000<>+14(SB)/1, $0xfe
+DATA wordc2fe0000<>+15(SB)/1, $0xc2
+DATA wordc2fe0000<>+16(SB)/1, $0x00
+DATA wordc2fe0000<>+17(SB)/1, $0x00
+DATA wordc2fe0000<>+18(SB)/1, $0xfe
+DATA wordc2fe0000<>+19(SB)/1, $0xc2
+DATA wordc2fe0000<>+20(SB)/1, $0x00
+DATA wordc2fe0000<>+21(SB)/1, $0x00
+DATA wordc2fe0000<>+22(SB)/1, $0xfe
+DATA wordc2fe0000<>+23(SB)/1, $0xc2
+DATA wordc2fe0000<>+24(SB)/1, $0x00
+DATA wordc2fe0000<>+25(SB)/1, $0x00
+DATA wordc2fe0000<>+26(SB)/1, $0xfe
+DATA wordc2fe0000<>+27(SB)/1, $0xc2
+DATA wordc2fe0000<>+28(SB)/1, $0x00
+DATA wordc2fe0000<>+29(SB)/1, $0x00
+DATA wordc2fe0000<>+30(SB)/1, $0xfe
+DATA wordc2fe0000<>+31(SB)/1, $0xc2
+GLOBL wordc2fe0000<>(SB), RODATA|NOPTR, $32
+
+DATA word3f800000<>+0(SB)/1, $0x00
+DATA word3f800000<>+1(SB)/1, $0x00
+DATA word3f800000<>+2(SB)/1, $0x80
+DATA word3f800000<>+3(SB)/1, $0x3f
+DATA word3f800000<>+4(SB)/1, $0x00
+DATA word3f800000<>+5(SB)/1, $0x00
+DATA word3f800000<>+6(SB)/1, $0x80
+DATA word3f800000<>+7(SB)/1, $0x3f
+DATA word3f800000<>+8(SB)/1, $0x00
+DATA word3f800000<>+9(SB)/1, $0x00
+DATA word3f800000<>+10(SB)/1, $0x80
+DATA word3f800000<>+11(SB)/1, $0x3f
+DATA word3f800000<>+12(SB)/1, $0x00
+DATA word3f800000<>+13(SB)/1, $0x00
+DATA word3f800000<>+14(SB)/1, $0x80
+DATA word3f800000<>+15(SB)/1, $0x3f
+DATA word3f800000<>+16(SB)/1, $0x00
+DATA word3f800000<>+17(SB)/1, $0x00
+DATA word3f800000<>+18(SB)/1, $0x80
+DATA word3f800000<>+19(SB)/1, $0x3f
+DATA word3f800000<>+20(SB)/1, $0x00
+DATA word3f800000<>+21(SB)/1, $0x00
+DATA word3f800000<>+22(SB)/1, $0x80
+DATA word3f800000<>+23(SB)/1, $0x3f
+DATA word3f800000<>+24(SB)/1, $0x00
+DATA word3f800000<>+25(SB)/1, $0x00
+DATA word3f800000<>+26(SB)/1, $0x80
+DATA word3f800000<>+27(SB)/1, $0x3f
+DATA word3f800000<>+28(SB)/1, $0x00
+DATA word3f800000<>+29(SB)/1, $0x00
+DATA word3f800000<>+30(SB)/1, $0x80
+DATA word3f800000<>+31(SB)/1, $0x3f
+GLOBL word3f800000<>(SB), RODATA|NOPTR, $32

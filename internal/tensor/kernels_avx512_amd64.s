@@ -48021,60 +48021,61 @@ TEXT ·roundBlocks512(SB), $0-28
 	VPBROADCASTD SI, Z0
 	MOVL         $0x42fe0000, SI
 	VPBROADCASTD SI, Z1
+	MOVL         $0x21800000, SI
+	VPBROADCASTD SI, Z2
 	LEAQ         64(AX), SI
 
 block:
-	VMOVUPS       (CX), Z2
-	VMOVUPS       64(CX), Z3
-	VPANDD        Z2, Z0, Z4
+	VMOVUPS       (CX), Z3
+	VMOVUPS       64(CX), Z4
 	VPANDD        Z3, Z0, Z5
-	VMAXPS        Z4, Z5, Z4
-	VEXTRACTI64X4 $0x01, Z4, Y5
-	VMAXPS        Y5, Y4, Y5
-	VEXTRACTI32X4 $0x01, Y5, X4
-	VMAXPS        X4, X5, X4
-	VPSHUFD       $0x4e, X4, X5
-	VMAXPS        X5, X4, X4
-	VPSHUFD       $0xb1, X4, X5
-	VMAXPS        X5, X4, X4
-	VDIVPS        X1, X4, X5
-	VPXOR         X6, X6, X6
-	VCMPPS        $0x04, X6, X4, K1
-	VDIVPS.Z      X4, X1, K1, X4
-	VBROADCASTSS  X4, Z4
-	VMULPS        Z4, Z2, Z2
-	VCVTPS2DQ     Z2, Z2
-	VPMOVSDB      Z2, X2
-	VMOVDQU8      X2, (SI)
-	VPMOVSXBD     X2, Z2
-	VMULPS        Z4, Z3, Z3
+	VPANDD        Z4, Z0, Z6
+	VMAXPS        Z5, Z6, Z5
+	VEXTRACTI64X4 $0x01, Z5, Y6
+	VMAXPS        Y6, Y5, Y6
+	VEXTRACTI32X4 $0x01, Y6, X5
+	VMAXPS        X5, X6, X5
+	VPSHUFD       $0x4e, X5, X6
+	VMAXPS        X6, X5, X5
+	VPSHUFD       $0xb1, X5, X6
+	VMAXPS        X6, X5, X5
+	VDIVPS        X1, X5, X6
+	VCMPPS        $0x1e, X2, X5, K1
+	VDIVPS.Z      X5, X1, K1, X5
+	VBROADCASTSS  X5, Z5
+	VMULPS        Z5, Z3, Z3
 	VCVTPS2DQ     Z3, Z3
 	VPMOVSDB      Z3, X3
-	VMOVDQU8      X3, 16(SI)
+	VMOVDQU8      X3, (SI)
 	VPMOVSXBD     X3, Z3
-	VPADDD        Z3, Z2, Z2
-	VEXTRACTI64X4 $0x01, Z2, Y3
-	VPADDD        Y3, Y2, Y3
-	VEXTRACTI32X4 $0x01, Y3, X2
-	VPADDD        X2, X3, X2
-	VPSHUFD       $0x4e, X2, X3
-	VPADDD        X3, X2, X2
-	VPSHUFD       $0xb1, X2, X3
-	VPADDD        X3, X2, X2
-	VCVTPS2PH     $0x00, X5, X3
-	VCVTPH2PS     X3, X5
-	VMOVSS        X5, (AX)
+	VMULPS        Z5, Z4, Z4
+	VCVTPS2DQ     Z4, Z4
+	VPMOVSDB      Z4, X4
+	VMOVDQU8      X4, 16(SI)
+	VPMOVSXBD     X4, Z4
+	VPADDD        Z4, Z3, Z3
+	VEXTRACTI64X4 $0x01, Z3, Y4
+	VPADDD        Y4, Y3, Y4
+	VEXTRACTI32X4 $0x01, Y4, X3
+	VPADDD        X3, X4, X3
+	VPSHUFD       $0x4e, X3, X4
+	VPADDD        X4, X3, X3
+	VPSHUFD       $0xb1, X3, X4
+	VPADDD        X4, X3, X3
+	VCVTPS2PH     $0x00, X6, X4
+	VCVTPH2PS     X4, X6
+	VMOVSS        X6, (AX)
 	TESTL         BX, BX
 	JZ            sums
-	VMOVD         X2, DI
+	VMOVD         X3, DI
 	IMULL         BX, DI
 	MOVL          DI, 32(AX)
 	JMP           next
 
 sums:
-	VCVTDQ2PS X2, X2
-	VMULSS    X2, X5, X5
-	VMOVSS    X5, 32(AX)
+	VCVTDQ2PS X3, X3
+	VMULSS    X3, X6, X6
+	VMOVSS    X6, 32(AX)
 
 next:
 	ADDQ $0x04, AX
@@ -48133,8 +48134,8 @@ TEXT ·roundSuper512(SB), $0-17
 	VPSHUFD       $0xb1, X1, X2
 	VMAXPS        X2, X1, X1
 	VMOVD         X1, BX
-	TESTL         BX, BX
-	JZ            zero
+	CMPL          BX, $0x0d800000
+	JLT           zero
 	VBROADCASTSS  X1, Z1
 	XORQ          BX, BX
 

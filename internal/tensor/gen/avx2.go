@@ -45,6 +45,7 @@ func avx2() []kernel {
 		add(p.typ, p.pass)
 	}
 	packing2()
+	rounding2()
 	return ks
 }
 

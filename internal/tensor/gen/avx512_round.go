@@ -20,7 +20,12 @@ func word512(x uint32) reg.VecVirtual {
 	return z
 }
 
-const float127 = 0x42fe0000
+// Floating-point numbers as bits.
+const (
+	float127  = 0x42fe0000
+	tinyBlock = (127 - 60) << 23
+	tinySuper = (127 - 100) << 23
+)
 
 // fold halves a vector with op until four lanes are left.
 func fold(op func(x, y, z Op), z reg.VecVirtual) reg.VecVirtual {
@@ -56,7 +61,7 @@ func roundBlocks512() {
 	Load(Param("n"), n)
 	factor := GP32()
 	Load(Param("factor"), factor)
-	magnitude, top := word512(0x7fffffff), word512(float127)
+	magnitude, top, tiny := word512(0x7fffffff), word512(float127), word512(tinyBlock)
 	q := GP64()
 	LEAQ(mem(dst, recQ), q)
 
@@ -71,10 +76,9 @@ func roundBlocks512() {
 	VPANDD(v[1], magnitude, b)
 	VMAXPS(a, b, a)
 	amax := foldAll(maxps, a)
-	d, inv, zero, k := XMM(), XMM(), XMM(), K()
+	d, inv, k := XMM(), XMM(), K()
 	VDIVPS(top.AsX(), amax, d)
-	VPXOR(zero, zero, zero)
-	VCMPPS(U8(4), zero, amax, k) // not equal: where all is zero the inverse is zero too
+	VCMPPS(U8(0x1e), tiny.AsX(), amax, k) // greater; elsewhere the inverse is zero
 	VDIVPS_Z(amax, top.AsX(), k, inv)
 	scale := ZMM()
 	VBROADCASTSS(inv, scale)
@@ -136,8 +140,8 @@ func roundSuper512() {
 	amax := foldAll(maxps, m)
 	bits := GP32()
 	VMOVD(amax, bits)
-	TESTL(bits, bits)
-	JZ(LabelRef("zero"))
+	CMPL(bits, U32(tinySuper))
+	JLT(LabelRef("zero"))
 
 	// The first value of that magnitude gives the sign.
 	all, at, found := ZMM(), GP64(), GP64()
