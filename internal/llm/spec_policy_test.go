@@ -68,6 +68,40 @@ func TestNothingAccepted(t *testing.T) {
 	}
 }
 
+// After texts that were guessed well, one that cannot be guessed costs little more.
+func TestLuckRunsOut(t *testing.T) {
+	old := file(100, 3)
+	good := edit(old, 2, 8)
+	bad := prompt(300, 900, 4)
+	ask := prompt(30, 900, 4)
+	n := len(old) + len(ask)
+	first := Request{Prompt: append(old[:len(old):len(old)], ask...), MaxTokens: len(good), References: [][]int32{old}, Key: "k"}
+	second := first
+	second.Prompt, second.MaxTokens = append(old[:len(old):len(old)], prompt(30, 900, 5)...), len(bad)
+	times := map[bool]time.Duration{}
+	for _, off := range []bool{true, false} {
+		y := newToy(t, 1000, 400, func(prefix []int32, l []float32) {
+			if prefix[n-1] == ask[len(ask)-1] {
+				scriptLM(n, good)(prefix, l)
+			} else {
+				scriptLM(n, bad)(prefix, l)
+			}
+		})
+		y.clock, y.cost = newFakeClock(), curveCost(moeCurve())
+		e := toyEngine(t, y, EngineConfig{Now: y.clock.Now, Speculation: SpecConfig{Off: off}})
+		for range 3 {
+			run(t, e, first)
+		}
+		_, stats := run(t, e, second)
+		times[off] = stats.Decode
+	}
+	ratio := float64(times[true]) / float64(times[false])
+	t.Logf("%.3f×", ratio)
+	if ratio < 0.97 {
+		t.Errorf("%.3f× of the speed without speculation", ratio)
+	}
+}
+
 // file makes a text of lines of tokens, some of them alike, as code is.
 func file(lines int, seed uint64) []int32 {
 	var f []int32
