@@ -39,10 +39,31 @@ func tileMulF32x1(dst *float32, ds int, a *float32, as int, b *float32, bs int, 
 func tileMulI8x1(dst *float32, ds int, a *float32, as int, b *int8, bs int, n int, fix *float32)
 
 //go:noescape
+func avx2TileMulF16x2(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
+
+//go:noescape
+func avx2TileMulF32x2(dst *float32, ds int, a *float32, as int, b *float32, bs int, n int, fix *float32)
+
+//go:noescape
+func avx2TileMulI8x2(dst *float32, ds int, a *float32, as int, b *int8, bs int, n int, fix *float32)
+
+//go:noescape
+func avx2TileMulF16x1(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
+
+//go:noescape
+func avx2TileMulF32x1(dst *float32, ds int, a *float32, as int, b *float32, bs int, n int, fix *float32)
+
+//go:noescape
+func avx2TileMulI8x1(dst *float32, ds int, a *float32, as int, b *int8, bs int, n int, fix *float32)
+
+//go:noescape
 func scoresQ8x4(dst *float32, q *int8, qs *float32, sums *int32, keys *byte, ks *uint16, blocks int)
 
 //go:noescape
 func scoresQ8x1(dst *float32, q *int8, qs *float32, sums *int32, keys *byte, ks *uint16, blocks int)
+
+//go:noescape
+func avx2ScoresQ8(dst *float32, q *int8, qs *float32, keys *byte, ks *uint16, blocks int)
 
 //go:noescape
 func softTop(scores *float32, rows int, top *float32, fix *float32, lo *int32, hi *int32, scale float32)

@@ -976,6 +976,392 @@ done:
 	VZEROUPPER
 	RET
 
+// func avx2TileMulF16x2(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·avx2TileMulF16x2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         as+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         bs+40(FP), DI
+	MOVQ         n+48(FP), R8
+	MOVQ         fix+56(FP), R9
+	TESTQ        R9, R9
+	JZ           fresh
+	VBROADCASTSS (R9), Y3
+	VMULPS       (AX), Y3, Y0
+	VMULPS       32(AX), Y3, Y1
+	VMULPS       64(AX), Y3, Y2
+	VMULPS       96(AX), Y3, Y3
+	VBROADCASTSS 4(R9), Y7
+	VMULPS       (AX)(CX*1), Y7, Y4
+	VMULPS       32(AX)(CX*1), Y7, Y5
+	VMULPS       64(AX)(CX*1), Y7, Y6
+	VMULPS       96(AX)(CX*1), Y7, Y7
+	JMP          start
+
+fresh:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start:
+	TESTQ R8, R8
+	JZ    done
+
+loop:
+	PREFETCHT0   2048(SI)
+	VCVTPH2PS    (SI), Y8
+	VCVTPH2PS    16(SI), Y9
+	VCVTPH2PS    32(SI), Y10
+	VCVTPH2PS    48(SI), Y11
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (DX)(BX*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         DI, SI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          loop
+
+done:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, (AX)(CX*1)
+	VMOVUPS Y5, 32(AX)(CX*1)
+	VMOVUPS Y6, 64(AX)(CX*1)
+	VMOVUPS Y7, 96(AX)(CX*1)
+	VZEROUPPER
+	RET
+
+// func avx2TileMulF32x2(dst *float32, ds int, a *float32, as int, b *float32, bs int, n int, fix *float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2TileMulF32x2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         as+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         bs+40(FP), DI
+	MOVQ         n+48(FP), R8
+	MOVQ         fix+56(FP), R9
+	TESTQ        R9, R9
+	JZ           fresh
+	VBROADCASTSS (R9), Y3
+	VMULPS       (AX), Y3, Y0
+	VMULPS       32(AX), Y3, Y1
+	VMULPS       64(AX), Y3, Y2
+	VMULPS       96(AX), Y3, Y3
+	VBROADCASTSS 4(R9), Y7
+	VMULPS       (AX)(CX*1), Y7, Y4
+	VMULPS       32(AX)(CX*1), Y7, Y5
+	VMULPS       64(AX)(CX*1), Y7, Y6
+	VMULPS       96(AX)(CX*1), Y7, Y7
+	JMP          start
+
+fresh:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start:
+	TESTQ R8, R8
+	JZ    done
+
+loop:
+	PREFETCHT0   2048(SI)
+	VMOVUPS      (SI), Y8
+	VMOVUPS      32(SI), Y9
+	VMOVUPS      64(SI), Y10
+	VMOVUPS      96(SI), Y11
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (DX)(BX*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         DI, SI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          loop
+
+done:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, (AX)(CX*1)
+	VMOVUPS Y5, 32(AX)(CX*1)
+	VMOVUPS Y6, 64(AX)(CX*1)
+	VMOVUPS Y7, 96(AX)(CX*1)
+	VZEROUPPER
+	RET
+
+// func avx2TileMulI8x2(dst *float32, ds int, a *float32, as int, b *int8, bs int, n int, fix *float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·avx2TileMulI8x2(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         as+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         bs+40(FP), DI
+	MOVQ         n+48(FP), R8
+	MOVQ         fix+56(FP), R9
+	TESTQ        R9, R9
+	JZ           fresh
+	VBROADCASTSS (R9), Y3
+	VMULPS       (AX), Y3, Y0
+	VMULPS       32(AX), Y3, Y1
+	VMULPS       64(AX), Y3, Y2
+	VMULPS       96(AX), Y3, Y3
+	VBROADCASTSS 4(R9), Y7
+	VMULPS       (AX)(CX*1), Y7, Y4
+	VMULPS       32(AX)(CX*1), Y7, Y5
+	VMULPS       64(AX)(CX*1), Y7, Y6
+	VMULPS       96(AX)(CX*1), Y7, Y7
+	JMP          start
+
+fresh:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start:
+	TESTQ R8, R8
+	JZ    done
+
+loop:
+	PREFETCHT0   2048(SI)
+	VPMOVSXBD    (SI), Y8
+	VCVTDQ2PS    Y8, Y8
+	VPMOVSXBD    8(SI), Y9
+	VCVTDQ2PS    Y9, Y9
+	VPMOVSXBD    16(SI), Y10
+	VCVTDQ2PS    Y10, Y10
+	VPMOVSXBD    24(SI), Y11
+	VCVTDQ2PS    Y11, Y11
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (DX)(BX*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         DI, SI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          loop
+
+done:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, (AX)(CX*1)
+	VMOVUPS Y5, 32(AX)(CX*1)
+	VMOVUPS Y6, 64(AX)(CX*1)
+	VMOVUPS Y7, 96(AX)(CX*1)
+	VZEROUPPER
+	RET
+
+// func avx2TileMulF16x1(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·avx2TileMulF16x1(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	MOVQ         a+16(FP), CX
+	MOVQ         as+24(FP), DX
+	MOVQ         b+32(FP), DX
+	MOVQ         bs+40(FP), BX
+	MOVQ         n+48(FP), SI
+	MOVQ         fix+56(FP), DI
+	TESTQ        DI, DI
+	JZ           fresh
+	VBROADCASTSS (DI), Y3
+	VMULPS       (AX), Y3, Y0
+	VMULPS       32(AX), Y3, Y1
+	VMULPS       64(AX), Y3, Y2
+	VMULPS       96(AX), Y3, Y3
+	JMP          start
+
+fresh:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start:
+	TESTQ SI, SI
+	JZ    done
+
+loop:
+	PREFETCHT0   2048(DX)
+	VCVTPH2PS    (DX), Y4
+	VCVTPH2PS    16(DX), Y5
+	VCVTPH2PS    32(DX), Y6
+	VCVTPH2PS    48(DX), Y7
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y5, Y8, Y1
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	ADDQ         BX, DX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          loop
+
+done:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2TileMulF32x1(dst *float32, ds int, a *float32, as int, b *float32, bs int, n int, fix *float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2TileMulF32x1(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	MOVQ         a+16(FP), CX
+	MOVQ         as+24(FP), DX
+	MOVQ         b+32(FP), DX
+	MOVQ         bs+40(FP), BX
+	MOVQ         n+48(FP), SI
+	MOVQ         fix+56(FP), DI
+	TESTQ        DI, DI
+	JZ           fresh
+	VBROADCASTSS (DI), Y3
+	VMULPS       (AX), Y3, Y0
+	VMULPS       32(AX), Y3, Y1
+	VMULPS       64(AX), Y3, Y2
+	VMULPS       96(AX), Y3, Y3
+	JMP          start
+
+fresh:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start:
+	TESTQ SI, SI
+	JZ    done
+
+loop:
+	PREFETCHT0   2048(DX)
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VMOVUPS      64(DX), Y6
+	VMOVUPS      96(DX), Y7
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y5, Y8, Y1
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	ADDQ         BX, DX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          loop
+
+done:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2TileMulI8x1(dst *float32, ds int, a *float32, as int, b *int8, bs int, n int, fix *float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·avx2TileMulI8x1(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	MOVQ         a+16(FP), CX
+	MOVQ         as+24(FP), DX
+	MOVQ         b+32(FP), DX
+	MOVQ         bs+40(FP), BX
+	MOVQ         n+48(FP), SI
+	MOVQ         fix+56(FP), DI
+	TESTQ        DI, DI
+	JZ           fresh
+	VBROADCASTSS (DI), Y3
+	VMULPS       (AX), Y3, Y0
+	VMULPS       32(AX), Y3, Y1
+	VMULPS       64(AX), Y3, Y2
+	VMULPS       96(AX), Y3, Y3
+	JMP          start
+
+fresh:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start:
+	TESTQ SI, SI
+	JZ    done
+
+loop:
+	PREFETCHT0   2048(DX)
+	VPMOVSXBD    (DX), Y4
+	VCVTDQ2PS    Y4, Y4
+	VPMOVSXBD    8(DX), Y5
+	VCVTDQ2PS    Y5, Y5
+	VPMOVSXBD    16(DX), Y6
+	VCVTDQ2PS    Y6, Y6
+	VPMOVSXBD    24(DX), Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y5, Y8, Y1
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	ADDQ         BX, DX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          loop
+
+done:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func scoresQ8x4(dst *float32, q *int8, qs *float32, sums *int32, keys *byte, ks *uint16, blocks int)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
 TEXT ·scoresQ8x4(SB), NOSPLIT, $0-56
@@ -1280,6 +1666,237 @@ block:
 	MOVQ         dst+0(FP), AX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func avx2ScoresQ8(dst *float32, q *int8, qs *float32, keys *byte, ks *uint16, blocks int)
+// Requires: AVX, AVX2, F16C, FMA3, SSE2
+TEXT ·avx2ScoresQ8(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         q+8(FP), CX
+	MOVQ         qs+16(FP), DX
+	MOVQ         keys+24(FP), BX
+	MOVQ         ks+32(FP), SI
+	MOVQ         blocks+40(FP), DI
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	MOVL         $0x00010001, R8
+	MOVD         R8, X5
+	VPBROADCASTD X5, Y4
+	MOVL         $0x80808080, R8
+	MOVD         R8, X5
+	VPBROADCASTD X5, Y5
+
+block:
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y7, Y7, Y7
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTD (CX), Y10
+	VPABSB       Y10, Y11
+	VPXOR        (BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPXOR        32(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	VPXOR        64(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y8, Y8
+	VPXOR        96(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y9, Y9
+	VPBROADCASTD 4(CX), Y10
+	VPABSB       Y10, Y11
+	VPXOR        128(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPXOR        160(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	VPXOR        192(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y8, Y8
+	VPXOR        224(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y9, Y9
+	VPBROADCASTD 8(CX), Y10
+	VPABSB       Y10, Y11
+	VPXOR        256(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPXOR        288(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	VPXOR        320(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y8, Y8
+	VPXOR        352(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y9, Y9
+	VPBROADCASTD 12(CX), Y10
+	VPABSB       Y10, Y11
+	VPXOR        384(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPXOR        416(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	VPXOR        448(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y8, Y8
+	VPXOR        480(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y9, Y9
+	VPBROADCASTD 16(CX), Y10
+	VPABSB       Y10, Y11
+	VPXOR        512(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPXOR        544(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	VPXOR        576(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y8, Y8
+	VPXOR        608(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y9, Y9
+	VPBROADCASTD 20(CX), Y10
+	VPABSB       Y10, Y11
+	VPXOR        640(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPXOR        672(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	VPXOR        704(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y8, Y8
+	VPXOR        736(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y9, Y9
+	VPBROADCASTD 24(CX), Y10
+	VPABSB       Y10, Y11
+	VPXOR        768(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPXOR        800(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	VPXOR        832(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y8, Y8
+	VPXOR        864(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y9, Y9
+	VPBROADCASTD 28(CX), Y10
+	VPABSB       Y10, Y11
+	VPXOR        896(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPXOR        928(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y7, Y7
+	VPXOR        960(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y8, Y8
+	VPXOR        992(BX), Y5, Y12
+	VPSIGNB      Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y4, Y12, Y12
+	VPADDD       Y12, Y9, Y9
+	VBROADCASTSS (DX), Y10
+	VCVTPH2PS    (SI), Y11
+	VMULPS       Y11, Y10, Y11
+	VCVTDQ2PS    Y6, Y6
+	VFMADD231PS  Y6, Y11, Y0
+	VCVTPH2PS    16(SI), Y6
+	VMULPS       Y6, Y10, Y6
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VCVTPH2PS    32(SI), Y6
+	VMULPS       Y6, Y10, Y6
+	VCVTDQ2PS    Y8, Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VCVTPH2PS    48(SI), Y6
+	VMULPS       Y6, Y10, Y6
+	VCVTDQ2PS    Y9, Y9
+	VFMADD231PS  Y9, Y6, Y3
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x00000400, BX
+	ADDQ         $0x40, SI
+	DECQ         DI
+	JNZ          block
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
 	VZEROUPPER
 	RET
 

@@ -2,13 +2,15 @@ package tensor
 
 import "unsafe"
 
-// wide says that the AVX-512 kernels run here.
-var wide = detect() >= isaAVX512
+// attnISA is the set of kernels that attention and vectors run with here.
+var attnISA = detect()
+
+func wide() bool { return attnISA >= isaAVX512 }
 
 // tileMulF32 computes dst[r][j] = fix[r]·dst[r][j] + Σₖ a[r][k]·b[k][j] for rows r, 32 columns j and n steps k; without fix it
 // starts at zero. Strides are in elements.
 func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, rows int, fix []float32) {
-	if !wide {
+	if attnISA < isaAVX2 {
 		tileMulF32Plain(dst, ds, a, as, b, bs, n, rows, fix)
 		return
 	}
@@ -18,6 +20,12 @@ func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, 
 	for r := 0; r < rows; {
 		at, from, fr := (*float32)(unsafe.Add(d, r*ds)), (*float32)(unsafe.Add(x, r*as)), skip(f, r)
 		switch k := rows - r; {
+		case !wide() && k >= 2:
+			avx2TileMulF32x2(at, ds, from, as, y, bs, n, fr)
+			r += 2
+		case !wide():
+			avx2TileMulF32x1(at, ds, from, as, y, bs, n, fr)
+			r++
 		case k >= 8:
 			tileMulF32x8(at, ds, from, as, y, bs, n, fr)
 			r += 8
@@ -36,7 +44,7 @@ func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, 
 
 // tileMulF16 is tileMulF32 for half-precision b.
 func tileMulF16(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, rows int, fix []float32) {
-	if !wide {
+	if attnISA < isaAVX2 {
 		tileMulF16Plain(dst, ds, a, as, b, bs, n, rows, fix)
 		return
 	}
@@ -46,6 +54,12 @@ func tileMulF16(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, r
 	for r := 0; r < rows; {
 		at, from, fr := (*float32)(unsafe.Add(d, r*ds)), (*float32)(unsafe.Add(x, r*as)), skip(f, r)
 		switch k := rows - r; {
+		case !wide() && k >= 2:
+			avx2TileMulF16x2(at, ds, from, as, y, bs, n, fr)
+			r += 2
+		case !wide():
+			avx2TileMulF16x1(at, ds, from, as, y, bs, n, fr)
+			r++
 		case k >= 8:
 			tileMulF16x8(at, ds, from, as, y, bs, n, fr)
 			r += 8
@@ -64,7 +78,7 @@ func tileMulF16(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, r
 
 // tileMulI8 is tileMulF32 for 8-bit integers b.
 func tileMulI8(dst []float32, ds int, a []float32, as int, b []int8, bs, n, rows int, fix []float32) {
-	if !wide {
+	if attnISA < isaAVX2 {
 		tileMulI8Plain(dst, ds, a, as, b, bs, n, rows, fix)
 		return
 	}
@@ -74,6 +88,12 @@ func tileMulI8(dst []float32, ds int, a []float32, as int, b []int8, bs, n, rows
 	for r := 0; r < rows; {
 		at, from, fr := (*float32)(unsafe.Add(d, r*ds)), (*float32)(unsafe.Add(x, r*as)), skip(f, r)
 		switch k := rows - r; {
+		case !wide() && k >= 2:
+			avx2TileMulI8x2(at, ds, from, as, y, bs, n, fr)
+			r += 2
+		case !wide():
+			avx2TileMulI8x1(at, ds, from, as, y, bs, n, fr)
+			r++
 		case k >= 8:
 			tileMulI8x8(at, ds, from, as, y, bs, n, fr)
 			r += 8
@@ -112,7 +132,7 @@ func skip(x *float32, n int) *float32 {
 }
 
 func softTiles(scores []float32, rows int, top, sum, fix []float32, lo, hi []int32, scale float32) {
-	if !wide {
+	if !wide() {
 		softTilesPlain(scores, rows, top, sum, fix, lo, hi, scale)
 		return
 	}
@@ -123,7 +143,7 @@ func softTiles(scores []float32, rows int, top, sum, fix []float32, lo, hi []int
 }
 
 func scaleRows(dst, weights []float32, scales []uint16, rows int) {
-	if !wide {
+	if !wide() {
 		scaleRowsPlain(dst, weights, scales, rows)
 		return
 	}
@@ -132,13 +152,16 @@ func scaleRows(dst, weights []float32, scales []uint16, rows int) {
 }
 
 func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, ks []uint16, blocks, rows int) {
-	if !wide {
+	if attnISA < isaAVX2 {
 		scoresQ8Plain(dst, q, qs, sums, keys, ks, blocks, rows)
 		return
 	}
 	_, _, _, _ = dst[rows*TileTokens-1], q[rows*blocks*32-1], qs[rows*blocks-1], sums[rows*blocks-1]
 	_, _ = keys[blocks*1024-1], ks[blocks*TileTokens-1]
 	r := 0
+	for ; !wide() && r < rows; r++ {
+		avx2ScoresQ8(&dst[r*TileTokens], &q[r*blocks*32], &qs[r*blocks], &keys[0], &ks[0], blocks)
+	}
 	for ; rows-r >= 4; r += 4 {
 		scoresQ8x4(&dst[r*TileTokens], &q[r*blocks*32], &qs[r*blocks], &sums[r*blocks], &keys[0], &ks[0], blocks)
 	}

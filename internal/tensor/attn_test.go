@@ -200,7 +200,20 @@ func TestAttentionKernels(t *testing.T) {
 			near("I8", x, y)
 		}
 		testSoftTiles(t, r, rows, near)
+		testScoresQ8(t, r, rows, near)
 	}
+}
+
+func testScoresQ8(t *testing.T, r *rand.Rand, rows int, near func(string, []float32, []float32)) {
+	dim := 8 * (1 + r.IntN(20))
+	h := newHistory(t, gguf.TypeQ8_0, dim, TileTokens, r)
+	var a Attention
+	a.Reset(h.l, rows, normals(r, rows*dim))
+	kt := h.tiles[0][:h.l.k]
+	a.scoresQ8(h.l, kt)
+	want := make([]float32, rows*TileTokens)
+	scoresQ8Plain(want, a.q8, a.q8scale, a.q8sum, kt[:h.l.wide*TileTokens], h.l.scales(kt), h.l.wide/32, rows)
+	near("Q8_0 scores", a.scores, want)
 }
 
 func testSoftTiles(t *testing.T, r *rand.Rand, rows int, near func(string, []float32, []float32)) {

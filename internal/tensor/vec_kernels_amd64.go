@@ -58,7 +58,7 @@ func finite(x []float32) (ok bool, n int) {
 
 // whole is how many of n elements make whole vectors; 0 where there are no wide vectors.
 func whole(n int) int {
-	if !wide {
+	if !wide() {
 		return 0
 	}
 	return n &^ 15

@@ -14,13 +14,19 @@ import (
 func main() {
 	c := constants()
 	for _, rows := range []int{8, 4, 2, 1} {
-		tileMul("F16", rows, 2)
-		tileMul("F32", rows, 4)
-		tileMul("I8", rows, 1)
+		tileMul("F16", rows)
+		tileMul("F32", rows)
+		tileMul("I8", rows)
+	}
+	for _, rows := range []int{2, 1} {
+		tileMul2("F16", rows)
+		tileMul2("F32", rows)
+		tileMul2("I8", rows)
 	}
 	for _, rows := range []int{4, 1} {
 		scoresQ8(rows)
 	}
+	scoresQ8two()
 	softTop(c)
 	softFix(c)
 	softWeights(c)
@@ -29,6 +35,9 @@ func main() {
 	vectors(c)
 	Generate()
 }
+
+// elements are the Go types of what a tile is made of.
+var elements = map[string]string{"F16": "uint16", "F32": "float32", "I8": "int8"}
 
 // ahead is how many bytes before their use keys and values are asked for.
 const ahead = 2048
@@ -167,9 +176,8 @@ func (r rows) mem(i, disp int) Mem {
 
 // tileMul computes, for n rows of a, 32 columns of a·b on top of fix·dst, or of nothing when fix is nil. Strides are in bytes.
 // Each lane is one chain of multiply-adds in the order of k, so that all row counts give the same bits.
-func tileMul(typ string, n, size int) {
-	TEXT(fmt.Sprintf("tileMul%sx%d", typ, n), NOSPLIT, fmt.Sprintf("func(dst *float32, ds int, a *float32, as int, b *%s, bs, n int, fix *float32)",
-		map[string]string{"F16": "uint16", "F32": "float32", "I8": "int8"}[typ]))
+func tileMul(typ string, n int) {
+	TEXT(fmt.Sprintf("tileMul%sx%d", typ, n), NOSPLIT, fmt.Sprintf("func(dst *float32, ds int, a *float32, as int, b *%s, bs, n int, fix *float32)", elements[typ]))
 	Pragma("noescape")
 	dst, a, b, bs, count, fix := arg("dst"), arg("a"), arg("b"), arg("bs"), arg("n"), arg("fix")
 	out := newRows(dst, arg("ds"), n)
