@@ -137,7 +137,10 @@ func TestSchemas(t *testing.T) {
 	v, tok := needVocab(t)
 	var masks, compiles []time.Duration
 	right, tools, toolsRight, n := 0, 0, 0, 0
-	for _, c := range schemaCases(t) {
+	for i, c := range schemaCases(t) {
+		if testing.Short() && i%8 > 0 {
+			continue
+		}
 		n++
 		tool := strings.HasPrefix(c.name, "BFCL") || strings.HasPrefix(c.name, "Glaive") || strings.HasPrefix(c.name, "MCP") || strings.HasPrefix(c.name, "JME")
 		if tool {
@@ -156,6 +159,9 @@ func TestSchemas(t *testing.T) {
 		fine := true
 		for i, x := range c.Tests {
 			for j, text := range layouts(x.Data) {
+				if j > 0 && !x.Valid {
+					break
+				}
 				var best []time.Duration
 				got := false
 				rounds := 1

@@ -12,12 +12,13 @@ import (
 // the whole group is allowed; if it dies on every character of the first kind, none is. Only groups in between are walked.
 type tokenGroup struct {
 	first   int8   // kind of the first character; -1 for the group of all that is irregular
-	kinds   uint32 // kinds of all characters
+	kinds   uint32 // kinds of all further characters
 	longest int    // in code points
 	mask    []uint64
-	few     []int32 // the tokens instead of the mask, where there are few
-	root    int32   // trie of the group
-	json    bool    // may stand inside a JSON string without escapes
+	sorted  []int32                  // the tokens by their number of code points
+	upTo    [groupLongest + 1]uint32 // how many have at most so many
+	root    int32                    // trie of the group
+	json    bool                     // may stand inside a JSON string without escapes
 }
 
 const (
@@ -110,23 +111,13 @@ func (v *Vocab) sortGroups(ids []int32) {
 		return int(a.kinds) - int(b.kinds)
 	})
 	for _, k := range keys {
-		g := tokenGroup{first: k.first, kinds: k.kinds, json: k.kinds&(1<<kindControl) == 0}
+		g := tokenGroup{first: k.first, kinds: k.kinds, json: k.kinds&(1<<kindControl) == 0 && k.first != kindControl}
 		members := byKey[k]
 		slices.SortFunc(members, v.byText)
 		g.root = int32(len(v.nodes))
 		v.nodes = append(v.nodes, trieNode{token: -1})
 		v.grow(g.root, 0, members)
-		for _, id := range members {
-			g.longest = max(g.longest, utf8.RuneCount(v.pieces[id]))
-		}
-		if len(members) < groupFew {
-			g.few = members
-		} else {
-			g.mask = make([]uint64, v.words)
-			for _, id := range members {
-				g.mask[id>>6] |= 1 << (id & 63)
-			}
-		}
+		g.sort(v, members)
 		v.groups = append(v.groups, g)
 	}
 }
@@ -144,20 +135,62 @@ func groupOf(piece []byte) (first int8, kinds uint32, ok bool) {
 		}
 		if first < 0 {
 			first = int8(k)
+			continue
 		}
 		kinds |= 1 << k
 	}
 	return first, kinds, true
 }
 
+// sort fills in the lists of a group.
+func (g *tokenGroup) sort(v *Vocab, members []int32) {
+	if g.first < 0 {
+		return
+	}
+	g.sorted = slices.Clone(members)
+	size := func(id int32) int { return utf8.RuneCount(v.pieces[id]) }
+	slices.SortStableFunc(g.sorted, func(a, b int32) int { return size(a) - size(b) })
+	for _, id := range members {
+		g.upTo[size(id)]++
+		g.longest = max(g.longest, size(id))
+	}
+	for n := 1; n <= groupLongest; n++ {
+		g.upTo[n] += g.upTo[n-1]
+	}
+	if len(members) >= groupFew {
+		g.mask = make([]uint64, v.words)
+		for _, id := range members {
+			g.mask[id>>6] |= 1 << (id & 63)
+		}
+	}
+}
+
 // allow sets the bits of all tokens of a group.
 func (g *tokenGroup) allow(mask []uint64) {
-	for _, t := range g.few {
-		mask[t>>6] |= 1 << (t & 63)
-	}
 	for i, w := range g.mask {
 		mask[i] |= w
 	}
+	if g.mask == nil {
+		g.allowUpTo(groupLongest, mask)
+	}
+}
+
+// allowUpTo sets the bits of the tokens of at most n code points.
+func (g *tokenGroup) allowUpTo(n int, mask []uint64) {
+	for _, t := range g.between(-1, n) {
+		mask[t>>6] |= 1 << (t & 63)
+	}
+}
+
+// between returns the tokens of more than lo and at most hi code points.
+func (g *tokenGroup) between(lo, hi int) []int32 {
+	at := func(n int) uint32 {
+		if n < 0 {
+			return 0
+		}
+		return g.upTo[min(n, groupLongest)]
+	}
+	return g.sorted[at(lo):max(at(lo), at(hi))]
 }
 
 // kindClasses returns, for each kind of character, the classes of the alphabet that it meets.
@@ -198,18 +231,19 @@ func (a *alphabet) kindClasses() [kindCount][]uint16 {
 
 type reachKey struct {
 	q     int32
+	first int8
 	kinds uint32
 	raw   bool
 }
 
-// survives returns how many characters of the kinds the automaton is sure to read from state q without dying, or, in raw
-// mode, without reaching a state where the text may end; at most groupLongest.
-func (d *dfa) survives(l *lexer, q int32, kinds uint32, raw bool) int {
-	key := reachKey{q, kinds, raw}
+// survives returns how many characters, one of the kind first and then any of the kinds, the automaton is sure to read from
+// state q without dying, or, if raw, without reaching a state where the text may end; at most groupLongest.
+func (d *dfa) survives(l *lexer, q int32, g *tokenGroup, raw bool) int {
+	key := reachKey{q, g.first, g.kinds, raw}
 	if n, ok := l.sure[key]; ok {
 		return int(n)
 	}
-	n := d.surviving(q, kinds, raw)
+	n := d.surviving(q, g, raw)
 	if l.sure == nil {
 		l.sure = map[reachKey]int8{}
 	}
@@ -217,18 +251,19 @@ func (d *dfa) survives(l *lexer, q int32, kinds uint32, raw bool) int {
 	return n
 }
 
-func (d *dfa) surviving(q int32, kinds uint32, raw bool) int {
-	var classes []uint16
+func (d *dfa) surviving(q int32, g *tokenGroup, raw bool) int {
+	var rest []uint16
 	for k := range kindCount {
-		if kinds>>k&1 == 1 {
+		if g.kinds>>k&1 == 1 {
 			for _, c := range d.kinds()[k] {
-				if !slices.Contains(classes, c) {
-					classes = append(classes, c)
+				if !slices.Contains(rest, c) {
+					rest = append(rest, c)
 				}
 			}
 		}
 	}
-	seen := map[int32]bool{q: true}
+	classes := d.kinds()[g.first]
+	seen := map[int32]bool{}
 	frontier := []int32{q}
 	for n := range groupLongest {
 		var next []int32
@@ -247,7 +282,7 @@ func (d *dfa) surviving(q int32, kinds uint32, raw bool) int {
 		if len(next) == 0 {
 			break
 		}
-		frontier = next
+		frontier, classes = next, rest
 	}
 	return groupLongest
 }

@@ -218,11 +218,12 @@ func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 		m.readerExits(r, 0, s, mask)
 		return
 	}
-	q := st.q
+	q, left := st.q, groupLongest
 	d, ok := r.lex.c.(*dfa)
 	if b, limited := r.lex.c.(*bounded); limited {
-		d = b.d
-		q, ok = b.roomy(q)
+		var n int32
+		q, n = b.split(q)
+		d, ok, left = b.d, true, int(b.max-n-b.far)
 	}
 	if !ok {
 		m.walkReader(r, 0, s, 0, mask)
@@ -233,16 +234,41 @@ func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 	}
 	for i := range v.groups {
 		g := &v.groups[i]
+		if g.first < 0 || r.alive != nil || !r.lex.json && !r.stay && d.survives(r.lex, q, g, true) < g.longest {
+			m.walkReader(r, g.root, s, 0, mask)
+			continue
+		}
+		if r.lex.json && !g.json || d.dies(q, g.first) {
+			continue
+		}
+		sure := min(left, d.survives(r.lex, q, g, false))
 		switch {
-		case g.first < 0:
-			m.walkReader(r, g.root, s, 0, mask)
-		case r.lex.json && !g.json, d.dies(q, g.first):
-		case r.alive == nil && d.survives(r.lex, q, g.kinds, !r.lex.json && !r.stay) >= g.longest:
+		case sure >= g.longest:
 			g.allow(mask)
-		default:
+		case sure < enough:
 			m.walkReader(r, g.root, s, 0, mask)
+		default: // the short ones are fine, the long ones are read one by one
+			g.allowUpTo(sure, mask)
+			for _, t := range g.between(sure, groupLongest) {
+				if r.stays(s, v.pieces[t]) {
+					mask[t>>6] |= 1 << (t & 63)
+				}
+			}
 		}
 	}
+}
+
+// enough is how many characters a group must survive for its long tokens to be read one by one.
+const enough = 5
+
+// stays reports whether all of text is read from state s without an end.
+func (r *reader) stays(s int32, text []byte) bool {
+	for _, b := range text {
+		if s = r.lex.row(s)[b]; s < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // leave allows the tokens in which a text without quotes ends and what follows it begins. It looks only at tokens that

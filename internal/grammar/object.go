@@ -423,7 +423,12 @@ func (ob *objectBuilder) fill(o *objectOp, keys content) error {
 	case *dfa:
 		o.reach, o.reachMore = k.reach(o.names, o.words)
 	}
-	o.reachAll = !slices.Contains(o.reachMore, false)
+	o.reachAll = true
+	for q, more := range o.reachMore { // states that reach no name either are never entered
+		for _, w := range o.reach[q*o.words : (q+1)*o.words] {
+			o.reachAll = o.reachAll && (more || w == 0)
+		}
+	}
 	for _, v := range ob.values {
 		id := int32(-1)
 		if v != ob.sb.s.none {

@@ -273,9 +273,3 @@ func (b *bounded) accept(q int32) int32 {
 func (b *bounded) universal(int32) (int32, bool) { return 0, false }
 func (b *bounded) total(int32) bool              { return false }
 func (b *bounded) literal(int32) bool            { return b.d.lit }
-
-// roomy returns the state of the automaton behind q if the limit cannot be met within groupLongest code points.
-func (b *bounded) roomy(q int32) (int32, bool) {
-	s, n := b.split(q)
-	return s, b.max-n >= groupLongest+b.far
-}
