@@ -95,15 +95,15 @@ const catchUp = 256
 func (d *modelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
 	d.probs = d.probs[:0]
 	max = min(max, d.m.context-len(tokens))
-	if max <= 0 || !d.sync(tokens) {
+	if max <= 0 {
 		return dst
 	}
+	d.sync(tokens)
 	feed := tokens[d.kv.Len:]
-	for len(feed) > catchUp {
-		if !d.pass(feed[:catchUp], 0) {
-			return dst
+	if len(feed) > catchUp {
+		if d.pass(feed[:catchUp], 0) {
+			d.tokens = append(d.tokens, feed[:catchUp]...)
 		}
-		d.tokens = append(d.tokens[:0], tokens[:d.kv.Len]...)
 		return dst
 	}
 	for i := range max {
@@ -122,17 +122,16 @@ func (d *modelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
 }
 
 // sync goes back to what the cache has in common with tokens, of which at least the last is computed again.
-func (d *modelDrafter) sync(tokens []int32) bool {
+func (d *modelDrafter) sync(tokens []int32) {
 	if !d.began {
 		d.began = true
 		m := d.m.tree.lookup(tokens[:len(tokens)-1], nil)
 		d.kv.Pages, d.kv.Len = m.pages, m.tokens
 		d.tokens = append(d.tokens[:0], tokens[:m.tokens]...)
-		return true
+		return
 	}
 	d.kv.Len = min(commonPrefix(d.tokens, tokens), len(tokens)-1)
 	d.tokens = d.tokens[:d.kv.Len]
-	return true
 }
 
 // pass computes tokens; false means that there was no room, or an error, which costs nothing but the draft.
