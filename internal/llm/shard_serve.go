@@ -56,7 +56,9 @@ func loadExperts(f *gguf.File, pool *tensor.Pool, has func(layer, expert int) bo
 	l := loader{f: f, n: n}
 	n.layers = make([]layer, h.Layers)
 	for i := range n.layers {
-		l.expertLayer(&n.layers[i], i)
+		if l.err == nil {
+			l.expertLayer(&n.layers[i], i)
+		}
 	}
 	if err := l.finish(); err != nil {
 		return nil, err
