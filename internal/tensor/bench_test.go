@@ -3,7 +3,6 @@ package tensor
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/luthier-dev/luthier/internal/gguf"
@@ -103,9 +102,6 @@ func BenchmarkSetRows(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if os.Getenv("ZZGO") != "" {
-				m.isa = isaGo
-			}
 			w := fill(typ, rows, cols, func() byte { return 1 }, func() uint16 { return 1 })
 			b.SetBytes(int64(len(w)))
 			b.ReportAllocs()
@@ -130,6 +126,44 @@ func BenchmarkPrepare(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				x.Prepare(m, 0, 1)
+			}
+		})
+	}
+}
+
+// rowsJob multiplies a matrix with one token, 64 rows a piece.
+type rowsJob struct {
+	m   *Matrix
+	x   *Batch
+	dst []float32
+}
+
+func (j *rowsJob) Do(_, i int) { j.m.Mul(j.dst, j.m.Rows, j.x, nil, i*64, min(j.m.Rows, i*64+64)) }
+
+// BenchmarkVectorPool is BenchmarkVector on two workers, with a Run for every matrix as in a forward pass.
+func BenchmarkVectorPool(b *testing.B) {
+	for _, typ := range []gguf.Type{gguf.TypeQ8_0, gguf.TypeQ4_K} {
+		b.Run(typ.String(), func(b *testing.B) {
+			a := NewArena(0)
+			defer a.Close()
+			p := NewPool(2)
+			defer p.Close()
+			one := randomMatrix(b, typ, 2048, 2048, a)
+			ms := []*Matrix{one}
+			for len(ms)*one.Bytes() < largeBytes {
+				m, err := NewMatrixRows(typ, 2048, 2048, a.Alloc)
+				if err != nil {
+					b.Fatal(err)
+				}
+				copy(m.data, one.data)
+				ms = append(ms, m)
+			}
+			job := &rowsJob{x: randomBatch(one, 1), dst: make([]float32, 2048)}
+			b.ReportAllocs()
+			b.SetBytes(int64(one.Bytes()))
+			for i := 0; b.Loop(); i++ {
+				job.m = ms[i%len(ms)]
+				p.Run(2048/64, job)
 			}
 		})
 	}

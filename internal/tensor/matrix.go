@@ -87,6 +87,9 @@ func (m *Matrix) panelAt(p int) []byte { return m.data[p*m.panel : (p+1)*m.panel
 // Type is the type of the weights.
 func (m *Matrix) Type() gguf.Type { return m.lay.typ }
 
+// SharesForm tells whether activations prepared for other are prepared for m.
+func (m *Matrix) SharesForm(other *Matrix) bool { return m.lay.form == other.lay.form }
+
 // Bytes is the memory the weights take.
 func (m *Matrix) Bytes() int { return len(m.data) }
 
@@ -95,6 +98,13 @@ func (m *Matrix) Granule() int { return panelRows }
 
 // Row writes the values of row i to dst, which holds Cols values: exactly those that ggml's dequantisation gives.
 func (m *Matrix) Row(i int, dst []float32) {
+	if m.lay.block == 1 {
+		panel, size := m.panelAt(i/panelRows), m.lay.bytes
+		for k := range dst[:m.Cols] {
+			dst[k] = plain(m.lay.typ, panel[(k*panelRows+i%panelRows)*size:])
+		}
+		return
+	}
 	raw, ok := m.raw.Get().(*[]byte)
 	if !ok {
 		b := make([]byte, m.row)
