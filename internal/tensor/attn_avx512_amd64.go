@@ -99,4 +99,7 @@ func sumSquaresAVX512(x *float32, n int) float64
 func toHalfAVX512(dst *uint16, x *float32, n int)
 
 //go:noescape
+func fromHalfAVX512(dst *float32, x *uint16, n int)
+
+//go:noescape
 func finiteAVX512(x *float32, n int) bool

@@ -2293,6 +2293,23 @@ some:
 	VZEROUPPER
 	RET
 
+// func fromHalfAVX512(dst *float32, x *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·fromHalfAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+some:
+	VCVTPH2PS (CX), Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x20, CX
+	ADDQ      $0x40, AX
+	SUBQ      $0x10, DX
+	JNZ       some
+	VZEROUPPER
+	RET
+
 // func finiteAVX512(x *float32, n int) bool
 // Requires: AVX, AVX512F
 TEXT ·finiteAVX512(SB), NOSPLIT, $0-17

@@ -18,6 +18,7 @@ type Attention struct {
 	q8              []int8    // rows × wide: queries rounded for integer products
 	q8scale         []float32 // rows × wide/32
 	q8sum           []int32   // rows × wide/32: -128 times the sum of a block
+	wideTile        []float32 // keys, then values, of one tile in single precision
 	scaled          []float32 // rows × TileTokens: weights times the scales of quantised values
 }
 
@@ -32,6 +33,9 @@ func (a *Attention) Reset(l TileLayout, rows int, q []float32) {
 		a.top[i] = float32(math.Inf(-1))
 	}
 	a.scores = grow(a.scores, rows*TileTokens)
+	if l.Type == gguf.TypeF16 && a.widen() {
+		a.wideTile = grow(a.wideTile, TileTokens*l.wide)
+	}
 	if l.Type == gguf.TypeQ8_0 && q != nil {
 		a.scaled = grow(a.scaled, rows*TileTokens)
 		a.quantiseQueries(q)
@@ -50,15 +54,27 @@ func (a *Attention) Tile(l TileLayout, tile []byte, q []float32, lo, hi []int32,
 	case gguf.TypeF32:
 		tileMulF32(a.scores, TileTokens, q, a.dim, view[float32](kt), TileTokens, a.dim, a.rows, nil)
 	case gguf.TypeF16:
+		if a.widen() {
+			FromHalf(a.wideTile, view[uint16](kt))
+			tileMulF32(a.scores, TileTokens, q, a.dim, a.wideTile, TileTokens, a.dim, a.rows, nil)
+			break
+		}
 		tileMulF16(a.scores, TileTokens, q, a.dim, view[uint16](kt), TileTokens, a.dim, a.rows, nil)
 	default:
 		a.scoresQ8(l, kt)
 	}
 	softTiles(a.scores, a.rows, a.top, a.sum, a.fix, lo, hi, scale)
+	if l.Type == gguf.TypeF16 && a.widen() {
+		FromHalf(a.wideTile[:int(last)*l.wide], view[uint16](vt)[:int(last)*l.wide])
+	}
 	for c := 0; c < l.wide; c += 32 {
 		a.values(l, vt, c, int(last))
 	}
 }
+
+// widen says whether the rows are so many that a tile of half-precision numbers is better widened once for all of them
+// than by each group of rows. The products are the same bits either way.
+func (a *Attention) widen() bool { return a.rows >= 24 }
 
 // values adds the weighted values of dimensions [c, c+32).
 func (a *Attention) values(l TileLayout, vt []byte, c, last int) {
@@ -66,6 +82,10 @@ func (a *Attention) values(l TileLayout, vt []byte, c, last int) {
 	case gguf.TypeF32:
 		tileMulF32(a.acc[c:], a.wide, a.scores, TileTokens, view[float32](vt)[c:], a.wide, last, a.rows, a.fix)
 	case gguf.TypeF16:
+		if a.widen() {
+			tileMulF32(a.acc[c:], a.wide, a.scores, TileTokens, a.wideTile[c:], a.wide, last, a.rows, a.fix)
+			break
+		}
 		tileMulF16(a.acc[c:], a.wide, a.scores, TileTokens, view[uint16](vt)[c:], a.wide, last, a.rows, a.fix)
 	default:
 		scaleRows(a.scaled, a.scores, l.scales(vt)[c:c+TileTokens], a.rows)

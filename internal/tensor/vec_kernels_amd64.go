@@ -50,6 +50,14 @@ func toHalf(dst []uint16, x []float32) int {
 	return n
 }
 
+func fromHalf(dst []float32, x []uint16) int {
+	n := whole(len(x))
+	if n > 0 {
+		fromHalfAVX512(&dst[0], &x[0], n)
+	}
+	return n
+}
+
 // finite looks at the first n elements only.
 func finite(x []float32) (ok bool, n int) {
 	n = whole(len(x))

@@ -99,6 +99,14 @@ func ToHalf(dst []uint16, x []float32) {
 	}
 }
 
+// FromHalf widens half-precision numbers.
+func FromHalf(dst []float32, x []uint16) {
+	dst = dst[:len(x)]
+	for i := fromHalf(dst, x); i < len(x); i++ {
+		dst[i] = quant.HalfToFloat(x[i])
+	}
+}
+
 func addToPlain(dst, x []float32) {
 	for i, v := range x {
 		dst[i] += v

@@ -55,7 +55,12 @@ func TestVectors(t *testing.T) {
 		}
 		half := make([]uint16, n)
 		ToHalf(half, x)
+		back := make([]float32, n)
+		FromHalf(back, half)
 		for i, h := range half {
+			if back[i] != quant.HalfToFloat(h) {
+				t.Fatalf("%#x widened is %v, want %v", h, back[i], quant.HalfToFloat(h))
+			}
 			if h != quant.FloatToHalf(x[i]) {
 				t.Fatalf("half of %v is %#x, want %#x", x[i], h, quant.FloatToHalf(x[i]))
 			}

@@ -31,6 +31,7 @@ func vectors(c *consts) {
 	swiGLU(c)
 	sumSquares()
 	halves()
+	floats()
 	finite()
 }
 
@@ -127,6 +128,23 @@ func halves() {
 	VMOVDQU(y, at(dst, 0))
 	ADDQ(Imm(64), x)
 	ADDQ(Imm(32), dst)
+	SUBQ(Imm(16), n)
+	JNZ(LabelRef("some"))
+	VZEROUPPER()
+	RET()
+}
+
+// floats widens half-precision numbers.
+func floats() {
+	TEXT("fromHalfAVX512", NOSPLIT, "func(dst *float32, x *uint16, n int)")
+	Pragma("noescape")
+	dst, x, n := arg("dst"), arg("x"), arg("n")
+	Label("some")
+	z := ZMM()
+	VCVTPH2PS(at(x, 0), z)
+	VMOVUPS(z, at(dst, 0))
+	ADDQ(Imm(32), x)
+	ADDQ(Imm(64), dst)
 	SUBQ(Imm(16), n)
 	JNZ(LabelRef("some"))
 	VZEROUPPER()
