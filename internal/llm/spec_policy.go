@@ -58,6 +58,14 @@ const (
 	costlyShare = 0.005
 )
 
+// choice is the best draft found so far.
+type choice struct {
+	d     *drafting
+	n     int // tokens of it
+	class int
+	rate  float64 // tokens a second that the pass promises with it
+}
+
 // propose sets s.draft to what is best verified in the pass, at most limit tokens, and adds it to the plan.
 func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 	if !e.cost.timed { // the engine's very first token
@@ -69,41 +77,38 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 		sp.opened, sp.balance = true, sp.worth*e.sessions.credit()
 	}
 	sp.chosen = nil
-	best := p.expected / base * worthwhile
-	var pick *drafting
-	pickN, pickClass := 0, 0
-	turn := len(s.tokens)
-	consider := func(d *drafting, n, class int, perToken float64) {
-		n, rate := e.length(sp, d, p, base, n, class, perToken)
-		if e.cfg.Speculation.FixedDraft > 0 { // each drafter in turn, as far as they have something
-			turn++
-			rate = math.MaxFloat64 / float64(1+turn%len(sp.drafters))
-		}
-		if n > 0 && rate > best {
-			best, pick, pickN, pickClass = rate, d, n, class
-		}
-	}
-	for _, d := range sp.drafters {
-		if d.costly(e) {
-			if d.paused < d.pause && e.cfg.Speculation.FixedDraft == 0 {
-				d.paused++
-				continue
+	best := choice{rate: p.expected / base * worthwhile}
+	for i, d := range sp.drafters {
+		c := choice{d: d, class: specUnknown}
+		switch {
+		case !d.costly(e):
+			c.class = sp.guess(e, s, d, limit)
+			sp.measure(e, p, &c, len(d.buf), 0)
+			if most := sp.allowed(s, d.buf[:c.n]); most < c.n {
+				sp.measure(e, p, &c, most, 0)
 			}
-			consider(d, limit, specUnknown, d.seconds)
+		case d.paused < d.pause && e.cfg.Speculation.FixedDraft == 0:
+			d.paused++
 			continue
+		default:
+			sp.measure(e, p, &c, limit, d.seconds)
 		}
-		class := sp.guess(e, s, d, limit)
-		consider(d, sp.allowed(s, d.buf), class, 0)
+		if e.cfg.Speculation.FixedDraft > 0 { // each drafter in turn, as far as they have something
+			c.rate = math.MaxFloat64 / float64(1+(len(s.tokens)+i)%len(sp.drafters))
+		}
+		if c.n > 0 && c.rate > best.rate {
+			best = c
+		}
 	}
-	if pick == nil {
+	if best.d == nil {
 		sp.probe(e, s, p, limit)
 		return
 	}
-	if pick.costly(e) {
-		pickClass = sp.guess(e, s, pick, pickN)
-		pickN = min(pickN, sp.allowed(s, pick.buf))
+	if best.d.costly(e) {
+		best.class = sp.guess(e, s, best.d, best.n)
+		best.n = min(best.n, sp.allowed(s, best.d.buf))
 	}
-	sp.use(e, s, p, pick, pickN, pickClass)
+	sp.use(e, s, p, best.d, best.n, best.class)
 }
 
 // probe tries a costly drafter that does not seem to pay, at growing intervals: cheap ones show what they are worth without.
@@ -138,26 +143,27 @@ func (sp *speculator) use(e *Engine, s *sequence, p *plan, d *drafting, n, class
 	p.expected += d.gain(class, n)
 }
 
-// length finds how many of n tokens of a draft promise the most tokens a second, and that rate.
-func (e *Engine) length(sp *speculator, d *drafting, p *plan, base float64, n, class int, perToken float64) (int, float64) {
-	if fixed := e.cfg.Speculation.FixedDraft; fixed > 0 && n > 0 {
-		return min(n, fixed), 0
+// measure finds how many tokens of a draft, of n at most, promise the most tokens a second, and that rate. perToken is what the
+// drafter takes for each.
+func (sp *speculator) measure(e *Engine, p *plan, c *choice, n int, perToken float64) {
+	c.n, c.rate = 0, 0
+	if fixed := e.cfg.Speculation.FixedDraft; fixed > 0 {
+		c.n = min(n, fixed)
+		return
 	}
-	n = min(n, max(4, 2*e.tried)) // no leaps on a curve that nobody has tried
-	best, bestRate := 0, 0.0
+	base := e.cost.seconds(p.tokens)
 	gain, right := p.expected, 1.0
-	for i := range n {
-		right *= float64(d.acc.rate[class][specRange(i)])
+	for i := range min(n, max(4, 2*e.tried)) { // no leaps on a curve that nobody has tried
+		right *= float64(c.d.acc.rate[c.class][specRange(i)])
 		gain += right
 		cost := e.cost.seconds(p.tokens+i+1) + float64(i+1)*perToken
 		if cost-base > sp.balance {
-			break
+			return
 		}
-		if rate := gain / cost; rate > bestRate {
-			best, bestRate = i+1, rate
+		if rate := gain / cost; rate > c.rate {
+			c.n, c.rate = i+1, rate
 		}
 	}
-	return best, bestRate
 }
 
 // gain is how many tokens of a draft are expected to be accepted.
