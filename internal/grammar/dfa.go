@@ -146,7 +146,7 @@ func (p *rxPool) automaton(x *rx) (*dfa, error) {
 			}
 			d.next = append(d.next, id)
 		}
-		if p.fuel < 0 || len(queue) > maxDFAStates {
+		if p.fuel < 0 || p.steps < 0 || len(queue) > maxDFAStates {
 			return nil, errRxSize
 		}
 	}

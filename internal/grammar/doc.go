@@ -73,7 +73,7 @@
 //
 // # Limits
 //
-// Compiling is bounded: automata have at most 20,000 states and 60,000 expressions, schemas 300 alternatives for one type
+// Compiling is bounded: automata have at most 20,000 states and two million derivatives, schemas 300 alternatives for a type
 // and 200,000 combinations; beyond is an error. A Grammar keeps masks of up to 32 MiB and about two million states
 // (some 100 bytes each); beyond 131,072 states those that exploring a mask makes are forgotten again, and where even that
 // is not enough Next refuses and [Grammar.Err] says so. [Grammar.Fork] gives a request states of its own over the same

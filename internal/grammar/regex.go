@@ -176,6 +176,14 @@ func (ps *reParser) alternation() (*reNode, error) {
 			cat.kids = append(cat.kids, k)
 			cat.looks = cat.looks || k.looks
 		}
+		for i, k := range cat.kids {
+			if k.kind == reBegin && i+1 < len(cat.kids) {
+				cat.kids[i+1] = cat.kids[i+1].without(reBegin)
+			}
+			if k.kind == reEnd && i > 0 {
+				cat.kids[i-1] = cat.kids[i-1].without(reEnd)
+			}
+		}
 		alt.kids = append(alt.kids, cat)
 		alt.looks = alt.looks || cat.looks
 		if !ps.accept("|") {
@@ -186,6 +194,27 @@ func (ps *reParser) alternation() (*reNode, error) {
 		return alt.kids[0], nil
 	}
 	return alt, nil
+}
+
+// without returns n without the anchors of a kind at its begin or its end, where another such anchor stands already: a mark
+// is consumed only once.
+func (n *reNode) without(anchor reKind) *reNode {
+	switch n.kind {
+	case anchor:
+		return &reNode{kind: reCat}
+	case reAlt, reCat:
+	default:
+		return n
+	}
+	out := *n
+	out.kids = append([]*reNode(nil), n.kids...)
+	for i := range out.kids {
+		edge := n.kind == reAlt || anchor == reBegin && i == 0 || anchor == reEnd && i == len(out.kids)-1
+		if edge {
+			out.kids[i] = out.kids[i].without(anchor)
+		}
+	}
+	return &out
 }
 
 func (ps *reParser) term() (*reNode, error) {

@@ -47,14 +47,18 @@ type rxPool struct {
 	empty *rx
 	all   *rx // any text, without marks
 	fuel  int // nodes that may still be made
+	steps int // derivatives that may still be taken
 }
 
 var errRxSize = errors.New("pattern is too complex")
 
-const rxFuel = 60_000
+const (
+	rxFuel  = 60_000
+	rxSteps = 2_000_000
+)
 
 func newRxPool() *rxPool {
-	p := &rxPool{byKey: map[string]*rx{}, fuel: rxFuel}
+	p := &rxPool{byKey: map[string]*rx{}, fuel: rxFuel, steps: rxSteps}
 	p.none = p.make(rx{kind: rxNone})
 	p.empty = p.make(rx{kind: rxEmpty, nullable: true})
 	p.all = p.rep(p.class(span{0, runeMax}), 0, -1)
@@ -291,6 +295,7 @@ func (p *rxPool) derive(x *rx, r rune, memo map[*rx]*rx) *rx {
 	if d, ok := memo[x]; ok {
 		return d
 	}
+	p.steps -= 1 + len(x.kids)
 	var d *rx
 	switch x.kind {
 	case rxCat:
