@@ -20,6 +20,7 @@ type Job interface {
 type Pool struct {
 	mu      sync.Mutex // one Run at a time
 	workers int
+	spins   int // rounds in the tight loop
 	job     Job
 	n       int64
 	grain   int64
@@ -41,10 +42,11 @@ type sleeper struct {
 	_      [48]byte // a cache line each
 }
 
-// How long a worker without work looks for some: first in a tight loop, then giving way to other goroutines.
+// How long a worker without work looks for some: first in a tight loop, if there is a processor for every worker, then
+// giving way to other goroutines.
 const (
-	spinRounds  = 300 // of spinPause each, about 10 µs in all
-	spinPause   = 30
+	spinRounds  = 250 // of spinPause each: 10 to 50 µs in all, as long as PAUSE takes
+	spinPause   = 4
 	yieldRounds = 100
 )
 
@@ -55,6 +57,9 @@ func NewPool(workers int) *Pool {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	p := &Pool{workers: workers, idle: make(chan struct{}, 1), sleep: make([]sleeper, workers)}
+	if workers <= runtime.GOMAXPROCS(0) {
+		p.spins = spinRounds
+	}
 	for w := 1; w < workers; w++ {
 		p.sleep[w].wake = make(chan struct{}, 1)
 		p.done.Add(1)
@@ -129,7 +134,7 @@ func (p *Pool) work(worker int) {
 
 // join waits until no worker is inside the job that has just been shut.
 func (p *Pool) join() {
-	for range spinRounds {
+	for range p.spins {
 		if p.active.Load() == 0 {
 			return
 		}
@@ -193,10 +198,10 @@ func (p *Pool) await(worker int, seen uint32) (uint32, bool) {
 		switch {
 		case p.closed.Load():
 			return 0, false
-		case i < spinRounds:
+		case i < p.spins:
 			pause(spinPause)
 			continue
-		case i < spinRounds+yieldRounds:
+		case i < p.spins+yieldRounds:
 			runtime.Gosched()
 			continue
 		}
