@@ -37,6 +37,42 @@ func runDot(t gguf.Type, k int, c *call) bool {
 		case 4:
 			dotQ41x4(p)
 		}
+	case gguf.TypeQ5_0:
+		switch k {
+		case 1:
+			dotQ50x1(p)
+		case 2:
+			dotQ50x2(p)
+		case 4:
+			dotQ50x4(p)
+		}
+	case gguf.TypeQ5_1:
+		switch k {
+		case 1:
+			dotQ51x1(p)
+		case 2:
+			dotQ51x2(p)
+		case 4:
+			dotQ51x4(p)
+		}
+	case gguf.TypeIQ4_NL:
+		switch k {
+		case 1:
+			dotIQ4NLx1(p)
+		case 2:
+			dotIQ4NLx2(p)
+		case 4:
+			dotIQ4NLx4(p)
+		}
+	case gguf.TypeMXFP4:
+		switch k {
+		case 1:
+			dotMXFP4x1(p)
+		case 2:
+			dotMXFP4x2(p)
+		case 4:
+			dotMXFP4x4(p)
+		}
 	case gguf.TypeQ4_K:
 		switch k {
 		case 1:
@@ -46,6 +82,15 @@ func runDot(t gguf.Type, k int, c *call) bool {
 		case 4:
 			dotQ4Kx4(p)
 		}
+	case gguf.TypeQ5_K:
+		switch k {
+		case 1:
+			dotQ5Kx1(p)
+		case 2:
+			dotQ5Kx2(p)
+		case 4:
+			dotQ5Kx4(p)
+		}
 	case gguf.TypeQ6_K:
 		switch k {
 		case 1:
@@ -54,6 +99,60 @@ func runDot(t gguf.Type, k int, c *call) bool {
 			dotQ6Kx2(p)
 		case 4:
 			dotQ6Kx4(p)
+		}
+	case gguf.TypeQ2_K:
+		switch k {
+		case 1:
+			dotQ2Kx1(p)
+		case 2:
+			dotQ2Kx2(p)
+		case 4:
+			dotQ2Kx4(p)
+		}
+	case gguf.TypeQ3_K:
+		switch k {
+		case 1:
+			dotQ3Kx1(p)
+		case 2:
+			dotQ3Kx2(p)
+		case 4:
+			dotQ3Kx4(p)
+		}
+	case gguf.TypeIQ4_XS:
+		switch k {
+		case 1:
+			dotIQ4XSx1(p)
+		case 2:
+			dotIQ4XSx2(p)
+		case 4:
+			dotIQ4XSx4(p)
+		}
+	case gguf.TypeF32:
+		switch k {
+		case 1:
+			neonF32x1(p)
+		case 2:
+			neonF32x2(p)
+		case 4:
+			neonF32x4(p)
+		}
+	case gguf.TypeF16:
+		switch k {
+		case 1:
+			neonF16x1(p)
+		case 2:
+			neonF16x2(p)
+		case 4:
+			neonF16x4(p)
+		}
+	case gguf.TypeBF16:
+		switch k {
+		case 1:
+			neonBF16x1(p)
+		case 2:
+			neonBF16x2(p)
+		case 4:
+			neonBF16x4(p)
 		}
 	default:
 		return false
@@ -92,6 +191,42 @@ func runNEON(t gguf.Type, k int, c *call) bool {
 		case 4:
 			neonQ41x4(p)
 		}
+	case gguf.TypeQ5_0:
+		switch k {
+		case 1:
+			neonQ50x1(p)
+		case 2:
+			neonQ50x2(p)
+		case 4:
+			neonQ50x4(p)
+		}
+	case gguf.TypeQ5_1:
+		switch k {
+		case 1:
+			neonQ51x1(p)
+		case 2:
+			neonQ51x2(p)
+		case 4:
+			neonQ51x4(p)
+		}
+	case gguf.TypeIQ4_NL:
+		switch k {
+		case 1:
+			neonIQ4NLx1(p)
+		case 2:
+			neonIQ4NLx2(p)
+		case 4:
+			neonIQ4NLx4(p)
+		}
+	case gguf.TypeMXFP4:
+		switch k {
+		case 1:
+			neonMXFP4x1(p)
+		case 2:
+			neonMXFP4x2(p)
+		case 4:
+			neonMXFP4x4(p)
+		}
 	case gguf.TypeQ4_K:
 		switch k {
 		case 1:
@@ -101,6 +236,15 @@ func runNEON(t gguf.Type, k int, c *call) bool {
 		case 4:
 			neonQ4Kx4(p)
 		}
+	case gguf.TypeQ5_K:
+		switch k {
+		case 1:
+			neonQ5Kx1(p)
+		case 2:
+			neonQ5Kx2(p)
+		case 4:
+			neonQ5Kx4(p)
+		}
 	case gguf.TypeQ6_K:
 		switch k {
 		case 1:
@@ -109,6 +253,60 @@ func runNEON(t gguf.Type, k int, c *call) bool {
 			neonQ6Kx2(p)
 		case 4:
 			neonQ6Kx4(p)
+		}
+	case gguf.TypeQ2_K:
+		switch k {
+		case 1:
+			neonQ2Kx1(p)
+		case 2:
+			neonQ2Kx2(p)
+		case 4:
+			neonQ2Kx4(p)
+		}
+	case gguf.TypeQ3_K:
+		switch k {
+		case 1:
+			neonQ3Kx1(p)
+		case 2:
+			neonQ3Kx2(p)
+		case 4:
+			neonQ3Kx4(p)
+		}
+	case gguf.TypeIQ4_XS:
+		switch k {
+		case 1:
+			neonIQ4XSx1(p)
+		case 2:
+			neonIQ4XSx2(p)
+		case 4:
+			neonIQ4XSx4(p)
+		}
+	case gguf.TypeF32:
+		switch k {
+		case 1:
+			neonF32x1(p)
+		case 2:
+			neonF32x2(p)
+		case 4:
+			neonF32x4(p)
+		}
+	case gguf.TypeF16:
+		switch k {
+		case 1:
+			neonF16x1(p)
+		case 2:
+			neonF16x2(p)
+		case 4:
+			neonF16x4(p)
+		}
+	case gguf.TypeBF16:
+		switch k {
+		case 1:
+			neonBF16x1(p)
+		case 2:
+			neonBF16x2(p)
+		case 4:
+			neonBF16x4(p)
 		}
 	default:
 		return false
@@ -144,6 +342,42 @@ func dotQ41x2(c *byte)
 func dotQ41x4(c *byte)
 
 //go:noescape
+func dotQ50x1(c *byte)
+
+//go:noescape
+func dotQ50x2(c *byte)
+
+//go:noescape
+func dotQ50x4(c *byte)
+
+//go:noescape
+func dotQ51x1(c *byte)
+
+//go:noescape
+func dotQ51x2(c *byte)
+
+//go:noescape
+func dotQ51x4(c *byte)
+
+//go:noescape
+func dotIQ4NLx1(c *byte)
+
+//go:noescape
+func dotIQ4NLx2(c *byte)
+
+//go:noescape
+func dotIQ4NLx4(c *byte)
+
+//go:noescape
+func dotMXFP4x1(c *byte)
+
+//go:noescape
+func dotMXFP4x2(c *byte)
+
+//go:noescape
+func dotMXFP4x4(c *byte)
+
+//go:noescape
 func dotQ4Kx1(c *byte)
 
 //go:noescape
@@ -153,6 +387,15 @@ func dotQ4Kx2(c *byte)
 func dotQ4Kx4(c *byte)
 
 //go:noescape
+func dotQ5Kx1(c *byte)
+
+//go:noescape
+func dotQ5Kx2(c *byte)
+
+//go:noescape
+func dotQ5Kx4(c *byte)
+
+//go:noescape
 func dotQ6Kx1(c *byte)
 
 //go:noescape
@@ -160,6 +403,33 @@ func dotQ6Kx2(c *byte)
 
 //go:noescape
 func dotQ6Kx4(c *byte)
+
+//go:noescape
+func dotQ2Kx1(c *byte)
+
+//go:noescape
+func dotQ2Kx2(c *byte)
+
+//go:noescape
+func dotQ2Kx4(c *byte)
+
+//go:noescape
+func dotQ3Kx1(c *byte)
+
+//go:noescape
+func dotQ3Kx2(c *byte)
+
+//go:noescape
+func dotQ3Kx4(c *byte)
+
+//go:noescape
+func dotIQ4XSx1(c *byte)
+
+//go:noescape
+func dotIQ4XSx2(c *byte)
+
+//go:noescape
+func dotIQ4XSx4(c *byte)
 
 //go:noescape
 func neonQ80x1(c *byte)
@@ -189,6 +459,42 @@ func neonQ41x2(c *byte)
 func neonQ41x4(c *byte)
 
 //go:noescape
+func neonQ50x1(c *byte)
+
+//go:noescape
+func neonQ50x2(c *byte)
+
+//go:noescape
+func neonQ50x4(c *byte)
+
+//go:noescape
+func neonQ51x1(c *byte)
+
+//go:noescape
+func neonQ51x2(c *byte)
+
+//go:noescape
+func neonQ51x4(c *byte)
+
+//go:noescape
+func neonIQ4NLx1(c *byte)
+
+//go:noescape
+func neonIQ4NLx2(c *byte)
+
+//go:noescape
+func neonIQ4NLx4(c *byte)
+
+//go:noescape
+func neonMXFP4x1(c *byte)
+
+//go:noescape
+func neonMXFP4x2(c *byte)
+
+//go:noescape
+func neonMXFP4x4(c *byte)
+
+//go:noescape
 func neonQ4Kx1(c *byte)
 
 //go:noescape
@@ -198,6 +504,15 @@ func neonQ4Kx2(c *byte)
 func neonQ4Kx4(c *byte)
 
 //go:noescape
+func neonQ5Kx1(c *byte)
+
+//go:noescape
+func neonQ5Kx2(c *byte)
+
+//go:noescape
+func neonQ5Kx4(c *byte)
+
+//go:noescape
 func neonQ6Kx1(c *byte)
 
 //go:noescape
@@ -205,3 +520,57 @@ func neonQ6Kx2(c *byte)
 
 //go:noescape
 func neonQ6Kx4(c *byte)
+
+//go:noescape
+func neonQ2Kx1(c *byte)
+
+//go:noescape
+func neonQ2Kx2(c *byte)
+
+//go:noescape
+func neonQ2Kx4(c *byte)
+
+//go:noescape
+func neonQ3Kx1(c *byte)
+
+//go:noescape
+func neonQ3Kx2(c *byte)
+
+//go:noescape
+func neonQ3Kx4(c *byte)
+
+//go:noescape
+func neonIQ4XSx1(c *byte)
+
+//go:noescape
+func neonIQ4XSx2(c *byte)
+
+//go:noescape
+func neonIQ4XSx4(c *byte)
+
+//go:noescape
+func neonF32x1(c *byte)
+
+//go:noescape
+func neonF32x2(c *byte)
+
+//go:noescape
+func neonF32x4(c *byte)
+
+//go:noescape
+func neonF16x1(c *byte)
+
+//go:noescape
+func neonF16x2(c *byte)
+
+//go:noescape
+func neonF16x4(c *byte)
+
+//go:noescape
+func neonBF16x1(c *byte)
+
+//go:noescape
+func neonBF16x2(c *byte)
+
+//go:noescape
+func neonBF16x4(c *byte)

@@ -80,8 +80,8 @@
 // NEXT goes to the record of the next chunk.
 #define NEXT(x, t, rec, q, dst, act) ADD $288, rec; ADD $64, q
 
-// BLOCKS walks the blocks: header and body are their sizes over 16 rows, init starts the integer sums, low and high read the
-// steps of the columns 0-15 and 16-31, scales puts the scales into 16-19, fold ends the block.
+// BLOCKS walks the blocks: header and body are their sizes over 16 rows, init starts the integer sums, low and high are
+// the products of the columns 0-15 and 16-31, scales puts the scales into 16-19, fold ends the block.
 #define BLOCKS(each, header, body, init, low, high, scales, fold) \
 	MOVD (R0), R1; \
 	MOVD 8(R0), R2; \
@@ -96,9 +96,9 @@ chunk: \
 block: \
 	each(init, 0); \
 	each(LOADQ, 0); \
-	QUAD(each, low, 0); \
+	low(each); \
 	each(LOADQ, 16); \
-	QUAD(each, high, 4); \
+	high(each); \
 	scales; \
 	each(fold, 0); \
 	ADD  $header, R1; \
@@ -114,18 +114,80 @@ block: \
 #define STEP_Q80(i) \
 	LOADW(R15, 64*(i)); \
 	EOR16(16, 16, 31); EOR16(17, 17, 31); EOR16(18, 18, 31); EOR16(19, 19, 31)
+#define LOW8(each) QUAD(each, STEP_Q80, 0)
+#define HIGH8(each) QUAD(each, STEP_Q80, 4)
 #define Q80(each) \
 	MOVI16(31, 0x80); \
-	BLOCKS(each, 32, 512, CLEAR, STEP_Q80, STEP_Q80, SCALE16, FOLD)
+	BLOCKS(each, 32, 512, CLEAR, LOW8, HIGH8, SCALE16, FOLD)
 
 #define STEP_LOW4(i) LOADW(R15, 64*(i)); MASKW(31)
 #define STEP_HIGH4(i) LOADW(R15, 64*(i)-256); HIGHW
+#define LOW4(each) QUAD(each, STEP_LOW4, 0)
+#define HIGH4(each) QUAD(each, STEP_HIGH4, 4)
 #define Q40(each) \
 	MOVI16(31, 15); \
-	BLOCKS(each, 32, 256, INIT, STEP_LOW4, STEP_HIGH4, SCALE16, FOLD)
+	BLOCKS(each, 32, 256, INIT, LOW4, HIGH4, SCALE16, FOLD)
 #define Q41(each) \
 	MOVI16(31, 15); \
-	BLOCKS(each, 64, 256, CLEAR, STEP_LOW4, STEP_HIGH4, SCALE16, FOLDMIN)
+	BLOCKS(each, 64, 256, CLEAR, LOW4, HIGH4, SCALE16, FOLDMIN)
+
+// HIGHBIT sets bit 4 of the weights from the 32 bits a row at off: index has each row's byte four times, mask the bits.
+#define HIGHBIT(off, low, high, mask) \
+	VMOVQ low, high, V29; \
+	VMOVQ mask, mask, V30; \
+	FLDPQ (off)(R1), (F21, F22); FLDPQ ((off)+32)(R1), (F23, F28); \
+	TBL16(21, 21, 29); TBL16(22, 22, 29); TBL16(23, 23, 29); TBL16(28, 28, 29); \
+	JOINBIT
+#define JOINBIT \
+	CMTST16(21, 21, 30); CMTST16(22, 22, 30); CMTST16(23, 23, 30); CMTST16(28, 28, 30); \
+	JOINW
+// JOINW adds what the constant 20 leaves of 21-23 and 28 to the weights.
+#define JOINW \
+	AND16(21, 21, 20); AND16(22, 22, 20); AND16(23, 23, 20); AND16(28, 28, 20); \
+	ORR16(16, 16, 21); ORR16(17, 17, 22); ORR16(18, 18, 23); ORR16(19, 19, 28)
+#define BYTE0(off, mask) HIGHBIT(off, $0x0404040400000000, $0x0c0c0c0c08080808, mask)
+#define BYTE1(off, mask) HIGHBIT(off, $0x0505050501010101, $0x0d0d0d0d09090909, mask)
+#define BYTE2(off, mask) HIGHBIT(off, $0x0606060602020202, $0x0e0e0e0e0a0a0a0a, mask)
+#define BYTE3(off, mask) HIGHBIT(off, $0x0707070703030303, $0x0f0f0f0f0b0b0b0b, mask)
+#define BITS0 $0x0804020108040201
+#define BITS4 $0x8040201080402010
+// QUAD5 is a quad of weights of 5 bits; a step cannot compute which bytes it needs, so they are written out.
+#define QUAD5(each, step, i, off, lower, upper) \
+	step((i)+0); lower(off, BITS0); each(ROWS, 0); \
+	step((i)+1); lower(off, BITS4); each(ROWS, 1); \
+	step((i)+2); upper(off, BITS0); each(ROWS, 2); \
+	step((i)+3); upper(off, BITS4); each(ROWS, 3)
+#define FIVELOW0(each) QUAD5(each, STEP_LOW4, 0, 32, BYTE0, BYTE1)
+#define FIVEHIGH0(each) QUAD5(each, STEP_HIGH4, 4, 32, BYTE2, BYTE3)
+#define FIVELOW1(each) QUAD5(each, STEP_LOW4, 0, 64, BYTE0, BYTE1)
+#define FIVEHIGH1(each) QUAD5(each, STEP_HIGH4, 4, 64, BYTE2, BYTE3)
+#define Q50(each) \
+	MOVI16(31, 15); MOVI16(20, 16); \
+	BLOCKS(each, 96, 256, INIT, FIVELOW0, FIVEHIGH0, SCALE16, FOLD)
+#define Q51(each) \
+	MOVI16(31, 15); MOVI16(20, 16); \
+	BLOCKS(each, 128, 256, CLEAR, FIVELOW1, FIVEHIGH1, SCALE16, FOLDMIN)
+
+// The tables of the types that look their values up.
+#define IQ4TABLE VMOVQ $0xf6eaddcfbfad9881, $0x7159453526190d01, V20
+#define MXFP4TABLE VMOVQ $0x0c08060403020100, $0xf4f8fafcfdfeff00, V20
+#define STEP_TABLELOW(i) LOADW(R15, 64*(i)); MASKW(31); LOOKUPW(20)
+#define STEP_TABLEHIGH(i) LOADW(R15, 64*(i)-256); HIGHW; LOOKUPW(20)
+#define TABLELOW(each) QUAD(each, STEP_TABLELOW, 0)
+#define TABLEHIGH(each) QUAD(each, STEP_TABLEHIGH, 4)
+#define IQ4NL(each) \
+	MOVI16(31, 15); IQ4TABLE; \
+	BLOCKS(each, 32, 256, CLEAR, TABLELOW, TABLEHIGH, SCALE16, FOLD)
+
+// SCALEMX makes powers of two of 16 exponents: half of each, as the table's values are doubled.
+#define SCALEMX \
+	FMOVQ (R1), F28; \
+	MOVI16(30, 1); UMAX16(28, 28, 30); SUB16(28, 28, 30); \
+	UXTLB(29, 28); UXTLB2(30, 28); UXTL(16, 29); UXTL2(17, 29); UXTL(18, 30); UXTL2(19, 30); \
+	SHLS(16, 16, 23); SHLS(17, 17, 23); SHLS(18, 18, 23); SHLS(19, 19, 23)
+#define MXFP4(each) \
+	MOVI16(31, 15); MXFP4TABLE; \
+	BLOCKS(each, 16, 256, CLEAR, TABLELOW, TABLEHIGH, SCALEMX, FOLD)
 
 // --- Types with super-blocks of 256.
 //
@@ -281,21 +343,18 @@ pair: \
 #define Q4K(each) SUPERS(each, 2304, SCALESK4, SUMMIN8, GROUPS_Q4K)
 
 // The steps of Q6_K: R15 the low bits of half a super-block, R23 its second half of those, R24 the high bits. 20 is 0x30.
-#define HIGHBITS6(i) FLDPQ (64*(i))(R24), (F21, F22); FLDPQ (64*(i)+32)(R24), (F23, F28)
-#define JOIN6 \
-	AND16(21, 21, 20); AND16(22, 22, 20); AND16(23, 23, 20); AND16(28, 28, 20); \
-	ORR16(16, 16, 21); ORR16(17, 17, 22); ORR16(18, 18, 23); ORR16(19, 19, 28)
+#define HIGHBITS(i) FLDPQ (64*(i))(R24), (F21, F22); FLDPQ (64*(i)+32)(R24), (F23, F28)
 #define STEP_Q6K0(i) \
-	LOADW(R15, 64*(i)); MASKW(31); HIGHBITS6(i); \
-	SHLB(21, 21, 4); SHLB(22, 22, 4); SHLB(23, 23, 4); SHLB(28, 28, 4); JOIN6
+	LOADW(R15, 64*(i)); MASKW(31); HIGHBITS(i); \
+	SHLB(21, 21, 4); SHLB(22, 22, 4); SHLB(23, 23, 4); SHLB(28, 28, 4); JOINW
 #define STEP_Q6K1(i) \
-	LOADW(R23, 64*(i)); MASKW(31); HIGHBITS6(i); \
-	SHLB(21, 21, 2); SHLB(22, 22, 2); SHLB(23, 23, 2); SHLB(28, 28, 2); JOIN6
+	LOADW(R23, 64*(i)); MASKW(31); HIGHBITS(i); \
+	SHLB(21, 21, 2); SHLB(22, 22, 2); SHLB(23, 23, 2); SHLB(28, 28, 2); JOINW
 #define STEP_Q6K2(i) \
-	LOADW(R15, 64*(i)); HIGHW; HIGHBITS6(i); JOIN6
+	LOADW(R15, 64*(i)); HIGHW; HIGHBITS(i); JOINW
 #define STEP_Q6K3(i) \
-	LOADW(R23, 64*(i)); HIGHW; HIGHBITS6(i); \
-	USHRB(21, 21, 2); USHRB(22, 22, 2); USHRB(23, 23, 2); USHRB(28, 28, 2); JOIN6
+	LOADW(R23, 64*(i)); HIGHW; HIGHBITS(i); \
+	USHRB(21, 21, 2); USHRB(22, 22, 2); USHRB(23, 23, 2); USHRB(28, 28, 2); JOINW
 #define GROUPS_Q6K(each) \
 	MOVI16(31, 15); MOVI16(20, 0x30); \
 	MOVD R1, R24; \
@@ -312,3 +371,137 @@ half: \
 	SUB  $1, R16; \
 	CBNZ R16, half
 #define Q6K(each) SUPERS(each, 3360, SCALESQ6, SUMZERO, GROUPS_Q6K)
+
+// Q5_K: R24 the high bits, R25 the bit of the group.
+#define STEP_Q5KLOW(i) LOADW(R15, 64*(i)); MASKW(31); VDUP R25, V30.B16; HIGHBITS(i); JOINBIT
+#define STEP_Q5KHIGH(i) LOADW(R15, 64*(i)); HIGHW; VDUP R25, V30.B16; HIGHBITS(i); JOINBIT
+#define GROUPS_Q5K(each) \
+	MOVI16(31, 15); MOVI16(20, 16); \
+	ADD  $256, R1, R24; \
+	ADD  $768, R1, R15; \
+	MOVD $1, R25; \
+	MOVD $4, R16; \
+pair: \
+	GROUP32(each, CLEAR, STEP_Q5KLOW); \
+	LSL  $1, R25; \
+	GROUP32(each, CLEAR, STEP_Q5KHIGH); \
+	LSL  $1, R25; \
+	ADD  $512, R15; \
+	SUB  $1, R16; \
+	CBNZ R16, pair
+#define Q5K(each) SUPERS(each, 2816, SCALESK4, SUMMIN8, GROUPS_Q5K)
+
+// Q2_K: scales and minimums of 4 bits at 64(R1), behind them the weights of 2 bits, four groups of 32 in each byte.
+#define SCALEQ2(g) \
+	FLDPQ (64+16*(g))(R1), (F0, F1); \
+	AND16(2, 0, 29); AND16(3, 1, 29); USHRB(0, 0, 4); USHRB(1, 1, 4); \
+	PAIR(2, g); PAIRMIN(0, g)
+#define SCALESQ2 \
+	HALVES(0, R1, 24); \
+	MOVI16(29, 15); \
+	SCALEQ2(0); SCALEQ2(2); SCALEQ2(4); SCALEQ2(6); SCALEQ2(8); SCALEQ2(10); SCALEQ2(12); SCALEQ2(14)
+#define SHIFTW(s) USHRB(16, 16, s); USHRB(17, 17, s); USHRB(18, 18, s); USHRB(19, 19, s); MASKW(31)
+#define STEP_Q2K0(i) LOADW(R15, 64*(i)); MASKW(31)
+#define STEP_Q2K1(i) LOADW(R15, 64*(i)); SHIFTW(2)
+#define STEP_Q2K2(i) LOADW(R15, 64*(i)); SHIFTW(4)
+#define STEP_Q2K3(i) LOADW(R15, 64*(i)); SHIFTW(6)
+#define GROUPS_Q2K(each) \
+	MOVI16(31, 3); \
+	ADD  $320, R1, R15; \
+	MOVD $2, R16; \
+half: \
+	GROUP16(each, CLEAR, STEP_Q2K0, 0); GROUP16(each, CLEAR, STEP_Q2K0, 4); \
+	GROUP16(each, CLEAR, STEP_Q2K1, 0); GROUP16(each, CLEAR, STEP_Q2K1, 4); \
+	GROUP16(each, CLEAR, STEP_Q2K2, 0); GROUP16(each, CLEAR, STEP_Q2K2, 4); \
+	GROUP16(each, CLEAR, STEP_Q2K3, 0); GROUP16(each, CLEAR, STEP_Q2K3, 4); \
+	ADD  $512, R15; \
+	SUB  $1, R16; \
+	CBNZ R16, half
+#define Q2K(each) SUPERS(each, 1344, SCALESQ2, SUMMIN16, GROUPS_Q2K)
+
+// Q3_K: scales of 6 bits less 32, of which the low four of 16 groups come first. The weights have their third bit in R24; where it is
+// not set, 4 is subtracted, which sets the upper bits (20).
+#define LOW3(v) AND16(12, v, 29); AND16(13, (v)+1, 29)
+#define UPPER3(v) USHRB(12, v, 4); USHRB(13, (v)+1, 4)
+#define SCALEQ3(g) \
+	AND16(14, 14, 28); AND16(15, 15, 28); ORR16(12, 12, 14); ORR16(13, 13, 15); \
+	SUB16(12, 12, 23); SUB16(13, 13, 23); \
+	PAIR(12, g)
+#define SCALESQ3 \
+	ADD $1536, R1, R16; \
+	HALVES(192, R16, 24); \
+	FLDPQ 0(R16), (F0, F1); FLDPQ 32(R16), (F2, F3); FLDPQ 64(R16), (F4, F5); FLDPQ 96(R16), (F6, F7); \
+	FLDPQ 128(R16), (F8, F9); FLDPQ 160(R16), (F10, F11); \
+	MOVI16(29, 15); MOVI16(28, 0x30); MOVI16(23, 32); \
+	LOW3(0); SHLB(14, 8, 4); SHLB(15, 9, 4); SCALEQ3(0); \
+	LOW3(2); SHLB(14, 10, 4); SHLB(15, 11, 4); SCALEQ3(2); \
+	LOW3(4); SHLB(14, 8, 2); SHLB(15, 9, 2); SCALEQ3(4); \
+	LOW3(6); SHLB(14, 10, 2); SHLB(15, 11, 2); SCALEQ3(6); \
+	UPPER3(0); MOV16(14, 8); MOV16(15, 9); SCALEQ3(8); \
+	UPPER3(2); MOV16(14, 10); MOV16(15, 11); SCALEQ3(10); \
+	UPPER3(4); USHRB(14, 8, 2); USHRB(15, 9, 2); SCALEQ3(12); \
+	UPPER3(6); USHRB(14, 10, 2); USHRB(15, 11, 2); SCALEQ3(14)
+#define THIRD(i) \
+	VDUP R25, V30.B16; \
+	HIGHBITS(i); \
+	CMTST16(21, 21, 30); CMTST16(22, 22, 30); CMTST16(23, 23, 30); CMTST16(28, 28, 30); \
+	BIC16(21, 20, 21); BIC16(22, 20, 22); BIC16(23, 20, 23); BIC16(28, 20, 28); \
+	ORR16(16, 16, 21); ORR16(17, 17, 22); ORR16(18, 18, 23); ORR16(19, 19, 28)
+#define STEP_Q3K0(i) STEP_Q2K0(i); THIRD(i)
+#define STEP_Q3K1(i) STEP_Q2K1(i); THIRD(i)
+#define STEP_Q3K2(i) STEP_Q2K2(i); THIRD(i)
+#define STEP_Q3K3(i) STEP_Q2K3(i); THIRD(i)
+#define GROUPS_Q3K(each) \
+	MOVI16(31, 3); MOVI16(20, 0xfc); \
+	MOVD R1, R24; \
+	ADD  $512, R1, R15; \
+	MOVD $1, R25; \
+	MOVD $2, R16; \
+half: \
+	GROUP16(each, CLEAR, STEP_Q3K0, 0); GROUP16(each, CLEAR, STEP_Q3K0, 4); LSL $1, R25; \
+	GROUP16(each, CLEAR, STEP_Q3K1, 0); GROUP16(each, CLEAR, STEP_Q3K1, 4); LSL $1, R25; \
+	GROUP16(each, CLEAR, STEP_Q3K2, 0); GROUP16(each, CLEAR, STEP_Q3K2, 4); LSL $1, R25; \
+	GROUP16(each, CLEAR, STEP_Q3K3, 0); GROUP16(each, CLEAR, STEP_Q3K3, 4); LSL $1, R25; \
+	ADD  $512, R15; \
+	SUB  $1, R16; \
+	CBNZ R16, half
+#define Q3K(each) SUPERS(each, 1760, SCALESQ3, SUMZERO, GROUPS_Q3K)
+
+// IQ4_XS: scales of 6 bits less 32, the low four bits of 8 groups in 0-3, the high two in 4 and 5, to be shifted to their places in
+// 16 bits.
+#define SCALEXS(g) \
+	AND16(8, 8, 29); AND16(9, 9, 29); AND16(10, 10, 28); AND16(11, 11, 28); \
+	ORR16(8, 8, 10); ORR16(9, 9, 11); SUBH(8, 8, 23); SUBH(9, 9, 23); \
+	SXTL(12, 8); SXTL2(13, 8); SXTL(14, 9); SXTL2(15, 9); \
+	SCVTF4(12, 12); SCVTF4(13, 13); SCVTF4(14, 14); SCVTF4(15, 15); \
+	FMUL4(12, 12, 24); FMUL4(13, 13, 25); FMUL4(14, 14, 26); FMUL4(15, 15, 27); \
+	FSTPQ (F12, F13), (64*(g))(R17); FSTPQ (F14, F15), (64*(g)+32)(R17)
+#define LOWXS(v, s) USHRH(8, v, s); USHRH(9, (v)+1, s)
+#define HIGHXS(s) USHRH(10, 4, s); USHRH(11, 5, s)
+#define SCALESXS \
+	HALVES(0, R1, 24); \
+	FLDPQ 32(R1), (F0, F1); FLDPQ 64(R1), (F2, F3); FLDPQ 96(R1), (F4, F5); \
+	MOVI16(29, 15); MOVI16(28, 0x30); MOVI16(23, 32); \
+	USHRH(29, 29, 8); USHRH(28, 28, 8); USHRH(23, 23, 8); \
+	MOV16(8, 0); MOV16(9, 1); SHLH(10, 4, 4); SHLH(11, 5, 4); SCALEXS(0); \
+	LOWXS(0, 4); SHLH(10, 4, 2); SHLH(11, 5, 2); SCALEXS(1); \
+	LOWXS(0, 8); MOV16(10, 4); MOV16(11, 5); SCALEXS(2); \
+	LOWXS(0, 12); HIGHXS(2); SCALEXS(3); \
+	MOV16(8, 2); MOV16(9, 3); HIGHXS(4); SCALEXS(4); \
+	LOWXS(2, 4); HIGHXS(6); SCALEXS(5); \
+	LOWXS(2, 8); HIGHXS(8); SCALEXS(6); \
+	LOWXS(2, 12); HIGHXS(10); SCALEXS(7)
+#define GROUPS_IQ4XS(each) \
+	MOVI16(31, 15); IQ4TABLE; \
+	ADD  $128, R1, R15; \
+	MOVD $8, R16; \
+group: \
+	each(CLEAR, 0); \
+	each(LOADQ, 0); TABLELOW(each); \
+	each(LOADQ, 16); TABLEHIGH(each); \
+	LOADSCALE; \
+	each(FOLDK, 32); \
+	ADD  $256, R15; \
+	SUB  $1, R16; \
+	CBNZ R16, group
+#define IQ4XS(each) SUPERS(each, 2176, SCALESXS, SUMZERO, GROUPS_IQ4XS)

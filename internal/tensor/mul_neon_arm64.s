@@ -63,6 +63,78 @@ TEXT ·neonQ41x4(SB), NOSPLIT, $0-8
 	Q41(EACH4)
 	RET
 
+// func neonQ50x1(c *byte)
+TEXT ·neonQ50x1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q50(EACH1)
+	RET
+
+// func neonQ50x2(c *byte)
+TEXT ·neonQ50x2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q50(EACH2)
+	RET
+
+// func neonQ50x4(c *byte)
+TEXT ·neonQ50x4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q50(EACH4)
+	RET
+
+// func neonQ51x1(c *byte)
+TEXT ·neonQ51x1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q51(EACH1)
+	RET
+
+// func neonQ51x2(c *byte)
+TEXT ·neonQ51x2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q51(EACH2)
+	RET
+
+// func neonQ51x4(c *byte)
+TEXT ·neonQ51x4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	Q51(EACH4)
+	RET
+
+// func neonIQ4NLx1(c *byte)
+TEXT ·neonIQ4NLx1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	IQ4NL(EACH1)
+	RET
+
+// func neonIQ4NLx2(c *byte)
+TEXT ·neonIQ4NLx2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	IQ4NL(EACH2)
+	RET
+
+// func neonIQ4NLx4(c *byte)
+TEXT ·neonIQ4NLx4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	IQ4NL(EACH4)
+	RET
+
+// func neonMXFP4x1(c *byte)
+TEXT ·neonMXFP4x1(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MXFP4(EACH1)
+	RET
+
+// func neonMXFP4x2(c *byte)
+TEXT ·neonMXFP4x2(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MXFP4(EACH2)
+	RET
+
+// func neonMXFP4x4(c *byte)
+TEXT ·neonMXFP4x4(SB), NOSPLIT, $0-8
+	MOVD c+0(FP), R0
+	MXFP4(EACH4)
+	RET
+
 // func neonQ4Kx1(c *byte)
 TEXT ·neonQ4Kx1(SB), 0, $1792-8
 	MOVD c+0(FP), R0
@@ -81,6 +153,24 @@ TEXT ·neonQ4Kx4(SB), 0, $1792-8
 	Q4K(EACH4)
 	RET
 
+// func neonQ5Kx1(c *byte)
+TEXT ·neonQ5Kx1(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q5K(EACH1)
+	RET
+
+// func neonQ5Kx2(c *byte)
+TEXT ·neonQ5Kx2(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q5K(EACH2)
+	RET
+
+// func neonQ5Kx4(c *byte)
+TEXT ·neonQ5Kx4(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q5K(EACH4)
+	RET
+
 // func neonQ6Kx1(c *byte)
 TEXT ·neonQ6Kx1(SB), 0, $1792-8
 	MOVD c+0(FP), R0
@@ -97,5 +187,59 @@ TEXT ·neonQ6Kx2(SB), 0, $1792-8
 TEXT ·neonQ6Kx4(SB), 0, $1792-8
 	MOVD c+0(FP), R0
 	Q6K(EACH4)
+	RET
+
+// func neonQ2Kx1(c *byte)
+TEXT ·neonQ2Kx1(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q2K(EACH1)
+	RET
+
+// func neonQ2Kx2(c *byte)
+TEXT ·neonQ2Kx2(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q2K(EACH2)
+	RET
+
+// func neonQ2Kx4(c *byte)
+TEXT ·neonQ2Kx4(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q2K(EACH4)
+	RET
+
+// func neonQ3Kx1(c *byte)
+TEXT ·neonQ3Kx1(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q3K(EACH1)
+	RET
+
+// func neonQ3Kx2(c *byte)
+TEXT ·neonQ3Kx2(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q3K(EACH2)
+	RET
+
+// func neonQ3Kx4(c *byte)
+TEXT ·neonQ3Kx4(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	Q3K(EACH4)
+	RET
+
+// func neonIQ4XSx1(c *byte)
+TEXT ·neonIQ4XSx1(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	IQ4XS(EACH1)
+	RET
+
+// func neonIQ4XSx2(c *byte)
+TEXT ·neonIQ4XSx2(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	IQ4XS(EACH2)
+	RET
+
+// func neonIQ4XSx4(c *byte)
+TEXT ·neonIQ4XSx4(SB), 0, $1792-8
+	MOVD c+0(FP), R0
+	IQ4XS(EACH4)
 	RET
 

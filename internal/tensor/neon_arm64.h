@@ -48,20 +48,20 @@
 #define MOVI16(d, x) WORD $(0x4f00e400 | ((x)>>5)<<16 | ((x)&31)<<5 | (d))
 // and vd.16b, vn.16b, vm.16b
 #define AND16(d, n, m) MRRR(0x4e201c00, d, n, m)
+// bic vd.16b, vn.16b, vm.16b
+#define BIC16(d, n, m) MRRR(0x4e601c00, d, n, m)
 // orr vd.16b, vn.16b, vm.16b
 #define ORR16(d, n, m) MRRR(0x4ea01c00, d, n, m)
 // eor vd.16b, vn.16b, vm.16b
 #define EOR16(d, n, m) MRRR(0x6e201c00, d, n, m)
-// add vd.16b, vn.16b, vm.16b
-#define ADD16(d, n, m) MRRR(0x4e208400, d, n, m)
 // sub vd.16b, vn.16b, vm.16b
 #define SUB16(d, n, m) MRRR(0x6e208400, d, n, m)
+// sub vd.8h, vn.8h, vm.8h
+#define SUBH(d, n, m) MRRR(0x6e608400, d, n, m)
 // tbl vd.16b, {vn.16b}, vm.16b
 #define TBL16(d, n, m) MRRR(0x4e000000, d, n, m)
 // cmtst vd.16b, vn.16b, vm.16b
 #define CMTST16(d, n, m) MRRR(0x4e208c00, d, n, m)
-// ushl vd.16b, vn.16b, vm.16b
-#define USHL16(d, n, m) MRRR(0x6e204400, d, n, m)
 // umax vd.16b, vn.16b, vm.16b
 #define UMAX16(d, n, m) MRRR(0x6e206400, d, n, m)
 // ushr vd.16b, vn.16b, #s
