@@ -99,7 +99,7 @@ func (f form) roundVector(s isa, dst []byte, x []float32) bool {
 
 // pack interleaves a chunk of 16 rows; false where there are no functions for it.
 func (s isa) pack(p *packPlan, dst, src []byte, rowBytes int) bool {
-	if s < isaAVX2 || s < isaAVX512 && len(p.bytes) > 0 {
+	if s < isaAVX2 {
 		return false
 	}
 	var rows [panelRows]int32
@@ -121,6 +121,8 @@ func (s isa) pack(p *packPlan, dst, src []byte, rowBytes int) bool {
 			packWords2(d, q, &rows, first, n, p.flip)
 		case s == isaAVX2 && it.kind == 1:
 			packLow2(d, q, &rows, first, n, 0)
+		case s == isaAVX2 && it.kind == 3:
+			packBytes2(d, q, &rows, first, n, 0)
 		case s == isaAVX2:
 			packHigh2(d, q, &rows, first, n, 0)
 		case it.kind == 0:

@@ -161,6 +161,11 @@ func packLow2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, fli
 //go:noescape
 func packHigh2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
 
+// packBytes2 writes the first of 4 bytes.
+//
+//go:noescape
+func packBytes2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+
 //go:noescape
 func roundBlocks2(dst *byte, x *float32, n int, factor int32)
 

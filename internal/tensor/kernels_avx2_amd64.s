@@ -50335,6 +50335,75 @@ item:
 	VZEROUPPER
 	RET
 
+// func packBytes2(dst *byte, src *byte, rows *[16]int32, items *[2]int32, n int, flip uint32)
+// Requires: AVX, AVX2
+TEXT ·packBytes2(SB), $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         items+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VMOVDQU      (DX), Y0
+	VMOVDQU      32(DX), Y1
+	MOVL         flip+40(FP), DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+
+item:
+	MOVLQSX    (BX), DX
+	MOVLQSX    4(BX), DI
+	ADDQ       CX, DX
+	VPCMPEQD   Y0, Y0, Y2
+	VPGATHERDD Y2, (DX)(Y0*1), Y3
+	VPCMPEQD   Y1, Y1, Y2
+	VPGATHERDD Y2, (DX)(Y1*1), Y4
+	VPAND      wordff<>+0(SB), Y3, Y3
+	VPAND      wordff<>+0(SB), Y4, Y4
+	VPACKUSDW  Y4, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VPACKUSWB  Y3, Y3, Y3
+	VPERMQ     $0x08, Y3, Y3
+	VMOVDQU    X3, (AX)(DI*1)
+	ADDQ       $0x08, BX
+	DECQ       SI
+	JNZ        item
+	VZEROUPPER
+	RET
+
+DATA wordff<>+0(SB)/1, $0xff
+DATA wordff<>+1(SB)/1, $0x00
+DATA wordff<>+2(SB)/1, $0x00
+DATA wordff<>+3(SB)/1, $0x00
+DATA wordff<>+4(SB)/1, $0xff
+DATA wordff<>+5(SB)/1, $0x00
+DATA wordff<>+6(SB)/1, $0x00
+DATA wordff<>+7(SB)/1, $0x00
+DATA wordff<>+8(SB)/1, $0xff
+DATA wordff<>+9(SB)/1, $0x00
+DATA wordff<>+10(SB)/1, $0x00
+DATA wordff<>+11(SB)/1, $0x00
+DATA wordff<>+12(SB)/1, $0xff
+DATA wordff<>+13(SB)/1, $0x00
+DATA wordff<>+14(SB)/1, $0x00
+DATA wordff<>+15(SB)/1, $0x00
+DATA wordff<>+16(SB)/1, $0xff
+DATA wordff<>+17(SB)/1, $0x00
+DATA wordff<>+18(SB)/1, $0x00
+DATA wordff<>+19(SB)/1, $0x00
+DATA wordff<>+20(SB)/1, $0xff
+DATA wordff<>+21(SB)/1, $0x00
+DATA wordff<>+22(SB)/1, $0x00
+DATA wordff<>+23(SB)/1, $0x00
+DATA wordff<>+24(SB)/1, $0xff
+DATA wordff<>+25(SB)/1, $0x00
+DATA wordff<>+26(SB)/1, $0x00
+DATA wordff<>+27(SB)/1, $0x00
+DATA wordff<>+28(SB)/1, $0xff
+DATA wordff<>+29(SB)/1, $0x00
+DATA wordff<>+30(SB)/1, $0x00
+DATA wordff<>+31(SB)/1, $0x00
+GLOBL wordff<>(SB), RODATA|NOPTR, $32
+
 // func roundBlocks2(dst *byte, x *float32, n int, factor int32)
 // Requires: AVX, AVX2, F16C
 TEXT ·roundBlocks2(SB), $0-28

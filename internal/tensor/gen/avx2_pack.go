@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// packing2 builds the functions that interleave 16 rows; see packing512. Single bytes are left to Go.
+// packing2 builds the functions that interleave 16 rows; see packing512.
 func packing2() {
 	pack2("packWords2", "writes 4 bytes of each row, after an exclusive or with flip.", func(z [2]reg.VecVirtual, flip reg.VecVirtual, at func(disp int) Mem) {
 		for i, y := range z {
@@ -18,21 +18,30 @@ func packing2() {
 		for _, y := range z {
 			VPAND(word2(0xffff), y, y)
 		}
-		narrow2(z, at(0))
+		VMOVDQU(narrow2(z), at(0))
 	})
 	pack2("packHigh2", "writes the upper 2 of the 4 bytes that begin 2 before the item.", func(z [2]reg.VecVirtual, flip reg.VecVirtual, at func(disp int) Mem) {
 		for _, y := range z {
 			VPSRLD(U8(16), y, y)
 		}
-		narrow2(z, at(0))
+		VMOVDQU(narrow2(z), at(0))
+	})
+	pack2("packBytes2", "writes the first of 4 bytes.", func(z [2]reg.VecVirtual, flip reg.VecVirtual, at func(disp int) Mem) {
+		for _, y := range z {
+			VPAND(word2(0xff), y, y)
+		}
+		y := narrow2(z)
+		VPACKUSWB(y, y, y)
+		VPERMQ(U8(0x08), y, y)
+		VMOVDQU(y.AsX(), at(0))
 	})
 }
 
-// narrow2 writes 16 numbers below 2¹⁶ as words.
-func narrow2(z [2]reg.VecVirtual, m Mem) {
+// narrow2 turns 16 numbers below 2¹⁶ into words.
+func narrow2(z [2]reg.VecVirtual) reg.VecVirtual {
 	VPACKUSDW(z[1], z[0], z[0])
 	VPERMQ(U8(0xd8), z[0], z[0])
-	VMOVDQU(z[0], m)
+	return z[0]
 }
 
 func pack2(name, doc string, store func(z [2]reg.VecVirtual, flip reg.VecVirtual, at func(disp int) Mem)) {
