@@ -95,7 +95,7 @@ const (
 	spaceLine                    // one blank after each comma and colon, none elsewhere
 )
 
-// Positions of white space: before a value or a name that follows a comma or a colon, or anywhere else.
+// maxIndent is the most blanks or tabs after a line break.
 const maxIndent = 96
 
 // ws is the automaton of white space: 0 none yet, 1 after a blank, 2 after a carriage return, 3+n after a line break and
