@@ -156,6 +156,18 @@ func TestBreakFreesAtOnce(t *testing.T) {
 	}
 }
 
+// arrived waits until so many requests are waiting or have a slot.
+func arrived(t *testing.T, e *Engine, n int) {
+	t.Helper()
+	for range 5000 {
+		if m := e.Metrics(); m.Waiting+int(m.Requests) >= n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%d requests did not arrive", n)
+}
+
 func TestBusy(t *testing.T) {
 	gate := make(chan struct{})
 	y := newToy(t, 40, 64, hashLM(1))
@@ -165,13 +177,7 @@ func TestBusy(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 3 {
 		wg.Go(func() { collect(e, ctx, Request{Prompt: prompt(10, 40, uint64(i))}) })
-		for want := range 500 {
-			if m := e.Metrics(); m.Waiting+int(m.Requests) >= i+1 {
-				break
-			}
-			time.Sleep(time.Millisecond)
-			_ = want
-		}
+		arrived(t, e, i+1)
 	}
 	_, _, err := collect(e, t.Context(), Request{Prompt: prompt(10, 40, 9)})
 	var busy *BusyError
@@ -323,9 +329,8 @@ func TestShutdownFinishesWork(t *testing.T) {
 					close(started)
 				}
 				if err != nil {
-					t.Errorf("request %d: %v", i, err)
+					t.Errorf("request %d: %v after %v", i, err, tok)
 				}
-				_ = tok
 			}
 		})
 		if i < 2 {

@@ -93,9 +93,7 @@ func TestTwinsShareWork(t *testing.T) {
 			}
 		})
 	}
-	for e.Metrics().Waiting+int(e.Metrics().Requests) < 8 {
-		time.Sleep(time.Millisecond)
-	}
+	arrived(t, e, 8)
 	close(gate)
 	wg.Wait()
 	if y.tokens > 1000+8*(PageTokens+10)+200 {
@@ -114,7 +112,7 @@ func TestFairness(t *testing.T) {
 	start := make(chan struct{})
 	var wg sync.WaitGroup
 	var ready sync.Once
-	go_ := func(who, n, tokens int) {
+	generate := func(who, n, tokens int) {
 		wg.Go(func() {
 			for tok, err := range e.Generate(t.Context(), Request{Prompt: prompt(n, 50, uint64(who)), MaxTokens: tokens}) {
 				if err != nil {
@@ -135,14 +133,14 @@ func TestFairness(t *testing.T) {
 		})
 	}
 	y.before = func([]Slice) error { time.Sleep(200 * time.Microsecond); return nil }
-	go_(0, 10, 300)
+	generate(0, 10, 300)
 	<-start
 	y.mu.Lock()
 	y.sizes = nil
 	y.mu.Unlock()
-	go_(1, 3000, 1)
+	generate(1, 3000, 1)
 	time.Sleep(2 * time.Millisecond)
-	go_(2, 40, 1)
+	generate(2, 40, 1)
 	wg.Wait()
 	for i, n := range y.sizes {
 		if n > 64+3 {
@@ -184,9 +182,7 @@ func TestPrefillGivesWay(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { e.Prefill(t.Context(), prompt(400, 50, 1)) })
 	wg.Go(func() { run(t, e, Request{Prompt: prompt(450, 50, 2), MaxTokens: 1}) })
-	for e.Metrics().Waiting+int(e.Metrics().Requests) < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	arrived(t, e, 2)
 	close(gate)
 	wg.Wait()
 	// Whichever came first, the first pass with both and those after it are the request's.
@@ -235,9 +231,7 @@ func TestPreemption(t *testing.T) {
 			}
 		})
 	}
-	for e.Metrics().Waiting+int(e.Metrics().Requests) < 24 {
-		time.Sleep(time.Millisecond)
-	}
+	arrived(t, e, 24)
 	close(gate)
 	wg.Wait()
 	if m := e.Metrics(); m.Preempted == 0 {
