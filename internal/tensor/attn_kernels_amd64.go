@@ -5,13 +5,16 @@ import "unsafe"
 // attnISA is the set of kernels that attention and vectors run with here.
 var attnISA = detect()
 
+// widenPays says whether widening a whole tile is quick.
+func widenPays() bool { return attnISA != isaAVX2 }
+
 func wide() bool { return attnISA >= isaAVX512 }
 
 // tileMulF32 computes dst[r][j] = fix[r]·dst[r][j] + Σₖ a[r][k]·b[k][j] for rows r, 32 columns j and n steps k; without fix it
 // starts at zero. Strides are in elements.
 func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, rows int, fix []float32) {
 	if attnISA < isaAVX2 {
-		tileMulF32Plain(dst, ds, a, as, b, bs, n, rows, fix)
+		tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
 		return
 	}
 	checkTile(len(dst), ds, len(a), as, len(b), bs, n, rows)
@@ -45,7 +48,7 @@ func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, 
 // tileMulF16 is tileMulF32 for half-precision b.
 func tileMulF16(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, rows int, fix []float32) {
 	if attnISA < isaAVX2 {
-		tileMulF16Plain(dst, ds, a, as, b, bs, n, rows, fix)
+		tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
 		return
 	}
 	checkTile(len(dst), ds, len(a), as, len(b), bs, n, rows)
@@ -79,7 +82,7 @@ func tileMulF16(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, r
 // tileMulI8 is tileMulF32 for 8-bit integers b.
 func tileMulI8(dst []float32, ds int, a []float32, as int, b []int8, bs, n, rows int, fix []float32) {
 	if attnISA < isaAVX2 {
-		tileMulI8Plain(dst, ds, a, as, b, bs, n, rows, fix)
+		tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
 		return
 	}
 	checkTile(len(dst), ds, len(a), as, len(b), bs, n, rows)

@@ -3,15 +3,15 @@
 package tensor
 
 func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, rows int, fix []float32) {
-	tileMulF32Plain(dst, ds, a, as, b, bs, n, rows, fix)
+	tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
 }
 
 func tileMulF16(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, rows int, fix []float32) {
-	tileMulF16Plain(dst, ds, a, as, b, bs, n, rows, fix)
+	tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
 }
 
 func tileMulI8(dst []float32, ds int, a []float32, as int, b []int8, bs, n, rows int, fix []float32) {
-	tileMulI8Plain(dst, ds, a, as, b, bs, n, rows, fix)
+	tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
 }
 
 func softTiles(scores []float32, rows int, top, sum, fix []float32, lo, hi []int32, scale float32) {
@@ -28,3 +28,5 @@ func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, 
 
 // Prefetch asks for the start of a tile that will be wanted soon.
 func Prefetch([]byte) {}
+
+func widenPays() bool { return true }

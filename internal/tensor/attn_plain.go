@@ -9,41 +9,45 @@ import (
 // These are the plain forms of the kernels of attention. Each output element is one chain of multiplications and additions
 // in the order of k, so that results do not depend on how rows are grouped.
 
-// tileMul computes dst[r][j] = fix[r]·dst[r][j] + Σₖ a[r][k]·b[k][j] for 32 columns j; without fix it starts at zero.
+// tileMulPlain computes dst[r][j] = fix[r]·dst[r][j] + Σₖ a[r][k]·b[k][j] for 32 columns j; without fix it starts at zero.
 // Strides are in elements.
-func tileMulPlain[T float32 | uint16 | int8](dst []float32, ds int, a []float32, as int, b []T, bs, n, rows int, fix []float32, value func(T) float32) {
+func tileMulPlain[T float32 | uint16 | int8](dst []float32, ds int, a []float32, as int, b []T, bs, n, rows int, fix []float32) {
 	for r := range rows {
 		row := (*[32]float32)(dst[r*ds:])
-		f := float32(0)
-		if fix != nil {
-			f = fix[r]
-		}
 		for j := range row {
 			if fix == nil {
 				row[j] = 0
 			} else {
-				row[j] *= f
+				row[j] *= fix[r]
 			}
 		}
-		for k := range n {
-			x := a[r*as+k]
-			for j, y := range (*[32]T)(b[k*bs:]) {
-				row[j] += x * value(y)
+	}
+	var y [32]float32
+	for k := range n {
+		widen(&y, (*[32]T)(b[k*bs:]))
+		for r := range rows {
+			x, row := a[r*as+k], (*[32]float32)(dst[r*ds:])
+			for j, v := range &y {
+				row[j] += x * v
 			}
 		}
 	}
 }
 
-func tileMulF32Plain(dst []float32, ds int, a []float32, as int, b []float32, bs, n, rows int, fix []float32) {
-	tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix, func(x float32) float32 { return x })
-}
-
-func tileMulF16Plain(dst []float32, ds int, a []float32, as int, b []uint16, bs, n, rows int, fix []float32) {
-	tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix, quant.HalfToFloat)
-}
-
-func tileMulI8Plain(dst []float32, ds int, a []float32, as int, b []int8, bs, n, rows int, fix []float32) {
-	tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix, func(x int8) float32 { return float32(x) })
+// widen turns 32 elements into floats.
+func widen[T float32 | uint16 | int8](dst *[32]float32, src *[32]T) {
+	switch src := any(src).(type) {
+	case *[32]float32:
+		*dst = *src
+	case *[32]uint16:
+		for i, h := range src {
+			dst[i] = quant.HalfToFloat(h)
+		}
+	case *[32]int8:
+		for i, v := range src {
+			dst[i] = float32(v)
+		}
+	}
 }
 
 // softTilePlain turns the scores of one tile into weights relative to the running maximum, which it raises, and adds them to the

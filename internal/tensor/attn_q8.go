@@ -29,17 +29,30 @@ func (a *Attention) scoresQ8(l TileLayout, kt []byte) {
 }
 
 func scoresQ8Plain(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, ks []uint16, blocks, rows int) {
-	for r := range rows {
-		out := (*[TileTokens]float32)(dst[r*TileTokens:])
-		clear(out[:])
-		for b := range blocks {
-			query := (*[32]int8)(q[(r*blocks+b)*32:])
-			for p := range TileTokens {
-				dot := sums[r*blocks+b]
-				for d, x := range query {
-					dot += int32(x) * int32(keys[keyIndex(b*32+d, p)])
+	for b := range blocks {
+		var scale [TileTokens]float32
+		for p := range scale {
+			scale[p] = quant.HalfToFloat(ks[b*TileTokens+p])
+		}
+		for r := range rows {
+			at := r*blocks + b
+			query := (*[32]int8)(q[at*32:])
+			var dot [TileTokens]int32
+			for d := 0; d < 32; d += 4 {
+				a, b2, c, e := int32(query[d]), int32(query[d+1]), int32(query[d+2]), int32(query[d+3])
+				group := (*[4 * TileTokens]byte)(keys[keyIndex(b*32+d, 0):])
+				for p := range dot {
+					dot[p] += a*int32(group[4*p]) + b2*int32(group[4*p+1]) + c*int32(group[4*p+2]) + e*int32(group[4*p+3])
 				}
-				out[p] += float32(dot) * (qs[r*blocks+b] * quant.HalfToFloat(ks[b*TileTokens+p]))
+			}
+			out := (*[TileTokens]float32)(dst[r*TileTokens:])
+			for p, v := range dot {
+				sum := float32(v+sums[at]) * (qs[at] * scale[p])
+				if b == 0 {
+					out[p] = sum
+				} else {
+					out[p] += sum
+				}
 			}
 		}
 	}

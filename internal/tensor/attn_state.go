@@ -74,7 +74,7 @@ func (a *Attention) Tile(l TileLayout, tile []byte, q []float32, lo, hi []int32,
 
 // widen says whether the rows are so many that a tile of half-precision numbers is better widened once for all of them
 // than by each group of rows. The products are the same bits either way.
-func (a *Attention) widen() bool { return a.rows >= 24 }
+func (a *Attention) widen() bool { return a.rows >= 24 && widenPays() }
 
 // values adds the weighted values of dimensions [c, c+32).
 func (a *Attention) values(l TileLayout, vt []byte, c, last int) {

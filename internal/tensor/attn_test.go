@@ -187,16 +187,16 @@ func TestAttentionKernels(t *testing.T) {
 		for _, f := range [][]float32{nil, fix} {
 			x, y := slices.Clone(dst), slices.Clone(dst)
 			tileMulF32(x, ds, a, as, f32, bs, n, rows, f)
-			tileMulF32Plain(y, ds, a, as, f32, bs, n, rows, f)
+			tileMulPlain(y, ds, a, as, f32, bs, n, rows, f)
 			near("F32", x, y)
 			tileMulF16(x, ds, a, as, f16, bs, n, rows, f)
-			tileMulF16Plain(y, ds, a, as, f16, bs, n, rows, f)
+			tileMulPlain(y, ds, a, as, f16, bs, n, rows, f)
 			near("F16", x, y)
 			for i := range a {
 				a[i] /= 16
 			}
 			tileMulI8(x, ds, a, as, i8, bs, n, rows, f)
-			tileMulI8Plain(y, ds, a, as, i8, bs, n, rows, f)
+			tileMulPlain(y, ds, a, as, i8, bs, n, rows, f)
 			near("I8", x, y)
 		}
 		testSoftTiles(t, r, rows, near)
