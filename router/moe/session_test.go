@@ -27,6 +27,9 @@ func TestSessionPrefill(t *testing.T) {
 		asked, cached = asked+resp.Usage.Input, cached+resp.Usage.CachedInput
 		once = resp.Usage.Input + resp.Usage.Output
 		call := resp.Message.Calls()[0]
+		if want := fmt.Sprintf("call%05d", turn); call.ID != want {
+			t.Errorf("turn %d: the call's id is %q, want %q", turn, call.ID, want)
+		}
 		req.Messages = append(req.Messages, resp.Message, agent.Message{Role: agent.RoleTool,
 			Parts: []agent.Part{agent.ToolResult{CallID: call.ID, Parts: []agent.Part{agent.Text{Text: strings.Repeat(fmt.Sprintf("line of result %d\n", turn), 6)}}}}})
 	}

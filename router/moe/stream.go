@@ -3,6 +3,7 @@ package moe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -69,9 +70,20 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 	a.out = output{
 		decoder: m.tok.NewDecoder(),
 		stops:   &stopFinder{stops: req.Stop},
-		parser:  m.format.NewParser(p.tools, chat.ParserOptions{Prompt: p.opening, NoCalls: len(p.tools) == 0, JSON: req.Output != nil}),
+		parser: m.format.NewParser(p.tools, chat.ParserOptions{
+			Prompt: p.opening, NoCalls: len(p.tools) == 0, JSON: req.Output != nil, NewID: newIDs(req)}),
 	}
 	return a, nil
+}
+
+// newIDs numbers calls on from those of the conversation, so that no two of it share an id. Nine letters and digits are
+// what every known template takes.
+func newIDs(req *agent.Request) func(n int) string {
+	before := 0
+	for _, msg := range req.Messages {
+		before += len(msg.Calls())
+	}
+	return func(n int) string { return fmt.Sprintf("call%05d", before+n) }
 }
 
 // run generates and yields. The engine is left as soon as the consumer stops or a stop text is found.
