@@ -123,6 +123,12 @@ func (d block512) buildPair(name string) {
 	SHLQ(U8(2), nb)
 	MOVQ(nb, limit)
 	XORQ(i, i)
+	ahead := GP64() // see super512.buildPair
+	LEAQ(mem(q, prefetch), ahead)
+	CMPQ(t.left, U8(prefetch/(d.hdr+d.body)))
+	JGT(LabelRef("inside"))
+	LEAQ(indexed(ahead, gap, 2, 0), ahead)
+	Label("inside")
 
 	Label("block")
 	for _, s := range b {
@@ -135,7 +141,7 @@ func (d block512) buildPair(name string) {
 	t.clear(init)
 	for g := range 8 {
 		if g*64 < d.body {
-			PREFETCHT0(b[0].body(prefetch + 64*g))
+			PREFETCHT0(mem(ahead, 64*g))
 			PREFETCHT0(b[1].body(prefetch + 64*g))
 		}
 		w := [2]reg.VecVirtual{d.weights(b[0], g), d.weights(b[1], g)}
@@ -155,6 +161,7 @@ func (d block512) buildPair(name string) {
 	}
 	ADDQ(U32(d.hdr), h)
 	ADDQ(U32(d.body), q)
+	ADDQ(U32(d.body), ahead)
 	ADDQ(U8(4), i)
 	CMPQ(i, limit)
 	JLT(LabelRef("block"))
@@ -179,7 +186,18 @@ func (d super512) buildPair(name string) {
 		s[1].c = s[0].c
 	}
 
+	s[0].ahead = GP64()
+
 	Label("super")
+	// Where the first panel ends the second follows, which is being read already; what will be wanted next of it, once
+	// this pair is done, is the start of the panel after next but one.
+	LEAQ(mem(p0, prefetch), s[0].ahead)
+	CMPQ(t.left, U8((prefetch+d.size-1)/d.size))
+	JGT(LabelRef("inside"))
+	SUBQ(p0, s[0].ahead)
+	LEAQ(indexed(s[0].ahead, p1, 2, 0), s[0].ahead)
+	SUBQ(p0, s[0].ahead)
+	Label("inside")
 	for _, x := range s {
 		d.fetchHead(x)
 		d.head(x)
@@ -291,12 +309,22 @@ func (d super512) density() int {
 func (d super512) fetch(s *superState, i, g int) {
 	n := d.density()
 	if lines := n * 32 / 64; g%(8/lines) == 0 {
-		PREFETCHT0(s.at(uint8(n), prefetch+64*(lines*i+g*lines/8)))
+		m := s.fetchFrom(64 * (lines*i + g*lines/8))
+		m.Index, m.Scale = s.col, uint8(n)
+		PREFETCHT0(m)
 	}
+}
+
+// fetchFrom is a place in what is to be prefetched.
+func (s *superState) fetchFrom(disp int) Mem {
+	if s.ahead != nil {
+		return mem(s.ahead, disp)
+	}
+	return mem(s.p, prefetch+disp)
 }
 
 func (d super512) fetchHead(s *superState) {
 	for at := 256 * d.density(); at < d.size; at += 64 {
-		PREFETCHT0(mem(s.p, prefetch+at))
+		PREFETCHT0(s.fetchFrom(at))
 	}
 }
