@@ -37,8 +37,6 @@ func (s isa) run(l *layout, k int, c *call) {
 	}
 }
 
-func (f form) roundVector(isa, []byte, []float32) bool { return false }
-
 func (s isa) pack(*packPlan, []byte, []byte, int) bool { return false }
 
 func (s isa) pairs(*layout, int) bool { return false }

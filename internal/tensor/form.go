@@ -85,10 +85,11 @@ func (f form) round(with isa, dst []byte, x []float32) {
 	}
 }
 
-// nearest rounds half to even, as the float unit does; |x| must be below 2²².
+// nearest rounds half to even, as the float unit does; |x| must be below 2²². The conversion keeps compilers from
+// fusing a product x with the sum.
 func nearest(x float32) int32 {
 	const magic = 12582912 // 1.5·2²³
-	return int32(math.Float32bits(x+magic)&0x7fffff) - 0x400000
+	return int32(math.Float32bits(float32(x)+magic)&0x7fffff) - 0x400000
 }
 
 // clamp8 limits v to an int8; only values that were not finite go beyond.

@@ -92,3 +92,70 @@
 #define SHLL16(d, n) MRR(0x2e613800, d, n)
 // shll2 vd.4s, vn.8h, #16
 #define SHLL216(d, n) MRR(0x6e613800, d, n)
+
+// What the vector kernels beside the products need.
+
+// fmls vd.4s, vn.4s, vm.4s
+#define FMLS4(d, n, m) MRRR(0x4ea0cc00, d, n, m)
+// fsub vd.4s, vn.4s, vm.4s
+#define FSUB4(d, n, m) MRRR(0x4ea0d400, d, n, m)
+// fdiv vd.4s, vn.4s, vm.4s
+#define FDIV4(d, n, m) MRRR(0x6e20fc00, d, n, m)
+// fmax vd.4s, vn.4s, vm.4s
+#define FMAX4(d, n, m) MRRR(0x4e20f400, d, n, m)
+// fmin vd.4s, vn.4s, vm.4s
+#define FMIN4(d, n, m) MRRR(0x4ea0f400, d, n, m)
+// faddp vd.4s, vn.4s, vm.4s
+#define FADDP4(d, n, m) MRRR(0x6e20d400, d, n, m)
+// fmaxv sd, vn.4s
+#define FMAXV(d, n) MRR(0x6e30f800, d, n)
+// fminv sd, vn.4s
+#define FMINV(d, n) MRR(0x6eb0f800, d, n)
+// umaxv sd, vn.4s
+#define UMAXV(d, n) MRR(0x6eb0a800, d, n)
+// frintn vd.4s, vn.4s
+#define FRINTN4(d, n) MRR(0x4e218800, d, n)
+// fcvtns vd.4s, vn.4s
+#define FCVTNS4(d, n) MRR(0x4e21a800, d, n)
+// fcvtn vd.4h, vn.4s
+#define FCVTN(d, n) MRR(0x0e216800, d, n)
+// fcvtn2 vd.8h, vn.4s
+#define FCVTN2(d, n) MRR(0x4e216800, d, n)
+// fcvtl vd.2d, vn.2s
+#define FCVTLD(d, n) MRR(0x0e617800, d, n)
+// fcvtl2 vd.2d, vn.4s
+#define FCVTLD2(d, n) MRR(0x4e617800, d, n)
+// fmla vd.2d, vn.2d, vm.2d
+#define FMLAD(d, n, m) MRRR(0x4e60cc00, d, n, m)
+// fadd vd.2d, vn.2d, vm.2d
+#define FADDD2(d, n, m) MRRR(0x4e60d400, d, n, m)
+// faddp dd, vn.2d
+#define FADDPD(d, n) MRR(0x7e70d800, d, n)
+// fcmgt vd.4s, vn.4s, vm.4s
+#define FCMGT4(d, n, m) MRRR(0x6ea0e400, d, n, m)
+// cmgt vd.4s, vn.4s, vm.4s
+#define CMGT4(d, n, m) MRRR(0x4ea03400, d, n, m)
+// cmge vd.4s, vn.4s, vm.4s
+#define CMGE4(d, n, m) MRRR(0x4ea03c00, d, n, m)
+// bit vd.16b, vn.16b, vm.16b
+#define BIT16(d, n, m) MRRR(0x6ea01c00, d, n, m)
+// add vd.4s, vn.4s, vm.4s
+#define ADD4(d, n, m) MRRR(0x4ea08400, d, n, m)
+// sub vd.4s, vn.4s, vm.4s
+#define SUB4(d, n, m) MRRR(0x6ea08400, d, n, m)
+// sshr vd.4s, vn.4s, #s
+#define SSHRS(d, n, s) MRR(0x4f000400 | (64-(s))<<16, d, n)
+// sqxtn vd.4h, vn.4s
+#define SQXTNH(d, n) MRR(0x0e614800, d, n)
+// sqxtn2 vd.8h, vn.4s
+#define SQXTNH2(d, n) MRR(0x4e614800, d, n)
+// sqxtn vd.8b, vn.8h
+#define SQXTNB(d, n) MRR(0x0e214800, d, n)
+// sqxtn2 vd.16b, vn.8h
+#define SQXTNB2(d, n) MRR(0x4e214800, d, n)
+// saddlv hd, vn.16b
+#define SADDLV(d, n) MRR(0x4e303800, d, n)
+// sxtl vd.8h, vn.8b
+#define SXTLB(d, n) MRR(0x0f08a400, d, n)
+// sxtl2 vd.8h, vn.16b
+#define SXTLB2(d, n) MRR(0x4f08a400, d, n)
