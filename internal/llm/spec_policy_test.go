@@ -3,6 +3,7 @@ package llm
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 )
@@ -329,7 +330,7 @@ func TestMeasuresWhenIdle(t *testing.T) {
 	run(t, e, Request{Prompt: []int32{1}, MaxTokens: 5})
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		y.mu.Lock()
-		done := len(y.sizes) > 0 && y.sizes[len(y.sizes)-1] == maxMeasured
+		done := slices.Contains(y.sizes, maxMeasured)
 		y.mu.Unlock()
 		if done {
 			break
