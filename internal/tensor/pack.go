@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/luthier-dev/luthier/internal/gguf"
 )
@@ -57,7 +58,7 @@ func (m *Matrix) packer() *packer {
 	}
 	// The vector functions read 4 bytes at a time, which a chunk of a single 16-bit value does not have, and know the
 	// rows by offsets of 31 bits.
-	if rest > 0 && m.lay.panelBytes(rest) < 4*panelRows || m.row*panelRows >= 1<<31 {
+	if rest > 0 && m.lay.panelBytes(rest) < 4*panelRows || m.row > math.MaxInt32/panelRows {
 		p.isa = isaGo
 	}
 	return p
