@@ -16,4 +16,11 @@
 // Quantised weights meet activations that were rounded as ggml rounds them: to blocks of 32 with a half-precision scale
 // (Q8_0) for the types with blocks of 32, to super-blocks of 256 (Q8_K) for the K-quants and IQ4_XS; to bfloat16 for BF16. F32
 // and F16 weights meet the f32 activations themselves.
+//
+// # Kernel sets
+//
+// The best set that the processor can run is chosen when a matrix is made: AVX-512 with VNNI, AVX2 with FMA, NEON, or
+// plain Go, which is the definition that the others are tested against. The assembly for amd64 is generated (gen; run
+// go generate after a change): a type is described once by how its header gives scales and how four of its columns are
+// unpacked, and the kernels for every number of tokens follow from that.
 package tensor

@@ -135,7 +135,7 @@ const groupBytes = 512 << 10
 
 // Mul computes rows [r0,r1) of the product with the rows toks of b (nil means all of them in order):
 // dst[j*stride+r] = W[r]·b[toks[j]]. b must have been prepared for m. r0 is a multiple of Granule, r1 too or Rows.
-// Calls for different ranges may run at once. It allocates nothing.
+// Calls for different ranges may run at once. It allocates nothing, save scratch memory that b keeps.
 func (m *Matrix) Mul(dst []float32, stride int, b *Batch, toks []int32, r0, r1 int) {
 	n := b.n
 	if toks != nil {
