@@ -5,6 +5,7 @@
 #define MAC(sum, act, i) SDOT(sum, 16, act, i); SDOT((sum)+1, 17, act, i); SDOT((sum)+2, 18, act, i); SDOT((sum)+3, 19, act, i)
 
 #include "mul_arm64.h"
+#include "attn_arm64.h"
 
 // func dotQ80x1(c *byte)
 TEXT ·dotQ80x1(SB), NOSPLIT, $0-8
@@ -240,3 +241,26 @@ TEXT ·dotIQ4XSx4(SB), 0, $1792-8
 	IQ4XS(EACH4)
 	RET
 
+// func dotScoresx1(dst *float32, q *int8, qs *float32, keys *byte, ks *uint16, blocks int)
+TEXT ·dotScoresx1(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD qs+16(FP), R2
+	MOVD keys+24(FP), R4
+	MOVD ks+32(FP), R5
+	MOVD blocks+40(FP), R6
+	LSL  $5, R6, R7
+	SCORES(QUERY1)
+	RET
+
+// func dotScoresx2(dst *float32, q *int8, qs *float32, keys *byte, ks *uint16, blocks int)
+TEXT ·dotScoresx2(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD qs+16(FP), R2
+	MOVD keys+24(FP), R4
+	MOVD ks+32(FP), R5
+	MOVD blocks+40(FP), R6
+	LSL  $5, R6, R7
+	SCORES(QUERY2)
+	RET

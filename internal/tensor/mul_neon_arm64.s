@@ -8,6 +8,7 @@
 #define MAC(sum, act, i) DUP4(28, act, i); MAC1(sum, 16); MAC1((sum)+1, 17); MAC1((sum)+2, 18); MAC1((sum)+3, 19)
 
 #include "mul_arm64.h"
+#include "attn_arm64.h"
 
 // func neonQ80x1(c *byte)
 TEXT ·neonQ80x1(SB), NOSPLIT, $0-8
@@ -243,3 +244,26 @@ TEXT ·neonIQ4XSx4(SB), 0, $1792-8
 	IQ4XS(EACH4)
 	RET
 
+// func neonScoresx1(dst *float32, q *int8, qs *float32, keys *byte, ks *uint16, blocks int)
+TEXT ·neonScoresx1(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD qs+16(FP), R2
+	MOVD keys+24(FP), R4
+	MOVD ks+32(FP), R5
+	MOVD blocks+40(FP), R6
+	LSL  $5, R6, R7
+	SCORES(QUERY1)
+	RET
+
+// func neonScoresx2(dst *float32, q *int8, qs *float32, keys *byte, ks *uint16, blocks int)
+TEXT ·neonScoresx2(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD qs+16(FP), R2
+	MOVD keys+24(FP), R4
+	MOVD ks+32(FP), R5
+	MOVD blocks+40(FP), R6
+	LSL  $5, R6, R7
+	SCORES(QUERY2)
+	RET
