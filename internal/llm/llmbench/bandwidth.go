@@ -30,7 +30,7 @@ func bandwidth(o options, file string, threads int) error {
 		if err != nil {
 			return err
 		}
-		s, err := say(e, llm.Request{Prompt: prompt}, text)
+		s, err := say(e, llm.Request{Prompt: prompt}, text, nil)
 		e.Close()
 		if err != nil {
 			return err

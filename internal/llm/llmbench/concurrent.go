@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -96,14 +95,6 @@ func (m *model) throughput(n int) (float64, error) {
 // stamps generates text and returns when each token came.
 func (m *model) stamps(e *llm.Engine, prompt, text []int32) ([]time.Time, error) {
 	var at []time.Time
-	r := llm.Request{Prompt: prompt, Constraint: script(text), MaxTokens: len(text)}
-	for t, err := range e.Generate(context.Background(), r) {
-		if err != nil {
-			return nil, err
-		}
-		if t.Final == nil {
-			at = append(at, m.o.now())
-		}
-	}
-	return at, nil
+	_, err := say(e, llm.Request{Prompt: prompt}, text, func() { at = append(at, m.o.now()) })
+	return at, err
 }

@@ -163,7 +163,7 @@ func (m *model) contest(prompt, text []int32, request func() (llm.Request, error
 		if err != nil {
 			return c, err
 		}
-		s, err := say(e, r, text)
+		s, err := say(e, r, text, nil)
 		e.Close()
 		if err != nil {
 			return c, err

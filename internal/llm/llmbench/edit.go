@@ -48,7 +48,7 @@ func (m *model) edit(name string, threads, source, lines, percent1 int) error {
 		if err != nil {
 			return err
 		}
-		last, err = say(e, llm.Request{Prompt: prompt, References: [][]int32{ref}}, text)
+		last, err = say(e, llm.Request{Prompt: prompt, References: [][]int32{ref}}, text, nil)
 		if err == nil {
 			fast = append(fast, rate(last))
 			err = m.plain(e, prompt, text, &slow)
@@ -70,7 +70,7 @@ func (m *model) plain(e *llm.Engine, prompt, text []int32, rates *[]float64) err
 	each := 0.0
 	for _, at := range []int{0, (len(text) - n) / 2, len(text) - n} {
 		begin := append(prompt[:len(prompt):len(prompt)], text[:at]...)
-		s, err := say(e, llm.Request{Prompt: begin, NoSpeculation: true}, text[at:at+n])
+		s, err := say(e, llm.Request{Prompt: begin, NoSpeculation: true}, text[at:at+n], nil)
 		if err != nil {
 			return err
 		}

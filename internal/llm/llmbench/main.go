@@ -28,6 +28,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,6 +59,8 @@ type options struct {
 	turns  int
 	seed   uint64
 	now    func() time.Time
+
+	profile string
 }
 
 // tests are the rows of tables that one file and number of threads give.
@@ -77,6 +80,27 @@ var tests = map[string]struct {
 
 func main() {
 	o, names, err := parse(os.Args[1:])
+	if err == nil {
+		err = runAll(o, names)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "llmbench:", err)
+		os.Exit(1)
+	}
+}
+
+func runAll(o options, names []string) (err error) {
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
 	for i, name := range names {
 		if err != nil {
 			break
@@ -86,10 +110,7 @@ func main() {
 		}
 		err = run(o, name)
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "llmbench:", err)
-		os.Exit(1)
-	}
+	return err
 }
 
 func parse(args []string) (o options, names []string, err error) {
@@ -113,6 +134,7 @@ func parse(args []string) (o options, names []string, err error) {
 	fs.IntVar(&o.seqs, "seqs", 8, "concurrent: number of sequences")
 	fs.IntVar(&o.turns, "turns", 20, "session: number of turns")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of all that is random")
+	fs.StringVar(&o.profile, "cpuprofile", "", "write a profile for go tool pprof to this file")
 	clock := fs.String("clock", "wall", "wall, or cpu for the processor time of this process")
 	peerArgs := fs.String("peer-args", "", "more flags for llama.cpp's programs")
 	if err := fs.Parse(args); err != nil {

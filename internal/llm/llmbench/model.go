@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -61,37 +60,6 @@ func (m *model) tokenizer() (*tokenizer.Tokenizer, error) {
 		err = fmt.Errorf("the tokenizer has %d tokens, the network %d; name a smaller one with -vocab", t.Size(), m.net.Hyper().Vocab)
 	}
 	return t, err
-}
-
-// script is a constraint that allows one text only and does not tell it in advance: the network seems to say it.
-type script []int32
-
-func (c script) Start() int32 { return 0 }
-
-func (c script) Next(s, t int32) (int32, bool) { return s + 1, int(s) < len(c) && c[s] == t }
-
-func (c script) Mask(s int32, allowed []uint64) {
-	clear(allowed)
-	allowed[c[s]>>6] |= 1 << (c[s] & 63)
-}
-
-func (c script) Forced(_ int32, dst []int32) []int32 { return dst }
-
-// say makes the engine generate text after prompt.
-func say(e *llm.Engine, r llm.Request, text []int32) (llm.Stats, error) {
-	r.Constraint, r.MaxTokens = script(text), len(text)
-	for t, err := range e.Generate(context.Background(), r) {
-		if err != nil {
-			return llm.Stats{}, err
-		}
-		if t.Final != nil {
-			if t.Final.Generated != len(text) {
-				return *t.Final, fmt.Errorf("generated %d tokens of %d", t.Final.Generated, len(text))
-			}
-			return *t.Final, nil
-		}
-	}
-	return llm.Stats{}, fmt.Errorf("the text did not end")
 }
 
 // rate is the tokens generated a second, the first not counted, which the prompt gives.

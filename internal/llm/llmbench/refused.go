@@ -20,11 +20,12 @@ func refused(o options, file string, threads int) error {
 		}
 		defer small.close()
 	}
-	prompt, text, err := m.code(600, 4*o.generate)
+	prompt, _, err := m.code(600, 1)
 	if err != nil {
 		return err
 	}
-	traps := trap(prompt, len(text), rand.New(rand.NewPCG(o.seed, 1)))
+	rng := rand.New(rand.NewPCG(o.seed, 1))
+	text, traps := m.random(4*o.generate, rng), trap(prompt, 4*o.generate, rng)
 	wrong := func(small *model) func() (llm.Request, error) {
 		return func() (llm.Request, error) {
 			g, err := newGuesser(small, prompt, text, 0, o.seed)

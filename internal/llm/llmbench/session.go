@@ -35,7 +35,7 @@ func session(o options, file string, threads int) error {
 	var decode time.Duration
 	for i := range o.turns {
 		answer := rest[:answers[i]]
-		s, err := say(e, llm.Request{Prompt: prompt, Key: "session"}, answer)
+		s, err := say(e, llm.Request{Prompt: prompt, Key: "session"}, answer, nil)
 		if err != nil {
 			return err
 		}
