@@ -188,6 +188,9 @@ func TestStalePages(t *testing.T) {
 
 // TestAllocations checks that passes of a size seen before allocate nothing.
 func TestAllocations(t *testing.T) {
+	if underRace {
+		t.Skip("allocations are counted without the race detector")
+	}
 	for _, arch := range Architectures() {
 		f := variant{arch: arch}.open(t, "q8_0")
 		n, c := newNetwork(t, f, gguf.TypeF16, 2100, 2)
