@@ -55,19 +55,24 @@ func (p *Parser) header() bool {
 func (p *Parser) channel(head string) bool {
 	ch := p.f.Channels
 	to := field(head, ch.To)
-	if to != "" && !slices.Contains(ch.Users, to) && !p.o.NoCalls {
+	if to != "" && to != ch.Self && !slices.Contains(ch.Users, to) && !p.o.NoCalls {
 		p.call.name = strings.TrimPrefix(to, ch.Prefix)
 		p.inside = true
 		p.step = (*Parser).body
 		return true
 	}
 	p.record, p.raw = false, p.raw[:0]
-	if ch.Channel == "" || ch.Thinking == "" || field(head, ch.Channel) != ch.Thinking {
+	thought := ch.Self != "" && to == ch.Self
+	if ch.Channel != "" && ch.Thinking != "" && field(head, ch.Channel) == ch.Thinking {
+		thought = true
+		head = head[strings.Index(head, ch.Channel):]
+	}
+	if !thought {
 		p.fresh = true
 		return true
 	}
 	if p.o.KeepReasoning {
-		p.text(head[strings.Index(head, ch.Channel):])
+		p.text(head)
 	}
 	p.think()
 	return true
@@ -111,7 +116,30 @@ func (p *Parser) body() bool {
 		p.release()
 		return true
 	}
+	if p.types[name] == nil && p.buf[0] != '{' && p.buf[0] != '`' {
+		p.emit(Event{Kind: Trailing, Text: string(p.raw)})
+		p.record, p.raw, p.inside = false, p.raw[:0], false
+		p.call = call{}
+		p.step = (*Parser).aside
+		return true
+	}
 	p.begin()
 	p.step = (*Parser).arguments
 	return true
+}
+
+// aside reads the rest of a message that is neither to the user nor to a function:
+// code for a machine that the model imagines, say.
+func (p *Parser) aside() bool {
+	pos, m := p.c.content.find(p.buf, p.more())
+	if m == nil && !p.done {
+		pos = whole(p.buf[:pos])
+	}
+	if s := p.eat(pos); s != "" {
+		p.emit(Event{Kind: Trailing, Text: s})
+	}
+	if m != nil {
+		p.step = (*Parser).content
+	}
+	return m != nil
 }

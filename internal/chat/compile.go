@@ -31,6 +31,10 @@ func (f *Format) compile(o ParserOptions) *compiled {
 			c.content.add("[", actBare, 0)
 		}
 	}
+	if o.JSON {
+		c.content.add("```json", actFence, 0)
+		c.content.add("```", actFence, 0)
+	}
 	c.content.addAll(f.Think.Open, actThink)
 	c.content.addAll(f.Think.Close, actUnthink)
 	c.content.addAll(f.Drop, actDrop)
@@ -61,10 +65,12 @@ func (f *Format) addCalls(m *marks) {
 // addPeeks adds the same markers as ends of reasoning.
 func (f *Format) addPeeks(m *marks) {
 	for _, w := range f.Sections {
+		m.add("\n"+w.Open, actPeek, 0) // the line break is no thought
 		m.add(w.Open, actPeek, 0)
 	}
-	if len(f.Sections) == 0 {
-		for _, w := range f.Calls {
+	for _, w := range f.Calls {
+		if len(f.Sections) == 0 || f.LooseCalls && isControl(w.Open) {
+			m.add("\n"+w.Open, actPeek, 0)
 			m.add(w.Open, actPeek, 0)
 		}
 	}

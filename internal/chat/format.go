@@ -30,6 +30,9 @@ type Think struct {
 	Open  []string
 	Close []string
 
+	// Words are the part of an opening marker that is reasoning itself.
+	Words string
+
 	// Anywhere says that reasoning may also begin in the middle of the answer;
 	// otherwise an opening marker counts only where nothing but space came before.
 	Anywhere bool
@@ -37,6 +40,10 @@ type Think struct {
 	// CallEnds says that a call ends reasoning that was not closed. Where it is
 	// false, a call inside reasoning is only thought about.
 	CallEnds bool
+
+	// UnlessClosed says that a call ends reasoning only when the text ends without a
+	// closing marker; otherwise it is only thought about.
+	UnlessClosed bool
 
 	// Ends are further markers that end reasoning; they are read on their own.
 	Ends []string
@@ -94,14 +101,17 @@ type Channels struct {
 	End     []string
 
 	Thinking string   // the channel of reasoning
+	Self     string   // the recipient of reasoning
 	To       string   // what stands before the recipient in a header
 	Users    []string // recipients of answers; other recipients are called
 	Prefix   string   // dropped from the front of a recipient
 
 	// Headers as models write them after Start, up to Message. In ToCall $ stands
-	// for the name. Next stands between messages.
-	Answer, Thought, ToCall string
-	Next                    string
+	// for the name; the first is the one that calls are written with. Next stands
+	// between messages.
+	Answer, Thought string
+	ToCall          []string
+	Next            string
 }
 
 // Bare says where calls may stand without any marker.

@@ -16,6 +16,9 @@ var deepseekSections = []Wrap{
 	{"<｜tool▁calls｜>", "<｜tool▁calls▁end｜>"},
 }
 
+// hermesExample is how many templates, most of them of the hermes-json format, show a call.
+const hermesExample = `{\"name\": <function-name>, \"arguments\": <args-json-object>}`
+
 // formats is the table of all formats. The order does not matter.
 var formats = []*Format{
 	{
@@ -25,7 +28,7 @@ var formats = []*Format{
 			{`<tool_call>\n{"name"`},
 			{`<tool_call>\n{\"name\"`},
 			{`{"name": <function-name>, "arguments": <args-json-object>}`},
-			{`{\"name\": <function-name>, \"arguments\": <args-json-object>}`},
+			{hermesExample},
 		},
 		Think:  thinkTags,
 		Calls:  []Wrap{{"<tool_call>", "</tool_call>"}},
@@ -34,10 +37,10 @@ var formats = []*Format{
 	},
 	{
 		Name:      "reka",
-		Templates: [][]string{{"<tool_call>", "<sep>", "assistant:"}, {"<tool_call>", "<sep>", "human:"}},
+		Templates: [][]string{{"<tool_call>", "<sep>", "assistant:"}, {"<tool_call>", "<sep>", "human:"}, {"<sep>", hermesExample}},
 		Think:     thinkTags,
 		Drop:      []string{"<sep>"},
-		Calls:     []Wrap{{"<tool_call>", "</tool_call>"}},
+		Calls:     []Wrap{{"<tool_call>", "</tool_call>"}, {"\n<tool_call>", "</tool_call>"}},
 		Syntax:    Object,
 		Layout:    Layout{Lead: "\n", Tail: "\n", Sep: "\n", One: true},
 	},
@@ -176,8 +179,8 @@ var formats = []*Format{
 		Templates: [][]string{{"<atem:function_calls>"}, {"atem:invoke"}},
 		Channels: &Channels{
 			Start: "<|start|>assistant", Message: "<|message|>", End: []string{"<|eot|>", "<|eom|>"},
-			To: "to=", Users: []string{"user", "assistant"},
-			Answer: " to=user", ToCall: " to=$", Next: "<|eom|><|start|>assistant",
+			To: "to=", Users: []string{"user", "assistant"}, Self: "self",
+			Answer: " to=user", Thought: " to=self", ToCall: []string{" to=$"}, Next: "<|eom|><|start|>assistant",
 		},
 		Stops:     []string{"<|eot|>"},
 		Sections:  []Wrap{{"<atem:function_calls>", "</atem:function_calls>"}},
@@ -196,7 +199,12 @@ var formats = []*Format{
 			End:      []string{"<|end|>", "<|call|>", "<|return|>"},
 			Thinking: "analysis", To: "to=", Users: []string{"user", "assistant"}, Prefix: "functions.",
 			Answer: "<|channel|>final", Thought: "<|channel|>analysis",
-			ToCall: "<|channel|>commentary to=functions.$ <|constrain|>json", Next: "<|end|><|start|>assistant",
+			ToCall: []string{
+				"<|channel|>commentary to=functions.$ <|constrain|>json",
+				" to=functions.$<|channel|>commentary <|constrain|>json",
+				" to=functions.$<|channel|>commentary json",
+			},
+			Next: "<|end|><|start|>assistant",
 		},
 		Stops:     []string{"<|call|>", "<|return|>"},
 		Syntax:    JSON,
@@ -259,7 +267,7 @@ var formats = []*Format{
 			// Line breaks that the model wrote as an escape belong to the marker.
 			{`\n<|tool_calls_section_begin|>`, "<|tool_calls_section_end|>"},
 		},
-		Calls:  []Wrap{{"<|tool_call_begin|>", "<|tool_call_end|>"}},
+		Calls: []Wrap{{"<|tool_call_begin|>", "<|tool_call_end|>"}}, LooseCalls: true,
 		Junk:   []string{`\n`},
 		Syntax: JSON,
 		Head: Head{
@@ -269,7 +277,7 @@ var formats = []*Format{
 	{
 		Name:      "mistral-args",
 		Templates: [][]string{{"[TOOL_CALLS]", "[ARGS]"}},
-		Think:     Think{Open: []string{"[THINK]"}, Close: []string{"[/THINK]"}, CallEnds: true},
+		Think:     Think{Open: []string{"[THINK]"}, Close: []string{"[/THINK]"}, CallEnds: true, UnlessClosed: true},
 		Calls:     []Wrap{{"[TOOL_CALLS]", ""}},
 		Syntax:    JSON,
 		Head:      Head{End: []string{"[ARGS]"}, Peek: []string{"{"}, Cut: "[CALL_ID]", CutID: true},
@@ -284,7 +292,7 @@ var formats = []*Format{
 	},
 	{
 		Name:      "functionary-31",
-		Templates: [][]string{{"<function="}, {"<function=", "<|python_tag|>"}},
+		Templates: [][]string{{"<function="}, {"<function=", "<|python_tag|>"}, {"<function=", "</function>", "<|python_tag|>", "<|start_header_id|>"}},
 		Calls:     []Wrap{{"<function=", "</function>"}},
 		Syntax:    JSON,
 		Head:      Head{End: []string{">"}},
@@ -331,6 +339,7 @@ var formats = []*Format{
 		Sections: []Wrap{
 			{"<|START_ACTION|>", "<|END_ACTION|>"},
 			{"Action: ```json\n", "```"},
+			{"Action:\n```json\n", "```"},
 			{"Action:```json\n", "```"},
 		},
 		Syntax:    Object,
@@ -339,7 +348,7 @@ var formats = []*Format{
 	},
 	{
 		Name:      "granite-json",
-		Templates: [][]string{{"<|start_of_role|>"}, {"<|start_of_role|>", "<|tool_call|>"}, {"<|start_of_role|>", "<tool_call>", "<function-name>"}},
+		Templates: [][]string{{"<|start_of_role|>"}, {"<|start_of_role|>", "<|tool_call|>"}, {"<|start_of_role|>", "<tool_call>", "<function-name>"}, {"<|start_of_role|>", hermesExample}},
 		Think:     thinkTags,
 		Drop:      []string{"<response>", "</response>", "<|end_of_text|>"},
 		Sections:  []Wrap{{"<|tool_call|>", ""}, {"<tool_call>", "</tool_call>"}},
@@ -372,6 +381,7 @@ var formats = []*Format{
 				"Here are my reasoning steps:", "<|begin_assistant|>",
 				"<|begin_assistant|>\nHere are my reasoning steps:",
 			},
+			Words: "Here are my reasoning steps:",
 			Close: []string{"[BEGIN FINAL RESPONSE]"}, CallEnds: true,
 		},
 		Drop:     []string{"[END FINAL RESPONSE]", "<|end|>"},
@@ -383,9 +393,13 @@ var formats = []*Format{
 		Name:      "gigachat",
 		Templates: [][]string{{"<|function_call|>"}, {"role_sep", "function_call", "message_sep"}},
 		Drop:      []string{"<|message_sep|>"},
-		Sections:  []Wrap{{"<|function_call|>", ""}},
-		Syntax:    Object,
-		Layout:    Layout{Sep: "\n"},
+		Sections: []Wrap{
+			{"<|function_call|>", ""},
+			{"<|message_sep|>\n\nfunction call<|role_sep|>\n", ""},
+			{"function call<|role_sep|>\n", ""},
+		},
+		Syntax: Object,
+		Layout: Layout{Sep: "\n"},
 	},
 	{
 		Name:      "firefunction",
@@ -404,10 +418,11 @@ var formats = []*Format{
 	},
 	{
 		Name:      "pythonic",
-		Templates: [][]string{{"<|python_start|>"}, {"[func_name1(params_name1=params_value1"}},
+		Templates: [][]string{{"<|python_start|>"}, {"[func_name1(params_name1=params_value1"}, {"<|start_header_id|>", "[func_name1(params_name1=params_value1"}, {"[func_name1(param1=value1"}},
 		Sections:  []Wrap{{"<|python_start|>", "<|python_end|>"}},
 		Syntax:    Python,
 		Bare:      Anywhere,
+		TextAfter: true,
 		Layout:    Layout{List: true, Sep: ", "},
 	},
 	{
@@ -416,7 +431,7 @@ var formats = []*Format{
 		Think: Think{
 			Open: []string{"<|channel>thought"}, Close: []string{"<channel|>"}, Anywhere: true, CallEnds: true,
 		},
-		Drop:   []string{"<channel|>", "<turn|>", "<|tool_response>"},
+		Drop:   []string{"<|channel>", "<channel|>", "<turn|>", "<|tool_response>"},
 		Calls:  []Wrap{{"<|tool_call>call:", "<tool_call|>"}},
 		Syntax: Loose,
 		Head:   Head{Peek: []string{"{"}},

@@ -20,6 +20,7 @@ const (
 	actParam                   // an argument begins
 	actBare                    // a call without markers may begin
 	actHeader                  // the header of a channel begins
+	actFence                   // a Markdown fence around the answer begins
 )
 
 // mark is a marker: a text and what it does.

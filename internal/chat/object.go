@@ -12,6 +12,7 @@ type object struct {
 	key   string // of the member whose value comes
 	held  []byte // arguments that came before the name
 	args  bool   // arguments were read
+	bad   bool   // arguments cannot be read
 	parts extent // of a value that is skipped
 	scan  int    // how much of a quoted string was looked at
 }
@@ -262,14 +263,20 @@ func (p *Parser) skipValue() bool {
 	return true
 }
 
-// skipScalar passes over a number or a name.
+// skipScalar passes over a number or a name. Arguments that are neither an object
+// nor null make the call unsound.
 func (p *Parser) skipScalar() bool {
+	o := &p.call.obj
 	end := strings.IndexAny(p.buf, ",}")
+	if end < 0 && len(p.buf) <= maxName {
+		return false
+	}
+	text := p.eat(max(end, 0))
+	o.bad = o.bad || isOneOf(strings.ToLower(o.key), argsKeys) && !o.args && strings.TrimSpace(text) != "null"
 	if end < 0 {
 		p.eat(len(p.buf))
 		return false
 	}
-	p.eat(end)
 	p.step = (*Parser).members
 	return true
 }
@@ -283,6 +290,10 @@ func (p *Parser) endObject() bool {
 	if !c.begun {
 		p.begin()
 		p.delta(string(c.obj.held))
+	}
+	if c.obj.bad {
+		p.endCall(Malformed)
+		return true
 	}
 	p.endCall(None)
 	return true

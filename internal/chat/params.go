@@ -187,7 +187,8 @@ func (p *Parser) endParam() {
 // convert returns the complete value of an argument as JSON.
 func (p *Parser) convert(v *param) string {
 	text := string(v.text)
-	if open := p.f.Param.Nested; open != "" && strings.HasPrefix(strings.TrimSpace(text), open) {
+	nests := v.kinds == 0 || v.kinds&isString == 0 // what may be a string is taken as it stands
+	if open := p.f.Param.Nested; nests && open != "" && strings.HasPrefix(strings.TrimSpace(text), open) {
 		n := nested{open: open}
 		var schema *jsontree.Value
 		if t := p.call.types; t != nil {

@@ -26,11 +26,14 @@ type Parser struct {
 	merged bool
 	err    error
 
-	fresh  bool // nothing but space came since the message or the answer began
-	skip   bool // that space is no text
-	silent bool // events are not reported: the prompt is read
-	last   byte // last byte of the reasoning
-	before byte // last byte of the answer
+	fresh  bool   // nothing but space came since the message or the answer began
+	skip   bool   // that space is no text
+	fenced bool   // the answer stands in a Markdown fence
+	silent bool   // events are not reported: the prompt is read
+	opens  bool   // the prompt opened the reasoning
+	lead   string // of reasoning that is kept: the marker that the prompt opened it with
+	last   byte   // last byte of the reasoning
+	before byte   // last byte of the answer
 
 	inside bool   // a section is open
 	opened int    // calls begun when it was opened
@@ -68,6 +71,7 @@ func (p *Parser) readPrompt() {
 		return
 	}
 	p.silent = !p.o.Continue
+	p.opens = p.f.opensThinking(text)
 	p.push(text)
 	p.run()
 	if p.silent { // what is not reported must not come back either
@@ -217,9 +221,20 @@ func (p *Parser) held(n int) int {
 		return 0
 	}
 	if p.o.JSON {
-		return len(strings.TrimRight(p.buf[:n], " \t\r\n"))
+		return len(p.unfenced(p.buf[:n]))
 	}
 	return n
+}
+
+// unfenced returns what is certainly text of an answer that is a JSON document:
+// not the space at its end, nor the fence there if one was opened.
+func (p *Parser) unfenced(s string) string {
+	const space = " \t\r\n"
+	s = strings.TrimRight(s, space)
+	if p.fenced {
+		s = strings.TrimRight(strings.TrimRight(s, "`"), space)
+	}
+	return s
 }
 
 // content reads the answer up to a marker.
@@ -228,7 +243,7 @@ func (p *Parser) content() bool {
 	if m == nil {
 		n := p.held(pos)
 		if p.done && p.o.JSON {
-			p.buf = strings.TrimRight(p.buf, " \t\r\n")
+			p.buf = p.unfenced(p.buf)
 			n = len(p.buf)
 		}
 		p.text(p.eat(n))
@@ -237,11 +252,19 @@ func (p *Parser) content() bool {
 	before := p.buf[:pos]
 	start := p.fresh && (p.skip || pos <= maxSpace) && spaces(before) == pos
 	if !p.counts(m, start) {
-		n := pos + 1
-		if m.act == actThink || m.act == actUnthink {
-			n = pos + len(m.text)
+		switch {
+		case m.act == actUnthink && contains(p.f.Drop, m.text):
+			p.text(p.eat(pos))
+			p.eat(len(m.text))
+		case m.act == actFence && p.fenced && strings.TrimSpace(p.buf[pos+len(m.text):]) == "": // perhaps the end
+			p.text(p.eat(len(p.unfenced(p.buf[:pos]))))
+			if p.done {
+				p.eat(len(p.buf))
+			}
+			return false
+		default:
+			p.text(p.eat(pos + len(m.text)))
 		}
-		p.text(p.eat(n))
 		return true
 	}
 	if m.act == actBare {
@@ -263,6 +286,8 @@ func (p *Parser) counts(m *mark, start bool) bool {
 		return p.f.Think.Anywhere || start && p.calls == 0
 	case actUnthink:
 		return start && p.calls == 0
+	case actFence:
+		return start && !p.fenced
 	}
 	return true
 }
@@ -272,14 +297,24 @@ func (p *Parser) act(m *mark) {
 	switch m.act {
 	case actThink:
 		s := p.eat(len(m.text))
-		if p.o.KeepReasoning {
+		switch {
+		case p.silent:
+			p.lead = s
+		case p.o.KeepReasoning:
 			p.text(s)
 		}
 		p.think()
+		if w := p.f.Think.Words; w != "" && strings.HasSuffix(s, w) && !p.o.KeepReasoning {
+			p.silent = p.silent && !p.opens
+			p.thought(w)
+		}
 	case actUnthink, actDrop:
 		p.eat(len(m.text))
 		p.fresh = true
 		p.skip = p.skip || m.act == actUnthink || p.f.Channels == nil
+	case actFence:
+		p.eat(len(m.text))
+		p.fenced = true
 	case actHeader:
 		p.step = (*Parser).header
 	case actSection, actCall:
@@ -305,6 +340,14 @@ func (p *Parser) thinking() bool {
 		return false
 	}
 	p.thought(p.eat(pos))
+	if m.act == actPeek && p.f.Think.UnlessClosed && !contains(p.f.Think.Ends, m.text) {
+		if end := p.closing(); end > 0 {
+			p.thought(p.eat(end))
+			return true
+		} else if !p.done {
+			return false
+		}
+	}
 	if m.act == actUnthink && m.text[0] == '\n' && p.last == '\n' {
 		// One line break before the marker is the template's, a blank line is not.
 		p.thought("\n")
@@ -312,19 +355,47 @@ func (p *Parser) thinking() bool {
 	if m.act == actUnthink {
 		s := p.eat(len(m.text))
 		if p.o.KeepReasoning {
-			p.text(s)
+			p.text(p.kept() + s)
 		}
 	}
+	p.lead = ""
 	p.fresh, p.skip = true, !p.o.KeepReasoning
 	p.step = (*Parser).content
 	return true
+}
+
+// kept returns the marker that the prompt opened the reasoning with, once, when
+// the reasoning goes on after the prompt.
+func (p *Parser) kept() string {
+	if p.silent {
+		return ""
+	}
+	s := p.lead
+	p.lead = ""
+	return s
+}
+
+// closing returns where the text closes the reasoning, 0 when it does not.
+func (p *Parser) closing() int {
+	for at := 0; ; {
+		pos, m := p.c.thinking.find(p.buf[at:], p.more())
+		switch {
+		case m == nil:
+			return 0
+		case m.act == actUnthink:
+			return at + pos
+		}
+		at += pos + len(m.text)
+	}
 }
 
 // thought reports a piece of reasoning. Space before the first word is no part
 // of it.
 func (p *Parser) thought(s string) {
 	if p.o.KeepReasoning {
-		p.text(s)
+		if s != "" {
+			p.text(p.kept() + s)
+		}
 		return
 	}
 	if p.fresh {

@@ -33,7 +33,10 @@ func (f *Format) Write(calls []Call) string {
 // channelRule matches a message to a function, with the call that it holds.
 func (f *Format) channelRule(name string, call *Rule) *Rule {
 	ch := f.Channels
-	head := lit(strings.ReplaceAll(ch.ToCall, "$", name) + ch.Message)
+	head := alt()
+	for _, to := range ch.ToCall {
+		head.Parts = append(head.Parts, lit(strings.ReplaceAll(to, "$", name)+ch.Message))
+	}
 	if len(f.Sections) == 0 {
 		return seq(head, call)
 	}
