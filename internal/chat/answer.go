@@ -9,7 +9,7 @@ func (f *Format) AnswerGrammar(schema json.RawMessage, c Choice) *Grammar {
 	if ch := f.Channels; ch != nil {
 		b.g.Root = seq(b.thoughts(), lit(ch.Answer+ch.Message), schemaRule(schema))
 	} else {
-		b.g.Root = seq(b.reasoning(), b.answerHead(f.Head.Answer), schemaRule(schema))
+		b.g.Root = seq(b.reasoning(), b.answerHead(f.Head.Answer), b.before(), schemaRule(schema), b.after())
 	}
 	return b.g
 }

@@ -140,6 +140,7 @@ type Layout struct {
 
 	Name, Arguments, ID string // the keys of an Object; no ID, no key
 	IDFirst             bool
+	IDs                 string // pattern of the ids
 }
 
 // Format describes how models of one family write reasoning and tool calls.

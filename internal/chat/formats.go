@@ -344,7 +344,7 @@ var formats = []*Format{
 		},
 		Syntax:    Object,
 		TextAfter: true,
-		Layout:    Layout{Lead: "\n    ", Tail: "\n", List: true, Sep: ",\n    ", ID: "tool_call_id", IDFirst: true, Name: "tool_name", Arguments: "parameters"},
+		Layout:    Layout{Lead: "\n    ", Tail: "\n", List: true, Sep: ",\n    ", ID: "tool_call_id", IDFirst: true, IDs: `[0-9]{1,2}`, Name: "tool_name", Arguments: "parameters"},
 	},
 	{
 		Name:      "granite-json",

@@ -81,6 +81,7 @@ type grammarBuilder struct {
 	c     Choice
 	g     *Grammar
 	tools []Tool
+	next  *Rule // a call with its opening marker, where the prompt holds that of the first
 }
 
 // triggers collects the texts that begin calls.
@@ -110,7 +111,7 @@ func (b *grammarBuilder) root() (*Rule, error) {
 		return b.answered(a, calls, stops), nil
 	}
 	if b.c.Mode == Required {
-		return seq(think, calls), nil
+		return seq(space(), think, b.before(), calls), nil
 	}
 	if b.f.Bare == Whole {
 		return seq(think, alt(calls, seq(b.plain(stops), opt(b.marked(calls))))), nil
@@ -141,7 +142,44 @@ func (b *grammarBuilder) plain(stops []string) *Rule {
 	if b.f.Bare == Whole { // it must not begin as a call does
 		return opt(seq(regex(`[^\s{\[]`), free(stops...)))
 	}
-	return free(stops...)
+	text := free(stops...)
+	if w := b.wrappers(); w != nil {
+		return seq(text, many(seq(w, text)))
+	}
+	return text
+}
+
+// wrappers matches the markers that stand around answers: where they are control
+// tokens, free text does not hold them.
+func (b *grammarBuilder) wrappers() *Rule {
+	all := alt()
+	for _, d := range b.f.Drop {
+		if !contains(b.f.Stops, d) {
+			all.Parts = append(all.Parts, lit(d))
+		}
+	}
+	if len(all.Parts) == 0 {
+		return nil
+	}
+	return all
+}
+
+// after matches what may stand behind an answer.
+func (b *grammarBuilder) after() *Rule {
+	if w := b.wrappers(); w != nil {
+		return many(w)
+	}
+	return nil
+}
+
+// before matches what may stand in front of required calls.
+func (b *grammarBuilder) before() *Rule {
+	w := b.wrappers()
+	if w == nil {
+		return space()
+	}
+	const most = 4
+	return seq(space(), &Rule{Kind: Repeat, Parts: []*Rule{w}, Max: most})
 }
 
 // marked matches only those calls that need markers: what may follow an answer.
@@ -155,7 +193,7 @@ func (b *grammarBuilder) marked(calls *Rule) *Rule {
 
 // answered matches messages of a format whose answers have the name of a function.
 func (b *grammarBuilder) answered(name string, calls *Rule, stops []string) *Rule {
-	return alt(seq(b.answerHead(name), free(stops...)), calls)
+	return alt(seq(b.answerHead(name), free(stops...), opt(b.again(calls))), calls)
 }
 
 // answerHead matches what stands before an answer that has the name of a function.
@@ -168,6 +206,18 @@ func (b *grammarBuilder) answerHead(name string) *Rule {
 		open = ""
 	}
 	return lit(open + name + b.f.Head.End[0])
+}
+
+// again returns calls that stand behind something, with the opening marker that the
+// prompt holds of the first.
+func (b *grammarBuilder) again(calls *Rule) *Rule {
+	if b.next == nil {
+		return calls
+	}
+	if b.c.Parallel {
+		return seq(b.next, many(b.next))
+	}
+	return b.next
 }
 
 // reasoning matches thinking in front of a message: what is left of it when the
@@ -184,7 +234,7 @@ func (b *grammarBuilder) reasoning() *Rule {
 			stops = append(stops, m.text)
 		}
 	}
-	rest := seq(free(stops...), lit(end), layout("\n\n"))
+	rest := seq(free(stops...), lit(end), space())
 	if b.f.opensThinking(b.c.Prompt) {
 		return rest
 	}
@@ -230,18 +280,34 @@ func (b *grammarBuilder) calls(w Wrap) (*Rule, error) {
 		one.Parts = append(one.Parts, r)
 	}
 	f := b.f
+	next := one
 	if len(f.Sections) == 0 && f.Syntax != Object && strings.HasSuffix(b.c.Prompt, f.callWrap().Open) && f.Head.Answer != "" {
+		b.next = next
 		one = b.withoutOpen(one)
 	}
 	if !b.c.Parallel {
-		return f.inSection(w, one), nil
+		return b.listOrNot(w, one, one), nil
 	}
 	sep := layout(f.Layout.Sep)
 	if f.Layout.One {
 		section := f.inSection(w, one)
-		return seq(section, many(seq(sep, section))), nil
+		return seq(section, many(seq(space(), section))), nil
 	}
-	return f.inSection(w, seq(one, many(seq(sep, one)))), nil
+	all := b.listOrNot(w, one, seq(one, many(seq(sep, next))))
+	if w.Close != "" && f.Layout.List {
+		return seq(all, many(seq(space(), all))), nil
+	}
+	return all, nil
+}
+
+// listOrNot matches calls of a section as a list; in markers that models also put
+// around a single call, as that.
+func (b *grammarBuilder) listOrNot(w Wrap, one, all *Rule) *Rule {
+	r := b.f.inSection(w, all)
+	if !b.f.Layout.List || b.f.Syntax != Object || w.Open == "" || w.Close == "" {
+		return r
+	}
+	return alt(r, seq(lit(w.Open), space(), one, space(), lit(w.Close)))
 }
 
 // withoutOpen drops the opening marker of a first call, which the prompt holds.
@@ -262,8 +328,11 @@ func (b *grammarBuilder) call(t Tool) (*Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	const nineLetters = `[a-zA-Z0-9]{9}`
-	id := seq(lit(`"`), regex(nineLetters), lit(`"`))
+	pattern := b.f.Layout.IDs
+	if pattern == "" {
+		pattern = anyID
+	}
+	id := seq(lit(`"`), regex(pattern), lit(`"`))
 	return b.f.callRule(b.f.callWrap(), t.Name, args, regex(`[0-9]{1,2}`), id), nil
 }
 

@@ -114,9 +114,13 @@ func (b *grammarBuilder) from(tool string, args []argument, sep string, may func
 func (b *grammarBuilder) member(tool string, root *jsontree.Value, key string, schema *jsontree.Value) (*Rule, error) {
 	switch b.f.Syntax {
 	case Python:
-		return seq(lit(key+"="), schemaRule(embedded(root, schema))), nil
+		value := withWords(root, schema)
+		if schemaKinds(root, schema, 0) == isString && constrained(deref(root, schema)) == "" {
+			value = alt(value, regex(`'(?:[^'\\]|\\['\\nrt])*'`))
+		}
+		return seq(lit(key+"="), value), nil
 	case Loose:
-		return seq(lit(key+":"), b.loose(root, schema)), nil
+		return seq(lit(key+":"), b.loose(root, schema, tool+"."+key, 0)), nil
 	}
 	k := schemaKinds(root, schema, 0)
 	switch {
@@ -127,9 +131,28 @@ func (b *grammarBuilder) member(tool string, root *jsontree.Value, key string, s
 		}
 		return b.f.paramRule(key, "string", text), nil
 	case k&isString == 0 && k != 0:
-		return b.f.paramRule(key, kindName(k), schemaRule(embedded(root, schema))), nil
+		return b.f.paramRule(key, kindName(k), withWords(root, schema)), nil
 	}
 	return b.mixed(tool, key, root, schema, k)
+}
+
+// withWords matches a value as JSON, and the constants also as Python writes them:
+// many templates print them so, and models do as they were shown.
+func withWords(root, schema *jsontree.Value) *Rule {
+	value := schemaRule(embedded(root, schema))
+	s := deref(root, schema)
+	k := schemaKinds(root, s, 0)
+	if constrained(s) != "" || k&(isBool|isNull) == 0 {
+		return value
+	}
+	all := alt(value)
+	if k&isBool != 0 {
+		all.Parts = append(all.Parts, lit("True"), lit("False"))
+	}
+	if k&isNull != 0 {
+		all.Parts = append(all.Parts, lit("None"))
+	}
+	return all
 }
 
 // kindName returns the JSON type that an attribute tells for a set of kinds.
@@ -321,20 +344,4 @@ func (b *grammarBuilder) unquoted(tool, key string, s *jsontree.Value) (*Rule, e
 		}
 	}
 	return nil, &UnsupportedError{tool, key, keyword}
-}
-
-// loose matches a value of the Loose syntax.
-func (b *grammarBuilder) loose(root, schema *jsontree.Value) *Rule {
-	s := deref(root, schema)
-	quoted := func(r *Rule) *Rule { return seq(lit(b.f.Quote), r, lit(b.f.Quote)) }
-	switch k := schemaKinds(root, s, 0); {
-	case k == isString && constrained(s) == "":
-		return quoted(free(b.f.Quote))
-	case k == isString && s.Get("enum") != nil:
-		return quoted(b.listed(s.Get("enum").Items))
-	case k == isArray && s.Get("items") != nil && s.Get("minItems") == nil && s.Get("maxItems") == nil && s.Get("uniqueItems") == nil:
-		item := b.loose(root, s.Get("items"))
-		return seq(lit("["), opt(seq(item, many(seq(lit(","), item)))), lit("]"))
-	}
-	return schemaRule(embedded(root, schema))
 }

@@ -98,6 +98,8 @@ func (w *walker) regex(p string) string {
 	switch {
 	case strings.HasPrefix(p, "[a-zA-Z0-9]"):
 		return fmt.Sprintf("id%07d", w.r.IntN(1000000))
+	case strings.HasPrefix(p, "'"):
+		return `'it\'s "z"'`
 	case strings.HasPrefix(p, "[0-9]"):
 		return fmt.Sprint(w.r.IntN(100))
 	case strings.HasSuffix(p, "{2}"):

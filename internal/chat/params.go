@@ -158,6 +158,9 @@ func (p *Parser) paramText(s string) {
 	case s == "":
 	case v.kinds != isString:
 		v.text = append(v.text, s...)
+		if first := spaces(string(v.text[:min(len(v.text), maxSpace)])); !v.json.begun && first < len(v.text) && v.text[first] != '{' && v.text[first] != '[' {
+			v.whole = true // no object or list: brackets and quotes mean nothing
+		}
 		if !v.whole {
 			_, v.whole = v.json.read(s)
 		}

@@ -64,6 +64,12 @@ func layout(s string) *Rule {
 	return lit(s)
 }
 
+// space matches a little white space, or none. It is never written.
+func space() *Rule {
+	const most = 2
+	return &Rule{Kind: Repeat, Parts: []*Rule{alt(lit("\n"), lit(" "))}, Max: most}
+}
+
 // written returns the text that a rule of literals and layout is written as.
 func (r *Rule) written() string {
 	switch r.Kind {
@@ -75,7 +81,12 @@ func (r *Rule) written() string {
 			b.WriteString(p.written())
 		}
 		return b.String()
-	case Alt, Repeat:
+	case Repeat:
+		if r.Max != 1 {
+			return ""
+		}
+		return r.Parts[0].written()
+	case Alt:
 		return r.Parts[0].written()
 	}
 	return ""

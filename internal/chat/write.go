@@ -91,10 +91,15 @@ func (f *Format) inSection(w Wrap, calls *Rule) *Rule {
 	}
 	lead, tail := layout(l.Lead), layout(l.Tail)
 	if l.List {
-		lead, tail = seq(lit("["), lead), seq(tail, lit("]"))
+		lead, tail = seq(space(), lit("["), lead), seq(tail, lit("]"))
+	} else if l.Lead == "" && w.Open != "" {
+		lead = space()
 	}
 	return seq(lit(w.Open), lead, calls, tail, lit(w.Close))
 }
+
+// anyID is the pattern of ids that every known template takes.
+const anyID = `[a-zA-Z0-9]{9}`
 
 // callRule matches one call. Args match the arguments as they stand in the format's
 // syntax.
@@ -114,8 +119,11 @@ func (f *Format) callRule(w Wrap, name string, args, number, id *Rule) *Rule {
 	if h.Index != "" {
 		head = seq(head, lit(h.Index), number)
 	}
-	if h.Cut != "" && !h.CutID {
+	switch {
+	case h.Cut != "" && !h.CutID:
 		head = seq(head, lit(h.Cut))
+	case h.CutID && id.Kind != Lit: // an id need not be given
+		head = seq(head, opt(seq(lit(h.Cut), regex(anyID))))
 	}
 	if before, after, ok := strings.Cut(l.Attrs, "#"); ok {
 		head = seq(head, lit(before), number, lit(after))
@@ -137,8 +145,9 @@ func (f *Format) callRule(w Wrap, name string, args, number, id *Rule) *Rule {
 // objectRule matches a call of the Object syntax.
 func (f *Format) objectRule(name string, args, id *Rule) *Rule {
 	l := f.Layout
+	colon, comma := seq(lit(":"), opt(lit(" "))), seq(lit(","), opt(lit(" ")))
 	if f.NameIsKey {
-		return seq(lit("{"+quote(name)+": "), args, lit("}"))
+		return seq(lit("{"+quote(name)), colon, args, lit("}"))
 	}
 	nameKey, argsKey := "name", "arguments"
 	if l.Name != "" {
@@ -147,12 +156,12 @@ func (f *Format) objectRule(name string, args, id *Rule) *Rule {
 	if l.Arguments != "" {
 		argsKey = l.Arguments
 	}
-	r := seq(lit(quote(nameKey)+": "+quote(name)+", "+quote(argsKey)+": "), args)
+	r := seq(lit(quote(nameKey)), colon, lit(quote(name)), comma, lit(quote(argsKey)), colon, args)
 	switch {
 	case l.ID != "" && l.IDFirst:
-		r = seq(lit(quote(l.ID)+": "), id, lit(", "), r)
+		r = seq(lit(quote(l.ID)), colon, id, comma, r)
 	case l.ID != "":
-		r = seq(r, lit(", "+quote(l.ID)+": "), id)
+		r = seq(r, comma, lit(quote(l.ID)), colon, id)
 	}
 	return seq(lit("{"), r, lit("}"))
 }
