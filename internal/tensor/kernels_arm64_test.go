@@ -55,3 +55,12 @@ func TestMulAgainstGo(t *testing.T) {
 		}
 	}
 }
+
+// TestKernelsForAllTypes checks that no type falls back to plain Go unnoticed.
+func TestKernelsForAllTypes(t *testing.T) {
+	for _, typ := range allTypes {
+		if !runDot(typ, 0, nil) || !runNEON(typ, 0, nil) { // no kernel takes 0 tokens, so none runs
+			t.Errorf("%v: there is no kernel", typ)
+		}
+	}
+}

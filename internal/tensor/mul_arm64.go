@@ -1,5 +1,9 @@
 package tensor
 
+// The products for arm64, written as macros in mul_arm64.h: a type is described by how its header gives scales and how
+// four of its columns are unpacked, and the kernels for 1, 2 and 4 tokens, with SDOT and without, follow. The floats have
+// kernels of their own, in mul_float_arm64.s.
+
 import (
 	"unsafe"
 
