@@ -20,7 +20,7 @@ func bandwidth(o options, file string, threads int) error {
 	if err != nil {
 		return err
 	}
-	r := newReader(threads)
+	r := newReader(threads, o.plain)
 	defer r.close()
 	touched := m.touched()
 	var speeds, limits []float64
@@ -66,14 +66,12 @@ type reader struct {
 	arena *tensor.Arena
 	parts [][]uint64
 	sums  []uint64
+	size  int
 }
 
-// readerBytes is much more than any cache holds.
-const readerBytes = 1 << 30
-
-func newReader(threads int) *reader {
-	r := &reader{arena: tensor.NewArena(readerBytes), sums: make([]uint64, threads)}
-	data := r.arena.Alloc(readerBytes)
+func newReader(threads, size int) *reader {
+	r := &reader{arena: tensor.NewArena(size), sums: make([]uint64, threads), size: size}
+	data := r.arena.Alloc(size)
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&data[0])), len(data)/8)
 	for i := 0; i < len(words); i += 512 {
 		words[i] = 1
@@ -97,7 +95,7 @@ func (r *reader) rate(o options) float64 {
 			wg.Go(func() { r.sums[i] += sumStreams(part) })
 		}
 		wg.Wait()
-		best = max(best, readerBytes/o.now().Sub(begin).Seconds())
+		best = max(best, float64(r.size)/o.now().Sub(begin).Seconds())
 	}
 	return best
 }

@@ -57,6 +57,13 @@ func (g *guesser) read(tokens []int32) error {
 	return nil
 }
 
+// close gives the memory of the cache back. The engine is done with the guesser when the text has ended, so the caller does it.
+func (g *guesser) close() {
+	if g.cache != nil {
+		g.cache.Close()
+	}
+}
+
 // Name returns "guesser".
 func (g *guesser) Name() string { return "guesser" }
 
@@ -111,9 +118,8 @@ func drafts(o options, file string, threads int) error {
 	if err != nil {
 		return err
 	}
-	c, err := m.contest(prompt, text, func() (llm.Request, error) {
-		g, err := newGuesser(small, prompt, text, o.accept, o.seed)
-		return llm.Request{Drafters: []llm.Drafter{g}}, err
+	c, err := m.contest(prompt, text, llm.Request{}, func() (*guesser, error) {
+		return newGuesser(small, prompt, text, o.accept, o.seed)
 	})
 	if err != nil {
 		return err
@@ -146,34 +152,41 @@ type contestants struct {
 	last       llm.Stats // of a text with drafts
 }
 
-// contest generates text with the drafters of request and without any, in turns, each time with a new engine that has learnt nothing.
-func (m *model) contest(prompt, text []int32, request func() (llm.Request, error)) (contestants, error) {
+// contest generates text with the drafters of request and a guesser, if there is one, and without any, in turns, each time with a new
+// engine that has learnt nothing.
+func (m *model) contest(prompt, text []int32, request llm.Request, guess func() (*guesser, error)) (contestants, error) {
 	var c contestants
 	var fast, slow []float64
-	for i := range 2 * m.o.reps {
-		r := llm.Request{NoSpeculation: true}
-		if i%2 == 0 {
-			var err error
-			if r, err = request(); err != nil {
-				return c, err
-			}
-		}
+	for range m.o.reps {
+		r := request
 		r.Prompt = prompt
-		e, err := m.engine(len(prompt)+len(text)+8, llm.EngineConfig{})
+		s, err := m.compete(r, text, guess)
 		if err != nil {
 			return c, err
 		}
-		s, err := say(e, r, text, nil)
-		e.Close()
-		if err != nil {
+		c.last, fast = s, append(fast, rate(s))
+		if s, err = m.compete(llm.Request{Prompt: prompt, NoSpeculation: true}, text, nil); err != nil {
 			return c, err
 		}
-		if i%2 == 0 {
-			c.last, fast = s, append(fast, rate(s))
-		} else {
-			slow = append(slow, rate(s))
-		}
+		slow = append(slow, rate(s))
 	}
 	c.fast, c.slow = median(fast), median(slow)
 	return c, nil
+}
+
+func (m *model) compete(r llm.Request, text []int32, guess func() (*guesser, error)) (llm.Stats, error) {
+	if guess != nil {
+		g, err := guess()
+		if err != nil {
+			return llm.Stats{}, err
+		}
+		defer g.close()
+		r.Drafters = []llm.Drafter{g}
+	}
+	e, err := m.engine(len(r.Prompt)+len(text)+8, llm.EngineConfig{})
+	if err != nil {
+		return llm.Stats{}, err
+	}
+	defer e.Close()
+	return say(e, r, text, nil)
 }

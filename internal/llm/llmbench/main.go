@@ -58,6 +58,7 @@ type options struct {
 	seqs   int
 	turns  int
 	seed   uint64
+	plain  int // bytes of memory that are read for the limit
 	now    func() time.Time
 
 	profile string
@@ -115,7 +116,7 @@ func runAll(o options, names []string) (err error) {
 
 func parse(args []string) (o options, names []string, err error) {
 	fs := flag.NewFlagSet("llmbench", flag.ContinueOnError)
-	o = options{peer: os.Getenv("LLAMA_BENCH"), batched: os.Getenv("LLAMA_BATCHED_BENCH")}
+	o = options{plain: 1 << 30, peer: os.Getenv("LLAMA_BENCH"), batched: os.Getenv("LLAMA_BATCHED_BENCH")}
 	test := fs.String("test", "speed", "what to measure, separated by commas: speed, edit, draft, refused, concurrent, session, load, bandwidth")
 	files := fs.String("m", "", "model files, separated by commas")
 	lists := map[string]*string{

@@ -26,28 +26,24 @@ func refused(o options, file string, threads int) error {
 	}
 	rng := rand.New(rand.NewPCG(o.seed, 1))
 	text, traps := m.random(4*o.generate, rng), trap(prompt, 4*o.generate, rng)
-	wrong := func(small *model) func() (llm.Request, error) {
-		return func() (llm.Request, error) {
-			g, err := newGuesser(small, prompt, text, 0, o.seed)
-			return llm.Request{Drafters: []llm.Drafter{g}}, err
-		}
+	wrong := func(small *model) func() (*guesser, error) {
+		return func() (*guesser, error) { return newGuesser(small, prompt, text, 0, o.seed) }
 	}
-	cases := []struct {
+	type trial struct {
 		name    string
 		text    []int32
-		request func() (llm.Request, error)
-	}{
-		{"free guesses, all wrong", text, wrong(nil)},
-		{"edit, history, lookup: traps", traps, func() (llm.Request, error) {
-			return llm.Request{References: [][]int32{prompt}, Key: "session"}, nil
-		}},
+		request llm.Request
+		guess   func() (*guesser, error)
+	}
+	cases := []trial{
+		{"free guesses, all wrong", text, llm.Request{}, wrong(nil)},
+		{"edit, history, lookup: traps", traps, llm.Request{References: [][]int32{prompt}, Key: "session"}, nil},
 	}
 	if small != nil {
-		cases = append(cases, cases[0])
-		cases[2].name, cases[2].request = base(o.draft)+", all wrong", wrong(small)
+		cases = append(cases, trial{base(o.draft) + ", all wrong", text, llm.Request{}, wrong(small)})
 	}
 	for _, c := range cases {
-		r, err := m.contest(prompt, c.text, c.request)
+		r, err := m.contest(prompt, c.text, c.request, c.guess)
 		if err != nil {
 			return err
 		}
