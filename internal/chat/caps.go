@@ -17,6 +17,8 @@ type Caps struct {
 	Reasoning bool // an assistant's thinking, where it called a tool
 	LongIDs   bool // ids of calls in any form; otherwise nine letters and digits
 	Repeats   bool // two messages of a user in a row
+	CallText  bool // calls beside text in one message
+	CallThink bool // calls beside text and thinking in one message
 }
 
 // The needles that probes look for in what a template made of them.
@@ -89,7 +91,7 @@ func (t *Template) probeCalls(user Message, tools []Tool) {
 			ID: id, Name: needleTool, Args: json.RawMessage(`{"` + needleKey + `": "` + needleValue + `"}`),
 		}}}
 	}
-	const short, long = "call00001", "call_needle-0123456789abcdef"
+	const short, long, odd = "call00001", "call_needle-0123456789abcdef", "c_1"
 	result := func(id string) Message {
 		return Message{Role: "tool", CallID: id, Name: needleTool, Content: needleResult}
 	}
@@ -102,7 +104,7 @@ func (t *Template) probeCalls(user Message, tools []Tool) {
 		return Conversation{Messages: append([]Message{user}, messages...), Tools: tools, GenerationPrompt: true}
 	}
 	t.caps.Results = t.takes(turn(call(short), result(short)), needleResult)
-	t.caps.LongIDs = t.takes(turn(call(long), result(long)), needleResult)
+	t.caps.LongIDs = t.takes(turn(call(long), result(long)), needleResult) && t.takes(turn(call(odd), result(odd)), needleResult)
 	two := call(short)
 	two.Calls = append(two.Calls, Call{ID: "call00002", Name: needleTool, Args: json.RawMessage(`{"` + needleKey + `": "second-value"}`)})
 	other := result("call00002")
@@ -115,9 +117,14 @@ func (t *Template) probeCalls(user Message, tools []Tool) {
 		as.reasoning = key
 		if _, err := t.try(turn(thought, result(short)), as, needleThink, needleValue); err == nil {
 			t.shape, t.caps.Reasoning = as, true
-			return
+			break
 		}
 	}
+	said := call(short)
+	said.Content = needleSystem
+	t.caps.CallText = t.takes(turn(said, result(short)), needleValue, needleResult)
+	said.Reasoning = needleThink
+	t.caps.CallThink = t.caps.CallText && t.takes(turn(said, result(short)), needleValue, needleResult)
 }
 
 // probeArgs finds out whether the template takes arguments as an object or as

@@ -19,6 +19,9 @@ func (t *Template) fit(c Conversation) Conversation {
 	if t.caps.Calls && !t.caps.Parallel {
 		messages = oneByOne(messages)
 	}
+	if t.caps.Calls {
+		messages = t.besideCalls(messages)
+	}
 	messages = t.spellOut(messages)
 	if !t.caps.Answers {
 		messages = transcript(messages)
@@ -31,6 +34,29 @@ func (t *Template) fit(c Conversation) Conversation {
 	}
 	c.Messages = messages
 	return c
+}
+
+// besideCalls changes messages with calls that hold more than the template takes:
+// text and thinking become one, or text gets a message of its own.
+func (t *Template) besideCalls(messages []Message) []Message {
+	if t.caps.CallThink {
+		return messages
+	}
+	out := make([]Message, 0, len(messages))
+	for _, m := range messages {
+		if len(m.Calls) > 0 && (m.Content != "" || len(m.Parts) > 0) {
+			m = flat(m)
+			if m.Reasoning != "" && t.caps.CallText {
+				m.Content, m.Reasoning = m.Reasoning+"\n\n"+m.Content, ""
+			}
+			if !t.caps.CallText {
+				out = append(out, Message{Role: m.Role, Content: m.Content})
+				m.Content = ""
+			}
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // withSystem appends text to the system message, or adds one.

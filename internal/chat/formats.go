@@ -292,6 +292,7 @@ var formats = []*Format{
 	},
 	{
 		Name:      "functionary-31",
+		Stops:     []string{"<|eom_id|>", "<|eot_id|>"},
 		Templates: [][]string{{"<function="}, {"<function=", "<|python_tag|>"}, {"<function=", "</function>", "<|python_tag|>", "<|start_header_id|>"}},
 		Calls:     []Wrap{{"<function=", "</function>"}},
 		Syntax:    JSON,

@@ -111,7 +111,7 @@ func (b *grammarBuilder) root() (*Rule, error) {
 		return b.answered(a, calls, stops), nil
 	}
 	if b.c.Mode == Required {
-		return seq(space(), think, b.before(), calls), nil
+		return seq(space(), think, b.before(), calls, b.after()), nil
 	}
 	if b.f.Bare == Whole {
 		return seq(think, alt(calls, seq(b.plain(stops), opt(b.marked(calls))))), nil
@@ -119,7 +119,7 @@ func (b *grammarBuilder) root() (*Rule, error) {
 	if b.f.Bare == Anywhere && b.f.Syntax == Python { // after a word, a bracket is an index
 		return seq(think, alt(b.plain(stops), seq(opt(seq(b.plain(stops), lit("\n"))), calls))), nil
 	}
-	return seq(think, b.plain(stops), opt(calls)), nil
+	return seq(think, b.plain(stops), opt(seq(calls, b.after()))), nil
 }
 
 // contentStops are what must not stand in an answer that holds no calls.

@@ -3,6 +3,7 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/luthier-dev/luthier/internal/jinja"
 	"github.com/luthier-dev/luthier/internal/jsontree"
@@ -38,6 +39,18 @@ func (t *Template) variables(c Conversation, as shape) (*jinja.Dict, error) {
 	vars.Set("add_generation_prompt", jinja.Bool(c.GenerationPrompt))
 	vars.Set("bos_token", jinja.Str(t.bos))
 	vars.Set("eos_token", jinja.Str(t.eos))
+	if t.format.Name == "firefunction" { // its templates know tools under these names
+		functions := make([]string, len(c.Tools))
+		for i, tool := range c.Tools {
+			functions[i] = string(toolJSON(tool))
+		}
+		text := ""
+		if len(functions) > 0 {
+			text = "[" + strings.Join(functions, ", ") + "]"
+		}
+		vars.Set("functions", jinja.Str(text))
+		vars.Set("datetime", jinja.Str(c.Now.Format("Jan 02 2006 15:04:05 GMT")))
+	}
 	if c.Thinking != nil { // the names that templates know it by
 		vars.Set("enable_thinking", jinja.Bool(*c.Thinking))
 		vars.Set("thinking", jinja.Bool(*c.Thinking))
@@ -144,4 +157,29 @@ func (s shape) call(c Call) (*jinja.Dict, error) {
 	}
 	f := jinja.NewDict().Set("name", jinja.Str(c.Name)).Set("arguments", value)
 	return jinja.NewDict().Set("id", jinja.Str(c.ID)).Set("type", jinja.Str("function")).Set("function", f), nil
+}
+
+// filledSchema returns a schema in which every property has a type and a
+// description, which some templates ask of all.
+func filledSchema(schema json.RawMessage) json.RawMessage {
+	root, err := jsontree.Parse(schema)
+	if err != nil || root.Kind != jsontree.Object {
+		return schema
+	}
+	root = root.Clone()
+	if root.Get("properties") == nil {
+		root.Set("properties", jsontree.NewObject())
+	}
+	for _, m := range root.Get("properties").Members {
+		if m.Value.Kind != jsontree.Object {
+			continue
+		}
+		if m.Value.Get("type") == nil {
+			m.Value.Set("type", jsontree.NewString("string"))
+		}
+		if m.Value.Get("description") == nil {
+			m.Value.Set("description", jsontree.NewString(""))
+		}
+	}
+	return root.JSON()
 }

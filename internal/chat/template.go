@@ -2,6 +2,8 @@ package chat
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +62,37 @@ type Prompt struct {
 // in a form that it can: a system prompt goes into the first user message, tools
 // are described in the system prompt, results of tools come from the user.
 func (t *Template) Render(c Conversation) (string, error) {
-	return t.render(t.fit(c), t.shape)
+	text, _, err := t.fitted(c)
+	return text, err
+}
+
+// fitted renders a conversation in a form that the template can take, and returns
+// that form. Where the schemas of the tools are the trouble, it fills in what
+// templates expect of them, or else describes the tools in words.
+func (t *Template) fitted(c Conversation) (string, Conversation, error) {
+	fit := t.fit(c)
+	text, err := t.render(fit, t.shape)
+	if err == nil || len(fit.Tools) == 0 {
+		return text, fit, err
+	}
+	filled := c
+	filled.Tools = make([]Tool, len(c.Tools))
+	for i, tool := range c.Tools {
+		tool.Parameters = filledSchema(tool.Parameters)
+		filled.Tools[i] = tool
+	}
+	filled = t.fit(filled)
+	if text, err2 := t.render(filled, t.shape); err2 == nil {
+		return text, filled, nil
+	}
+	words := c
+	words.Messages = withSystem(c.Messages, t.describe(c.Tools))
+	words.Tools = nil
+	words = t.fit(words)
+	if text, err2 := t.render(words, t.shape); err2 == nil {
+		return text, words, nil
+	}
+	return "", fit, err
 }
 
 // Prompt renders a conversation that the model is to continue, and tells the end
@@ -72,16 +104,15 @@ func (t *Template) Prompt(c Conversation) (Prompt, error) {
 		last = c.Messages[n-1]
 		c.Messages = c.Messages[:n-1]
 	}
-	c = t.fit(c)
 	c.GenerationPrompt = true
-	with, err := t.render(c, t.shape)
+	with, c, err := t.fitted(c)
 	if err != nil {
 		return Prompt{}, err
 	}
 	c.GenerationPrompt = false
 	opening := ""
 	if without, err := t.render(c, t.shape); err == nil {
-		opening = with[commonPrefix(with, without):]
+		opening = with[commonMarks(with, without):]
 	}
 	begun := t.beginning(last, opening)
 	return Prompt{with + begun, opening + begun}, nil
@@ -137,14 +168,22 @@ func (t *Template) findStops() []string {
 		}
 	}
 	add(t.eos)
-	const needle = "needle-of-an-answer"
+	const question, needle = "needle-of-a-question", "needle-of-an-answer"
 	text, err := t.Render(Conversation{Messages: []Message{
-		{Role: "user", Content: "hello"}, {Role: "assistant", Content: needle},
+		{Role: "user", Content: question}, {Role: "assistant", Content: needle},
 	}})
 	if _, after, ok := strings.Cut(text, needle); err == nil && ok {
 		if after = strings.TrimSpace(after); isControl(after) {
 			add(after)
 		}
+		// Of several tokens there the last that also ends a user's message ends it.
+		asked, last := controlsAfter(text, question), ""
+		for _, c := range controlsAfter(text, needle) {
+			if contains(asked, c) && !t.format.marks(c) {
+				last = c
+			}
+		}
+		add(last)
 	}
 	for _, s := range t.format.Stops {
 		add(s)
@@ -159,6 +198,29 @@ func contains(list []string, s string) bool {
 		}
 	}
 	return false
+}
+
+// marks reports whether a control token is a part of a longer marker.
+func (f *Format) marks(token string) bool {
+	return slices.ContainsFunc(f.Drop, func(d string) bool { return d != token && strings.Contains(d, token) })
+}
+
+// opensTurn finds the tokens that begin a message.
+var opensTurn = regexp.MustCompile(`(?i)start|begin|open|bos|bom|assistant|user|chatbot|model`)
+
+// controlsAfter returns the control tokens that follow a needle in a text, up to
+// anything else or to one that begins a message.
+func controlsAfter(text, needle string) []string {
+	_, s, _ := strings.Cut(text, needle)
+	var list []string
+	for {
+		s = strings.TrimSpace(s)
+		end := strings.IndexAny(s, ">]")
+		if end < 0 || !isControl(s[:end+1]) || opensTurn.MatchString(s[:end+1]) {
+			return list
+		}
+		list, s = append(list, s[:end+1]), s[end+1:]
+	}
 }
 
 // isControl reports whether s looks like one control token.
@@ -177,11 +239,22 @@ func (t *Template) render(c Conversation, as shape) (string, error) {
 	if now.IsZero() {
 		now = time.Unix(0, 0).UTC()
 	}
-	text, err := t.t.Render(vars, jinja.Options{Now: now, Fuel: t.fuel})
+	// Some templates change lists: Hugging Face refuses, other engines do not.
+	text, err := t.t.Render(vars, jinja.Options{Now: now, Fuel: t.fuel, AllowMutation: true})
 	if err != nil {
 		return "", fmt.Errorf("chat: render template: %w", err)
 	}
 	return text, nil
+}
+
+// commonMarks returns how many bytes two texts share at the front, cut at a whole
+// marker.
+func commonMarks(a, b string) int {
+	n := commonPrefix(a, b)
+	if i := strings.LastIndexByte(a[:n], '<'); i >= 0 && n < len(a) && !strings.ContainsAny(a[i:n], "> \n") {
+		return i
+	}
+	return n
 }
 
 // commonPrefix returns how many bytes two texts share at the front, cut at a
