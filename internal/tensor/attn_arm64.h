@@ -1,8 +1,8 @@
 // Scores of one or two rounded queries with 32 quantised keys; MAC as in mul_arm64.h, which is included before.
 //
-// Vectors: 0-15 the integer sums, eight of four positions for each query; 16-19 keys of 4 dimensions and 16 positions; 24 and 25
-// the queries; 31 the bias of the keys. Registers: R0 dst, R1 the queries, R2 their scales, R4 keys, R5 their scales, R6 blocks left,
-// R7 bytes from a query to the next; R8, R9 and R10 the second query's dst, values and scales.
+// Vectors: 0-15 the integer sums, eight of four positions for each query; 16-19 keys of 4 dimensions and 16 positions;
+// 24 and 25 the queries; 31 the bias of the keys. Registers: R0 dst, R1 the queries, R2 their scales, R4 keys, R5 their
+// scales, R6 blocks left, R7 bytes from a query to the next; R8, R9 and R10 the second query's dst, values and scales.
 
 #define QUERY1(m, x) m(x, 0, R0, R1, R2, F24)
 #define QUERY2(m, x) QUERY1(m, x); m(x, 1, R8, R9, R10, F25)

@@ -5,6 +5,8 @@
 #define MAC(sum, act, i) SDOT(sum, 16, act, i); SDOT((sum)+1, 17, act, i); SDOT((sum)+2, 18, act, i); SDOT((sum)+3, 19, act, i)
 
 #include "mul_arm64.h"
+#include "blocks_arm64.h"
+#include "supers_arm64.h"
 #include "attn_arm64.h"
 
 // func dotQ80x1(c *byte)

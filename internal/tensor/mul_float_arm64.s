@@ -17,10 +17,13 @@
 // Sixteen rows: four vectors for each chain.
 #define CLEAR16(x, t, q, dst, act) \
 	ZERO(8*(t)); ZERO(8*(t)+1); ZERO(8*(t)+2); ZERO(8*(t)+3); ZERO(8*(t)+4); ZERO(8*(t)+5); ZERO(8*(t)+6); ZERO(8*(t)+7)
-#define CHAIN(sum, act, i) FMLAI(sum, 16, act, i); FMLAI((sum)+1, 17, act, i); FMLAI((sum)+2, 18, act, i); FMLAI((sum)+3, 19, act, i)
+#define CHAIN(sum, act, i) \
+	FMLAI(sum, 16, act, i); FMLAI((sum)+1, 17, act, i); FMLAI((sum)+2, 18, act, i); FMLAI((sum)+3, 19, act, i)
 #define EVEN16(i, t, q, dst, act) CHAIN(8*(t), 24+(t), i)
 #define ODD16(i, t, q, dst, act) CHAIN(8*(t)+4, 24+(t), i)
-#define ADD16TO(d, t) FADD4(d, 8*(t), 8*(t)+4); FADD4((d)+1, 8*(t)+1, 8*(t)+5); FADD4((d)+2, 8*(t)+2, 8*(t)+6); FADD4((d)+3, 8*(t)+3, 8*(t)+7)
+#define ADD16TO(d, t) \
+	FADD4(d, 8*(t), 8*(t)+4); FADD4((d)+1, 8*(t)+1, 8*(t)+5); \
+	FADD4((d)+2, 8*(t)+2, 8*(t)+6); FADD4((d)+3, 8*(t)+3, 8*(t)+7)
 #define END16(x, t, q, dst, act) ADD16TO(16, t); FSTPQ (F16, F17), (dst); FSTPQ (F18, F19), 32(dst)
 
 // Eight rows: two vectors for each chain.

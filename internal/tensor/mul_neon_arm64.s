@@ -1,12 +1,14 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// MAC adds the products of a step without SDOT: to 16 bits, neighbours added, then neighbours added to the 32-bit sums. Two products
-// and their sum fit 16 bits, as rounded activations are never -128 (form.go).
+// MAC adds the products of a step without SDOT: to 16 bits, neighbours added, then neighbours added to the 32-bit sums.
+// Two products and their sum fit 16 bits, as rounded activations are never -128 (form.go).
 #define MAC1(sum, w) SMULL(29, w, 28); SMULL2(30, w, 28); ADDPH(29, 29, 30); SADALP(sum, 29)
 #define MAC(sum, act, i) DUP4(28, act, i); MAC1(sum, 16); MAC1((sum)+1, 17); MAC1((sum)+2, 18); MAC1((sum)+3, 19)
 
 #include "mul_arm64.h"
+#include "blocks_arm64.h"
+#include "supers_arm64.h"
 #include "attn_arm64.h"
 
 // func neonQ80x1(c *byte)
