@@ -127,6 +127,7 @@ const (
 // Layout is what models write between the markers, where the parser does not care.
 // Grammars allow it, and calls in a conversation are written with it.
 type Layout struct {
+	Begin   string // before the reasoning in front of calls
 	Lead    string // after the opening marker of a section
 	Tail    string // before its closing marker
 	List    bool   // calls stand in a list

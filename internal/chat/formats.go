@@ -74,7 +74,7 @@ var formats = []*Format{
 		Syntax:    Params,
 		Head:      Head{End: []string{"\n"}, Peek: []string{"<arg_key>", "</tool_call>"}},
 		Param:     Param{Open: "<arg_key>", End: "<arg_value>", Cut: "</arg_key>", Close: "</arg_value>"},
-		Layout:    Layout{Sep: "\n", Key: "\n", ArgsEnd: "\n"},
+		Layout:    Layout{Begin: "\n", Sep: "\n", Key: "\n", ArgsEnd: "\n"},
 	},
 	{
 		Name:      "minimax-m2-xml",

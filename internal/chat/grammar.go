@@ -111,7 +111,7 @@ func (b *grammarBuilder) root() (*Rule, error) {
 		return b.answered(a, calls, stops), nil
 	}
 	if b.c.Mode == Required {
-		return seq(space(), think, b.before(), calls, b.after()), nil
+		return seq(layout(b.f.Layout.Begin), think, b.before(), calls, b.after()), nil
 	}
 	if b.f.Bare == Whole {
 		return seq(think, alt(calls, seq(b.plain(stops), opt(b.marked(calls))))), nil
@@ -172,14 +172,14 @@ func (b *grammarBuilder) after() *Rule {
 	return nil
 }
 
-// before matches what may stand in front of required calls.
+// before matches the markers that may stand in front of required calls.
 func (b *grammarBuilder) before() *Rule {
 	w := b.wrappers()
 	if w == nil {
-		return space()
+		return nil
 	}
 	const most = 4
-	return seq(space(), &Rule{Kind: Repeat, Parts: []*Rule{w}, Max: most})
+	return &Rule{Kind: Repeat, Parts: []*Rule{w}, Max: most}
 }
 
 // marked matches only those calls that need markers: what may follow an answer.
