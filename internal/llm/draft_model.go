@@ -194,7 +194,7 @@ func (d *modelDrafter) taken(n int) [][]cand {
 // Close gives the pages back; full ones are remembered for the next request.
 func (d *modelDrafter) Close() {
 	at := &d.m.tree.root
-	for i := 0; (i+1)*PageTokens <= d.kv.Len; i++ {
+	for i := 0; (i+1)*PageTokens <= min(d.kv.Len, len(d.tokens)); i++ { // a pass that panicked may have left more in kv
 		at = d.m.tree.insert(at, d.tokens[i*PageTokens:(i+1)*PageTokens], d.kv.Pages[i])
 	}
 	for _, p := range d.kv.Pages {

@@ -120,7 +120,7 @@ func (e *Engine) Context() int { return e.cfg.Context }
 // last item too; one stands in place of the Final item whenever the text did not end by itself. Ending the loop early, or ctx,
 // cancels the request: its slot and pages are free as soon as the pass in progress is over.
 //
-// Errors: [BusyError] when the queue is full, [ContextError] when the prompt or the text does not fit the context, ErrNaN,
+// Errors: ErrInvalid for a request that makes no sense, [BusyError] when the queue is full, [ContextError] when the prompt or the text does not fit the context, ErrNaN,
 // ErrClosed, the cause of ctx.
 func (e *Engine) Generate(ctx context.Context, r Request) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {

@@ -13,6 +13,8 @@ var (
 	ErrBusy = errors.New("llm: the queue is full")
 	// ErrClosed is returned for requests to an engine that is closing or closed.
 	ErrClosed = errors.New("llm: the engine is closed")
+	// ErrInvalid is wrapped by the errors of requests that no engine could run, such as one with an empty prompt.
+	ErrInvalid = errors.New("llm: invalid request")
 	// ErrNaN is wrapped by the error of a request whose logits are not numbers.
 	ErrNaN = errors.New("llm: the network's logits are not numbers")
 )

@@ -99,21 +99,21 @@ type Stats struct {
 // validate refuses what no engine could run. vocab and context are the network's.
 func (r *Request) validate(vocab, context int) error {
 	if len(r.Prompt) == 0 {
-		return fmt.Errorf("llm: generate: the prompt is empty; it needs at least one token, such as the tokenizer's BOS")
+		return fmt.Errorf("%w: the prompt is empty; it needs at least one token, such as the tokenizer's BOS", ErrInvalid)
 	}
 	for i, t := range r.Prompt {
 		if t < 0 || int(t) >= vocab {
-			return fmt.Errorf("llm: generate: prompt token %d at %d is outside the vocabulary of %d; was it made by another tokenizer?", t, i, vocab)
+			return fmt.Errorf("%w: prompt token %d at %d is outside the vocabulary of %d; was it made by another tokenizer?", ErrInvalid, t, i, vocab)
 		}
 	}
 	if len(r.Prompt) >= context {
 		return &ContextError{Context: context, Prompt: len(r.Prompt)}
 	}
 	if r.MaxTokens < 0 {
-		return fmt.Errorf("llm: generate: MaxTokens is %d; 0 means no limit but the context", r.MaxTokens)
+		return fmt.Errorf("%w: MaxTokens is %d; 0 means no limit but the context", ErrInvalid, r.MaxTokens)
 	}
 	if r.LogProbs < -1 || r.LogProbs > vocab {
-		return fmt.Errorf("llm: generate: LogProbs is %d; -1, 0 or up to the vocabulary's %d is possible", r.LogProbs, vocab)
+		return fmt.Errorf("%w: LogProbs is %d; -1, 0 or up to the vocabulary's %d is possible", ErrInvalid, r.LogProbs, vocab)
 	}
 	return r.Sample.validate(vocab)
 }

@@ -26,7 +26,7 @@ type SampleParams struct {
 
 func (p *SampleParams) validate(vocab int) error {
 	bad := func(name string, v any, want string) error {
-		return fmt.Errorf("llm: generate: %s is %v; %s", name, v, want)
+		return fmt.Errorf("%w: %s is %v; %s", ErrInvalid, name, v, want)
 	}
 	inRange := func(v, lo, hi float32) bool { return v >= lo && v <= hi }
 	switch {
@@ -49,8 +49,8 @@ func (p *SampleParams) validate(vocab int) error {
 		if t < 0 || int(t) >= vocab {
 			return bad("a Bias token", t, fmt.Sprintf("the vocabulary has %d tokens", vocab))
 		}
-		if math.IsNaN(float64(b)) {
-			return bad("a Bias", b, "it must be a number")
+		if math.IsNaN(float64(b)) || math.IsInf(float64(b), 1) {
+			return bad("a Bias", b, "it must be a number, or -Inf to ban a token; to force one, ban the others or use a Constraint")
 		}
 	}
 	return nil

@@ -159,16 +159,20 @@ func (e *Engine) fill() (abort, idle bool) {
 			return abort, idle
 		}
 		s := e.queue[0]
+		before := s.admitted
+		s.admitted = true // whoever cancels it from now on leaves the rest to reap
 		e.mu.Unlock()
-		if !e.begin(s) {
+		ok := e.begin(s)
+		e.mu.Lock()
+		if ok {
+			e.queue = slices.Delete(e.queue, 0, 1)
+		} else {
+			s.admitted = before
+		}
+		e.mu.Unlock()
+		if !ok {
 			return false, false
 		}
-		e.mu.Lock()
-		s.admitted = true
-		if len(e.queue) > 0 && e.queue[0] == s { // else it was cancelled meanwhile; reap sees to it
-			e.queue = slices.Delete(e.queue, 0, 1)
-		}
-		e.mu.Unlock()
 	}
 }
 

@@ -136,7 +136,7 @@ func (e *Engine) grow(s *sequence) {
 func (e *Engine) preempt(s *sequence) {
 	e.remember(s)
 	e.drop(s)
-	s.fed, s.draft, s.generating = 0, s.draft[:0], false
+	s.fed, s.draft, s.scores, s.generating = 0, s.draft[:0], nil, false
 	s.stats.Preempted++
 	e.metrics.preempted.Add(1)
 	for i, r := range e.running {

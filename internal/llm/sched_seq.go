@@ -109,7 +109,7 @@ func (s *sequence) start(e *Engine, now time.Time) {
 		s.allowed = make([]uint64, (e.f.vocab()+63)/64)
 	}
 	if s.task == taskGenerate && !s.req.NoSpeculation && !e.cfg.Speculation.Off {
-		s.spec = e.newSpeculator(s)
+		e.newSpeculator(s)
 	}
 }
 

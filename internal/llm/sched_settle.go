@@ -56,7 +56,6 @@ func (e *Engine) settleRows(s *sequence, row, outputs int) (err error) {
 // token as long as the drafts are what was decided. As it chooses with the same logits and random numbers as it would without
 // drafts, the text is the same.
 func (e *Engine) verify(s *sequence, row int) error {
-	base, n := len(s.tokens), len(s.draft)
 	if !s.generating {
 		s.generating = true
 		if s.first.IsZero() { // else it was preempted
@@ -64,21 +63,36 @@ func (e *Engine) verify(s *sequence, row int) error {
 		}
 	}
 	s.stats.Passes++
-	valid, agree := base, true // tokens that the cache holds rightly
+	base := len(s.tokens)
+	valid, err := e.verifyRows(s, row)
+	e.settleDraft(s, valid-base)
+	s.kv.Len = min(valid, len(s.tokens)-1) // after an error too: what the cache holds of refused drafts is never remembered
+	if err != nil {
+		return err
+	}
+	e.share(s)
+	return nil
+}
+
+// verifyRows does it, and returns how many tokens the cache holds rightly.
+func (e *Engine) verifyRows(s *sequence, row int) (valid int, err error) {
+	base, n := len(s.tokens), len(s.draft)
+	valid, agree := base, true
 	for !s.ended && agree {
 		i := len(s.tokens) - base
 		token, err := e.decide(s, row, i)
 		if err != nil {
-			return err
+			return valid, err
 		}
-		if agree = i < n && s.draft[i] == token; agree {
+		agree = i < n && s.draft[i] == token
+		if err := e.commit(s, token, row+i, false); err != nil {
+			return valid, err
+		}
+		if agree {
 			valid++
 		}
-		if err := e.commit(s, token, row+i, false); err != nil {
-			return err
-		}
 		if err := e.force(s); err != nil {
-			return err
+			return valid, err
 		}
 		for agree && len(s.tokens) > valid { // forced tokens may be those drafted
 			j := valid - base
@@ -87,10 +101,7 @@ func (e *Engine) verify(s *sequence, row int) error {
 			}
 		}
 	}
-	e.settleDraft(s, valid-base)
-	s.kv.Len = min(valid, len(s.tokens)-1)
-	e.share(s)
-	return nil
+	return valid, nil
 }
 
 // settleDraft keeps the books about a draft of which some tokens were accepted.
@@ -128,7 +139,7 @@ func (e *Engine) decide(s *sequence, row, i int) (int32, error) {
 	e.metrics.masked.Add(1)
 	c.Mask(s.state, s.allowed)
 	if token, err = s.sampler.masked(logits, pos, s.allowed); err != nil {
-		return 0, err
+		return 0, nothingAllowed(c, err)
 	}
 	next, ok := c.Next(s.state, token)
 	if !ok {
@@ -136,6 +147,16 @@ func (e *Engine) decide(s *sequence, row, i int) (int32, error) {
 	}
 	s.state = next
 	return token, nil
+}
+
+// nothingAllowed finds out why a constraint allows nothing, if it knows.
+func nothingAllowed(c Constraint, err error) error {
+	if x, ok := c.(interface{ Err() error }); ok && errors.Is(err, errNothingAllowed) {
+		if why := x.Err(); why != nil {
+			return fmt.Errorf("llm: generate: the constraint gave up: %w", why)
+		}
+	}
+	return err
 }
 
 // commit appends a token to the text. row is that of its logits.
@@ -181,7 +202,7 @@ func (e *Engine) force(s *sequence) error {
 		}
 		for _, t := range s.forced {
 			next, ok := c.Next(s.state, t)
-			if !ok {
+			if !ok || t < 0 || int(t) >= e.f.vocab() { // the pass of a token that is none would fail for everybody
 				return fmt.Errorf("llm: generate: the constraint forces token %d in state %d, but Next refuses it", t, s.state)
 			}
 			s.state = next

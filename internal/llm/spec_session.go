@@ -93,9 +93,10 @@ func (t *sessions) learn(s *session, name string, a *acceptance) {
 	}
 }
 
-// newSpeculator gathers the drafters for a request, those with the best reasons first.
-func (e *Engine) newSpeculator(s *sequence) *speculator {
+// newSpeculator gathers the drafters for a request in s.spec, those with the best reasons first.
+func (e *Engine) newSpeculator(s *sequence) {
 	sp, cfg, r := &speculator{}, &e.cfg.Speculation, s.req
+	s.spec = sp // at once: whatever panics below, the session is closed with it
 	if r.Key != "" {
 		sp.session = e.sessions.open(r.Key)
 	}
@@ -124,7 +125,6 @@ func (e *Engine) newSpeculator(s *sequence) *speculator {
 	if cfg.Draft != nil {
 		add(cfg.Draft.newDrafter(r.Sample, r.Prompt, cfg.Rejection && r.Constraint == nil))
 	}
-	return sp
 }
 
 // close ends the drafters and keeps what was learnt.
