@@ -289,6 +289,9 @@ func (b *grammarBuilder) calls(w Wrap) (*Rule, error) {
 		return b.listOrNot(w, one, one), nil
 	}
 	sep := layout(f.Layout.Sep)
+	if f.Layout.Sep == "" {
+		sep = space()
+	}
 	if f.Layout.One {
 		section := f.inSection(w, one)
 		return seq(section, many(seq(space(), section))), nil
