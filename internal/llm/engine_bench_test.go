@@ -54,19 +54,49 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// script is a constraint that allows one text only, and does not tell in advance: the network seems to say it.
-type script []int32
-
-func (c script) Start() int32 { return 0 }
-
-func (c script) Next(s, t int32) (int32, bool) { return s + 1, int(s) < len(c) && c[s] == t }
-
-func (c script) Mask(s int32, allowed []uint64) {
-	clear(allowed)
-	allowed[c[s]>>6] |= 1 << (c[s] & 63)
+// scripted is a network whose logits are made to prefer a given text after they were computed as ever. A constraint that allows
+// nothing but the text would not do: the engine verifies no draft that a constraint refuses, so wrong ones would be free.
+type scripted struct {
+	netForwarder
+	prompt int // tokens before the text
+	text   []int32
+	next   []int // for each row of logits, the position of the token that it decides
 }
 
-func (c script) Forced(_ int32, dst []int32) []int32 { return dst }
+func (f *scripted) forward(slices []Slice) error {
+	f.next = f.next[:0]
+	for _, s := range slices {
+		end := s.Seq.Len + len(s.Tokens)
+		for k := range s.Outputs {
+			f.next = append(f.next, end-s.Outputs+k+1)
+		}
+	}
+	return f.netForwarder.forward(slices)
+}
+
+func (f *scripted) logits(i int) []float32 {
+	row := f.netForwarder.logits(i)
+	if k := f.next[i] - f.prompt; k >= 0 && k < len(f.text) {
+		row[f.text[k]] = 1e9
+	}
+	return row
+}
+
+// scriptedEngine starts an engine whose one request, after a prompt of the given length, will be text.
+func scriptedEngine(b *testing.B, n *Network, prompt int, text []int32, off bool) *Engine {
+	cfg := EngineConfig{Context: 8192, Slots: 1, Speculation: SpecConfig{Off: off}}
+	cfg.setDefaults(n.Hyper().Ctx)
+	c, err := NewCache(n, cfg.Cache)
+	if err != nil {
+		b.Fatal(err)
+	}
+	e, err := newEngine(&scripted{netForwarder: netForwarder{n, c}, prompt: prompt, text: text}, n.Hyper().Experts > 0, cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(e.Close)
+	return e
+}
 
 // benchNetwork is a network of the shape that LUTHIER_BENCH_SHAPE names, by default one that is made in a moment.
 func benchNetwork(b *testing.B) *Network {
@@ -84,14 +114,10 @@ func BenchmarkRewrite(b *testing.B) {
 	text := edit(old, 5, 8)
 	for _, off := range []bool{true, false} {
 		b.Run(fmt.Sprintf("speculation_%v", !off), func(b *testing.B) {
-			e, err := NewEngine(n, EngineConfig{Context: 8192, Slots: 1, Speculation: SpecConfig{Off: off}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer e.Close()
+			e := scriptedEngine(b, n, len(old), text, off)
 			passes, decode := 0, 0.0
 			for b.Loop() {
-				_, stats := run(b, e, Request{Prompt: old, MaxTokens: len(text), Constraint: script(text), References: [][]int32{old}})
+				_, stats := run(b, e, Request{Prompt: old, MaxTokens: len(text), References: [][]int32{old}})
 				passes += stats.Passes
 				decode += stats.Decode.Seconds()
 			}
@@ -104,17 +130,13 @@ func BenchmarkRewrite(b *testing.B) {
 // BenchmarkUnguessable generates what no drafter can know.
 func BenchmarkUnguessable(b *testing.B) {
 	n := benchNetwork(b)
-	text := prompt(300, 9000, 5)
+	known, text := file(100, 3), prompt(300, 9000, 5)
 	for _, off := range []bool{true, false} {
 		b.Run(fmt.Sprintf("speculation_%v", !off), func(b *testing.B) {
-			e, err := NewEngine(n, EngineConfig{Context: 8192, Slots: 1, Speculation: SpecConfig{Off: off}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer e.Close()
+			e := scriptedEngine(b, n, len(known), text, off)
 			decode := 0.0
 			for b.Loop() {
-				_, stats := run(b, e, Request{Prompt: file(100, 3), MaxTokens: len(text), Constraint: script(text), References: [][]int32{file(100, 3)}})
+				_, stats := run(b, e, Request{Prompt: known, MaxTokens: len(text), References: [][]int32{known}})
 				decode += stats.Decode.Seconds()
 			}
 			b.ReportMetric(float64(len(text)*b.N)/decode, "tokens/s")
