@@ -131,7 +131,11 @@ func (b *grammarBuilder) member(tool string, root *jsontree.Value, key string, s
 		}
 		return b.f.paramRule(key, "string", text), nil
 	case k&isString == 0 && k != 0:
-		return b.f.paramRule(key, kindName(k), withWords(root, schema)), nil
+		value := withWords(root, schema)
+		if tags := b.tagged(root, schema, tool+"."+key, 0); tags != nil {
+			value = alt(tags, value)
+		}
+		return b.f.paramRule(key, kindName(k), value), nil
 	}
 	return b.mixed(tool, key, root, schema, k)
 }

@@ -37,11 +37,17 @@ func (b *grammarBuilder) looseString(inside *Rule) *Rule {
 	return seq(lit(b.f.Quote), inside, lit(b.f.Quote))
 }
 
+// demanding are keywords that ask more of an object than what members it has.
+var demanding = []string{
+	"patternProperties", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas",
+	"propertyNames", "not", "allOf", "anyOf", "oneOf", "if", "enum", "const",
+}
+
 // looseObject matches an object with bare keys; nil when its schema asks for more
 // than what members it has.
 func (b *grammarBuilder) looseObject(root, s *jsontree.Value, name string, depth int) *Rule {
 	props := s.Get("properties")
-	if props == nil || len(props.Members) == 0 || hasAny(s, "patternProperties", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "propertyNames", "not", "allOf", "anyOf", "oneOf", "if", "enum", "const") {
+	if props == nil || len(props.Members) == 0 || hasAny(s, demanding...) {
 		return nil
 	}
 	var args []argument
