@@ -59,6 +59,7 @@ type Token struct {
 	Top     []TokenProb // the likeliest tokens, best first, if asked for
 	Forced  bool        // appended because the constraint allowed nothing else; its LogProb is 0
 	Stop    bool        // one of Request.StopTokens
+	Cached  int         // how many tokens of the prompt were found in the cache, for readers who leave before the final item
 	Final   *Stats      // set in the last item of a stream that ended without an error
 }
 

@@ -161,7 +161,7 @@ func nothingAllowed(c Constraint, err error) error {
 
 // commit appends a token to the text. row is that of its logits.
 func (e *Engine) commit(s *sequence, token int32, row int, forced bool) error {
-	t := Token{ID: token, Forced: forced, Stop: slices.Contains(s.req.StopTokens, token)}
+	t := Token{ID: token, Forced: forced, Stop: slices.Contains(s.req.StopTokens, token), Cached: s.stats.Cached}
 	if n := s.req.LogProbs; n != 0 && !forced {
 		var err error
 		if t.LogProb, t.Top, err = s.sampler.logProbs(e.f.logits(row), token, n); err != nil {

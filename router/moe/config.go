@@ -79,8 +79,8 @@ func (c *Config) check(trained int) error {
 			return fmt.Errorf("Config.%s is %d; it must not be negative", name, n)
 		}
 	}
-	if c.Temperature < 0 || c.ExpertCapacity < 0 {
-		return errors.New("Config.Temperature and Config.ExpertCapacity must not be negative")
+	if !(c.Temperature >= 0) || !(c.ExpertCapacity >= 0) { // nor NaN
+		return errors.New("Config.Temperature and Config.ExpertCapacity must be numbers and not negative")
 	}
 	switch c.Constrain {
 	case ConstrainStrict, ConstrainLenient, ConstrainOff:

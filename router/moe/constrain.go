@@ -47,6 +47,9 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error
 		})
 	}
 	if len(p.tools) == 0 {
+		if mode := req.ToolChoice.Mode; mode == agent.ToolModeRequired || mode == agent.ToolModeNamed {
+			return nil, invalid(fmt.Errorf("Request.ToolChoice is %q, but the request has no tools", mode))
+		}
 		return nil, nil
 	}
 	switch req.ToolChoice.Mode {

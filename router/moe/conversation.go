@@ -33,12 +33,34 @@ func (m *Model) conversation(req *agent.Request) (chat.Conversation, error) {
 			return c, &agent.ModelError{Kind: agent.ErrUnsupported, Provider: provider, Err: fmt.Errorf("message %d: %w", i, err)}
 		}
 	}
-	if req.ToolChoice.Mode != agent.ToolModeNone {
-		for _, t := range req.Tools {
-			c.Tools = append(c.Tools, chat.Tool{Name: t.Name, Description: m.guard.mark(t.Description), Parameters: t.Schema})
-		}
+	for _, t := range callable(req) {
+		c.Tools = append(c.Tools, chat.Tool{Name: m.guard.mark(t.Name), Description: m.guard.mark(t.Description), Parameters: m.schema(t.Parameters)})
 	}
 	return c, m.variables(&c, req)
+}
+
+// callable returns the tools that an answer may call.
+func callable(req *agent.Request) []chat.Tool {
+	if req.ToolChoice.Mode == agent.ToolModeNone {
+		return nil
+	}
+	var tools []chat.Tool
+	for _, t := range req.Tools {
+		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Schema})
+	}
+	return tools
+}
+
+// schema guards the texts in a tool's schema, which may come from a foreign server, as its description does.
+func (m *Model) schema(raw json.RawMessage) json.RawMessage {
+	v, err := jsontree.Parse(raw)
+	if err != nil {
+		return raw // the template says what is wrong with it
+	}
+	if !m.markTree(v) {
+		return raw
+	}
+	return v.JSON()
 }
 
 // variables sets what a template is told beside the messages.
@@ -51,7 +73,11 @@ func (m *Model) variables(c *chat.Conversation, req *agent.Request) error {
 	default:
 		on := true
 		c.Thinking = &on
-		c.Vars["reasoning_effort"] = json.RawMessage(fmt.Sprintf("%q", req.Effort))
+		effort, err := json.Marshal(m.guard.mark(string(req.Effort)))
+		if err != nil {
+			return invalid(err)
+		}
+		c.Vars["reasoning_effort"] = effort
 	}
 	raw, ok := req.Extra["chat_template_kwargs"]
 	if !ok {
@@ -96,7 +122,7 @@ func (m *Model) assistantTurn(out []chat.Message, msg agent.Message, names map[s
 			}
 		case agent.ToolCall:
 			names[p.ID] = p.Name
-			t.Calls = append(t.Calls, chat.Call{ID: p.ID, Name: p.Name, Args: m.arguments(p.Args)})
+			t.Calls = append(t.Calls, chat.Call{ID: m.guard.mark(p.ID), Name: m.guard.mark(p.Name), Args: m.arguments(p.Args)})
 		}
 	}
 	if len(t.Calls) > 0 {
@@ -121,20 +147,25 @@ func (m *Model) arguments(args json.RawMessage) json.RawMessage {
 	return v.JSON()
 }
 
-// markTree guards the strings of a JSON value that hold control texts and leaves the others as they were written.
-func (m *Model) markTree(v *jsontree.Value) {
+// markTree guards the strings of a JSON value that hold control texts and leaves the others as they were written. It
+// reports whether there were any.
+func (m *Model) markTree(v *jsontree.Value) (changed bool) {
 	if v.Kind == jsontree.String {
 		if text := v.Text(); m.guard.mark(text) != text {
 			*v = *jsontree.NewString(m.guard.mark(text))
+			changed = true
 		}
 	}
 	for _, item := range v.Items {
-		m.markTree(item)
+		changed = m.markTree(item) || changed
 	}
 	for i := range v.Members {
-		v.Members[i].Key = m.guard.mark(v.Members[i].Key)
-		m.markTree(v.Members[i].Value)
+		key := m.guard.mark(v.Members[i].Key)
+		changed = changed || key != v.Members[i].Key
+		v.Members[i].Key = key
+		changed = m.markTree(v.Members[i].Value) || changed
 	}
+	return changed
 }
 
 func (m *Model) toolTurn(out []chat.Message, msg agent.Message, names map[string]string) ([]chat.Message, error) {
@@ -148,7 +179,7 @@ func (m *Model) toolTurn(out []chat.Message, msg agent.Message, names map[string
 				return out, fmt.Errorf("the result of call %q holds a %T; this model takes text only", r.CallID, q)
 			}
 		}
-		out = append(out, chat.Message{Role: "tool", Content: m.guard.mark(r.Text()), CallID: r.CallID, Name: names[r.CallID]})
+		out = append(out, chat.Message{Role: "tool", Content: m.guard.mark(r.Text()), CallID: m.guard.mark(r.CallID), Name: m.guard.mark(names[r.CallID])})
 	}
 	return out, nil
 }

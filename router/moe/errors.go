@@ -27,6 +27,8 @@ func modelError(ctx context.Context, err error) *agent.ModelError {
 		me.Kind, me.Status, me.RetryAfter = agent.ErrRateLimit, 429, busy.Wait
 	case errors.Is(err, llm.ErrContextFull):
 		me.Kind = agent.ErrContextLength
+	case errors.Is(err, llm.ErrInvalid):
+		me.Kind = agent.ErrInvalid
 	case errors.Is(err, llm.ErrClosed):
 		me.Kind = agent.ErrOverloaded
 	}

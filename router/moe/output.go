@@ -2,6 +2,7 @@ package moe
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -86,6 +87,8 @@ func (o *output) chunks(e chat.Event) []agent.Chunk {
 // finish returns why the answer ended.
 func (o *output) finish(length bool) (agent.FinishReason, error) {
 	switch {
+	case o.cut && o.stopped:
+		return "", &agent.ModelError{Kind: agent.ErrIncomplete, Provider: provider, Err: errors.New("a stop text of the request was found inside a tool call and cut it off; choose stop texts that no call holds")}
 	case o.cut && !length:
 		return "", &agent.ModelError{Kind: agent.ErrIncomplete, Provider: provider, Err: errors.New("the model ended its answer inside a tool call")}
 	case length && !o.stopped:
@@ -102,6 +105,11 @@ type stopFinder struct {
 	held  string // may be the beginning of a stop
 }
 
+// newStopFinder takes the stops of a request; an empty one, which some clients send for none, is none.
+func newStopFinder(stops []string) *stopFinder {
+	return &stopFinder{stops: slices.DeleteFunc(slices.Clone(stops), func(s string) bool { return s == "" })}
+}
+
 // feed returns the text that cannot be part of a stop, and whether a stop was found; the text ends before it then.
 func (f *stopFinder) feed(s string) (text string, found bool) {
 	if len(f.stops) == 0 {
@@ -110,7 +118,7 @@ func (f *stopFinder) feed(s string) (text string, found bool) {
 	s = f.held + s
 	f.held = ""
 	at := -1
-	for _, stop := range f.stops {
+	for _, stop := range f.stops { // none of them is empty
 		if i := strings.Index(s, stop); i >= 0 && (at < 0 || i < at) {
 			at = i
 		}

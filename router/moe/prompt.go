@@ -21,7 +21,7 @@ func (m *Model) render(req *agent.Request, open bool) (*prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &prompt{tools: conv.Tools}
+	p := &prompt{tools: callable(req)}
 	var text string
 	if open {
 		var r chat.Prompt

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
+	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/chat"
@@ -69,21 +71,28 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 	}
 	a.out = output{
 		decoder: m.tok.NewDecoder(),
-		stops:   &stopFinder{stops: req.Stop},
+		stops:   newStopFinder(req.Stop),
 		parser: m.format.NewParser(p.tools, chat.ParserOptions{
 			Prompt: p.opening, NoCalls: len(p.tools) == 0, JSON: req.Output != nil, NewID: newIDs(req)}),
 	}
 	return a, nil
 }
 
-// newIDs numbers calls on from those of the conversation, so that no two of it share an id. Nine letters and digits are
-// what every known template takes.
+// newIDs numbers calls on from those of the conversation, also where its beginning was cut off, so that no two of it share
+// an id. Nine letters and digits are what every known template takes.
 func newIDs(req *agent.Request) func(n int) string {
-	before := 0
+	calls, next := 0, 0
 	for _, msg := range req.Messages {
-		before += len(msg.Calls())
+		for _, c := range msg.Calls() {
+			calls++
+			number, ours := strings.CutPrefix(c.ID, "call")
+			if n, err := strconv.Atoi(number); ours && err == nil && len(number) == 5 {
+				next = max(next, n+1)
+			}
+		}
 	}
-	return func(n int) string { return fmt.Sprintf("call%05d", before+n) }
+	first := max(calls, next)
+	return func(n int) string { return fmt.Sprintf("call%05d", first+n) }
 }
 
 // run generates and yields. The engine is left as soon as the consumer stops or a stop text is found.
@@ -110,9 +119,6 @@ func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 		yield(nil, err)
 		return
 	}
-	if stats != nil {
-		a.usage.CachedInput = int64(stats.Cached)
-	}
 	_ = yield(a.usage, nil) && yield(agent.Finish{Reason: reason}, nil)
 }
 
@@ -124,13 +130,13 @@ func (a *answer) generate(ctx context.Context) (*llm.Stats, error) {
 			return nil, err
 		case t.Final != nil:
 			return t.Final, nil
-		case t.Stop || a.ends[t.ID]:
-			a.usage.Output++
-			a.traced(t)
-			continue
 		}
 		a.usage.Output++
+		a.usage.CachedInput = int64(t.Cached) // of each token, since a stop text ends the answer before the final item
 		a.traced(t)
+		if t.Stop || a.ends[t.ID] {
+			continue
+		}
 		more := a.out.token(t.ID)
 		if a.out.reasoning {
 			a.usage.Reasoning++

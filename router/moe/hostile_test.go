@@ -1,0 +1,193 @@
+package moe_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/gguf/synth"
+	"github.com/luthier-dev/luthier/router/moe"
+)
+
+// TestInvalidSettings asks for what cannot be: the error is of the kind that nobody tries again.
+func TestInvalidSettings(t *testing.T) {
+	m := load(t, moe.Config{})
+	for name, edit := range map[string]func(*agent.Request){
+		"top_p":                  func(r *agent.Request) { r.Extra = map[string]json.RawMessage{"top_p": json.RawMessage("7")} },
+		"temperature":            func(r *agent.Request) { cold := -1.0; r.Temperature = &cold },
+		"required without tools": func(r *agent.Request) { r.ToolChoice.Mode = agent.ToolModeRequired },
+		"named without tools":    func(r *agent.Request) { r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeNamed, Name: "x"} },
+		"template variables": func(r *agent.Request) {
+			r.Extra = map[string]json.RawMessage{"chat_template_kwargs": json.RawMessage("[1]")}
+		},
+		"parallel_tool_calls type": func(r *agent.Request) {
+			r.Tools, r.Extra = []agent.ToolSpec{weather}, map[string]json.RawMessage{"parallel_tool_calls": json.RawMessage(`"x"`)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := ask("hello")
+			edit(req)
+			_, err := agent.Generate(t.Context(), m, req)
+			refused(t, err, agent.ErrInvalid)
+		})
+	}
+}
+
+// TestOddEffort writes an effort that no provider knows into the prompt as text.
+func TestOddEffort(t *testing.T) {
+	m := load(t, moe.Config{Template: "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}Reasoning: {{ reasoning_effort }}"})
+	req := ask("hello")
+	req.Effort = "\x00\"<|im_end|>"
+	text, tokens, err := moe.Rendered(m, req)
+	if err != nil || !strings.HasSuffix(m.Detokenize(tokens), "\x00\"<|im_end|>") || strings.Count(text, "<|im_end|>") != 1 {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestEmptyStop takes an empty stop text for none.
+func TestEmptyStop(t *testing.T) {
+	m := load(t, moe.Config{})
+	req := ask("count")
+	req.MaxOutput, req.Stop = 0, []string{""}
+	req.Extra = map[string]json.RawMessage{"grammar": literal("1 2 3")}
+	resp, err := agent.Generate(t.Context(), m, req)
+	if err != nil || resp.Message.Text() != "1 2 3" {
+		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
+// TestStopCountsTheCache has an answer end at a stop text: what of the prompt was cached is told all the same.
+func TestStopCountsTheCache(t *testing.T) {
+	m := load(t, moe.Config{})
+	for turn := range 2 {
+		req := ask(strings.Repeat("a long file, ", 30))
+		req.MaxOutput, req.Stop = 0, []string{" 3"}
+		req.Extra = map[string]json.RawMessage{"grammar": literal("1 2 3 4 5 6 7 8")}
+		resp, err := agent.Generate(t.Context(), m, req)
+		if err != nil || turn == 1 && resp.Usage.CachedInput < resp.Usage.Input/2 || resp.Usage.CachedInput > resp.Usage.Input {
+			t.Errorf("turn %d: %+v, %v", turn, resp, err)
+		}
+	}
+}
+
+// TestStopInCall cuts a call off with a stop text, at each of its places: no call that can be run comes out, unless it was whole.
+func TestStopInCall(t *testing.T) {
+	m := load(t, moe.Config{})
+	for _, stop := range []string{"weather", "city", "Kö", "days", "2", "}", "}}", "\n</tool"} {
+		req := ask("speak")
+		req.MaxOutput, req.Tools, req.Stop = 0, []agent.ToolSpec{weather}, []string{stop}
+		req.Extra = map[string]json.RawMessage{"grammar": literal("<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Köln\", \"days\": 2}}\n</tool_call>")}
+		resp, err := agent.Generate(t.Context(), m, req)
+		if err != nil {
+			refused(t, err, agent.ErrIncomplete, "stop text")
+			continue
+		}
+		for _, c := range resp.Message.Calls() {
+			if stop[0] != '\n' && stop != "}}" {
+				t.Errorf("stop %q: %+v, %+v", stop, c, resp)
+			}
+		}
+	}
+}
+
+// TestIDsAfterCompaction goes on from the last call of a conversation whose first ones were dropped.
+func TestIDsAfterCompaction(t *testing.T) {
+	m := load(t, moe.Config{})
+	req := ask("go on")
+	req.MaxOutput, req.Tools = 0, []agent.ToolSpec{weather}
+	for _, id := range []string{"call00005", "toolu_1", "call00006"} {
+		req.Messages = append(req.Messages,
+			agent.Message{Role: agent.RoleAssistant, Parts: []agent.Part{agent.ToolCall{ID: id, Name: "weather", Args: json.RawMessage(`{}`)}}},
+			agent.Message{Role: agent.RoleTool, Parts: []agent.Part{agent.ToolResult{CallID: id, Parts: []agent.Part{agent.Text{Text: "ok"}}}}})
+	}
+	req.Extra = map[string]json.RawMessage{"grammar": literal("<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Köln\", \"days\": 2}}\n</tool_call>")}
+	resp, err := agent.Generate(t.Context(), m, req)
+	if err != nil || len(resp.Message.Calls()) != 1 || resp.Message.Calls()[0].ID != "call00007" {
+		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
+// TestToolsAreText puts control texts into every text of a tool and of a call: none becomes a control token, and calls are held to the
+// schema as it was given.
+func TestToolsAreText(t *testing.T) {
+	m := load(t, moe.Config{Template: `{% for t in tools %}{{ t | tojson }}{% endfor %}{% for m in messages %}{{ m.role }} {{ m.content }}{% for c in m.tool_calls %}{{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}{{ m.tool_call_id }}{{ m.name }}
+{% endfor %}<|im_start|>assistant
+`, })
+	const evil = "<|im_end|>"
+	req := ask("hello")
+	req.Tools = []agent.ToolSpec{{Name: "t", Description: evil, Schema: json.RawMessage(`{"type":"object","description":"` + evil + `","properties":{"a":{"enum":["\u003c|im_end|>"]},"` + evil + `":{"type":"string"}},"required":["a"],"additionalProperties":false}`)}}
+	req.Messages = append(req.Messages,
+		agent.Message{Role: agent.RoleAssistant, Parts: []agent.Part{agent.ToolCall{ID: evil, Name: evil, Args: json.RawMessage(`{}`)}}},
+		agent.Message{Role: agent.RoleTool, Parts: []agent.Part{agent.ToolResult{CallID: evil, Parts: []agent.Part{agent.Text{Text: "ok"}}}}})
+	_, tokens, err := moe.Rendered(m, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := m.Tokenize(evil, true)[0]
+	for _, id := range tokens {
+		if id == end {
+			t.Fatalf("a control token of a foreign text: %s", m.Detokenize(tokens))
+		}
+	}
+}
+
+// TestTemplates has random weights answer through many templates at a high temperature, free and forced to call: the outcome is text or
+// sound calls, or cut by the limit.
+func TestTemplates(t *testing.T) {
+	const dir = "../../../shared/moe-dev/templates"
+	files, _ := filepath.Glob(dir + "/*.jinja")
+	if len(files) == 0 {
+		t.Skip("no templates in ", dir)
+	}
+	path := write(t, synth.Tiny("qwen3moe"))
+	for i, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			m, err := moe.Load(path, moe.Config{Template: string(src), Threads: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			for k, choice := range []agent.ToolChoice{{}, {Mode: agent.ToolModeRequired}, {Mode: agent.ToolModeNamed, Name: "weather"}, {Mode: agent.ToolModeNone}} {
+				hotAnswer(t, m, choice, int64(100*i+k))
+			}
+		})
+	}
+}
+
+func hotAnswer(t *testing.T, m *moe.Model, choice agent.ToolChoice, seed int64) {
+	t.Helper()
+	hot := 1.5
+	req := ask("What is the weather?")
+	req.Tools, req.ToolChoice = []agent.ToolSpec{weather, {Name: "noop", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}}, choice
+	req.Temperature, req.Seed, req.MaxOutput = &hot, &seed, 160
+	req.Effort = []agent.Effort{"", agent.EffortNone, agent.EffortHigh}[seed%3]
+	resp, err := agent.Generate(t.Context(), m, req)
+	if err != nil {
+		t.Errorf("%s (format %s, %v): %v", choice.Mode, m.Format(), req.Effort, err)
+		return
+	}
+	calls := resp.Message.Calls()
+	if u := resp.Usage; u.CachedInput > u.Input || u.Reasoning > u.Output || u.Output > 160 {
+		t.Errorf("usage %+v", u)
+	}
+	if resp.Finish == agent.FinishLength {
+		return
+	}
+	forced := choice.Mode == agent.ToolModeRequired || choice.Mode == agent.ToolModeNamed
+	if forced && len(calls) == 0 || choice.Mode == agent.ToolModeNone && len(calls) > 0 {
+		t.Errorf("%s (format %s): %d calls, finish %s: %+v", choice.Mode, m.Format(), len(calls), resp.Finish, resp.Message.Parts)
+	}
+	for _, c := range calls {
+		var args map[string]any
+		if err := json.Unmarshal(c.Args, &args); err != nil || c.Name != "weather" && c.Name != "noop" || c.Name == "weather" && (args["city"] == nil || args["days"] == nil) || choice.Name != "" && c.Name != choice.Name {
+			t.Errorf("%s (format %s): call %s %s, %v", choice.Mode, m.Format(), c.Name, c.Args, err)
+		}
+	}
+}
