@@ -90,23 +90,47 @@ func (p *Parser) arguments() bool {
 
 // stream reports the arguments as they come, up to the end of the object.
 func (p *Parser) stream() bool {
-	n, done := p.readJSON()
-	p.delta(p.eat(n))
-	if done {
+	text, end := p.readJSON()
+	p.delta(text)
+	switch end {
+	case jsonDone:
 		p.endCall(None)
+	case jsonCut:
+		p.endCall(Malformed)
 	}
-	return done
+	return end != jsonWait
 }
 
-// readJSON returns how much of the text belongs to the value that is read, and
-// whether it ends there. A character that was cut is left to be read again, which
-// does no harm: none of its bytes mean anything in JSON.
-func (p *Parser) readJSON() (int, bool) {
-	n, done := p.call.json.read(p.buf)
-	if !done && !p.done {
-		n = whole(p.buf[:n])
+// jsonEnd says how reading a JSON value went.
+type jsonEnd uint8
+
+const (
+	jsonWait jsonEnd = iota // more text is needed
+	jsonOn                  // there is more to read
+	jsonDone                // the value is complete
+	jsonCut                 // a marker follows that cannot be part of it
+)
+
+// readJSON reads a piece of a value. A marker of the format that stands in no
+// string ends a value that is not complete, so that it does not swallow the next
+// call.
+func (p *Parser) readJSON() (string, jsonEnd) {
+	pos, m := p.c.section.find(p.buf, p.more())
+	n, done := p.call.json.read(p.buf[:pos])
+	switch {
+	case done:
+		return p.eat(n), jsonDone
+	case m == nil && p.done:
+		return p.eat(n), jsonWait
+	case m == nil:
+		// A character that was cut is left to be read again, which does no harm: none
+		// of its bytes mean anything in JSON.
+		return p.eat(whole(p.buf[:n])), jsonWait
+	case p.call.json.str:
+		p.call.json.read(m.text[:1])
+		return p.eat(pos + 1), jsonOn
 	}
-	return n, done
+	return p.eat(pos), jsonCut
 }
 
 // code reads code that stands where the arguments should, up to the next call.

@@ -128,7 +128,7 @@ var formats = []*Format{
 			{`<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="`, "</steptml:invoke>"},
 			{`<steptml:invoke name="`, "</steptml:invoke>"},
 		},
-		Junk:   []string{"<｜tool_call_end｜>"},
+		Junk:   []string{"<｜tool_call_begin｜>", "<｜tool_call_end｜>", "<｜tool_sep｜>"},
 		Syntax: Params,
 		Head:   Head{End: []string{">"}, Cut: `"`},
 		Param:  Param{Open: `<steptml:parameter name="`, End: ">", Cut: `"`, Close: "</steptml:parameter>"},

@@ -100,6 +100,22 @@ func TestMessages(t *testing.T) {
 			}}},
 		},
 		{
+			name: "a call that lacks its end does not hide the next", format: "kimi-k2",
+			text: `<|tool_calls_section_begin|><|tool_call_begin|>functions.put:0<|tool_call_argument_begin|>{"n": 1<|tool_call_end|><|tool_call_begin|>functions.put:1<|tool_call_argument_begin|>{"at": "<|tool_call_end|>"}<|tool_call_end|><|tool_calls_section_end|>`,
+			want: Reply{Calls: []Call{
+				{
+					ID: "functions.put:0", Name: "put", Args: json.RawMessage(`{"n": 1`), Problem: Malformed,
+					Raw: `<|tool_calls_section_begin|><|tool_call_begin|>functions.put:0<|tool_call_argument_begin|>{"n": 1`,
+				},
+				{ID: "functions.put:1", Name: "put", Args: json.RawMessage(`{"at": "<|tool_call_end|>"}`)},
+			}},
+		},
+		{
+			name: "calls without the word function", format: "step3",
+			text: `<｜tool_calls_begin｜><｜tool_call_begin｜><steptml:invoke name="ls"></steptml:invoke><｜tool_call_end｜><｜tool_sep｜><｜tool_call_begin｜><steptml:invoke name="ls"></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>`,
+			want: Reply{Calls: []Call{{ID: "call00000", Name: "ls", Args: json.RawMessage(`{}`)}, {ID: "call00001", Name: "ls", Args: json.RawMessage(`{}`)}}},
+		},
+		{
 			name: "tags where a string may stand", format: "minimax-m3",
 			text: "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"put\">]<]minimax[>[<at>]<]minimax[>[<b>1]<]minimax[>[</b>]<]minimax[>[</at>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
 			want: Reply{Calls: call("put", `{"at": "]<]minimax[>[<b>1]<]minimax[>[</b>"}`)},

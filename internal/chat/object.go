@@ -155,12 +155,15 @@ func (p *Parser) memberArgs() bool {
 
 // objectArgs reads the arguments up to their end.
 func (p *Parser) objectArgs() bool {
-	n, done := p.readJSON()
-	p.args(p.eat(n))
-	if done {
+	text, end := p.readJSON()
+	p.args(text)
+	switch end {
+	case jsonDone:
 		p.step = (*Parser).members
+	case jsonCut:
+		return p.broken()
 	}
-	return done
+	return end != jsonWait
 }
 
 // args reports a piece of the arguments, or holds it back.
