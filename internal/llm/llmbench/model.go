@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/gguf"
@@ -16,6 +17,7 @@ type model struct {
 	pool *tensor.Pool
 	net  *llm.Network
 	o    options
+	cost *llm.CostCurve // once it is measured
 }
 
 func open(path string, threads int, o options) (*model, error) {
@@ -28,7 +30,7 @@ func open(path string, threads int, o options) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &model{f, pool, net, o}, nil
+	return &model{file: f, pool: pool, net: net, o: o}, nil
 }
 
 func (m *model) close() {
@@ -42,7 +44,46 @@ func (m *model) engine(context int, cfg llm.EngineConfig) (*llm.Engine, error) {
 	cfg.Context, cfg.Now = context, m.o.now
 	cfg.Slots = max(cfg.Slots, 1)
 	cfg.Cache = llm.CacheConfig{Type: m.o.kv, Pages: (cfg.Slots + 1) * (llm.PagesFor(context) + 1)}
+	if !cfg.Speculation.Off {
+		if err := m.measureCost(context); err != nil {
+			return nil, err
+		}
+		cfg.Cost = m.cost
+	}
 	return llm.NewEngine(m.net, cfg)
+}
+
+// measureCost finds what passes cost, which an engine does itself when it has nothing else to do: here it always has.
+func (m *model) measureCost(context int) error {
+	if m.cost != nil {
+		return nil
+	}
+	c, err := llm.NewCache(m.net, llm.CacheConfig{Type: m.o.kv, Pages: llm.PagesFor(64)})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	p, rng := &passes{m, c}, rand.New(rand.NewPCG(m.o.seed, 3))
+	seq, err := p.sequence(64)
+	if err != nil {
+		return err
+	}
+	m.cost = &llm.CostCurve{}
+	for n := 1; n <= min(64, context-1); n *= 2 {
+		least := 0.0
+		for range 4 {
+			seq.Len = 0
+			begin := m.o.now()
+			if err := m.net.Forward(c, []llm.Slice{{Seq: seq, Tokens: m.random(n, rng), Outputs: n}}); err != nil {
+				return err
+			}
+			if took := m.o.now().Sub(begin).Seconds(); least == 0 || took < least {
+				least = took
+			}
+		}
+		m.cost.Points = append(m.cost.Points, llm.CostPoint{Tokens: n, Seconds: least})
+	}
+	return nil
 }
 
 // tokenizer returns that of the model, or of the file that takes its place. The network may have more tokens, not fewer.
