@@ -3,8 +3,10 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,10 +18,12 @@ type answer struct {
 	id, model    string
 	created      int64
 	w            http.ResponseWriter
+	patience     time.Duration // with a client that does not read
 	includeUsage bool
 	logProbs     bool
 
-	begun bool
+	begun bool      // something was sent, be it a heartbeat
+	named bool      // the role was sent
 	first time.Time // of the first byte
 	usage agent.Usage
 
@@ -147,12 +151,16 @@ func (a *answer) finish(reason agent.FinishReason) error {
 			return err
 		}
 	}
-	return a.raw("data: [DONE]\n\n")
+	if err := a.raw("data: [DONE]\n\n"); err != nil {
+		return err
+	}
+	a.received()
+	return nil
 }
 
 func (a *answer) delta(d map[string]any, reason any) error {
-	if !a.begun {
-		d["role"] = "assistant"
+	if !a.named {
+		d["role"], a.named = "assistant", true
 	}
 	choice := map[string]any{"index": 0, "delta": d, "finish_reason": reason}
 	if lp := a.takeTokens(); lp != nil {
@@ -183,11 +191,38 @@ func (a *answer) raw(s string) error {
 		h.Set("Cache-Control", "no-cache")
 		h.Set("X-Accel-Buffering", "no") // nginx would hold the events back
 	}
+	return a.write(s)
+}
+
+// all answers with one object.
+func (a *answer) all(v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return a.fail(err)
+	}
+	a.w.Header().Set("Content-Type", "application/json")
+	a.w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	if err := a.write(string(body) + "\n"); err != nil {
+		return err
+	}
+	a.received()
+	return nil
+}
+
+// write sends s at once, and gives a client up that does not take it. A writer of the host's may know neither deadlines nor flushing.
+func (a *answer) write(s string) error {
+	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(a.patience))
 	if _, err := io.WriteString(a.w, s); err != nil {
 		return err
 	}
-	return http.NewResponseController(a.w).Flush()
+	if err := http.NewResponseController(a.w).Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
 }
+
+// received takes the deadline away: the connection's next answer may begin late.
+func (a *answer) received() { _ = http.NewResponseController(a.w).SetWriteDeadline(time.Time{}) }
 
 // fail reports an error: as a response of its own while nothing was sent, else as an event. It returns err.
 func (a *answer) fail(err error) error {
@@ -196,6 +231,8 @@ func (a *answer) fail(err error) error {
 		writeFailure(a.w, f)
 		return err
 	}
-	_ = a.event(f.wire())
+	if a.event(f.wire()) == nil {
+		a.received()
+	}
 	return err
 }

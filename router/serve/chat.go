@@ -3,8 +3,11 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"iter"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -29,7 +32,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	a := &answer{id: s.cfg.NewID(), created: s.cfg.Now().Unix(), model: s.cfg.Name, w: w, logProbs: in.LogProbs}
+	a := &answer{id: s.cfg.NewID(), patience: s.cfg.WriteTimeout, created: s.cfg.Now().Unix(), model: s.cfg.Name, w: w, logProbs: in.LogProbs}
 	ctx := r.Context()
 	if in.LogProbs {
 		ctx = agent.WithTokenTrace(ctx, &agent.TokenTrace{Top: in.TopLogProbs, Token: a.token})
@@ -48,7 +51,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 
 // collect answers with one object.
 func (s *Server) collect(ctx context.Context, a *answer, req *agent.Request) error {
-	timed := agent.ModelFunc(s.model.Stream)
+	timed := agent.ModelFunc(s.ask)
 	resp, err := agent.Generate(ctx, timed, req)
 	a.first = time.Now()
 	if err != nil {
@@ -56,8 +59,32 @@ func (s *Server) collect(ctx context.Context, a *answer, req *agent.Request) err
 		return err
 	}
 	a.usage = resp.Usage
-	writeJSON(a.w, http.StatusOK, a.whole(resp))
-	return nil
+	return a.all(a.whole(resp))
+}
+
+// ask is the model's stream, a panic of its being an error: this server's other answers run in the same process.
+func (s *Server) ask(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		reading, gone := false, false
+		defer func() {
+			if r := recover(); r != nil {
+				if reading { // the reader's own
+					panic(r)
+				}
+				s.cfg.Logger.Error("serve: the model panicked", "panic", r, "stack", string(debug.Stack()))
+				if !gone {
+					yield(nil, &agent.ModelError{Kind: agent.ErrServer, Err: fmt.Errorf("the model panicked: %v", r)})
+				}
+			}
+		}()
+		for c, err := range s.model.Stream(ctx, req) {
+			reading = true
+			gone = !yield(c, err)
+			if reading = false; gone {
+				return
+			}
+		}
+	}
 }
 
 // item is a chunk or an error of the model's stream.
@@ -75,7 +102,7 @@ func (s *Server) stream(ctx context.Context, a *answer, req *agent.Request) erro
 	go func() {
 		defer close(done)
 		defer close(items)
-		for c, err := range s.model.Stream(ctx, req) {
+		for c, err := range s.ask(ctx, req) {
 			select {
 			case items <- item{chunk: c, err: err}:
 			case <-ctx.Done():

@@ -18,6 +18,10 @@
 // client that goes away ends its request and frees its place. To stop in good order give the handler to an http.Server
 // and call its Shutdown.
 //
+// Reading requests is the host's http.Server's part: set its ReadHeaderTimeout and ReadTimeout against clients that send
+// slowly. A request takes a place only when its body is there, and a client that does not read its answer is given up
+// after Config.WriteTimeout.
+//
 // The handler trusts whoever reaches it, unless Config.Key is set: bind it to loopback or put it behind a proxy that
 // knows its users.
 package serve

@@ -24,6 +24,9 @@ type Config struct {
 	Key           string // a bearer token that clients must send; empty means none
 	// Heartbeat is how long a stream may stay silent before a comment is sent, so that proxies keep it; 0 means 15 s.
 	Heartbeat time.Duration
+	// WriteTimeout is how long a client may take to receive each piece of an answer before it is given up and its place
+	// is free; 0 means a minute. It takes the place of the WriteTimeout of http.Server, which bounds whole answers.
+	WriteTimeout time.Duration
 	// Metrics adds the model's own figures to /metrics; see the method of that shape of router/moe's Model.
 	Metrics func(emit func(name, help string, counter bool, labels map[string]string, value float64))
 
@@ -67,6 +70,9 @@ func New(m agent.Model, cfg Config) (*Server, error) {
 	}
 	if cfg.Heartbeat <= 0 {
 		cfg.Heartbeat = 15 * time.Second
+	}
+	if cfg.WriteTimeout <= 0 {
+		cfg.WriteTimeout = time.Minute
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
