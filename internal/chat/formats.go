@@ -53,7 +53,7 @@ var formats = []*Format{
 		Syntax: Params,
 		Head:   Head{End: []string{">"}},
 		Param:  Param{Open: "<parameter=", End: ">", Close: "</parameter>", Lines: true},
-		Layout: Layout{Lead: "\n", Tail: "\n", Sep: "\n", One: true, Args: "\n", ArgsEnd: "\n"},
+		Layout: Layout{Begin: " ", Lead: "\n", Tail: "\n", Sep: "\n", One: true, Args: "\n", ArgsEnd: "\n"},
 	},
 	{
 		Name:      "seed-oss-xml",
@@ -85,7 +85,7 @@ var formats = []*Format{
 		Syntax:    Params,
 		Head:      Head{End: []string{">"}, Cut: `"`},
 		Param:     Param{Open: `<parameter name="`, End: ">", Cut: `"`, Close: "</parameter>"},
-		Layout:    Layout{Lead: "\n", Tail: "\n", Sep: "\n", Args: "\n", ArgsEnd: "\n"},
+		Layout:    Layout{Begin: "\n", Lead: "\n", Tail: "\n", Sep: "\n", Args: "\n", ArgsEnd: "\n"},
 	},
 	{
 		Name:      "minimax-m3",

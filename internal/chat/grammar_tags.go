@@ -1,6 +1,10 @@
 package chat
 
-import "github.com/luthier-dev/luthier/internal/jsontree"
+import (
+	"slices"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
+)
 
 // tagged matches an object or a list as tags inside an argument, where the format
 // nests them; nil for any other value, and where tags cannot say all that the
@@ -28,11 +32,11 @@ func (b *grammarBuilder) tagged(root, schema *jsontree.Value, name string, depth
 	return nil
 }
 
-// taggedObject matches an object as tags. One member must be required: without any
-// tag, the text would be an empty string.
+// taggedObject matches an object as tags: at least one, for without any the text
+// would be an empty string.
 func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, name string, depth int) *Rule {
 	props, required := s.Get("properties"), false
-	if props == nil || hasAny(s, demanding...) {
+	if props == nil || len(props.Members) == 0 || hasAny(s, demanding...) {
 		return nil
 	}
 	var args []argument
@@ -44,10 +48,11 @@ func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, name string, dept
 		args = append(args, argument{r, isRequired(s, m.Key)})
 		required = required || isRequired(s, m.Key)
 	}
-	if !required {
-		return nil
+	r := b.ordered(name, args, "")
+	if first := b.g.Rules[r.Text]; !required {
+		first.Parts = slices.DeleteFunc(first.Parts, func(r *Rule) bool { return r.Kind == Lit && r.Text == "" })
 	}
-	return b.ordered(name, args, "")
+	return r
 }
 
 // tag matches one element.
