@@ -29,8 +29,8 @@ func (m *Model) newVocab() func() *grammar.Vocab {
 	})
 }
 
-// constraint returns what an answer is held to, nil for nothing: the grammar in Extra, the schema of structured output,
-// or calls of the tools.
+// constraint returns what an answer is held to, nil for nothing: the grammar in Extra, calls of the tools, the schema of
+// structured output, or calls or else the schema.
 func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error) {
 	choice := chat.Choice{Prompt: p.opening, Parallel: true}
 	if raw, ok := req.Extra["parallel_tool_calls"]; ok {
@@ -41,16 +41,8 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error
 	if raw, ok := req.Extra["grammar"]; ok {
 		return m.ownGrammar(raw)
 	}
-	if req.Output != nil {
-		return m.compiled("output", req.Output.Schema, choice, func() (*chat.Grammar, error) {
-			return m.format.AnswerGrammar(req.Output.Schema, choice), nil
-		})
-	}
 	if len(p.tools) == 0 {
-		if mode := req.ToolChoice.Mode; mode == agent.ToolModeRequired || mode == agent.ToolModeNamed {
-			return nil, invalid(fmt.Errorf("Request.ToolChoice is %q, but the request has no tools", mode))
-		}
-		return nil, nil
+		return m.withoutTools(req, choice)
 	}
 	switch req.ToolChoice.Mode {
 	case agent.ToolModeRequired:
@@ -60,7 +52,8 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error
 	case agent.ToolModeNone:
 		choice.Mode = chat.NoCalls
 	}
-	if m.cfg.Constrain == ConstrainOff && choice.Mode != chat.Required {
+	answers := req.Output != nil && choice.Mode == chat.Auto
+	if m.cfg.Constrain == ConstrainOff && choice.Mode != chat.Required && !answers {
 		return nil, nil
 	}
 	tools := p.tools
@@ -71,7 +64,26 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error
 	if err != nil {
 		return nil, invalid(err)
 	}
+	if answers {
+		key = append(append(key, 0), req.Output.Schema...)
+		return m.compiled("tools or output", key, choice, func() (*chat.Grammar, error) {
+			return m.format.CallsOrAnswerGrammar(tools, req.Output.Schema, choice)
+		})
+	}
 	return m.compiled("tools", key, choice, func() (*chat.Grammar, error) { return m.format.Grammar(tools, choice) })
+}
+
+// withoutTools is constraint for a request that may not call.
+func (m *Model) withoutTools(req *agent.Request, c chat.Choice) (llm.Constraint, error) {
+	switch mode := req.ToolChoice.Mode; {
+	case mode == agent.ToolModeRequired || mode == agent.ToolModeNamed:
+		return nil, invalid(fmt.Errorf("Request.ToolChoice is %q, but the request has no tools", mode))
+	case req.Output == nil:
+		return nil, nil
+	}
+	return m.compiled("output", req.Output.Schema, c, func() (*chat.Grammar, error) {
+		return m.format.AnswerGrammar(req.Output.Schema, c), nil
+	})
 }
 
 // ownGrammar compiles a grammar of the caller's, a JSON string in the language of package grammar.

@@ -155,18 +155,20 @@ func TestTemplates(t *testing.T) {
 			}
 			defer m.Close()
 			for k, choice := range []agent.ToolChoice{{}, {Mode: agent.ToolModeRequired}, {Mode: agent.ToolModeNamed, Name: "weather"}, {Mode: agent.ToolModeNone}} {
-				hotAnswer(t, m, choice, int64(100*i+k))
+				hotAnswer(t, m, choice, int64(100*i+k), nil)
+				hotAnswer(t, m, choice, int64(100*i+k+10), &agent.OutputSchema{Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)})
 			}
 		})
 	}
 }
 
-func hotAnswer(t *testing.T, m *moe.Model, choice agent.ToolChoice, seed int64) {
+func hotAnswer(t *testing.T, m *moe.Model, choice agent.ToolChoice, seed int64, out *agent.OutputSchema) {
 	t.Helper()
 	hot := 1.5
 	req := ask("What is the weather?")
 	req.Tools, req.ToolChoice = []agent.ToolSpec{weather, {Name: "noop", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}}, choice
 	req.Temperature, req.Seed, req.MaxOutput = &hot, &seed, 160
+	req.Output = out
 	req.Effort = []agent.Effort{"", agent.EffortNone, agent.EffortHigh}[seed%3]
 	resp, err := agent.Generate(t.Context(), m, req)
 	if err != nil {
@@ -184,10 +186,50 @@ func hotAnswer(t *testing.T, m *moe.Model, choice agent.ToolChoice, seed int64) 
 	if forced && len(calls) == 0 || choice.Mode == agent.ToolModeNone && len(calls) > 0 {
 		t.Errorf("%s (format %s): %d calls, finish %s: %+v", choice.Mode, m.Format(), len(calls), resp.Finish, resp.Message.Parts)
 	}
+	if out != nil && len(calls) == 0 {
+		var v struct{ N *float64 }
+		if err := json.Unmarshal([]byte(resp.Message.Text()), &v); err != nil || v.N == nil {
+			t.Errorf("%s (format %s): %q is not of the schema", choice.Mode, m.Format(), resp.Message.Text())
+		}
+	}
 	for _, c := range calls {
 		var args map[string]any
 		if err := json.Unmarshal(c.Args, &args); err != nil || c.Name != "weather" && c.Name != "noop" || c.Name == "weather" && (args["city"] == nil || args["days"] == nil) || choice.Name != "" && c.Name != choice.Name {
 			t.Errorf("%s (format %s): call %s %s, %v", choice.Mode, m.Format(), c.Name, c.Args, err)
 		}
+	}
+}
+
+// TestOutputWithTools may call tools although its last answer is to be of a schema; what is no call is of the schema.
+func TestOutputWithTools(t *testing.T) {
+	m := load(t, moe.Config{})
+	hot := 1.5
+	called, answered := 0, 0
+	for seed := range int64(24) {
+		req := ask("What is the weather?")
+		req.Tools, req.Temperature, req.Seed, req.MaxOutput = []agent.ToolSpec{weather}, &hot, &seed, 300
+		req.Output = &agent.OutputSchema{Schema: json.RawMessage(`{"type":"object","properties":{"warm":{"type":"boolean"}},"required":["warm"],"additionalProperties":false}`)}
+		if seed%4 == 3 {
+			req.ToolChoice.Mode = agent.ToolModeRequired
+		}
+		resp, err := agent.Generate(t.Context(), m, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Finish == agent.FinishLength {
+			continue
+		}
+		if len(resp.Message.Calls()) > 0 {
+			called++
+			continue
+		}
+		answered++
+		var v struct{ Warm *bool }
+		if err := json.Unmarshal([]byte(resp.Message.Text()), &v); err != nil || v.Warm == nil || seed%4 == 3 {
+			t.Errorf("seed %d: %q, %v", seed, resp.Message.Text(), err)
+		}
+	}
+	if called == 0 || answered == 0 {
+		t.Errorf("%d answers called, %d answered", called, answered)
 	}
 }

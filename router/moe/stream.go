@@ -66,6 +66,7 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 			a.req.References = append(a.req.References, m.tok.Encode(text, false))
 		}
 	}
+	mustCall := req.ToolChoice.Mode == agent.ToolModeRequired || req.ToolChoice.Mode == agent.ToolModeNamed
 	for _, id := range a.req.StopTokens {
 		a.ends[id] = true
 	}
@@ -73,7 +74,7 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 		decoder: m.tok.NewDecoder(),
 		stops:   newStopFinder(req.Stop),
 		parser: m.format.NewParser(p.tools, chat.ParserOptions{
-			Prompt: p.opening, NoCalls: len(p.tools) == 0, JSON: req.Output != nil, NewID: newIDs(req)}),
+			Prompt: p.opening, NoCalls: len(p.tools) == 0, JSON: req.Output != nil && !mustCall, NewID: newIDs(req)}),
 	}
 	return a, nil
 }
