@@ -87,7 +87,8 @@ type Engine struct {
 	perDraft float64 // seconds that each drafted token cost in the last pass
 }
 
-// NewEngine starts an engine on a network, which is the engine's from then on, until Close.
+// NewEngine starts an engine on a network, which is the engine's from then on, until Close. After an error a draft model is still
+// the caller's to close.
 // Unless cfg.Cost is given, it runs some passes while it has no request, to measure what they cost.
 func NewEngine(n *Network, cfg EngineConfig) (*Engine, error) {
 	h := n.Hyper()
@@ -96,10 +97,16 @@ func NewEngine(n *Network, cfg EngineConfig) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("llm: make engine: %w", err)
 	}
+	f := netForwarder{n, c}
 	if d := cfg.Speculation.Draft; d != nil && d.f.vocab() != h.Vocab {
+		closeIfCloser(f)
 		return nil, vocabError(h.Vocab, d.f.vocab())
 	}
-	return newEngine(netForwarder{n, c}, h.Experts > 0, cfg)
+	e, err := newEngine(f, h.Experts > 0, cfg)
+	if err != nil {
+		closeIfCloser(f)
+	}
+	return e, err
 }
 
 func newEngine(f forwarder, experts bool, cfg EngineConfig) (*Engine, error) {
@@ -184,11 +191,17 @@ func (e *Engine) Prefill(ctx context.Context, tokens []int32) (Stats, error) {
 	return stats, failed
 }
 
-// Logits returns a row of vocabulary logits for each of tokens: what the network expects after it.
+// Logits returns a row of vocabulary logits for each of tokens: what the network expects after it. The rows of long texts take much
+// memory; ErrInvalid says so if there is not enough.
 func (e *Engine) Logits(ctx context.Context, tokens []int32) ([][]float32, error) {
 	r := Request{Prompt: tokens, NoSpeculation: true}
 	if err := r.validate(e.f.vocab(), e.cfg.Context+1); err != nil {
 		return nil, err
+	}
+	if need := int64(len(tokens)) * int64(e.f.vocab()) * 4; need > 1<<28 {
+		if free, ok := AvailableMemory(); ok && need > free {
+			return nil, fmt.Errorf("%w: the logits of %d tokens take %d MiB and %d are free; ask for those of a shorter text", ErrInvalid, len(tokens), need>>20, free>>20)
+		}
 	}
 	s := newSequence(taskScore, ctx, &r)
 	if err := e.submit(s); err != nil {

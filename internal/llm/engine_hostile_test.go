@@ -245,3 +245,14 @@ func TestExtremeSampling(t *testing.T) {
 		}
 	}
 }
+
+// Logits that no memory holds are refused beforehand.
+func TestLogitsTooLarge(t *testing.T) {
+	if _, ok := AvailableMemory(); !ok {
+		t.Skip("the system does not say how much memory it has")
+	}
+	e := toyEngine(t, newToy(t, 1<<30, 40, hashLM(1)), EngineConfig{})
+	if _, err := e.Logits(t.Context(), prompt(1000, 50, 1)); !errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+}

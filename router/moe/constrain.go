@@ -121,11 +121,7 @@ func (m *Model) compiled(kind string, key []byte, c chat.Choice, build func() (*
 func (m *Model) enforceable(tools []chat.Tool) []chat.Tool {
 	out := make([]chat.Tool, len(tools))
 	for i, t := range tools {
-		key, _ := json.Marshal(t)
-		_, err := m.compiled("probe", key, chat.Choice{Mode: chat.Required}, func() (*chat.Grammar, error) {
-			return m.format.Grammar([]chat.Tool{t}, chat.Choice{Mode: chat.Required})
-		})
-		if err != nil {
+		if !m.holds(t) {
 			t.Parameters = json.RawMessage(`{"type":"object"}`)
 		}
 		out[i] = t
@@ -133,11 +129,36 @@ func (m *Model) enforceable(tools []chat.Tool) []chat.Tool {
 	return out
 }
 
+// holds reports whether a grammar can hold the model to a tool's schema.
+func (m *Model) holds(t chat.Tool) bool {
+	raw, _ := json.Marshal(t)
+	key := sha256.Sum256(raw)
+	c := &m.grammars
+	c.mu.Lock()
+	ok, known := c.holds[key]
+	c.mu.Unlock()
+	if known {
+		return ok
+	}
+	g, err := m.format.Grammar([]chat.Tool{t}, chat.Choice{Mode: chat.Required})
+	if err == nil {
+		_, err = g.Compile(m.vocab(), m.controls)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.holds == nil || len(c.holds) >= maxVerdicts {
+		c.holds = map[[sha256.Size]byte]bool{}
+	}
+	c.holds[key] = err == nil
+	return err == nil
+}
+
 // grammarCache keeps the grammars used last, with the states and masks they have met. Compiling takes about a
 // millisecond, masks are worth more.
 type grammarCache struct {
-	mu   sync.Mutex
-	list []cachedGrammar // the latest last
+	mu    sync.Mutex
+	list  []cachedGrammar            // the latest last
+	holds map[[sha256.Size]byte]bool // of tools: see Model.holds
 }
 
 type cachedGrammar struct {
@@ -145,7 +166,11 @@ type cachedGrammar struct {
 	g   *grammar.Grammar
 }
 
-const maxGrammars = 16
+// Bounds of the cache. The answers of holds are forgotten all at once.
+const (
+	maxGrammars = 16
+	maxVerdicts = 4096
+)
 
 func (c *grammarCache) get(key string, build func() (*grammar.Grammar, error)) (llm.Constraint, error) {
 	c.mu.Lock()

@@ -17,3 +17,10 @@ func Rendered(m *Model, req *agent.Request) (string, []int32, error) {
 	}
 	return r.Text, m.tokens(r.Text), nil
 }
+
+// Grammars returns how many compiled grammars a model keeps.
+func Grammars(m *Model) int {
+	m.grammars.mu.Lock()
+	defer m.grammars.mu.Unlock()
+	return len(m.grammars.list)
+}

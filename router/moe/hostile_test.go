@@ -2,6 +2,7 @@ package moe_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -231,5 +232,27 @@ func TestOutputWithTools(t *testing.T) {
 	}
 	if called == 0 || answered == 0 {
 		t.Errorf("%d answers called, %d answered", called, answered)
+	}
+}
+
+// TestManyTools has more tools than grammars are kept, of which some cannot be enforced: the request's own grammar is kept.
+func TestManyTools(t *testing.T) {
+	m := load(t, moe.Config{Constrain: moe.ConstrainLenient})
+	req := ask("hello")
+	for i := range 30 {
+		schema := `{"type":"object","properties":{"a":{"type":"string"}}}`
+		if i%3 == 0 {
+			schema = `{"type":"object","properties":{"a":{"type":"array","uniqueItems":true}}}`
+		}
+		req.Tools = append(req.Tools, agent.ToolSpec{Name: fmt.Sprintf("tool_%d", i), Schema: json.RawMessage(schema)})
+	}
+	req.ToolChoice, req.MaxOutput = agent.ToolChoice{Mode: agent.ToolModeRequired}, 16
+	for range 2 {
+		if _, err := agent.Generate(t.Context(), m, req); err != nil {
+			t.Fatal(err)
+		}
+		if n := moe.Grammars(m); n != 1 {
+			t.Errorf("%d grammars are kept, want that of the request", n)
+		}
 	}
 }

@@ -144,6 +144,9 @@ func (m *Model) readWeights(f *gguf.File) (err error) {
 	m.engine, err = llm.NewEngine(m.net, llm.EngineConfig{
 		Cache: llm.CacheConfig{Type: kv, Pages: pages}, Context: m.cfg.Context, Slots: m.cfg.Slots, Queue: m.cfg.Queue, PassTokens: passTokens, Speculation: spec})
 	if err != nil {
+		if spec.Draft != nil {
+			spec.Draft.Close()
+		}
 		return err
 	}
 	m.closers = append(m.closers, func() error { m.engine.Close(); return nil })
