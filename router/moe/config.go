@@ -46,7 +46,7 @@ type Config struct {
 	// NoSpeculation turns every kind of drafting off.
 	NoSpeculation bool
 
-	Context  int    // tokens of one conversation at most, prompt and answer; 0 means what the model was trained for, at most 32,768
+	Context  int    // tokens of one conversation at most, prompt and answer; 0 means what the model was trained for, at most 32,768; more than it was trained for is lowered to that
 	KV       KVType // precision of the key-value cache
 	KVTokens int    // tokens that the cache holds for all conversations; 0 means Context
 	Slots    int    // requests that run at once; 0 means 8
@@ -89,6 +89,9 @@ func (c *Config) check(trained int) error {
 	}
 	if c.Context == 0 {
 		c.Context = min(trained, defaultContext)
+	}
+	if trained > 0 {
+		c.Context = min(c.Context, trained) // the cache need not be larger
 	}
 	if c.KVTokens == 0 {
 		c.KVTokens = c.Context

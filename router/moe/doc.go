@@ -28,7 +28,11 @@
 //
 // The sampling options of llama.cpp and vLLM can be given in [agent.Request].Extra: top_k, top_p, min_p, repeat_penalty
 // (or repetition_penalty), presence_penalty, frequency_penalty; and parallel_tool_calls, and chat_template_kwargs for
-// variables of the template.
+// variables of the template. A grammar field holds the whole answer to a text grammar (the GBNF of llama.cpp), before any
+// tool or output schema.
+//
+// With both tools and an output schema the model may call, and an answer without calls is of the schema. Formats that
+// write calls without a marker cannot tell the two apart: there the answer is of the schema, unless a call is required.
 //
 // # Trust
 //
