@@ -256,3 +256,38 @@ func TestLogitsTooLarge(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// With passes as small as the number of texts that are generated, a prompt still gets its turn.
+func TestSmallPassesStarveNobody(t *testing.T) {
+	y := newToy(t, 50, 80, hashLM(1))
+	gate := make(chan struct{})
+	y.before = func([]Slice) error { <-gate; return nil }
+	passes, third := 0, 0
+	y.after = func(slices []Slice) error {
+		passes++
+		for _, s := range slices {
+			if s.Seq.Len == 40 && s.Outputs == 1 && len(s.Tokens) <= 2 && y.store[s.Seq.Pages[0]][0] == 49+1 {
+				third = passes
+			}
+		}
+		return nil
+	}
+	e := toyEngine(t, y, EngineConfig{PassTokens: 2, Slots: 4, Speculation: SpecConfig{Off: true}})
+	var wg sync.WaitGroup
+	for i := range 2 {
+		wg.Go(func() { run(t, e, Request{Prompt: []int32{int32(i), 3}, MaxTokens: 500}) })
+		arrived(t, e, i+1)
+	}
+	wg.Go(func() {
+		p := prompt(40, 40, 9)
+		p[0] = 49
+		run(t, e, Request{Prompt: p, MaxTokens: 1})
+	})
+	arrived(t, e, 3)
+	close(gate)
+	wg.Wait()
+	settled(t, e, y)
+	if third == 0 || third > 200 {
+		t.Errorf("the prompt was done in pass %d of %d", third, passes)
+	}
+}

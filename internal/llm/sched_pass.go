@@ -104,7 +104,7 @@ func (e *Engine) plan() {
 	}
 	if decoding > 0 {
 		e.speculate(decoding, budget-decoding)
-		budget = min(budget-decoding, e.cfg.MixedTokens)
+		budget = max(1, min(budget-decoding, e.cfg.MixedTokens)) // however many generate, prompts go on
 	}
 	e.sharePrompts(budget)
 	e.batch, e.slices = append(e.batch[:0], e.running...), e.slices[:0]
