@@ -100,3 +100,21 @@ func (f *File) Release(t Tensor) {
 		m.release(t.Data)
 	}
 }
+
+// Read copies view, a part of a tensor's Data, to the front of dst. It reads the file instead of touching mapped pages,
+// which is faster for bytes that are needed once, and a file that was truncated meanwhile is an error here.
+func (f *File) Read(dst, view []byte) error {
+	if len(dst) < len(view) {
+		return fmt.Errorf("gguf: read: %d bytes into room for %d", len(view), len(dst))
+	}
+	for _, m := range f.maps {
+		if found, err := m.read(dst, view); found {
+			if err != nil {
+				return fmt.Errorf("gguf: read: the file is not what it was when it was opened: %w", err)
+			}
+			return nil
+		}
+	}
+	copy(dst, view)
+	return nil
+}

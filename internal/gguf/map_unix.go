@@ -3,6 +3,7 @@
 package gguf
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -11,8 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapping is a file's bytes in memory.
-type mapping struct{ data []byte }
+// mapping is a file's bytes in memory, and the file.
+type mapping struct {
+	data []byte
+	file *os.File
+}
 
 func mapFile(path string) (*mapping, error) {
 	size, err := regularSize(path)
@@ -23,15 +27,16 @@ func mapFile(path string) (*mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer fd.Close()
 	if size > math.MaxInt {
+		fd.Close()
 		return nil, fmt.Errorf("%d bytes do not fit this system's memory", size)
 	}
 	data, err := unix.Mmap(int(fd.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
+		fd.Close()
 		return nil, fmt.Errorf("map %d bytes: %w", size, err)
 	}
-	return &mapping{data}, nil
+	return &mapping{data, fd}, nil
 }
 
 func (m *mapping) close() error {
@@ -40,22 +45,41 @@ func (m *mapping) close() error {
 	}
 	data := m.data
 	m.data = nil
-	return unix.Munmap(data)
+	return errors.Join(unix.Munmap(data), m.file.Close())
 }
 
-// release gives back the whole pages inside b, when b is inside the mapping.
-func (m *mapping) release(b []byte) {
+// offset returns where in the file b begins, when b is inside the mapping.
+func (m *mapping) offset(b []byte) (uintptr, bool) {
 	if len(b) == 0 || len(m.data) == 0 {
-		return
+		return 0, false
 	}
 	base := uintptr(unsafe.Pointer(unsafe.SliceData(m.data)))
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	if at < base || at-base > uintptr(len(m.data)) || uintptr(len(b)) > uintptr(len(m.data))-(at-base) {
+		return 0, false
+	}
+	return at - base, true
+}
+
+// read copies view, a part of the mapping, into dst through the file.
+func (m *mapping) read(dst, view []byte) (found bool, err error) {
+	at, ok := m.offset(view)
+	if !ok {
+		return false, nil
+	}
+	_, err = m.file.ReadAt(dst[:len(view)], int64(at))
+	return true, err
+}
+
+// release gives back the whole pages inside b, when b is inside the mapping.
+func (m *mapping) release(b []byte) {
+	at, ok := m.offset(b)
+	if !ok {
 		return
 	}
 	page := uintptr(os.Getpagesize())
-	lo := (at - base + page - 1) / page * page
-	hi := (at - base + uintptr(len(b))) / page * page
+	lo := (at + page - 1) / page * page
+	hi := (at + uintptr(len(b))) / page * page
 	if lo < hi {
 		// Advice only: when it is refused the pages stay, which costs memory but breaks nothing.
 		_ = unix.Madvise(m.data[lo:hi], unix.MADV_DONTNEED)

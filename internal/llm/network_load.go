@@ -270,8 +270,8 @@ func (l *loader) rope() {
 	l.n.rope = r
 }
 
-// loadPiece is about how many bytes are laid out at once: the pages of the file that a worker holds at a time.
-const loadPiece = 4 << 20
+// loadPiece is about how many bytes of the file a worker reads and lays out at a time. They stay in its cache between.
+const loadPiece = 1 << 20
 
 // build makes the planned matrices and fills them in parallel, in the order of the file so that it is read ahead.
 func (l *loader) build() {
@@ -292,7 +292,7 @@ func (l *loader) build() {
 			l.pieces = append(l.pieces, loadRows{p, r, min(r+step, p.rows)})
 		}
 	}
-	l.n.pool.Run(len(l.pieces), loadJob{l})
+	l.n.pool.Run(len(l.pieces), loadJob{l, make([][]byte, l.n.pool.Workers())})
 	if l.n.output.Matrix == nil { // tied
 		l.n.output.Matrix, l.n.output.typ = l.n.embed.Matrix, l.n.embed.typ
 	}
@@ -306,20 +306,27 @@ type loadRows struct {
 
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-type loadJob struct{ l *loader }
+type loadJob struct {
+	l    *loader
+	bufs [][]byte // one a worker
+}
 
-// Do lays some rows of a matrix out and gives the pages of the file they came from back.
-func (j loadJob) Do(_, i int) {
+// Do reads some rows of a matrix and lays them out.
+func (j loadJob) Do(worker, i int) {
 	p := j.l.pieces[i]
 	row := len(p.data) / p.rows
 	part := p.data[p.r0*row : p.r1*row]
-	if err := p.dst.SetRows(p.r0, part); err != nil {
+	if len(j.bufs[worker]) < len(part) {
+		j.bufs[worker] = make([]byte, len(part))
+	}
+	buf := j.bufs[worker][:len(part)]
+	err := j.l.f.Read(buf, part)
+	if err == nil {
+		err = p.dst.SetRows(p.r0, buf)
+	}
+	if err != nil {
 		j.l.mu.Lock()
 		j.l.fail("tensor %s: %w", p.t.Name, err)
 		j.l.mu.Unlock()
-		return
 	}
-	view := p.t
-	view.Data = part
-	j.l.f.Release(view)
 }

@@ -38,7 +38,7 @@ type drafting struct {
 // It drafts what promises most tokens a second by the measured cost of a pass and the measured acceptance. Its balance
 // is the time won so far by accepted tokens, less that spent on verifying wrong ones; it begins with the time of one token and grows
 // by one hundredth of the time of each token. No draft may cost more than the balance, so that even where everything is refused the loss
-// stays below one token and 1 %, and where drafts are accepted their length doubles from pass to pass.
+// stays below half a token and 0.5 %, and where drafts are accepted their length doubles from pass to pass.
 type speculator struct {
 	drafters []*drafting
 	balance  float64 // seconds
@@ -49,7 +49,7 @@ type speculator struct {
 }
 
 const (
-	earnRate   = 0.01
+	earnRate   = 0.005
 	maxBalance = 64 // in the time of one token
 	// A draft must promise this much more tokens a second than none.
 	worthwhile = 1.02

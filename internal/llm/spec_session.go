@@ -27,7 +27,7 @@ const maxSessions = 8
 const maxCredit = 4
 
 // credit is how many tokens' time a new request may lose before any of its drafts was accepted.
-func (t *sessions) credit() float64 { return min(max(t.won/4, 1), maxCredit) }
+func (t *sessions) credit() float64 { return min(max(t.won/4, 0.5), maxCredit) }
 
 // open returns the session of a key, or nil if another request has it.
 func (t *sessions) open(key string) *session {

@@ -75,7 +75,7 @@ var tests = map[string]struct {
 	"refused":    {"| file | threads | drafter | drafting t/s | plain t/s | ratio | drafted | accepted |", refused},
 	"concurrent": {"| file | threads | sequences | luthier t/s | one: t/s | ratio | llama.cpp t/s | one: t/s | ratio |", concurrent},
 	"session":    {"| file | threads | turns | tokens | computed twice | share | first token p50 | first token max | answers t/s |", session},
-	"load":       {"| file | threads | page cache | read s | load s | ratio | file MiB | KV MiB | resident MiB | beyond file and KV MiB | at most MiB |", load},
+	"load":       {"| file | threads | page cache | read s | read into memory s | load s | load:read | load:read into memory | file MiB | KV MiB | resident MiB | beyond file and KV MiB | at most MiB |", load},
 	"bandwidth":  {"| file | threads | MiB a token | t/s | GB/s | read limit GB/s | share |", bandwidth},
 }
 
