@@ -20,6 +20,7 @@ type CacheConfig struct {
 // It is not safe for concurrent use.
 type Cache struct {
 	layout    tensor.TileLayout
+	typ       gguf.Type
 	layers    int
 	kvHeads   int
 	pageBytes int
@@ -38,7 +39,7 @@ func NewCache(n *Network, cfg CacheConfig) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("llm: make cache: %w", err)
 	}
-	c := &Cache{layout: layout, layers: n.hyper.Layers, kvHeads: n.hyper.KVHeads}
+	c := &Cache{layout: layout, typ: cfg.Type, layers: n.hyper.Layers, kvHeads: n.hyper.KVHeads}
 	c.pageBytes = c.layers * c.kvHeads * layout.Bytes()
 	total, err := checkRoom("the key-value cache", int64(c.pageBytes), int64(cfg.Pages))
 	if err != nil {
@@ -56,6 +57,9 @@ func NewCache(n *Network, cfg CacheConfig) (*Cache, error) {
 
 // Close gives the memory back. The cache must not be used afterwards.
 func (c *Cache) Close() error { return c.arena.Close() }
+
+// exact reports whether keys and values are kept as they were computed.
+func (c *Cache) exact() bool { return c.typ == gguf.TypeF32 }
 
 // Pages returns how many pages the cache has.
 func (c *Cache) Pages() int { return len(c.refs) }

@@ -69,6 +69,9 @@ type Engine struct {
 	done    chan struct{} // closed when the scheduler has ended
 	wake    chan struct{} // holds a token when the scheduler has something to look at
 
+	network sync.Mutex     // held for a pass and while its logits are read
+	scoring sync.WaitGroup // computations of logits beside the scheduler
+
 	mu      sync.Mutex
 	queue   []*sequence
 	closing bool // takes no more requests
@@ -203,6 +206,9 @@ func (e *Engine) Logits(ctx context.Context, tokens []int32) ([][]float32, error
 			return nil, fmt.Errorf("%w: the logits of %d tokens take %d MiB and %d are free; ask for those of a shorter text", ErrInvalid, len(tokens), need>>20, free>>20)
 		}
 	}
+	if nf, ok := e.f.(netForwarder); ok && !nf.c.exact() {
+		return e.exactLogits(ctx, nf.n, tokens)
+	}
 	s := newSequence(taskScore, ctx, &r)
 	if err := e.submit(s); err != nil {
 		return nil, err
@@ -219,6 +225,7 @@ func (e *Engine) Logits(ctx context.Context, tokens []int32) ([][]float32, error
 func (e *Engine) Close() {
 	e.stop(true)
 	<-e.done
+	e.scoring.Wait()
 }
 
 // Shutdown takes no more requests and returns when those in progress and waiting have ended, or with ctx, which ends them.
@@ -226,6 +233,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	e.stop(false)
 	select {
 	case <-e.done:
+		e.scoring.Wait()
 		return nil
 	case <-ctx.Done():
 		e.Close()

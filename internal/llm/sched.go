@@ -59,7 +59,9 @@ func (e *Engine) poke() {
 func (e *Engine) loop() {
 	defer close(e.done)
 	for e.admit() {
+		e.network.Lock()
 		e.pass()
+		e.network.Unlock()
 	}
 	for len(e.running) > 0 {
 		e.fail(e.running[0], ErrClosed)
@@ -109,6 +111,8 @@ func (e *Engine) measure() bool {
 	if n > min(maxMeasured, e.cfg.Context-1) {
 		return false
 	}
+	e.network.Lock()
+	defer e.network.Unlock()
 	err := e.guard(func() error {
 		seconds, err := measurePass(e.f, n, e.cfg.Now)
 		if err == nil && seconds > 0 {
