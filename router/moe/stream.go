@@ -35,7 +35,6 @@ type answer struct {
 	req   llm.Request
 	out   output
 	trace *agent.TokenTrace
-	ends  map[int32]bool
 	usage agent.Usage
 }
 
@@ -45,7 +44,7 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{m: m, trace: agent.ContextTokenTrace(ctx), ends: map[int32]bool{}}
+	a := &answer{m: m, trace: agent.ContextTokenTrace(ctx)}
 	a.req = llm.Request{Prompt: p.tokens, MaxTokens: req.MaxOutput, StopTokens: m.tok.EndOfGeneration(), Key: req.SessionID}
 	if a.req.MaxTokens <= 0 {
 		a.req.MaxTokens = m.cfg.MaxOutput
@@ -67,9 +66,6 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 		}
 	}
 	mustCall := req.ToolChoice.Mode == agent.ToolModeRequired || req.ToolChoice.Mode == agent.ToolModeNamed
-	for _, id := range a.req.StopTokens {
-		a.ends[id] = true
-	}
 	a.out = output{
 		decoder: m.tok.NewDecoder(),
 		stops:   newStopFinder(req.Stop),
@@ -135,7 +131,7 @@ func (a *answer) generate(ctx context.Context) (*llm.Stats, error) {
 		a.usage.Output++
 		a.usage.CachedInput = int64(t.Cached) // of each token, since a stop text ends the answer before the final item
 		a.traced(t)
-		if t.Stop || a.ends[t.ID] {
+		if t.Stop {
 			continue
 		}
 		more := a.out.token(t.ID)

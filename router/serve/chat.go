@@ -51,8 +51,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 
 // collect answers with one object.
 func (s *Server) collect(ctx context.Context, a *answer, req *agent.Request) error {
-	timed := agent.ModelFunc(s.ask)
-	resp, err := agent.Generate(ctx, timed, req)
+	resp, err := agent.Generate(ctx, agent.ModelFunc(s.ask), req)
 	a.first = time.Now()
 	if err != nil {
 		writeFailure(a.w, failureOf(err))
