@@ -1,0 +1,42 @@
+// Command train makes the one-line-repair model that router/moe/embedded ships: it collects open-source Go code, breaks
+// it, checks with the packages' own tests what broke, trains a small Mixture-of-Experts model and its draft, and writes
+// them as GGUF files.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+// A command is one step of the way from source code to a model.
+type command struct {
+	name, does string
+	run        func(ctx context.Context, args []string) error
+}
+
+func commands() []command {
+	return []command{}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if len(os.Args) > 1 {
+		for _, c := range commands() {
+			if c.name == os.Args[1] {
+				if err := c.run(ctx, os.Args[2:]); err != nil {
+					fmt.Fprintln(os.Stderr, "train "+c.name+":", err)
+					os.Exit(1)
+				}
+				return
+			}
+		}
+	}
+	fmt.Fprintln(os.Stderr, "usage: train STEP [flags]; the steps, in order:")
+	for _, c := range commands() {
+		fmt.Fprintf(os.Stderr, "  %-10s %s\n", c.name, c.does)
+	}
+	os.Exit(2)
+}
