@@ -1,0 +1,198 @@
+package tensor
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// gemmCase is one product; the matrices have gaps between their rows.
+type gemmCase struct {
+	transA, transB bool
+	m, n, k        int
+	alpha, beta    float32
+	gapA, gapB     int
+	gapC, shift    int // shift moves all matrices off the alignment of their memory
+}
+
+func (g gemmCase) String() string {
+	t := map[bool]string{false: "n", true: "t"}
+	return fmt.Sprintf("%s%s %d×%d×%d alpha %v beta %v gaps %d %d %d shift %d", t[g.transA], t[g.transB], g.m, g.n, g.k, g.alpha, g.beta, g.gapA, g.gapB, g.gapC, g.shift)
+}
+
+// gap is what lies between rows and around matrices: a product that reads it is no number, one that writes it is seen.
+var gap = math.Float32frombits(0x7fc0beef)
+
+// stored is a matrix as it is stored, with gaps.
+func (g gemmCase) stored(r *rand.Rand, rows, cols, between int) ([]float32, int) {
+	ld := cols + between
+	all := make([]float32, g.shift+rows*ld+40)
+	for i := range all {
+		all[i] = gap
+	}
+	x := all[g.shift:]
+	for i := range rows {
+		for j := range cols {
+			x[i*ld+j] = float32(r.NormFloat64())
+		}
+	}
+	return x[:(rows-1)*ld+cols], ld
+}
+
+// check computes the product and compares it with sums of double precision.
+func (g gemmCase) check(t *testing.T, r *rand.Rand, ws *GemmSpace) {
+	t.Helper()
+	ar, ac, br, bc := g.m, g.k, g.k, g.n
+	if g.transA {
+		ar, ac = ac, ar
+	}
+	if g.transB {
+		br, bc = bc, br
+	}
+	a, lda := g.stored(r, ar, ac, g.gapA)
+	b, ldb := g.stored(r, br, bc, g.gapB)
+	c, ldc := g.stored(r, g.m, g.n, g.gapC)
+	if g.beta == 0 {
+		for i := range c {
+			c[i] = gap
+		}
+	}
+	old := append([]float32(nil), c[:cap(c)]...)
+	Gemm(g.transA, g.transB, g.m, g.n, g.k, g.alpha, a, lda, b, ldb, g.beta, c, ldc, ws)
+	at := func(x []float32, ld int, trans bool, i, j int) float64 {
+		if trans {
+			i, j = j, i
+		}
+		return float64(x[i*ld+j])
+	}
+	for i, got := range c[:cap(c)] {
+		row, col := i/ldc, i%ldc
+		if row >= g.m || col >= g.n {
+			if math.Float32bits(got) != math.Float32bits(old[i]) {
+				t.Fatalf("%v: wrote outside of the matrix, at row %d column %d", g, row, col)
+			}
+			continue
+		}
+		sum, size := 0.0, 0.0
+		for p := range g.k {
+			v := at(a, lda, g.transA, row, p) * at(b, ldb, g.transB, p, col)
+			sum, size = sum+v, size+math.Abs(v)
+		}
+		want := float64(g.alpha) * sum
+		size *= math.Abs(float64(g.alpha))
+		if g.beta != 0 {
+			want += float64(g.beta) * float64(old[i])
+			size += math.Abs(float64(g.beta) * float64(old[i]))
+		}
+		if !(math.Abs(float64(got)-want) <= 1e-6*size+1e-30) {
+			t.Fatalf("%v: row %d column %d is %v, want %v", g, row, col, got, want)
+		}
+	}
+}
+
+// forms calls f with the four forms of c.
+func (g gemmCase) forms(f func(g gemmCase)) {
+	for i := range 4 {
+		g.transA, g.transB = i&1 != 0, i&2 != 0
+		f(g)
+	}
+}
+
+// TestGemm multiplies matrices of every small size and of random ones in all forms.
+func TestGemm(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	ws := new(GemmSpace)
+	scale := func() float32 { return []float32{0, 1, 1, -1, 0.37, 2.5}[r.IntN(6)] }
+	for m := 1; m <= 30; m++ {
+		for _, n := range []int{1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65} {
+			g := gemmCase{m: m, n: n, k: 1 + r.IntN(40), alpha: scale(), beta: scale(), gapA: r.IntN(3), gapB: r.IntN(3), gapC: r.IntN(3), shift: r.IntN(17)}
+			g.forms(func(g gemmCase) { g.check(t, r, ws) })
+		}
+	}
+	for range 30 {
+		g := gemmCase{m: r.IntN(150), n: r.IntN(150), k: r.IntN(700), alpha: scale(), beta: scale(), gapA: r.IntN(20), gapB: r.IntN(20), gapC: r.IntN(20), shift: r.IntN(17)}
+		if g.m == 0 || g.n == 0 || g.k == 0 {
+			continue
+		}
+		g.forms(func(g gemmCase) { g.check(t, r, ws) })
+	}
+	for _, s := range [][3]int{{300, 40, 600}, {13, 1100, 520}, {520, 13, 30}, {25, 70, 1500}} {
+		gemmCase{m: s[0], n: s[1], k: s[2], alpha: 1, beta: 1, gapA: 1, shift: 3}.forms(func(g gemmCase) { g.check(t, r, ws) })
+	}
+}
+
+// TestGemmNothing: sums of nothing, and products times 0, leave beta·C.
+func TestGemmNothing(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, beta := range []float32{0, 1, 0.5} {
+		c := []float32{1, 2, 99, 3, 4}
+		Gemm(false, false, 2, 2, 0, 1, nil, 0, nil, 2, beta, c, 3, nil)
+		d := []float32{1, 2, 99, 3, 4}
+		Gemm(false, false, 2, 2, 1, 0, []float32{nan, nan}, 1, []float32{nan, nan}, 2, beta, d, 3, nil)
+		for i, v := range []float32{beta, 2 * beta, 99, 3 * beta, 4 * beta} {
+			if c[i] != v || d[i] != v {
+				t.Errorf("beta %v: elements %d are %v and %v, want %v", beta, i, c[i], d[i], v)
+			}
+		}
+	}
+	Gemm(false, false, 0, 5, 5, 1, nil, 5, nil, 5, 0, nil, 5, nil)
+	c := []float32{nan}
+	Gemm(false, false, 1, 1, 0, 1, nil, 0, nil, 1, 0, c, 1, nil)
+	if c[0] != 0 {
+		t.Errorf("a C of no number became %v", c[0])
+	}
+}
+
+// TestGemmNonNumbers: what is no number, or infinite, goes to the row or column of it and nowhere else.
+func TestGemmNonNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
+		for _, s := range [][3]int{{5, 7, 3}, {12, 32, 16}, {29, 50, 17}, {13, 33, 300}} {
+			m, n, k := s[0], s[1], s[2]
+			gemmCase{}.forms(func(g gemmCase) {
+				a, b, c := normals(r, m*k), normals(r, k*n), make([]float32, m*n)
+				row, col, p, q := r.IntN(m), r.IntN(n), r.IntN(k), r.IntN(k)
+				lda, ldb := k, n
+				if g.transA {
+					lda = m
+					a[p*m+row] = bad
+				} else {
+					a[row*k+p] = bad
+				}
+				if g.transB {
+					ldb = k
+					b[col*k+q] = bad
+				} else {
+					b[q*n+col] = bad
+				}
+				Gemm(g.transA, g.transB, m, n, k, 1, a, lda, b, ldb, 0, c, n, nil)
+				for i, v := range c {
+					if finite := v-v == 0; finite == (i/n == row || i%n == col) {
+						t.Fatalf("%v%v %v: %v at row %d, column %d, element %d,%d is %v", g.transA, g.transB, s, bad, row, col, i/n, i%n, v)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestGemmRefuses(t *testing.T) {
+	for what, f := range map[string]func(){
+		"negative size":       func() { Gemm(false, false, -1, 1, 1, 1, nil, 1, nil, 1, 0, nil, 1, nil) },
+		"between the rows of": func() { Gemm(false, false, 2, 2, 2, 1, make([]float32, 4), 1, make([]float32, 4), 2, 0, make([]float32, 4), 2, nil) },
+		"A holds 3":           func() { Gemm(false, false, 2, 2, 2, 1, make([]float32, 3), 2, make([]float32, 4), 2, 0, make([]float32, 4), 2, nil) },
+		"B holds 4":           func() { Gemm(false, true, 2, 3, 2, 1, make([]float32, 4), 2, make([]float32, 4), 2, 0, make([]float32, 6), 3, nil) },
+		"C holds 4":           func() { Gemm(false, false, 2, 2, 2, 1, make([]float32, 4), 2, make([]float32, 4), 2, 0, make([]float32, 4), 3, nil) },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, what) {
+					t.Errorf("panic is %q, want one with %q", got, what)
+				}
+			}()
+			f()
+		}()
+	}
+}
