@@ -1,0 +1,140 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// shaken is a model with random numbers in every weight, so that no gradient is zero by a symmetry of the start.
+func shaken(t testing.TB, s Shape, seed uint64) *Model {
+	t.Helper()
+	m, err := New(s, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(seed, 7))
+	for i := range m.layout.params {
+		p := &m.layout.params[i]
+		switch p.role {
+		case roleNorm:
+			for j := range m.values(p) {
+				m.values(p)[j] = 1 + 0.3*float32(rng.NormFloat64())
+			}
+		case roleEmbed:
+			normal(rng, m.values(p), 0.4)
+		default:
+			normal(rng, m.values(p), 1/math.Sqrt(float64(p.cols)))
+		}
+	}
+	return m
+}
+
+// texts makes sequences of these lengths with weights of every sign, zeros among them.
+func texts(s Shape, seed uint64, lengths ...int) []Sequence {
+	rng := rand.New(rand.NewPCG(seed, 11))
+	var out []Sequence
+	for _, n := range lengths {
+		var q Sequence
+		for range n {
+			q.Tokens = append(q.Tokens, int32(rng.IntN(s.Vocab)))
+			q.Weights = append(q.Weights, []float32{0, 0, 1, 0.05, 1, -0.5}[rng.IntN(6)])
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+var gradientShapes = map[string]Shape{
+	"experts": {Vocab: 23, Dim: 12, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 6, Experts: 4, Active: 2, FF: 10, Context: 100},
+	"dense":   {Vocab: 17, Dim: 8, Layers: 2, Heads: 3, KVHeads: 1, HeadDim: 4, FF: 14, Context: 100, RopeBase: 500},
+	"one":     {Vocab: 9, Dim: 6, Layers: 1, Heads: 2, KVHeads: 2, HeadDim: 2, Experts: 3, Active: 1, FF: 5, Context: 100},
+}
+
+// Every gradient is held against central differences of the reference, in double precision. Sequences lie in several
+// passes of several workers, one of them longer than a block of attention.
+func TestGradients(t *testing.T) {
+	for name, shape := range gradientShapes {
+		t.Run(name, func(t *testing.T) {
+			m := shaken(t, shape, 3)
+			tr, err := NewTrainer(m, Config{Workers: 2, MicroTokens: 1000, Balance: 0.3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tr.Close()
+			batch := texts(shape, 5, 5, blockTokens+9, 1, 12)
+			if shape.Experts > 0 {
+				// The balancing loss takes its shares from a pass: one pass makes them those of the reference.
+				tr.cfg.Workers, tr.workers, tr.shares, tr.load = 1, tr.workers[:1], tr.shares[:1], tr.load[:1]
+			}
+			stats, err := tr.run(batch, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr.reduce.run()
+			ref := newReference(m, tr.cfg.Balance)
+			want := ref.loss(batch)
+			got := stats.Loss
+			if shape.Experts > 0 {
+				got += tr.cfg.Balance * stats.Balance * float64(shape.Layers)
+			}
+			if d := math.Abs(got - want); d > 2e-6*math.Abs(want)+2e-6 {
+				t.Errorf("loss %v, want %v", got, want)
+			}
+			for i := range m.layout.params {
+				p := &m.layout.params[i]
+				checkGradient(t, ref, batch, p, tr.workers[0].grads[p.at:p.at+p.size()])
+			}
+		})
+	}
+}
+
+func newReference(m *Model, balance float64) *reference {
+	ref := &reference{s: m.shape, l: m.layout, balance: balance, w: make([]float64, len(m.weights))}
+	for i, v := range m.weights {
+		ref.w[i] = float64(v)
+	}
+	return ref
+}
+
+// checkGradient compares all of a parameter's gradients by their distance relative to their length. Float32 sums agree to
+// about 1e-6 of it; a wrong factor or a forgotten term is off by far more.
+func checkGradient(t *testing.T, ref *reference, batch []Sequence, p *param, got []float32) {
+	t.Helper()
+	const h = 1e-5
+	diff, length := 0.0, 0.0
+	for i := range got {
+		if len(got) > 60 && i%7 != 0 { // a sample of the large ones keeps the test short
+			continue
+		}
+		w := &ref.w[p.at+i]
+		old := *w
+		*w = old + h
+		up := ref.loss(batch)
+		*w = old - h
+		down := ref.loss(batch)
+		*w = old
+		want := (up - down) / (2 * h)
+		diff += (float64(got[i]) - want) * (float64(got[i]) - want)
+		length += want * want
+	}
+	if length == 0 && diff == 0 && p.role == roleMatrix {
+		return // an expert that no token chose
+	}
+	if diff, length = math.Sqrt(diff), math.Sqrt(length); !(diff <= 1e-4*length) {
+		t.Errorf("%s, part %d: gradient is off by %.2g of %.2g", p.name, p.expert, diff, length)
+	}
+}
+
+func TestGradientCheckCanFail(t *testing.T) {
+	shape := gradientShapes["dense"]
+	m := shaken(t, shape, 3)
+	ref, batch := newReference(m, 0), texts(shape, 5, 9)
+	p := &m.layout.params[2]
+	fake := &testing.T{}
+	checkGradient(fake, ref, batch, p, make([]float32, p.size()))
+	if !fake.Failed() {
+		t.Fatal(fmt.Sprint("zeros pass for the gradient of ", p.name))
+	}
+}

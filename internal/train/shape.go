@@ -1,0 +1,127 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Shape is the size of every part of a model.
+type Shape struct {
+	Vocab    int     // tokens of the vocabulary
+	Dim      int     // width of the residual stream
+	Layers   int     // transformer blocks
+	Heads    int     // query heads
+	KVHeads  int     // key and value heads; Heads is a multiple
+	HeadDim  int     // width of a head, even
+	Experts  int     // experts in each layer; 0 makes a dense model
+	Active   int     // experts that compute each token
+	FF       int     // width of the feed-forward block or of one expert
+	Context  int     // most tokens of a sequence
+	RopeBase float32 // wavelength base of the rotary embedding; 0 means 10000
+}
+
+// Main is the shape of the shipped one-line-repair model: 2.3 M weights active for a token, 6.3 M in all.
+func Main(vocab int) Shape {
+	return Shape{
+		Vocab: vocab, Dim: 192, Layers: 6, Heads: 6, KVHeads: 2, HeadDim: 32, Experts: 8, Active: 2, FF: 192,
+		Context: 1024, RopeBase: 10000,
+	}
+}
+
+// Draft is the shape of the dense model that drafts for the shipped one.
+func Draft(vocab int) Shape {
+	return Shape{
+		Vocab: vocab, Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, HeadDim: 32, FF: 192, Context: 1024, RopeBase: 10000,
+	}
+}
+
+// Micro is a shape with every part of the shipped one, for tests that train.
+func Micro(vocab int) Shape {
+	return Shape{
+		Vocab: vocab, Dim: 32, Layers: 2, Heads: 2, KVHeads: 1, HeadDim: 16, Experts: 4, Active: 2, FF: 32,
+		Context: 256, RopeBase: 10000,
+	}
+}
+
+// Arch is the model's architecture as GGUF names it.
+func (s Shape) Arch() string {
+	if s.Experts > 0 {
+		return "qwen3moe"
+	}
+	return "qwen3"
+}
+
+// Limits beyond which a shape is a mistake; they also bound what a damaged checkpoint can ask for.
+const (
+	maxVocab  = 1 << 20
+	maxDim    = 1 << 14
+	maxLayers = 256
+	maxParams = 1 << 31
+)
+
+// Validate reports every number that makes no model.
+func (s Shape) Validate() error {
+	var errs []error
+	check := func(name string, n, lo, hi int) {
+		if n < lo || n > hi {
+			errs = append(errs, fmt.Errorf("%s is %d; it must be between %d and %d", name, n, lo, hi))
+		}
+	}
+	check("Vocab", s.Vocab, 2, maxVocab)
+	check("Dim", s.Dim, 1, maxDim)
+	check("Layers", s.Layers, 1, maxLayers)
+	check("Heads", s.Heads, 1, maxDim)
+	check("KVHeads", s.KVHeads, 1, maxDim)
+	check("HeadDim", s.HeadDim, 2, maxDim)
+	check("FF", s.FF, 1, maxDim)
+	check("Context", s.Context, 1, 1<<20)
+	check("Experts", s.Experts, 0, 1024)
+	if s.Experts > 0 {
+		check("Active", s.Active, 1, s.Experts)
+	}
+	if s.HeadDim%2 != 0 {
+		errs = append(errs, fmt.Errorf("HeadDim is %d; rotary embedding needs an even number", s.HeadDim))
+	}
+	if s.KVHeads > 0 && s.Heads%s.KVHeads != 0 {
+		errs = append(errs, fmt.Errorf("%d KVHeads do not divide %d Heads", s.KVHeads, s.Heads))
+	}
+	if b := float64(s.RopeBase); !(b >= 0) || math.IsInf(b, 0) {
+		errs = append(errs, fmt.Errorf("RopeBase is %v", s.RopeBase))
+	}
+	if len(errs) == 0 && s.weights() > maxParams {
+		errs = append(errs, fmt.Errorf("%.0f weights; at most %d are supported", s.weights(), maxParams))
+	}
+	return errors.Join(errs...)
+}
+
+// weights counts them without overflow, whatever the numbers are.
+func (s Shape) weights() float64 {
+	d, n := float64(s.Dim), max(1, float64(s.Experts))
+	layer := 2*d*float64(s.Heads*s.HeadDim) + 2*d*float64(s.KVHeads*s.HeadDim) + n*3*d*float64(s.FF)
+	return float64(s.Vocab)*d + float64(s.Layers)*layer
+}
+
+// experts is the number of feed-forward blocks of a layer, active how many of them compute a token.
+func (s Shape) experts() int { return max(1, s.Experts) }
+
+func (s Shape) active() int {
+	if s.Experts == 0 {
+		return 1
+	}
+	return s.Active
+}
+
+func (s Shape) group() int   { return s.Heads / s.KVHeads }
+func (s Shape) qWidth() int  { return s.Heads * s.HeadDim }
+func (s Shape) kvWidth() int { return s.KVHeads * s.HeadDim }
+func (s Shape) qkvWidth() int {
+	return s.qWidth() + 2*s.kvWidth()
+}
+
+func (s Shape) base() float64 {
+	if s.RopeBase == 0 {
+		return 10000
+	}
+	return float64(s.RopeBase)
+}
