@@ -2,11 +2,15 @@ package tensor
 
 import "fmt"
 
+// gemmISA is the set of kernels of products here.
+var gemmISA = detect()
+
 // GemmSpace is the memory that Gemm packs blocks of its operands into. It grows to what the products so far needed and is
 // used again by the next; the zero value is ready. It must not be used by two goroutines at once.
 type GemmSpace struct {
-	a, b []float32
-	edge []float32
+	a, b []float32 // packed blocks
+	edge []float32 // a tile that does not fit C
+	tile gemmTile
 }
 
 // Gemm computes C = alpha·op(A)·op(B) + beta·C, where op transposes when transA or transB says so: op(A) is m×k, op(B) is
@@ -20,6 +24,11 @@ type GemmSpace struct {
 // The sum of an element runs over k in order, in blocks; the last bits may differ from one set of kernels to another, but
 // not from one call to the next.
 func Gemm(transA, transB bool, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int, ws *GemmSpace) {
+	gemmOn(gemmISA, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, ws)
+}
+
+// gemmOn is Gemm with a set of kernels.
+func gemmOn(s isa, transA, transB bool, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int, ws *GemmSpace) {
 	if m < 0 || n < 0 || k < 0 {
 		panic(fmt.Sprintf("tensor: multiply matrices: negative size in %d×%d×%d", m, n, k))
 	}
@@ -43,7 +52,8 @@ func Gemm(transA, transB bool, m, n, k int, alpha float32, a []float32, lda int,
 	if ws == nil {
 		ws = new(GemmSpace)
 	}
-	gemmPlain(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	g := gemm{isa: s, ws: ws, m: m, n: n, k: k, a: newGemmSide(a, lda, transA), b: newGemmSide(b, ldb, !transB), c: c, ldc: ldc, alpha: alpha, beta: beta}
+	g.run()
 }
 
 // gemmFits panics unless x holds rows×cols numbers, ld between the starts of rows.

@@ -123,6 +123,19 @@ func TestGemm(t *testing.T) {
 	}
 }
 
+// TestGemmLesser runs the tests of products with the lesser kernel sets of this processor.
+func TestGemmLesser(t *testing.T) {
+	best := gemmISA
+	t.Cleanup(func() { gemmISA = best })
+	for s := isaGo; s < best; s++ {
+		gemmISA = s
+		t.Run(s.String(), func(t *testing.T) {
+			TestGemm(t)
+			TestGemmNonNumbers(t)
+		})
+	}
+}
+
 // TestGemmNothing: sums of nothing, and products times 0, leave beta·C.
 func TestGemmNothing(t *testing.T) {
 	nan := float32(math.NaN())
@@ -180,11 +193,19 @@ func TestGemmNonNumbers(t *testing.T) {
 
 func TestGemmRefuses(t *testing.T) {
 	for what, f := range map[string]func(){
-		"negative size":       func() { Gemm(false, false, -1, 1, 1, 1, nil, 1, nil, 1, 0, nil, 1, nil) },
-		"between the rows of": func() { Gemm(false, false, 2, 2, 2, 1, make([]float32, 4), 1, make([]float32, 4), 2, 0, make([]float32, 4), 2, nil) },
-		"A holds 3":           func() { Gemm(false, false, 2, 2, 2, 1, make([]float32, 3), 2, make([]float32, 4), 2, 0, make([]float32, 4), 2, nil) },
-		"B holds 4":           func() { Gemm(false, true, 2, 3, 2, 1, make([]float32, 4), 2, make([]float32, 4), 2, 0, make([]float32, 6), 3, nil) },
-		"C holds 4":           func() { Gemm(false, false, 2, 2, 2, 1, make([]float32, 4), 2, make([]float32, 4), 2, 0, make([]float32, 4), 3, nil) },
+		"negative size": func() { Gemm(false, false, -1, 1, 1, 1, nil, 1, nil, 1, 0, nil, 1, nil) },
+		"between the rows of": func() {
+			Gemm(false, false, 2, 2, 2, 1, make([]float32, 4), 1, make([]float32, 4), 2, 0, make([]float32, 4), 2, nil)
+		},
+		"A holds 3": func() {
+			Gemm(false, false, 2, 2, 2, 1, make([]float32, 3), 2, make([]float32, 4), 2, 0, make([]float32, 4), 2, nil)
+		},
+		"B holds 4": func() {
+			Gemm(false, true, 2, 3, 2, 1, make([]float32, 4), 2, make([]float32, 4), 2, 0, make([]float32, 6), 3, nil)
+		},
+		"C holds 4": func() {
+			Gemm(false, false, 2, 2, 2, 1, make([]float32, 4), 2, make([]float32, 4), 2, 0, make([]float32, 4), 3, nil)
+		},
 	} {
 		func() {
 			defer func() {

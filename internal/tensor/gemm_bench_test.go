@@ -1,0 +1,44 @@
+package tensor
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// gemmShapes are products of training a small model: tokens against weights, gradients of weights, attention, experts.
+var gemmShapes = []struct {
+	form    string
+	m, n, k int
+}{
+	{"nt", 256, 192, 192}, {"nt", 1024, 192, 192}, {"nt", 4096, 192, 192}, {"nt", 1024, 64, 192}, {"nt", 1024, 384, 192},
+	{"nt", 1024, 2048, 192}, {"nn", 1024, 192, 192}, {"nn", 1024, 192, 2048}, {"nn", 1024, 192, 384},
+	{"tn", 192, 192, 128}, {"tn", 192, 192, 1024}, {"tn", 192, 192, 4096}, {"tn", 2048, 192, 1024}, {"tn", 64, 192, 1024},
+	{"nt", 100, 192, 192}, {"nn", 100, 192, 192}, {"tn", 192, 192, 100}, {"nt", 337, 192, 192},
+	{"nt", 64, 64, 32}, {"nt", 256, 256, 32}, {"nt", 512, 512, 32}, {"nn", 64, 32, 64}, {"nn", 256, 32, 256}, {"tn", 256, 32, 256},
+	{"nn", 1024, 1024, 1024}, {"nn", 192, 192, 192}, {"nt", 192, 192, 192},
+}
+
+// BenchmarkGemm multiplies on one core; GFLOPS is 10⁹ multiplications and additions a second. BenchmarkGemmPeak is what
+// the processor can do at most.
+func BenchmarkGemm(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, s := range gemmShapes {
+		b.Run(fmt.Sprintf("%s/%dx%dx%d", s.form, s.m, s.n, s.k), func(b *testing.B) {
+			ta, tb := s.form[0] == 't', s.form[1] == 't'
+			x, y, c, ws := normals(r, s.m*s.k), normals(r, s.k*s.n), make([]float32, s.m*s.n), new(GemmSpace)
+			lda, ldb := s.k, s.n
+			if ta {
+				lda = s.m
+			}
+			if tb {
+				ldb = s.k
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				Gemm(ta, tb, s.m, s.n, s.k, 1, x, lda, y, ldb, 0, c, s.n, ws)
+			}
+			b.ReportMetric(2*float64(s.m)*float64(s.n)*float64(s.k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOPS")
+		})
+	}
+}
