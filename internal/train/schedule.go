@@ -1,0 +1,41 @@
+package train
+
+import (
+	"fmt"
+	"math"
+)
+
+// Schedule is how the learning rate goes over a run, from 0 at its start to 1 at its end.
+type Schedule struct {
+	Kind   string  // "wsd": warm up, stay, fall linearly to zero (arXiv:2404.06395); "cosine": warm up, then half a cosine to zero
+	Warmup float64 // part of the run in which the rate rises; 0 means 0.02
+	Decay  float64 // part of the run in which the rate of "wsd" falls; 0 means 0.5
+}
+
+// Check reports settings that make no schedule.
+func (s Schedule) Check() error {
+	switch {
+	case s.Kind != "" && s.Kind != "wsd" && s.Kind != "cosine":
+		return fmt.Errorf("train: schedule %q; there are wsd and cosine", s.Kind)
+	case !(s.Warmup >= 0 && s.Decay >= 0 && s.Warmup+s.Decay <= 1):
+		return fmt.Errorf("train: a schedule that rises for %v of the run and falls for %v; they must fit into 1", s.Warmup, s.Decay)
+	}
+	return nil
+}
+
+// Rate is the factor of the learning rate when this part of the run is done: 0 at both ends, at most 1.
+func (s Schedule) Rate(done float64) float64 {
+	warmup, decay := s.Warmup, s.Decay
+	if warmup == 0 {
+		warmup = 0.02
+	}
+	if decay == 0 {
+		decay = 0.5
+	}
+	done = min(max(done, 0), 1)
+	rise := min(1, done/warmup)
+	if s.Kind == "cosine" {
+		return rise * (1 + math.Cos(math.Pi*max(0, done-warmup)/(1-warmup))) / 2
+	}
+	return min(rise, (1-done)/decay)
+}
