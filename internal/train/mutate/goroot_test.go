@@ -1,0 +1,90 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// A pkg is a package of the standard library, parsed and checked.
+type pkg struct {
+	fset  *token.FileSet
+	info  *types.Info
+	files []*ast.File
+	src   map[*ast.File][]byte
+	pkg   *types.Package
+}
+
+// libraries are packages of the standard library of many styles.
+var libraries = []string{"strings", "strconv", "bufio", "sort", "encoding/json", "text/template/parse", "net/url", "container/heap", "time", "path/filepath",
+	"go/printer", "compress/flate", "math/big", "text/tabwriter", "archive/tar", "regexp/syntax", "encoding/csv", "net/textproto", "mime", "image/png"}
+
+func goroot(t testing.TB) string {
+	dir := filepath.Join(runtime.GOROOT(), "src")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("needs the source of the standard library:", err)
+	}
+	return dir
+}
+
+func newInfo() *types.Info {
+	return &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Scopes: map[ast.Node]*types.Scope{}, Implicits: map[ast.Node]types.Object{}}
+}
+
+// loader loads packages one after another, sharing what they import.
+type loader struct {
+	fset *token.FileSet
+	imp  types.Importer
+}
+
+func newLoader() *loader {
+	fset := token.NewFileSet()
+	return &loader{fset, importer.ForCompiler(fset, "source", nil)}
+}
+
+func (l *loader) load(t testing.TB, path string) *pkg {
+	t.Helper()
+	dir := filepath.Join(goroot(t), path)
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pkg{fset: l.fset, info: newInfo(), src: map[*ast.File][]byte{}}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(filepath.Base(name), "gen") {
+			continue
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := parser.ParseFile(l.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.src[f] = src
+		p.files = append(p.files, f)
+	}
+	config := types.Config{Importer: l.imp, Error: func(error) {}} // files for other systems declare things twice
+	p.pkg, _ = config.Check(path, l.fset, p.files, p.info)
+	return p
+}
+
+// functions calls f with every function of a package.
+func (p *pkg) functions(f func(src []byte, fn *ast.FuncDecl)) {
+	for _, file := range p.files {
+		for _, d := range file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				f(p.src[file], fn)
+			}
+		}
+	}
+}

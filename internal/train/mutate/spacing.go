@@ -1,0 +1,104 @@
+package mutate
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"strings"
+)
+
+// respaced records the mutant in which the source from pos to end reads text, with the whole expression around it spaced as
+// gofmt spaces it: n-1 in an index, n - 1 alone. The node being visited holds the change.
+func (w *walker) respaced(kind string, pos, end token.Pos, text string) {
+	root, deep := w.root(pos, end)
+	if root == nil || root.End()-root.Pos() > 300 {
+		return
+	}
+	old := w.text(root)
+	changed := string(w.src[w.offset(root.Pos()):w.offset(pos)]) + text + string(w.src[w.offset(end):w.offset(root.End())])
+	formatted, ok := format(changed, deep)
+	if !ok {
+		return
+	}
+	if strings.Contains(old, "/*") || strings.Contains(old, "//") && !strings.Contains(formatted, "//") || !w.wasFormatted(root, old, deep) {
+		formatted = changed // keep the author's spacing, and comments
+	}
+	w.replaceNode(kind, root, formatted)
+}
+
+// wasFormatted reports whether an expression is spaced as gofmt would, so that a change of it should be too.
+func (w *walker) wasFormatted(root ast.Expr, old string, deep bool) bool {
+	if w.formatted == nil {
+		w.formatted = map[ast.Expr]bool{}
+	}
+	same, known := w.formatted[root]
+	if !known {
+		f, ok := format(old, deep)
+		same = ok && f == old
+		w.formatted[root] = same
+	}
+	return same
+}
+
+// root returns the outermost expression of one line around the change, and whether gofmt prints it more tightly because of
+// what is around it.
+func (w *walker) root(pos, end token.Pos) (ast.Expr, bool) {
+	var root ast.Expr
+	at := len(w.stack) - 1
+	for ; at >= 0; at-- {
+		e, ok := w.stack[at].(ast.Expr)
+		if !ok || !w.oneLine(e.Pos(), e.End()) || e.Pos() > pos || e.End() < end {
+			break
+		}
+		switch e.(type) {
+		case *ast.KeyValueExpr, *ast.FuncLit, *ast.CompositeLit:
+		default:
+			root = e
+			continue
+		}
+		break
+	}
+	if root == nil {
+		return nil, false
+	}
+	if at < 0 {
+		return root, false
+	}
+	return root, deepIn(w.stack[at], root)
+}
+
+func deepIn(parent ast.Node, e ast.Expr) bool {
+	switch p := parent.(type) {
+	case *ast.CallExpr:
+		return len(p.Args) > 1
+	case *ast.BinaryExpr, *ast.IndexExpr, *ast.SliceExpr:
+		return true
+	case *ast.AssignStmt:
+		return len(p.Lhs) > 1 && len(p.Rhs) > 1
+	}
+	return false
+}
+
+// format spaces an expression as gofmt does, alone or (deep) as one of several arguments.
+func format(expr string, deep bool) (string, bool) {
+	const prefix = "f(x, "
+	if deep {
+		expr = prefix + expr + ")"
+	}
+	e, err := parser.ParseExprFrom(token.NewFileSet(), "", expr, parser.SkipObjectResolution)
+	if err != nil {
+		return "", false
+	}
+	var b bytes.Buffer
+	config := printer.Config{Mode: printer.RawFormat}
+	if err := config.Fprint(&b, token.NewFileSet(), e); err != nil {
+		return "", false
+	}
+	s := b.String()
+	if deep {
+		s = strings.TrimSuffix(strings.TrimPrefix(s, prefix), ")")
+	}
+	return s, !strings.Contains(s, "\n")
+}

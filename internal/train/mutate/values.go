@@ -1,0 +1,146 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// value offers the slips of an expression that stands where its value alone counts: an operand of a comparison, an argument,
+// a result, what is assigned. The node being visited is its parent.
+func (w *walker) value(e ast.Expr) {
+	w.plusOne(e, false)
+	w.addSign(e)
+	w.wrap(e)
+	w.negate(e)
+}
+
+// plusOne drops the 1 of x + 1 or x - 1, and adds it to others. sure says that the expression is an integer for certain.
+func (w *walker) plusOne(e ast.Expr, sure bool) {
+	if e == nil || !sure && !w.isInteger(e) {
+		return
+	}
+	switch x := e.(type) {
+	case *ast.BasicLit, *ast.FuncLit, *ast.CompositeLit:
+		return
+	case *ast.BinaryExpr:
+		if isOne(x.Y) && (x.Op == token.ADD || x.Op == token.SUB) {
+			if !isLiteral(x.X) {
+				w.respaced(PlusOne, x.X.End(), x.Y.End(), "")
+			}
+			return
+		}
+		if x.Op.Precedence() < token.ADD.Precedence() {
+			return
+		}
+	}
+	w.respaced(PlusOne, e.End(), e.End(), " + 1")
+	w.respaced(PlusOne, e.End(), e.End(), " - 1")
+}
+
+func isOne(e ast.Expr) bool {
+	l, ok := e.(*ast.BasicLit)
+	return ok && l.Value == "1"
+}
+
+// isInteger reports whether an expression is known to be an integer.
+func (w *walker) isInteger(e ast.Expr) bool {
+	if b := w.basic(e); b != nil {
+		return b.Info()&types.IsInteger != 0
+	}
+	if c, ok := e.(*ast.CallExpr); ok && w.info.Types[e].Type == nil {
+		return w.isBuiltin(c.Fun, "len") || w.isBuiltin(c.Fun, "cap")
+	}
+	if b, ok := e.(*ast.BinaryExpr); ok && isOne(b.Y) {
+		return w.isInteger(b.X)
+	}
+	return false
+}
+
+// isBuiltin reports whether an expression names a builtin function.
+func (w *walker) isBuiltin(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	if !ok || id.Name != name || w.names.declared[name] > 0 {
+		return false
+	}
+	o := w.info.Uses[id]
+	_, builtin := o.(*types.Builtin)
+	return o == nil || builtin
+}
+
+// wrappers are functions from a type to itself that are forgotten, or called once too often.
+var wrappers = map[string][]string{
+	"strings": {"ToLower", "ToUpper", "TrimSpace"}, "bytes": {"ToLower", "ToUpper", "TrimSpace"}, "math": {"Abs"},
+	"path/filepath": {"Clean", "ToSlash", "FromSlash"}, "path": {"Clean"}, "html": {"EscapeString"},
+	"net/url": {"PathEscape", "QueryEscape"}, "unicode": {"ToLower", "ToUpper"},
+}
+
+// wrap drops a wrapper around an expression, or puts one there.
+func (w *walker) wrap(e ast.Expr) {
+	t := w.info.Types[e].Type
+	if t == nil || e.End()-e.Pos() > 60 {
+		return
+	}
+	if c, ok := e.(*ast.CallExpr); ok {
+		if s, ok := c.Fun.(*ast.SelectorExpr); ok && len(c.Args) == 1 && w.isWrapper(s) {
+			if types.Identical(w.info.Types[c.Args[0]].Type, t) && wrappable(c.Args[0]) {
+				w.respaced(WrappedCall, e.Pos(), e.End(), w.text(c.Args[0]))
+			}
+			return
+		}
+	}
+	if !wrappable(e) || w.info.Types[e].Value != nil {
+		return
+	}
+	for _, p := range w.names.packages {
+		for _, name := range wrappers[p.Imported().Path()] {
+			f, ok := p.Imported().Scope().Lookup(name).(*types.Func)
+			if ok && types.Identical(f.Signature().Params().At(0).Type(), t) && w.named(p, e.Pos()) {
+				w.respaced(WrappedCall, e.Pos(), e.End(), p.Name()+"."+name+"("+w.text(e)+")")
+			}
+		}
+	}
+}
+
+func (w *walker) isWrapper(s *ast.SelectorExpr) bool {
+	id, ok := s.X.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	p, ok := w.info.Uses[id].(*types.PkgName)
+	return ok && slices.Contains(wrappers[p.Imported().Path()], s.Sel.Name)
+}
+
+// wrappable reports whether an expression is of a kind that people wrap: a name, a call, an element.
+func wrappable(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr, *ast.IndexExpr:
+		return true
+	}
+	return false
+}
+
+// namedPackages notes the packages that the file imports and wrappers are known of.
+func (w *walker) namedPackages() {
+	scope := w.info.Scopes[w.fn.Type]
+	if scope == nil || scope.Parent() == nil {
+		return
+	}
+	file := scope.Parent()
+	for _, name := range file.Names() {
+		if p, ok := file.Lookup(name).(*types.PkgName); ok && wrappers[p.Imported().Path()] != nil {
+			w.names.packages = append(w.names.packages, p)
+		}
+	}
+}
+
+// named reports whether a package's name means the package at a position.
+func (w *walker) named(p *types.PkgName, at token.Pos) bool {
+	scope := w.scope(at)
+	if scope == nil {
+		return false
+	}
+	_, o := scope.LookupParent(p.Name(), at)
+	return o == p
+}
