@@ -1,0 +1,14 @@
+//go:build !unix
+
+package verify
+
+import "os"
+
+// killGroup ends the process pid; there are no groups here.
+func killGroup(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}

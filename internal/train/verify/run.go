@@ -1,0 +1,134 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Outcome is what the tests say about a variant.
+type Outcome struct {
+	// Failed are the failing top-level tests, none if no test noticed the variant. A run that was ended by a panic, a
+	// timeout or os.Exit fails the tests that were running.
+	Failed []string
+	// Passed are the tests that run the function and pass.
+	Passed []string
+	// Output is what the failing tests printed, and what ended the run if anything did.
+	Output string
+	// Panic, Timeout and Exit say that the run ended early, and how.
+	Panic, Timeout, Exit bool
+	// Flaky says that a second run of the same tests had another result: nothing can be learned from this variant.
+	Flaky bool
+	// Failing and Passing are coverage profiles of the failing and of all other tests of the package; nil if unknown:
+	// tests that end early write none.
+	Failing, Passing []byte
+}
+
+// Killed reports whether the tests noticed the variant.
+func (o *Outcome) Killed() bool { return len(o.Failed) > 0 && !o.Flaky }
+
+// Run runs the tests that reach a variant's function, and, if some fail, those and the others apart.
+func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
+	if variant < 1 || variant > len(b.Variants) || b.Dropped[variant] != nil {
+		return nil, fmt.Errorf("verify: run variant %d of %s: no such variant", variant, b.Package.ImportPath)
+	}
+	tests := b.relevant(b.Variants[variant-1].Function)
+	if len(tests) == 0 {
+		return &Outcome{}, nil
+	}
+	names := make([]string, len(tests))
+	limit := 2 * time.Second
+	for i, t := range tests {
+		names[i] = t.name
+		limit += 10 * t.took
+	}
+	first, err := b.exec(ctx, variant, names, limit)
+	if err != nil {
+		return nil, err
+	}
+	o := &Outcome{Failed: first.failed, Passed: first.passed, Timeout: first.timedOut || first.killed, Panic: first.panicked}
+	if first.exit == 0 && len(first.failed) == 0 {
+		return o, nil
+	}
+	early := o.Panic || o.Timeout || first.profile == nil
+	if early {
+		o.Exit = !o.Panic && !o.Timeout
+		stopped := first.unfinished
+		if names := hung(first.out); o.Timeout && len(names) > 0 {
+			stopped = names
+		} else if len(stopped) > 1 { // others wait for their turn
+			stopped = stopped[len(stopped)-1:]
+		}
+		for _, name := range stopped {
+			if !slices.Contains(o.Failed, name) {
+				o.Failed = append(o.Failed, name)
+			}
+		}
+	}
+	o.Output = first.report(o.Failed)
+	if len(o.Failed) == 0 {
+		return o, nil
+	}
+	return o, b.apart(ctx, variant, first, early, names, limit, o)
+}
+
+// apart runs the failing tests and the others by themselves for their coverage.
+func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool, names []string, limit time.Duration, o *Outcome) error {
+	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(o.Failed, n) })
+	if len(rest) == 0 {
+		o.Failing = first.profile // one that hangs writes it too
+	} else {
+		if o.Timeout {
+			limit /= 2 // it is not expected to end
+		}
+		again, err := b.exec(ctx, variant, o.Failed, limit)
+		if err != nil {
+			return err
+		}
+		if again.exit == 0 {
+			o.Flaky = true
+			return nil
+		}
+		o.Failing = again.profile
+	}
+	passing := [][]byte{}
+	for range 2 { // the second time without what fails though it was not seen failing
+		if len(rest) == 0 {
+			break
+		}
+		again, err := b.exec(ctx, variant, rest, limit)
+		if err != nil {
+			return err
+		}
+		if again.exit == 0 && again.profile != nil {
+			passing = append(passing, again.profile)
+			break
+		}
+		if !early {
+			o.Flaky = true
+			return nil
+		}
+		rest = slices.DeleteFunc(rest, func(n string) bool { return !slices.Contains(again.passed, n) })
+	}
+	passing = append(passing, b.others(place(b.Variants[variant-1].Function)))
+	o.Passing = merge(passing...)
+	return nil
+}
+
+// others is the coverage of the tests that do not reach a function.
+func (b *Binary) others(function string) []byte {
+	union := make([]bool, len(ranBlocks(b.blank)))
+	for _, t := range b.tests {
+		if t.reaches[function] {
+			continue
+		}
+		for i := range min(len(union), len(t.ran)) {
+			union[i] = union[i] || t.ran[i]
+		}
+	}
+	return withRan(b.blank, union)
+}
+
+// Runs returns how often the binary was started, and for how long it ran.
+func (b *Binary) Runs() (int, time.Duration) { return b.runs, b.spent }

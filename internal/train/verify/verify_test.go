@@ -1,0 +1,135 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/internal/repair"
+)
+
+// small copies the module in testdata and loads it.
+func small(t *testing.T) (Config, *Package) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/small")); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Scratch: t.TempDir(), Exec: Plain{Env: os.Environ()}}
+	p, err := Load(context.Background(), cfg, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg, p
+}
+
+// change is a variant made by replacing old, which must occur once in the function, by text.
+func change(t *testing.T, p *Package, function, old, text string) Variant {
+	t.Helper()
+	for _, f := range p.Files {
+		fns, err := repair.Functions(f.Name, f.Src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fn := range fns {
+			if fn.Name != function {
+				continue
+			}
+			for i, line := range strings.Split(fn.Text, "\n") {
+				if strings.Contains(line, old) {
+					return Variant{Function: fn, Line: i + 1, Text: strings.TrimSpace(strings.Replace(line, old, text, 1))}
+				}
+			}
+		}
+	}
+	t.Fatalf("no %q in %s", old, function)
+	return Variant{}
+}
+
+func TestRun(t *testing.T) {
+	cfg, p := small(t)
+	cases := []struct {
+		name, function, old, text string
+		failed                    []string
+		output                    string // must be part of it
+		how                       string
+	}{
+		{"killed", "Sum", "total += n", "total -= n", []string{"TestSum"}, "small_test.go:7: Sum(1, 2, 3) = -6", ""},
+		{"survived", "Factorial", "n <= 1", "n <= 0", nil, "", ""},
+		{"generic", "Index", "return i", "return i + 1", []string{"TestIndex"}, "Index = 2, want 1", ""},
+		{"recursive", "Factorial", "Factorial(n-1)", "Factorial(n-2)", []string{"TestFactorial"}, "= 15, want 120", ""},
+		{"panics", "(*Stack).Pop", "len(s.items)-1]", "len(s.items)]", []string{"TestStack"}, "small.go:47", "panic"},
+		{"generic method of one line", "(*Stack).Push", "append(s.items, item)", "append(s.items, item, item)[:1]", []string{"TestStack"}, "Pop = ", ""},
+		{"receiver and parameters without names", "Kind.Name", `"kind"`, `""`, []string{"TestKind"}, "kind", ""},
+		{"blank receiver and parameter", "Kind.Same", "b > 0", "b < 0", []string{"TestKind"}, "kind", ""},
+		{"no results", "Shout", "ToUpper", "ToLower", []string{"TestShout"}, "Shout = [a]", ""},
+		{"hangs", "work", "i++", "i--", []string{"TestSafe"}, "TestSafe", "timeout"},
+		{"exits", "work", "i > 5", "i < 5", []string{"TestSafe"}, "", "exit"},
+		{"stack overflow", "Factorial", "Factorial(n-1)", "Factorial(n)", []string{"TestFactorial"}, "small.Factorial(", "panic or timeout"},
+		{"recovers in a closure", "Safe", "return work()", "panic(1)", []string{"TestSafe"}, "safe: 1", ""},
+		{"not reached", "unreached", "n + 1", "n - 1", nil, "", ""},
+	}
+	variants := make([]Variant, len(cases))
+	for i, c := range cases {
+		variants[i] = change(t, p, c.function, c.old, c.text)
+	}
+	variants = append(variants,
+		change(t, p, "Sum", "total += n", "total += nothing"),
+		change(t, p, "Shout", "strings.ToUpper(w)", "w"),
+		change(t, p, "Sum", "total += n", "total += ("),
+	)
+	b, err := Build(context.Background(), cfg, p, variants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for id := len(cases) + 1; id <= len(variants); id++ {
+		if b.Dropped[id] == nil {
+			t.Errorf("variant %d: %q is not dropped", id, variants[id-1].Text)
+		}
+	}
+	if !errors.Is(b.Dropped[len(cases)+1], ErrCompile) {
+		t.Errorf("variant of an unknown name: %v, want ErrCompile", b.Dropped[len(cases)+1])
+	}
+	if err := b.Baseline(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if b.Dropped[i+1] != nil {
+				t.Fatal(b.Dropped[i+1])
+			}
+			o, err := b.Run(context.Background(), i+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.failed, o.Failed); d != "" {
+				t.Errorf("failing tests (-want +got):\n%s\n%s", d, o.Output)
+			}
+			if !strings.Contains(o.Output, c.output) || strings.Contains(o.Output, prefix) {
+				t.Errorf("output:\n%s\nwant %q in it, and none of our names", o.Output, c.output)
+			}
+			how := map[bool]string{o.Panic: "panic", o.Timeout: "timeout", o.Exit: "exit"}[true]
+			if how != c.how && (how == "" || !strings.Contains(c.how, how)) {
+				t.Errorf("ended by %q, want %q", how, c.how)
+			}
+			if o.Flaky {
+				t.Error("flaky")
+			}
+		})
+	}
+	// The package is as it was.
+	for _, f := range p.Files {
+		if src, err := os.ReadFile(filepath.Join(p.Dir, f.Name)); err != nil || string(src) != string(f.Src) {
+			t.Errorf("%s was not put back: %v", f.Name, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(p.Dir, selectorFile)); err == nil {
+		t.Error("the selector's file was left behind")
+	}
+}
