@@ -103,3 +103,27 @@ func fromHalfAVX512(dst *float32, x *uint16, n int)
 
 //go:noescape
 func finiteAVX512(x *float32, n int) bool
+
+//go:noescape
+func peakAVX512(x *float32, n int) (top float32)
+
+//go:noescape
+func productAVX512(x *float32, y *float32, n int) (sum float32)
+
+//go:noescape
+func expSumAVX512(x *float32, n int, top float32) (sum float32)
+
+//go:noescape
+func softmaxBackAVX512(ds *float32, p *float32, n int, delta float32)
+
+//go:noescape
+func swiGLUBackAVX512(act *float32, dgate *float32, dup *float32, dact *float32, gate *float32, up *float32, n int, gain float32) (sum float32)
+
+//go:noescape
+func normBackAVX512(dx *float32, dh *float32, x *float32, w *float32, dw *float32, n int, inv float32)
+
+//go:noescape
+func rotateAVX512(lo *float32, hi *float32, cos *float32, sin *float32, n int, sign float32)
+
+//go:noescape
+func scaleAVX512(x *float32, n int, a float32)

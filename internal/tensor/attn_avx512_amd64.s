@@ -2331,3 +2331,439 @@ some:
 	MOVB     AL, ret+16(FP)
 	VZEROUPPER
 	RET
+
+// func peakAVX512(x *float32, n int) (top float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·peakAVX512(SB), NOSPLIT, $0-20
+	MOVQ         x+0(FP), CX
+	MOVQ         n+8(FP), AX
+	MOVL         $0xff800000, DX
+	VPBROADCASTD DX, Z0
+	VMOVAPS      Z0, Z1
+	MOVQ         CX, DX
+	KXNORW       K1, K1, K1
+
+some:
+	CMPQ  AX, $0x10
+	JGE   someFull
+	MOVQ  $0x00000001, BX
+	MOVQ  AX, CX
+	SHLQ  CL, BX
+	DECQ  BX
+	KMOVW BX, K1
+
+someFull:
+	VMOVAPS       Z0, Z2
+	VMOVUPS       (DX), K1, Z2
+	VMAXPS        Z2, Z1, Z1
+	ADDQ          $0x40, DX
+	SUBQ          $0x10, AX
+	JG            some
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VMAXPS        Y0, Y1, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VMAXPS        X1, X0, X1
+	VPERMILPS     $0x4e, X1, X0
+	VMAXPS        X0, X1, X1
+	VPERMILPS     $0xb1, X1, X0
+	VMAXPS        X0, X1, X1
+	VZEROUPPER
+	MOVSS         X1, top+16(FP)
+	RET
+
+// func productAVX512(x *float32, y *float32, n int) (sum float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·productAVX512(SB), NOSPLIT, $0-28
+	MOVQ   x+0(FP), DX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), AX
+	VPXORD Z0, Z0, Z0
+	MOVQ   DX, DX
+	MOVQ   CX, BX
+	KXNORW K1, K1, K1
+
+some:
+	CMPQ  AX, $0x10
+	JGE   someFull
+	MOVQ  $0x00000001, SI
+	MOVQ  AX, CX
+	SHLQ  CL, SI
+	DECQ  SI
+	KMOVW SI, K1
+
+someFull:
+	VMOVUPS.Z     (DX), K1, Z1
+	VMOVUPS.Z     (BX), K1, Z2
+	VFMADD231PS   Z1, Z2, Z0
+	ADDQ          $0x40, DX
+	ADDQ          $0x40, BX
+	SUBQ          $0x10, AX
+	JG            some
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPS        X0, X1, X0
+	VPERMILPS     $0x4e, X0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPS     $0xb1, X0, X1
+	VADDPS        X1, X0, X0
+	VZEROUPPER
+	MOVSS         X0, sum+24(FP)
+	RET
+
+// func expSumAVX512(x *float32, n int, top float32) (sum float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·expSumAVX512(SB), NOSPLIT, $0-28
+	MOVQ         x+0(FP), CX
+	MOVQ         n+8(FP), AX
+	VBROADCASTSS attnConsts<>+4(SB), Z0
+	VBROADCASTSS attnConsts<>+8(SB), Z1
+	VBROADCASTSS attnConsts<>+12(SB), Z2
+	VBROADCASTSS attnConsts<>+16(SB), Z3
+	VBROADCASTSS attnConsts<>+20(SB), Z4
+	VBROADCASTSS attnConsts<>+24(SB), Z5
+	VBROADCASTSS attnConsts<>+28(SB), Z6
+	VBROADCASTSS attnConsts<>+32(SB), Z7
+	VBROADCASTSS attnConsts<>+36(SB), Z8
+	VBROADCASTSS attnConsts<>+40(SB), Z9
+	VBROADCASTSS attnConsts<>+44(SB), Z10
+	VBROADCASTSS attnConsts<>+0(SB), Z11
+	VBROADCASTSS top+16(FP), Z12
+	VPXORD       Z13, Z13, Z13
+	MOVQ         CX, DX
+	KXNORW       K1, K1, K1
+
+some:
+	CMPQ  AX, $0x10
+	JGE   someFull
+	MOVQ  $0x00000001, BX
+	MOVQ  AX, CX
+	SHLQ  CL, BX
+	DECQ  BX
+	KMOVW BX, K1
+
+someFull:
+	VMOVUPS.Z     (DX), K1, Z14
+	VSUBPS        Z12, Z14, Z14
+	VCMPPS        $0x05, Z9, Z14, K2
+	VMINPS        Z14, Z10, Z14
+	VMULPS        Z0, Z14, Z15
+	VRNDSCALEPS   $0x00, Z15, Z15
+	VMOVAPS       Z14, Z14
+	VFNMADD231PS  Z1, Z15, Z14
+	VFNMADD231PS  Z2, Z15, Z14
+	VMOVAPS       Z8, Z16
+	VFMADD213PS   Z7, Z14, Z16
+	VFMADD213PS   Z6, Z14, Z16
+	VFMADD213PS   Z5, Z14, Z16
+	VFMADD213PS   Z4, Z14, Z16
+	VFMADD213PS   Z3, Z14, Z16
+	VFMADD213PS   Z11, Z14, Z16
+	VFMADD213PS   Z11, Z14, Z16
+	VSCALEFPS.Z   Z15, Z16, K2, Z14
+	VMOVUPS       Z14, K1, (DX)
+	VADDPS        Z14, Z13, K1, Z13
+	ADDQ          $0x40, DX
+	SUBQ          $0x10, AX
+	JG            some
+	VEXTRACTF64X4 $0x01, Z13, Y0
+	VADDPS        Y0, Y13, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X1
+	VPERMILPS     $0x4e, X1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0xb1, X1, X0
+	VADDPS        X0, X1, X1
+	VZEROUPPER
+	MOVSS         X1, sum+24(FP)
+	RET
+
+// func softmaxBackAVX512(ds *float32, p *float32, n int, delta float32)
+// Requires: AVX, AVX512F
+TEXT ·softmaxBackAVX512(SB), NOSPLIT, $0-28
+	MOVQ         ds+0(FP), DX
+	MOVQ         p+8(FP), CX
+	MOVQ         n+16(FP), AX
+	VBROADCASTSS delta+24(FP), Z0
+	MOVQ         DX, DX
+	MOVQ         CX, BX
+	KXNORW       K1, K1, K1
+
+some:
+	CMPQ  AX, $0x10
+	JGE   someFull
+	MOVQ  $0x00000001, SI
+	MOVQ  AX, CX
+	SHLQ  CL, SI
+	DECQ  SI
+	KMOVW SI, K1
+
+someFull:
+	VMOVUPS.Z (DX), K1, Z1
+	VSUBPS    Z0, Z1, Z1
+	VMOVUPS.Z (BX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+	VMOVUPS   Z1, K1, (DX)
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, BX
+	SUBQ      $0x10, AX
+	JG        some
+	VZEROUPPER
+	RET
+
+// func swiGLUBackAVX512(act *float32, dgate *float32, dup *float32, dact *float32, gate *float32, up *float32, n int, gain float32) (sum float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·swiGLUBackAVX512(SB), NOSPLIT, $0-68
+	MOVQ         act+0(FP), DX
+	MOVQ         dgate+8(FP), BX
+	MOVQ         dup+16(FP), SI
+	MOVQ         dact+24(FP), DI
+	MOVQ         gate+32(FP), R8
+	MOVQ         up+40(FP), CX
+	MOVQ         n+48(FP), AX
+	VBROADCASTSS attnConsts<>+4(SB), Z0
+	VBROADCASTSS attnConsts<>+8(SB), Z1
+	VBROADCASTSS attnConsts<>+12(SB), Z2
+	VBROADCASTSS attnConsts<>+16(SB), Z3
+	VBROADCASTSS attnConsts<>+20(SB), Z4
+	VBROADCASTSS attnConsts<>+24(SB), Z5
+	VBROADCASTSS attnConsts<>+28(SB), Z6
+	VBROADCASTSS attnConsts<>+32(SB), Z7
+	VBROADCASTSS attnConsts<>+36(SB), Z8
+	VBROADCASTSS attnConsts<>+40(SB), Z9
+	VBROADCASTSS attnConsts<>+44(SB), Z10
+	VBROADCASTSS attnConsts<>+0(SB), Z11
+	VBROADCASTSS gain+56(FP), Z12
+	VPXORD       Z13, Z13, Z13
+	MOVQ         DX, DX
+	MOVQ         SI, SI
+	MOVQ         R8, R8
+	MOVQ         CX, R9
+	KXNORW       K1, K1, K1
+
+some:
+	CMPQ  AX, $0x10
+	JGE   someFull
+	MOVQ  $0x00000001, R10
+	MOVQ  AX, CX
+	SHLQ  CL, R10
+	DECQ  R10
+	KMOVW R10, K1
+
+someFull:
+	VMOVUPS.Z     (R8), K1, Z14
+	VPXORD        Z15, Z15, Z15
+	VSUBPS        Z14, Z15, Z15
+	VCMPPS        $0x05, Z9, Z15, K2
+	VMINPS        Z15, Z10, Z15
+	VMULPS        Z0, Z15, Z16
+	VRNDSCALEPS   $0x00, Z16, Z16
+	VMOVAPS       Z15, Z15
+	VFNMADD231PS  Z1, Z16, Z15
+	VFNMADD231PS  Z2, Z16, Z15
+	VMOVAPS       Z8, Z17
+	VFMADD213PS   Z7, Z15, Z17
+	VFMADD213PS   Z6, Z15, Z17
+	VFMADD213PS   Z5, Z15, Z17
+	VFMADD213PS   Z4, Z15, Z17
+	VFMADD213PS   Z3, Z15, Z17
+	VFMADD213PS   Z11, Z15, Z17
+	VFMADD213PS   Z11, Z15, Z17
+	VSCALEFPS.Z   Z16, Z17, K2, Z15
+	VADDPS        Z11, Z15, Z15
+	VDIVPS        Z15, Z11, Z16
+	VMULPS        Z14, Z16, Z14
+	VMOVUPS.Z     (R9), K1, Z17
+	VMOVUPS.Z     (DI), K1, Z18
+	VMULPS        Z17, Z14, Z19
+	VFMADD231PS   Z19, Z18, Z13
+	VMULPS        Z12, Z19, Z19
+	VMOVUPS       Z19, K1, (DX)
+	VMULPS        Z12, Z18, Z18
+	VMULPS        Z14, Z18, Z19
+	VMOVUPS       Z19, K1, (SI)
+	VSUBPS        Z16, Z11, Z19
+	VFMADD213PS   Z16, Z14, Z19
+	VMULPS        Z17, Z18, Z18
+	VMULPS        Z19, Z18, Z18
+	VMOVUPS       Z18, K1, (BX)
+	ADDQ          $0x40, DX
+	ADDQ          $0x40, BX
+	ADDQ          $0x40, SI
+	ADDQ          $0x40, DI
+	ADDQ          $0x40, R8
+	ADDQ          $0x40, R9
+	SUBQ          $0x10, AX
+	JG            some
+	VEXTRACTF64X4 $0x01, Z13, Y0
+	VADDPS        Y0, Y13, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X1
+	VPERMILPS     $0x4e, X1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0xb1, X1, X0
+	VADDPS        X0, X1, X1
+	VZEROUPPER
+	MOVSS         X1, sum+64(FP)
+	RET
+
+// func normBackAVX512(dx *float32, dh *float32, x *float32, w *float32, dw *float32, n int, inv float32)
+// Requires: AVX, AVX512F
+TEXT ·normBackAVX512(SB), NOSPLIT, $0-52
+	MOVQ         dx+0(FP), AX
+	MOVQ         dh+8(FP), DX
+	MOVQ         x+16(FP), BX
+	MOVQ         w+24(FP), SI
+	MOVQ         dw+32(FP), CX
+	MOVQ         n+40(FP), DI
+	VBROADCASTSS inv+48(FP), Z0
+	VPXORD       Z1, Z1, Z1
+	MOVQ         DI, R8
+	MOVQ         DX, R9
+	MOVQ         BX, R10
+	MOVQ         SI, R11
+	MOVQ         CX, R12
+	KXNORW       K1, K1, K1
+
+sum:
+	CMPQ  R8, $0x10
+	JGE   sumFull
+	MOVQ  $0x00000001, R13
+	MOVQ  R8, CX
+	SHLQ  CL, R13
+	DECQ  R13
+	KMOVW R13, K1
+
+sumFull:
+	VMOVUPS.Z     (R10), K1, Z2
+	VMOVUPS.Z     (R9), K1, Z3
+	VMULPS        Z3, Z2, Z2
+	VMOVUPS.Z     (R11), K1, Z3
+	VFMADD231PS   Z3, Z2, Z1
+	VMOVUPS.Z     (R12), K1, Z3
+	VFMADD231PS   Z0, Z2, Z3
+	VMOVUPS       Z3, K1, (R12)
+	ADDQ          $0x40, R9
+	ADDQ          $0x40, R10
+	ADDQ          $0x40, R11
+	ADDQ          $0x40, R12
+	SUBQ          $0x10, R8
+	JG            sum
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VADDPS        X1, X2, X1
+	VPERMILPS     $0x4e, X1, X2
+	VADDPS        X2, X1, X1
+	VPERMILPS     $0xb1, X1, X2
+	VADDPS        X2, X1, X1
+	VBROADCASTSS  X1, Z1
+	VMULPS        Z0, Z1, Z1
+	VMULPS        Z0, Z1, Z1
+	VMULPS        Z0, Z1, Z1
+	VXORPS        X2, X2, X2
+	VCVTSI2SSQ    DI, X2, X2
+	VBROADCASTSS  X2, Z2
+	VDIVPS        Z2, Z1, Z1
+	MOVQ          AX, AX
+	MOVQ          BX, BX
+	KXNORW        K2, K2, K2
+
+add:
+	CMPQ  DI, $0x10
+	JGE   addFull
+	MOVQ  $0x00000001, R8
+	MOVQ  DI, CX
+	SHLQ  CL, R8
+	DECQ  R8
+	KMOVW R8, K2
+
+addFull:
+	VMOVUPS.Z    (DX), K2, Z2
+	VMOVUPS.Z    (SI), K2, Z3
+	VMULPS       Z3, Z2, Z2
+	VMOVUPS.Z    (AX), K2, Z3
+	VFMADD231PS  Z0, Z2, Z3
+	VMOVUPS.Z    (BX), K2, Z2
+	VFNMADD231PS Z2, Z1, Z3
+	VMOVUPS      Z3, K2, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	ADDQ         $0x40, SI
+	SUBQ         $0x10, DI
+	JG           add
+	VZEROUPPER
+	RET
+
+// func rotateAVX512(lo *float32, hi *float32, cos *float32, sin *float32, n int, sign float32)
+// Requires: AVX, AVX512F
+TEXT ·rotateAVX512(SB), NOSPLIT, $0-44
+	MOVQ         lo+0(FP), DX
+	MOVQ         hi+8(FP), BX
+	MOVQ         cos+16(FP), SI
+	MOVQ         sin+24(FP), CX
+	MOVQ         n+32(FP), AX
+	VBROADCASTSS sign+40(FP), Z0
+	MOVQ         DX, DX
+	MOVQ         SI, SI
+	MOVQ         CX, DI
+	KXNORW       K1, K1, K1
+
+some:
+	CMPQ  AX, $0x10
+	JGE   someFull
+	MOVQ  $0x00000001, R8
+	MOVQ  AX, CX
+	SHLQ  CL, R8
+	DECQ  R8
+	KMOVW R8, K1
+
+someFull:
+	VMOVUPS.Z    (DX), K1, Z1
+	VMOVUPS.Z    (BX), K1, Z2
+	VMOVUPS.Z    (SI), K1, Z3
+	VMOVUPS.Z    (DI), K1, Z4
+	VMULPS       Z0, Z4, Z4
+	VMULPS       Z3, Z1, Z5
+	VFNMADD231PS Z4, Z2, Z5
+	VMULPS       Z4, Z1, Z1
+	VFMADD231PS  Z3, Z2, Z1
+	VMOVUPS      Z5, K1, (DX)
+	VMOVUPS      Z1, K1, (BX)
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, AX
+	JG           some
+	VZEROUPPER
+	RET
+
+// func scaleAVX512(x *float32, n int, a float32)
+// Requires: AVX, AVX512F
+TEXT ·scaleAVX512(SB), NOSPLIT, $0-20
+	MOVQ         x+0(FP), CX
+	MOVQ         n+8(FP), AX
+	VBROADCASTSS a+16(FP), Z0
+	MOVQ         CX, DX
+	KXNORW       K1, K1, K1
+
+some:
+	CMPQ  AX, $0x10
+	JGE   someFull
+	MOVQ  $0x00000001, BX
+	MOVQ  AX, CX
+	SHLQ  CL, BX
+	DECQ  BX
+	KMOVW BX, K1
+
+someFull:
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (DX)
+	ADDQ      $0x40, DX
+	SUBQ      $0x10, AX
+	JG        some
+	VZEROUPPER
+	RET

@@ -1,4 +1,4 @@
-// Command attn writes the AVX-512 kernels of attention and of vectors in package tensor. Run it with go generate in the
+// Command attn writes the AVX-512 kernels of attention, of vectors and of learning in package tensor. Run it with go generate in the
 // package's directory.
 package main
 
@@ -33,6 +33,7 @@ func main() {
 	scaleRows()
 	prefetch()
 	vectors(c)
+	train(c)
 	Generate()
 }
 
