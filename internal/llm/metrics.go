@@ -15,6 +15,7 @@ type Metrics struct {
 	Cancelled uint64 // left by their readers
 	Refused   uint64 // turned away because the queue was full
 	Preempted uint64 // times a request had to give its pages up
+	Expanded  uint64 // branches whose continuations were weighed; not among the requests
 
 	Passes       uint64        // forward passes
 	PassTime     time.Duration // spent in them
@@ -104,7 +105,9 @@ func (m *metrics) left() {
 func (m *metrics) admitted(s *sequence) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s.stats.Preempted == 0 {
+	switch {
+	case s.task == taskExpand:
+	case s.stats.Preempted == 0:
 		m.m.Requests++
 		m.m.PromptTokens += uint64(len(s.req.Prompt))
 		m.m.Queue.observe(s.stats.Queue)
@@ -134,6 +137,11 @@ func (m *metrics) drafted(name string, n, accepted int) {
 func (m *metrics) finished(s *sequence, free, running int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.m.FreePages, m.m.Running = free, running
+	if s.task == taskExpand {
+		m.m.Expanded++
+		return
+	}
 	switch {
 	case s.err == nil && !s.gone():
 		m.m.Finished++
@@ -149,7 +157,6 @@ func (m *metrics) finished(s *sequence, free, running int) {
 	if s.stats.Passes > 0 {
 		m.m.FirstWait.observe(s.stats.Prefill)
 	}
-	m.m.FreePages, m.m.Running = free, running
 }
 
 // Metrics returns the counters as they are now.

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// submit puts a sequence into the queue.
-func (e *Engine) submit(s *sequence) error {
-	if s.ctx.Err() != nil {
-		return context.Cause(s.ctx)
+// submit puts sequences into the queue: one, or one and its riders.
+func (e *Engine) submit(seqs ...*sequence) error {
+	if ctx := seqs[0].ctx; ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	s.queued = e.cfg.Now()
+	now := e.cfg.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing {
 		return ErrClosed
 	}
-	if len(e.queue) >= e.cfg.Queue {
+	if withoutRiders(e.queue) >= e.cfg.Queue {
 		e.metrics.refused()
 		turn := e.turn
 		if turn == 0 { // nothing has ended yet
@@ -27,11 +27,24 @@ func (e *Engine) submit(s *sequence) error {
 		}
 		return &BusyError{Queued: len(e.queue), Wait: turn * time.Duration(len(e.queue)+1) / time.Duration(e.cfg.Slots)}
 	}
-	e.nextID++
-	s.id = e.nextID
-	e.queue = append(e.queue, s)
+	for _, s := range seqs {
+		e.nextID++
+		s.id, s.queued = e.nextID, now
+		e.queue = append(e.queue, s)
+	}
 	e.poke()
 	return nil
+}
+
+// withoutRiders counts the sequences that need a slot of their own.
+func withoutRiders(list []*sequence) int {
+	n := 0
+	for _, s := range list {
+		if !s.rider {
+			n++
+		}
+	}
+	return n
 }
 
 // cancel lets go of a sequence that its reader has left. For one that has ended it does nothing.
@@ -42,7 +55,9 @@ func (e *Engine) cancel(s *sequence) {
 	e.mu.Lock()
 	if i := slices.Index(e.queue, s); i >= 0 && !s.admitted {
 		e.queue = slices.Delete(e.queue, i, i+1)
-		e.metrics.left()
+		if s.task != taskExpand {
+			e.metrics.left()
+		}
 	}
 	e.mu.Unlock()
 	e.poke()
@@ -157,7 +172,7 @@ func (e *Engine) fill() (abort, idle bool) {
 	for {
 		e.mu.Lock()
 		abort = e.abort
-		if abort || len(e.queue) == 0 || len(e.running) >= e.cfg.Slots {
+		if abort || len(e.queue) == 0 || !e.queue[0].rider && withoutRiders(e.running) >= e.cfg.Slots {
 			idle = e.closing && len(e.queue) == 0
 			e.mu.Unlock()
 			return abort, idle
@@ -250,7 +265,7 @@ func (e *Engine) end(s *sequence, keep bool) {
 		s.first = now
 	}
 	s.stats.Prefill, s.stats.Decode = s.first.Sub(s.started), now.Sub(s.first)
-	if !s.started.IsZero() {
+	if !s.started.IsZero() && s.task != taskExpand {
 		e.mu.Lock()
 		took := now.Sub(s.started)
 		if e.turn == 0 {

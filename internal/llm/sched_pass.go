@@ -131,7 +131,7 @@ func (e *Engine) slice(s *sequence) Slice {
 	switch {
 	case s.task == taskScore:
 		outputs = known
-	case s.kv.Len+known == len(s.tokens) && s.task == taskGenerate:
+	case s.kv.Len+known == len(s.tokens) && (s.task == taskGenerate || s.task == taskExpand):
 		outputs = 1 + len(s.draft)
 	}
 	if len(s.draft) > 0 {

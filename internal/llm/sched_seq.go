@@ -11,6 +11,7 @@ const (
 	taskGenerate task = iota
 	taskPrefill
 	taskScore
+	taskExpand
 )
 
 // sequence is a request and what has become of it. The scheduler's goroutine owns it once it has left the queue.
@@ -28,7 +29,7 @@ type sequence struct {
 
 	sampler *sampler
 	state   int32    // of the constraint
-	allowed []uint64 // its mask
+	allowed []uint64 // its mask, or that of a branch
 	forced  []int32
 	edit    *editDrafter
 	spec    *speculator // nil: none
@@ -40,6 +41,10 @@ type sequence struct {
 	feed    []int32
 	out     []Token
 	scores  [][]float32
+
+	top   int         // of taskExpand: how many of the likeliest tokens are wanted
+	next  []TokenProb // and what they are
+	rider bool        // shares the slot of the branch before it
 
 	generating bool // the prompt is in the cache
 	ended      bool

@@ -49,6 +49,11 @@ func (e *Engine) settleRows(s *sequence, row, outputs int) (err error) {
 		e.share(s)
 		return nil
 	}
+	if s.task == taskExpand {
+		s.next, err = s.sampler.likeliest(e.f.logits(row), s.allowed, s.top)
+		s.ended, s.stats.Finish = true, FinishCached
+		return err
+	}
 	return e.verify(s, row)
 }
 

@@ -43,6 +43,8 @@ type Config struct {
 	// Draft is the path of a small model with the same vocabulary that drafts for this one. It pays for dense models; a
 	// Mixture-of-Experts model is drafted for better from what the conversation shows, which needs no model.
 	Draft string
+	// DraftData is such a model as the bytes of its file, for when Draft is empty. They must not change while the model is open.
+	DraftData []byte
 	// NoSpeculation turns every kind of drafting off.
 	NoSpeculation bool
 

@@ -31,6 +31,19 @@
 // variables of the template. A grammar field holds the whole answer to a text grammar (the GBNF of llama.cpp), before any
 // tool or output schema.
 //
+// Two more fields of Extra say which answer is wanted:
+//
+//   - beam, a number from 1 to 32, asks for the likeliest whole answer in place of the likeliest next token: a beam search
+//     of that width under the grammar of the request. An answer is as likely as the product of its tokens' probabilities,
+//     whatever its length; text that the grammar leaves no choice about counts as certain. The beam works without a
+//     temperature, and its answer is streamed once it is decided. An answer that the limit on tokens cuts off is given only
+//     when none was found that ends before. The alternatives in a token trace are those that the grammar allows.
+//   - avoid_calls, a list of {"name", "arguments"}, names tool calls that are not to be made, such as those that were
+//     tried and failed. Arguments are compared as JSON: their order, space, escapes and ways to write a whole number do not
+//     matter, and strings are equal as text. With a beam the likeliest other answer is given. Without, the answer is what it
+//     would be without the list; should it make such a call, it is drawn again where there is a temperature, and else, or
+//     after 32 draws, searched for. When no other answer is left, the error wraps [ErrAvoided].
+//
 // With both tools and an output schema the model may call, and an answer without calls is of the schema. Formats that
 // write calls without a marker cannot tell the two apart: there the answer is of the schema, unless a call is required.
 //

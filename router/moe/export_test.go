@@ -1,6 +1,9 @@
 package moe
 
-import "github.com/luthier-dev/luthier/agent"
+import (
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/llm"
+)
 
 // GuardRune is what control texts are broken with.
 const GuardRune = guardRune
@@ -24,3 +27,15 @@ func Grammars(m *Model) int {
 	defer m.grammars.mu.Unlock()
 	return len(m.grammars.list)
 }
+
+// Constraint returns what the answer to a request is held to.
+func Constraint(m *Model, req *agent.Request) (llm.Constraint, error) {
+	p, err := m.render(req, true)
+	if err != nil {
+		return nil, err
+	}
+	return m.constraint(req, p)
+}
+
+// EndTokens returns the tokens that end an answer.
+func EndTokens(m *Model) []int32 { return m.tok.EndOfGeneration() }

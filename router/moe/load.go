@@ -17,46 +17,55 @@ import (
 // Memory is asked for beforehand: when weights, cache and scratch do not fit what the system has left, the error gives
 // the numbers and nothing was loaded.
 func Load(path string, cfg Config) (*Model, error) {
-	m, err := load(path, cfg)
+	f, err := gguf.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("moe: load %s: %w", path, err)
+	}
+	return load(path, f, cfg)
+}
+
+// LoadBytes is [Load] for a GGUF file in memory, such as one that is embedded in the program. The name stands for the path
+// in errors. The data must not change while the model is open.
+func LoadBytes(name string, data []byte, cfg Config) (*Model, error) {
+	f, err := gguf.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("moe: load %s: %w", name, err)
+	}
+	return load(name, f, cfg)
+}
+
+// load makes a model of f, which it closes with it.
+func load(name string, f *gguf.File, cfg Config) (*Model, error) {
+	m := &Model{closers: []func() error{f.Close}}
+	if err := m.load(f, cfg); err != nil {
+		_ = m.free() // what there is to say is why
+		return nil, fmt.Errorf("moe: load %s: %w", name, err)
 	}
 	return m, nil
 }
 
-func load(path string, cfg Config) (_ *Model, err error) {
+func (m *Model) load(f *gguf.File, cfg Config) error {
 	begin := time.Now()
-	m := &Model{}
-	defer func() {
-		if err != nil {
-			m.free()
-		}
-	}()
-	f, err := gguf.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	m.closers = append(m.closers, f.Close)
 	hyper, err := llm.ReadHyper(f)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := cfg.check(hyper.Ctx); err != nil {
-		return nil, err
+		return err
 	}
 	m.cfg = cfg
 	if m.name = cfg.Name; m.name == "" {
 		m.name = hyper.Name
 	}
 	if err := m.readText(f, &hyper); err != nil {
-		return nil, err
+		return err
 	}
 	if err := m.readWeights(f); err != nil {
-		return nil, err
+		return err
 	}
 	cfg.Logger.Info("moe: model loaded", "name", m.name, "architecture", hyper.Arch, "format", m.format.Name, "context", m.engine.Context(),
 		"weights_mib", m.net.Bytes()>>20, "seconds", time.Since(begin).Seconds())
-	return m, nil
+	return nil
 }
 
 // readText reads what stands between text and tokens: the vocabulary, the chat template and the tool-call format.
@@ -136,9 +145,9 @@ func (m *Model) readWeights(f *gguf.File) (err error) {
 		return err
 	}
 	spec := llm.SpecConfig{Off: m.cfg.NoSpeculation}
-	if m.cfg.Draft != "" && !m.cfg.NoSpeculation {
-		if spec.Draft, err = m.draft(m.cfg.Draft, kv); err != nil {
-			return fmt.Errorf("Config.Draft %s: %w", m.cfg.Draft, err)
+	if !m.cfg.NoSpeculation {
+		if spec.Draft, err = m.draft(kv); err != nil {
+			return err
 		}
 	}
 	m.engine, err = llm.NewEngine(m.net, llm.EngineConfig{
@@ -172,12 +181,32 @@ func (m *Model) network(f *gguf.File, pages int, kv gguf.Type) (*llm.Network, er
 	return net, nil
 }
 
-// draft loads a small model that drafts for this one. Its vocabulary must be the same, token by token.
-func (m *Model) draft(path string, kv gguf.Type) (*llm.DraftModel, error) {
-	f, err := gguf.Open(path)
-	if err != nil {
-		return nil, err
+// draft opens the model that drafts for this one, nil if there is none.
+func (m *Model) draft(kv gguf.Type) (*llm.DraftModel, error) {
+	var f *gguf.File
+	var err error
+	name := "Config.Draft " + m.cfg.Draft
+	switch {
+	case m.cfg.Draft != "":
+		f, err = gguf.Open(m.cfg.Draft)
+	case m.cfg.DraftData != nil:
+		name = "Config.DraftData"
+		f, err = gguf.Parse(m.cfg.DraftData)
+	default:
+		return nil, nil
 	}
+	var d *llm.DraftModel
+	if err == nil {
+		d, err = m.draftModel(f, kv)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return d, nil
+}
+
+// draftModel loads a small model that drafts for this one. Its vocabulary must be the same, token by token.
+func (m *Model) draftModel(f *gguf.File, kv gguf.Type) (*llm.DraftModel, error) {
 	m.closers = append(m.closers, f.Close)
 	tok, err := tokenizer.FromGGUF(f)
 	if err != nil {

@@ -25,6 +25,7 @@ func (m *Model) EachMetric(emit func(name, help string, counter bool, labels map
 		map[string]uint64{"finished": s.Finished, "failed": s.Failed, "cancelled": s.Cancelled, "refused": s.Refused, "preempted": s.Preempted})
 	counts("prompt_tokens_total", "Tokens of prompts by where they came from.", "source", map[string]uint64{"cache": s.CachedTokens, "computed": s.Prefilled})
 	counts("tokens_total", "Tokens of answers by kind.", "kind", map[string]uint64{"generated": s.Generated, "forced": s.Forced, "masked": s.Masked})
+	counts("branches_total", "Branches of searches by what was done.", "what", map[string]uint64{"weighed": s.Expanded})
 	counts("evictions_total", "Pages of the cache that were forgotten.", "what", map[string]uint64{"pages": s.Evictions})
 	emit("luthier_engine_passes_total", "Passes over the weights.", true, nil, float64(s.Passes))
 	emit("luthier_engine_pass_seconds_total", "Time spent in passes.", true, nil, s.PassTime.Seconds())

@@ -34,6 +34,8 @@ type answer struct {
 	m     *Model
 	req   llm.Request
 	out   output
+	beam  int       // width of the search for the likeliest answer; 0: none
+	avoid avoidList // calls not to make
 	trace *agent.TokenTrace
 	usage agent.Usage
 }
@@ -52,6 +54,12 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 	if a.req.Sample, err = m.sampling(req); err != nil {
 		return nil, err
 	}
+	if a.beam, err = readBeam(req); err != nil {
+		return nil, err
+	}
+	if a.avoid.calls, err = readAvoided(req); err != nil {
+		return nil, err
+	}
 	if a.req.Constraint, err = m.constraint(req, p); err != nil {
 		return nil, err
 	}
@@ -66,12 +74,12 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 		}
 	}
 	mustCall := req.ToolChoice.Mode == agent.ToolModeRequired || req.ToolChoice.Mode == agent.ToolModeNamed
-	a.out = output{
-		decoder: m.tok.NewDecoder(),
-		stops:   newStopFinder(req.Stop),
-		parser: m.format.NewParser(p.tools, chat.ParserOptions{
-			Prompt: p.opening, NoCalls: len(p.tools) == 0, JSON: req.Output != nil && !mustCall, NewID: newIDs(req)}),
+	parser := func() *chat.Parser {
+		return m.format.NewParser(p.tools, chat.ParserOptions{
+			Prompt: p.opening, NoCalls: len(p.tools) == 0, JSON: req.Output != nil && !mustCall, NewID: newIDs(req)})
 	}
+	a.out = output{decoder: m.tok.NewDecoder(), stops: newStopFinder(req.Stop), parser: parser()}
+	a.avoid.tok, a.avoid.parser = m.tok, parser
 	return a, nil
 }
 
@@ -96,11 +104,10 @@ func newIDs(req *agent.Request) func(n int) string {
 func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 	a.out.yield = yield
 	a.usage.Input = int64(len(a.req.Prompt))
-	stats, err := a.generate(ctx)
+	length, err := a.generate(ctx)
 	if a.out.gone {
 		return
 	}
-	length := stats != nil && stats.Finish == llm.FinishLength
 	if errors.Is(err, llm.ErrContextFull) && a.usage.Output > 0 {
 		length, err = true, nil // the context's end in the middle of an answer is a limit on its length
 	}
@@ -119,30 +126,40 @@ func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 	_ = yield(a.usage, nil) && yield(agent.Finish{Reason: reason}, nil)
 }
 
-// generate passes the engine's tokens to the output, and returns what they took, nil when it was left early.
-func (a *answer) generate(ctx context.Context) (*llm.Stats, error) {
+// generate passes the tokens of the answer to the output, and reports whether the limit on its length ended it.
+func (a *answer) generate(ctx context.Context) (length bool, err error) {
+	switch {
+	case a.beam > 0:
+		return a.search(ctx, a.beam)
+	case !a.avoid.empty():
+		return a.otherThanAvoided(ctx)
+	}
 	for t, err := range a.m.engine.Generate(ctx, a.req) {
 		switch {
 		case err != nil:
-			return nil, err
+			return false, err
 		case t.Final != nil:
-			return t.Final, nil
-		}
-		a.usage.Output++
-		a.usage.CachedInput = int64(t.Cached) // of each token, since a stop text ends the answer before the final item
-		a.traced(t)
-		if t.Stop {
-			continue
-		}
-		more := a.out.token(t.ID)
-		if a.out.reasoning {
-			a.usage.Reasoning++
-		}
-		if !more {
-			return nil, nil
+			return t.Final.Finish == llm.FinishLength, nil
+		case !a.take(t):
+			return false, nil
 		}
 	}
-	return nil, nil
+	return false, nil
+}
+
+// take passes one token to the output and reports whether more are wanted.
+func (a *answer) take(t llm.Token) (more bool) {
+	a.usage.Output++
+	a.usage.CachedInput = int64(t.Cached) // of each token, since a stop text ends the answer before the final item
+	a.traced(t)
+	if t.Stop {
+		return true
+	}
+	more = a.out.token(t.ID)
+	if a.out.reasoning {
+		a.usage.Reasoning++
+	}
+	return more
 }
 
 // traced reports a token to who asked for it.

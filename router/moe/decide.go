@@ -1,0 +1,78 @@
+package moe
+
+import (
+	"context"
+	"errors"
+
+	"github.com/luthier-dev/luthier/internal/llm"
+)
+
+// maxDraws is how many answers are drawn in search of one that makes no avoided call.
+const maxDraws = 32
+
+// search takes the likeliest answer that a beam of that width finds.
+func (a *answer) search(ctx context.Context, width int) (length bool, err error) {
+	b := newBeam(a, width)
+	tokens, cut, err := b.run(ctx)
+	if err != nil {
+		return false, err
+	}
+	for i := range tokens {
+		tokens[i].Cached = b.cached
+	}
+	return a.takeAll(tokens) && cut, nil
+}
+
+// takeAll passes a decided answer to the output and reports whether all of it was wanted.
+func (a *answer) takeAll(tokens []llm.Token) bool {
+	for _, t := range tokens {
+		if !a.take(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// otherThanAvoided answers as without a list of avoided calls, unless the answer makes one. Then, with a temperature, it
+// draws again, which leaves the odds among all other answers as they are; else, or when luck fails, it searches.
+func (a *answer) otherThanAvoided(ctx context.Context) (length bool, err error) {
+	draws := 1
+	if a.req.Sample.Temperature > 0 {
+		draws = maxDraws
+	}
+	for i := range draws {
+		r := a.req
+		r.Sample.Seed += uint64(i) * 0x9e3779b97f4a7c15
+		tokens, length, err := a.draw(ctx, r)
+		if err != nil {
+			return false, err
+		}
+		if !a.avoid.makes(tokens) {
+			return a.takeAll(tokens) && length, nil
+		}
+	}
+	return a.search(ctx, 1)
+}
+
+// draw generates an answer without passing it on. The end of the context ends it as any limit on its length does.
+func (a *answer) draw(ctx context.Context, r llm.Request) (tokens []llm.Token, length bool, err error) {
+	stops, decoder := newStopFinder(a.out.stops.stops), a.m.tok.NewDecoder()
+	for t, err := range a.m.engine.Generate(ctx, r) {
+		switch {
+		case errors.Is(err, llm.ErrContextFull) && len(tokens) > 0:
+			return tokens, true, nil
+		case err != nil:
+			return nil, false, err
+		case t.Final != nil:
+			return tokens, t.Final.Finish == llm.FinishLength, nil
+		}
+		tokens = append(tokens, t)
+		if t.Stop {
+			continue
+		}
+		if _, found := stops.feed(decoder.Write(t.ID)); found {
+			return tokens, false, nil
+		}
+	}
+	return tokens, false, nil
+}
