@@ -17,7 +17,9 @@ type command struct {
 }
 
 func commands() []command {
-	return []command{}
+	return []command{
+		{"bpe", "learn the vocabulary from Go sources", runBPE},
+	}
 }
 
 func main() {
