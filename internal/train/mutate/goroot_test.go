@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 )
 
@@ -53,15 +53,13 @@ func newLoader() *loader {
 func (l *loader) load(t testing.TB, path string) *pkg {
 	t.Helper()
 	dir := filepath.Join(goroot(t), path)
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	built, err := build.Default.ImportDir(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &pkg{fset: l.fset, info: newInfo(), src: map[*ast.File][]byte{}}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(filepath.Base(name), "gen") {
-			continue
-		}
+	for _, name := range built.GoFiles {
+		name = filepath.Join(dir, name)
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -73,8 +71,10 @@ func (l *loader) load(t testing.TB, path string) *pkg {
 		p.src[f] = src
 		p.files = append(p.files, f)
 	}
-	config := types.Config{Importer: l.imp, Error: func(error) {}} // files for other systems declare things twice
-	p.pkg, _ = config.Check(path, l.fset, p.files, p.info)
+	config := types.Config{Importer: l.imp}
+	if p.pkg, err = config.Check(path, l.fset, p.files, p.info); err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 

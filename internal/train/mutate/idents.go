@@ -37,8 +37,11 @@ func (w *walker) ident(id *ast.Ident) {
 		return
 	}
 	if l := w.lookup(id); l != nil {
-		if w.info.Uses[id] != nil || !w.assigned(id) {
+		if w.info.Uses[id] != nil || !w.set(id) {
 			w.variable(id, l)
+			if !w.set(id) {
+				w.toField(id, l)
+			}
 		}
 		return
 	}
@@ -48,20 +51,6 @@ func (w *walker) ident(id *ast.Ident) {
 	case *types.Func:
 		w.function(id, o)
 	}
-}
-
-// assigned reports whether an identifier is on the left of := or =, where without type information it is best left alone.
-func (w *walker) assigned(id *ast.Ident) bool {
-	a, ok := w.parent(1).(*ast.AssignStmt)
-	if !ok {
-		return false
-	}
-	for _, e := range a.Lhs {
-		if e == id {
-			return true
-		}
-	}
-	return false
 }
 
 func (w *walker) boolean(id *ast.Ident, other string) {
@@ -76,6 +65,7 @@ func (w *walker) selector(s *ast.SelectorExpr) {
 		switch sel.Kind() {
 		case types.FieldVal:
 			w.field(s, sel)
+			w.fromField(s, sel)
 		case types.MethodVal:
 			w.method(s, sel)
 		}

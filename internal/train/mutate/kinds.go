@@ -10,6 +10,7 @@ const (
 	EqualOrder      = "equal-order"      // == or != and one of < <= > >=
 	Logic           = "logic"            // && and ||
 	Negation        = "negation"         // a missing ! and one too many
+	Guard           = "guard"            // x != nil && and its like missing or too many
 	Condition       = "condition"        // one operand of && or || missing or too many
 	Sum             = "sum"              // + and -
 	Arithmetic      = "arithmetic"       // other arithmetic operators
@@ -26,6 +27,7 @@ const (
 	OtherLiteral    = "other-literal"    // another literal of the function
 	Variable        = "variable"         // another variable of the same type
 	Constant        = "constant"         // another constant of the same type
+	ReceiverField   = "receiver-field"   // x and r.x, r being the receiver
 	Field           = "field"            // another field of the same type
 	Method          = "method"           // another method of the same signature
 	Function        = "function"         // another function of the same signature
@@ -53,8 +55,8 @@ const (
 // mutants of the function it makes contain the original line, within the limits that the kinds' comments name.
 func Kinds() []string {
 	kinds := []string{
-		Boundary, Direction, Comparison, EqualOrder, Logic, Negation, Condition, Sum, Arithmetic, Bits, Shift, Sign, Operands,
-		PlusOne, Integer, IntegerScale, Boolean, Rune, String, OtherLiteral, Variable, Constant, Field, Method, Function,
+		Boundary, Direction, Comparison, EqualOrder, Logic, Negation, Guard, Condition, Sum, Arithmetic, Bits, Shift, Sign, Operands,
+		PlusOne, Integer, IntegerScale, Boolean, Rune, String, OtherLiteral, Variable, Constant, ReceiverField, Field, Method, Function,
 		Arguments, WrappedCall, LenCap, MakeSize, SliceBound, SliceTail, FirstLast, AssignOperator, AssignPlain, Define,
 		Increment, Branch, IfFor, RangePair, ReturnedError, ReturnedZero, ReturnedSwapped, Deferred,
 	}

@@ -23,11 +23,14 @@ func (w *walker) literal(n *ast.BasicLit) {
 	}
 	for _, other := range w.names.literals {
 		// Only literals that the function holds more than once are confused, so that the right one is still there to find.
-		if other.kind == n.Kind && other.value != n.Value && w.names.literalCount[n.Value] > 1 && !w.isFormat(n) {
+		if other.kind == n.Kind && other.value != n.Value && len(n.Value) <= shortLiteral && w.names.literalCount[n.Value] > 1 && !w.isFormat(n) {
 			w.replaceNode(OtherLiteral, n, other.value)
 		}
 	}
 }
+
+// shortLiteral is the length up to which a literal is mistaken for another of the function.
+const shortLiteral = 24
 
 func (w *walker) integer(n *ast.BasicLit) {
 	v, err := strconv.ParseInt(n.Value, 0, 64)

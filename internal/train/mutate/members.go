@@ -52,12 +52,18 @@ func (w *walker) constant(id *ast.Ident, c *types.Const) {
 	for _, step := range []int{-1, 1} {
 		seen := 0
 		for i := at + step; i >= 0 && i < len(same) && seen < 3 && abs(i-at) <= 20; i += step {
-			if o := same[i]; w.visible(o) && types.Identical(o.Type(), c.Type()) && o.Name() != "_" {
+			if o := same[i]; w.visible(o) && types.Identical(o.Type(), c.Type()) && o.Name() != "_" && together(o, c) {
 				seen++
 				w.replaceNode(Constant, id, o.Name())
 			}
 		}
 	}
+}
+
+// together reports whether two constants belong together: they have a type of their own, or are declared near each other.
+func together(a, b *types.Const) bool {
+	basic, _ := a.Type().(*types.Basic)
+	return basic == nil || abs(int(a.Pos()-b.Pos())) < 1000
 }
 
 // function offers functions of the same package with the same signature, those whose names are nearest in the alphabet.

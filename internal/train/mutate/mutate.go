@@ -96,7 +96,7 @@ type walker struct {
 }
 
 func (m *Mutator) walker(src []byte, fn *ast.FuncDecl, fset *token.FileSet) *walker {
-	if fn == nil || fn.Body == nil || directive(fn.Doc) {
+	if fn == nil || fn.Body == nil || fn.Name.Name == "_" || directive(fn.Doc) {
 		return nil
 	}
 	file := fset.File(fn.Pos())

@@ -158,7 +158,7 @@ func (w *walker) typeNumber(t types.Type) int {
 }
 
 func (w *walker) countLiteral(n *ast.BasicLit) {
-	if w.names.literalCount[n.Value]++; w.names.literalCount[n.Value] == 1 && n.Kind != token.FLOAT && len(n.Value) <= 24 {
+	if w.names.literalCount[n.Value]++; w.names.literalCount[n.Value] == 1 && n.Kind != token.FLOAT && len(n.Value) <= shortLiteral {
 		w.names.literals = append(w.names.literals, literalValue{n.Kind, n.Value})
 	}
 }

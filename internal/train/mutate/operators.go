@@ -52,7 +52,7 @@ func (w *walker) binary(n *ast.BinaryExpr) {
 			if op.Precedence() == n.Op.Precedence() {
 				w.replace(s.kind, n.OpPos, end, op.String())
 			} else {
-				w.respaced(s.kind, n.OpPos, end, op.String())
+				w.respaced(s.kind, n, n.OpPos, end, op.String())
 			}
 		}
 	}
@@ -64,6 +64,9 @@ func (w *walker) binary(n *ast.BinaryExpr) {
 
 // operatorFits reports whether the operands of n allow op: strings add but do not subtract, pointers equal but have no order.
 func (w *walker) operatorFits(n *ast.BinaryExpr, op token.Token) bool {
+	if w.info.Types[n].Value != nil {
+		return false // a constant expression is more likely to be refused than wrong
+	}
 	switch op {
 	case token.LAND, token.LOR:
 		return true
@@ -179,7 +182,7 @@ func (w *walker) incDec(n *ast.IncDecStmt) {
 
 // sign drops the minus of -x; plusOne's places add it.
 func (w *walker) sign(n *ast.UnaryExpr) {
-	if n.Op != token.SUB || !w.signPlace(w.parent(1)) {
+	if n.Op != token.SUB || !w.signPlace(w.parent(1)) || !isLiteral(n.X) && w.info.Types[n.X].Value != nil {
 		return
 	}
 	if _, nested := n.X.(*ast.BinaryExpr); !nested {
@@ -195,6 +198,9 @@ func (w *walker) addSign(e ast.Expr) {
 			return
 		}
 	case *ast.Ident, *ast.SelectorExpr, *ast.ParenExpr:
+		if w.info.Types[e].Value != nil {
+			return
+		}
 	default:
 		return
 	}

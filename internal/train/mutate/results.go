@@ -69,7 +69,7 @@ func (w *walker) result(id *ast.Ident, want types.Type) {
 	}
 	l := w.lookup(id)
 	zero := zeroOf(want)
-	if l == nil || zero == "" || !w.spare(l, id) || !w.offered(l, want) {
+	if l == nil || w.names.outer[l.obj] > 0 || zero == "" || !w.spare(l, id) || !w.offered(l, want) {
 		return
 	}
 	w.replaceNode(kind, id, zero)

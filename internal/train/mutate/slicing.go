@@ -47,7 +47,7 @@ func (w *walker) slice(n *ast.SliceExpr) {
 	if n.Slice3 {
 		return
 	}
-	inside := func(text string) { w.respaced(SliceBound, n.Lbrack+1, n.Rbrack, text) }
+	inside := func(text string) { w.respaced(SliceBound, n, n.Lbrack+1, n.Rbrack, text) }
 	switch {
 	case n.Low != nil && n.High == nil:
 		inside(":" + w.text(n.Low))

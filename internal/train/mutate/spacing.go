@@ -10,9 +10,10 @@ import (
 )
 
 // respaced records the mutant in which the source from pos to end reads text, with the whole expression around it spaced as
-// gofmt spaces it: n-1 in an index, n - 1 alone. The node being visited holds the change.
-func (w *walker) respaced(kind string, pos, end token.Pos, text string) {
-	root, deep := w.root(pos, end)
+// gofmt spaces it: n-1 in an index, n - 1 alone. The expression e, which is the node being visited or a child of it, holds
+// the change.
+func (w *walker) respaced(kind string, e ast.Expr, pos, end token.Pos, text string) {
+	root, deep := w.root(e)
 	if root == nil || root.End()-root.Pos() > 300 {
 		return
 	}
@@ -42,31 +43,33 @@ func (w *walker) wasFormatted(root ast.Expr, old string, deep bool) bool {
 	return same
 }
 
-// root returns the outermost expression of one line around the change, and whether gofmt prints it more tightly because of
-// what is around it.
-func (w *walker) root(pos, end token.Pos) (ast.Expr, bool) {
-	var root ast.Expr
-	at := len(w.stack) - 1
-	for ; at >= 0; at-- {
-		e, ok := w.stack[at].(ast.Expr)
-		if !ok || !w.oneLine(e.Pos(), e.End()) || e.Pos() > pos || e.End() < end {
-			break
-		}
-		switch e.(type) {
-		case *ast.KeyValueExpr, *ast.FuncLit, *ast.CompositeLit:
-		default:
-			root = e
-			continue
-		}
-		break
-	}
-	if root == nil {
+// root returns the outermost expression of one line around e, and whether gofmt prints it more tightly because of what is
+// around it. It is nil if e itself is of several lines.
+func (w *walker) root(e ast.Expr) (ast.Expr, bool) {
+	if !w.oneLine(e.Pos(), e.End()) {
 		return nil, false
 	}
-	if at < 0 {
-		return root, false
+	at := len(w.stack) - 1
+	if at >= 0 && w.stack[at] == e {
+		at--
 	}
-	return root, deepIn(w.stack[at], root)
+	for ; at >= 0; at-- {
+		outer, ok := w.stack[at].(ast.Expr)
+		if !ok || !w.oneLine(outer.Pos(), outer.End()) || selfContained(outer) {
+			return e, deepIn(w.stack[at], e)
+		}
+		e = outer
+	}
+	return e, false
+}
+
+// selfContained reports whether an expression spaces its parts as if they stood alone, or cannot stand alone itself.
+func selfContained(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.KeyValueExpr, *ast.FuncLit, *ast.CompositeLit:
+		return true
+	}
+	return false
 }
 
 func deepIn(parent ast.Node, e ast.Expr) bool {

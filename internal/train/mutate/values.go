@@ -11,7 +11,9 @@ import (
 // a result, what is assigned. The node being visited is its parent.
 func (w *walker) value(e ast.Expr) {
 	w.plusOne(e, false)
-	w.addSign(e)
+	if w.signPlace(w.parent(0)) {
+		w.addSign(e)
+	}
 	w.wrap(e)
 	w.negate(e)
 }
@@ -27,7 +29,7 @@ func (w *walker) plusOne(e ast.Expr, sure bool) {
 	case *ast.BinaryExpr:
 		if isOne(x.Y) && (x.Op == token.ADD || x.Op == token.SUB) {
 			if !isLiteral(x.X) {
-				w.respaced(PlusOne, x.X.End(), x.Y.End(), "")
+				w.respaced(PlusOne, e, x.X.End(), x.Y.End(), "")
 			}
 			return
 		}
@@ -35,8 +37,8 @@ func (w *walker) plusOne(e ast.Expr, sure bool) {
 			return
 		}
 	}
-	w.respaced(PlusOne, e.End(), e.End(), " + 1")
-	w.respaced(PlusOne, e.End(), e.End(), " - 1")
+	w.respaced(PlusOne, e, e.End(), e.End(), " + 1")
+	w.respaced(PlusOne, e, e.End(), e.End(), " - 1")
 }
 
 func isOne(e ast.Expr) bool {
@@ -85,7 +87,7 @@ func (w *walker) wrap(e ast.Expr) {
 	if c, ok := e.(*ast.CallExpr); ok {
 		if s, ok := c.Fun.(*ast.SelectorExpr); ok && len(c.Args) == 1 && w.isWrapper(s) {
 			if types.Identical(w.info.Types[c.Args[0]].Type, t) && wrappable(c.Args[0]) {
-				w.respaced(WrappedCall, e.Pos(), e.End(), w.text(c.Args[0]))
+				w.respaced(WrappedCall, e, e.Pos(), e.End(), w.text(c.Args[0]))
 			}
 			return
 		}
@@ -97,7 +99,7 @@ func (w *walker) wrap(e ast.Expr) {
 		for _, name := range wrappers[p.Imported().Path()] {
 			f, ok := p.Imported().Scope().Lookup(name).(*types.Func)
 			if ok && types.Identical(f.Signature().Params().At(0).Type(), t) && w.named(p, e.Pos()) {
-				w.respaced(WrappedCall, e.Pos(), e.End(), p.Name()+"."+name+"("+w.text(e)+")")
+				w.respaced(WrappedCall, e, e.Pos(), e.End(), p.Name()+"."+name+"("+w.text(e)+")")
 			}
 		}
 	}

@@ -46,6 +46,7 @@ func (w *walker) statement(n ast.Node) {
 		w.results(n)
 	case *ast.IfStmt:
 		w.condition(n.Cond)
+		w.guarded(n)
 		w.ifFor(n)
 	case *ast.ForStmt:
 		w.condition(n.Cond)
