@@ -73,34 +73,14 @@ func (w *worker) turn(y *layerAt, a *layerState) {
 		row, inv := a.qkv[t*s.qkvWidth():], a.invQK[t*heads:]
 		for h := range s.Heads {
 			dst := a.q[((h/g*n+t)*g+h%g)*hd:][:hd]
-			inv[h] = normaliseRow(dst, row[h*hd:], qNorm)
-			rotate(dst, angles)
+			inv[h] = tensor.RMSNormRow(dst, row[h*hd:][:hd], qNorm, eps)
+			tensor.Rotate(dst, angles)
 		}
 		for h := range s.KVHeads {
 			dst := a.k[(h*n+t)*hd:][:hd]
-			inv[s.Heads+h] = normaliseRow(dst, row[s.qWidth()+h*hd:], kNorm)
-			rotate(dst, angles)
+			inv[s.Heads+h] = tensor.RMSNormRow(dst, row[s.qWidth()+h*hd:][:hd], kNorm, eps)
+			tensor.Rotate(dst, angles)
 		}
-	}
-}
-
-// rotate turns the pairs (i, i+half) of a head.
-func rotate(x, angles []float32) {
-	half := len(x) / 2
-	lo, hi, cos, sin := x[:half], x[half:][:half], angles[:half], angles[half:][:half]
-	for i, a := range lo {
-		b := hi[i]
-		lo[i], hi[i] = a*cos[i]-b*sin[i], a*sin[i]+b*cos[i]
-	}
-}
-
-// rotateBack undoes rotate, which is also its gradient.
-func rotateBack(x, angles []float32) {
-	half := len(x) / 2
-	lo, hi, cos, sin := x[:half], x[half:][:half], angles[:half], angles[half:][:half]
-	for i, a := range lo {
-		b := hi[i]
-		lo[i], hi[i] = a*cos[i]+b*sin[i], b*cos[i]-a*sin[i]
 	}
 }
 
@@ -116,7 +96,7 @@ func (w *worker) attendBlock(a *layerState, b block) {
 		seen := t - b.first + 1
 		for r := (t - b.lo) * g; r < (t-b.lo+1)*g; r++ {
 			row := b.p[r*keys : (r+1)*keys]
-			softmax(row[:seen])
+			tensor.SoftmaxRow(row[:seen])
 			clear(row[seen:])
 		}
 	}
@@ -154,7 +134,7 @@ func (w *worker) attendBack(y *layerAt, a *layerState, dx, dh []float32) {
 	tensor.Gemm(true, false, d, qw, n, 1, dx, d, a.attn, qw, 1, w.grads[y.out:], qw, &w.ws)
 	m.delta = grow(m.delta, n*s.Heads)
 	for i := range m.delta { // token-major, so in the order of dattn
-		m.delta[i] = dot(m.dattn[i*s.HeadDim:(i+1)*s.HeadDim], a.attn[i*s.HeadDim:(i+1)*s.HeadDim])
+		m.delta[i] = tensor.Product(m.dattn[i*s.HeadDim:(i+1)*s.HeadDim], a.attn[i*s.HeadDim:(i+1)*s.HeadDim])
 	}
 	m.dog = grow(m.dog, n*qw)
 	w.regroup(m.dog, m.dattn)
@@ -180,23 +160,12 @@ func (w *worker) attendBlockBack(a *layerState, b block) {
 		for i := range g {
 			r := (t-b.lo)*g + i
 			delta := m.delta[t*s.Heads+b.head*g+i]
-			softmaxBack(m.ds[r*keys:(r+1)*keys], b.p[r*keys:(r+1)*keys], delta)
+			tensor.SoftmaxBack(m.ds[r*keys:(r+1)*keys], b.p[r*keys:(r+1)*keys], delta)
 		}
 	}
 	scale := float32(1 / math.Sqrt(float64(hd)))
 	tensor.Gemm(false, false, rows, hd, keys, scale, m.ds, keys, k, hd, 0, dq, hd, &w.ws)
 	tensor.Gemm(true, false, keys, hd, rows, scale, m.ds, keys, q, hd, 1, dk, hd, &w.ws)
-}
-
-// softmax replaces x by its exponentials over their sum.
-func softmax(x []float32) { tensor.Softmax(x) }
-
-// softmaxBack replaces the gradient ds of probabilities p by that of their logits; delta is the sum of p·ds.
-func softmaxBack(ds, p []float32, delta float32) {
-	p = p[:len(ds)]
-	for i, v := range ds {
-		ds[i] = p[i] * (v - delta)
-	}
 }
 
 // turnBack takes the gradients of a.q and a.k to those of the projections.
@@ -210,13 +179,13 @@ func (w *worker) turnBack(y *layerAt, a *layerState) {
 		row, drow, inv := a.qkv[t*s.qkvWidth():], m.dqkv[t*s.qkvWidth():], a.invQK[t*heads:]
 		for h := range s.Heads {
 			dq := m.dq[((h/g*n+t)*g+h%g)*hd:][:hd]
-			rotateBack(dq, angles)
-			normaliseBackRow(drow[h*hd:], dq, row[h*hd:], qNorm, inv[h], dqNorm)
+			tensor.RotateBack(dq, angles)
+			tensor.RMSNormBack(drow[h*hd:][:hd], dq, row[h*hd:], qNorm, inv[h], dqNorm)
 		}
 		for h := range s.KVHeads {
 			dk, at := m.dk[(h*n+t)*hd:][:hd], s.qWidth()+h*hd
-			rotateBack(dk, angles)
-			normaliseBackRow(drow[at:], dk, row[at:], kNorm, inv[s.Heads+h], dkNorm)
+			tensor.RotateBack(dk, angles)
+			tensor.RMSNormBack(drow[at:][:hd], dk, row[at:], kNorm, inv[s.Heads+h], dkNorm)
 		}
 	}
 }

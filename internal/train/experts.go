@@ -87,29 +87,10 @@ func (w *worker) expertBack(x *expertAt, a *layerState, lo, hi int, dy, dx []flo
 	dact := m.ds
 	tensor.Gemm(false, false, n, ff, d, 1, dy, d, w.weights[x.down:], ff, 0, dact, ff, &w.ws)
 	for r := range n {
-		a.route.dgain[lo+r] = swiGLUBack(act[r*ff:(r+1)*ff], dgu[r*2*ff:(r+1)*2*ff], dact[r*ff:(r+1)*ff],
-			gu[r*2*ff:(r+1)*2*ff], a.route.gain[lo+r])
+		gate, up, dgate, dup := gu[r*2*ff:][:ff], gu[r*2*ff+ff:][:ff], dgu[r*2*ff:][:ff], dgu[r*2*ff+ff:][:ff]
+		a.route.dgain[lo+r] = tensor.SwiGLUBack(act[r*ff:(r+1)*ff], dgate, dup, dact[r*ff:(r+1)*ff], gate, up, a.route.gain[lo+r])
 	}
 	tensor.Gemm(true, false, d, ff, n, 1, dy, d, act, ff, 1, w.grads[x.down:], ff, &w.ws)
 	tensor.Gemm(true, false, 2*ff, d, n, 1, dgu, 2*ff, a.inputs()[lo*d:hi*d], d, 1, w.grads[x.gateUp:], d, &w.ws)
 	tensor.Gemm(false, false, n, d, 2*ff, 1, dgu, 2*ff, w.weights[x.gateUp:], d, 0, dx, d, &w.ws)
-}
-
-// swiGLUBack writes gain·silu(gate)·up to act and the gradients of gate and up to dgu, given dact, the gradient of the
-// activation without its gain. It returns the gradient of the gain.
-func swiGLUBack(act, dgu, dact, gu []float32, gain float32) float32 {
-	n := len(act)
-	gate, up, dgate, dup, dact := gu[:n], gu[n:][:n], dgu[:n], dgu[n:][:n], dact[:n]
-	sum := float32(0)
-	for i, g := range gate {
-		sig := tensor.Sigmoid(g)
-		silu, da := g*sig, dact[i]
-		v := silu * up[i]
-		sum += da * v
-		act[i] = gain * v
-		da *= gain
-		dup[i] = da * silu
-		dgate[i] = da * up[i] * (sig + silu*(1-sig))
-	}
-	return sum
 }

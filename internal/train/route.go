@@ -38,7 +38,7 @@ func (w *worker) route(i int, y *layerAt, a *layerState) {
 	r.choice, r.weight, r.slot = grow(r.choice, n*k), grow(r.weight, n*k), grow(r.slot, n*k)
 	for t := range n {
 		p := r.probs[t*s.Experts : (t+1)*s.Experts]
-		tensor.Softmax(p)
+		tensor.SoftmaxRow(p)
 		choose(p, r.choice[t*k:(t+1)*k], r.weight[t*k:(t+1)*k])
 	}
 	w.assign(i, r)

@@ -1,6 +1,6 @@
 package train
 
-import "math"
+import "github.com/luthier-dev/luthier/internal/tensor"
 
 // eps is what RMS norms add to the mean of squares: 1e-6, as Qwen3 has it.
 const eps = 1e-6
@@ -9,40 +9,15 @@ const eps = 1e-6
 func normalise(dst, x, w, inv []float32) {
 	n := len(w)
 	for i := range inv {
-		inv[i] = normaliseRow(dst[i*n:(i+1)*n], x[i*n:(i+1)*n], w)
+		inv[i] = tensor.RMSNormRow(dst[i*n:(i+1)*n], x[i*n:(i+1)*n], w, eps)
 	}
-}
-
-// normaliseRow is normalise of one row; it returns 1/rms.
-func normaliseRow(dst, x, w []float32) float32 {
-	x, w = x[:len(dst)], w[:len(dst)]
-	r := float32(1 / math.Sqrt(float64(dot(x, x))/float64(len(x))+eps))
-	for i := range dst {
-		dst[i] = x[i] * r * w[i]
-	}
-	return r
 }
 
 // normaliseBack adds the gradient of normalise's input to dx and that of its weights to dw; dh is the gradient of its output.
 func normaliseBack(dx, dh, x, w, inv, dw []float32) {
 	n := len(w)
 	for i, r := range inv {
-		normaliseBackRow(dx[i*n:(i+1)*n], dh[i*n:(i+1)*n], x[i*n:(i+1)*n], w, r, dw)
-	}
-}
-
-func normaliseBackRow(dx, dh, x, w []float32, r float32, dw []float32) {
-	n := len(w)
-	dx, dh, x, dw = dx[:n], dh[:n], x[:n], dw[:n]
-	sum := float32(0)
-	for i, g := range dh {
-		gx := g * x[i]
-		sum += gx * w[i]
-		dw[i] += gx * r
-	}
-	c := sum * r * r * r / float32(n)
-	for i, g := range dh {
-		dx[i] += g*w[i]*r - x[i]*c
+		tensor.RMSNormBack(dx[i*n:(i+1)*n], dh[i*n:(i+1)*n], x[i*n:(i+1)*n], w, r, dw)
 	}
 }
 
