@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // A command is one step of the way from source code to a model.
@@ -18,11 +20,16 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{"corpus", "download the modules of the manifest and list their functions", runCorpus},
 		{"bpe", "learn the vocabulary from Go sources", runBPE},
+		{"train", "train the model or its draft on dataset files", runTrain},
+		{"export", "write a checkpoint as a GGUF file", runExport},
+		{"verify", "break functions and keep what the packages' own tests notice", runVerify},
 	}
 }
 
 func main() {
+	sandbox.Init()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if len(os.Args) > 1 {

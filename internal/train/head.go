@@ -26,7 +26,7 @@ func (w *worker) loss(back bool) {
 		h.x = gather(h.x, last, rows, d)
 		h.h, h.inv = grow(h.h, len(h.x)), grow(h.inv, len(rows))
 		normalise(h.h, h.x, norm, h.inv)
-		w.lossRows(b.targets[lo:hi], b.gains[lo:hi], back)
+		w.lossRows(lo, hi, back)
 		if !back {
 			continue
 		}
@@ -39,13 +39,13 @@ func (w *worker) loss(back bool) {
 }
 
 // lossRows takes normalised rows through the output projection, which is the embedding.
-func (w *worker) lossRows(targets []int32, gains []float32, back bool) {
-	n, d, v, h := len(targets), w.shape.Dim, w.shape.Vocab, &w.head
+func (w *worker) lossRows(lo, hi int, back bool) {
+	n, d, v, h := hi-lo, w.shape.Dim, w.shape.Vocab, &w.head
 	embed := w.weights[w.layout.embed:]
 	h.logits = grow(h.logits, n*v)
 	tensor.Gemm(false, true, n, v, d, 1, h.h, d, embed, d, 0, h.logits, v, &w.ws)
-	for i, target := range targets {
-		w.lossRow(h.logits[i*v:(i+1)*v], int(target), gains[i])
+	for i := range n {
+		w.lossRow(h.logits[i*v:(i+1)*v], lo+i)
 	}
 	if !back {
 		return
@@ -56,7 +56,8 @@ func (w *worker) lossRows(targets []int32, gains []float32, back bool) {
 }
 
 // lossRow counts one prediction and replaces its logits by their gradient.
-func (w *worker) lossRow(logits []float32, target int, gain float32) {
+func (w *worker) lossRow(logits []float32, row int) {
+	target, gain := int(w.batch.targets[row]), w.batch.gains[row]
 	best := 0
 	for i, v := range logits {
 		if v > logits[best] {
@@ -65,33 +66,35 @@ func (w *worker) lossRow(logits []float32, target int, gain float32) {
 	}
 	top := logits[best]
 	own := logits[target]
-	for i := range logits {
-		logits[i] -= top
-	}
-	sum := expSum(logits)
+	sum := tensor.ExpSum(logits, top)
 	w.sum.loss += float64(gain) * (math.Log(float64(sum)) - float64(own-top))
 	w.sum.weight += abs64(float64(gain))
 	if gain >= decisionWeight || gain <= -decisionWeight {
-		w.sum.decisions++
-		if best == target {
-			w.sum.hits++
-		}
+		w.decide(row, best == target)
 	}
 	g := float32(float64(gain) * w.perWeight)
 	scale := g / sum
-	for i := range logits {
-		logits[i] *= scale
-	}
+	tensor.Scale(logits, scale)
 	logits[target] -= g
 }
 
-// expSum replaces x by its exponentials and returns their sum.
-func expSum(x []float32) float32 {
-	sum := float32(0)
-	for i, v := range x {
-		e := tensor.Exp(v)
-		x[i] = e
-		sum += e
+// decide counts a decision.
+func (w *worker) decide(row int, hit bool) {
+	state := &w.batch.states[w.batch.owners[row]]
+	w.sum.decisions++
+	switch {
+	case !hit && *state == answerRight:
+		w.sum.right--
+		*state = answerWrong
+	case !hit && *state == answerNone:
+		w.sum.answers++
+		*state = answerWrong
+	case hit && *state == answerNone:
+		w.sum.answers++
+		w.sum.right++
+		*state = answerRight
 	}
-	return sum
+	if hit {
+		w.sum.hits++
+	}
 }

@@ -34,6 +34,8 @@ type Stats struct {
 	Weight    float64 // that sum
 	Decisions int     // tokens of weight 1 or more
 	Hits      int     // decisions that the model would have taken: the likeliest token was the right one
+	Answers   int     // sequences with decisions
+	Right     int     // those all of whose decisions would have been taken
 	GradNorm  float64 // of the gradient before clipping
 	Skipped   bool    // the gradient was no number: nothing was changed
 
@@ -206,10 +208,12 @@ func (t *Trainer) collect() Stats {
 	all := &t.workers[0].sum
 	loss, aux, overflow := all.loss, all.aux, all.overflow
 	s.Tokens, s.Weight, s.Decisions, s.Hits = all.tokens, all.weight, all.decisions, all.hits
+	s.Answers, s.Right = all.answers, all.right
 	for _, w := range t.workers[1:] {
 		loss, aux, overflow = loss+w.sum.loss, aux+w.sum.aux, overflow+w.sum.overflow
 		s.Tokens, s.Weight = s.Tokens+w.sum.tokens, s.Weight+w.sum.weight
 		s.Decisions, s.Hits = s.Decisions+w.sum.decisions, s.Hits+w.sum.hits
+		s.Answers, s.Right = s.Answers+w.sum.answers, s.Right+w.sum.right
 		for i, n := range w.sum.load {
 			all.load[i] += n
 		}
@@ -258,7 +262,7 @@ func (j *reduceJob) Do(_, i int) {
 	sum := 0.0
 	for len(all) > 0 {
 		n := min(len(all), 1024)
-		sum += float64(dot(all[:n], all[:n]))
+		sum += float64(tensor.Product(all[:n], all[:n]))
 		all = all[n:]
 	}
 	j.sums[i] = sum

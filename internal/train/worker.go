@@ -53,6 +53,7 @@ type scratch struct {
 type sums struct {
 	loss, weight    float64
 	decisions, hits int
+	answers, right  int // sequences with decisions; those all of whose decisions were hit
 	tokens          int
 	aux             float64   // the balancing loss, times tokens
 	load            []int64   // [layer][expert] slots

@@ -1,0 +1,49 @@
+package train
+
+import "testing"
+
+// BenchmarkStep is one step of the shipped shape, 16,384 tokens in sequences of about 400 of which a tenth counts.
+func BenchmarkStep(b *testing.B) {
+	s := Main(2048)
+	m, err := New(s, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	t, err := NewTrainer(m, Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer t.Close()
+	batch := typical(s, 16384)
+	tokens := 0
+	if _, err := t.Step(batch, 1e-3); err != nil { // makes the workers' memory
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for b.Loop() {
+		stats, err := t.Step(batch, 1e-3)
+		if err != nil {
+			b.Fatal(err)
+		}
+		tokens += stats.Tokens
+	}
+	b.ReportMetric(float64(tokens)/b.Elapsed().Seconds(), "tokens/s")
+}
+
+// typical makes sequences as training has them: of 200 to 600 tokens, the last tenth of which counts.
+func typical(s Shape, tokens int) []Sequence {
+	var out []Sequence
+	for i, sum := 0, 0; sum < tokens; i++ {
+		n := 200 + i*137%400
+		q := texts(s, uint64(i), n)[0]
+		for j := range q.Weights {
+			q.Weights[j] = 0
+			if j > n-n/10 {
+				q.Weights[j] = 1
+			}
+		}
+		out, sum = append(out, q), sum+n
+	}
+	return out
+}

@@ -1,0 +1,71 @@
+package train
+
+// Point is what happened in one stretch of a run.
+type Point struct {
+	Step     int     // at its end
+	Tokens   int64   // trained on so far
+	Seconds  float64 // of training so far
+	Done     float64 // part of the run, 0 to 1
+	Rate     float64 // factor of the learning rates at its end
+	Loss     float64 // mean weighted cross entropy
+	Accuracy float64 // part of decisions hit
+	Answers  float64 // part of sequences all of whose decisions were hit
+	Speed    float64 // tokens a second
+	GradNorm float64 // mean, before clipping
+	Load     float64 // largest of any layer at its end: the busiest expert's tokens over the mean
+	Overflow float64 // part of the tokens beyond an expert's capacity
+	Skipped  int     // steps whose gradient was no number, since the start
+
+	Valid []Score `json:",omitempty"` // if the model was evaluated at the end of the stretch
+}
+
+// Score is how the model does on sequences it does not learn from.
+type Score struct {
+	Name     string
+	Loss     float64
+	Accuracy float64
+	Answers  float64
+}
+
+// stretch adds up steps to a Point.
+type stretch struct {
+	loss, weight       float64
+	decisions, hits    int
+	answers, right     int
+	steps, tokens      int
+	grad, overflow     float64
+	load               float64
+	skipping           int // steps skipped one after the other
+}
+
+func (s *stretch) add(v Stats) {
+	if v.Skipped {
+		s.skipping++
+		return
+	}
+	s.skipping = 0
+	s.loss += v.Loss * v.Weight
+	s.weight += v.Weight
+	s.decisions, s.hits = s.decisions+v.Decisions, s.hits+v.Hits
+	s.answers, s.right = s.answers+v.Answers, s.right+v.Right
+	s.steps, s.tokens = s.steps+1, s.tokens+v.Tokens
+	s.grad += v.GradNorm
+	s.overflow += v.Overflow
+	s.load = v.MaxLoad()
+}
+
+// fill writes the means to p and starts anew.
+func (s *stretch) fill(p *Point) {
+	if s.weight > 0 {
+		p.Loss = s.loss / s.weight
+	}
+	p.Accuracy = float64(s.hits) / max(1, float64(s.decisions))
+	p.Answers = float64(s.right) / max(1, float64(s.answers))
+	p.GradNorm = s.grad / max(1, float64(s.steps))
+	p.Overflow = s.overflow / max(1, float64(s.steps))
+	p.Load = s.load
+	*s = stretch{skipping: s.skipping}
+}
+
+// Minutes is how long training took so far.
+func (p Point) Minutes() float64 { return p.Seconds / 60 }
