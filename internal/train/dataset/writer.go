@@ -23,7 +23,9 @@ type Writer struct {
 	crc   uint32
 	count uint64
 	buf   []byte
-	err   error // the first, sticky
+	err   error // of Write, sticky
+
+	closed error // what Close returned
 }
 
 // Create makes a Writer for a file of tokens less than vocab. The caller ends with Close, which publishes the file, or
@@ -99,18 +101,22 @@ func check(e Example, vocab int) error {
 // Close completes the file and puts it in place of any that is there. After an error of Write it leaves none.
 func (w *Writer) Close() error {
 	if w.tmp == nil {
-		return w.err
+		return w.closed
 	}
+	w.closed = w.err
 	if w.err == nil {
 		if err := w.finish(); err != nil {
-			w.err = fmt.Errorf("dataset: write %s: %w", w.path, err)
+			w.closed = fmt.Errorf("dataset: write %s: %w", w.path, err)
 		}
 	}
-	err := w.err
+	err := w.closed
 	w.Abort()
-	w.err = err
+	w.closed, w.err = err, w.shut()
 	return err
 }
+
+// shut is the error of using a Writer that has ended.
+func (w *Writer) shut() error { return fmt.Errorf("dataset: write %s: the writer is closed", w.path) }
 
 func (w *Writer) finish() error {
 	if err := w.out.Flush(); err != nil {
@@ -146,7 +152,7 @@ func (w *Writer) Abort() {
 	_ = w.tmp.Close()
 	_ = os.Remove(w.tmp.Name())
 	w.tmp = nil
-	w.err = fmt.Errorf("dataset: write %s: the writer is closed", w.path)
+	w.err, w.closed = w.shut(), w.shut()
 }
 
 // syncDir makes a rename in dir last over a crash.
