@@ -1,0 +1,71 @@
+package repair
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrIdentity is the error of an edit that changes nothing.
+var ErrIdentity = errors.New("the line is so already")
+
+// Apply returns a source in which a line of a function, counted from 1 at the func line, has a new text. The line keeps
+// its indentation and its ending; a blank line takes the indentation of the line before. Apply refuses a text that is the
+// line as it stands or has line breaks, a line outside the function, and a function that is not in src as f says.
+func Apply(src []byte, f Function, line int, text string) ([]byte, error) {
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, errors.New("repair: edit line: the new text has a line break; an edit replaces one line by one line")
+	}
+	lines := strings.Split(f.Text, "\n")
+	if line < 1 || line > len(lines) {
+		return nil, fmt.Errorf("repair: edit line: there is no line %d in %s; it has lines 1 to %d", line, f.Name, len(lines))
+	}
+	from, to, ok := lineAt(src, f.Start+line-1)
+	if !ok || string(src[from:to]) != lines[line-1] {
+		return nil, fmt.Errorf("repair: edit line: %s is not in %s as it was read; read it again", f.Name, f.File)
+	}
+	text = strings.TrimSpace(text)
+	if text == strings.TrimSpace(lines[line-1]) {
+		return nil, fmt.Errorf("repair: edit line: line %d: %w", line, ErrIdentity)
+	}
+	if text != "" {
+		text = indentation(lines, line-1) + text
+	}
+	out := make([]byte, 0, len(src)+len(text))
+	out = append(append(out, src[:from]...), text...)
+	return append(out, src[to:]...), nil
+}
+
+// lineAt returns where line n of a source, from 1, begins and ends, its ending left out.
+func lineAt(src []byte, n int) (from, to int, ok bool) {
+	for ; n > 1; n-- {
+		i := bytes.IndexByte(src[from:], '\n')
+		if i < 0 {
+			return 0, 0, false
+		}
+		from += i + 1
+	}
+	to = len(src)
+	if i := bytes.IndexByte(src[from:], '\n'); i >= 0 {
+		to = from + i
+	}
+	if to > from && src[to-1] == '\r' {
+		to--
+	}
+	return from, to, n == 1
+}
+
+// indentation returns the space before the text of a line, or what a blank one should have.
+func indentation(lines []string, i int) string {
+	for k := i; k >= 0; k-- {
+		if l := lines[k]; strings.TrimSpace(l) != "" {
+			in := l[:len(l)-len(strings.TrimLeft(l, " \t"))]
+			if k < i && strings.HasSuffix(strings.TrimSpace(l), "{") {
+				in += "\t"
+			}
+			return in
+		}
+	}
+	return ""
+}

@@ -1,0 +1,87 @@
+package repair
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/cover"
+)
+
+// Block is a stretch of code that runs as one, as the cover tool cuts it. Lines and columns count from 1; the end is
+// behind the last character.
+type Block struct {
+	StartLine, StartCol int
+	EndLine, EndCol     int
+	Count               int // how often it ran
+}
+
+// Profile is the coverage of one test, or of several together: the blocks of each file, which is named by its import path
+// and base name, "example.com/mod/pkg/file.go".
+type Profile map[string][]Block
+
+// ParseProfile reads a profile as go test -coverprofile writes it.
+func ParseProfile(data []byte) (Profile, error) {
+	files, err := cover.ParseProfilesFromReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("repair: parse coverage: %w", err)
+	}
+	p := Profile{}
+	for _, f := range files {
+		blocks := make([]Block, len(f.Blocks))
+		for i, b := range f.Blocks {
+			blocks[i] = Block{b.StartLine, b.StartCol, b.EndLine, b.EndCol, b.Count}
+		}
+		p[f.FileName] = blocks
+	}
+	return p, nil
+}
+
+// blocks returns the blocks of a file, whatever part of the path its name is.
+func (p Profile) blocks(file string) []Block {
+	file = path.Clean(filepath.ToSlash(file))
+	if b, ok := p[file]; ok {
+		return b
+	}
+	var found []Block
+	best := ""
+	for name, b := range p {
+		if path.Base(name) != path.Base(file) {
+			continue
+		}
+		// Of several files of that name it is the one with most of the path in common; a tie goes to the first by name.
+		if n, m := commonTail(name, file), commonTail(best, file); best == "" || n > m || n == m && name < best {
+			best, found = name, b
+		}
+	}
+	return found
+}
+
+// commonTail counts the elements in which two paths end alike.
+func commonTail(a, b string) int {
+	x, y := strings.Split(a, "/"), strings.Split(b, "/")
+	n := 0
+	for n < len(x) && n < len(y) && x[len(x)-1-n] == y[len(y)-1-n] {
+		n++
+	}
+	return n
+}
+
+// lines returns which lines of a function ran, nil if none did.
+func (p Profile) lines(f Function) []bool {
+	var ran []bool
+	for _, b := range p.blocks(f.File) {
+		if b.Count == 0 || b.EndLine < f.Start || b.StartLine > f.End {
+			continue
+		}
+		if ran == nil {
+			ran = make([]bool, f.End-f.Start+1)
+		}
+		for l := max(b.StartLine, f.Start); l <= min(b.EndLine, f.End); l++ {
+			ran[l-f.Start] = true
+		}
+	}
+	return ran
+}

@@ -1,0 +1,182 @@
+package repair
+
+import (
+	"cmp"
+	"math"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Evidence is what test runs tell about where a fault is.
+type Evidence struct {
+	Failed  []string  // names of the failing tests
+	Failing []Profile // coverage of the failing tests, one by one or together
+	Passing []Profile // coverage of the passing ones
+	Stack   []Frame   // of the panic that ended a failing test, innermost first
+}
+
+// hardly is the share of passing profiles at which a line is run by hardly any passing test.
+const hardly = 0.05
+
+// Marks returns the marks of a function's lines.
+func Marks(f Function, e Evidence) []Mark {
+	marks := make([]Mark, f.End-f.Start+1)
+	fails, passes := counts(f, e.Failing), counts(f, e.Passing)
+	for i := range marks {
+		switch {
+		case fails[i] == 0:
+		case float64(passes[i]) <= hardly*float64(len(e.Passing)):
+			marks[i] = Suspect
+		default:
+			marks[i] = Run
+		}
+	}
+	for _, fr := range e.Stack {
+		if fr.in(f) {
+			marks[fr.Line-f.Start] = Suspect
+		}
+	}
+	return marks
+}
+
+// counts returns for each line of a function how many profiles ran it.
+func counts(f Function, profiles []Profile) []int {
+	n := make([]int, f.End-f.Start+1)
+	for _, p := range profiles {
+		for i, ran := range p.lines(f) {
+			if ran {
+				n[i]++
+			}
+		}
+	}
+	return n
+}
+
+// Ranked is a function that may be at fault.
+type Ranked struct {
+	Function
+	Score float64 // more is more suspicious; comparable within one ranking
+	Marks []Mark
+}
+
+// Rank orders functions by how likely they are at fault, and leaves out those that the evidence clears: a fault that a
+// failing test sees is in a function that it ran. Functions on the stack of a panic come first, innermost first; the
+// others go by Ochiai's measure (Ochiai 1957; as a fault locator Abreu, Zoeteweij and van Gemund, TAICPART 2007) on whole
+// functions, then on their most suspicious line, then by how much of the tests' names they share. Without any evidence
+// all functions are returned, by name.
+func Rank(fns []Function, e Evidence) []Ranked {
+	ranked := make([]Ranked, 0, len(fns))
+	words := map[string]bool{}
+	for _, t := range e.Failed {
+		for _, w := range nameWords(t) {
+			words[w] = true
+		}
+	}
+	evidence := false
+	for _, f := range fns {
+		r := Ranked{Function: f, Score: e.suspicion(f), Marks: Marks(f, e)}
+		evidence = evidence || r.Score > 0
+		r.Score += 0.001 * likeness(f.Name, words)
+		ranked = append(ranked, r)
+	}
+	if evidence {
+		ranked = slices.DeleteFunc(ranked, func(r Ranked) bool { return r.Score <= 0.001 })
+	}
+	slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.Score, a.Score) })
+	return ranked
+}
+
+// suspicion returns more than 0.001 for a function that a failing test ran, and else 0.
+func (e Evidence) suspicion(f Function) float64 {
+	score := 0.0
+	for i, fr := range e.Stack {
+		if fr.in(f) {
+			score = 10 / float64(i+1)
+			break
+		}
+	}
+	fails, passes := counts(f, e.Failing), counts(f, e.Passing)
+	best := 0.0
+	for i := range fails {
+		best = max(best, ochiai(fails[i], passes[i], len(e.Failing)))
+	}
+	return score + ochiai(ran(f, e.Failing), ran(f, e.Passing), len(e.Failing)) + 0.01*best
+}
+
+// ran counts the profiles that ran any of a function.
+func ran(f Function, profiles []Profile) int {
+	n := 0
+	for _, p := range profiles {
+		if p.lines(f) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func ochiai(fails, passes, failing int) float64 {
+	if fails == 0 {
+		return 0
+	}
+	return float64(fails) / math.Sqrt(float64(failing)*float64(fails+passes))
+}
+
+// in reports whether a frame is inside a function.
+func (fr Frame) in(f Function) bool {
+	return fr.Line >= f.Start && fr.Line <= f.End && path.Base(filepath.ToSlash(fr.File)) == path.Base(filepath.ToSlash(f.File)) &&
+		sameFunction(fr.Function, f.Name)
+}
+
+// sameFunction reports whether a frame's function is one, or a closure inside it.
+func sameFunction(frame, name string) bool {
+	if frame == "" {
+		return true
+	}
+	return frame == name || strings.HasPrefix(frame, name+".")
+}
+
+// likeness returns the share, 0 to 1, of a function name's words that names of tests have.
+func likeness(name string, words map[string]bool) float64 {
+	ws := nameWords(name)
+	if len(ws) == 0 {
+		return 0
+	}
+	n := 0
+	for _, w := range ws {
+		if words[w] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(ws))
+}
+
+// nameWords cuts a name at its capitals and signs: "(*Reader).ReadLine" is reader, read and line. The word test is left out.
+func nameWords(name string) []string {
+	var words []string
+	start := -1
+	runes := []rune(name)
+	cut := func(i int) {
+		if start >= 0 {
+			if w := strings.ToLower(string(runes[start:i])); w != "test" && w != "" {
+				words = append(words, w)
+			}
+		}
+		start = -1
+	}
+	for i, r := range runes {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			cut(i)
+		case start >= 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+			cut(i)
+			start = i
+		case start < 0:
+			start = i
+		}
+	}
+	cut(len(runes))
+	return words
+}

@@ -1,0 +1,74 @@
+package repair
+
+import (
+	_ "embed" // the chat template
+	"strconv"
+)
+
+// Names of the tools and of their arguments.
+const (
+	ToolRun  = "run_tests"
+	ToolRead = "read_function"
+	ToolEdit = "edit_line"
+
+	ArgNumber = "number"
+	ArgLine   = "line"
+	ArgText   = "text"
+)
+
+// Template is the model's chat template, in the Jinja dialect of Hugging Face. When the tools of a conversation include
+// edit_line it renders the state of the repair, which is [State.Prompt] exactly, from the results of the tools and nothing
+// else; other conversations become plain ChatML.
+//
+//go:embed template.jinja
+var Template string
+
+// State is what a model knows when it is asked for its next decision.
+type State struct {
+	Report   string // the last report, "" before the first test run
+	Function string // the function read last since then
+	Edited   bool   // an edit waits for its test run
+	OK       bool   // the tests pass
+}
+
+// Prompt returns the text that the model continues.
+func (s State) Prompt() string {
+	p := "<|im_start|>user\n"
+	if s.Report != "" {
+		p += s.Report + "\n"
+	}
+	if s.Function != "" {
+		p += s.Function + "\n"
+	}
+	switch {
+	case s.OK:
+		p += "ok\n"
+	case s.Edited:
+		p += "edited\n"
+	}
+	return p + "<|im_end|>\n<|im_start|>assistant\n"
+}
+
+const end = "<|im_end|>"
+
+// AnswerRun returns the answer that runs the tests.
+func AnswerRun() string { return call(ToolRun, "") }
+
+// AnswerRead returns the answer that reads function n of the report.
+func AnswerRead(n int) string { return call(ToolRead, arg(ArgNumber, strconv.Itoa(n))) }
+
+// AnswerEdit returns the answer that gives a line of the function read last a new text.
+func AnswerEdit(line int, text string) string {
+	return call(ToolEdit, arg(ArgLine, strconv.Itoa(line))+arg(ArgText, text))
+}
+
+// AnswerDone returns the answer that ends the work.
+func AnswerDone() string { return "Fixed." + end }
+
+func call(name, args string) string {
+	return "<tool_call>\n<function=" + name + ">\n" + args + "</function>\n</tool_call>" + end
+}
+
+func arg(name, value string) string {
+	return "<parameter=" + name + ">\n" + value + "\n</parameter>\n"
+}
