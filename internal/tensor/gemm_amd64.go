@@ -66,12 +66,12 @@ func (s isa) packA(dst []float32, a gemmSide, rows, depth, mr int) {
 		packAPlain(dst, a, rows, depth, mr)
 		return
 	}
-	for row, high := range even(rows, mr, 1) {
-		mask := uint32(1<<high - 1)
+	for high := divide(rows, mr, 1); high.next(); {
+		to, mask := &dst[high.at*depth], uint32(1<<high.n-1)
 		if a.line == 1 {
-			gemmCopy16(&dst[row*depth], 4*high, &a.x[row], 4*a.step, depth, mask, mask)
+			gemmCopy16(to, 4*high.n, &a.x[high.at], 4*a.step, depth, mask, mask)
 		} else {
-			gemmTurn16(&dst[row*depth], 4*high, &a.x[row*a.line], 4*a.line, depth, high, mask)
+			gemmTurn16(to, 4*high.n, &a.x[high.at*a.line], 4*a.line, depth, high.n, mask)
 		}
 	}
 }

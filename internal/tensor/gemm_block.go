@@ -37,57 +37,61 @@ type gemm struct {
 	a, b        gemmSide
 	c           []float32
 	ldc         int
-	alpha, beta float32
+	alpha, beta float32 // beta becomes 1 after the first steps
+
+	packA, packB bool
 }
 
 // run walks over the blocks. Sizes are divided evenly, so that no block is a small rest.
 func (g *gemm) run() {
 	mr, nr := g.isa.gemmShape()
-	packA, packB := g.packsA(nr), g.packsB(mr)
-	beta := g.beta
-	for p, depth := range even(g.k, gemmDepth, 1) {
-		for j, cols := range even(g.n, gemmCols, nr) {
-			b := g.b.from(j, p)
+	g.packA, g.packB = g.packsA(nr), g.packsB(mr)
+	for steps := divide(g.k, gemmDepth, 1); steps.next(); {
+		for cols := divide(g.n, gemmCols, nr); cols.next(); {
+			b := g.b.from(cols.at, steps.at)
 			var panels []float32
-			if packB || cols%nr != 0 {
-				panels = growFloats(&g.ws.b, depth*(cols+nr))
-				g.isa.packB(panels, b, cols, depth, nr)
+			if g.packB || cols.n%nr != 0 {
+				panels = growFloats(&g.ws.b, steps.n*(cols.n+nr))
+				g.isa.packB(panels, b, cols.n, steps.n, nr)
 			}
-			for i, rows := range even(g.m, gemmRows, mr) {
-				a := g.a.from(i, p)
-				packed := a
-				if packA {
-					packed.x = growFloats(&g.ws.a, depth*(rows+16))
-					g.isa.packA(packed.x, a, rows, depth, mr)
+			for rows := divide(g.m, gemmRows, mr); rows.next(); {
+				a := g.a.from(rows.at, steps.at)
+				if g.packA {
+					packed := growFloats(&g.ws.a, steps.n*rows.n)
+					g.isa.packA(packed, a, rows.n, steps.n, mr)
+					a.x = packed
 				}
-				g.block(packed, b, panels, i, j, rows, cols, depth, beta)
+				g.block(a, b, panels, g.c[rows.at*g.ldc+cols.at:], rows.n, cols.n, steps.n)
 			}
 		}
-		beta = 1
+		g.beta = 1
 	}
 }
 
 // block multiplies packed or unpacked rows with the panels of B, or with B itself where it is not packed.
-func (g *gemm) block(a, b gemmSide, panels []float32, i, j, rows, cols, depth int, beta float32) {
+func (g *gemm) block(a, b gemmSide, panels, c []float32, rows, cols, depth int) {
 	mr, nr := g.isa.gemmShape()
-	packA := g.packsA(nr)
 	t := &g.ws.tile
-	*t = gemmTile{k: depth, alpha: g.alpha, beta: beta}
+	*t = gemmTile{k: depth, alpha: g.alpha, beta: g.beta, rowA: 4 * a.line, stepA: 4 * a.step, stepB: 4 * b.step}
+	line := a.line
+	if g.packA {
+		t.rowA, line = 4, depth
+	}
+	if panels != nil {
+		t.stepB = 4 * nr
+	}
 	for col := 0; col < cols; col += nr {
-		width := min(nr, cols-col)
 		if panels != nil {
-			t.b, t.stepB = &panels[col*depth], 4*nr
+			t.b = &panels[col*depth]
 		} else {
-			t.b, t.stepB = &b.x[col], 4*b.step
+			t.b = &b.x[col]
 		}
-		for row, high := range even(rows, mr, 1) {
-			if packA {
-				t.a, t.rowA, t.stepA = &a.x[row*depth], 4, 4*high
-			} else {
-				t.a, t.rowA, t.stepA = &a.x[row*a.line], 4*a.line, 4*a.step
+		for high := divide(rows, mr, 1); high.next(); {
+			t.a = &a.x[high.at*line]
+			if g.packA {
+				t.stepA = 4 * high.n
 			}
-			c := g.c[(i+row)*g.ldc+j+col:]
-			g.isa.gemmRun(t, c, g.ldc, high, width, &g.ws.edge)
+			g.isa.gemmRun(t, c[high.at*g.ldc+col:], g.ldc, high.n, min(nr, cols-col), &g.ws.edge)
 		}
 	}
 	*t = gemmTile{} // holds on to nothing
@@ -104,25 +108,32 @@ func (g *gemm) packsB(mr int) bool {
 	return g.b.line != 1 || g.m > 8*mr || g.b.step%256 == 0 && g.m > 2*mr
 }
 
-// even yields the starts and sizes of the fewest parts of n that are at most size, a multiple of unit, and as equal as such
-// multiples can be.
-func even(n, size, unit int) func(yield func(at, n int) bool) {
-	return func(yield func(at, n int) bool) {
-		parts := (n + size - 1) / size
-		units := (n + unit - 1) / unit
-		part, rest := units/parts*unit, units%parts*unit
-		for at := 0; at < n; {
-			part := part
-			if rest > 0 {
-				part, rest = part+unit, rest-unit
-			}
-			part = min(part, n-at)
-			if !yield(at, part) {
-				return
-			}
-			at += part
-		}
+// parts walks over the fewest parts of all that are at most so long, a multiple of unit, and as equal as such multiples can be.
+type parts struct {
+	at, n            int // the part
+	all, unit        int
+	length, lengthen int // of a part; by unit for as many of the next as this holds
+}
+
+func divide(all, most, unit int) parts {
+	n := (all + most - 1) / most
+	units := (all + unit - 1) / unit
+	return parts{all: all, unit: unit, length: units / n * unit, lengthen: units % n}
+}
+
+// next goes to the next part, first to the first.
+func (p *parts) next() bool {
+	p.at += p.n
+	if p.at >= p.all {
+		return false
 	}
+	p.n = p.length
+	if p.lengthen > 0 {
+		p.n += p.unit
+		p.lengthen--
+	}
+	p.n = min(p.n, p.all-p.at)
+	return true
 }
 
 // growFloats is the first n numbers of x, which is made larger where it has fewer.

@@ -12,10 +12,10 @@ func packBPlain(dst []float32, b gemmSide, cols, depth, nr int) {
 	}
 }
 
-// packAPlain writes panels of at most mr rows of A, as even divides them: depth rows of as many numbers.
+// packAPlain writes panels of at most mr rows of A, as divide has them: depth rows of as many numbers.
 func packAPlain(dst []float32, a gemmSide, rows, depth, mr int) {
-	for row, high := range even(rows, mr, 1) {
-		packPlain(dst[row*depth:][:high*depth], a.from(row, 0), high, depth, high)
+	for high := divide(rows, mr, 1); high.next(); {
+		packPlain(dst[high.at*depth:][:high.n*depth], a.from(high.at, 0), high.n, depth, high.n)
 	}
 }
 

@@ -114,6 +114,7 @@ func tile(s set, rows int) {
 		s.zero(acc[r][1])
 	}
 	a, b, k, stepA, stepB := field(t, tileA), field(t, tileB), field(t, tileK), field(t, tileStepA), field(t, tileStepB)
+	ahead(s, t, rows)
 	in := newLines(a, field(t, tileRowA), rows)
 	Label("step")
 	x, y := s.vec(), s.vec()
@@ -136,6 +137,18 @@ func tile(s set, rows int) {
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// ahead asks for the tile of C, which is wanted when the sums are complete.
+func ahead(s set, t reg.Register, rows int) {
+	p, stride := field(t, tileC), field(t, tileRowC)
+	for r := range rows {
+		PREFETCHT0(at(p, 0))
+		PREFETCHT0(at(p, 2*s.bytes-4))
+		if r < rows-1 {
+			ADDQ(stride, p)
+		}
+	}
 }
 
 // store512 writes alpha·sum + beta·C where the mask says; a beta of 0 does not read C.
