@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Branch is one of several texts whose continuations are compared, as a search for the likeliest text needs.
@@ -39,7 +40,7 @@ func (e *Engine) Expand(ctx context.Context, branches []Branch, top int) ([]Expa
 			return nil, fmt.Errorf("%w: branch %d: the set of allowed tokens has %d words; the vocabulary needs %d", ErrInvalid, i, len(b.Allowed), want)
 		}
 		seqs[i] = newSequence(taskExpand, ctx, &r)
-		seqs[i].allowed, seqs[i].top, seqs[i].rider = b.Allowed, top, i > 0
+		seqs[i].allowed, seqs[i].top, seqs[i].rider = slices.Clone(b.Allowed), top, i > 0 // a pass may outlast ctx
 	}
 	if len(seqs) == 0 {
 		return nil, nil
