@@ -166,6 +166,9 @@ func (w *walker) replace(kind string, pos, end token.Pos, text string) {
 	if i < 0 || i+1 >= len(w.lines) || to >= w.lines[i+1] || strings.ContainsAny(text, "\n\r") {
 		return
 	}
+	if glued(w.src[:from], text, w.src[to:]) {
+		return
+	}
 	old := w.src[w.lines[i] : w.lines[i+1]-1]
 	line := string(w.src[w.lines[i]:from]) + text + string(w.src[to:w.lines[i+1]-1])
 	line = strings.TrimRight(strings.TrimLeft(line, " \t"), " \t\r")
@@ -178,6 +181,25 @@ func (w *walker) replace(kind string, pos, end token.Pos, text string) {
 	}
 	w.seen[key] = struct{}{}
 	w.found = append(w.found, found{Mutant{Kind: kind, Line: i + 1, Text: line}, from})
+}
+
+// glued reports whether text put between two pieces of source makes one token with what it touches, such as a minus in 0<1.
+func glued(before []byte, text string, after []byte) bool {
+	joined := append(append([]byte{}, before[max(0, len(before)-1):]...), text...)
+	joined = append(joined, after[:min(1, len(after))]...)
+	return len(joined) > 1 && len(before) > 0 && (oneToken(joined[:2]) || oneToken(joined[len(joined)-2:]) && len(after) > 0)
+}
+
+func oneToken(pair []byte) bool {
+	switch string(pair) {
+	case "<-", "--", "++", "//", "/*", "*/", "&&", "||", "&^", "<<", ">>":
+		return true
+	}
+	return wordByte(pair[0]) && wordByte(pair[1])
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 // replaceNode records the mutant in which a node reads text.

@@ -64,6 +64,9 @@ func (w *walker) binary(n *ast.BinaryExpr) {
 
 // operatorFits reports whether the operands of n allow op: strings add but do not subtract, pointers equal but have no order.
 func (w *walker) operatorFits(n *ast.BinaryExpr, op token.Token) bool {
+	if op == token.MUL && endsInFunc(n.X) {
+		return false // func() * x is a function type with a pointer for its result
+	}
 	if w.info.Types[n].Value != nil {
 		return false // a constant expression is more likely to be refused than wrong
 	}
@@ -94,6 +97,20 @@ func (w *walker) operatorFits(n *ast.BinaryExpr, op token.Token) bool {
 	default:
 		return basic.Info()&types.IsInteger != 0
 	}
+}
+
+func endsInFunc(e ast.Expr) bool {
+	switch x := e.(type) {
+	case *ast.BinaryExpr:
+		return endsInFunc(x.Y)
+	case *ast.UnaryExpr:
+		return endsInFunc(x.X)
+	case *ast.StarExpr:
+		return endsInFunc(x.X)
+	case *ast.FuncType, *ast.ChanType, *ast.ArrayType, *ast.MapType:
+		return true
+	}
+	return false
 }
 
 // operandType returns the basic type under both operands, nil when it is none or not known. Of a shift it is the shifted one's.
