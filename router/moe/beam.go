@@ -17,7 +17,7 @@ import (
 const (
 	maxBeam     = 32   // widest that can be asked for
 	maxWidened  = 64   // paths added at most for calls that are avoided
-	minChoices  = 64   // tokens looked at after a path
+	minChoices  = 32   // tokens looked at after a path
 	maxReserve  = 4096 // paths that did not fit the beam and are kept for when it runs dry
 	maxRestarts = 32   // times that it may
 )
@@ -59,6 +59,7 @@ type beam struct {
 
 	best, cut *path // the likeliest answer that ended, and that the limit on its length ended
 	reserve   []choice
+	found     int  // choices so far
 	lossy     bool // something was dropped that may have led to an answer
 	cached    int  // tokens of the prompt that were in the cache
 	scratch   []int32
@@ -90,11 +91,12 @@ type choice struct {
 	next  llm.TokenProb
 	top   []llm.TokenProb // from which it was chosen, if the request asks for them
 	score float64
+	order int // in which it was found
 }
 
 func newBeam(a *answer, width int) *beam {
 	b := &beam{m: a.m, req: &a.req, avoid: &a.avoid, stops: a.out.stops.stops, width: width + min(len(a.avoid.calls), maxWidened)}
-	b.top = min(max(minChoices, 2*b.width, a.req.LogProbs), a.m.net.Hyper().Vocab)
+	b.top = min(max(minChoices, b.width, a.req.LogProbs), a.m.net.Hyper().Vocab)
 	return b
 }
 
@@ -175,7 +177,8 @@ func (b *beam) expand(ctx context.Context, paths []*path) ([]choice, error) {
 		next := weighed[i].Next
 		b.lossy = b.lossy || len(next) == b.top && (p.allowed == nil || count(p.allowed) > b.top)
 		for _, t := range next {
-			c := choice{from: p, next: t, score: p.score + float64(t.LogProb)}
+			b.found++
+			c := choice{from: p, next: t, score: p.score + float64(t.LogProb), order: b.found}
 			if b.req.LogProbs > 0 {
 				c.top = next[:min(b.req.LogProbs, len(next))]
 			}
@@ -195,7 +198,7 @@ func count(set []uint64) (n int) {
 
 // choose makes paths of the likeliest choices, the likeliest first, and keeps the others in reserve.
 func (b *beam) choose(choices []choice) (paths []*path, err error) {
-	slices.SortStableFunc(choices, func(x, y choice) int { return cmp.Compare(y.score, x.score) }) // equals in order of path and id
+	sortChoices(choices)
 	for i, c := range choices {
 		if b.best != nil && b.best.score >= c.score {
 			return paths, nil // nor can the rest lead to a better one
@@ -216,9 +219,16 @@ func (b *beam) choose(choices []choice) (paths []*path, err error) {
 	return paths, nil
 }
 
+// sortChoices puts the likeliest first. Equals stay in an order that depends on nothing but the search itself.
+func sortChoices(choices []choice) {
+	slices.SortFunc(choices, func(x, y choice) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.order, y.order))
+	})
+}
+
 func (b *beam) keep(choices []choice) {
 	if b.reserve = append(b.reserve, choices...); len(b.reserve) > 2*maxReserve {
-		slices.SortStableFunc(b.reserve, func(x, y choice) int { return cmp.Compare(y.score, x.score) })
+		sortChoices(b.reserve)
 		clear(b.reserve[maxReserve:])
 		b.reserve, b.lossy = b.reserve[:maxReserve], true
 	}
