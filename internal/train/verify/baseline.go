@@ -25,8 +25,8 @@ type test struct {
 
 // Bounds of a package's tests. Whatever is beyond them costs more than it gives.
 const (
-	baselineLimit = 60 * time.Second // one run of all tests
-	aloneLimit    = 45 * time.Second // running every test by itself
+	baselineLimit = 25 * time.Second // one run of all tests
+	aloneLimit    = 30 * time.Second // running every test by itself
 	slowTest      = 1500 * time.Millisecond
 	startCost     = 15 * time.Millisecond
 )
@@ -156,7 +156,7 @@ type ran struct {
 
 // exec runs tests (nil: all) with a variant.
 func (b *Binary) exec(ctx context.Context, variant int, tests []string, timeout time.Duration) (*ran, error) {
-	profile := b.Path + ".cover"
+	profile := filepath.Join(b.cfg.covers(), filepath.Base(b.Path)+".cover")
 	defer os.Remove(profile)
 	args := []string{b.Path, "-test.v=test2json", "-test.short", "-test.paniconexit0", "-test.parallel=2", "-test.count=1",
 		"-test.timeout=" + timeout.String(), "-test.coverprofile=" + profile}

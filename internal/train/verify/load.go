@@ -27,14 +27,23 @@ type Config struct {
 	// Env is added to the environment of the go command, such as GOFLAGS=-mod=mod for a module whose go.sum is not
 	// complete, or GOROOT for a copy of the standard library.
 	Env []string
-	// Scratch is a directory for test binaries and coverage profiles. The executor must let commands write there.
+	// Scratch is a directory for test binaries, which commands must be able to read.
 	Scratch string
+	// Covers is a directory for coverage profiles, where commands must be able to write. Empty is Scratch.
+	Covers string
 	// Exec runs the test binary.
 	Exec Executor
 	// Lock is held while the files of a package are replaced and built; one for every module or GOROOT. Nil is none.
 	Lock sync.Locker
 	// Slowest is how long the tests of one function may take together; slower ones are left out. Zero is 3 s.
 	Slowest time.Duration
+}
+
+func (c Config) covers() string {
+	if c.Covers != "" {
+		return c.Covers
+	}
+	return c.Scratch
 }
 
 func (c Config) slowest() time.Duration {
@@ -79,7 +88,7 @@ var ErrUnfit = errors.New("not fit")
 // Load parses and type-checks the package in dir, whose module must be there as a whole.
 func Load(ctx context.Context, cfg Config, dir string) (*Package, error) {
 	out, err := cfg.goCommand(ctx, dir, "list", "-e", "-export", "-deps",
-		"-json=ImportPath,Dir,Name,Export,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,ImportMap,DepOnly,Module,Error", ".")
+		"-json=ImportPath,Dir,Name,Export,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,ImportMap,DepOnly,Module,Error", ".", "syscall") // what the selector imports
 	if err != nil {
 		return nil, fmt.Errorf("verify: list the package in %s: %w", dir, err)
 	}
@@ -93,7 +102,7 @@ func Load(ctx context.Context, cfg Config, dir string) (*Package, error) {
 			return nil, fmt.Errorf("verify: list the package in %s: %w", dir, err)
 		}
 		exports[l.ImportPath] = l.Export
-		if !l.DepOnly {
+		if !l.DepOnly && l.ImportPath != "syscall" {
 			self = l
 		}
 	}

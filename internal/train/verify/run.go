@@ -38,7 +38,7 @@ func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
 		return &Outcome{}, nil
 	}
 	names := make([]string, len(tests))
-	limit := 2 * time.Second
+	limit := time.Second
 	for i, t := range tests {
 		names[i] = t.name
 		limit += 10 * t.took
