@@ -79,13 +79,14 @@ func frameName(l string) (pkg, fn string, ok bool) {
 	if l == "" || l[0] == '\t' || l[0] == ' ' || !strings.HasSuffix(l, ")") {
 		return "", "", false
 	}
-	slash := strings.LastIndex(cutArgs(l), "/") + 1
+	l = cutArgs(l)
+	slash := strings.LastIndex(typeArgs.ReplaceAllString(l, ""), "/") + 1 // type arguments come behind, with paths of their own
 	dot := strings.IndexByte(l[slash:], '.')
 	if dot < 0 {
 		return "", "", false
 	}
 	pkg = l[:slash+dot]
-	fn = typeArgs.ReplaceAllString(cutArgs(l)[slash+dot+1:], "")
+	fn = typeArgs.ReplaceAllString(l[slash+dot+1:], "")
 	return pkg, fn, fn != ""
 }
 
