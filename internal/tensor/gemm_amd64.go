@@ -32,47 +32,27 @@ func (s isa) gemmRun(t *gemmTile, c []float32, ldc, rows, cols int, edge *[]floa
 	}
 }
 
-// packB packs the columns of B for the kernels.
-func (s isa) packB(dst []float32, b gemmSide, cols, depth, nr int) {
+// packPanel writes lines of A or B across dst, depth rows of width numbers; where there are fewer lines the rest of a row
+// is of no account.
+func (s isa) packPanel(dst []float32, x gemmSide, lines, depth, width int) {
 	if s != isaAVX512 {
-		packBPlain(dst, b, cols, depth, nr)
+		packPlain(dst, x, lines, depth, width)
 		return
 	}
-	for col := 0; col < cols; col += 32 {
-		panel, width := dst[col*depth:][:32*depth], min(32, cols-col)
-		if b.line == 1 {
-			gemmCopy32(&panel[0], 4*32, &b.x[col], 4*b.step, depth, uint32(1<<width-1), ^uint32(0))
-			continue
-		}
-		gemmTurn16(&panel[0], 4*32, &b.x[col*b.line], 4*b.line, depth, min(16, width), 0xffff)
+	to, from, keep := dst[:depth*width], x.x[:(lines-1)*x.line+(depth-1)*x.step+1], uint32(1<<width-1)
+	if x.line == 1 {
+		mask := uint32(1<<lines - 1)
 		if width > 16 {
-			gemmTurn16(&panel[16], 4*32, &b.x[(col+16)*b.line], 4*b.line, depth, width-16, 0xffff)
+			gemmCopy32(&to[0], 4*width, &from[0], 4*x.step, depth, mask, keep)
 		} else {
-			clearColumns(panel[16:], depth)
+			gemmCopy16(&to[0], 4*width, &from[0], 4*x.step, depth, mask, keep)
 		}
-	}
-}
-
-// clearColumns clears the right half of a panel, where the left holds the last columns.
-func clearColumns(x []float32, depth int) {
-	for p := range depth {
-		clear(x[p*32:][:16])
-	}
-}
-
-// packA packs the rows of A for the kernels.
-func (s isa) packA(dst []float32, a gemmSide, rows, depth, mr int) {
-	if s != isaAVX512 {
-		packAPlain(dst, a, rows, depth, mr)
 		return
 	}
-	for high := divide(rows, mr, 1); high.next(); {
-		to, mask := &dst[high.at*depth], uint32(1<<high.n-1)
-		if a.line == 1 {
-			gemmCopy16(to, 4*high.n, &a.x[high.at], 4*a.step, depth, mask, mask)
-		} else {
-			gemmTurn16(to, 4*high.n, &a.x[high.at*a.line], 4*a.line, depth, high.n, mask)
-		}
+	for i := 0; i < width; i += 16 {
+		// Lanes without a line get those of the last.
+		at := min(i, lines-1)
+		gemmTurn16(&to[i], 4*width, &from[at*x.line], 4*x.line, depth, min(16, lines-at), keep>>i&0xffff)
 	}
 }
 

@@ -4,7 +4,7 @@ package tensor
 // TOMS 34:3, 2008): a panel of B, gemmDepth steps of one tile's columns, stays in the first-level cache while the rows of a
 // block of A go by, which stays in the second together with the other panels.
 const (
-	gemmDepth = 256  // steps of k
+	gemmDepth = 224  // steps of k
 	gemmCols  = 1024 // columns of B
 	gemmRows  = 384  // rows of A
 )
@@ -51,15 +51,12 @@ func (g *gemm) run() {
 			b := g.b.from(cols.at, steps.at)
 			var panels []float32
 			if g.packB || cols.n%nr != 0 {
-				panels = growFloats(&g.ws.b, steps.n*(cols.n+nr))
-				g.isa.packB(panels, b, cols.n, steps.n, nr)
+				panels = g.packCols(b, cols.n, steps.n)
 			}
 			for rows := divide(g.m, gemmRows, mr); rows.next(); {
 				a := g.a.from(rows.at, steps.at)
 				if g.packA {
-					packed := growFloats(&g.ws.a, steps.n*rows.n)
-					g.isa.packA(packed, a, rows.n, steps.n, mr)
-					a.x = packed
+					a = g.packRows(a, rows.n, steps.n)
 				}
 				g.block(a, b, panels, g.c[rows.at*g.ldc+cols.at:], rows.n, cols.n, steps.n)
 			}
@@ -73,9 +70,9 @@ func (g *gemm) block(a, b gemmSide, panels, c []float32, rows, cols, depth int) 
 	mr, nr := g.isa.gemmShape()
 	t := &g.ws.tile
 	*t = gemmTile{k: depth, alpha: g.alpha, beta: g.beta, rowA: 4 * a.line, stepA: 4 * a.step, stepB: 4 * b.step}
-	line := a.line
-	if g.packA {
-		t.rowA, line = 4, depth
+	line, packed := a.line, g.packA && a.line == 1
+	if packed {
+		line = depth
 	}
 	if panels != nil {
 		t.stepB = 4 * nr
@@ -88,7 +85,7 @@ func (g *gemm) block(a, b gemmSide, panels, c []float32, rows, cols, depth int) 
 		}
 		for high := divide(rows, mr, 1); high.next(); {
 			t.a = &a.x[high.at*line]
-			if g.packA {
+			if packed {
 				t.stepA = 4 * high.n
 			}
 			g.isa.gemmRun(t, c[high.at*g.ldc+col:], g.ldc, high.n, min(nr, cols-col), &g.ws.edge)
@@ -97,10 +94,51 @@ func (g *gemm) block(a, b gemmSide, panels, c []float32, rows, cols, depth int) 
 	*t = gemmTile{} // holds on to nothing
 }
 
-// packsA tells whether A is copied into the order it is used in. Rows that lie a multiple of 1024 bytes apart would evict each
-// other from the cache; what runs across k is a cache line a step.
+// packsA tells whether A is copied. Rows that lie a multiple of 1024 bytes apart would evict each other from the cache; of
+// what runs across k only a small part of each cache line is wanted in a step.
 func (g *gemm) packsA(nr int) bool {
 	return g.n > nr && (g.a.step != 1 || g.a.line%256 == 0 && g.k > 64)
+}
+
+// packRows copies a block of A: rows along k to where they do not evict each other, others in panels of the rows of a tile.
+func (g *gemm) packRows(a gemmSide, rows, depth int) gemmSide {
+	if a.step == 1 {
+		line := depth + 16
+		dst := growFloats(&g.ws.a, rows*line)
+		for i := range rows {
+			copy(dst[i*line:][:depth], a.x[i*a.line:])
+		}
+		return gemmSide{dst, line, 1}
+	}
+	mr, _ := g.isa.gemmShape()
+	dst := growFloats(&g.ws.a, rows*depth)
+	for p := 0; p < depth; p += gemmChunk {
+		some := min(gemmChunk, depth-p)
+		for high := divide(rows, mr, 1); high.next(); {
+			g.isa.packPanel(dst[high.at*depth+p*high.n:], a.from(high.at, p), high.n, some, high.n)
+		}
+	}
+	return gemmSide{dst, 1, 0}
+}
+
+// gemmChunk is how many rows of a matrix that runs across k are packed at once: what is read for one panel is still in the
+// cache for the next, which wants the rest of its cache lines.
+const gemmChunk = 32
+
+// packCols packs a block of B in panels of the columns of a tile.
+func (g *gemm) packCols(b gemmSide, cols, depth int) []float32 {
+	_, nr := g.isa.gemmShape()
+	dst := growFloats(&g.ws.b, (cols+nr-1)/nr*nr*depth)
+	chunk := depth
+	if b.line == 1 {
+		chunk = gemmChunk
+	}
+	for p := 0; p < depth; p += chunk {
+		for col := 0; col < cols; col += nr {
+			g.isa.packPanel(dst[col*depth+p*nr:], b.from(col, p), min(nr, cols-col), min(chunk, depth-p), nr)
+		}
+	}
+	return dst
 }
 
 // packsB tells the same of B, which the kernels need with its columns side by side.

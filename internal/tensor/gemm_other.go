@@ -15,10 +15,6 @@ func (s isa) gemmRun(t *gemmTile, c []float32, ldc, rows, cols int, edge *[]floa
 	gemmEdge(t, c, ldc, rows, cols, 4, growFloats(edge, 4*4), gemmTilePlain)
 }
 
-func (s isa) packB(dst []float32, b gemmSide, cols, depth, nr int) {
-	packBPlain(dst, b, cols, depth, nr)
-}
-
-func (s isa) packA(dst []float32, a gemmSide, rows, depth, mr int) {
-	packAPlain(dst, a, rows, depth, mr)
+func (s isa) packPanel(dst []float32, x gemmSide, lines, depth, width int) {
+	packPlain(dst, x, lines, depth, width)
 }
