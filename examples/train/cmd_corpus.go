@@ -13,7 +13,7 @@ import (
 )
 
 // runCorpus downloads the modules of the manifest and lists their functions: DIR/modules.json says where the modules are,
-// DIR/train.jsonl and DIR/heldout.jsonl which functions there are.
+// DIR/functions-train.jsonl and DIR/functions-heldout.jsonl which functions there are.
 func runCorpus(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("corpus", flag.ContinueOnError)
 	out := flags.String("out", "train", "`directory` that the lists are written to")
@@ -45,10 +45,10 @@ func runCorpus(ctx context.Context, args []string) error {
 	if err := os.WriteFile(filepath.Join(*out, "modules.json"), append(list, '\n'), 0o644); err != nil {
 		return err
 	}
-	if err := corpus.WriteFunctions(filepath.Join(*out, "train.jsonl"), x.Train); err != nil {
+	if err := corpus.WriteFunctions(filepath.Join(*out, "functions-train.jsonl"), x.Train); err != nil {
 		return err
 	}
-	if err := corpus.WriteFunctions(filepath.Join(*out, "heldout.jsonl"), x.HeldOut); err != nil {
+	if err := corpus.WriteFunctions(filepath.Join(*out, "functions-heldout.jsonl"), x.HeldOut); err != nil {
 		return err
 	}
 	fmt.Printf("%d functions to train on, %d held out; left out %d that nearly repeat a held-out one and %d that repeat another (%.1f s)\n",

@@ -1,0 +1,112 @@
+package corpus
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/tokenizer"
+	"github.com/luthier-dev/luthier/internal/train/dataset"
+)
+
+// codeWeight is what a token of right code in a prompt counts in the loss, in hundredths: enough to learn the language by,
+// too little to matter beside the answer.
+const codeWeight = 12
+
+// An encoder makes examples of samples. It is for one goroutine at a time.
+type encoder struct {
+	tok   *tokenizer.Tokenizer
+	sizes []int // bytes of each token
+}
+
+func newEncoder(tok *tokenizer.Tokenizer) *encoder {
+	e := &encoder{tok: tok, sizes: make([]int, tok.Size())}
+	for id := range e.sizes {
+		e.sizes[id] = len(tok.AppendPiece(nil, int32(id)))
+		if e.sizes[id] == 0 {
+			e.sizes[id] = len(tok.Piece(int32(id)))
+		}
+	}
+	return e
+}
+
+// between is the turn between two answers.
+const between = "<|im_start|>user\nedited\n<|im_end|>\n<|im_start|>assistant\n"
+
+// encode makes the example of a sample: the whole answers are learnt, and a little the unbroken lines of the function.
+func (e *encoder) encode(s sample) (dataset.Example, error) {
+	out, err := dataset.Encode(e.tok, s.prompt, s.answers[0], 0)
+	if err != nil {
+		return out, err
+	}
+	if err := e.weigh(out, s); err != nil {
+		return out, err
+	}
+	for _, a := range s.answers[1:] {
+		newline, err := dataset.EncodePieces(e.tok, out.Kind, dataset.Piece{Text: "\n"})
+		if err != nil {
+			return out, err
+		}
+		next, err := dataset.Encode(e.tok, between, a, 0)
+		if err != nil {
+			return out, err
+		}
+		for _, part := range []dataset.Example{newline, next} {
+			out.Tokens = append(out.Tokens, part.Tokens...)
+			out.Weights = append(out.Weights, part.Weights...)
+		}
+	}
+	return out, nil
+}
+
+// weigh sets the weights of the prompt's tokens that lie in lines to be learnt, behind the numbers and marks.
+func (e *encoder) weigh(out dataset.Example, s sample) error {
+	if s.shown == "" {
+		return nil
+	}
+	start := strings.LastIndex(s.prompt, s.shown)
+	if start < 0 {
+		return fmt.Errorf("corpus: encode: the function is not in its prompt")
+	}
+	learn := make([]bool, len(s.prompt))
+	at := start
+	for n, l := range strings.SplitAfter(s.shown, "\n") {
+		if tab := strings.IndexByte(l, '\t'); n > 0 && tab >= 0 && !hides(s.hidden, n) {
+			for i := at + tab + 1; i < at+len(l); i++ {
+				learn[i] = true
+			}
+		}
+		at += len(l)
+	}
+	at = 0
+	for i, id := range out.Tokens {
+		size := e.sizes[id]
+		if at+size > len(s.prompt) {
+			break
+		}
+		if all(learn[at : at+size]) {
+			out.Weights[i] = codeWeight
+		}
+		if at += size; at == len(s.prompt) {
+			return nil
+		}
+	}
+	return fmt.Errorf("corpus: encode: the tokens do not spell the prompt")
+}
+
+func hides(lines []int, n int) bool {
+	for _, l := range lines {
+		if l == n {
+			return true
+		}
+	}
+	return false
+}
+
+func all(of []bool) bool {
+	for _, b := range of {
+		if !b {
+			return false
+		}
+	}
+	return true
+}
