@@ -208,7 +208,7 @@ func TestTrain(t *testing.T) {
 	dir := t.TempDir()
 	set, out := filepath.Join(dir, "a.set"), filepath.Join(dir, "model.ckpt")
 	seqs := data(t, set)
-	torch, hits := told(t, run(t, "train.py", "--data", set+":2,"+set, "--valid", set, "--out", out, "--tokens", "40000", "--batch", "600",
+	torch, hits := told(t, run(t, "train.py", "--data", set+":2,"+set, "--valid", set, "--out", out, "--tokens", "60000", "--batch", "600",
 		"--shape", `{"Vocab": 97, "Dim": 32, "Layers": 2, "Heads": 2, "KVHeads": 1, "HeadDim": 16, "Experts": 4, "FF": 32, "Context": 128}`))
 	m, err := train.LoadModel(out)
 	if err != nil {
