@@ -127,6 +127,42 @@ func checkGradient(t *testing.T, ref *reference, batch []Sequence, p *param, got
 	}
 }
 
+// Tokens that an expert has no room for go past it, forward and backward.
+func TestGradientsOfDroppedTokens(t *testing.T) {
+	shape := gradientShapes["experts"]
+	m := shaken(t, shape, 3)
+	tr, err := NewTrainer(m, Config{Workers: 1, Balance: 0.3, Capacity: 0.8, Drop: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	batch := texts(shape, 5, 15)
+	stats, err := tr.run(batch, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.reduce.run()
+	ref := newReference(m, tr.cfg.Balance)
+	ref.most = 6 // 0.8 · 15 tokens · 2 of 4 experts
+	want := ref.loss(batch)
+	if got := stats.Loss + tr.cfg.Balance*stats.Balance*float64(shape.Layers); math.Abs(got-want) > 2e-6*(1+math.Abs(want)) {
+		t.Errorf("loss %v, want %v", got, want)
+	}
+	over := 0
+	for _, layer := range ref.taken {
+		for _, n := range layer {
+			over += max(0, n-ref.most)
+		}
+	}
+	if want := float64(over) / float64(15*shape.Layers*shape.Active); over == 0 || stats.Overflow != want {
+		t.Errorf("overflow %v, want %v", stats.Overflow, want)
+	}
+	for i := range m.layout.params {
+		p := &m.layout.params[i]
+		checkGradient(t, ref, batch, p, tr.workers[0].grads[p.at:p.at+p.size()])
+	}
+}
+
 func TestGradientCheckCanFail(t *testing.T) {
 	shape := gradientShapes["dense"]
 	m := shaken(t, shape, 3)

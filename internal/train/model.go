@@ -28,7 +28,7 @@ func New(shape Shape, seed uint64) (*Model, error) {
 		case roleNorm:
 			fill(w, 1)
 		case roleEmbed:
-			normal(rng, w, 0.05)
+			normal(rng, w, 0.02)
 		case roleRouter:
 			normal(rng, w, 0.02)
 		case roleMatrix:

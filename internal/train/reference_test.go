@@ -10,11 +10,16 @@ type reference struct {
 	balance float64
 	tokens  int // of the batch
 	weight  float64
+	most    int     // tokens an expert computes of a batch of one sequence; 0 for all
+	taken   [][]int // by layer and expert
 }
 
 // loss is what a step minimises: the weighted cross entropy over the sum of weights, and the balancing loss.
 func (r *reference) loss(batch []Sequence) float64 {
-	r.tokens, r.weight = 0, 0
+	r.tokens, r.weight, r.taken = 0, 0, make([][]int, r.s.Layers)
+	for i := range r.taken {
+		r.taken[i] = make([]int, r.s.experts())
+	}
 	for _, s := range batch {
 		r.tokens += len(s.Tokens)
 		r.weight += s.weight()
@@ -111,6 +116,9 @@ func (r *reference) experts(layer int, y *layerAt, x []float64, routed func(int,
 		routed(layer, p, choice)
 	}
 	for k, e := range choice {
+		if r.full(layer, e) {
+			continue
+		}
 		gu := times(r.at(y.experts[e].gateUp, 2*s.FF*s.Dim), h)
 		act := make([]float64, s.FF)
 		for i := range act {
@@ -120,6 +128,15 @@ func (r *reference) experts(layer int, y *layerAt, x []float64, routed func(int,
 			x[i] += weight[k] * v
 		}
 	}
+}
+
+// full counts a token that an expert is asked to compute and reports whether it is one too many.
+func (r *reference) full(layer, e int) bool {
+	if r.most == 0 {
+		return false
+	}
+	r.taken[layer][e]++
+	return r.taken[layer][e] > r.most
 }
 
 func best(p []float64, k int) (choice []int, weight []float64) {
