@@ -80,7 +80,7 @@ func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool,
 		o.Failing = first.profile // one that hangs writes it too
 	} else {
 		if o.Timeout {
-			limit /= 2 // it is not expected to end
+			limit = 500*time.Millisecond + limit/4 // it is not expected to end
 		}
 		again, err := b.exec(ctx, variant, o.Failed, limit)
 		if err != nil {
