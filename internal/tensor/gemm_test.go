@@ -100,26 +100,60 @@ func (g gemmCase) forms(f func(g gemmCase)) {
 	}
 }
 
-// TestGemm multiplies matrices of every small size and of random ones in all forms.
+// TestGemm multiplies matrices of every number of rows that tiles are made for, and of random sizes, in all forms.
 func TestGemm(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	ws := new(GemmSpace)
-	scale := func() float32 { return []float32{0, 1, 1, -1, 0.37, 2.5}[r.IntN(6)] }
-	for m := 1; m <= 30; m++ {
-		for _, n := range []int{1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65} {
-			g := gemmCase{m: m, n: n, k: 1 + r.IntN(40), alpha: scale(), beta: scale(), gapA: r.IntN(3), gapB: r.IntN(3), gapC: r.IntN(3), shift: r.IntN(17)}
-			g.forms(func(g gemmCase) { g.check(t, r, ws) })
+	pick := func(x ...float32) float32 { return x[r.IntN(len(x))] }
+	random := func(m, n, k int) gemmCase {
+		return gemmCase{m: m, n: n, k: k, alpha: pick(0, 1, 1, -1, 0.37), beta: pick(0, 1, -1, 2.5), gapA: r.IntN(20), gapB: r.IntN(20), gapC: r.IntN(20), shift: r.IntN(17)}
+	}
+	for m := 1; m <= 25; m++ {
+		for _, n := range []int{1, 15, 16, 17, 31, 32, 33, 64} {
+			random(m, n, 1+r.IntN(20)).forms(func(g gemmCase) { g.check(t, r, ws) })
 		}
 	}
-	for range 30 {
-		g := gemmCase{m: r.IntN(150), n: r.IntN(150), k: r.IntN(700), alpha: scale(), beta: scale(), gapA: r.IntN(20), gapB: r.IntN(20), gapC: r.IntN(20), shift: r.IntN(17)}
-		if g.m == 0 || g.n == 0 || g.k == 0 {
-			continue
-		}
-		g.forms(func(g gemmCase) { g.check(t, r, ws) })
+	count, most := 12, 100
+	if testing.Short() || raceEnabled {
+		count, most = 4, 50
 	}
-	for _, s := range [][3]int{{300, 40, 600}, {13, 1100, 520}, {520, 13, 30}, {25, 70, 1500}} {
-		gemmCase{m: s[0], n: s[1], k: s[2], alpha: 1, beta: 1, gapA: 1, shift: 3}.forms(func(g gemmCase) { g.check(t, r, ws) })
+	for range count {
+		random(1+r.IntN(most), 1+r.IntN(most), 1+r.IntN(5*most)).forms(func(g gemmCase) { g.check(t, r, ws) })
+	}
+	// Beyond one block in each direction, and strides at which rows are copied.
+	random(gemmRows+13, 9, 30).forms(func(g gemmCase) { g.check(t, r, ws) })
+	random(5, gemmCols+33, 11).forms(func(g gemmCase) { g.check(t, r, ws) })
+	random(14, 35, 2*gemmDepth+3).forms(func(g gemmCase) { g.check(t, r, ws) })
+	gemmCase{m: 110, n: 40, k: 256, alpha: 1}.forms(func(g gemmCase) { g.check(t, r, ws) })
+	gemmCase{m: 256, n: 256, k: 70, alpha: 1, beta: 1}.forms(func(g gemmCase) { g.check(t, r, ws) })
+}
+
+// FuzzGemm multiplies matrices of any size.
+func FuzzGemm(f *testing.F) {
+	f.Add(uint8(0), uint16(12), uint16(32), uint16(192), uint8(0), uint64(1))
+	f.Add(uint8(1), uint16(13), uint16(33), uint16(225), uint8(1), uint64(2))
+	f.Add(uint8(2), uint16(1), uint16(1), uint16(1), uint8(17), uint64(3))
+	f.Add(uint8(3), uint16(100), uint16(31), uint16(2), uint8(255), uint64(4))
+	best := gemmISA
+	f.Cleanup(func() { gemmISA = best })
+	f.Fuzz(func(t *testing.T, form uint8, m, n, k uint16, gaps uint8, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		g := gemmCase{transA: form&1 != 0, transB: form&2 != 0, m: 1 + int(m)%150, n: 1 + int(n)%150, k: 1 + int(k)%500, alpha: float32(form>>2&3) - 1.5,
+			beta: float32(form >> 4 & 3), gapA: int(gaps & 3), gapB: int(gaps >> 2 & 3), gapC: int(gaps >> 4 & 3), shift: int(gaps >> 6)}
+		for s := isaGo; s <= best; s++ {
+			gemmISA = s
+			g.check(t, r, nil)
+		}
+	})
+}
+
+// TestGemmAllocates: with memory brought along a product allocates none, once that is large enough.
+func TestGemmAllocates(t *testing.T) {
+	a, c, ws := make([]float32, 70*70), make([]float32, 70*70), new(GemmSpace)
+	if n := testing.AllocsPerRun(10, func() {
+		gemmCase{}.forms(func(g gemmCase) { Gemm(g.transA, g.transB, 70, 70, 70, 1, a, 70, a, 70, 1, c, 70, ws) })
+	}); n > 0 && !raceEnabled {
+		t.Errorf("%v allocations", n)
 	}
 }
 
