@@ -99,7 +99,11 @@ func (s *story) panicText() string {
 		"runtime error: invalid memory address or nil pointer dereference",
 		"runtime error: integer divide by zero",
 		"assignment to entry in nil map",
-		"test timed out after 10s")
+		pick(s.rng, "unreachable", "bad "+s.pkg, "not implemented", s.value()))
+	if s.rng.Float64() < 0.3 {
+		test, after := s.tests()[0], fmt.Sprintf("%.8fs", 1+10*s.rng.Float64())
+		return "panic: test timed out after " + after + "\nrunning tests:\n" + test
+	}
 	text := "panic: " + what + "\n" + s.file + ":" + strconv.Itoa(s.fn.Start+s.panicked-1) + " " + s.fn.Name
 	if s.rng.Float64() < 0.7 {
 		text += "\n" + s.testFile() + ":" + strconv.Itoa(10+s.rng.IntN(500)) + " " + s.tests()[0]

@@ -19,7 +19,8 @@ import (
 const (
 	minLines  = 3
 	maxLines  = 80
-	maxShown  = 2400    // bytes as repair.Read shows it, so that nothing is left out
+	maxShown  = 2400    // bytes as repair.Read shows it, so that no line is left out
+	maxLine   = 250     // bytes of a line, so that none is cut short
 	maxSource = 1 << 20 // bytes of a file; larger ones are tables
 )
 
@@ -120,5 +121,13 @@ func function(fset *token.FileSet, lines []string, fn *ast.FuncDecl) repair.Func
 
 func fits(f repair.Function) bool {
 	n := f.End - f.Start + 1
-	return n >= minLines && n <= maxLines && len(repair.Read(1, f, nil)) <= maxShown-n // a byte for each line's mark
+	if n < minLines || n > maxLines {
+		return false
+	}
+	for l := range strings.Lines(f.Text) {
+		if len(l) > maxLine {
+			return false
+		}
+	}
+	return len(repair.Read(1, f, nil)) <= maxShown-n // a byte for each line's mark
 }

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -32,8 +32,8 @@ type Writer struct {
 	Count     int  // of examples
 	Single    bool // one broken line in each, nothing else
 
-	// Progress, if not nil, is told after each package how many of all are done and how many examples there are. It is
-	// called from several goroutines.
+	// Progress, if not nil, is told after each package how many of all are done and how many examples there are, one
+	// call at a time.
 	Progress func(done, packages, examples int)
 }
 
@@ -52,7 +52,8 @@ func (w *Writer) Examples(ctx context.Context) ([]dataset.Example, error) {
 	}
 	im := newImporter(w.Sources)
 	made := make([][]dataset.Example, len(jobs))
-	var done, count atomic.Int64
+	var mu sync.Mutex
+	done, count := 0, 0
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, j := range jobs {
@@ -64,9 +65,11 @@ func (w *Writer) Examples(ctx context.Context) ([]dataset.Example, error) {
 			if made[i], err = w.one(im, j); err != nil {
 				return fmt.Errorf("corpus: make examples of %s: %w", j.dir, err)
 			}
-			n := count.Add(int64(len(made[i])))
-			if d := done.Add(1); w.Progress != nil {
-				w.Progress(int(d), len(jobs), int(n))
+			mu.Lock()
+			defer mu.Unlock()
+			done, count = done+1, count+len(made[i])
+			if w.Progress != nil {
+				w.Progress(done, len(jobs), count)
 			}
 			return nil
 		})
