@@ -22,6 +22,7 @@ type Choice struct {
 	Mode     Mode
 	Name     string // if not empty, only this tool may be called
 	Parallel bool   // several calls in one message
+	Exact    bool   // calls only as the format writes them: no other space, arguments in order, no reasoning unless the prompt opened it
 
 	// Prompt is the opening of the assistant's message, which the grammar goes on
 	// from: see [Prompt].
@@ -72,6 +73,9 @@ func (f *Format) Grammar(tools []Tool, c Choice) (*Grammar, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Exact {
+		b.g.fixLayout()
+	}
 	return b.g, nil
 }
 
@@ -109,6 +113,9 @@ func (b *grammarBuilder) root() (*Rule, error) {
 	}
 	if a := b.f.Head.Answer; a != "" && b.c.Mode == Auto {
 		return b.answered(a, calls, stops), nil
+	}
+	if b.c.Mode == Required && b.c.Exact {
+		return seq(think, calls), nil
 	}
 	if b.c.Mode == Required {
 		return seq(layout(b.f.Layout.Begin), think, b.before(), calls, b.after()), nil
@@ -238,6 +245,9 @@ func (b *grammarBuilder) reasoning() *Rule {
 	if b.f.opensThinking(b.c.Prompt) {
 		return rest
 	}
+	if b.c.Exact {
+		return nil
+	}
 	return opt(seq(lit(think.Open[0]), rest))
 }
 
@@ -294,6 +304,9 @@ func (b *grammarBuilder) calls(w Wrap) (*Rule, error) {
 	}
 	if f.Layout.One {
 		section := f.inSection(w, one)
+		if b.c.Exact {
+			return seq(section, many(seq(lit(f.Layout.Sep), section))), nil
+		}
 		return seq(section, many(seq(space(), section))), nil
 	}
 	all := b.listOrNot(w, one, seq(one, many(seq(sep, next))))

@@ -65,13 +65,18 @@ func isRequired(schema *jsontree.Value, key string) bool {
 	return list != nil && slices.ContainsFunc(list.Items, func(v *jsontree.Value) bool { return v.IsString(key) })
 }
 
+// fixedOrder tells whether that many arguments come in the order of the schema only.
+func (b *grammarBuilder) fixedOrder(args []argument) bool {
+	return b.c.Exact || len(args) > anyOrder
+}
+
 // ordered matches arguments in any order when they are few, else in the order of
 // the schema.
 func (b *grammarBuilder) ordered(tool string, args []argument, sep string) *Rule {
 	if len(args) == 0 {
 		return nil
 	}
-	if len(args) > anyOrder {
+	if b.fixedOrder(args) {
 		return b.from(tool, args, sep, func(done uint64, i int) bool { return done>>i == 0 }, 0)
 	}
 	return b.from(tool, args, sep, func(done uint64, i int) bool { return done>>i&1 == 0 }, 0)
@@ -102,7 +107,7 @@ func (b *grammarBuilder) from(tool string, args []argument, sep string, may func
 		}
 		all.Parts = append(all.Parts, seq(r, b.from(tool, args, sep, may, done|1<<i)))
 		// In a fixed order, a required argument cannot be passed over.
-		skipped = a.required && len(args) > anyOrder
+		skipped = a.required && b.fixedOrder(args)
 	}
 	if complete {
 		all.Parts = append(all.Parts, lit(""))

@@ -91,3 +91,43 @@ func (r *Rule) written() string {
 	}
 	return ""
 }
+
+// fixLayout replaces space that may be left out by that which is written.
+func (g *Grammar) fixLayout() {
+	g.Root = g.Root.asWritten()
+	for name, r := range g.Rules {
+		g.Rules[name] = r.asWritten()
+	}
+}
+
+// asWritten returns the rule with its layout as written; the rule itself is not changed.
+func (r *Rule) asWritten() *Rule {
+	if r.Kind == Repeat && r.Parts[0].blank() {
+		return lit(r.written())
+	}
+	if len(r.Parts) == 0 {
+		return r
+	}
+	out := *r
+	out.Parts = make([]*Rule, len(r.Parts))
+	for i, p := range r.Parts {
+		out.Parts[i] = p.asWritten()
+	}
+	return &out
+}
+
+// blank tells whether a rule matches nothing but some white space.
+func (r *Rule) blank() bool {
+	switch r.Kind {
+	case Lit:
+		return r.Text != "" && strings.TrimSpace(r.Text) == ""
+	case Seq, Alt:
+		for _, p := range r.Parts {
+			if !p.blank() {
+				return false
+			}
+		}
+		return len(r.Parts) > 0
+	}
+	return false
+}

@@ -19,6 +19,10 @@ const (
 	// ConstrainStrict refuses a request whose schema has a keyword that cannot be enforced; the error names it. Every
 	// call and every structured answer is valid.
 	ConstrainStrict Constrain = ""
+	// ConstrainExact is ConstrainStrict for models that learnt one layout and nothing else: calls are written as the format
+	// itself writes them, without other space, with arguments in the order of the schema, and without reasoning that the
+	// template has not begun. More of the text follows by itself then, and an answer takes fewer decisions.
+	ConstrainExact Constrain = "exact"
 	// ConstrainLenient holds the arguments of a tool whose schema cannot be enforced to a JSON object, and leaves the
 	// rest to the check that every tool makes. Structured output is as with ConstrainStrict.
 	ConstrainLenient Constrain = "lenient"
@@ -85,9 +89,9 @@ func (c *Config) check(trained int) error {
 		return errors.New("Config.Temperature and Config.ExpertCapacity must be numbers and not negative")
 	}
 	switch c.Constrain {
-	case ConstrainStrict, ConstrainLenient, ConstrainOff:
+	case ConstrainStrict, ConstrainExact, ConstrainLenient, ConstrainOff:
 	default:
-		return fmt.Errorf("Config.Constrain is %q; it must be ConstrainStrict, ConstrainLenient or ConstrainOff", c.Constrain)
+		return fmt.Errorf("Config.Constrain is %q; it must be ConstrainStrict, ConstrainExact, ConstrainLenient or ConstrainOff", c.Constrain)
 	}
 	if c.Context == 0 {
 		c.Context = min(trained, defaultContext)

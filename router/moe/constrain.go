@@ -32,7 +32,7 @@ func (m *Model) newVocab() func() *grammar.Vocab {
 // constraint returns what an answer is held to, nil for nothing: the grammar in Extra, calls of the tools, the schema of
 // structured output, or calls or else the schema.
 func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error) {
-	choice := chat.Choice{Prompt: p.opening, Parallel: true}
+	choice := chat.Choice{Prompt: p.opening, Parallel: true, Exact: m.cfg.Constrain == ConstrainExact}
 	if raw, ok := req.Extra["parallel_tool_calls"]; ok {
 		if err := json.Unmarshal(raw, &choice.Parallel); err != nil {
 			return nil, invalid(fmt.Errorf("Request.Extra: parallel_tool_calls must be true or false, not %s", raw))
@@ -57,7 +57,7 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error
 		return nil, nil
 	}
 	tools := p.tools
-	if m.cfg.Constrain != ConstrainStrict {
+	if m.cfg.Constrain == ConstrainLenient || m.cfg.Constrain == ConstrainOff {
 		tools = m.enforceable(tools)
 	}
 	key, err := json.Marshal(tools)
