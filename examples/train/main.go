@@ -22,9 +22,12 @@ func commands() []command {
 	return []command{
 		{"corpus", "download the modules of the manifest and list their functions", runCorpus},
 		{"bpe", "learn the vocabulary from Go sources", runBPE},
+		{"stage1", "break functions of the corpus and write what mends them as examples", runStage1},
 		{"train", "train the model or its draft on dataset files", runTrain},
 		{"export", "write a checkpoint as a GGUF file", runExport},
 		{"verify", "break functions and keep what the packages' own tests notice", runVerify},
+		{"stage2", "write the decisions of whole repairs with real reports", runStage2},
+		{"realfix", "search released modules for real one-line bug fixes", runRealfix},
 	}
 }
 
