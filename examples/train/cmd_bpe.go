@@ -52,7 +52,10 @@ func runBPE(ctx context.Context, args []string) error {
 		fmt.Fprintln(flags.Output(), "usage: train bpe [flags] [DIR...]; without directories, the sources of the standard library")
 		flags.PrintDefaults()
 	}
-	if err := flags.Parse(args); err != nil {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return nil
+	case err != nil:
 		return err
 	}
 	dirs := flags.Args()
@@ -93,9 +96,10 @@ func (t *vocabTexts) all() iter.Seq[string] {
 		for _, dir := range t.dirs {
 			limit := t.bytes + t.most
 			err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+				if err != nil {
+					return err // d may be nil
+				}
 				switch name := d.Name(); {
-				case err != nil:
-					return err
 				case t.ctx.Err() != nil || t.bytes > limit:
 					return fs.SkipAll
 				case d.IsDir() && path != dir && (name == "testdata" || name == "vendor" || name[0] == '.'):
