@@ -1,0 +1,145 @@
+// Command fix repairs a Go module whose tests fail because of one wrong line.
+//
+//	go run ./examples/fix [flags] [dir]
+//
+// A small Mixture-of-Experts model, which is part of this program, runs the tests, reads functions, edits a line, runs the
+// tests again and goes on until they pass. Without a directory it repairs a small module that comes with it. The tests run
+// in a sandbox without a network, over a private view of the module; the directory itself is changed once, by an edit with
+// which all tests pass. The model knows how to mend one line and nothing else.
+//
+// The exit status is 0 if the tests pass now, 1 if no repair was found, and 2 if there is nothing that could be repaired:
+// no Go module, tests that do not compile, that pass, that hang.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/luthier-dev/luthier/examples/fix/harness"
+	"github.com/luthier-dev/luthier/router/moe"
+	"github.com/luthier-dev/luthier/router/moe/embedded"
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// Exit statuses.
+const (
+	statusFixed    = 0
+	statusNotFixed = 1
+	statusBadInput = 2
+)
+
+type options struct {
+	dir          string
+	model, draft string
+	scope        string
+	edits        int
+	timeout      time.Duration
+	keep, json   bool
+	eval         bool
+	tasks        string
+	n            int
+}
+
+func main() {
+	sandbox.Init()
+	var o options
+	flag.StringVar(&o.model, "model", "", "GGUF `file` of a model to use in place of the one in this program")
+	flag.StringVar(&o.draft, "draft", "", "GGUF `file` of a model that drafts for it")
+	flag.StringVar(&o.scope, "scope", "package", "functions the model may choose from: package, or function for the one ranked first")
+	flag.IntVar(&o.edits, "edits", 10, "edits to test at most")
+	flag.DurationVar(&o.timeout, "timeout", 30*time.Second, "most time that the tests of one package get")
+	flag.BoolVar(&o.keep, "keep", false, "leave the module as it is and only show the change; keep the bundled module")
+	flag.BoolVar(&o.json, "json", false, "print JSON, an object a line")
+	flag.BoolVar(&o.eval, "eval", false, "measure the model on broken functions of modules it has not seen")
+	flag.StringVar(&o.tasks, "tasks", "", "`file` of tasks for -eval in place of those in this program")
+	flag.IntVar(&o.n, "n", 0, "tasks of -eval at most; 0 is all")
+	flag.Parse()
+	o.dir = flag.Arg(0)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, o)
+	stop()
+	os.Exit(status)
+}
+
+func run(ctx context.Context, o options) int {
+	show := newDisplay(os.Stdout, o.json)
+	status, err := fix(ctx, o, show)
+	if err != nil {
+		show.problem(err)
+	}
+	return status
+}
+
+func fix(ctx context.Context, o options, show *display) (int, error) {
+	if flag.NArg() > 1 || o.scope != "package" && o.scope != "function" || o.edits < 1 || o.timeout <= 0 {
+		return statusBadInput, errors.New("usage: fix [flags] [dir]; -scope is package or function, -edits and -timeout are positive; see -help")
+	}
+	if o.eval {
+		return evaluate(ctx, o, show)
+	}
+	begin := time.Now()
+	if o.dir == "" {
+		dir, err := bundled()
+		if err != nil {
+			return statusBadInput, err
+		}
+		o.dir = dir
+		if !o.keep {
+			defer os.RemoveAll(dir)
+		}
+	}
+	m, err := harness.OpenModule(ctx, o.dir, harness.ModuleConfig{Timeout: o.timeout})
+	if err != nil {
+		return statusBadInput, err
+	}
+	defer m.Close()
+	model, err := load(o)
+	if err != nil {
+		return statusBadInput, err
+	}
+	defer model.Close()
+	show.begin(o, m)
+	found, err := m.Find(ctx)
+	if err != nil {
+		return statusBadInput, err
+	}
+	show.found(m, found, time.Since(begin))
+	res, err := harness.Run(ctx, harness.Config{
+		Model: model, Case: m, Edits: o.edits, FunctionScope: o.scope == "function", OnStep: show.step,
+	})
+	if err != nil {
+		return statusNotFixed, err
+	}
+	status := statusNotFixed
+	if res.Fixed != nil {
+		status = statusFixed
+		if !o.keep {
+			if err := m.Write(ctx, res.Fixed); err != nil {
+				return statusNotFixed, err
+			}
+		}
+		show.diff(res.Fixed)
+	}
+	show.end(o, m, res, time.Since(begin))
+	return status, nil
+}
+
+// load loads the model that the options name.
+func load(o options) (*moe.Model, error) {
+	cfg := moe.Config{Draft: o.draft}
+	if o.model == "" {
+		return embedded.Load(cfg)
+	}
+	cfg.KVTokens = 16 << 10 // a beam keeps the ends of its paths there
+	m, err := moe.Load(o.model, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("load the model: %w", err)
+	}
+	return m, nil
+}
