@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/luthier-dev/luthier/internal/repair"
 	"github.com/luthier-dev/luthier/internal/tokenizer"
@@ -40,7 +41,7 @@ const (
 
 func runStage2(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("stage2", flag.ContinueOnError)
-	in := flags.String("in", "tasks.jsonl", "file of tasks")
+	in := flags.String("in", "tasks.jsonl", "files of tasks, separated by commas; a task that is in several is taken once")
 	out := flags.String("out", "stage2.tok", "file of examples to write")
 	vocab := flags.String("vocab", "vocab.json", "vocabulary")
 	seed := flags.Uint64("seed", 1, "of the choices")
@@ -60,16 +61,23 @@ func runStage2(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.w.Abort()
-	err = verify.ReadTasks(*in, func(t *verify.Task) error {
+	seen := map[string]bool{}
+	each := func(t *verify.Task) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if seen[t.ID] || t.Ended == "timeout" { // a test that hangs is not repaired: nobody waits for it
+			return nil
+		}
+		seen[t.ID] = true
 		h := fnv.New64a()
 		h.Write([]byte(t.ID))
 		return s.task(t, rand.New(rand.NewPCG(*seed, h.Sum64())))
-	})
-	if err != nil {
-		return err
+	}
+	for _, path := range strings.Split(*in, ",") {
+		if err := verify.ReadTasks(path, each); err != nil {
+			return err
+		}
 	}
 	if err := s.w.Close(); err != nil {
 		return err

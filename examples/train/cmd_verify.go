@@ -320,7 +320,7 @@ func (h *harvesting) guarded(ctx context.Context, j job) (tasks []*verify.Task, 
 			err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, 6*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
 	c, err := h.checkout(j.source)
 	if err != nil {

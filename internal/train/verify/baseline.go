@@ -39,7 +39,10 @@ func (b *Binary) Baseline(ctx context.Context) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("verify: run the tests of %s: %w: "+format, append([]any{b.Package.ImportPath, ErrUnfit}, args...)...)
 	}
-	all, err := b.exec(ctx, 0, nil, baselineLimit)
+	if err := b.calibrate(ctx); err != nil {
+		return err
+	}
+	all, err := b.exec(ctx, 0, nil, b.scale(baselineLimit))
 	if err != nil {
 		return err
 	}
@@ -49,20 +52,20 @@ func (b *Binary) Baseline(ctx context.Context) error {
 	var names []string
 	total := time.Duration(0)
 	for _, name := range all.passed {
-		if took := all.took[name]; testName.MatchString(name) && took <= slowTest && !slices.Contains(names, name) {
+		if took := all.took[name]; testName.MatchString(name) && took <= b.scale(slowTest) && !slices.Contains(names, name) {
 			names = append(names, name)
-			total += took + startCost
+			total += took + b.scale(startCost)
 		}
 	}
 	switch {
 	case len(names) == 0:
 		return fail("none passes")
-	case total > aloneLimit:
+	case total > b.scale(aloneLimit):
 		return fail("one by one they take too long")
 	}
-	deadline := time.Now().Add(3 * aloneLimit)
+	deadline := time.Now().Add(3 * b.scale(aloneLimit))
 	for _, name := range names {
-		r, err := b.exec(ctx, 0, []string{name}, 5*time.Second+10*all.took[name])
+		r, err := b.exec(ctx, 0, []string{name}, b.scale(5*time.Second)+10*all.took[name])
 		if err != nil {
 			return err
 		}
@@ -82,6 +85,25 @@ func (b *Binary) Baseline(ctx context.Context) error {
 	b.reach()
 	return nil
 }
+
+// calibrate measures how much slower than on an idle machine the binary starts. Limits of time are longer by that much, so
+// that a test that must wait for a processor is not taken for one that hangs.
+func (b *Binary) calibrate(ctx context.Context) error {
+	b.slow = 1
+	var starts []time.Duration
+	for range 3 {
+		begin := time.Now()
+		if _, err := b.exec(ctx, 0, []string{}, baselineLimit); err != nil {
+			return err
+		}
+		starts = append(starts, time.Since(begin))
+	}
+	b.slow = min(max(1, float64(slices.Max(starts))/float64(startCost)), 15)
+	return nil
+}
+
+// scale lengthens a time as the machine is slow.
+func (b *Binary) scale(d time.Duration) time.Duration { return time.Duration(float64(d) * b.slow) }
 
 // reach works out which functions every test runs.
 func (b *Binary) reach() {
@@ -134,7 +156,7 @@ func (b *Binary) relevant(f repair.Function) []*test {
 	slices.SortStableFunc(list, func(x, y *test) int { return int(x.took - y.took) })
 	total := time.Duration(0)
 	for i, t := range list {
-		if total += t.took; total > b.cfg.slowest() {
+		if total += t.took; total > b.scale(b.cfg.slowest()) {
 			list = list[:i]
 			break
 		}
@@ -168,7 +190,7 @@ func (b *Binary) exec(ctx context.Context, variant int, tests []string, timeout 
 	}
 	env := []string{"GOMEMLIMIT=1GiB", "GOMAXPROCS=1", "GOTRACEBACK=single", selector + "=" + strconv.Itoa(variant)}
 	begin := time.Now()
-	out, exit, err := b.cfg.Exec.Exec(ctx, b.Package.Dir, args, env, timeout+2*time.Second)
+	out, exit, err := b.cfg.Exec.Exec(ctx, b.Package.Dir, args, env, timeout+b.scale(2*time.Second))
 	b.runs++
 	b.spent += time.Since(begin)
 	if err != nil {
@@ -177,7 +199,7 @@ func (b *Binary) exec(ctx context.Context, variant int, tests []string, timeout 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	r := &ran{exit: exit, out: out, killed: exit != 0 && time.Since(begin) > timeout+time.Second}
+	r := &ran{exit: exit, out: out, killed: exit != 0 && time.Since(begin) > timeout+b.scale(time.Second)}
 	r.results = parseOutput([]byte(b.mapper.text(string(out))))
 	if data, err := os.ReadFile(profile); err == nil && len(data) > 0 {
 		r.profile = b.mapper.profile(data, variant)

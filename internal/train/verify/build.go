@@ -31,6 +31,7 @@ type Binary struct {
 	functions []repair.Function // of the whole package
 	blank     []byte            // a profile of the package as it is, for its blocks
 	tests     []*test
+	slow      float64 // how many times longer than on an idle machine things take
 	runs      int
 	spent     time.Duration
 }
@@ -42,7 +43,7 @@ var ErrCompile = errors.New("does not compile")
 // p.Dir must be a copy that nobody else reads meanwhile. Variants that do not compile are dropped; Build fails when
 // none is left.
 func Build(ctx context.Context, cfg Config, p *Package, variants []Variant) (*Binary, error) {
-	b := &Binary{Package: p, Variants: variants, Dropped: map[int]error{}, cfg: cfg}
+	b := &Binary{Package: p, slow: 1, Variants: variants, Dropped: map[int]error{}, cfg: cfg}
 	for _, f := range p.Files {
 		fns, err := repair.Functions(f.Name, f.Src)
 		if err != nil {

@@ -26,12 +26,12 @@ type Harvest struct {
 
 // Yield is what came out of a package.
 type Yield struct {
-	Pkg                           string
-	Variants, Dropped, Unreached  int
-	Killed, Survived, Flaky, Runs int
-	Tests                         int
-	Build, Baseline, Verify       time.Duration
-	Error                         string `json:",omitempty"`
+	Pkg                                 string
+	Variants, Dropped, Unreached        int
+	Killed, Survived, Hung, Flaky, Runs int
+	Tests                               int
+	Build, Baseline, Verify             time.Duration
+	Error                               string `json:",omitempty"`
 }
 
 // maxFunction is the length of the longest function worth breaking, in bytes: a model sees only parts of longer ones.
@@ -140,7 +140,7 @@ func (h Harvest) verify(ctx context.Context, b *Binary, list []candidate, y *Yie
 		if perFunction[at] >= h.PerFunction {
 			continue
 		}
-		if len(tasks) >= h.PerPackage || !h.Until.IsZero() && time.Now().After(h.Until) || h.Longest > 0 && time.Since(begin) > h.Longest {
+		if len(tasks) >= h.PerPackage || !h.Until.IsZero() && time.Now().After(h.Until) || h.Longest > 0 && time.Since(begin) > b.scale(h.Longest) {
 			break
 		}
 		if len(b.relevant(c.Function)) == 0 {
@@ -154,6 +154,8 @@ func (h Harvest) verify(ctx context.Context, b *Binary, list []candidate, y *Yie
 		switch {
 		case o.Flaky:
 			y.Flaky++
+		case o.Timeout: // nobody can wait for a test that never ends to see whether it was mended
+			y.Hung++
 		case !o.Killed():
 			y.Survived++
 		default:

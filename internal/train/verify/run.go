@@ -21,7 +21,7 @@ type Outcome struct {
 	// Flaky says that a second run of the same tests had another result: nothing can be learned from this variant.
 	Flaky bool
 	// Failing and Passing are coverage profiles of the failing and of all other tests of the package; nil if unknown:
-	// tests that end early write none.
+	// tests that end early write none. Tests that hang are not run again, so that both are nil with Timeout.
 	Failing, Passing []byte
 }
 
@@ -38,7 +38,7 @@ func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
 		return &Outcome{}, nil
 	}
 	names := make([]string, len(tests))
-	limit := time.Second
+	limit := b.scale(time.Second)
 	for i, t := range tests {
 		names[i] = t.name
 		limit += 10 * t.took
@@ -67,7 +67,7 @@ func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
 		}
 	}
 	o.Output = first.report(o.Failed)
-	if len(o.Failed) == 0 {
+	if len(o.Failed) == 0 || o.Timeout {
 		return o, nil
 	}
 	return o, b.apart(ctx, variant, first, early, names, limit, o)
@@ -77,11 +77,8 @@ func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
 func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool, names []string, limit time.Duration, o *Outcome) error {
 	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(o.Failed, n) })
 	if len(rest) == 0 {
-		o.Failing = first.profile // one that hangs writes it too
+		o.Failing = first.profile
 	} else {
-		if o.Timeout {
-			limit = 500*time.Millisecond + limit/4 // it is not expected to end
-		}
 		again, err := b.exec(ctx, variant, o.Failed, limit)
 		if err != nil {
 			return err
