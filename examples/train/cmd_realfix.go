@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -34,24 +35,34 @@ type mining struct {
 
 // lode is a package of a release with lines that differ from the release before.
 type lode struct {
-	module, licence   string
-	from, to          realfix.Release
-	dir               string
-	lines             []realfix.Candidate
-	tested, sole, nth int // how good it looks, and how many of its module are before it
+	Module, Licence string
+	From, To        realfix.Release
+	Dir, Kind       string
+	Lines           []realfix.Candidate
+	Needs           int // modules that the module's go.mod names: what makes building slow
 }
 
-func (l *lode) key() string { return l.module + "@" + l.to.Version + " " + l.dir }
+// promise puts packages that are cheap to judge and likely to hold a fix first.
+func (l *lode) promise() int {
+	best := l.Lines[0].Promise()
+	for _, c := range l.Lines {
+		best = max(best, c.Promise())
+	}
+	return best - min(len(l.Lines), 20)/4 - min(l.Needs, 30)/3
+}
+
+func (l *lode) key() string { return l.Module + "@" + l.To.Version + " " + l.Dir + " " + l.Kind }
 
 // runRealfix searches released modules for real one-line fixes and writes them as JSON.
 func runRealfix(ctx context.Context, args []string) error {
 	m := &mining{begun: time.Now(), seen: map[string]bool{}, count: map[string]int{}}
 	flags := flag.NewFlagSet("realfix", flag.ContinueOnError)
-	out := flags.String("out", "fixes.json", "file of fixes; what was found before is kept beside it, so that a run goes on where one ended")
+	out := flags.String("out", "fixes.json", "file of fixes; what was compared, judged and found is kept beside it, so that a run goes on where one ended")
 	flags.StringVar(&m.work, "work", filepath.Join(os.TempDir(), "luthier-realfix"), "directory for copies of modules and for test binaries")
 	flags.IntVar(&m.limit, "releases", 40, "newest releases of each module to look at")
 	workers := flags.Int("workers", 2, "packages at a time")
 	minutes := flags.Float64("minutes", 60, "stop after so long")
+	list := flags.Bool("list", false, "only list the packages that would be judged")
 	only := flags.String("only", "", "only modules whose path contains this")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -59,26 +70,35 @@ func runRealfix(ctx context.Context, args []string) error {
 	if err := os.MkdirAll(m.work, 0o755); err != nil {
 		return err
 	}
-	var all []realfix.Fix
-	if err := m.open(*out, &all); err != nil {
+	if err := m.open(*out); err != nil {
 		return err
 	}
 	defer m.fixes.Close()
 	defer m.judged.Close()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(*minutes*float64(time.Minute)))
 	defer cancel()
-	m.run(limited, m.lodes(limited, *only), *workers)
+	lodes, err := m.survey(limited, *out+".survey")
+	if err != nil {
+		return err
+	}
+	lodes = slices.DeleteFunc(lodes, func(l *lode) bool { return !strings.Contains(l.Module, *only) })
+	if *list {
+		for _, l := range lodes {
+			fmt.Printf("%4d %s: %d lines\n", l.promise(), l.key(), len(l.Lines))
+		}
+		return nil
+	}
+	m.run(limited, lodes, *workers)
 	return writeFixes(*out)
 }
 
 // open reads what earlier runs have left.
-func (m *mining) open(out string, all *[]realfix.Fix) (err error) {
+func (m *mining) open(out string) (err error) {
 	m.fixes, err = verify.OpenLines(out+".lines", func(line []byte) error {
 		var f realfix.Fix
 		if err := json.Unmarshal(line, &f); err != nil {
 			return err
 		}
-		*all = append(*all, f)
 		m.count[f.Kind]++
 		return nil
 	})
@@ -96,38 +116,56 @@ func (m *mining) open(out string, all *[]realfix.Fix) (err error) {
 	return err
 }
 
-// lodes lists the packages to judge, the most promising first and the modules in turn.
-func (m *mining) lodes(ctx context.Context, only string) []*lode {
-	scratch := filepath.Join(m.work, "go.mod")
-	if err := os.WriteFile(scratch, []byte("module scratch\n\ngo 1.21\n"), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return nil
-	}
+// survey lists the packages to judge, as a file says that an earlier run has left, or else by comparing all releases.
+func (m *mining) survey(ctx context.Context, file string) ([]*lode, error) {
 	var all []*lode
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+		order(all)
+		return all, err
+	}
+	if err := os.WriteFile(filepath.Join(m.work, "go.mod"), []byte("module scratch\n\ngo 1.21\n"), 0o644); err != nil {
+		return nil, err
+	}
 	for _, module := range realfix.Modules() {
-		if !strings.Contains(module, only) || ctx.Err() != nil {
-			continue
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		found, err := m.survey(ctx, module)
+		found, err := m.compare(ctx, module)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		all = append(all, found...)
 	}
-	slices.SortStableFunc(all, func(a, b *lode) int {
-		return cmp.Or(b.tested-a.tested, b.sole-a.sole, a.nth-b.nth)
-	})
-	return all
+	order(all)
+	data, err = json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	return all, os.WriteFile(file, data, 0o644)
 }
 
-// survey compares the releases of a module, each with the next.
-func (m *mining) survey(ctx context.Context, module string) ([]*lode, error) {
+// order sorts packages, the most promising first, but so that no module comes again before the others had their turn at
+// something nearly as good.
+func order(all []*lode) {
+	slices.SortStableFunc(all, func(a, b *lode) int { return b.promise() - a.promise() })
+	rank := map[*lode]int{}
+	nth := map[string]int{}
+	for _, l := range all {
+		rank[l] = l.promise() - nth[l.Module]
+		nth[l.Module]++
+	}
+	slices.SortStableFunc(all, func(a, b *lode) int { return rank[b] - rank[a] })
+}
+
+// compare compares the releases of a module, each with the next.
+func (m *mining) compare(ctx context.Context, module string) ([]*lode, error) {
 	releases, err := realfix.Releases(ctx, m.work, module, m.limit)
 	if err != nil {
 		return nil, err
 	}
 	var all []*lode
-	nth := map[[2]int]int{}
 	for i := len(releases) - 1; i > 0; i-- {
 		licence, ok, err := corpus.Licence(releases[i].Dir)
 		if err != nil || !ok {
@@ -137,26 +175,16 @@ func (m *mining) survey(ctx context.Context, module string) ([]*lode, error) {
 		if err != nil {
 			return all, err
 		}
-		byDir := map[string]*lode{}
+		file, _ := os.ReadFile(filepath.Join(releases[i].Dir, "go.mod"))
+		byDir := map[[2]string]*lode{}
 		for _, c := range lines {
-			l := byDir[c.Dir]
+			l := byDir[[2]string{c.Dir, c.Kind}]
 			if l == nil {
-				l = &lode{module: module, licence: licence, from: releases[i-1], to: releases[i], dir: c.Dir}
-				byDir[c.Dir] = l
+				l = &lode{Module: module, Licence: licence, From: releases[i-1], To: releases[i], Dir: c.Dir, Kind: c.Kind, Needs: bytes.Count(file, []byte(" v"))}
+				byDir[[2]string{c.Dir, c.Kind}] = l
 				all = append(all, l)
 			}
-			l.lines = append(l.lines, c)
-			if c.Tested {
-				l.tested = 1
-			}
-			if c.Sole {
-				l.sole = 1
-			}
-		}
-		for _, l := range byDir {
-			class := [2]int{l.tested, l.sole}
-			l.nth = nth[class]
-			nth[class]++
+			l.Lines = append(l.Lines, c)
 		}
 	}
 	return all, nil
@@ -196,7 +224,7 @@ func (m *mining) judge(ctx context.Context, worker int, l *lode, of int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, f := range fixes {
-		f.Module, f.From, f.Version, f.Licence = l.module, l.from.Version, l.to.Version, l.licence
+		f.Module, f.From, f.Version, f.Licence = l.Module, l.From.Version, l.To.Version, l.Licence
 		m.count[f.Kind]++
 		if err := m.fixes.Append(f); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -208,7 +236,7 @@ func (m *mining) judge(ctx context.Context, worker int, l *lode, of int) {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	m.tried++
-	result := fmt.Sprintf("%d of %d lines are fixes", len(fixes), len(l.lines))
+	result := fmt.Sprintf("%d of %d lines are fixes", len(fixes), len(l.Lines))
 	if err != nil {
 		result, _, _ = strings.Cut(err.Error(), "\n")
 	}
@@ -223,7 +251,7 @@ func (m *mining) prove(ctx context.Context, worker int, l *lode) ([]realfix.Fix,
 			return nil, err
 		}
 	}
-	if err := copyModule(l.to.Dir, root, l.module); err != nil {
+	if err := copyModule(l.To.Dir, root, l.Module); err != nil {
 		return nil, err
 	}
 	sb, err := confine(ctx, root, bins, covers)
@@ -232,10 +260,10 @@ func (m *mining) prove(ctx context.Context, worker int, l *lode) ([]realfix.Fix,
 	}
 	defer sb.Close()
 	p := &realfix.Prover{
-		Root: root, Bins: bins, Limit: time.Minute, Run: sb, Build: verify.Plain{Env: os.Environ()},
+		Root: root, Bins: bins, Limit: 90 * time.Second, Run: sb, Build: verify.Plain{Env: os.Environ()},
 		Env: []string{"GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOWORK=off", "CGO_ENABLED=0"},
 	}
-	return p.Prove(ctx, l.dir, l.lines)
+	return p.Prove(ctx, l.Dir, l.Lines)
 }
 
 // writeFixes writes the fixes found so far, by this and earlier runs, in order.

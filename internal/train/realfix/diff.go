@@ -22,6 +22,7 @@ type Candidate struct {
 	Old, New  string // without indentation
 	Sole      bool   // nothing else in the function differs
 	Tested    bool   // the package's tests differ too
+	Kind      string // Behaviour or Message
 }
 
 // Diff returns the candidates of two versions of a module, given where they are unpacked. Files that do not parse, generated
@@ -93,7 +94,7 @@ func diffFile(oldRoot, newRoot, rel string) []Candidate {
 			continue
 		}
 		for _, c := range lines(old.Text, f.Text) {
-			c.Dir, c.File, c.Function, c.Tested = filepath.Dir(rel), rel, f, changed
+			c.Dir, c.File, c.Function, c.Tested, c.Kind = filepath.Dir(rel), rel, f, changed, kindOf(c.Old, c.New)
 			all = append(all, c)
 		}
 	}
@@ -187,6 +188,34 @@ func words(line string) []word {
 		}
 		all = append(all, word{tok, text})
 	}
+}
+
+// distance is how many tokens of two lines lie between their common beginning and their common end, in the longer one.
+func distance(a, b string) int {
+	x, y := words(a), words(b)
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
+		x, y = x[1:], y[1:]
+	}
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	return max(len(x), len(y))
+}
+
+// Promise tells how likely a candidate is to be a fix: more tokens in common, nothing else changed in its function and a
+// change in the package's tests make it likelier. It has no unit.
+func (c Candidate) Promise() int {
+	p := 8 - min(distance(c.Old, c.New), 8)
+	if c.Sole {
+		p += 3
+	}
+	if c.Tested {
+		p += 6
+	}
+	if c.Kind == Message {
+		p -= 20
+	}
+	return p
 }
 
 // sameTokens reports whether two lines differ in nothing but spaces and comments.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,16 +35,20 @@ var ErrTests = errors.New("realfix: the package's own tests do not build or pass
 
 // Prove returns the fixes among the candidates of one package, without Module, From, Version and Licence.
 func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) ([]Fix, error) {
-	candidates, err := p.compiling(ctx, dir, candidates)
-	if err != nil || len(candidates) == 0 {
+	// All at once first: most often no test minds any of them, and nothing more need be built.
+	suspects, failed, err := p.together(ctx, dir, candidates)
+	if err != nil || len(failed) == 0 {
 		return nil, err
 	}
-	passing, err := p.baseline(ctx, dir)
-	if err != nil {
-		return nil, err
+	if !p.build(ctx, dir, nil) {
+		return nil, ErrTests
+	}
+	passing, _ := p.test(ctx, dir, nil)
+	if !slices.ContainsFunc(failed, func(t string) bool { return slices.Contains(passing, t) }) {
+		return nil, nil // they fail as the package is
 	}
 	var found []Fix
-	for _, told := range p.told(ctx, dir, passing, candidates) {
+	for _, told := range p.told(ctx, dir, passing, suspects, len(suspects) > 1) {
 		fix, err := p.fix(told.Candidate, told.tests)
 		if err != nil {
 			return found, err
@@ -53,32 +58,58 @@ func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) 
 	return found, ctx.Err()
 }
 
+// together tries all candidates that compile at once and returns them, and the tests that fail then.
+func (p *Prover) together(ctx context.Context, dir string, candidates []Candidate) (left []Candidate, failed []string, err error) {
+	left = slices.Clone(candidates)
+	for len(left) > 0 && ctx.Err() == nil {
+		var refused []place
+		failed, built := p.try(ctx, dir, nil, &refused, left...)
+		if built {
+			return left, failed, nil
+		}
+		n := len(left)
+		left = slices.DeleteFunc(left, func(c Candidate) bool {
+			return slices.ContainsFunc(refused, func(at place) bool { return at.in(c) })
+		})
+		if len(left) == n {
+			return nil, nil, ErrTests
+		}
+	}
+	return nil, nil, ctx.Err()
+}
+
 // told is a candidate and the tests that tell.
 type told struct {
 	Candidate
 	tests []string
 }
 
-// told returns the candidates that tests tell of. Many are tried at once, since most often no test minds any of them; those
-// of a set that fails, or does not compile together, are tried in halves.
-func (p *Prover) told(ctx context.Context, dir string, passing []string, candidates []Candidate) []told {
+// told returns the candidates that tests tell of. Of a set that is known to fail, or does, the halves are tried.
+func (p *Prover) told(ctx context.Context, dir string, passing []string, candidates []Candidate, known bool) []told {
 	if ctx.Err() != nil {
 		return nil
 	}
-	failed, built := p.try(ctx, dir, passing, candidates...)
+	if half := len(candidates) / 2; known && half > 0 {
+		return append(p.told(ctx, dir, passing, candidates[:half], false), p.told(ctx, dir, passing, candidates[half:], false)...)
+	}
+	failed, built := p.try(ctx, dir, passing, nil, candidates...)
 	if built && len(failed) == 0 || !built && len(candidates) == 1 {
 		return nil
 	}
-	if half := len(candidates) / 2; half > 0 {
-		return append(p.told(ctx, dir, passing, candidates[:half]), p.told(ctx, dir, passing, candidates[half:])...)
+	if len(candidates) > 1 {
+		return p.told(ctx, dir, passing, candidates, true)
 	}
-	// Once more, so that a test that fails now and then is not taken for one that tells.
-	again, _ := p.try(ctx, dir, passing, candidates...)
-	failed = slices.DeleteFunc(failed, func(t string) bool { return !slices.Contains(again, t) })
-	if len(failed) == 0 {
+	// Once more, both ways, so that a test that fails now and then is not taken for one that tells.
+	again, _ := p.try(ctx, dir, failed, nil, candidates...)
+	if len(again) == 0 || !p.build(ctx, dir, nil) {
 		return nil
 	}
-	return []told{{candidates[0], failed}}
+	sound, _ := p.test(ctx, dir, again)
+	again = slices.DeleteFunc(again, func(t string) bool { return !slices.Contains(sound, t) })
+	if len(again) == 0 {
+		return nil
+	}
+	return []told{{candidates[0], again}}
 }
 
 func (p *Prover) report(format string, args ...any) {
@@ -87,49 +118,9 @@ func (p *Prover) report(format string, args ...any) {
 	}
 }
 
-// compiling returns the candidates whose old line compiles in the newer version.
-func (p *Prover) compiling(ctx context.Context, dir string, candidates []Candidate) ([]Candidate, error) {
-	checker, err := repair.NewChecker(ctx, p.Root, "./"+filepath.ToSlash(dir), append(os.Environ(), p.Env...)...)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrTests, err)
-	}
-	var good []Candidate
-	for _, c := range candidates {
-		src, err := p.reverted(c)
-		if err != nil {
-			return nil, err
-		}
-		if checker.Check(filepath.Join(p.Root, c.File), src) == nil {
-			good = append(good, c)
-		}
-	}
-	return good, nil
-}
-
-// reverted returns the newer version of a candidate's file with its old line.
-func (p *Prover) reverted(c Candidate) ([]byte, error) {
-	src, err := os.ReadFile(filepath.Join(p.Root, c.File))
-	if err != nil {
-		return nil, err
-	}
-	return repair.Apply(src, c.Function, c.Line, c.Old)
-}
-
-// baseline returns the tests that pass as the package is, twice.
-func (p *Prover) baseline(ctx context.Context, dir string) ([]string, error) {
-	if !p.build(ctx, dir) {
-		return nil, ErrTests
-	}
-	passing, _, _ := p.test(ctx, dir)
-	if len(passing) == 0 {
-		return nil, ErrTests
-	}
-	again, _, _ := p.test(ctx, dir)
-	return slices.DeleteFunc(passing, func(t string) bool { return !slices.Contains(again, t) }), nil
-}
-
-// try runs the tests with the old lines of candidates in place and returns which of the passing ones fail.
-func (p *Prover) try(ctx context.Context, dir string, passing []string, candidates ...Candidate) (failed []string, built bool) {
+// try runs the tests with the old lines of candidates in place and returns which of the passing ones fail; of all if passing
+// is nil. Places that the compiler complains of are added to refused.
+func (p *Prover) try(ctx context.Context, dir string, passing []string, refused *[]place, candidates ...Candidate) (failed []string, built bool) {
 	kept := map[string][]byte{}
 	defer func() {
 		for name, src := range kept {
@@ -153,22 +144,43 @@ func (p *Prover) try(ctx context.Context, dir string, passing []string, candidat
 			return nil, false
 		}
 	}
-	if !p.build(ctx, dir) {
+	if !p.build(ctx, dir, refused) {
 		return nil, false
 	}
-	_, failing, _ := p.test(ctx, dir)
-	return slices.DeleteFunc(failing, func(t string) bool { return !slices.Contains(passing, t) }), true
+	_, failed = p.test(ctx, dir, nil)
+	if passing == nil {
+		return failed, true
+	}
+	return slices.DeleteFunc(failed, func(t string) bool { return !slices.Contains(passing, t) }), true
 }
 
 func (p *Prover) bin() string { return filepath.Join(p.Bins, "realfix.test") }
 
-// build builds the package's test binary.
-func (p *Prover) build(ctx context.Context, dir string) bool {
+// A place is a line of a file that the compiler complains of.
+type place struct {
+	file string // base name
+	line int
+}
+
+// in reports whether the place is in a candidate's function.
+func (at place) in(c Candidate) bool {
+	return at.file == filepath.Base(c.File) && at.line >= c.Function.Start && at.line <= c.Function.End
+}
+
+var complaint = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`)
+
+// build builds the package's test binary, without optimizing what is built for one run.
+func (p *Prover) build(ctx context.Context, dir string, refused *[]place) bool {
 	_ = os.Remove(p.bin())
-	args := []string{"go", "test", "-c", "-vet=off", "-o", p.bin(), "./" + filepath.ToSlash(dir)}
+	args := []string{"go", "test", "-c", "-vet=off", "-gcflags=-e -N -l", "-ldflags=-s -w", "-o", p.bin(), "./" + filepath.ToSlash(dir)}
 	out, exit, err := p.Build.Exec(ctx, p.Root, args, p.Env, 4*time.Minute)
 	if err != nil || exit != 0 {
 		p.report("build %s: %v %s", dir, err, firstLines(out, 3))
+		for _, m := range complaint.FindAllStringSubmatch(string(out), -1) {
+			if line, err := strconv.Atoi(m[2]); err == nil && refused != nil {
+				*refused = append(*refused, place{filepath.Base(m[1]), line})
+			}
+		}
 		return false
 	}
 	_, err = os.Stat(p.bin())
@@ -177,14 +189,17 @@ func (p *Prover) build(ctx context.Context, dir string) bool {
 
 var verdict = regexp.MustCompile(`(?m)^--- (PASS|FAIL): (\S+)|^=== RUN +([^/\s]+)$`)
 
-// test runs the test binary and returns the top-level tests that passed and failed. A test that ends the whole program, by a
-// panic or by not ending, has failed too.
-func (p *Prover) test(ctx context.Context, dir string) (passed, failed []string, status int) {
+// test runs the test binary, all tests or the ones named, and returns the top-level tests that passed and failed. A test that
+// ends the whole program, by a panic or by not ending, has failed too.
+func (p *Prover) test(ctx context.Context, dir string, only []string) (passed, failed []string) {
 	args := []string{p.bin(), "-test.short", "-test.v", "-test.timeout=" + (p.Limit - p.Limit/6).String()}
+	if only != nil {
+		args = append(args, "-test.run=^("+strings.Join(only, "|")+")$")
+	}
 	out, exit, err := p.Run.Exec(ctx, filepath.Join(p.Root, dir), args, nil, p.Limit)
 	if err != nil {
 		p.report("run %s: %v", dir, err)
-		return nil, nil, -1
+		return nil, nil
 	}
 	last := ""
 	for _, m := range verdict.FindAllStringSubmatch(string(out), -1) {
@@ -200,7 +215,7 @@ func (p *Prover) test(ctx context.Context, dir string) (passed, failed []string,
 	if exit != 0 && len(failed) == 0 && last != "" && !slices.Contains(passed, last) {
 		failed = []string{last}
 	}
-	return passed, failed, exit
+	return passed, failed
 }
 
 func firstLines(out []byte, n int) string {
@@ -218,6 +233,6 @@ func (p *Prover) fix(c Candidate, failed []string) (Fix, error) {
 	slices.Sort(failed)
 	return Fix{
 		Dir: filepath.ToSlash(c.Dir), File: filepath.ToSlash(c.File), Function: c.Function.Name, FileLine: c.Function.Start + c.Line - 1, Line: c.Line,
-		SHA256: hex.EncodeToString(sum[:]), Old: c.Old, New: c.New, Sole: c.Sole, Tests: failed, Kind: kindOf(c.Old, c.New),
+		SHA256: hex.EncodeToString(sum[:]), Old: c.Old, New: c.New, Sole: c.Sole, Tests: failed, Kind: c.Kind,
 	}, nil
 }
