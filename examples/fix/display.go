@@ -103,14 +103,16 @@ func (d *display) step(s harness.Step) {
 		what, result = d.paint(cyan, "says")+" "+s.Result, ""
 	case repair.ToolRead:
 		what += fmt.Sprintf(" %d  %s", args.Number, s.Function)
-		result = fmt.Sprintf("%d lines", strings.Count(s.Result, "\n"))
+		if !s.Failed {
+			result = fmt.Sprintf("%d lines", strings.Count(s.Result, "\n"))
+		}
 	case repair.ToolEdit:
 		what += fmt.Sprintf(" %s:%d  %s", s.Function, args.Line, d.paint(bold, args.Text))
 	}
 	switch {
 	case result == repair.ResultOK:
 		result = d.paint(green, "all tests pass")
-	case strings.HasPrefix(s.Result, "refused"), strings.HasPrefix(s.Result, "still failing"):
+	case s.Failed:
 		result = d.paint(red, result)
 	}
 	likely := "    "

@@ -136,7 +136,8 @@ func load(o options) (*moe.Model, error) {
 	if o.model == "" {
 		return embedded.Load(cfg)
 	}
-	cfg.KVTokens = 16 << 10 // a beam keeps the ends of its paths there
+	cfg.KVTokens = 16 << 10            // a beam keeps the ends of its paths there
+	cfg.Constrain = moe.ConstrainExact // nothing but decisions is left to it
 	m, err := moe.Load(o.model, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("load the model: %w", err)

@@ -42,7 +42,11 @@ const gap = "...\n"
 // and without indentation. Marks[i] is that of line i+1; missing ones are NotRun. Of a long function only the parts that
 // matter most are shown, with "..." in place of the rest: lines that failing tests ran before others, and of these the
 // ones near suspicious lines first.
-func Read(number int, f Function, marks []Mark) string {
+func Read(number int, f Function, marks []Mark) string { return ReadWithin(maxShown, number, f, marks) }
+
+// ReadWithin is [Read] for a prompt that has room for fewer bytes. The first and the last line are shown in any case.
+func ReadWithin(budget, number int, f Function, marks []Mark) string {
+	budget = min(budget, maxShown)
 	lines := strings.Split(f.Text, "\n")
 	shown, size := make([]string, len(lines)), 0
 	for i, l := range lines {
@@ -54,8 +58,8 @@ func Read(number int, f Function, marks []Mark) string {
 		size += len(shown[i])
 	}
 	var keep []bool
-	if size > maxShown {
-		keep = choose(shown, marks)
+	if size > budget {
+		keep = choose(shown, marks, budget)
 	}
 	var b strings.Builder
 	b.WriteString("func " + strconv.Itoa(number) + " " + path.Base(filepath.ToSlash(f.File)) + "\n")
@@ -78,7 +82,7 @@ func markAt(marks []Mark, i int) Mark {
 }
 
 // choose picks the lines to show, the most telling first, until no more fit.
-func choose(shown []string, marks []Mark) []bool {
+func choose(shown []string, marks []Mark, budget int) []bool {
 	n := len(shown)
 	toSuspect, toRun := distances(n, marks, Suspect), distances(n, marks, Run)
 	class := func(i int) int {
@@ -101,7 +105,7 @@ func choose(shown []string, marks []Mark) []bool {
 	keep, size := make([]bool, n), 0
 	for _, i := range order {
 		// The worst case: the line stands alone and adds a gap.
-		if size+len(shown[i])+len(gap) > maxShown {
+		if size+len(shown[i])+len(gap) > budget && class(i) > 0 {
 			break
 		}
 		keep[i] = true

@@ -65,3 +65,8 @@ func ResultEdited(line int) string { return "edited line " + strconv.Itoa(line) 
 
 // ResultRefused returns the result of a call that was not carried out.
 func ResultRefused(why string) string { return refused + why }
+
+// Failed reports whether the result of a tool says that a call was not carried out or did not help.
+func Failed(result string) bool {
+	return result == ResultFailing || strings.HasPrefix(result, refused)
+}

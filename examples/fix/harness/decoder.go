@@ -26,6 +26,7 @@ func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 		r.Extra = map[string]json.RawMessage{}
 	}
 	r.Extra["beam"], _ = json.Marshal(d.beam)
+	r.Extra["parallel_tool_calls"] = json.RawMessage("false")
 	if calls := d.made(); len(calls) > 0 {
 		r.Extra["avoid_calls"], _ = json.Marshal(calls)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,6 +15,10 @@ import (
 
 // ErrCompile is wrapped by the error of a test run with an edit that the compiler refuses.
 var ErrCompile = errors.New("it does not compile")
+
+// promptBytes is how long a report and a function together may be: the model has a context of 1,024 tokens, a token of such
+// texts holds 2.3 bytes or more, and the answer needs room too.
+const promptBytes = 2150
 
 // repairer is the state of one repair behind the three tools.
 type repairer struct {
@@ -27,6 +32,7 @@ type repairer struct {
 	read    map[int]bool    // functions read since the last edit that was tested
 	tried   map[string]bool // edits of any function
 	avoid   map[int][]json.RawMessage
+	nowhere []call // refused or malformed in the state at hand, where they would be so again
 	pending *Edit
 	fixed   *Edit
 	edits   []Edit // that were tested
@@ -65,7 +71,7 @@ func (r *repairer) runTests(ctx context.Context) (string, error) {
 	for i, fn := range f.Ranked {
 		names[i] = fn.Name
 	}
-	r.finding = f
+	r.finding, r.nowhere = f, nil
 	r.report = repair.Report{Failed: f.Failed, Output: repair.Digest(f.Output, repair.DigestBudget), Functions: names}.String()
 	return r.report, nil
 }
@@ -73,6 +79,7 @@ func (r *repairer) runTests(ctx context.Context) (string, error) {
 // test runs the tests with the edit that waits for them.
 func (r *repairer) test(ctx context.Context) (string, error) {
 	e := r.pending
+	r.nowhere = nil
 	v, err := r.c.Test(ctx, e)
 	if errors.Is(err, ErrCompile) { // what the type checker alone did not see
 		r.pending = nil
@@ -106,10 +113,10 @@ func (r *repairer) readFunction(n int) string {
 	case n < 1 || n > len(r.finding.Ranked):
 		return r.refuse(fmt.Sprintf("there is no function %d in the report", n))
 	}
-	r.current = n
+	r.current, r.nowhere = n, nil
 	r.read[n] = true
 	f := r.finding.Ranked[n-1]
-	return repair.Read(n, f.Function, f.Marks)
+	return repair.ReadWithin(max(promptBytes-len(r.report), promptBytes/4), n, f.Function, f.Marks)
 }
 
 // editLine is the tool edit_line.
@@ -129,7 +136,7 @@ func (r *repairer) editLine(ctx context.Context, line int, text string) string {
 	if err != nil {
 		return r.refuse(strings.TrimPrefix(err.Error(), "repair: edit line: "))
 	}
-	r.pending = e
+	r.pending, r.nowhere = e, nil
 	return repair.ResultEdited(line)
 }
 
@@ -203,9 +210,9 @@ func (r *repairer) made() []call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.finding == nil || r.pending != nil || r.fixed != nil {
-		return nil
+		return r.nowhere
 	}
-	calls := []call{{repair.ToolRun, json.RawMessage(`{}`)}}
+	calls := append(slices.Clone(r.nowhere), call{repair.ToolRun, json.RawMessage(`{}`)})
 	for n := range len(r.finding.Ranked) + 1 {
 		if n == r.current || r.read[n] {
 			args, _ := json.Marshal(readArgs{n})
@@ -247,4 +254,24 @@ func (r *repairer) reading() string {
 		return ""
 	}
 	return r.finding.Ranked[r.current-1].Name
+}
+
+// extent returns how many functions the report has and how many lines the function read last; 0 while there is none.
+func (r *repairer) extent() (functions, lines int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.finding == nil {
+		return 0, 0
+	}
+	if r.current > 0 {
+		lines = strings.Count(r.finding.Ranked[r.current-1].Text, "\n") + 1
+	}
+	return len(r.finding.Ranked), lines
+}
+
+// leadsNowhere notes a call that was refused.
+func (r *repairer) leadsNowhere(name string, args json.RawMessage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nowhere = append(r.nowhere, call{name, args})
 }

@@ -30,6 +30,7 @@ type Step struct {
 	Args        json.RawMessage
 	Function    string  // that a read or an edit is about
 	Result      string  // of the tool, or the answer
+	Failed      bool    // the call was refused or broke its schema, or the edit did not help
 	Probability float64 // of the whole decision under the model; 0 when the model does not tell
 	Thought     time.Duration
 	Took        time.Duration // the tool
@@ -60,7 +61,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		cfg.Beam = 8
 	}
 	r := newRepairer(cfg.Case, cfg.FunctionScope)
-	reg, err := r.registry()
+	reg, err := newToolset(r)
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +160,10 @@ func (w *watcher) called(ev agent.CallDone) {
 	s.Tool, s.Args, s.Result, s.Took = ev.Call.Name, ev.Call.Args, ev.Result.Text(), ev.Duration
 	if s.Tool != repair.ToolRun {
 		s.Function = w.r.reading()
+	}
+	s.Failed = ev.Result.IsError || repair.Failed(s.Result)
+	if s.Failed && s.Result != repair.ResultFailing {
+		w.r.leadsNowhere(s.Tool, s.Args)
 	}
 	w.res.Calls++
 	if ev.Result.IsError && w.r.failed() == nil {
