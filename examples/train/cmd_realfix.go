@@ -88,8 +88,12 @@ func runRealfix(ctx context.Context, args []string) error {
 		}
 		return nil
 	}
+	roots := map[string]string{}
+	for _, l := range lodes {
+		roots[l.Module+"@"+l.To.Version] = l.To.Dir
+	}
 	m.run(limited, lodes, *workers)
-	return writeFixes(*out)
+	return writeFixes(*out, roots)
 }
 
 // open reads what earlier runs have left.
@@ -266,8 +270,8 @@ func (m *mining) prove(ctx context.Context, worker int, l *lode) ([]realfix.Fix,
 	return p.Prove(ctx, l.Dir, l.Lines)
 }
 
-// writeFixes writes the fixes found so far, by this and earlier runs, in order.
-func writeFixes(out string) error {
+// writeFixes writes the fixes found so far, by this and earlier runs, in order. Roots says where modules are unpacked.
+func writeFixes(out string, roots map[string]string) error {
 	all := []realfix.Fix{}
 	lines, err := verify.OpenLines(out+".lines", func(line []byte) error {
 		var f realfix.Fix
@@ -282,6 +286,12 @@ func writeFixes(out string) error {
 	slices.SortFunc(all, func(a, b realfix.Fix) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Version, b.Version), cmp.Compare(a.File, b.File), a.FileLine-b.FileLine)
 	})
+	slips := realfix.NewSlips()
+	for i, f := range all {
+		if all[i].Slip, err = slips.Of(roots[f.Module+"@"+f.Version], f); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
 	data, err := json.MarshalIndent(all, "", "\t")
 	if err != nil {
 		return err
