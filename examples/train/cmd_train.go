@@ -46,9 +46,9 @@ func parseTrain(args []string) (*trainFlags, error) {
 	f.DurationVar(&p.SaveEvery, "save-every", 3*time.Minute, "time between checkpoints")
 	f.DurationVar(&p.PointEvery, "log-every", 10*time.Second, "time between lines of progress")
 	c := &p.Config
-	f.Float64Var(&c.Rate, "lr", 0, "learning rate of matrices; 0 for the default")
-	f.Float64Var(&c.AdamRate, "adam-lr", 0, "learning rate of embedding, norms and routers; 0 for half of -lr")
-	f.Float64Var(&c.WeightDecay, "decay-weights", 0, "weight decay; 0 for the default, negative for none")
+	f.Float64Var(&c.Rate, "lr", 0, "learning rate of matrices; 0 for 0.002")
+	f.Float64Var(&c.AdamRate, "adam-lr", 0, "learning rate of embedding, norms and routers; 0 for one and a half times -lr")
+	f.Float64Var(&c.WeightDecay, "decay-weights", 0, "weight decay; 0 for 0.1, negative for none")
 	f.Float64Var(&c.Clip, "clip", 0, "largest norm of the gradient; 0 for 1, negative for no limit")
 	f.Float64Var(&c.Balance, "balance", 0, "factor of the loss that balances experts; 0 for 0.01, negative for none")
 	f.Float64Var(&c.Capacity, "capacity", 0, "an expert's tokens, in means, beyond which they count as overflow; 0 for 1.25")

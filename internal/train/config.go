@@ -14,8 +14,8 @@ type Config struct {
 	// MicroTokens is about how many tokens a worker computes at once; 0 means 2048.
 	MicroTokens int
 
-	Rate        float64 // learning rate of Muon; 0 means 0.004
-	AdamRate    float64 // learning rate of AdamW; 0 means half of Rate
+	Rate        float64 // learning rate of Muon; 0 means 0.002
+	AdamRate    float64 // learning rate of AdamW; 0 means one and a half times Rate
 	Momentum    float64 // of Muon; 0 means 0.95
 	Beta1       float64 // of AdamW; 0 means 0.9
 	Beta2       float64 // of AdamW; 0 means 0.95
@@ -47,8 +47,8 @@ func (c *Config) fillIn() error {
 			*v = 0
 		}
 	}
-	def(&c.Rate, 0.004)
-	def(&c.AdamRate, c.Rate/2)
+	def(&c.Rate, 0.002)
+	def(&c.AdamRate, 1.5*c.Rate)
 	def(&c.Momentum, 0.95)
 	def(&c.Beta1, 0.9)
 	def(&c.Beta2, 0.95)

@@ -29,13 +29,13 @@ type Score struct {
 
 // stretch adds up steps to a Point.
 type stretch struct {
-	loss, weight       float64
-	decisions, hits    int
-	answers, right     int
-	steps, tokens      int
-	grad, overflow     float64
-	load               float64
-	skipping           int // steps skipped one after the other
+	loss, weight    float64
+	decisions, hits int
+	answers, right  int
+	steps, tokens   int
+	grad, overflow  float64
+	load            float64
+	skipping        int // steps skipped one after the other
 }
 
 func (s *stretch) add(v Stats) {

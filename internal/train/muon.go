@@ -19,9 +19,9 @@ const (
 
 // muonSpace is the memory of one orthogonalisation.
 type muonSpace struct {
-	ws      tensor.GemmSpace
-	x, y    []float32
-	a, b    []float32
+	ws   tensor.GemmSpace
+	x, y []float32
+	a, b []float32
 }
 
 // update changes one matrix by Muon with Nesterov momentum. The step of an r×c matrix is scaled by 0.2·√max(r, c), so that

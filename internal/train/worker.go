@@ -55,9 +55,9 @@ type sums struct {
 	decisions, hits int
 	answers, right  int // sequences with decisions; those all of whose decisions were hit
 	tokens          int
-	aux             float64   // the balancing loss, times tokens
-	load            []int64   // [layer][expert] slots
-	overflow        int64     // slots beyond the capacity
+	aux             float64 // the balancing loss, times tokens
+	load            []int64 // [layer][expert] slots
+	overflow        int64   // slots beyond the capacity
 }
 
 func newWorker(m *Model, cfg *Config, angles []float32) *worker {
