@@ -27,6 +27,7 @@ func commands() []command {
 		{"export", "write a checkpoint as a GGUF file", runExport},
 		{"verify", "break functions and keep what the packages' own tests notice", runVerify},
 		{"stage2", "write the decisions of whole repairs with real reports", runStage2},
+		{"rl", "learn from the model's own answers, judged by tests", runRL},
 		{"realfix", "search released modules for real one-line bug fixes", runRealfix},
 	}
 }

@@ -30,29 +30,48 @@ func (o *Outcome) Killed() bool { return len(o.Failed) > 0 && !o.Flaky }
 
 // Run runs the tests that reach a variant's function, and, if some fail, those and the others apart.
 func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
-	if variant < 1 || variant > len(b.Variants) || b.Dropped[variant] != nil {
-		return nil, fmt.Errorf("verify: run variant %d of %s: no such variant", variant, b.Package.ImportPath)
+	o, first, names, err := b.try(ctx, variant)
+	if err != nil || len(o.Failed) == 0 || o.Timeout {
+		return o, err
 	}
-	tests := b.relevant(b.Variants[variant-1].Function)
-	if len(tests) == 0 {
-		return &Outcome{}, nil
-	}
-	names := make([]string, len(tests))
+	early := o.Panic || first.profile == nil
+	return o, b.apart(ctx, variant, first, early, names, b.limit(variant), o)
+}
+
+// Try runs the tests that reach a variant's function once: it tells whether they pass, but neither coverage nor whether
+// they are flaky.
+func (b *Binary) Try(ctx context.Context, variant int) (*Outcome, error) {
+	o, _, _, err := b.try(ctx, variant)
+	return o, err
+}
+
+// limit is how long the tests of a variant may take.
+func (b *Binary) limit(variant int) time.Duration {
 	limit := b.scale(time.Second)
-	for i, t := range tests {
-		names[i] = t.name
+	for _, t := range b.relevant(b.Variants[variant-1].Function) {
 		limit += 10 * t.took
 	}
-	first, err := b.exec(ctx, variant, names, limit)
+	return limit
+}
+
+// try is the first run of a variant, and which tests were run.
+func (b *Binary) try(ctx context.Context, variant int) (*Outcome, *ran, []string, error) {
+	if variant < 1 || variant > len(b.Variants) || b.Dropped[variant] != nil {
+		return nil, nil, nil, fmt.Errorf("verify: run variant %d of %s: no such variant", variant, b.Package.ImportPath)
+	}
+	names := b.Tests(b.Variants[variant-1].Function)
+	if len(names) == 0 {
+		return &Outcome{}, nil, nil, nil
+	}
+	first, err := b.exec(ctx, variant, names, b.limit(variant))
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	o := &Outcome{Failed: first.failed, Passed: first.passed, Timeout: first.timedOut || first.killed, Panic: first.panicked}
 	if first.exit == 0 && len(first.failed) == 0 {
-		return o, nil
+		return o, first, names, nil
 	}
-	early := o.Panic || o.Timeout || first.profile == nil
-	if early {
+	if o.Panic || o.Timeout || first.profile == nil {
 		o.Exit = !o.Panic && !o.Timeout
 		stopped := first.unfinished
 		if names := hung(first.out); o.Timeout && len(names) > 0 {
@@ -67,10 +86,7 @@ func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
 		}
 	}
 	o.Output = first.report(o.Failed)
-	if len(o.Failed) == 0 || o.Timeout {
-		return o, nil
-	}
-	return o, b.apart(ctx, variant, first, early, names, limit, o)
+	return o, first, names, nil
 }
 
 // apart runs the failing tests and the others by themselves for their coverage.
