@@ -254,3 +254,32 @@ func (im importer) Import(path string) (*types.Package, error) {
 	}
 	return nil, fmt.Errorf("could not import %s", path)
 }
+
+// Types type-checks the package with another version of a file and returns that file with what is known of its types.
+// Errors in it are no error here: what could be found out is returned.
+func (c *Checker) Types(file string, src []byte) (*token.FileSet, *ast.File, *types.Info, error) {
+	name := c.find(file)
+	if name == "" {
+		return nil, nil, nil, fmt.Errorf("repair: check %s: it is not a file of package %s", file, c.path)
+	}
+	f, err := parser.ParseFile(c.fset, filepath.Base(name), src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("does not parse: %w", firstError(err))
+	}
+	files := make([]*ast.File, 0, len(c.order))
+	for _, n := range c.order {
+		if n == name {
+			files = append(files, f)
+		} else {
+			files = append(files, c.files[n].decls)
+		}
+	}
+	info := &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Scopes: map[ast.Node]*types.Scope{},
+		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
+	}
+	conf := types.Config{Importer: importer{c}, Sizes: c.sizes, GoVersion: c.version, Error: func(error) {}}
+	_, _ = conf.Check(c.path, c.fset, files, info) // errors are no matter
+	return c.fset, f, info, nil
+}

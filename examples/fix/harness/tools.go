@@ -85,7 +85,9 @@ func (t *toolset) reader(functions int) (agent.Tool, error) {
 
 func (t *toolset) editor(lines int) (agent.Tool, error) {
 	return tools.New(repair.ToolEdit, "Replaces one line of the function that was read last.",
-		func(ctx context.Context, in editArgs) (string, error) { return t.r.editLine(ctx, in.Line, in.Text), nil },
+		func(ctx context.Context, in editArgs) (string, error) {
+			return t.r.editLine(ctx, in.Line, in.Text), nil
+		},
 		alone(), upTo(repair.ArgLine, lines, `,"`+repair.ArgText+`":{"type":"string","pattern":"^[^\\n]*$"}`))
 }
 
