@@ -23,6 +23,7 @@ type stage2 struct {
 	tok     *tokenizer.Tokenizer
 	w       *dataset.Writer
 	context int
+	both    bool
 
 	tasks, long, outside int
 	kinds                map[uint8]int
@@ -46,6 +47,7 @@ func runStage2(ctx context.Context, args []string) error {
 	vocab := flags.String("vocab", "vocab.json", "vocabulary")
 	seed := flags.Uint64("seed", 1, "of the choices")
 	s := &stage2{kinds: map[uint8]int{}}
+	flags.BoolVar(&s.both, "both", false, "write every repair twice: of the one function, and among the package's functions")
 	flags.IntVar(&s.context, "context", 1024, "longest example in tokens; longer ones are left out")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -72,7 +74,8 @@ func runStage2(ctx context.Context, args []string) error {
 		seen[t.ID] = true
 		h := fnv.New64a()
 		h.Write([]byte(t.ID))
-		return s.task(t, rand.New(rand.NewPCG(*seed, h.Sum64())))
+		s.task(t, rand.New(rand.NewPCG(*seed, h.Sum64())))
+		return nil
 	}
 	for _, path := range strings.Split(*in, ",") {
 		if err := verify.ReadTasks(path, each); err != nil {
@@ -89,13 +92,22 @@ func runStage2(ctx context.Context, args []string) error {
 }
 
 // task writes the decisions of one repair: half of them know the function, the others choose among a package's.
-func (s *stage2) task(t *verify.Task, rng *rand.Rand) error {
+func (s *stage2) task(t *verify.Task, rng *rand.Rand) {
 	s.tasks++
 	if t.Buggy < 0 {
 		s.outside++
 	}
+	choice := t.Buggy >= 0 && len(t.Ranking) > 1
+	whole := choice && (s.both || rng.IntN(2) == 0)
+	s.repair(t, whole, rng)
+	if whole && s.both {
+		s.repair(t, false, rng)
+	}
+}
+
+// repair writes the decisions of one repair, whole among the functions of the package.
+func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 	names, number := []string{t.Function.Name}, 1
-	whole := t.Buggy >= 0 && len(t.Ranking) > 1 && rng.IntN(2) == 0
 	if whole {
 		number = t.Buggy + 1
 		names = nil
@@ -124,7 +136,6 @@ func (s *stage2) task(t *verify.Task, rng *rand.Rand) error {
 	if rng.Float64() < oftenDone {
 		s.put(repair.State{Report: report, Function: shown, OK: true}, repair.AnswerDone())
 	}
-	return nil
 }
 
 // cleanOnes draws one or two candidates without the fault, those ranked before the faulty one first: they are what is

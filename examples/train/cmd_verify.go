@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -60,6 +61,7 @@ func runVerify(ctx context.Context, args []string) error {
 	flags.IntVar(&h.most, "max", 0, "stop at so many tasks; 0: never")
 	flags.IntVar(&h.workers, "workers", 2, "packages at a time")
 	flags.Uint64Var(&h.seed, "seed", 1, "of the order of packages and of the slips")
+	again := flags.String("again", "", "journal (FILE.packages) of an earlier run whose packages are broken anew, the most fruitful first")
 	minutes := flags.Float64("minutes", 60, "stop after so long")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -85,6 +87,11 @@ func runVerify(ctx context.Context, args []string) error {
 	ctx, cancel := context.WithDeadline(ctx, h.deadline)
 	defer cancel()
 	jobs := h.plan(ctx, modules)
+	if *again != "" {
+		if jobs, err = fruitful(*again, jobs); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(os.Stderr, "%d packages of %d modules; %d tasks are there already\n", len(jobs), len(modules), h.count)
 	h.run(ctx, jobs)
 	h.progress("end", "")
@@ -168,6 +175,25 @@ func (h *harvesting) plan(ctx context.Context, modules []corpus.Module) []job {
 		}
 	}
 	return jobs
+}
+
+// fruitful are the jobs that gave tasks in the run of a journal, those with the most tasks a second first.
+func fruitful(journal string, jobs []job) ([]job, error) {
+	data, err := os.ReadFile(journal)
+	if err != nil {
+		return nil, err
+	}
+	rate := map[string]float64{}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		var d done
+		if json.Unmarshal([]byte(line), &d) == nil && d.Killed > 0 {
+			rate[d.Module+" "+d.Dir] = float64(d.Killed) / (d.Build + d.Baseline + d.Verify).Seconds()
+		}
+	}
+	of := func(j job) float64 { return rate[j.source.Path+" "+j.dir] }
+	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j job) bool { return of(j) == 0 })
+	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(of(b), of(a)) })
+	return jobs, nil
 }
 
 // download returns the modules that can be had.

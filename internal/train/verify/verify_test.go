@@ -133,3 +133,46 @@ func TestRun(t *testing.T) {
 		t.Error("the selector's file was left behind")
 	}
 }
+
+func TestHarvest(t *testing.T) {
+	cfg, p := small(t)
+	tasks, yield, err := Harvest{PerFunction: 2, PerPackage: 12, Seed: 7}.Run(context.Background(), cfg, p.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tasks) < 8 || yield.Killed != len(tasks) || yield.Runs < 2*len(tasks) {
+		t.Fatalf("%d tasks, %+v", len(tasks), yield)
+	}
+	again, _, err := Harvest{PerFunction: 2, PerPackage: 12, Seed: 7}.Run(context.Background(), cfg, p.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, task := range tasks {
+		if i >= len(again) || again[i].ID != task.ID {
+			t.Fatalf("task %d differs with the same seed", i)
+		}
+		lines := strings.Split(task.Function.Text, "\n")
+		broken := lines[task.Line-1]
+		lines[task.Line-1] = broken[:len(broken)-len(strings.TrimLeft(broken, " \t"))] + task.Original
+		fns, err := repair.Functions(task.File, p.File(task.File).Src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := false
+		for _, f := range fns {
+			whole = whole || f.Start == task.Function.Start && f.Text == strings.Join(lines, "\n")
+		}
+		if !whole {
+			t.Errorf("%s: the right line does not mend the function", task.ID)
+		}
+		if len(task.Failed) == 0 || len(task.Marks) != len(lines) {
+			t.Errorf("%s: failing tests %v, %d marks of %d lines", task.ID, task.Failed, len(task.Marks), len(lines))
+		}
+		if task.Ended == "" && (task.Buggy < 0 || task.Marks[0] == repair.NotRun) {
+			t.Errorf("%s: candidate %d, marks %v", task.ID, task.Buggy, task.Marks)
+		}
+		if r := task.Report([]string{"F"}); !strings.HasPrefix(r, "FAIL "+task.Failed[0]) || !strings.HasSuffix(r, "\n1 F") {
+			t.Errorf("%s: report\n%s", task.ID, r)
+		}
+	}
+}
