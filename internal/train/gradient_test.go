@@ -64,6 +64,9 @@ func TestGradients(t *testing.T) {
 			}
 			defer tr.Close()
 			batch := texts(shape, 5, 5, blockTokens+9, 1, 12)
+			if name == "experts" {
+				batch = texts(shape, 5, 5, 1, 17) // the reference is slow, and another shape has the long sequence
+			}
 			if shape.Experts > 0 {
 				// The balancing loss takes its shares from a pass: one pass makes them those of the reference.
 				tr.cfg.Workers, tr.workers, tr.shares, tr.load = 1, tr.workers[:1], tr.shares[:1], tr.load[:1]
@@ -104,10 +107,7 @@ func checkGradient(t *testing.T, ref *reference, batch []Sequence, p *param, got
 	t.Helper()
 	const h = 1e-5
 	diff, length := 0.0, 0.0
-	for i := range got {
-		if len(got) > 60 && i%7 != 0 { // a sample of the large ones keeps the test short
-			continue
-		}
+	for i := 0; i < len(got); i += 1 + len(got)/16 { // a sample of the large ones keeps the test short
 		w := &ref.w[p.at+i]
 		old := *w
 		*w = old + h

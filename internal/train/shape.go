@@ -58,6 +58,7 @@ const (
 	maxDim    = 1 << 14
 	maxLayers = 256
 	maxParams = 1 << 31
+	maxAngles = 1 << 26 // Context times HeadDim
 )
 
 // Validate reports every number that makes no model.
@@ -88,6 +89,9 @@ func (s Shape) Validate() error {
 	}
 	if b := float64(s.RopeBase); !(b >= 0) || math.IsInf(b, 0) {
 		errs = append(errs, fmt.Errorf("RopeBase is %v", s.RopeBase))
+	}
+	if len(errs) == 0 && s.Context*s.HeadDim > maxAngles {
+		errs = append(errs, fmt.Errorf("a Context of %d with heads of %d; their product must be at most %d", s.Context, s.HeadDim, maxAngles))
 	}
 	if len(errs) == 0 && s.weights() > maxParams {
 		errs = append(errs, fmt.Errorf("%.0f weights; at most %d are supported", s.weights(), maxParams))
