@@ -48,7 +48,19 @@ func (l *lode) promise() int {
 	for _, c := range l.Lines {
 		best = max(best, c.Promise())
 	}
-	return best - min(len(l.Lines), 20)/4 - min(l.Needs, 30)/3
+	return best - min(len(l.Lines), 20)/4 - min(l.Needs, 30)/2 - int(min(l.size()>>18, 6))
+}
+
+// size returns the bytes of the package's source files.
+func (l *lode) size() int64 {
+	names, _ := filepath.Glob(filepath.Join(l.To.Dir, l.Dir, "*.go"))
+	var n int64
+	for _, name := range names {
+		if fi, err := os.Stat(name); err == nil {
+			n += fi.Size()
+		}
+	}
+	return n
 }
 
 func (l *lode) key() string { return l.Module + "@" + l.To.Version + " " + l.Dir + " " + l.Kind }
@@ -153,11 +165,15 @@ func (m *mining) survey(ctx context.Context, file string) ([]*lode, error) {
 // order sorts packages, the most promising first, but so that no module comes again before the others had their turn at
 // something nearly as good.
 func order(all []*lode) {
-	slices.SortStableFunc(all, func(a, b *lode) int { return b.promise() - a.promise() })
+	promise := map[*lode]int{}
+	for _, l := range all {
+		promise[l] = l.promise()
+	}
+	slices.SortStableFunc(all, func(a, b *lode) int { return promise[b] - promise[a] })
 	rank := map[*lode]int{}
 	nth := map[string]int{}
 	for _, l := range all {
-		rank[l] = l.promise() - nth[l.Module]
+		rank[l] = promise[l] - nth[l.Module]
 		nth[l.Module]++
 	}
 	slices.SortStableFunc(all, func(a, b *lode) int { return rank[b] - rank[a] })
@@ -218,7 +234,7 @@ func (m *mining) run(ctx context.Context, lodes []*lode, workers int) {
 
 // judge proves the fixes of one package and writes them down.
 func (m *mining) judge(ctx context.Context, worker int, l *lode, of int) {
-	limited, cancel := context.WithTimeout(ctx, 8*time.Minute)
+	limited, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
 	begun := time.Now()
 	fixes, err := m.prove(limited, worker, l)
@@ -267,6 +283,7 @@ func (m *mining) prove(ctx context.Context, worker int, l *lode) ([]realfix.Fix,
 		Root: root, Bins: bins, Limit: 90 * time.Second, Run: sb, Build: verify.Plain{Env: os.Environ()},
 		Env: []string{"GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOWORK=off", "CGO_ENABLED=0"},
 	}
+	p.Only = realfix.ChangedTests(l.From.Dir, l.To.Dir, l.Dir)
 	return p.Prove(ctx, l.Dir, l.Lines)
 }
 

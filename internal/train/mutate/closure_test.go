@@ -1,14 +1,12 @@
 package mutate
 
 import (
-	"fmt"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,73 +24,73 @@ func apply(src []byte, fset *token.FileSet, fn *ast.FuncDecl, m Mutant) (mutated
 
 // TestInverse breaks functions of the standard library and looks for the original line among the mutants of the broken one.
 func TestInverse(t *testing.T) {
-	l := newLoader()
-	rng := rand.New(rand.NewPCG(1, 2))
-	total, missed, wrong, uncompiled := 0, map[string]int{}, map[string]int{}, 0
-	tried := map[string]int{}
 	packages := libraries
 	if testing.Short() {
 		packages = libraries[:4]
 	}
+	sample := inverse{loader: newLoader(), tried: map[string]int{}, missed: map[string]int{}, refused: map[string]int{}}
+	rng := rand.New(rand.NewPCG(1, 2))
 	for _, path := range packages {
-		p := l.load(t, path)
+		p := sample.load(t, path)
 		mutator := New(p.info)
 		for i, file := range p.files {
 			for _, d := range file.Decls {
-				fn, ok := d.(*ast.FuncDecl)
-				if !ok || rng.IntN(3) > 0 {
-					continue
-				}
-				src := p.src[file]
-				for _, m := range Pick(rng, mutator.All(src, fn, p.fset), 3) {
-					mutated, original := apply(src, p.fset, fn, m)
-					name := p.fset.File(file.Pos()).Name()
-					fset := l.fset
-					f, err := parser.ParseFile(fset, name, mutated, parser.SkipObjectResolution)
-					if err != nil {
-						t.Fatalf("%s: %s %s: %q -> %q: %v", path, fn.Name.Name, m.Kind, original, m.Text, err)
-					}
-					files := slices.Clone(p.files)
-					files[i] = f
-					info := newInfo()
-					errors := 0
-					config := types.Config{Importer: l.imp, Error: func(err error) {
-						errors++
-					}}
-					config.Check(path, fset, files, info)
-					tried[m.Kind]++
-					if errors > 0 {
-						uncompiled++
-						wrong[m.Kind]++
-						if os.Getenv("MUTATE_DEBUG") != "" {
-							t.Logf("COMPILE %s %s: %s: %q -> %q", filepath.Base(name), fn.Name.Name, m.Kind, original, m.Text)
-						}
-						continue
-					}
-					total++
-					if !contains(All(mutated, find(f, fn), fset, info), m.Line, original) {
-						missed[m.Kind]++
-						if os.Getenv("MUTATE_DEBUG") != "" {
-							t.Logf("MISSED %s %s: %s: %q -> %q", filepath.Base(name), fn.Name.Name, m.Kind, original, m.Text)
-						}
+				if fn, ok := d.(*ast.FuncDecl); ok && rng.IntN(3) == 0 {
+					for _, m := range Pick(rng, mutator.All(p.src[file], fn, p.fset), 3) {
+						sample.mend(t, p, i, fn, m)
 					}
 				}
 			}
 		}
 	}
-	n := 0
-	for _, k := range missed {
-		n += k
+	t.Log("tried", sample.tried, "\nnot mended", sample.missed, "\nnot compiled", sample.refused)
+	if all, missed := sum(sample.tried), sum(sample.missed); missed*100 > all {
+		t.Errorf("the repair of %d of %d mutants is not among the mutants of the broken function: %v", missed, all, sample.missed)
 	}
-	t.Logf("%d mutants, %d not mended, %d did not compile", total, n, uncompiled)
-	t.Log("tried", tried, "\nnot mended", fmt.Sprint(missed), "\nnot compiled", fmt.Sprint(wrong))
-	if float64(n) > 0.01*float64(total) {
-		t.Errorf("the repair of %d of %d mutants is not among the mutants of the broken function: %v", n, total, missed)
+	if all, refused := sum(sample.tried), sum(sample.refused); refused*50 > all {
+		t.Errorf("%d of %d mutants do not compile: %v", refused, all, sample.refused)
 	}
 }
 
-func contains(ms []Mutant, line int, text string) bool {
-	return slices.ContainsFunc(ms, func(m Mutant) bool { return m.Line == line && m.Text == text })
+// inverse counts mutants by kind: all, those whose mutants lack the original line, those that do not compile.
+type inverse struct {
+	*loader
+	tried, missed, refused map[string]int
+}
+
+func sum(counts map[string]int) int {
+	n := 0
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// mend applies a mutant to a function of a package's i-th file and looks for the way back.
+func (s *inverse) mend(t *testing.T, p *pkg, i int, fn *ast.FuncDecl, m Mutant) {
+	mutated, original := apply(p.src[p.files[i]], p.fset, fn, m)
+	s.tried[m.Kind]++
+	f, err := parser.ParseFile(s.fset, p.fset.File(fn.Pos()).Name(), mutated, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatalf("%s: %q -> %+v: %v", fn.Name.Name, original, m, err)
+	}
+	files := slices.Clone(p.bare)
+	files[i] = f
+	info := newInfo()
+	refused := false
+	config := types.Config{Importer: s.imp, Error: func(err error) {
+		// The other files, without their functions' bodies, do not use all they import.
+		e, ok := errors.AsType[types.Error](err)
+		refused = refused || !ok || f.FileStart <= e.Pos && e.Pos <= f.FileEnd
+	}}
+	if _, _ = config.Check(p.pkg.Path(), s.fset, files, info); refused {
+		s.refused[m.Kind]++
+		return
+	}
+	if !slices.ContainsFunc(All(mutated, find(f, fn), s.fset, info), func(back Mutant) bool { return back.Line == m.Line && back.Text == original }) {
+		s.missed[m.Kind]++
+		t.Logf("not mended: %s: %q -> %+v", fn.Name.Name, original, m)
+	}
 }
 
 // find returns the function of f that was declared where fn was.

@@ -18,6 +18,7 @@ type pkg struct {
 	fset  *token.FileSet
 	info  *types.Info
 	files []*ast.File
+	bare  []*ast.File // the same without the bodies of functions: quickly checked
 	src   map[*ast.File][]byte
 	pkg   *types.Package
 }
@@ -70,6 +71,7 @@ func (l *loader) load(t testing.TB, path string) *pkg {
 		}
 		p.src[f] = src
 		p.files = append(p.files, f)
+		p.bare = append(p.bare, bare(f))
 	}
 	config := types.Config{Importer: l.imp}
 	if p.pkg, err = config.Check(path, l.fset, p.files, p.info); err != nil {
@@ -87,4 +89,18 @@ func (p *pkg) functions(f func(src []byte, fn *ast.FuncDecl)) {
 			}
 		}
 	}
+}
+
+func bare(f *ast.File) *ast.File {
+	b := *f
+	b.Decls = nil
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			without := *fn
+			without.Body = nil
+			d = &without
+		}
+		b.Decls = append(b.Decls, d)
+	}
+	return &b
 }

@@ -2,7 +2,6 @@ package mutate
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 )
 
@@ -18,10 +17,6 @@ func (w *walker) ident(id *ast.Ident) {
 		}
 	case *ast.Field, *ast.LabeledStmt, *ast.BranchStmt, *ast.TypeSpec:
 		return
-	case *ast.UnaryExpr:
-		if p.Op == token.AND {
-			break
-		}
 	}
 	if w.info.Defs[id] != nil {
 		return

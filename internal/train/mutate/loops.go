@@ -10,12 +10,9 @@ func (w *walker) ifFor(n *ast.IfStmt) {
 	if n.Init != nil || n.Else != nil || leaves(n.Body) {
 		return
 	}
-	switch p := w.parent(1).(type) {
-	case *ast.IfStmt:
-		return // an else if
-	case *ast.LabeledStmt:
-		_ = p
-		return
+	switch w.parent(1).(type) {
+	case *ast.IfStmt, *ast.LabeledStmt:
+		return // an else if, or a name for the statement that a loop would be
 	}
 	w.replace(IfFor, n.If, n.If+token.Pos(len("if")), "for")
 }

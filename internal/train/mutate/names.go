@@ -78,8 +78,7 @@ func (w *walker) collect() {
 }
 
 func (w *walker) parameters() {
-	var declare func(fields *ast.FieldList)
-	declare = func(fields *ast.FieldList) {
+	declare := func(fields *ast.FieldList) {
 		if fields == nil {
 			return
 		}
@@ -102,14 +101,10 @@ func (w *walker) parameters() {
 			for _, id := range n.Names {
 				w.names.declared[id.Name]++
 			}
-		case *ast.FuncLit:
-			for _, list := range []*ast.FieldList{n.Type.Params, n.Type.Results} {
-				if list != nil {
-					for _, f := range list.List {
-						for _, id := range f.Names {
-							w.names.declared[id.Name]++
-						}
-					}
+		case *ast.FuncType: // of a function literal
+			for _, list := range []*ast.FieldList{n.Params, n.Results} {
+				for _, id := range fieldNames(list) {
+					w.names.declared[id.Name]++
 				}
 			}
 		case *ast.RangeStmt:
@@ -123,6 +118,17 @@ func (w *walker) parameters() {
 		}
 		return true
 	})
+}
+
+// fieldNames returns the names that a list of parameters declares.
+func fieldNames(list *ast.FieldList) []*ast.Ident {
+	var ids []*ast.Ident
+	if list != nil {
+		for _, f := range list.List {
+			ids = append(ids, f.Names...)
+		}
+	}
+	return ids
 }
 
 func (w *walker) add(l *local) {

@@ -123,3 +123,11 @@ func TestPromise(t *testing.T) {
 		t.Error(p, large.Promise(), untested.Promise(), message.Promise())
 	}
 }
+
+func TestChangedTests(t *testing.T) {
+	was := write(t, map[string]string{"p/p_test.go": "package p\nvar table = []int{1}\nfunc helper() { _ = table }\nfunc TestA() { helper() }\nfunc TestB() { println(1) }\nfunc TestC() { println(1 < 2) }\n"})
+	is := write(t, map[string]string{"p/p_test.go": "package p\nvar table = []int{1, 2}\nfunc helper() { _ = table }\nfunc TestA() { helper() }\nfunc TestB() { println(1) }\nfunc TestC() { println(1 > 2) }\nfunc TestD() {}\n"})
+	if d := cmp.Diff([]string{"TestA", "TestC", "TestD"}, ChangedTests(was, is, "p")); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}

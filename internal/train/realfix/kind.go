@@ -33,5 +33,5 @@ func kindOf(before, after string) string {
 
 // prose reports whether a string literal seems to be words for people.
 func prose(text string) bool {
-	return len(strings.Fields(text)) >= 3
+	return len(strings.Fields(strings.Trim(text, "\"`"))) >= 2
 }

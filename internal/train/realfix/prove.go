@@ -27,6 +27,7 @@ type Prover struct {
 	Run    verify.Executor // runs the tests
 	Bins   string          // directory for test binaries, readable for Run
 	Limit  time.Duration   // for one run of a package's tests
+	Only   []string        // the tests to run; nil: all
 	Report func(string)    // hears what happens; may be nil
 }
 
@@ -43,7 +44,7 @@ func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) 
 	if !p.build(ctx, dir, nil) {
 		return nil, ErrTests
 	}
-	passing, _ := p.test(ctx, dir, nil)
+	passing, _ := p.test(ctx, dir, p.Only)
 	if !slices.ContainsFunc(failed, func(t string) bool { return slices.Contains(passing, t) }) {
 		return nil, nil // they fail as the package is
 	}
@@ -147,7 +148,7 @@ func (p *Prover) try(ctx context.Context, dir string, passing []string, refused 
 	if !p.build(ctx, dir, refused) {
 		return nil, false
 	}
-	_, failed = p.test(ctx, dir, nil)
+	_, failed = p.test(ctx, dir, p.Only)
 	if passing == nil {
 		return failed, true
 	}
@@ -169,11 +170,14 @@ func (at place) in(c Candidate) bool {
 
 var complaint = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`)
 
+// buildLimit is for one build on a busy machine.
+const buildLimit = 10 * time.Minute
+
 // build builds the package's test binary, without optimizing what is built for one run.
 func (p *Prover) build(ctx context.Context, dir string, refused *[]place) bool {
 	_ = os.Remove(p.bin())
 	args := []string{"go", "test", "-c", "-vet=off", "-gcflags=-e -N -l", "-ldflags=-s -w", "-o", p.bin(), "./" + filepath.ToSlash(dir)}
-	out, exit, err := p.Build.Exec(ctx, p.Root, args, p.Env, 4*time.Minute)
+	out, exit, err := p.Build.Exec(ctx, p.Root, args, p.Env, buildLimit)
 	if err != nil || exit != 0 {
 		p.report("build %s: %v %s", dir, err, firstLines(out, 3))
 		for _, m := range complaint.FindAllStringSubmatch(string(out), -1) {
