@@ -169,11 +169,17 @@ type trajectory struct {
 	Module   string
 	Scope    string
 	Messages []agent.Message
-	Tools    []agent.ToolSpec
+	Tools    []rlTool
 	Reward   float64
 	Verdict  reward.Verdict
 	Why      string `json:",omitempty"`
 	Right    string // the answer that undoes the fault
+}
+
+// rlTool is a tool as the model was offered it.
+type rlTool struct {
+	Name   string
+	Schema json.RawMessage
 }
 
 // openRollouts opens the file of trajectories.
@@ -201,13 +207,17 @@ func (r *rl) keep(n int, prompts []*prompt) error {
 	var lines []any
 	for i, p := range prompts {
 		req := p.request()
+		var tools []rlTool
+		for _, spec := range req.Tools {
+			tools = append(tools, rlTool{spec.Name, spec.Schema})
+		}
 		for j := range p.answers {
 			a := &p.answers[j]
 			id := fmt.Sprintf("%s seed %d round %d prompt %d answer %d", r.method, r.seed, n, i, j)
 			if !a.counts || r.seen[id] {
 				continue
 			}
-			lines = append(lines, trajectory{ID: id, Round: n, Task: p.task.ID, Module: p.task.Module, Scope: p.scope, Tools: req.Tools,
+			lines = append(lines, trajectory{ID: id, Round: n, Task: p.task.ID, Module: p.task.Module, Scope: p.scope, Tools: tools,
 				Messages: append(req.Messages[:len(req.Messages):len(req.Messages)], a.messages(p)...),
 				Reward:   a.reward, Verdict: a.judged.Verdict, Why: a.judged.Why, Right: p.rightAnswer()})
 		}
