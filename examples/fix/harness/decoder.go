@@ -5,17 +5,27 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"math"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/repair"
 )
 
-// decoder asks a model for the likeliest decision that was not made before: a beam search over whole answers, in which the
-// calls that were made are left out. While the tests fail the answer must be a call.
+// decoder asks a model for its next decision, leaving out the calls that were made before. While the tests fail the answer
+// must be a call.
+//
+// Where the model may either edit or read on, the tool is decided first, then the call by a beam search over whole
+// answers. Searching both at once would favour reading: an edit shares its tool's probability with many others, a number
+// with few. What edits were tried is taken off the tool's probability, so that the model reads on once it believes less in
+// all that is left of a function than in the others.
 type decoder struct {
-	model agent.Model
-	beam  int
-	made  func() []call
-	done  func() bool
+	model   agent.Model
+	beam    int
+	made    func() []call
+	done    func() bool
+	reading func() int // number of the function read last, 0 for none
+
+	spent map[int]float64 // by function, the probability among its edits of those that were made
 }
 
 // Stream implements [agent.Model].
@@ -25,13 +35,85 @@ func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	if r.Extra == nil {
 		r.Extra = map[string]json.RawMessage{}
 	}
-	r.Extra["beam"], _ = json.Marshal(d.beam)
 	r.Extra["parallel_tool_calls"] = json.RawMessage("false")
+	if d.done() {
+		return d.search(ctx, &r)
+	}
+	r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeRequired}
+	at := d.reading()
+	if name := d.tool(ctx, &r, at); name != "" {
+		r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeNamed, Name: name}
+		if name == repair.ToolEdit {
+			return d.edit(ctx, &r, at)
+		}
+	}
+	return d.search(ctx, &r)
+}
+
+// search streams the likeliest call that was not made.
+func (d *decoder) search(ctx context.Context, r *agent.Request) iter.Seq2[agent.Chunk, error] {
+	r.Extra["beam"], _ = json.Marshal(d.beam)
 	if calls := d.made(); len(calls) > 0 {
 		r.Extra["avoid_calls"], _ = json.Marshal(calls)
 	}
-	if !d.done() {
-		r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeRequired}
+	return d.model.Stream(ctx, r)
+}
+
+// edit searches for an edit of function number at and keeps its probability.
+func (d *decoder) edit(ctx context.Context, r *agent.Request, at int) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		sum, outer := 0.0, agent.ContextTokenTrace(ctx)
+		ctx := agent.WithTokenTrace(ctx, &agent.TokenTrace{Token: func(t agent.Token) {
+			sum += t.LogProb
+			if outer != nil {
+				outer.Token(t)
+			}
+		}})
+		for c, err := range d.search(ctx, r) {
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+		if d.spent == nil {
+			d.spent = map[int]float64{}
+		}
+		d.spent[at] += math.Exp(sum)
 	}
-	return d.model.Stream(ctx, &r)
+}
+
+// tool decides between editing function number at and reading another, "" where there is no such choice or the model does
+// not tell its probabilities.
+func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
+	var edit, read bool
+	for _, t := range req.Tools {
+		edit = edit || t.Name == repair.ToolEdit
+		read = read || t.Name == repair.ToolRead
+	}
+	if at == 0 || !edit || !read {
+		return ""
+	}
+	weight := map[string]float64{}
+	const enough = 8 // tokens, to be past the tool's name
+	r := *req
+	r.MaxOutput = enough
+	trace := &agent.TokenTrace{Top: 4, Token: func(t agent.Token) {
+		if len(weight) == 0 && (t.Text == repair.ToolEdit || t.Text == repair.ToolRead) {
+			for _, a := range t.Top {
+				weight[a.Text] = math.Exp(a.LogProb)
+			}
+			weight[t.Text] = math.Exp(t.LogProb)
+		}
+	}}
+	for _, err := range d.model.Stream(agent.WithTokenTrace(ctx, trace), &r) {
+		if err != nil || len(weight) > 0 {
+			break // an error shows again in the search
+		}
+	}
+	switch {
+	case len(weight) == 0:
+		return ""
+	case weight[repair.ToolEdit]*(1-d.spent[at]) >= weight[repair.ToolRead]:
+		return repair.ToolEdit
+	}
+	return repair.ToolRead
 }

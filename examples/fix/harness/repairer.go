@@ -256,6 +256,16 @@ func (r *repairer) reading() string {
 	return r.finding.Ranked[r.current-1].Name
 }
 
+// number returns the number of the function read last while an edit of it may be made, else 0.
+func (r *repairer) number() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pending != nil {
+		return 0
+	}
+	return r.current
+}
+
 // extent returns how many functions the report has and how many lines the function read last; 0 while there is none.
 func (r *repairer) extent() (functions, lines int) {
 	r.mu.Lock()
