@@ -14,7 +14,7 @@ import (
 )
 
 // small copies the module in testdata and loads it.
-func small(t *testing.T) (Config, *Package) {
+func small(t testing.TB) (Config, *Package) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/small")); err != nil {
@@ -29,7 +29,7 @@ func small(t *testing.T) (Config, *Package) {
 }
 
 // change is a variant made by replacing old, which must occur once in the function, by text.
-func change(t *testing.T, p *Package, function, old, text string) Variant {
+func change(t testing.TB, p *Package, function, old, text string) Variant {
 	t.Helper()
 	for _, f := range p.Files {
 		fns, err := repair.Functions(f.Name, f.Src)
