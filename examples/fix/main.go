@@ -70,6 +70,9 @@ func main() {
 func run(ctx context.Context, o options) int {
 	show := newDisplay(os.Stdout, o.json)
 	status, err := fix(ctx, o, show)
+	if ctx.Err() != nil && err != nil {
+		status, err = statusNotFixed, errors.New("interrupted; the module is as it was")
+	}
 	if err != nil {
 		show.problem(err)
 	}

@@ -87,9 +87,9 @@ func (m *Module) readList(ctx context.Context) error {
 	}
 	text := problems.String() + exit.Stderr.String()
 	switch {
-	case len(m.list) == 0 && strings.TrimSpace(text) == "":
+	case len(m.list) == 0 && (strings.TrimSpace(text) == "" || strings.Contains(text, "matched no packages")):
 		return problem("there are no Go packages in %s", m.Root)
-	case exit.Code != 0, missingModule.MatchString(text), missingPath.MatchString(text), missingSum.MatchString(text):
+	case exit.Code != 0, missingModule.MatchString(text), missingPath.MatchString(text), unwritable.MatchString(text), missingSum.MatchString(text):
 		return m.explain(text)
 	}
 	return nil

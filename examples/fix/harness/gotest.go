@@ -196,6 +196,7 @@ func selectTests(names []string) string {
 var (
 	missingModule = regexp.MustCompile(`([\w.~/-]+\.[\w.~/-]+@v[\w.+-]+)(?:: | \()[^\n]*(?:GOPROXY=off|module lookup disabled|no such file)`)
 	missingPath   = regexp.MustCompile(`(?:no required module provides package|cannot find module providing package|module lookup disabled by GOPROXY=off.*?|finding module for package) ([\w.~/-]+\.[\w.~/-]+)`)
+	unwritable    = regexp.MustCompile(`cache/download/(\S+?): (?:read-only file system|permission denied)`)
 	missingSum    = regexp.MustCompile(`missing go\.sum entry`)
 	needsGo       = regexp.MustCompile(`requires go >= ([\w.]+)`)
 )
@@ -211,6 +212,9 @@ func (m *Module) explain(out string) error {
 	}
 	if x := missingPath.FindStringSubmatch(out); x != nil {
 		return problem("the module needs the package %s, which no module in the module cache has, and here the tests run without a network: run \"go mod tidy\" in %s first", x[1], m.Root)
+	}
+	if x := unwritable.FindStringSubmatch(out); x != nil {
+		return problem("the module needs a package of %s, which is not in the module cache, and here the tests run without a network: %s", x[1], download)
 	}
 	if missingSum.MatchString(out) {
 		return problem("go.sum lacks entries: %s", download)

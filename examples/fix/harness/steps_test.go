@@ -1,0 +1,58 @@
+package harness_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/examples/fix/harness"
+	"github.com/luthier-dev/luthier/internal/repair"
+)
+
+// onPaper is a case that takes any edit and passes with one.
+type onPaper struct{ right string }
+
+func (onPaper) Find(context.Context) (*harness.Finding, error) {
+	fns, err := repair.Functions("max.go", []byte(maxGo))
+	if err != nil {
+		return nil, err
+	}
+	return &harness.Finding{Failed: []string{"TestOf"}, Output: "max_test.go:7: no", Ranked: []repair.Ranked{{Function: fns[0]}}}, nil
+}
+func (onPaper) Source(string) ([]byte, error) { return []byte(maxGo), nil }
+func (onPaper) Check(_ context.Context, _ string, src []byte) error {
+	if strings.Contains(string(src), "< n") {
+		return errors.New("does not compile: undefined: n")
+	}
+	return nil
+}
+func (c onPaper) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, error) {
+	return &harness.Verdict{OK: e.New == c.right}, nil
+}
+
+// TestSteps: every decision is reported, with what came of it.
+func TestSteps(t *testing.T) {
+	model := &script{decisions: []string{
+		"run_tests {}", "read_function {\"number\":1}", editLine(4, "if i == 0 || x < m {"), editLine(4, "if i == 0 || x < n {"),
+		editLine(4, "if i == 0 || x <= m {"), "run_tests {}", editLine(4, "if i == 0 || x <= m {"), editLine(4, "if i == 0 || x > m {"), "run_tests {}", "Fixed.",
+	}}
+	var got []string
+	_, err := harness.Run(context.Background(), harness.Config{Model: model, Case: onPaper{"if i == 0 || x > m {"}, OnStep: func(s harness.Step) {
+		line, _, _ := strings.Cut(s.Result, "\n")
+		got = append(got, s.Tool+" → "+line)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"run_tests → FAIL TestOf", "read_function → func 1 max.go", "edit_line → refused: line 4: the line is so already",
+		"edit_line → refused: does not compile: undefined: n", "edit_line → edited line 4", "run_tests → still failing: the edit was undone",
+		"edit_line → refused: it was tried before", "edit_line → edited line 4", "run_tests → ok", " → Fixed.",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
