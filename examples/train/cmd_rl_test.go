@@ -28,12 +28,11 @@ const smallModule = "../../internal/train/verify/testdata/small"
 func microRL(t *testing.T, more ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	special := []string{"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<function=", "</function>", "<parameter=", "</parameter>"}
 	src, err := os.ReadFile(filepath.Join(smallModule, "small.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	vocab, err := bpe.Train(slices.Values([]string{string(src)}), 340, special, repair.ToolRead, repair.ToolEdit, repair.ToolRun, repair.ArgNumber, repair.ArgLine, repair.ArgText)
+	vocab, err := bpe.Train(slices.Values([]string{string(src)}), 480, vocabSpecial(), vocabWords()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,15 +149,7 @@ func TestRLRewardRises(t *testing.T) {
 // TestRLRounds runs whole rounds with real tests as the judge, and goes on with them.
 func TestRLRounds(t *testing.T) {
 	args := microRL(t, "-method", "grpo", "-group", "2", "-prompts", "3", "-per-package", "3", "-rounds", "1", "-slots", "4", "-package", "0.8")
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(smallModule)); err != nil {
-		t.Fatal(err)
-	}
-	judge := reward.Judge{Config: verify.Config{Scratch: t.TempDir(), Exec: verify.Plain{Env: os.Environ()}}}
-	judged := func(ctx context.Context, cs []reward.Candidate) ([]reward.Judgement, rlJudging, error) {
-		out, cost, err := judge.Package(ctx, dir, cs)
-		return out, rlJudging{Cost: cost}, err
-	}
+	judged := smallJudge(t)
 	r := openRL(t, args)
 	r.judged = judged
 	if err := r.run(context.Background()); err != nil {
@@ -184,8 +175,8 @@ func TestRLRounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		rounds = append(rounds, x.Round)
-		if x.Answers+x.Unknown != 6 || x.Prompts != 3 {
-			t.Errorf("round %d: %d answers to %d prompts, want 6 to 3", x.Round, x.Answers+x.Unknown, x.Prompts)
+		if x.Answers+x.Unknown != 4 || x.Prompts != 2 { // there are two tasks
+			t.Errorf("round %d: %d answers to %d prompts, want 4 to 2", x.Round, x.Answers+x.Unknown, x.Prompts)
 		}
 	}
 	if d := cmp.Diff([]int{1, 2}, rounds); d != "" {
@@ -196,6 +187,48 @@ func TestRLRounds(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(r.out, name)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// smallJudge judges by the real tests of the small module.
+func smallJudge(t *testing.T) func(ctx context.Context, cs []reward.Candidate) ([]reward.Judgement, rlJudging, error) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(smallModule)); err != nil {
+		t.Fatal(err)
+	}
+	judge := reward.Judge{Config: verify.Config{Scratch: t.TempDir(), Exec: verify.Plain{Env: os.Environ()}}}
+	return func(ctx context.Context, cs []reward.Candidate) ([]reward.Judgement, rlJudging, error) {
+		out, cost, err := judge.Package(ctx, dir, cs)
+		return out, rlJudging{Cost: cost}, err
+	}
+}
+
+// TestRLReward: what answers are worth, by real tests where it takes tests to know.
+func TestRLReward(t *testing.T) {
+	sum := smallTask(t, "Sum", "total += n", "total -= n")
+	edit := func(line int, text string) answer {
+		return answer{text: repair.AnswerEdit(line, text), edit: reward.Candidate{Task: sum, Line: line, Text: text}}
+	}
+	read := func(n int) answer { return answer{text: repair.AnswerRead(n), read: n} }
+	shown := &prompt{task: sum, shown: 1, right: 1, others: 4, answers: []answer{
+		edit(3, "total += n"), edit(3, "total = n + total"), edit(3, "total += 2*n"), edit(3, "total -= n"), edit(3, "total += m"), {}, read(2)}}
+	clean := &prompt{task: sum, shown: 2, right: 1, others: 4, answers: []answer{read(1), read(3), edit(3, "total += n")}}
+	r := &rl{judged: smallJudge(t)}
+	var round rlRound
+	if err := r.reward(context.Background(), []*prompt{shown, clean}, &round); err != nil {
+		t.Fatal(err)
+	}
+	var got []float64
+	for _, a := range append(shown.answers, clean.answers...) {
+		got = append(got, a.reward)
+	}
+	want := []float64{rewardRight, rewardRight, rewardRun, rewardRefused, rewardRefused, rewardRefused, 0, rewardRight, 0, rewardRun}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("rewards (-want +got):\n%s", d)
+	}
+	if round.Builds != 1 || round.Runs != 3 || round.Answers != 10 || round.Unknown != 0 {
+		t.Errorf("%+v, want 1 build, 3 runs (the fault and two edits) and 10 answers", round)
 	}
 }
 
