@@ -25,6 +25,7 @@ type decoder struct {
 	done    func() bool
 	reading func() int // number of the function read last, 0 for none
 
+	tells bool            // the model told the probability of a token
 	spent map[int]float64 // by function, the probability among its edits of those that were made
 }
 
@@ -44,10 +45,10 @@ func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	if name := d.tool(ctx, &r, at); name != "" {
 		r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeNamed, Name: name}
 		if name == repair.ToolEdit {
-			return d.edit(ctx, &r, at)
+			return d.traced(ctx, &r, func(p float64) { d.edited(at, p) })
 		}
 	}
-	return d.search(ctx, &r)
+	return d.traced(ctx, &r, func(float64) {})
 }
 
 // search streams the likeliest call that was not made.
@@ -59,11 +60,12 @@ func (d *decoder) search(ctx context.Context, r *agent.Request) iter.Seq2[agent.
 	return d.model.Stream(ctx, r)
 }
 
-// edit searches for an edit of function number at and keeps its probability.
-func (d *decoder) edit(ctx context.Context, r *agent.Request, at int) iter.Seq2[agent.Chunk, error] {
+// traced streams a search and hands the probability of its answer to keep, for models that tell it.
+func (d *decoder) traced(ctx context.Context, r *agent.Request, keep func(p float64)) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		sum, outer := 0.0, agent.ContextTokenTrace(ctx)
 		ctx := agent.WithTokenTrace(ctx, &agent.TokenTrace{Token: func(t agent.Token) {
+			d.tells = true
 			sum += t.LogProb
 			if outer != nil {
 				outer.Token(t)
@@ -74,11 +76,18 @@ func (d *decoder) edit(ctx context.Context, r *agent.Request, at int) iter.Seq2[
 				return
 			}
 		}
-		if d.spent == nil {
-			d.spent = map[int]float64{}
+		if d.tells {
+			keep(math.Exp(sum))
 		}
-		d.spent[at] += math.Exp(sum)
 	}
+}
+
+// edited keeps the probability of an edit of function number at.
+func (d *decoder) edited(at int, p float64) {
+	if d.spent == nil {
+		d.spent = map[int]float64{}
+	}
+	d.spent[at] += p
 }
 
 // tool decides between editing function number at and reading another, "" where there is no such choice or the model does
@@ -89,7 +98,7 @@ func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
 		edit = edit || t.Name == repair.ToolEdit
 		read = read || t.Name == repair.ToolRead
 	}
-	if at == 0 || !edit || !read {
+	if at == 0 || !edit || !read || !d.tells {
 		return ""
 	}
 	weight := map[string]float64{}

@@ -157,7 +157,7 @@ func TestRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := "func 1 max.go\n1!\tfunc Of(xs ...int) int {\n2!\tm := 0\n3!\tfor i, x := range xs {\n4!\tif i == 0 || x < m {\n5!\tm = x\n6\t}\n7\t}\n8!\treturn m\n9\t}"
+	read := "func 1 max.go\n1!\tfunc Of(xs ...int) int {\n2!\tm := 0\n3!\tfor i, x := range xs {\n4!\tif i == 0 || x < m {\n5!\tm = x\n6!\t}\n7\t}\n8!\treturn m\n9\t}"
 	want := []string{
 		"refused: run the tests first",
 		"FAIL TestOf\nmax_test.go:7: Of = -3, want -1\n1 Of",
