@@ -214,7 +214,13 @@ func (m *Module) explain(out string) error {
 		return problem("the module needs the package %s, which no module in the module cache has, and here the tests run without a network: run \"go mod tidy\" in %s first", x[1], m.Root)
 	}
 	if x := unwritable.FindStringSubmatch(out); x != nil {
-		return problem("the module needs a package of %s, which is not in the module cache, and here the tests run without a network: %s", x[1], download)
+		at, _, _ := strings.Cut(x[1], "/@v")
+		for _, r := range m.needs { // a new directory stands for all that was to go below it
+			if r.Mod.Path == at || strings.HasPrefix(r.Mod.Path, at+"/") {
+				return problem("the module needs %s, which is not in the module cache, and here the tests run without a network: %s", r.Mod, download)
+			}
+		}
+		return problem("the module needs a package of %s, which is not in the module cache, and here the tests run without a network: %s", at, download)
 	}
 	if missingSum.MatchString(out) {
 		return problem("go.sum lacks entries: %s", download)

@@ -37,6 +37,7 @@ type Module struct {
 	below   string // packages to look at, "./..." or "./sub/..."
 	limit   time.Duration
 	env     []string
+	needs   []*modfile.Require // what go.mod asks for
 
 	list    map[string]*listed // packages of the module by import path
 	broken  map[string]*packageRun
@@ -70,7 +71,7 @@ func OpenModule(ctx context.Context, dir string, cfg ModuleConfig) (*Module, err
 	if err != nil || mod.Module == nil {
 		return nil, problem("%s is no go.mod that the go command would read: %v", filepath.Join(root, "go.mod"), err)
 	}
-	m := &Module{Root: root, Path: mod.Module.Mod.Path, below: below, limit: cfg.Timeout,
+	m := &Module{Root: root, Path: mod.Module.Mod.Path, below: below, limit: cfg.Timeout, needs: mod.Require,
 		sources: map[string][]byte{}, checkers: map[string]*checkerOf{}, broken: map[string]*packageRun{}}
 	if m.scratch, err = os.MkdirTemp("", "luthier-fix-"); err != nil {
 		return nil, err
