@@ -35,7 +35,7 @@ func TestInverse(t *testing.T) {
 		mutator := New(p.info)
 		for i, file := range p.files {
 			for _, d := range file.Decls {
-				if fn, ok := d.(*ast.FuncDecl); ok && rng.IntN(3) == 0 {
+				if fn, ok := d.(*ast.FuncDecl); ok && rng.IntN(8) == 0 {
 					for _, m := range Pick(rng, mutator.All(p.src[file], fn, p.fset), 3) {
 						sample.mend(t, p, i, fn, m)
 					}
