@@ -18,6 +18,8 @@
 //   - agent: the contract and the loop
 //   - tools: typed tools and their registry; tools/edit: the edit engine; tools/coding: the built-in coding tools
 //   - router/openai, router/anthropic, router/langchain: model backends
+//   - router/moe: GGUF models in this process; router/moe/embedded: a small one that repairs a line of Go; router/serve: any
+//     model behind an OpenAI-compatible endpoint
 //   - sandbox: isolated processes
 //   - agent/checkpoint: undo for a workspace
 //   - agent/agenttest: scripted models, recorded streams, fault injection and the conformance suite
