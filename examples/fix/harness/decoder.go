@@ -3,12 +3,14 @@ package harness
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"maps"
 	"math"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/repair"
+	"github.com/luthier-dev/luthier/router/moe"
 )
 
 // decoder asks a model for its next decision, leaving out the calls that were made before. While the tests fail the answer
@@ -23,7 +25,8 @@ type decoder struct {
 	beam    int
 	made    func() []call
 	done    func() bool
-	reading func() int // number of the function read last, 0 for none
+	reading func() int  // number of the function read last, 0 for none
+	unread  func() bool // there are functions left to read
 
 	tells bool            // the model told the probability of a token
 	spent map[int]float64 // by function, the probability among its edits of those that were made
@@ -42,13 +45,41 @@ func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	}
 	r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeRequired}
 	at := d.reading()
-	if name := d.tool(ctx, &r, at); name != "" {
-		r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeNamed, Name: name}
-		if name == repair.ToolEdit {
-			return d.traced(ctx, &r, func(p float64) { d.edited(at, p) })
-		}
+	switch d.tool(ctx, &r, at) {
+	case repair.ToolEdit:
+		return orElse(d.named(ctx, &r, repair.ToolEdit, at), d.named(ctx, &r, repair.ToolRead, at))
+	case repair.ToolRead:
+		return orElse(d.named(ctx, &r, repair.ToolRead, at), d.named(ctx, &r, repair.ToolEdit, at))
 	}
 	return d.traced(ctx, &r, func(float64) {})
+}
+
+// named streams the likeliest call of one tool.
+func (d *decoder) named(ctx context.Context, req *agent.Request, tool string, at int) iter.Seq2[agent.Chunk, error] {
+	r := *req
+	r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeNamed, Name: tool}
+	return d.traced(ctx, &r, func(p float64) {
+		if tool == repair.ToolEdit {
+			d.edited(at, p)
+		}
+	})
+}
+
+// orElse streams an answer, or another where no call of the first is left to make: every function was read, or every edit
+// that comes to mind was tried.
+func orElse(first, other iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		begun := false
+		for c, err := range first {
+			if !begun && errors.Is(err, moe.ErrAvoided) {
+				other(yield)
+				return
+			}
+			if begun = true; !yield(c, err) {
+				return
+			}
+		}
+	}
 }
 
 // search streams the likeliest call that was not made.
@@ -98,7 +129,13 @@ func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
 		edit = edit || t.Name == repair.ToolEdit
 		read = read || t.Name == repair.ToolRead
 	}
-	if at == 0 || !edit || !read || !d.tells {
+	if at == 0 || !edit || !read {
+		return ""
+	}
+	if !d.unread() {
+		return repair.ToolEdit
+	}
+	if !d.tells {
 		return ""
 	}
 	weight := map[string]float64{}
