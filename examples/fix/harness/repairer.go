@@ -266,6 +266,21 @@ func (r *repairer) number() int {
 	return r.current
 }
 
+// unread reports whether the report has a function that was not read since the last edit that was tested.
+func (r *repairer) unread() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.finding == nil {
+		return false
+	}
+	for i := range r.finding.Ranked {
+		if n := i + 1; n != r.current && !r.read[n] {
+			return true
+		}
+	}
+	return false
+}
+
 // extent returns how many functions the report has and how many lines the function read last; 0 while there is none.
 func (r *repairer) extent() (functions, lines int) {
 	r.mu.Lock()

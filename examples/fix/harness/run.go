@@ -66,7 +66,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	a, err := agent.New(agent.Config{
-		Model: &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number}, System: system, ToolSource: reg,
+		Model: &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number, unread: r.unread}, System: system, ToolSource: reg,
 		Limits:     agent.Limits{Steps: 20 + 8*cfg.Edits, Wall: -1},
 		Repetition: agent.Repetition{Remind: -1, Warn: -1, Stop: -1}, // that an edit did not help is no repetition
 		Retry:      agent.Retry{Max: -1},
