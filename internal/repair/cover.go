@@ -2,6 +2,7 @@ package repair
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -51,8 +52,9 @@ func (p Profile) blocks(file string) []Block {
 		if path.Base(name) != path.Base(file) {
 			continue
 		}
-		// Of several files of that name it is the one with most of the path in common; a tie goes to the first by name.
-		if n, m := commonTail(name, file), commonTail(best, file); best == "" || n > m || n == m && name < best {
+		// Of several files of that name it is the one with most of the path in common. A tie goes to the one with the
+		// shorter path: a file at the root of a module has nothing but its name in common with its own path too.
+		if best == "" || cmp.Or(commonTail(best, file)-commonTail(name, file), strings.Count(name, "/")-strings.Count(best, "/"), strings.Compare(name, best)) < 0 {
 			best, found = name, b
 		}
 	}

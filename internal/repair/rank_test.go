@@ -263,3 +263,17 @@ func BenchmarkDigest(b *testing.B) {
 		repair.Digest(out, repair.DigestBudget)
 	}
 }
+
+// TestFilesOfOneName: of several files of a name, one that is named from the root of its module is the one nearest to it.
+func TestFilesOfOneName(t *testing.T) {
+	p, err := repair.ParseProfile([]byte("mode: set\nexample.com/m/errors/util.go:1.1,1.9 1 1\nexample.com/m/util.go:2.1,2.9 1 1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string][]repair.Mark{"util.go": {repair.NotRun, repair.Suspect}, "errors/util.go": {repair.Suspect, repair.NotRun}} {
+		f := repair.Function{Name: "F", File: file, Start: 1, End: 2, Text: "a\nb"}
+		if d := cmp.Diff(want, repair.Marks(f, repair.Evidence{Failing: []repair.Profile{p}})); d != "" {
+			t.Errorf("%s (-want +got):\n%s", file, d)
+		}
+	}
+}
