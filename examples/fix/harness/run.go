@@ -109,6 +109,8 @@ func (w *watcher) watch(run agent.Run) (*Result, error) {
 			w.res.Usage = w.res.Usage.Add(ev)
 		case agent.MessageAdded:
 			w.said(ev.Message)
+		case agent.CallStart:
+			w.decided()
 		case agent.CallDone:
 			w.called(ev)
 		case agent.Done:
@@ -143,19 +145,28 @@ func (w *watcher) said(m agent.Message) {
 	if m.Role != agent.RoleAssistant {
 		return
 	}
-	w.step = Step{N: w.res.Steps, Thought: time.Since(w.since)}
-	w.res.Thought += w.step.Thought
-	if w.tokens > 0 {
-		w.step.Probability = math.Exp(w.logProb)
-	}
+	w.decided()
 	if len(m.Calls()) == 0 {
 		w.step.Result = m.Text()
 		w.report(w.step)
 	}
 }
 
+// decided begins a step when its decision is known: a call may start, and even end, before the message that it is part of.
+func (w *watcher) decided() {
+	if w.step.N == w.res.Steps {
+		return
+	}
+	w.step = Step{N: w.res.Steps, Thought: time.Since(w.since)}
+	w.res.Thought += w.step.Thought
+	if w.tokens > 0 {
+		w.step.Probability = math.Exp(w.logProb)
+	}
+}
+
 // called takes a call that ran.
 func (w *watcher) called(ev agent.CallDone) {
+	w.decided() // a call that is refused is done without a start
 	s := w.step
 	s.Tool, s.Args, s.Result, s.Took = ev.Call.Name, ev.Call.Args, ev.Result.Text(), ev.Duration
 	if s.Tool != repair.ToolRun {

@@ -3,11 +3,14 @@ package harness_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/examples/fix/harness"
 	"github.com/luthier-dev/luthier/internal/repair"
 )
@@ -33,16 +36,35 @@ func (c onPaper) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, err
 	return &harness.Verdict{OK: e.New == c.right}, nil
 }
 
+// lingering is a model whose answers end a while after their call, which may be done by then.
+type lingering struct{ script }
+
+func (l *lingering) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		for c, err := range l.script.Stream(ctx, req) {
+			if _, ok := c.(agent.Finish); ok {
+				time.Sleep(5 * time.Millisecond)
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
 // TestSteps: every decision is reported, with what came of it.
 func TestSteps(t *testing.T) {
-	model := &script{decisions: []string{
+	model := &lingering{script{decisions: []string{
 		"run_tests {}", "read_function {\"number\":1}", editLine(4, "if i == 0 || x < m {"), editLine(4, "if i == 0 || x < n {"),
 		editLine(4, "if i == 0 || x <= m {"), "run_tests {}", editLine(4, "if i == 0 || x <= m {"), editLine(4, "if i == 0 || x > m {"), "run_tests {}", "Fixed.",
-	}}
+	}}}
 	var got []string
 	_, err := harness.Run(context.Background(), harness.Config{Model: model, Case: onPaper{"if i == 0 || x > m {"}, OnStep: func(s harness.Step) {
 		line, _, _ := strings.Cut(s.Result, "\n")
 		got = append(got, s.Tool+" → "+line)
+		if s.N != len(got) {
+			t.Errorf("decision %d is reported as number %d", len(got), s.N)
+		}
 	}})
 	if err != nil {
 		t.Fatal(err)
