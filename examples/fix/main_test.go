@@ -36,6 +36,8 @@ func TestBadInput(t *testing.T) {
 		{"no go.mod that can be read", map[string]string{"go.mod": "modul x\n", "x.go": code}, "is no go.mod"},
 		{"no package", map[string]string{"go.mod": goMod}, "Go packages"},
 		{"no tests", map[string]string{"go.mod": goMod, "x.go": code}, "there are no tests"},
+		{"no test fails by name", map[string]string{"go.mod": goMod, "x.go": code, "x_test.go": "package bad\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n" +
+			"func TestMain(m *testing.M) {\n\tm.Run()\n\tprintln(\"left open\")\n\tos.Exit(3)\n}\n\nfunc TestTwo(t *testing.T) { t.Skip(Two()) }\n"}, "none of them by name"},
 		{"tests do not compile", map[string]string{"go.mod": goMod, "x.go": code, "x_test.go": strings.Replace(test, "Two() != 2", "Three() != 2", 1)}, "do not compile, and only code that compiles can be repaired here: ./x_test.go:6:5: undefined: Three"},
 		{"code does not compile", map[string]string{"go.mod": goMod, "x.go": code + "func (", "x_test.go": test}, "x.go"},
 		{"tests pass", map[string]string{"go.mod": goMod, "x.go": strings.Replace(code, "3", "2", 1), "x_test.go": test}, "all tests pass already (1 in 1 packages)"},

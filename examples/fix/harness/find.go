@@ -97,7 +97,7 @@ func (m *Module) readList(ctx context.Context) error {
 
 // choose picks the package to repair: of those with failing tests the one that the others build upon.
 func (m *Module) choose(runs map[string]*packageRun) (*packageRun, error) {
-	var failing, unbuilt, hung []*packageRun
+	var failing, unbuilt, silent, hung []*packageRun
 	tests := 0
 	for _, path := range sortedKeys(runs) {
 		r := runs[path]
@@ -107,8 +107,10 @@ func (m *Module) choose(runs map[string]*packageRun) (*packageRun, error) {
 		}
 		m.broken[path] = r
 		switch {
-		case r.build != "" || len(r.failed) == 0 && !panicked.MatchString(r.output()):
+		case r.build != "" || notBuilt.MatchString(r.output()):
 			unbuilt = append(unbuilt, r)
+		case len(r.failed) == 0 && !panicked.MatchString(r.output()):
+			silent = append(silent, r)
 		case r.timedOut():
 			hung = append(hung, r)
 		case m.list[path] != nil:
@@ -120,6 +122,9 @@ func (m *Module) choose(runs map[string]*packageRun) (*packageRun, error) {
 	case len(unbuilt) > 0:
 		return nil, problem("the tests of %s do not compile, and only code that compiles can be repaired here: %s",
 			unbuilt[0].path, firstLines(cmp.Or(unbuilt[0].build, unbuilt[0].output()), 3))
+	case len(silent) > 0:
+		return nil, problem("the tests of %s fail, but none of them by name, and without one there is nothing to go by (does TestMain end the program?): %s",
+			silent[0].path, firstLines(silent[0].output(), 3))
 	case len(hung) > 0:
 		return nil, problem("%s of %s did not end within %s, and a test that hangs tells too little to be repaired here; if it is only slow, give a longer -timeout",
 			cmp.Or(strings.Join(hung[0].hung(), ", "), "a test"), hung[0].path, m.limit)
@@ -129,7 +134,7 @@ func (m *Module) choose(runs map[string]*packageRun) (*packageRun, error) {
 		return nil, problem("all tests pass already (%d in %d packages): there is nothing to repair", tests, len(runs))
 	}
 	slices.SortStableFunc(failing, func(a, b *packageRun) int { return m.depth(a, failing) - m.depth(b, failing) })
-	for _, r := range append(slices.Clone(failing[1:]), append(unbuilt, hung...)...) {
+	for _, r := range slices.Concat(failing[1:], unbuilt, silent, hung) {
 		m.Others = append(m.Others, r.path)
 	}
 	return failing[0], nil

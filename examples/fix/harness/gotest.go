@@ -41,12 +41,13 @@ func (p *listed) rel(workspace, name string) string {
 
 // packageRun is what the tests of a package did.
 type packageRun struct {
-	path   string
-	failed []string // top-level tests
-	passed []string
-	text   map[string]string // what each test printed, "" for the package
-	status string            // pass, fail or skip
-	build  string            // what the compiler said, if it said anything
+	path    string
+	failed  []string // top-level tests
+	passed  []string
+	skipped []string
+	text    map[string]string // what each test printed, "" for the package
+	status  string            // pass, fail or skip
+	build   string            // what the compiler said, if it said anything
 }
 
 // ok reports whether the package is as it should be.
@@ -64,6 +65,7 @@ func (p *packageRun) output() string {
 var (
 	timedOut = regexp.MustCompile(`(?m)^panic: test timed out after`)
 	panicked = regexp.MustCompile(`(?m)^(?:panic: |fatal error: )`)
+	notBuilt = regexp.MustCompile(`(?m)^FAIL\s.* \[(?:build|setup) failed\]$`)
 	hanging  = regexp.MustCompile(`(?m)^\t+((?:Test|Example|Fuzz|Benchmark)\S*) \(`)
 )
 
@@ -155,6 +157,8 @@ func readEvents(out []byte) map[string]*packageRun {
 				r.failed = append(r.failed, top)
 			case e.Action == "pass":
 				r.passed = append(r.passed, top)
+			default:
+				r.skipped = append(r.skipped, top)
 			}
 		}
 	}
@@ -173,7 +177,7 @@ func (r *packageRun) unfinished(started []string) {
 	if r.status != "fail" || r.build != "" {
 		return
 	}
-	rest := slices.DeleteFunc(started, func(t string) bool { return slices.Contains(r.failed, t) || slices.Contains(r.passed, t) })
+	rest := slices.DeleteFunc(started, func(t string) bool { return slices.Contains(slices.Concat(r.failed, r.passed, r.skipped), t) })
 	if len(r.failed) == 0 && len(rest) > 0 {
 		r.failed = append(r.failed, rest[len(rest)-1])
 	}
