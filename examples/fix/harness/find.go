@@ -70,6 +70,7 @@ func (m *Module) readList(ctx context.Context) error {
 		return err
 	}
 	m.list = map[string]*listed{}
+	var binaries []*listed
 	var problems strings.Builder
 	for dec := json.NewDecoder(bytes.NewReader(exit.Stdout.Bytes())); ; {
 		p := new(listed)
@@ -81,8 +82,16 @@ func (m *Module) readList(ctx context.Context) error {
 		if p.Error != nil {
 			problems.WriteString(p.Error.Err + "\n")
 		}
-		if p.Module != nil && p.Module.Main && p.ForTest == "" && !strings.HasSuffix(p.ImportPath, ".test") {
+		switch {
+		case strings.HasSuffix(p.ImportPath, ".test"):
+			binaries = append(binaries, p)
+		case p.Module != nil && p.Module.Main && p.ForTest == "":
 			m.list[p.ImportPath] = p
+		}
+	}
+	for _, b := range binaries { // what tests import counts too: some have a directory of their own
+		if p := m.list[strings.TrimSuffix(b.ImportPath, ".test")]; p != nil {
+			p.Deps = m.within(b.Deps, p.ImportPath)
 		}
 	}
 	text := problems.String() + exit.Stderr.String()
@@ -93,6 +102,18 @@ func (m *Module) readList(ctx context.Context) error {
 		return m.explain(text)
 	}
 	return nil
+}
+
+// within returns which packages of a list are in the module, and are not the one at path.
+func (m *Module) within(deps []string, path string) []string {
+	var own []string
+	for _, d := range deps {
+		d, _, _ = strings.Cut(d, " ") // "p [q.test]" is p as q's tests see it
+		if d != path && m.list[d] != nil && !slices.Contains(own, d) {
+			own = append(own, d)
+		}
+	}
+	return own
 }
 
 // choose picks the package to repair: of those with failing tests the one that the others build upon.
@@ -167,9 +188,9 @@ func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair
 		e.Stack = repair.Stack(out)
 	}
 	bin := filepath.Join(m.scratch, "cover.test")
-	own := []string{p.ImportPath}
-	for _, d := range p.Deps {
-		if m.list[d] != nil {
+	var own []string
+	for _, d := range append([]string{p.ImportPath}, p.Deps...) {
+		if q := m.list[d]; q != nil && len(q.GoFiles) > 0 {
 			own = append(own, d)
 		}
 	}
