@@ -122,12 +122,12 @@ func fix(ctx context.Context, o options, show *display) (int, error) {
 	status := statusNotFixed
 	if res.Fixed != nil {
 		status = statusFixed
+		show.diff(res.Fixed) // first: should it be impossible to write, it can be made by hand
 		if !o.keep {
 			if err := m.Write(ctx, res.Fixed); err != nil {
 				return statusNotFixed, err
 			}
 		}
-		show.diff(res.Fixed)
 	}
 	show.end(o, m, res, time.Since(begin))
 	return status, nil

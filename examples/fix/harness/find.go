@@ -42,7 +42,7 @@ func (m *Module) Find(ctx context.Context) (*Finding, error) {
 	}
 	m.Generated = generated
 	if len(fns) > 0 {
-		m.checker(context.WithoutCancel(ctx), fns[0].File) // it takes a second; by the first edit it is ready
+		m.checker(fns[0].File) // it takes a second; by the first edit it is ready
 	}
 	e, err := m.evidence(ctx, p, target)
 	if err != nil {

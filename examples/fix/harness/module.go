@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,6 +46,8 @@ type Module struct {
 	finding *Finding
 
 	checkers map[string]*checkerOf // by directory
+	life     context.Context       // of the work in the background; stop ends it
+	stop     context.CancelFunc
 	mu       sync.Mutex
 }
 
@@ -76,9 +79,13 @@ func OpenModule(ctx context.Context, dir string, cfg ModuleConfig) (*Module, err
 	if m.scratch, err = os.MkdirTemp("", "luthier-fix-"); err != nil {
 		return nil, err
 	}
+	m.life, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	flags := "-mod=mod"
 	if _, err := os.Stat(filepath.Join(root, "vendor", "modules.txt")); err == nil {
 		flags = "-mod=vendor"
+	}
+	if tags := tagsOf(os.Getenv("GOFLAGS")); tags != "" {
+		flags += " " + tags
 	}
 	m.env = []string{"GOFLAGS=" + flags, "GOPROXY=off", "GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local", "GOTRACEBACK=single"}
 	m.sb, err = sandbox.Local(ctx, sandbox.Config{
@@ -86,13 +93,34 @@ func OpenModule(ctx context.Context, dir string, cfg ModuleConfig) (*Module, err
 		Floor: sandbox.TierNone, Limits: sandbox.Limits{FileSize: 1 << 30},
 	})
 	if err != nil {
+		m.stop()
 		return nil, errors.Join(fmt.Errorf("open a sandbox over %s: %w", root, err), os.RemoveAll(m.scratch))
 	}
 	return m, nil
 }
 
+// tagsOf returns the flag of GOFLAGS that says which files are built, "" if there is none: what else it holds is about
+// downloads or output, and set here.
+func tagsOf(goflags string) string {
+	tags := ""
+	for _, f := range strings.Fields(goflags) {
+		if strings.HasPrefix(strings.TrimLeft(f, "-"), "tags=") {
+			tags = f
+		}
+	}
+	return tags
+}
+
 // Close ends the sandbox and removes what was kept outside of the module.
-func (m *Module) Close() error { return errors.Join(m.sb.Close(), os.RemoveAll(m.scratch)) }
+func (m *Module) Close() error {
+	m.stop()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.checkers {
+		<-c.ready
+	}
+	return errors.Join(m.sb.Close(), os.RemoveAll(m.scratch))
+}
 
 // Isolation tells how far the tests are isolated from the host.
 func (m *Module) Isolation() sandbox.Isolation { return m.sb.Isolation() }
@@ -191,7 +219,7 @@ type checkerOf struct {
 }
 
 // checker returns the checker of a file's package, starting it if need be.
-func (m *Module) checker(ctx context.Context, file string) *checkerOf {
+func (m *Module) checker(file string) *checkerOf {
 	dir := filepath.Join(m.Root, filepath.Dir(filepath.FromSlash(file)))
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,24 +233,26 @@ func (m *Module) checker(ctx context.Context, file string) *checkerOf {
 		// This runs on the host, beside the sandbox: it compiles and runs nothing of the module, and must not write go.mod.
 		env := append(os.Environ(), m.env...)
 		env = append(env, "GOFLAGS="+strings.ReplaceAll(strings.TrimPrefix(m.env[0], "GOFLAGS="), "-mod=mod", "-mod=readonly"), "CGO_ENABLED=0")
-		c.c, c.err = repair.NewChecker(ctx, dir, ".", env...)
+		c.c, c.err = repair.NewChecker(m.life, dir, ".", env...)
 	}()
 	return c
 }
 
 // Check implements [Case]. Where the package cannot be loaded for checks, the text is parsed and the compiler finds the rest.
 func (m *Module) Check(ctx context.Context, file string, src []byte) error {
-	c := m.checker(ctx, file)
+	c := m.checker(file)
 	select {
 	case <-c.ready:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if c.err != nil {
+	name := filepath.Join(m.Root, filepath.FromSlash(file))
+	known := c.err == nil && slices.Contains(c.c.Files(), name) // checks go without cgo, which other files may belong to
+	if !known {
 		if _, err := parser.ParseFile(token.NewFileSet(), filepath.Base(file), src, parser.SkipObjectResolution); err != nil {
 			return fmt.Errorf("does not parse: %w", err)
 		}
 		return nil
 	}
-	return c.c.Check(filepath.Join(m.Root, filepath.FromSlash(file)), src)
+	return c.c.Check(name, src)
 }
