@@ -11,7 +11,7 @@ import (
 var ErrIdentity = errors.New("the line is so already")
 
 // Apply returns a source in which a line of a function, counted from 1 at the func line, has a new text. The line keeps
-// its indentation and its ending; a blank line takes the indentation of the line before. Apply refuses a text that is the
+// its indentation, the space behind its text and its ending; a blank line takes the indentation of the line before. Apply refuses a text that is the
 // line as it stands or has line breaks, a line outside the function, and a function that is not in src as f says.
 func Apply(src []byte, f Function, line int, text string) ([]byte, error) {
 	if strings.ContainsAny(text, "\r\n") {
@@ -30,7 +30,12 @@ func Apply(src []byte, f Function, line int, text string) ([]byte, error) {
 		return nil, fmt.Errorf("repair: edit line: line %d: %w", line, ErrIdentity)
 	}
 	if text != "" {
-		text = indentation(lines, line-1) + text
+		old := lines[line-1]
+		behind := old[len(strings.TrimRight(old, " \t")):] // in a string over several lines it matters
+		if strings.TrimSpace(old) == "" {
+			behind = ""
+		}
+		text = indentation(lines, line-1) + text + behind
 	}
 	out := make([]byte, 0, len(src)+len(text))
 	out = append(append(out, src[:from]...), text...)

@@ -182,11 +182,14 @@ func (e *Edit) confirm() error {
 func (e *Edit) Replacement() (from, to string) {
 	lines := strings.SplitAfter(string(e.Before), "\n")
 	edited := strings.SplitAfter(string(e.After), "\n")
+	once := func(s string) bool { // strings.Count leaves out places that overlap
+		return strings.Index(string(e.Before), s) == strings.LastIndex(string(e.Before), s)
+	}
 	i := e.Function.Start + e.Line - 2
 	lo, hi := i, i+1
 	for {
 		from, to = strings.Join(lines[lo:hi], ""), strings.Join(edited[lo:hi], "")
-		if strings.TrimSpace(from) != "" && strings.Count(string(e.Before), from) == 1 || lo == 0 && hi == len(lines) {
+		if strings.TrimSpace(from) != "" && once(from) || lo == 0 && hi == len(lines) {
 			return from, to
 		}
 		lo, hi = max(lo-1, 0), min(hi+1, len(lines))
