@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,6 +135,28 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestSameSeedSameSlips: what is drawn depends on the seed alone. What becomes of it may differ on a busy machine, where a
+// variant runs out of time.
+func TestSameSeedSameSlips(t *testing.T) {
+	_, p := small(t)
+	draw := func(seed uint64) (variants []Variant) {
+		list, err := Harvest{PerFunction: 2, PerPackage: 12}.candidates(p, rand.New(rand.NewPCG(seed, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			variants = append(variants, c.Variant)
+		}
+		return variants
+	}
+	if d := cmp.Diff(draw(7), draw(7)); d != "" {
+		t.Errorf("the same seed (-first +second):\n%s", d)
+	}
+	if cmp.Equal(draw(7), draw(8)) {
+		t.Error("another seed draws the same")
+	}
+}
+
 func TestHarvest(t *testing.T) {
 	cfg, p := small(t)
 	tasks, yield, err := Harvest{PerFunction: 2, PerPackage: 12, Seed: 7}.Run(context.Background(), cfg, p.Dir)
@@ -143,14 +166,7 @@ func TestHarvest(t *testing.T) {
 	if len(tasks) < 8 || yield.Killed != len(tasks) || yield.Runs < 2*len(tasks) {
 		t.Fatalf("%d tasks, %+v", len(tasks), yield)
 	}
-	again, _, err := Harvest{PerFunction: 2, PerPackage: 12, Seed: 7}.Run(context.Background(), cfg, p.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, task := range tasks {
-		if i >= len(again) || again[i].ID != task.ID {
-			t.Fatalf("task %d differs with the same seed", i)
-		}
+	for _, task := range tasks {
 		lines := strings.Split(task.Function.Text, "\n")
 		broken := lines[task.Line-1]
 		lines[task.Line-1] = broken[:len(broken)-len(strings.TrimLeft(broken, " \t"))] + task.Original
