@@ -3,37 +3,24 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"strings"
 
 	"github.com/luthier-dev/luthier/examples/fix/measure"
+	"github.com/luthier-dev/luthier/router/moe"
+	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// heldOut are broken lines in modules that the model was not trained on.
+// heldOut are broken lines in modules that the model was not trained on, packages that are quickly built and tested first.
 //
 //go:embed heldout.jsonl
 var heldOut string
 
 // evaluate measures the model and prints tables.
 func evaluate(ctx context.Context, o options, show *display) (int, error) {
-	var tasks io.Reader = strings.NewReader(heldOut)
-	if o.tasks != "" {
-		f, err := os.Open(o.tasks)
-		if err != nil {
-			return statusBadInput, err
-		}
-		defer f.Close()
-		tasks = f
-	}
-	facts, err := measure.ReadFacts(tasks)
-	if err != nil {
-		return statusBadInput, err
-	}
-	real, err := measure.RealFixes()
+	broken, real, err := facts(o)
 	if err != nil {
 		return statusBadInput, err
 	}
@@ -42,35 +29,94 @@ func evaluate(ctx context.Context, o options, show *display) (int, error) {
 		return statusBadInput, err
 	}
 	defer model.Close()
-	cfg := measure.Config{Model: model, Edits: o.edits, Seed: 1, Progress: func(done, all int, what string) {
-		fmt.Fprintf(os.Stderr, "%4d of %d  %s\n", done, all, what)
-	}}
-	show.printf("The edits of a package are compiled into one test binary; an enumerator of one-line slips is tested as often as the model.\n")
+	sampler := &measure.Sampler{Model: model}
+	title := "Functions broken by one slip, of modules that were not trained on"
+	if o.tasks != "" {
+		title = "The lines of " + o.tasks
+	}
+	cfg := measure.Config{Model: sampler, Edits: o.edits, Seed: 1, Progress: progress}
 	for _, part := range []struct {
 		title string
 		facts []measure.Fact
-	}{{"Functions broken by one slip, of modules that were not trained on", some(facts, o.n)}, {"Real bugs, mended by one line in a release", some(real, o.n)}} {
-		rep, err := measure.Run(ctx, cfg, part.facts)
-		if err != nil {
-			return statusNotFixed, errors.Join(errors.New("the measurement was interrupted"), err)
-		}
-		if o.json {
-			show.emit("measured", map[string]any{"title": part.title, "report": rep})
+	}{{title, broken}, {"Real bugs, mended by one line in a release", real}} {
+		if len(part.facts) == 0 || ctx.Err() != nil {
 			continue
 		}
-		show.printf("\n%s\n", show.paint(bold, part.title))
-		if err := rep.Write(os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %d lines\n", part.title, len(part.facts))
+		rep, err := measure.Run(ctx, cfg, part.facts)
+		if err != nil {
+			return statusNotFixed, err
+		}
+		show.emit("measured", map[string]any{"title": part.title, "rows": rep.Rows(), "report": rep})
+		if !o.json {
+			show.printf("\n%s\n", show.paint(bold, part.title))
+			if err := rep.Write(os.Stdout, o.edits); err != nil {
+				return statusNotFixed, err
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return statusNotFixed, nil // the tables say so
+	}
+	return decode(ctx, o, show, model, sampler)
+}
+
+// facts returns what is to be measured: broken lines and real bugs.
+func facts(o options) (broken, real []measure.Fact, err error) {
+	var tasks io.Reader = strings.NewReader(heldOut)
+	if o.tasks != "" {
+		f, err := os.Open(o.tasks)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer f.Close()
+		tasks = f
+	}
+	if broken, err = measure.ReadFacts(tasks); err != nil || o.tasks != "" {
+		return measure.Choose(broken, o.n), nil, err
+	}
+	real, err = measure.RealFixes()
+	return measure.Choose(broken, o.n), measure.Choose(real, o.n), err
+}
+
+// progress prints a line about a package.
+func progress(p measure.Progress) {
+	line := fmt.Sprintf("%4d of %d  repaired %d of %d  %s", p.Done, p.All, p.Fixed, p.Counted, p.Package)
+	if p.Stages != "" {
+		line += "  (" + p.Stages + ")"
+	}
+	if p.Skipped != "" {
+		why, _, _ := strings.Cut(p.Skipped, "\n")
+		line += "  left out: " + why
+	}
+	fmt.Fprintln(os.Stderr, line)
+}
+
+// decode compares the model with itself without speculation, on requests that the measurement made.
+func decode(ctx context.Context, o options, show *display, model *moe.Model, sampler *measure.Sampler) (int, error) {
+	slow, err := loadPlain(o)
+	if err != nil {
+		return statusBadInput, err
+	}
+	defer slow.Close()
+	d, err := measure.Decode(ctx, model, slow, sampler.Requests())
+	if err != nil {
+		return statusNotFixed, err
+	}
+	show.emit("decoded", map[string]any{"decoding": d})
+	if !o.json {
+		show.printf("\n%s\n", show.paint(bold, "Speed"))
+		if err := d.Write(os.Stdout); err != nil {
 			return statusNotFixed, err
 		}
 	}
 	return statusFixed, nil
 }
 
-// some returns n of the facts, drawn with a fixed seed; 0 is all.
-func some(facts []measure.Fact, n int) []measure.Fact {
-	if n <= 0 || n >= len(facts) {
-		return facts
+// loadPlain loads the model that the options name without speculation.
+func loadPlain(o options) (*moe.Model, error) {
+	if o.model == "" {
+		return embedded.Load(moe.Config{NoSpeculation: true})
 	}
-	rand.New(rand.NewPCG(1, 1)).Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
-	return facts[:n]
+	return moe.Load(o.model, moe.Config{KVTokens: 16 << 10, Constrain: moe.ConstrainExact, NoSpeculation: true})
 }

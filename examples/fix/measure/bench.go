@@ -23,8 +23,8 @@ type bench struct {
 }
 
 // openBench fetches a module and copies it.
-func openBench(ctx context.Context, path, version string) (*bench, error) {
-	from, err := fetch(ctx, path, version)
+func openBench(ctx context.Context, cfg Config, f Fact) (*bench, error) {
+	from, err := cfg.Source(ctx, f.Module, f.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func openBench(ctx context.Context, path, version string) (*bench, error) {
 		return nil, err
 	}
 	b := &bench{base: base, root: filepath.Join(base, "module")}
-	if err := b.fill(ctx, from, path); err != nil {
+	if err := b.fill(ctx, from, f.Module); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(base))
 	}
 	return b, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/train/verify"
 )
 
-// recorder is a task as a [harness.Case] whose tests fail whatever is tried.
+// recorder is a task as a [harness.Case] whose tests fail whatever is tried, but for the released line itself.
 type recorder struct {
 	t        *task
 	p        *verify.Package
@@ -59,7 +59,11 @@ func (r *recorder) Check(_ context.Context, file string, src []byte) error {
 	return r.c.Check(file, src)
 }
 
-// Test implements [harness.Case].
-func (r *recorder) Test(context.Context, *harness.Edit) (*harness.Verdict, error) {
+// Test implements [harness.Case]. The line as it was released passes, as the tests have shown already: nothing need be
+// thought up after it.
+func (r *recorder) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, error) {
+	if r.t.is(e.Function) && e.Line == r.t.Line && e.New == r.t.original {
+		return &harness.Verdict{OK: true}, nil
+	}
 	return &harness.Verdict{Failed: r.t.found.failed}, nil
 }

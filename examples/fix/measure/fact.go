@@ -23,6 +23,8 @@ type Fact struct {
 	Line            int    // from 1 at the func line
 	Text            string // the broken line, without indentation
 	Kind            string // of slip
+
+	order int
 }
 
 // key orders facts by package.

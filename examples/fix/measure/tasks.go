@@ -2,7 +2,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -76,18 +75,6 @@ func observe(ctx context.Context, cfg verify.Config, p *verify.Package, facts []
 		killed = append(killed, t)
 	}
 	return killed, nil
-}
-
-// ready builds a binary and learns which tests reach what.
-func ready(ctx context.Context, cfg verify.Config, p *verify.Package, variants []verify.Variant) (*verify.Binary, error) {
-	bin, err := verify.Build(ctx, cfg, p, variants)
-	if err != nil {
-		return nil, err
-	}
-	if err := bin.Baseline(ctx); err != nil {
-		return nil, errors.Join(err, bin.Close())
-	}
-	return bin, nil
 }
 
 func functions(p *verify.Package) ([]repair.Function, error) {
