@@ -119,7 +119,7 @@ func (w *watcher) watch(run agent.Run) (*Result, error) {
 		if err := w.r.failed(); err != nil {
 			return &w.res, err
 		}
-		if w.r.tested() >= w.cfg.Edits && !w.r.done() {
+		if _, told := ev.(agent.CallDone); told && w.r.tested() >= w.cfg.Edits && !w.r.done() {
 			w.res.Why = "the edits allowed are used up"
 			return &w.res, nil // leaving the loop ends the run
 		}

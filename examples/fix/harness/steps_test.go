@@ -78,3 +78,13 @@ func TestSteps(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// TestLastEditIsTold: the test run that uses up the edits is reported before the repair ends.
+func TestLastEditIsTold(t *testing.T) {
+	model := &lingering{script{decisions: []string{"run_tests {}", "read_function {\"number\":1}", editLine(4, "if i == 0 || x <= m {"), "run_tests {}"}}}
+	last := ""
+	res, err := harness.Run(context.Background(), harness.Config{Model: model, Case: onPaper{}, Edits: 1, OnStep: func(s harness.Step) { last = s.Tool }})
+	if err != nil || res.Calls != 4 || last != repair.ToolRun {
+		t.Errorf("%+v, %v, last %s", res, err, last)
+	}
+}
