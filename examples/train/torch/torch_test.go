@@ -185,7 +185,7 @@ import train, numpy as np
 shape, flat = train.load_checkpoint(%q)
 net = train.Net(shape, flat, "cpu")
 _, batch = train.load_set(%q)
-opt = train.Optimiser(net, 0.004)
+opt = train.Optimiser(net, 0.002)
 for _ in range(3):
     for p in net.w.values():
         p.grad = None
@@ -208,7 +208,7 @@ func TestTrain(t *testing.T) {
 	dir := t.TempDir()
 	set, out := filepath.Join(dir, "a.set"), filepath.Join(dir, "model.ckpt")
 	seqs := data(t, set)
-	torch, hits := told(t, run(t, "train.py", "--data", set+":2,"+set, "--valid", set, "--out", out, "--tokens", "60000", "--batch", "600",
+	torch, hits := told(t, run(t, "train.py", "--data", set+":2,"+set, "--valid", set, "--out", out, "--tokens", "60000", "--batch", "600", "--rate", "0.004",
 		"--shape", `{"Vocab": 97, "Dim": 32, "Layers": 2, "Heads": 2, "KVHeads": 1, "HeadDim": 16, "Experts": 4, "FF": 32, "Context": 128}`))
 	m, err := train.LoadModel(out)
 	if err != nil {

@@ -231,7 +231,7 @@ class Optimiser:
                 self.momentum[k].mul_(0.95).add_(g)
                 alike.setdefault(tuple(p.shape), []).append((p, g + 0.95 * self.momentum[k]))
             else:
-                self.adam(k, p, g, factor * self.rate / 2)
+                self.adam(k, p, g, factor * self.rate * 1.5)
         for (rows, cols), pairs in alike.items():
             steps = orthogonal(torch.stack([m for _, m in pairs]))
             rate = factor * self.rate
@@ -358,7 +358,7 @@ def main():
     p.add_argument("--minutes", type=float, default=0, help="length of the run")
     p.add_argument("--tokens", type=float, default=0, help="length of the run in tokens")
     p.add_argument("--batch", type=int, default=16384, help="tokens of a step")
-    p.add_argument("--rate", type=float, default=0.004, help="learning rate")
+    p.add_argument("--rate", type=float, default=0.002, help="learning rate")
     p.add_argument("--seed", type=int, default=1)
     args = p.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
