@@ -20,10 +20,20 @@ var ErrCompile = errors.New("it does not compile")
 // texts holds 2.3 bytes or more, and the answer needs room too.
 const promptBytes = 2150
 
+// promptTokens is how many tokens that may be where the model can count them: what is left of the context is for the
+// frame of the prompt and the answer.
+const promptTokens = 870
+
+// counter is a model that tells how many tokens a text is.
+type counter interface {
+	Tokenize(text string, special bool) []int32
+}
+
 // repairer is the state of one repair behind the three tools.
 type repairer struct {
 	c        Case
-	function bool // function scope: one candidate alone
+	function bool    // function scope: one candidate alone
+	counter  counter // nil if the model does not count
 
 	mu      sync.Mutex
 	finding *Finding
@@ -116,7 +126,12 @@ func (r *repairer) readFunction(n int) string {
 	r.current, r.nowhere = n, nil
 	r.read[n] = true
 	f := r.finding.Ranked[n-1]
-	return repair.ReadWithin(max(promptBytes-len(r.report), promptBytes/4), n, f.Function, f.Marks)
+	for budget := max(promptBytes-len(r.report), promptBytes/4); ; budget -= budget / 10 {
+		text := repair.ReadWithin(budget, n, f.Function, f.Marks)
+		if r.counter == nil || budget < promptBytes/4 || len(r.counter.Tokenize(r.report+text, false)) <= promptTokens {
+			return text
+		}
+	}
 }
 
 // editLine is the tool edit_line.
@@ -301,5 +316,7 @@ func (r *repairer) extent() (functions, lines int) {
 func (r *repairer) leadsNowhere(name string, args json.RawMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.nowhere = append(r.nowhere, call{name, args})
+	if json.Valid(args) { // what was cut off cannot be left out by name
+		r.nowhere = append(r.nowhere, call{name, args})
+	}
 }
