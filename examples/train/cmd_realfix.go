@@ -79,6 +79,10 @@ func runRealfix(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	var err error
+	if m.work, err = filepath.Abs(m.work); err != nil { // the go command runs elsewhere
+		return err
+	}
 	if err := os.MkdirAll(m.work, 0o755); err != nil {
 		return err
 	}
@@ -89,7 +93,9 @@ func runRealfix(ctx context.Context, args []string) error {
 	defer m.judged.Close()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(*minutes*float64(time.Minute)))
 	defer cancel()
-	lodes, err := m.survey(limited, *out+".survey")
+	half, stop := context.WithTimeout(ctx, time.Duration(*minutes*float64(time.Minute)/2))
+	defer stop()
+	lodes, err := m.survey(half, *out+".survey")
 	if err != nil {
 		return err
 	}
@@ -116,6 +122,7 @@ func (m *mining) open(out string) (err error) {
 			return err
 		}
 		m.count[f.Kind]++
+		m.seen[fixKey(f.Module, f)] = true
 		return nil
 	})
 	if err != nil {
@@ -132,34 +139,50 @@ func (m *mining) open(out string) (err error) {
 	return err
 }
 
-// survey lists the packages to judge, as a file says that an earlier run has left, or else by comparing all releases.
+// surveyed is what the releases of a module have to judge.
+type surveyed struct {
+	Module string
+	Lodes  []*lode
+}
+
+// survey lists the packages to judge: those of the modules in a file that earlier runs have left, and of further ones, whose
+// releases it compares until ctx ends.
 func (m *mining) survey(ctx context.Context, file string) ([]*lode, error) {
-	var all []*lode
-	data, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(data, &all)
-		order(all)
-		return all, err
-	}
 	if err := os.WriteFile(filepath.Join(m.work, "go.mod"), []byte("module scratch\n\ngo 1.21\n"), 0o644); err != nil {
 		return nil, err
 	}
+	var all []*lode
+	known := map[string]bool{}
+	lines, err := verify.OpenLines(file, func(line []byte) error {
+		var s surveyed
+		err := json.Unmarshal(line, &s)
+		all, known[s.Module] = append(all, s.Lodes...), true
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer lines.Close()
 	for _, module := range realfix.Modules() {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			break
+		}
+		if known[module] {
+			continue
 		}
 		found, err := m.compare(ctx, module)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
+			continue
+		}
+		if err := lines.Append(surveyed{module, found}); err != nil {
+			return nil, err
 		}
 		all = append(all, found...)
+		fmt.Fprintf(os.Stderr, "%5.1f min %s: %d packages\n", time.Since(m.begun).Minutes(), module, len(found))
 	}
 	order(all)
-	data, err = json.Marshal(all)
-	if err != nil {
-		return nil, err
-	}
-	return all, os.WriteFile(file, data, 0o644)
+	return all, nil
 }
 
 // order sorts packages, the most promising first, but so that no module comes again before the others had their turn at
@@ -244,6 +267,11 @@ func (m *mining) judge(ctx context.Context, worker int, l *lode, of int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, f := range fixes {
+		key := fixKey(l.Module, f)
+		if m.seen[key] {
+			continue
+		}
+		m.seen[key] = true
 		f.Module, f.From, f.Version, f.Licence = l.Module, l.From.Version, l.To.Version, l.Licence
 		m.count[f.Kind]++
 		if err := m.fixes.Append(f); err != nil {
@@ -287,6 +315,11 @@ func (m *mining) prove(ctx context.Context, worker int, l *lode) ([]realfix.Fix,
 	return p.Prove(ctx, l.Dir, l.Lines)
 }
 
+// fixKey tells fixes apart, whichever releases show them.
+func fixKey(module string, f realfix.Fix) string {
+	return fmt.Sprintf("%s %s %s %q %q", module, f.File, f.Function, f.Old, f.New)
+}
+
 // writeFixes writes the fixes found so far, by this and earlier runs, in order. Roots says where modules are unpacked.
 func writeFixes(out string, roots map[string]string) error {
 	all := []realfix.Fix{}
@@ -305,7 +338,11 @@ func writeFixes(out string, roots map[string]string) error {
 	})
 	slips := realfix.NewSlips()
 	for i, f := range all {
-		if all[i].Slip, err = slips.Of(roots[f.Module+"@"+f.Version], f); err != nil {
+		root, ok := roots[f.Module+"@"+f.Version]
+		if !ok {
+			continue // of an earlier run, with its kind
+		}
+		if all[i].Slip, err = slips.Of(root, f); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}

@@ -101,7 +101,7 @@ func (r *rl) draw(rng *rand.Rand) []*prompt {
 // newPrompt draws a state of a task's repair: the right function is shown, or another, or none yet.
 func newPrompt(t *verify.Task, whole float64, rng *rand.Rand) *prompt {
 	p := &prompt{task: t, scope: "function", right: 1, shown: 1, others: 1}
-	names, shown, marks := []string{t.Function.Name}, t.Function, t.Marks
+	names, shown := []string{t.Function.Name}, t.Shown()
 	if t.Buggy >= 0 && len(t.Ranking) > 1 && rng.Float64() < whole {
 		names = nil
 		for _, r := range t.Ranking {
@@ -113,13 +113,13 @@ func newPrompt(t *verify.Task, whole float64, rng *rand.Rand) *prompt {
 			p.shown = 0
 		case 1:
 			i := cleanOnes(t, rng)[0]
-			p.shown, shown, marks = i+1, t.Ranking[i].Function, t.Ranking[i].Marks
+			p.shown, shown = i+1, t.Ranking[i]
 		}
 	}
 	p.state.Report = t.Report(names)
 	if p.shown > 0 {
 		p.lines = 1 + strings.Count(shown.Text, "\n")
-		p.state.Function = repair.ReadWithin(max(promptBytes-len(p.state.Report), promptBytes/4), p.shown, shown, marks)
+		p.state.Function = shown.ReadWithin(max(promptBytes-len(p.state.Report), promptBytes/4), p.shown)
 	}
 	return p
 }

@@ -24,6 +24,7 @@ func runStage1(ctx context.Context, args []string) error {
 	n := flags.Int("n", 150_000, "number of examples")
 	seed := flags.Uint64("seed", 1, "seed of everything random")
 	heldout := flags.Bool("heldout", false, "examples of held-out functions, each with one broken line")
+	repairs := flags.Bool("repairs", false, "examples for the last part of the training: most have a report, few more than one broken line")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -33,6 +34,12 @@ func runStage1(ctx context.Context, args []string) error {
 	w, err := stage1Writer(*dir, *vocab, *heldout)
 	if err != nil {
 		return err
+	}
+	switch {
+	case *heldout:
+		w.Shares = corpus.Proving()
+	case *repairs:
+		w.Shares = corpus.Repairing()
 	}
 	w.Seed, w.Count = *seed, *n
 	began, shown := time.Now(), time.Time{}
@@ -62,7 +69,7 @@ func stage1Writer(dir, vocab string, heldout bool) (*corpus.Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; run train corpus first", err)
 	}
-	w := &corpus.Writer{Single: heldout}
+	w := &corpus.Writer{Shares: corpus.Learning()}
 	if err := json.Unmarshal(data, &w.Sources); err != nil {
 		return nil, err
 	}

@@ -124,11 +124,10 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 	}
 	if whole && rng.Float64() < cleanFirst {
 		for _, i := range cleanOnes(t, rng) {
-			r := t.Ranking[i]
-			s.put(repair.State{Report: report, Function: repair.Read(i+1, r.Function, r.Marks)}, repair.AnswerRead(number))
+			s.put(repair.State{Report: report, Function: t.Ranking[i].Read(i + 1)}, repair.AnswerRead(number))
 		}
 	}
-	shown := repair.Read(number, t.Function, t.Marks)
+	shown := t.Shown().Read(number)
 	s.put(repair.State{Report: report, Function: shown}, repair.AnswerEdit(t.Line, t.Original))
 	if rng.Float64() < oftenRunAgain {
 		s.put(repair.State{Report: report, Function: shown, Edited: true}, repair.AnswerRun())

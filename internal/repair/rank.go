@@ -42,6 +42,42 @@ func Marks(f Function, e Evidence) []Mark {
 	return marks
 }
 
+// reach adds to the scores of functions that may have been called by those on the stack and have returned: those that they
+// mention, and what these mention in turn. What no passing test runs is more suspicious.
+func (e Evidence) reach(ranked []Ranked) {
+	const steps, most = 3, 0.08 // below what the hundredth frame of a stack scores
+	named := map[string][]int{}
+	var from []int
+	depth := make([]int, len(ranked))
+	for i, r := range ranked {
+		base := r.Name[strings.LastIndexByte(r.Name, '.')+1:]
+		named[base] = append(named[base], i)
+		if r.Score > 0.09 {
+			from = append(from, i)
+			depth[i] = -1
+		}
+	}
+	for step := 1; step <= steps; step++ {
+		var next []int
+		for _, i := range from {
+			for name := range identifiers(ranked[i].Text) {
+				for _, j := range named[name] {
+					if depth[j] == 0 {
+						depth[j] = step
+						next = append(next, j)
+					}
+				}
+			}
+		}
+		from = next
+	}
+	for i := range ranked {
+		if r := &ranked[i]; depth[i] > 0 {
+			r.Score += most / float64(depth[i]) / math.Sqrt(1+float64(ran(r.Function, e.Passing)))
+		}
+	}
+}
+
 // counts returns for each line of a function how many profiles ran it.
 func counts(f Function, profiles []Profile) []int {
 	n := make([]int, f.End-f.Start+1)
@@ -60,27 +96,27 @@ type Ranked struct {
 	Function
 	Score float64 // more is more suspicious; comparable within one ranking
 	Marks []Mark
+	Names []string // that it may need and does not have; Rank leaves them to [Names.Fill]
 }
 
 // Rank orders functions by how likely they are at fault, and leaves out those that the evidence clears: a fault that a
 // failing test sees is in a function that it ran. Functions on the stack of a panic come first, innermost first; the
 // others go by Ochiai's measure (Ochiai 1957; as a fault locator Abreu, Zoeteweij and van Gemund, TAICPART 2007) on whole
-// functions, then on their most suspicious line, then by how much of the tests' names they share. Without any evidence
-// all functions are returned, by name.
+// functions, then on their most suspicious line, then by how much of the tests' names they share. Where a panic took the
+// coverage with it, functions that those on its stack mention come behind them: what they returned may be what was wrong.
+// Without any evidence all functions are returned, by name.
 func Rank(fns []Function, e Evidence) []Ranked {
 	ranked := make([]Ranked, 0, len(fns))
-	words := map[string]bool{}
-	for _, t := range e.Failed {
-		for _, w := range nameWords(t) {
-			words[w] = true
-		}
-	}
+	words := wordsOf(e.Failed)
 	evidence := false
 	for _, f := range fns {
 		r := Ranked{Function: f, Score: e.suspicion(f), Marks: Marks(f, e)}
 		evidence = evidence || r.Score > 0
 		r.Score += 0.001 * likeness(f.Name, words)
 		ranked = append(ranked, r)
+	}
+	if len(e.Stack) > 0 && len(e.Failing) == 0 {
+		e.reach(ranked)
 	}
 	if evidence {
 		ranked = slices.DeleteFunc(ranked, func(r Ranked) bool { return r.Score <= 0.001 })
@@ -140,7 +176,11 @@ func sameFunction(frame, name string) bool {
 
 // likeness returns the share, 0 to 1, of a function name's words that names of tests have.
 func likeness(name string, words map[string]bool) float64 {
-	ws := nameWords(name)
+	return share(nameWords(name), words)
+}
+
+// share returns the share of some words that are among others.
+func share(ws []string, words map[string]bool) float64 {
 	if len(ws) == 0 {
 		return 0
 	}

@@ -277,3 +277,27 @@ func TestFilesOfOneName(t *testing.T) {
 		}
 	}
 }
+
+// A panic takes the coverage of its test with it. What the functions on its stack have called is suspicious all the same, and
+// more so where no passing test runs it.
+func TestRankBehindAStack(t *testing.T) {
+	fns := []repair.Function{
+		{Name: "Get", File: "a.go", Start: 1, End: 3, Text: "func Get(xs []int) int {\n\treturn xs[find(xs)+start(xs)]\n}"},
+		{Name: "find", File: "a.go", Start: 5, End: 7, Text: "func find(xs []int) int {\n\treturn count(xs)\n}"},
+		{Name: "count", File: "a.go", Start: 9, End: 11, Text: "func count(xs []int) int {\n\treturn len(xs)\n}"},
+		{Name: "Other", File: "a.go", Start: 13, End: 15, Text: "func Other() int {\n\treturn 1\n}"},
+		{Name: "start", File: "a.go", Start: 17, End: 19, Text: "func start(xs []int) int {\n\treturn 0\n}"},
+	}
+	e := repair.Evidence{
+		Failed:  []string{"TestGet"},
+		Stack:   []repair.Frame{{Function: "Get", File: "/x/a.go", Line: 2}, {Function: "TestGet", File: "/x/a_test.go", Line: 5}},
+		Passing: []repair.Profile{{"m/a.go": {{StartLine: 5, StartCol: 1, EndLine: 7, EndCol: 2, Count: 1}}}},
+	}
+	var got []string
+	for _, r := range repair.Rank(fns, e) {
+		got = append(got, r.Name)
+	}
+	if d := cmp.Diff([]string{"Get", "start", "find", "count"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

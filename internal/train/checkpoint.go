@@ -70,7 +70,8 @@ func writeFloats(out io.Writer, x []float32) error {
 	return nil
 }
 
-// LoadModel reads the weights of a checkpoint, whether Model.Save or Trainer.Save made it.
+// LoadModel reads the weights of a checkpoint, whether Model.Save or Trainer.Save made it, or of a file that [Model.Export]
+// filled.
 func LoadModel(path string) (*Model, error) {
 	f, err := gguf.Open(path)
 	if err != nil {
@@ -84,8 +85,12 @@ func LoadModel(path string) (*Model, error) {
 }
 
 func readModel(f *gguf.File) (*Model, error) {
-	if arch, _ := f.String("general.architecture"); arch != checkpointArch {
-		return nil, fmt.Errorf("it is no checkpoint of a training run: its architecture is %q", arch)
+	switch arch, _ := f.String("general.architecture"); arch {
+	case checkpointArch:
+	case Shape{}.Arch(), Shape{Experts: 1}.Arch():
+		return importModel(f, arch)
+	default:
+		return nil, fmt.Errorf("it is neither a checkpoint of a training run nor an exported model: its architecture is %q", arch)
 	}
 	text, _ := f.String(keyShape)
 	var shape Shape

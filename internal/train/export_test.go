@@ -112,3 +112,28 @@ func TestExportRefusesTypes(t *testing.T) {
 		t.Error("no error for a type that is not offered")
 	}
 }
+
+// A file that was exported can be trained on: the weights come back, exactly where nothing was rounded.
+func TestExportComesBack(t *testing.T) {
+	for _, shape := range []Shape{Micro(97), Draft(97)} {
+		for _, typ := range []gguf.Type{gguf.TypeF32, gguf.TypeQ8_0} {
+			t.Run(shape.Arch()+" "+typ.String(), func(t *testing.T) {
+				m := shaken(t, shape, 4)
+				got, err := readModel(exported(t, m, typ))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.shape != m.shape {
+					t.Fatalf("shape %+v, want %+v", got.shape, m.shape)
+				}
+				far, largest := 0.0, 0.0
+				for i, w := range m.weights {
+					far, largest = max(far, math.Abs(float64(w-got.weights[i]))), max(largest, math.Abs(float64(w)))
+				}
+				if typ == gguf.TypeF32 && far != 0 || far > largest/128 {
+					t.Errorf("a weight came back off by %g; the largest is %g", far, largest)
+				}
+			})
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,8 +60,48 @@ func (m *Module) Find(ctx context.Context) (*Finding, error) {
 		}
 		return nil, problem("the failing tests of %s run no function of the module that could be edited", m.Package)
 	}
+	if err := m.fillNames(f); err != nil {
+		return nil, err
+	}
 	m.finding = f
 	return f, nil
+}
+
+// fillNames sets the names of candidates, each from its own package.
+func (m *Module) fillNames(f *Finding) error {
+	known := map[string]*repair.Names{}
+	for i := range f.Ranked[:min(len(f.Ranked), repair.MaxCandidates)] {
+		r := &f.Ranked[i]
+		dir := path.Dir(r.File)
+		if known[dir] == nil {
+			files, err := m.filesIn(dir)
+			if err != nil {
+				return err
+			}
+			known[dir] = repair.NewNames(files)
+		}
+		r.Names = known[dir].Near(r.Function, f.Failed)
+	}
+	return nil
+}
+
+// filesIn returns the files of the package in a directory, relative to the root.
+func (m *Module) filesIn(dir string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, p := range m.list {
+		for _, name := range p.GoFiles {
+			file := p.rel(m.sb.Dir(), name)
+			if path.Dir(file) != dir {
+				continue
+			}
+			src, err := m.Source(file)
+			if err != nil {
+				return nil, err
+			}
+			files[file] = src
+		}
+	}
+	return files, nil
 }
 
 // readList asks go list about the packages.

@@ -24,8 +24,8 @@ const promptBytes = 2150
 // frame of the prompt and the answer.
 const promptTokens = 870
 
-// counter is a model that tells how many tokens a text is.
-type counter interface {
+// Counter is a model that tells how many tokens a text is.
+type Counter interface {
 	Tokenize(text string, special bool) []int32
 }
 
@@ -33,7 +33,7 @@ type counter interface {
 type repairer struct {
 	c        Case
 	function bool    // function scope: one candidate alone
-	counter  counter // nil if the model does not count
+	counter  Counter // nil if the model does not count
 
 	mu      sync.Mutex
 	finding *Finding
@@ -127,7 +127,7 @@ func (r *repairer) readFunction(n int) string {
 	r.read[n] = true
 	f := r.finding.Ranked[n-1]
 	for budget := max(promptBytes-len(r.report), promptBytes/4); ; budget -= budget / 10 {
-		text := repair.ReadWithin(budget, n, f.Function, f.Marks)
+		text := f.ReadWithin(budget, n)
 		if r.counter == nil || budget < promptBytes/4 || len(r.counter.Tokenize(r.report+text, false)) <= promptTokens {
 			return text
 		}

@@ -61,7 +61,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		cfg.Beam = 8
 	}
 	r := newRepairer(cfg.Case, cfg.FunctionScope)
-	r.counter, _ = cfg.Model.(counter)
+	r.counter, _ = cfg.Model.(Counter)
 	reg, err := newToolset(r)
 	if err != nil {
 		return nil, err

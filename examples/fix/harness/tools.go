@@ -88,8 +88,12 @@ func (t *toolset) editor(lines int) (agent.Tool, error) {
 		func(ctx context.Context, in editArgs) (string, error) {
 			return t.r.editLine(ctx, in.Line, in.Text), nil
 		},
-		alone(), upTo(repair.ArgLine, lines, `,"`+repair.ArgText+`":{"type":"string","pattern":"^[^\\n]*$"}`))
+		alone(), upTo(repair.ArgLine, lines, fmt.Sprintf(`,"%s":{"type":"string","pattern":"^[^\\n]{0,%d}$"}`, repair.ArgText, longest)))
 }
+
+// longest is the most characters of a new line: a model that goes round in circles is stopped by it, not in the middle of a
+// call by the end of its context.
+const longest = 240
 
 // upTo is a schema with a number from 1 to a largest, and perhaps a text; all are required.
 func upTo(name string, largest int, more string) tools.Option {

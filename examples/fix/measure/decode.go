@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/examples/fix/harness"
 	"github.com/luthier-dev/luthier/internal/repair"
 )
 
@@ -28,6 +29,14 @@ type Sampler struct {
 func (s *Sampler) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	s.keep(req)
 	return s.Model.Stream(ctx, req)
+}
+
+// Tokenize is that of the model, for the harness to measure prompts by; it is nothing where the model has none.
+func (s *Sampler) Tokenize(text string, special bool) []int32 {
+	if t, ok := s.Model.(harness.Counter); ok {
+		return t.Tokenize(text, special)
+	}
+	return nil
 }
 
 // keep keeps the first request about a function in which an edit may be made.

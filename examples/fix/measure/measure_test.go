@@ -71,7 +71,7 @@ func (m *plain) next(req *agent.Request) (name, args string) {
 		return repair.ToolRead, `{"number":1}`
 	}
 	for word, edits := range m.edits {
-		if strings.Contains(function, word) && made < len(edits) {
+		if strings.Contains(function, "func "+word+"(") && made < len(edits) {
 			return repair.ToolEdit, edits[made]
 		}
 	}

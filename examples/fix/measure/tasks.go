@@ -69,7 +69,7 @@ func observe(ctx context.Context, cfg verify.Config, p *verify.Package, facts []
 		if !o.Killed() || o.Timeout {
 			continue
 		}
-		if err := t.learn(o, all); err != nil {
+		if err := t.learn(o, all, p.Names()); err != nil {
 			return nil, err
 		}
 		killed = append(killed, t)
@@ -90,7 +90,7 @@ func functions(p *verify.Package) ([]repair.Function, error) {
 }
 
 // learn ranks the functions as the tests suggest.
-func (t *task) learn(o *verify.Outcome, all []repair.Function) error {
+func (t *task) learn(o *verify.Outcome, all []repair.Function, names *repair.Names) error {
 	e, err := o.Evidence()
 	if err != nil {
 		return err
@@ -103,9 +103,10 @@ func (t *task) learn(o *verify.Outcome, all []repair.Function) error {
 	}
 	ranked := repair.Rank(fns, e)
 	ranked = ranked[:min(len(ranked), repair.MaxCandidates)]
+	names.Fill(ranked, o.Failed)
 	t.found = evidence{o.Failed, o.Output, ranked, slices.IndexFunc(ranked, func(r repair.Ranked) bool { return t.is(r.Function) })}
 	if t.found.buggy < 0 { // in function scope it is given all the same
-		t.found.ranked = append(t.found.ranked, repair.Ranked{Function: t.fn, Marks: repair.Marks(t.fn, e)})
+		t.found.ranked = append(t.found.ranked, repair.Ranked{Function: t.fn, Marks: repair.Marks(t.fn, e), Names: names.Near(t.fn, o.Failed)})
 	}
 	return nil
 }

@@ -224,6 +224,49 @@ func TestGGUF(t *testing.T) {
 	}
 }
 
+// checkLoad compares the vocabulary in a file.
+func checkLoad(t *testing.T, path string, want *Vocab) {
+	t.Helper()
+	got, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A model's file is enough to go on with its vocabulary.
+func TestLoadGGUF(t *testing.T) {
+	v, _ := goVocab(t)
+	var w gguf.Writer
+	v.Set(&w)
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	if err := w.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	checkLoad(t, path, v)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data[:len(data)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("half a file: %v", err)
+	}
+	var other gguf.Writer
+	other.SetString("tokenizer.ggml.model", "gpt2")
+	other.SetString("tokenizer.ggml.pre", "qwen2")
+	if err := other.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "qwen2") {
+		t.Errorf("a file of another tokenizer: %v", err)
+	}
+}
+
 func TestSaveLoad(t *testing.T) {
 	v, _ := goVocab(t)
 	path := filepath.Join(t.TempDir(), "vocab.json")
@@ -232,13 +275,7 @@ func TestSaveLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(v, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	checkLoad(t, path, v)
 	if names, _ := os.ReadDir(filepath.Dir(path)); len(names) != 1 {
 		t.Errorf("beside the file are %v", names)
 	}

@@ -84,29 +84,54 @@ func Parse(data []byte) (*Vocab, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, fmt.Errorf("bpe: parse vocabulary: %w", err)
 	}
+	return v.checked()
+}
+
+func (v *Vocab) checked() (*Vocab, error) {
 	if len(v.Kinds) != len(v.Tokens) {
 		return nil, fmt.Errorf("bpe: parse vocabulary: %d kinds for %d tokens", len(v.Kinds), len(v.Tokens))
 	}
 	if _, err := v.Tokenizer(); err != nil {
 		return nil, fmt.Errorf("bpe: parse vocabulary: %w", err)
 	}
-	return &v, nil
+	return v, nil
 }
 
-// Load reads a file that Save wrote.
+// Load reads a file that Save wrote, or takes the vocabulary out of a GGUF file that [Vocab.Set] gave it.
 func Load(path string) (*Vocab, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("bpe: load vocabulary: %w; `train bpe` makes one", err)
 	}
-	v, err := Parse(data)
+	parse := Parse
+	if bytes.HasPrefix(data, []byte("GGUF")) {
+		parse = parseGGUF
+	}
+	v, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, path)
 	}
 	return v, nil
 }
 
-// LoadVocab reads a file that Save wrote and makes its tokenizer.
+// parseGGUF reads the keys that Set sets.
+func parseGGUF(data []byte) (*Vocab, error) {
+	f, err := gguf.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("bpe: parse vocabulary: %w", err)
+	}
+	c, err := tokenizer.ReadConfig(f)
+	if err != nil {
+		return nil, fmt.Errorf("bpe: parse vocabulary: %w", err)
+	}
+	if c.Pre != Pre {
+		return nil, fmt.Errorf("bpe: parse vocabulary: its pre-tokenizer is %q, not %q", c.Pre, Pre)
+	}
+	v := Vocab{Tokens: c.Pieces, Kinds: c.Kinds, Merges: c.Merges}
+	return v.checked()
+}
+
+// LoadVocab reads a file as Load does and makes its tokenizer.
 func LoadVocab(path string) (*tokenizer.Tokenizer, error) {
 	v, err := Load(path)
 	if err != nil {

@@ -8,18 +8,15 @@ import (
 	"github.com/luthier-dev/luthier/internal/train/dataset"
 )
 
-// codeWeight is what a token of right code in a prompt counts in the loss, in hundredths: enough to learn the language by,
-// too little to matter beside the answer.
-const codeWeight = 12
-
 // An encoder makes examples of samples. It is for one goroutine at a time.
 type encoder struct {
 	tok   *tokenizer.Tokenizer
 	sizes []int // bytes of each token
+	code  uint8 // weight of the code in prompts
 }
 
-func newEncoder(tok *tokenizer.Tokenizer) *encoder {
-	e := &encoder{tok: tok, sizes: make([]int, tok.Size())}
+func newEncoder(tok *tokenizer.Tokenizer, code int) *encoder {
+	e := &encoder{tok: tok, sizes: make([]int, tok.Size()), code: uint8(code)}
 	for id := range e.sizes {
 		e.sizes[id] = len(tok.AppendPiece(nil, int32(id)))
 		if e.sizes[id] == 0 {
@@ -84,7 +81,7 @@ func (e *encoder) weigh(out dataset.Example, s sample) error {
 			break
 		}
 		if all(learn[at : at+size]) {
-			out.Weights[i] = codeWeight
+			out.Weights[i] = e.code
 		}
 		if at += size; at == len(s.prompt) {
 			return nil

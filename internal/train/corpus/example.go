@@ -17,6 +17,7 @@ type subject struct {
 	regions  *region
 	pkg      string
 	siblings []repair.Function // others of its file
+	names    *repair.Names     // of its package
 }
 
 // A sample is one example as text.
@@ -27,34 +28,43 @@ type sample struct {
 	hidden  []int    // lines of it that are not to be learnt by heart: the broken ones
 }
 
-// What the answers of examples are about, as shares of all. The rest has one to three broken lines.
-const (
-	shareStates = 0.05 // run the tests, choose a function by the report alone, end
-	shareClean  = 0.12 // the function read is right: read the one at fault
-	shareReport = 0.40 // of the broken ones: with a report and marks
-	shareMany   = 0.35 // of the broken ones: two or three lines
-	longestEdit = 200  // bytes of a line
-)
+// Shares says what the answers of examples are about. The rest has one broken line.
+type Shares struct {
+	Code   int     // what a token of right code in a prompt counts in the loss, in hundredths of a token of the answer
+	States float64 // of all: run the tests, choose a function by the report alone, end
+	Clean  float64 // of all: the function read is right, so read the one at fault
+	Report float64 // of the broken ones: with a report and marks
+	Many   float64 // of the broken ones: two or three lines
+}
 
-// sample draws an example; ok is false where the function gives none. With single every example is one broken line.
-func (s *subject) sample(rng *rand.Rand, single bool) (sample, bool) {
-	x := rng.Float64()
-	switch {
-	case single:
-		return s.broken(rng, 1)
-	case x < shareStates:
+// Learning are the shares to learn with: short prompts, many answers, and enough of the code to learn the language by, too
+// little to matter beside the answers.
+func Learning() Shares { return Shares{Code: 12, States: 0.05, Clean: 0.12, Report: 0.4, Many: 0.3} }
+
+// Repairing are the shares of the last part of the training, which is like the repairs that follow it.
+func Repairing() Shares { return Shares{Code: 6, States: 0.03, Clean: 0.1, Report: 0.85, Many: 0.1} }
+
+// Proving are the shares to validate with: each example has one broken line.
+func Proving() Shares { return Shares{Code: 12, Report: 0.4} }
+
+const longestEdit = 200 // bytes of a line
+
+// sample draws an example; ok is false where the function gives none.
+func (s *subject) sample(rng *rand.Rand, of Shares) (sample, bool) {
+	switch x := rng.Float64(); {
+	case x < of.States:
 		return s.state(rng), true
-	case x < shareStates+shareClean && len(s.siblings) > 0:
+	case x < of.States+of.Clean && len(s.siblings) > 0:
 		return s.clean(rng), true
-	case rng.Float64() < shareMany:
-		return s.broken(rng, 2+rng.IntN(2))
+	case rng.Float64() < of.Many:
+		return s.broken(rng, 2+rng.IntN(2), of.Report)
 	}
-	return s.broken(rng, 1)
+	return s.broken(rng, 1, of.Report)
 }
 
 // broken breaks up to n lines and asks for them one after the other, in any order: which of several is mended first must not
-// depend on where they stand.
-func (s *subject) broken(rng *rand.Rand, n int) (sample, bool) {
+// depend on where they stand. reported is how likely there is a report.
+func (s *subject) broken(rng *rand.Rand, n int, reported float64) (sample, bool) {
 	slips := s.slips(rng, n)
 	if len(slips) == 0 {
 		return sample{}, false
@@ -69,11 +79,11 @@ func (s *subject) broken(rng *rand.Rand, n int) (sample, bool) {
 	fn := s.fn
 	fn.Text = strings.Join(broken, "\n")
 	var state repair.State
-	if rng.Float64() < shareReport {
+	if rng.Float64() < reported {
 		number, names := s.candidates(rng)
 		state.Report, state.Function = s.told(rng, number, names, fn, out.hidden)
 	} else {
-		state.Function = repair.Read(1, fn, nil)
+		state.Function = s.read(1, fn, nil, nil)
 	}
 	out.shown, out.prompt = state.Function, state.Prompt()
 	return out, true
@@ -138,15 +148,38 @@ func (s *subject) told(rng *rand.Rand, number int, names []string, fn repair.Fun
 		if rng.Float64() < 0.6 {
 			clear(marks)
 		}
-		if st.panicked = must[0]; rng.Float64() < 0.7 { // else it is in what the function calls
+		if s.panics(rng, st, must[0]); st.at.Name == fn.Name {
 			marks[st.panicked-1] = repair.Suspect
 		}
 	}
-	return st.report(names).String(), repair.Read(number, fn, marks)
+	r := st.report(names)
+	return r.String(), s.read(number, fn, marks, r.Failed)
+}
+
+// panics draws where a fault on a line ends in a panic: there, further down in the function, or in another one when the
+// function has returned. The shares are those of verified tasks.
+func (s *subject) panics(rng *rand.Rand, st *story, fault int) {
+	const there, below = 0.42, 0.28
+	switch x := rng.Float64(); {
+	case x < there:
+		st.panicked = fault
+	case x < there+below && fault+1 < len(s.lines):
+		st.panicked = fault + 1 + rng.IntN(min(len(s.lines)-fault-1, 12))
+	case len(s.siblings) > 0:
+		st.at = pick(rng, s.siblings...)
+		st.panicked = 1 + rng.IntN(1+strings.Count(st.at.Text, "\n"))
+	default:
+		st.panicked = fault
+	}
+}
+
+// read shows a version of the subject.
+func (s *subject) read(number int, fn repair.Function, marks []repair.Mark, failed []string) string {
+	return repair.Ranked{Function: fn, Marks: marks, Names: s.names.Near(fn, failed)}.Read(number)
 }
 
 func (s *subject) story(rng *rand.Rand, atFault repair.Function) *story {
-	return &story{rng: rng, file: s.fn.File, pkg: s.pkg, fn: atFault, literals: literal.FindAllString(s.fn.Text, 12)}
+	return &story{rng: rng, file: s.fn.File, pkg: s.pkg, fn: atFault, at: atFault, literals: literal.FindAllString(atFault.Text, 12)}
 }
 
 // clean shows the subject as it is, with a report that tells of another function.
@@ -156,14 +189,14 @@ func (s *subject) clean(rng *rand.Rand) sample {
 	names = names[:min(len(names), repair.MaxCandidates-2)]
 	names = slices.Insert(names, min(rank(rng)-1, len(names)), fault.Name)
 	names = slices.Insert(names, min(rank(rng)-1, len(names)), s.fn.Name)
-	report := s.story(rng, fault).report(names).String()
+	report := s.story(rng, fault).report(names)
 	marks := s.regions.marks(rng, len(s.lines), nil)
 	if rng.Float64() < 0.3 {
 		clear(marks)
 	}
-	shown := repair.Read(slices.Index(names, s.fn.Name)+1, s.fn, marks)
+	shown := s.read(slices.Index(names, s.fn.Name)+1, s.fn, marks, report.Failed)
 	return sample{
-		prompt:  repair.State{Report: report, Function: shown}.Prompt(),
+		prompt:  repair.State{Report: report.String(), Function: shown}.Prompt(),
 		answers: []string{repair.AnswerRead(slices.Index(names, fault.Name) + 1)},
 		shown:   shown,
 	}

@@ -47,7 +47,7 @@ func tinyWriter(t testing.TB) *Writer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Writer{Sources: sources, Functions: x.Train, Tokenizer: tok, Seed: 5, Count: 300}
+	return &Writer{Sources: sources, Functions: x.Train, Tokenizer: tok, Seed: 5, Count: 300, Shares: Learning()}
 }
 
 func subjects(t testing.TB, w *Writer) []*subject {
@@ -77,14 +77,15 @@ func TestBroken(t *testing.T) {
 	reports, many := 0, 0
 	for _, s := range subjects(t, tinyWriter(t)) {
 		for i := range 300 {
-			out, ok := s.broken(rng, 1+i%3)
+			out, ok := s.broken(rng, 1+i%3, 0.4)
 			if !ok {
 				t.Fatalf("%s has no mutants", s.fn.Name)
 			}
 			if !strings.Contains(out.prompt, out.shown) {
 				t.Fatal("the function is not in the prompt")
 			}
-			head, rest, _ := strings.Cut(out.shown, "\n")
+			shown, _, _ := strings.Cut(out.shown, "\nnames ")
+			head, rest, _ := strings.Cut(shown, "\n")
 			lines := strings.Split(rest, "\n")
 			for _, a := range out.answers {
 				m := editAnswer.FindStringSubmatch(a)
@@ -156,11 +157,11 @@ func TestClean(t *testing.T) {
 // Tokens spell prompt and answers; the broken lines and the report are not learnt by heart.
 func TestEncode(t *testing.T) {
 	w := tinyWriter(t)
-	enc := newEncoder(w.Tokenizer)
+	enc := newEncoder(w.Tokenizer, w.Shares.Code)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, s := range subjects(t, w) {
 		for range 200 {
-			out, ok := s.sample(rng, false)
+			out, ok := s.sample(rng, Learning())
 			if !ok {
 				continue
 			}
@@ -184,7 +185,7 @@ func checkWeights(t *testing.T, tok *tokenizer.Tokenizer, s sample, e dataset.Ex
 	t.Helper()
 	var learnt []byte
 	for i, id := range e.Tokens {
-		if e.Weights[i] == codeWeight {
+		if e.Weights[i] == uint8(Learning().Code) {
 			learnt = tok.AppendPiece(learnt, int32(id))
 		}
 	}
@@ -242,7 +243,7 @@ func TestWriter(t *testing.T) {
 	if other, err := w.Examples(t.Context()); err != nil || reflect.DeepEqual(want, other) {
 		t.Errorf("another seed makes no difference (%v)", err)
 	}
-	w.Single, w.Count = true, 20
+	w.Shares, w.Count = Proving(), 20
 	single, err := w.Examples(t.Context())
 	for _, e := range single {
 		if e.Kind != dataset.KindEdit || strings.Count(spell(w.Tokenizer, e.Tokens), "<|im_end|>") != 2 {

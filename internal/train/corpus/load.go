@@ -19,6 +19,7 @@ type pkg struct {
 	fset    *token.FileSet
 	mutator *mutate.Mutator
 	files   map[string]*file // by base name
+	known   *repair.Names    // made when it is asked for
 }
 
 type file struct {
@@ -73,6 +74,18 @@ func (p *pkg) add(base string, src []byte, f *ast.File) {
 		}
 	}
 	p.files[base] = out
+}
+
+// names returns what the package's names are used for.
+func (p *pkg) names() *repair.Names {
+	if p.known == nil {
+		sources := map[string][]byte{}
+		for base, f := range p.files {
+			sources[base] = f.src
+		}
+		p.known = repair.NewNames(sources)
+	}
+	return p.known
 }
 
 // find returns a function of the package, nil if it is not there.

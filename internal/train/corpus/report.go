@@ -18,7 +18,8 @@ type story struct {
 	file     string // base name
 	pkg      string
 	fn       repair.Function // the one at fault
-	panicked int             // line of the function on the panic's stack, 0 for none
+	at       repair.Function // the one that panicked
+	panicked int             // line of it on the panic's stack, 0 for none
 	literals []string        // of the function
 }
 
@@ -104,7 +105,7 @@ func (s *story) panicText() string {
 		test, after := s.tests()[0], fmt.Sprintf("%.8fs", 1+10*s.rng.Float64())
 		return "panic: test timed out after " + after + "\nrunning tests:\n" + test
 	}
-	text := "panic: " + what + "\n" + s.file + ":" + strconv.Itoa(s.fn.Start+s.panicked-1) + " " + s.fn.Name
+	text := "panic: " + what + "\n" + s.file + ":" + strconv.Itoa(s.at.Start+s.panicked-1) + " " + s.at.Name
 	if s.rng.Float64() < 0.7 {
 		text += "\n" + s.testFile() + ":" + strconv.Itoa(10+s.rng.IntN(500)) + " " + s.tests()[0]
 	}

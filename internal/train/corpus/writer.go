@@ -20,7 +20,7 @@ import (
 )
 
 // MaxTokens is the length of the longest examples.
-const MaxTokens = 768
+const MaxTokens = 864
 
 // Writer makes training examples of functions by breaking them. What it makes depends on its fields only, not on how many
 // processors there are.
@@ -29,8 +29,8 @@ type Writer struct {
 	Functions []Function
 	Tokenizer *tokenizer.Tokenizer
 	Seed      uint64
-	Count     int  // of examples
-	Single    bool // one broken line in each, nothing else
+	Count     int // of examples
+	Shares    Shares
 
 	// Progress, if not nil, is told after each package how many of all are done and how many examples there are, one
 	// call at a time.
@@ -142,7 +142,7 @@ func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
 		wanted = append(wanted, path.Base(f.File))
 	}
 	p := loadPackage(im, j.dir, wanted)
-	enc := newEncoder(w.Tokenizer)
+	enc := newEncoder(w.Tokenizer, w.Shares.Code)
 	var out []dataset.Example
 	for i, f := range j.functions {
 		s := p.subject(f)
@@ -150,7 +150,7 @@ func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
 			continue
 		}
 		for use := range j.count[i] {
-			sample, ok := s.sample(w.rng(f, 1+use), w.Single)
+			sample, ok := s.sample(w.rng(f, 1+use), w.Shares)
 			if !ok {
 				continue
 			}
@@ -177,7 +177,7 @@ func (p *pkg) subject(f Function) *subject {
 	var mutants []mutate.Mutant
 	made := false
 	return &subject{
-		fn: fn, lines: strings.Split(fn.Text, "\n"), pkg: in.pkg, regions: regions(p.fset, decl),
+		fn: fn, lines: strings.Split(fn.Text, "\n"), pkg: in.pkg, regions: regions(p.fset, decl), names: p.names(),
 		siblings: slices.DeleteFunc(slices.Clone(in.all), func(o repair.Function) bool { return o.Name == fn.Name }),
 		mutants: func() []mutate.Mutant { // made once, and only for what needs them
 			if !made {

@@ -191,11 +191,14 @@ func (b *Binary) task(c candidate, o *Outcome) (*Task, error) {
 	}
 	ranking := repair.Rank(fns, evidence)
 	ranking = ranking[:min(len(ranking), repair.MaxCandidates)]
+	names := b.Package.Names()
+	names.Fill(ranking, o.Failed)
 	t := &Task{
 		Pkg: b.Package.ImportPath, File: filepath.Base(broken.File),
 		Function: broken, Kind: c.kind, Line: c.Line, Original: c.original,
 		Failed: o.Failed, Output: shorten(o.Output), Ended: o.ended(),
 		Marks:   repair.Marks(broken, evidence),
+		Names:   names.Near(broken, o.Failed),
 		Buggy:   slices.IndexFunc(ranking, func(r repair.Ranked) bool { return place(r.Function) == place(broken) }),
 		Ranking: ranking,
 	}

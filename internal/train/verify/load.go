@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/repair"
 )
 
 // Config says how packages are built and run.
@@ -62,7 +64,11 @@ type Package struct {
 
 	imports types.Importer
 	goVer   string
+	names   func() *repair.Names
 }
+
+// Names returns what the package's names are used for.
+func (p *Package) Names() *repair.Names { return p.names() }
 
 // A File is one source file of a package.
 type File struct {
@@ -115,6 +121,13 @@ func Load(ctx context.Context, cfg Config, dir string) (*Package, error) {
 		return nil, fmt.Errorf("verify: load %s: %w: no tests", dir, ErrUnfit)
 	}
 	p := &Package{Dir: self.Dir, ImportPath: self.ImportPath, Name: self.Name, Fset: token.NewFileSet()}
+	p.names = sync.OnceValue(func() *repair.Names {
+		files := map[string][]byte{}
+		for _, f := range p.Files {
+			files[f.Name] = f.Src
+		}
+		return repair.NewNames(files)
+	})
 	if self.Module != nil && self.Module.GoVersion != "" {
 		p.goVer = "go" + self.Module.GoVersion
 	}

@@ -29,6 +29,7 @@ type Task struct {
 	Output  string   // what they printed: at most maxTaskOutput bytes, its head and its tail
 	Ended   string   // how the tests ended early: "panic", "timeout", "exit" or ""
 	Marks   []repair.Mark
+	Names   []string        // that Function may need and does not have, see [repair.Names]
 	Buggy   int             // index of the function in Candidates, -1 if it is not there
 	Ranking []repair.Ranked // the package's functions that may be at fault, best first, at most repair.MaxCandidates
 }
@@ -42,6 +43,11 @@ func shorten(out string) string {
 	}
 	const part = maxTaskOutput / 3
 	return out[:2*part] + "\n...\n" + out[len(out)-part:]
+}
+
+// Shown is the broken function as a candidate.
+func (t *Task) Shown() repair.Ranked {
+	return repair.Ranked{Function: t.Function, Marks: t.Marks, Names: t.Names}
 }
 
 // Report is the result of run_tests as a model sees it with these functions as candidates.

@@ -1,0 +1,176 @@
+package repair
+
+import (
+	"cmp"
+	"go/scanner"
+	"go/token"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Limits of [Names.Near].
+const (
+	maxNames     = 12
+	maxNameBytes = 170
+)
+
+// withNames returns the text in which a model reads a function, with a last line of names from elsewhere in its package.
+func withNames(text string, names []string) string {
+	if len(names) == 0 {
+		return text
+	}
+	return text + "\nnames " + strings.Join(names, " ")
+}
+
+// ReadWithin returns the text in which a model reads a candidate, see [ReadWithin]; its names come on top of the budget.
+func (r Ranked) ReadWithin(budget, number int) string {
+	return withNames(ReadWithin(budget, number, r.Function, r.Marks), r.Names)
+}
+
+// Read returns the text in which a model reads a candidate, see [Read].
+func (r Ranked) Read(number int) string { return r.ReadWithin(maxShown, number) }
+
+// Fill sets the Names of the candidates that a report has room for.
+func (n *Names) Fill(ranked []Ranked, failed []string) {
+	for i := range ranked[:min(len(ranked), MaxCandidates)] {
+		ranked[i].Names = n.Near(ranked[i].Function, failed)
+	}
+}
+
+// Near returns the names that a function may need and does not have, the likeliest first: those that could stand in the
+// place of one that it has, those that code like it uses, and of these the ones that are like the names it has or that failing
+// tests have.
+func (n *Names) Near(f Function, failed []string) []string {
+	has := identifiers(f.Text)
+	scores := map[string]float64{}
+	place := n.place(f)
+	n.used(f, place, has, scores)
+	n.alternatives(place, has, scores)
+	words, tests := wordsOf(slices.Collect(maps.Keys(has))), wordsOf(failed)
+	for name := range scores {
+		own := n.words[name]
+		scores[name] *= 1 + 0.5*share(own, words) + 0.3*share(own, tests)
+	}
+	return firstNames(scores)
+}
+
+// place returns where a function is among the places, or -2.
+func (n *Names) place(f Function) int32 {
+	base := filepath.Base(filepath.ToSlash(f.File))
+	at := slices.IndexFunc(n.places, func(p place) bool { return p.file == base && p.start == f.Start })
+	if at < 0 {
+		return -2
+	}
+	return int32(at)
+}
+
+func wordsOf(names []string) map[string]bool {
+	words := map[string]bool{}
+	for _, name := range names {
+		for _, w := range nameWords(name) {
+			words[w] = true
+		}
+	}
+	return words
+}
+
+// used adds to the scores of what places like a function use. All weights here and below were tuned on what broken lines
+// of the training modules needed.
+func (n *Names) used(f Function, place int32, has map[string]bool, scores map[string]float64) {
+	const factor, ofType, inFile, near, lines, little = 0.03, 1.5, 0.3, 0.6, 60.0, 0.2
+	shared := make([]float64, len(n.places))
+	for name := range has {
+		if using := n.using[name]; len(using) > 1 && !predeclared(name) {
+			rare := math.Log(float64(len(n.places)+1) / float64(len(using)))
+			for _, at := range using {
+				shared[at] += rare
+			}
+		}
+	}
+	typ, base := receiver(f.Name), filepath.Base(filepath.ToSlash(f.File))
+	for i := range n.places {
+		p := &n.places[i]
+		if int32(i) == place {
+			continue
+		}
+		like := shared[i] / (4 + math.Sqrt(float64(p.count)))
+		if typ != "" && p.about == typ {
+			like += ofType
+		}
+		if p.file == base {
+			like += inFile + near*math.Exp(-math.Abs(float64(p.start-f.Start))/lines)
+		}
+		if like < little {
+			continue
+		}
+		for _, name := range p.lends {
+			if !has[name] {
+				scores[name] += factor * like * like
+			}
+		}
+	}
+}
+
+// weight is how often a name was taken for another of such a set.
+func (k setKind) weight() float64 {
+	switch k {
+	case sameImport:
+		return 0.75
+	case sameType:
+		return 0.25
+	}
+	return 1.5
+}
+
+// alternatives adds to the scores of what might stand in the place of a name that is there. What the function itself uses of an
+// import tells nothing: as it is broken, it does not use what it should.
+func (n *Names) alternatives(place int32, has map[string]bool, scores map[string]float64) {
+	for name := range has {
+		words := wordsOf([]string{name})
+		for _, at := range n.in[name] {
+			s := n.sets[at]
+			own, few := slices.Index(s.names, name), 1/math.Sqrt(float64(len(s.names)))
+			for i, other := range s.names {
+				if !has[other] && (s.kind != sameImport || n.only[other] != place) {
+					near := math.Exp(-math.Abs(float64(i-own)) / 2)
+					scores[other] += s.kind.weight() * (few + near) * (1 + 3*share(n.words[other], words))
+				}
+			}
+		}
+	}
+}
+
+// firstNames returns the names with the highest scores that have room.
+func firstNames(scores map[string]float64) []string {
+	names := slices.Collect(maps.Keys(scores))
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(a, b))
+	})
+	size := 0
+	for i, name := range names {
+		if size += len(name) + 1; i == maxNames || size > maxNameBytes {
+			return names[:i]
+		}
+	}
+	return names
+}
+
+// identifiers returns the identifiers of a text, which may be a part of a file.
+func identifiers(text string) map[string]bool {
+	has := map[string]bool{}
+	src := []byte(text)
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(src)), src, func(token.Position, string) {}, 0)
+	for {
+		_, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return has
+		}
+		if tok == token.IDENT {
+			has[lit] = true
+		}
+	}
+}
