@@ -70,10 +70,10 @@ func TestPatchCorpus(t *testing.T) {
 			f := func(l string) string { return l }
 			switch rnd.IntN(4) {
 			case 0:
-				if commonIndent(in.old) == "" {
+				f = func(l string) string { return swapIndent(l, src.unit) }
+				if commonIndent(in.old) == "" || !slices.ContainsFunc(in.old, func(l string) bool { return f(l) != l }) {
 					continue // such a hunk may match as it is, and then it is meant as it is
 				}
-				f = func(l string) string { return swapIndent(l, src.unit) }
 			case 1:
 				f = func(l string) string { return l + " " }
 			}
