@@ -46,9 +46,6 @@ type prompt struct {
 // buggy reports whether the function with the fault is shown.
 func (p *prompt) buggy() bool { return p.shown == p.right }
 
-// promptBytes is how long a report and a function are together in use, so that an answer has room.
-const promptBytes = 2150
-
 // readPackages reads tasks whose module's path contains only, and sorts them by package. A task that is in several files
 // is taken once; those that hang are left out, as nobody waits for them.
 func readPackages(files, only string) ([][]*verify.Task, error) {
@@ -82,6 +79,7 @@ func readPackages(files, only string) ([][]*verify.Task, error) {
 // draw chooses the prompts of a round: packages at random, and a few tasks of each, so that few packages are built.
 func (r *rl) draw(rng *rand.Rand) []*prompt {
 	var out []*prompt
+	count := func(text string) int { return len(r.tok.Encode(text, false)) }
 	room := r.trainer.Model().Shape().Context - maxAnswer
 	for _, i := range rng.Perm(len(r.tasks)) {
 		tasks, took := r.tasks[i], 0
@@ -89,7 +87,7 @@ func (r *rl) draw(rng *rand.Rand) []*prompt {
 			if took == r.ask.each || len(out) == r.ask.prompts {
 				break
 			}
-			p := newPrompt(tasks[j], r.ask.whole, rng)
+			p := newPrompt(tasks[j], r.ask.whole, rng, count)
 			if len(r.tok.Encode(p.state.Prompt(), true)) <= room {
 				out, took = append(out, p), took+1
 			}
@@ -99,7 +97,7 @@ func (r *rl) draw(rng *rand.Rand) []*prompt {
 }
 
 // newPrompt draws a state of a task's repair: the right function is shown, or another, or none yet.
-func newPrompt(t *verify.Task, whole float64, rng *rand.Rand) *prompt {
+func newPrompt(t *verify.Task, whole float64, rng *rand.Rand, count func(string) int) *prompt {
 	p := &prompt{task: t, scope: "function", right: 1, shown: 1, others: 1}
 	names, shown := []string{t.Function.Name}, t.Shown()
 	if t.Buggy >= 0 && len(t.Ranking) > 1 && rng.Float64() < whole {
@@ -119,7 +117,7 @@ func newPrompt(t *verify.Task, whole float64, rng *rand.Rand) *prompt {
 	p.state.Report = t.Report(names)
 	if p.shown > 0 {
 		p.lines = 1 + strings.Count(shown.Text, "\n")
-		p.state.Function = shown.ReadWithin(max(promptBytes-len(p.state.Report), promptBytes/4), p.shown)
+		p.state.Function = shown.ReadBeside(p.state.Report, p.shown, count)
 	}
 	return p
 }

@@ -25,9 +25,9 @@ type stage2 struct {
 	context int
 	both    bool
 
-	tasks, long, outside int
-	kinds                map[uint8]int
-	tokens               int
+	tasks, long, outside, unseen int
+	kinds                        map[uint8]int
+	tokens                       int
 }
 
 // How often the decisions are written that are the same in every repair: they are learned soon, and their prompts cost
@@ -86,8 +86,8 @@ func runStage2(ctx context.Context, args []string) error {
 		return err
 	}
 	summary, _ := json.Marshal(s.kinds)
-	fmt.Fprintf(os.Stderr, "%d tasks: %d examples, %d tokens, by kind %s; %d longer than %d tokens left out; %d faults not among the candidates\n",
-		s.tasks, s.w.Count(), s.tokens, summary, s.long, s.context, s.outside)
+	fmt.Fprintf(os.Stderr, "%d tasks: %d examples, %d tokens, by kind %s; %d longer than %d tokens left out; %d faults not among the candidates, %d on lines left out\n",
+		s.tasks, s.w.Count(), s.tokens, summary, s.long, s.context, s.outside, s.unseen)
 	return nil
 }
 
@@ -124,10 +124,14 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 	}
 	if whole && rng.Float64() < cleanFirst {
 		for _, i := range cleanOnes(t, rng) {
-			s.put(repair.State{Report: report, Function: t.Ranking[i].Read(i + 1)}, repair.AnswerRead(number))
+			s.put(repair.State{Report: report, Function: t.Ranking[i].ReadBeside(report, i+1, s.size)}, repair.AnswerRead(number))
 		}
 	}
-	shown := t.Shown().Read(number)
+	shown := t.Shown().ReadBeside(report, number, s.size)
+	if !repair.Shows(shown, t.Line) { // nobody could know
+		s.unseen++
+		return
+	}
 	s.put(repair.State{Report: report, Function: shown}, repair.AnswerEdit(t.Line, t.Original))
 	if rng.Float64() < oftenRunAgain {
 		s.put(repair.State{Report: report, Function: shown, Edited: true}, repair.AnswerRun())
@@ -159,6 +163,9 @@ func cleanOnes(t *verify.Task, rng *rand.Rand) []int {
 	rng.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
 	return near[:min(len(near), 1+rng.IntN(2))]
 }
+
+// size is how many tokens a text is.
+func (s *stage2) size(text string) int { return len(s.tok.Encode(text, false)) }
 
 // put writes one decision.
 func (s *stage2) put(state repair.State, answer string) {

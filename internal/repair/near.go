@@ -25,14 +25,6 @@ func withNames(text string, names []string) string {
 	return text + "\nnames " + strings.Join(names, " ")
 }
 
-// ReadWithin returns the text in which a model reads a candidate, see [ReadWithin]; its names come on top of the budget.
-func (r Ranked) ReadWithin(budget, number int) string {
-	return withNames(ReadWithin(budget, number, r.Function, r.Marks), r.Names)
-}
-
-// Read returns the text in which a model reads a candidate, see [Read].
-func (r Ranked) Read(number int) string { return r.ReadWithin(maxShown, number) }
-
 // Fill sets the Names of the candidates that a report has room for.
 func (n *Names) Fill(ranked []Ranked, failed []string) {
 	for i := range ranked[:min(len(ranked), MaxCandidates)] {

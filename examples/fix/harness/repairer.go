@@ -16,14 +16,6 @@ import (
 // ErrCompile is wrapped by the error of a test run with an edit that the compiler refuses.
 var ErrCompile = errors.New("it does not compile")
 
-// promptBytes is how long a report and a function together may be: the model has a context of 1,024 tokens, a token of such
-// texts holds 2.3 bytes or more, and the answer needs room too.
-const promptBytes = 2150
-
-// promptTokens is how many tokens that may be where the model can count them: what is left of the context is for the
-// frame of the prompt and the answer.
-const promptTokens = 870
-
 // Counter is a model that tells how many tokens a text is.
 type Counter interface {
 	Tokenize(text string, special bool) []int32
@@ -32,8 +24,8 @@ type Counter interface {
 // repairer is the state of one repair behind the three tools.
 type repairer struct {
 	c        Case
-	function bool    // function scope: one candidate alone
-	counter  Counter // nil if the model does not count
+	function bool             // function scope: one candidate alone
+	count    func(string) int // tokens of a text; nil if the model does not count
 
 	mu      sync.Mutex
 	finding *Finding
@@ -125,13 +117,7 @@ func (r *repairer) readFunction(n int) string {
 	}
 	r.current, r.nowhere = n, nil
 	r.read[n] = true
-	f := r.finding.Ranked[n-1]
-	for budget := max(promptBytes-len(r.report), promptBytes/4); ; budget -= budget / 10 {
-		text := f.ReadWithin(budget, n)
-		if r.counter == nil || budget < promptBytes/4 || len(r.counter.Tokenize(r.report+text, false)) <= promptTokens {
-			return text
-		}
-	}
+	return r.finding.Ranked[n-1].ReadBeside(r.report, n, r.count)
 }
 
 // editLine is the tool edit_line.

@@ -61,7 +61,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		cfg.Beam = 8
 	}
 	r := newRepairer(cfg.Case, cfg.FunctionScope)
-	r.counter, _ = cfg.Model.(Counter)
+	if c, ok := cfg.Model.(Counter); ok {
+		r.count = func(text string) int { return len(c.Tokenize(text, false)) }
+	}
 	reg, err := newToolset(r)
 	if err != nil {
 		return nil, err

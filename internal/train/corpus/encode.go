@@ -26,6 +26,9 @@ func newEncoder(tok *tokenizer.Tokenizer, code int) *encoder {
 	return e
 }
 
+// size is how many tokens a text is.
+func (e *encoder) size(text string) int { return len(e.tok.Encode(text, false)) }
+
 // between is the turn between two answers.
 const between = "<|im_start|>user\nedited\n<|im_end|>\n<|im_start|>assistant\n"
 
@@ -66,8 +69,8 @@ func (e *encoder) weigh(out dataset.Example, s sample) error {
 	}
 	learn := make([]bool, len(s.prompt))
 	at := start
-	for n, l := range strings.SplitAfter(s.shown, "\n") {
-		if tab := strings.IndexByte(l, '\t'); n > 0 && tab >= 0 && !hides(s.hidden, n) {
+	for _, l := range strings.SplitAfter(s.shown, "\n") {
+		if tab := strings.IndexByte(l, '\t'); tab >= 0 && !hides(s.hidden, numberOf(l)) {
 			for i := at + tab + 1; i < at+len(l); i++ {
 				learn[i] = true
 			}
@@ -88,6 +91,15 @@ func (e *encoder) weigh(out dataset.Example, s sample) error {
 		}
 	}
 	return fmt.Errorf("corpus: encode: the tokens do not spell the prompt")
+}
+
+// numberOf is the number that a line of a function is shown with.
+func numberOf(l string) int {
+	n := 0
+	for i := 0; i < len(l) && '0' <= l[i] && l[i] <= '9'; i++ {
+		n = 10*n + int(l[i]-'0')
+	}
+	return n
 }
 
 func hides(lines []int, n int) bool {

@@ -18,6 +18,7 @@ type subject struct {
 	pkg      string
 	siblings []repair.Function // others of its file
 	names    *repair.Names     // of its package
+	size     func(string) int  // tokens of a text
 }
 
 // A sample is one example as text.
@@ -83,7 +84,12 @@ func (s *subject) broken(rng *rand.Rand, n int, reported float64) (sample, bool)
 		number, names := s.candidates(rng)
 		state.Report, state.Function = s.told(rng, number, names, fn, out.hidden)
 	} else {
-		state.Function = s.read(1, fn, nil, nil)
+		state.Function = s.read("", 1, fn, nil, nil)
+	}
+	for _, line := range out.hidden {
+		if !repair.Shows(state.Function, line) {
+			return sample{}, false
+		}
 	}
 	out.shown, out.prompt = state.Function, state.Prompt()
 	return out, true
@@ -153,7 +159,7 @@ func (s *subject) told(rng *rand.Rand, number int, names []string, fn repair.Fun
 		}
 	}
 	r := st.report(names)
-	return r.String(), s.read(number, fn, marks, r.Failed)
+	return r.String(), s.read(r.String(), number, fn, marks, r.Failed)
 }
 
 // panics draws where a fault on a line ends in a panic: there, further down in the function, or in another one when the
@@ -173,9 +179,9 @@ func (s *subject) panics(rng *rand.Rand, st *story, fault int) {
 	}
 }
 
-// read shows a version of the subject.
-func (s *subject) read(number int, fn repair.Function, marks []repair.Mark, failed []string) string {
-	return repair.Ranked{Function: fn, Marks: marks, Names: s.names.Near(fn, failed)}.Read(number)
+// read shows a version of the subject behind a report.
+func (s *subject) read(report string, number int, fn repair.Function, marks []repair.Mark, failed []string) string {
+	return repair.Ranked{Function: fn, Marks: marks, Names: s.names.Near(fn, failed)}.ReadBeside(report, number, s.size)
 }
 
 func (s *subject) story(rng *rand.Rand, atFault repair.Function) *story {
@@ -194,7 +200,7 @@ func (s *subject) clean(rng *rand.Rand) sample {
 	if rng.Float64() < 0.3 {
 		clear(marks)
 	}
-	shown := s.read(slices.Index(names, s.fn.Name)+1, s.fn, marks, report.Failed)
+	shown := s.read(report.String(), slices.Index(names, s.fn.Name)+1, s.fn, marks, report.Failed)
 	return sample{
 		prompt:  repair.State{Report: report.String(), Function: shown}.Prompt(),
 		answers: []string{repair.AnswerRead(slices.Index(names, fault.Name) + 1)},

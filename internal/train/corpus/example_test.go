@@ -58,7 +58,7 @@ func subjects(t testing.TB, w *Writer) []*subject {
 		for _, s := range w.Sources {
 			if s.Path == f.Module {
 				p := loadPackage(im, filepath.Join(s.Dir, f.Dir()), []string{filepath.Base(f.File)})
-				out = append(out, p.subject(f))
+				out = append(out, p.subject(f, nil))
 			}
 		}
 	}

@@ -18,8 +18,8 @@ import (
 // Limits of the functions that the corpus takes.
 const (
 	minLines  = 3
-	maxLines  = 80
-	maxShown  = 2400    // bytes as repair.Read shows it, so that no line is left out
+	maxLines  = 160
+	maxText   = 6000    // bytes of a function; of the longest a model is shown a third
 	maxLine   = 250     // bytes of a line, so that none is cut short
 	maxSource = 1 << 20 // bytes of a file; larger ones are tables
 )
@@ -36,7 +36,7 @@ type Function struct {
 // Dir is the package's directory, from the module's root.
 func (f Function) Dir() string { return path.Dir(f.File) }
 
-// Scan yields the functions of a source that are fit to learn from, with their text: of 3 to 80 lines, in files that are
+// Scan yields the functions of a source that are fit to learn from, with their text: of 3 to 160 lines, in files that are
 // neither tests nor generated nor another licence's, in the order of their paths.
 func Scan(s Source) iter.Seq2[Function, string] {
 	return func(yield func(Function, string) bool) {
@@ -129,5 +129,5 @@ func fits(f repair.Function) bool {
 			return false
 		}
 	}
-	return len(repair.Read(1, f, nil)) <= maxShown-n // a byte for each line's mark
+	return len(f.Text) <= maxText
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // MaxTokens is the length of the longest examples.
-const MaxTokens = 864
+const MaxTokens = 1024
 
 // Writer makes training examples of functions by breaking them. What it makes depends on its fields only, not on how many
 // processors there are.
@@ -145,7 +145,7 @@ func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
 	enc := newEncoder(w.Tokenizer, w.Shares.Code)
 	var out []dataset.Example
 	for i, f := range j.functions {
-		s := p.subject(f)
+		s := p.subject(f, enc.size)
 		if s == nil {
 			continue
 		}
@@ -167,7 +167,7 @@ func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
 }
 
 // subject makes a function ready for examples, nil if it is not there.
-func (p *pkg) subject(f Function) *subject {
+func (p *pkg) subject(f Function, size func(string) int) *subject {
 	in, decl := p.find(f)
 	if decl == nil {
 		return nil
@@ -177,7 +177,7 @@ func (p *pkg) subject(f Function) *subject {
 	var mutants []mutate.Mutant
 	made := false
 	return &subject{
-		fn: fn, lines: strings.Split(fn.Text, "\n"), pkg: in.pkg, regions: regions(p.fset, decl), names: p.names(),
+		fn: fn, lines: strings.Split(fn.Text, "\n"), pkg: in.pkg, size: size, regions: regions(p.fset, decl), names: p.names(),
 		siblings: slices.DeleteFunc(slices.Clone(in.all), func(o repair.Function) bool { return o.Name == fn.Name }),
 		mutants: func() []mutate.Mutant { // made once, and only for what needs them
 			if !made {
