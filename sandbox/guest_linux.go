@@ -27,13 +27,14 @@ type guestSpawner struct {
 	next   uint64
 	live   map[uint64]*guestChild
 	asks   map[uint64]chan error // answers awaited, by request
+	gifts  map[uint64]*os.File   // sockets awaited, by request
 	err    error                 // set when the supervisor is gone
 	gone   chan struct{}
 	closed sync.Once
 }
 
 func newGuestSpawner(c *conn, sup *os.Process, hard bool, mark string) *guestSpawner {
-	g := &guestSpawner{conn: c, sup: sup, hard: hard, mark: mark, live: map[uint64]*guestChild{}, asks: map[uint64]chan error{}, gone: make(chan struct{})}
+	g := &guestSpawner{conn: c, sup: sup, hard: hard, mark: mark, live: map[uint64]*guestChild{}, asks: map[uint64]chan error{}, gifts: map[uint64]*os.File{}, gone: make(chan struct{})}
 	go g.listen()
 	return g
 }
@@ -55,7 +56,7 @@ type guestChild struct {
 func (g *guestSpawner) listen() {
 	defer close(g.gone)
 	for {
-		r, err := g.conn.listen()
+		r, files, err := g.conn.listenFiles()
 		if err != nil {
 			g.fail(fmt.Errorf("%w (%v)", ErrClosed, err))
 			return
@@ -63,6 +64,7 @@ func (g *guestSpawner) listen() {
 		g.mu.Lock()
 		c, ask := g.live[r.ID], g.asks[r.Seq]
 		delete(g.asks, r.Seq)
+		g.unwrap(r, files)
 		if r.Event == evExited || (r.Event == evStarted && r.Error != nil) {
 			delete(g.live, r.ID)
 		}

@@ -103,6 +103,9 @@ func (s *supervisor) handle(r request, files []*os.File) {
 				_, _ = io.Copy(io.Discard, f)
 			}()
 		}
+	case opListen:
+		closeFiles(files)
+		s.listenInside(r)
 	default:
 		closeFiles(files)
 	}

@@ -49,6 +49,7 @@ const (
 	opSignal = "signal" // to the process group
 	opKill   = "kill"   // the whole tree
 	opAdopt  = "adopt"  // file: an output pipe to be emptied until its writers are gone
+	opListen = "listen" // on a loopback address inside: Args are network and address; the answer's file is the socket
 )
 
 // reply is what the supervisor tells the host.
@@ -170,22 +171,32 @@ func (c *conn) hear(v any) ([]*os.File, error) {
 }
 
 // answer sends what the supervisor says.
-func (c *conn) answer(r reply) error {
+func (c *conn) answer(r reply, files ...*os.File) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return c.send(body, nil)
+	return c.send(body, files)
 }
 
 // listen receives what the supervisor says. It has no files to give.
 func (c *conn) listen() (r reply, err error) {
-	body, files, err := c.receive()
+	r, files, err := c.listenFiles()
 	closeFiles(files)
+	return r, err
+}
+
+// listenFiles is listen for an answer that may bring sockets made inside.
+func (c *conn) listenFiles() (r reply, files []*os.File, err error) {
+	body, files, err := c.receive()
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
-	return parseReply(body)
+	if r, err = parseReply(body); err != nil {
+		closeFiles(files)
+		return r, nil, err
+	}
+	return r, files, nil
 }
 
 func parseReply(body []byte) (r reply, err error) {

@@ -1,0 +1,131 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A sandbox has a loopback and nothing else. To let it reach the host's egress
+// proxy, its supervisor opens sockets on that loopback and passes them out: a
+// socket belongs to the network namespace it was made in, whoever holds it, so
+// the host accepts the connections itself and no byte goes through a process
+// inside.
+
+// listenInside is the supervisor's half: it opens the socket and passes it on.
+func (s *supervisor) listenInside(r request) {
+	f, err := openLoopback(r.Args)
+	if err != nil {
+		_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(err)})
+		return
+	}
+	_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone}, f)
+	f.Close()
+}
+
+// openLoopback listens on a loopback address; args are the network, "tcp4" or
+// "udp4", and the address.
+func openLoopback(args []string) (*os.File, error) {
+	if len(args) != 2 {
+		return nil, errors.New("listen without network and address")
+	}
+	var sock interface{ File() (*os.File, error) }
+	switch args[0] {
+	case "tcp4":
+		l, err := net.Listen("tcp4", args[1])
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		sock = l.(*net.TCPListener)
+	case "udp4":
+		c, err := net.ListenPacket("udp4", args[1])
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		sock = c.(*net.UDPConn)
+	default:
+		return nil, fmt.Errorf("listen on network %q", args[0])
+	}
+	return sock.File()
+}
+
+// unwrap keeps the socket that an answer brought, if it was asked for. The lock
+// is held.
+func (g *guestSpawner) unwrap(r reply, files []*os.File) {
+	if _, asked := g.gifts[r.Seq]; asked && r.Event == evDone && len(files) == 1 {
+		g.gifts[r.Seq] = files[0]
+		return
+	}
+	closeFiles(files)
+}
+
+// listenFor is the host's half: it has the supervisor open a socket inside.
+func (g *guestSpawner) listenFor(network, address string) (*os.File, error) {
+	ch := make(chan error, 1)
+	g.mu.Lock()
+	g.next++
+	seq := g.next
+	g.asks[seq], g.gifts[seq] = ch, nil
+	g.mu.Unlock()
+	err := g.conn.tell(request{Seq: seq, Op: opListen, Args: []string{network, address}})
+	if err == nil {
+		err = g.await(ch)
+	}
+	g.mu.Lock()
+	f := g.gifts[seq]
+	delete(g.asks, seq)
+	delete(g.gifts, seq)
+	g.mu.Unlock()
+	if err == nil {
+		err = checkSocket(f, network)
+	}
+	if err != nil {
+		closeFiles([]*os.File{f})
+		return nil, fmt.Errorf("listen on %s inside: %w", address, err)
+	}
+	return f, nil
+}
+
+func (g *guestSpawner) await(ch <-chan error) error {
+	t := time.NewTimer(killPatience)
+	defer t.Stop()
+	select {
+	case err := <-ch:
+		return err
+	case <-g.gone:
+		return ErrClosed
+	case <-t.C:
+		return fmt.Errorf("supervisor gave no answer in %v", killPatience)
+	}
+}
+
+// checkSocket makes sure of what a supervisor passed out. One that was taken
+// over could only pass on a socket that its commands can have as well, but it
+// must not make the host read from what is no socket.
+func checkSocket(f *os.File, network string) error {
+	if f == nil {
+		return errors.New("no socket came back")
+	}
+	get := func(opt int) int {
+		v, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, opt)
+		if err != nil {
+			return -1
+		}
+		return v
+	}
+	want := []int{unix.SOCK_STREAM, 1}
+	if network == "udp4" {
+		want = []int{unix.SOCK_DGRAM, 0}
+	}
+	if got := []int{get(unix.SO_TYPE), get(unix.SO_ACCEPTCONN)}; get(unix.SO_DOMAIN) != unix.AF_INET || !slices.Equal(got, want) {
+		return errors.New("what came back is no such socket")
+	}
+	return nil
+}
