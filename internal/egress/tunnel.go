@@ -1,0 +1,73 @@
+package egress
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pipe copies both ways until both sides have ended, one fails, or nothing moves
+// for idle. first is what was read from the client already. It closes nothing but
+// the writing halves.
+func pipe(client, server net.Conn, first []byte, idle time.Duration) {
+	var last atomic.Int64
+	last.Store(time.Now().UnixNano())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if len(first) > 0 {
+			_ = server.SetWriteDeadline(time.Now().Add(idle))
+			if _, err := server.Write(first); err != nil {
+				abort(client, server)
+				return
+			}
+		}
+		copyOne(server, client, &last, idle)
+	})
+	wg.Go(func() { copyOne(client, server, &last, idle) })
+	wg.Wait()
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
+// copyOne copies one way. An end of input is passed on as one; a failure ends
+// both ways.
+func copyOne(dst, src net.Conn, last *atomic.Int64, idle time.Duration) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	for {
+		_ = src.SetReadDeadline(time.Unix(0, last.Load()).Add(idle))
+		n, err := src.Read(*buf)
+		if n > 0 {
+			last.Store(time.Now().UnixNano())
+			_ = dst.SetWriteDeadline(time.Now().Add(idle))
+			if _, err := dst.Write((*buf)[:n]); err != nil {
+				abort(dst, src)
+				return
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, last.Load())) < idle:
+			// The other way moved meanwhile.
+		case errors.Is(err, io.EOF):
+			if h, ok := dst.(interface{ CloseWrite() error }); ok && h.CloseWrite() == nil {
+				return
+			}
+			abort(dst, src)
+			return
+		default:
+			abort(dst, src)
+			return
+		}
+	}
+}
+
+// abort makes both ways fail now.
+func abort(a, b net.Conn) {
+	a.Close()
+	b.Close()
+}
