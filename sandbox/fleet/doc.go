@@ -1,0 +1,2 @@
+// Package fleet runs sandboxed commands on many hosts.
+package fleet

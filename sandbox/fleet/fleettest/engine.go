@@ -1,0 +1,60 @@
+// Package fleettest has the conformance suite that every fleet.Engine passes.
+package fleettest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/fleet"
+)
+
+// AckWait and Presence are the times that the engines under test must be
+// configured with.
+const (
+	AckWait  = 2 * time.Second
+	Presence = 2 * time.Second
+)
+
+// Pair opens an empty fleet and two independent engines of it, as two machines
+// would have. An engine of one process returns itself twice. What it opens it
+// closes with the test.
+type Pair func(t testing.TB) (a, b fleet.Engine)
+
+// Engine runs the suite. It waits for times to pass, but never fails because
+// one passed late.
+func Engine(t *testing.T, open Pair) {
+	for name, test := range map[string]func(*testing.T, fleet.Engine, fleet.Engine){
+		"queue/done once":            doneOnce,
+		"queue/duplicate":            duplicate,
+		"queue/redelivered":          redelivered,
+		"queue/extended":             extended,
+		"queue/retried":              retried,
+		"queue/classes":              classes,
+		"queue/waits":                waits,
+		"queue/late answer":          lateAnswer,
+		"queue/many workers":         manyWorkers,
+		"queue/refused":              refused,
+		"results/first counts":       firstCounts,
+		"results/race":               resultRace,
+		"results/watch":              watchResults,
+		"leases/held":                leaseHeld,
+		"leases/expired":             leaseExpired,
+		"leases/renewed":             leaseRenewed,
+		"leases/race":                leaseRace,
+		"leases/refused":             leaseRefused,
+		"presence/announced":         announced,
+		"bus/calls":                  calls,
+		"bus/stop waits for handler": stopWaits,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := open(t)
+			test(t, a, b)
+		})
+	}
+}
+
+// Job is a job with a command that any host could run.
+func Job(id, class string) *fleet.Job {
+	return &fleet.Job{ID: id, Class: class, Tenant: "t", Command: fleet.Command{Args: []string{"true"}}}
+}

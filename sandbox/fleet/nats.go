@@ -1,0 +1,187 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// NATSConfig says how to reach NATS and what to keep there. Zero values are the
+// defaults. All hosts and clients of a fleet must use the same Prefix, and
+// whoever connects first decides about Replicas, MaxQueue, Results and the
+// other properties of what is stored.
+type NATSConfig struct {
+	// URL lists the servers, separated by commas. It is required unless Conn or
+	// Server is given.
+	URL string
+	// Server is an embedded server to be reached without the network.
+	Server *Server
+	// Options are added to the connection's: credentials, TLS, a dialer.
+	Options []nats.Option
+	// Conn is a connection to use instead. The engine does not close it.
+	Conn *nats.Conn
+
+	// Prefix begins the names of all streams, buckets and subjects; default
+	// "luthier".
+	Prefix string
+	// Replicas is on how many servers of a cluster everything is kept; default 1.
+	Replicas int
+	// AckWait is the time after which a job that no host answers for is
+	// delivered again; default 30 s.
+	AckWait time.Duration
+	// Presence is how long an announcement of a host lasts; default 5 s.
+	Presence time.Duration
+	// MaxQueue bounds the jobs that wait or run; default 1,000,000.
+	MaxQueue int
+	// Results is how long results are kept; default 24 hours.
+	Results time.Duration
+}
+
+// Connect joins the fleet that lives on a NATS server with JetStream, 2.11 or
+// newer, and makes the streams and buckets that are not there yet. The
+// connection is kept up until Close: methods fail while the servers are out of
+// reach, and work again when they are back.
+func Connect(ctx context.Context, cfg NATSConfig) (Engine, error) {
+	cfg.Prefix = orDefault(cfg.Prefix, "luthier")
+	if err := ValidName("NATSConfig.Prefix", cfg.Prefix); err != nil {
+		return nil, fail("connect to", "NATS", err)
+	}
+	cfg.Replicas = orDefault(cfg.Replicas, 1)
+	cfg.AckWait = orDefault(cfg.AckWait, defaultAckWait)
+	cfg.Presence = orDefault(cfg.Presence, defaultPresence)
+	cfg.MaxQueue = orDefault(cfg.MaxQueue, defaultMaxQueue)
+	cfg.Results = orDefault(cfg.Results, 24*time.Hour)
+	e := &natsEngine{cfg: cfg, conn: cfg.Conn, consumers: map[string]jetstream.Consumer{}}
+	if err := e.dial(); err != nil {
+		return nil, fail("connect to", "NATS at "+cfg.URL, err)
+	}
+	if err := e.prepare(ctx); err != nil {
+		_ = e.Close()
+		return nil, fail("prepare", "streams of "+cfg.Prefix, err)
+	}
+	return e, nil
+}
+
+type natsEngine struct {
+	cfg  NATSConfig
+	conn *nats.Conn
+	js   jetstream.JetStream
+	work jetstream.Stream
+
+	leases, results, hosts jetstream.KeyValue
+
+	mu        sync.Mutex
+	consumers map[string]jetstream.Consumer // by class
+}
+
+func (e *natsEngine) dial() error {
+	if e.conn == nil {
+		opts := append([]nats.Option{
+			nats.Name("luthier fleet"),
+			nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
+			// Nothing is held back while the servers are out of reach: the caller
+			// learns of it at once and knows best whether to try again.
+			nats.ReconnectBufSize(-1),
+			// A link that goes down quietly is noticed after 2 to 3 seconds.
+			nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(2 * time.Second),
+			nats.IgnoreAuthErrorAbort(),
+		}, e.cfg.Options...)
+		if e.cfg.Server != nil {
+			opts = append(opts, e.cfg.Server.clientOptions()...)
+		}
+		conn, err := nats.Connect(e.cfg.URL, opts...)
+		if err != nil {
+			return err
+		}
+		e.conn = conn
+	}
+	js, err := jetstream.New(e.conn, jetstream.WithDefaultTimeout(5*time.Second))
+	e.js = js
+	return err
+}
+
+// prepare makes what is stored, unless it is there.
+func (e *natsEngine) prepare(ctx context.Context) error {
+	var err error
+	e.work, err = e.stream(ctx, jetstream.StreamConfig{
+		Name: e.cfg.Prefix + "_work", Description: "jobs that wait or run",
+		Subjects:  []string{e.workSubject("*", "*")},
+		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Replicas: e.cfg.Replicas,
+		Discard: jetstream.DiscardNew, MaxMsgs: int64(e.cfg.MaxQueue), MaxMsgSize: MaxMessage + 4<<10,
+	})
+	if err != nil {
+		return fmt.Errorf("stream of jobs: %w", err)
+	}
+	// The marker that a lapsed lease leaves for a while lets the server tell
+	// watchers; it also makes lifetimes of single keys possible.
+	e.leases, err = e.bucket(ctx, jetstream.KeyValueConfig{Bucket: e.cfg.Prefix + "_leases", LimitMarkerTTL: time.Second})
+	if err != nil {
+		return fmt.Errorf("bucket of leases: %w", err)
+	}
+	e.results, err = e.bucket(ctx, jetstream.KeyValueConfig{Bucket: e.cfg.Prefix + "_results", TTL: e.cfg.Results})
+	if err != nil {
+		return fmt.Errorf("bucket of results: %w", err)
+	}
+	e.hosts, err = e.bucket(ctx, jetstream.KeyValueConfig{Bucket: e.cfg.Prefix + "_hosts", TTL: e.cfg.Presence, Storage: jetstream.MemoryStorage})
+	if err != nil {
+		return fmt.Errorf("bucket of hosts: %w", err)
+	}
+	return nil
+}
+
+func (e *natsEngine) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := e.js.Stream(ctx, cfg.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = e.js.CreateStream(ctx, cfg)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another was first, with other settings
+			s, err = e.js.Stream(ctx, cfg.Name)
+		}
+	}
+	return s, err
+}
+
+func (e *natsEngine) bucket(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	cfg.History, cfg.Replicas = 1, e.cfg.Replicas
+	kv, err := e.js.KeyValue(ctx, cfg.Bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = e.js.CreateKeyValue(ctx, cfg)
+		if errors.Is(err, jetstream.ErrBucketExists) {
+			kv, err = e.js.KeyValue(ctx, cfg.Bucket)
+		}
+	}
+	return kv, err
+}
+
+func (e *natsEngine) workSubject(class, id string) string {
+	return e.cfg.Prefix + ".work." + class + "." + id
+}
+
+func (e *natsEngine) hostSubject(host string) string { return e.cfg.Prefix + ".host." + host }
+
+// Close implements Engine.
+func (e *natsEngine) Close() error {
+	if e.cfg.Conn == nil && e.conn != nil {
+		e.conn.Close()
+	}
+	return nil
+}
+
+// isConflict reports that a write found another state than it expected.
+func isConflict(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// isFull reports that a stream takes no more. The server has one code for all
+// reasons not to store, so its words tell.
+func isFull(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && strings.Contains(api.Description, "maximum messages exceeded")
+}

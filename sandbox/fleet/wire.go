@@ -1,0 +1,160 @@
+package fleet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// MaxMessage is the largest encoded job, result or command in bytes. It is what
+// a NATS server accepts by default, less room for headers.
+const MaxMessage = 1<<20 - 4<<10
+
+// ErrTooLarge means that a job, result or command does not fit in a message.
+var ErrTooLarge = errors.New("message is too large")
+
+// wireVersion is in every message. A reader that does not know the version
+// refuses the message instead of guessing at what a field means.
+const wireVersion = 1
+
+// envelope is every message: the version and one body.
+type envelope[T any] struct {
+	V    int `json:"v"`
+	Body T   `json:"b"`
+}
+
+func encode[T any](body T) ([]byte, error) {
+	b, err := json.Marshal(envelope[T]{wireVersion, body})
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > MaxMessage {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, len(b), MaxMessage)
+	}
+	return b, nil
+}
+
+func decode[T any](b []byte, body *T) error {
+	if len(b) > MaxMessage {
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, len(b), MaxMessage)
+	}
+	var e envelope[T]
+	if err := json.Unmarshal(b, &e); err != nil {
+		return err
+	}
+	if e.V != wireVersion {
+		return fmt.Errorf("message of version %d, this program reads version %d", e.V, wireVersion)
+	}
+	*body = e.Body
+	return nil
+}
+
+// EncodeJob is the job as engines store it.
+func EncodeJob(j *Job) ([]byte, error) {
+	if err := j.validate(); err != nil {
+		return nil, err
+	}
+	return encode(j)
+}
+
+// DecodeJob is the inverse of EncodeJob. It refuses what EncodeJob would not
+// have written.
+func DecodeJob(b []byte) (*Job, error) {
+	var j Job
+	if err := decode(b, &j); err != nil {
+		return nil, fmt.Errorf("job: %w", err)
+	}
+	if err := j.validate(); err != nil {
+		return nil, err
+	}
+	return &j, nil
+}
+
+// EncodeResult is the result as engines store it.
+func EncodeResult(r *Result) ([]byte, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	return encode(wireResult{r.Job, r.Host, r.Attempt, toWire(r.Exit), r.Failure})
+}
+
+// DecodeResult is the inverse of EncodeResult.
+func DecodeResult(b []byte) (*Result, error) {
+	var w wireResult
+	if err := decode(b, &w); err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	r := &Result{w.Job, w.Host, w.Attempt, w.Exit.exit(), w.Failure}
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Result) validate() error {
+	if (r.Exit == nil) == (r.Failure == "") {
+		return errors.New("Result needs exactly one of Exit and Failure")
+	}
+	return errors.Join(ValidName("Result.Job", r.Job), ValidName("Result.Host", r.Host))
+}
+
+type wireResult struct {
+	Job, Host string
+	Attempt   int
+	Exit      *wireExit
+	Failure   string
+}
+
+// wireExit is a sandbox.Exit without what has no meaning elsewhere.
+type wireExit struct {
+	Code               int
+	Signal             int
+	TimedOut, Canceled bool
+	Stdout, Stderr     wireOutput
+	Wall, User, System time.Duration
+	MaxRSS             int64
+	Isolation          sandbox.Isolation
+}
+
+type wireOutput struct {
+	Head, Tail []byte
+	Total      int64
+}
+
+func toWire(e *sandbox.Exit) *wireExit {
+	if e == nil {
+		return nil
+	}
+	out := func(o sandbox.Output) wireOutput { return wireOutput{o.Head, o.Tail, o.Total} }
+	return &wireExit{e.Code, int(e.Signal), e.TimedOut, e.Canceled, out(e.Stdout), out(e.Stderr),
+		e.Wall, e.User, e.System, e.MaxRSS, e.Isolation}
+}
+
+func (w *wireExit) exit() *sandbox.Exit {
+	if w == nil {
+		return nil
+	}
+	out := func(o wireOutput) sandbox.Output {
+		// A total below what is there would make Omitted negative.
+		return sandbox.Output{Head: o.Head, Tail: o.Tail, Total: max(o.Total, int64(len(o.Head)+len(o.Tail)))}
+	}
+	return &sandbox.Exit{Code: w.Code, Signal: syscall.Signal(w.Signal), TimedOut: w.TimedOut, Canceled: w.Canceled,
+		Stdout: out(w.Stdout), Stderr: out(w.Stderr), Wall: w.Wall, User: w.User, System: w.System,
+		MaxRSS: w.MaxRSS, Isolation: w.Isolation}
+}
+
+// DecodeHost reads what a host says of itself.
+func DecodeHost(b []byte) (HostStatus, error) {
+	var s HostStatus
+	if err := decode(b, &s); err != nil {
+		return s, fmt.Errorf("host: %w", err)
+	}
+	if s.Slots < 0 || s.Jobs < 0 || s.Places < 0 || s.Leased < 0 || s.Waiting < 0 {
+		return s, errors.New("host: a number is negative")
+	}
+	return s, ValidName("HostStatus.ID", s.ID)
+}
