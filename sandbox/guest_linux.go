@@ -16,10 +16,19 @@ import (
 // itself, and everything in the sandbox with it.
 const killPatience = time.Minute
 
+// supervisorProcess is the process of a supervisor, whoever made it.
+type supervisorProcess interface {
+	Kill() error
+	// Wait returns when it has ended, and is called once.
+	Wait() error
+	// leave tells that g does not use it any more.
+	leave(g *guestSpawner)
+}
+
 // guestSpawner starts commands through a supervisor.
 type guestSpawner struct {
 	conn *conn
-	sup  *os.Process
+	sup  supervisorProcess
 	hard bool   // the supervisor is the first process of a PID namespace: its death is everyone's
 	mark string // what the environment of all commands has, to find those a dead supervisor left
 
@@ -33,7 +42,7 @@ type guestSpawner struct {
 	closed sync.Once
 }
 
-func newGuestSpawner(c *conn, sup *os.Process, hard bool, mark string) *guestSpawner {
+func newGuestSpawner(c *conn, sup supervisorProcess, hard bool, mark string) *guestSpawner {
 	g := &guestSpawner{conn: c, sup: sup, hard: hard, mark: mark, live: map[uint64]*guestChild{}, asks: map[uint64]chan error{}, gifts: map[uint64]*os.File{}, gone: make(chan struct{})}
 	go g.listen()
 	return g
@@ -169,19 +178,25 @@ func (c *guestChild) kill() error {
 	return errors.Join(err, c.g.shut())
 }
 
-func (c *guestChild) ask(r request) error {
+func (c *guestChild) ask(r request) error { return c.g.ask(r) }
+
+// reset ends everything inside but the supervisor.
+func (g *guestSpawner) reset() error { return g.ask(request{Op: opReset}) }
+
+// ask sends a request that is answered with evDone, and waits for that.
+func (g *guestSpawner) ask(r request) error {
 	ch := make(chan error, 1)
-	c.g.mu.Lock()
-	c.g.next++
-	r.Seq = c.g.next
-	c.g.asks[r.Seq] = ch
-	c.g.mu.Unlock()
+	g.mu.Lock()
+	g.next++
+	r.Seq = g.next
+	g.asks[r.Seq] = ch
+	g.mu.Unlock()
 	defer func() {
-		c.g.mu.Lock()
-		delete(c.g.asks, r.Seq)
-		c.g.mu.Unlock()
+		g.mu.Lock()
+		delete(g.asks, r.Seq)
+		g.mu.Unlock()
 	}()
-	if err := c.g.conn.tell(r); err != nil {
+	if err := g.conn.tell(r); err != nil {
 		return fmt.Errorf("%w (%v)", ErrClosed, err)
 	}
 	t := time.NewTimer(killPatience)
@@ -189,7 +204,7 @@ func (c *guestChild) ask(r request) error {
 	select {
 	case err := <-ch:
 		return err
-	case <-c.g.gone:
+	case <-g.gone:
 		return ErrClosed
 	case <-t.C:
 		return fmt.Errorf("supervisor gave no answer in %v", killPatience)
@@ -212,7 +227,7 @@ func (g *guestSpawner) shut() error {
 		_ = g.conn.sock.CloseWrite() // its input ends, which makes it end everything
 		ended := make(chan struct{})
 		go func() {
-			_, err = g.sup.Wait()
+			err = g.sup.Wait()
 			close(ended)
 		}()
 		t := time.NewTimer(politeEnd)
@@ -228,6 +243,7 @@ func (g *guestSpawner) shut() error {
 		if !g.hard {
 			err = errors.Join(err, proc.KillMarked(g.mark))
 		}
+		g.sup.leave(g)
 	})
 	return err
 }

@@ -6,38 +6,41 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// ownerMaps makes user namespaces that map a directory's owner to the guest.
+// ownerMaps makes user namespaces that map a directory's owner to the guest, and
+// keeps them: there are few owners, and many sandboxes.
 type ownerMaps struct {
-	id  identity
-	fds map[owner]*os.File
+	mu  sync.Mutex
+	fds map[[2]owner]*os.File
 }
 
-func (m *ownerMaps) close() {
-	for _, f := range m.fds {
-		f.Close()
-	}
-}
-
-func (m *ownerMaps) get(path string) (int, error) {
+// get returns a namespace that maps the owner of path to the guest. The caller
+// does not close it.
+func (m *ownerMaps) get(path string, id identity) (int, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
 		return 0, err
 	}
 	st := fi.Sys().(*syscall.Stat_t)
-	o := owner{int(st.Uid), int(st.Gid)}
-	if f := m.fds[o]; f != nil {
+	from, to := owner{int(st.Uid), int(st.Gid)}, owner{id.outUID, id.outGID}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f := m.fds[[2]owner{from, to}]; f != nil {
 		return int(f.Fd()), nil
 	}
-	f, err := mapNamespace(o, owner{m.id.outUID, m.id.outGID})
+	f, err := mapNamespace(from, to)
 	if err != nil {
 		return 0, fmt.Errorf("map owner of %s: %w", path, err)
 	}
-	m.fds[o] = f
+	if m.fds == nil {
+		m.fds = map[[2]owner]*os.File{}
+	}
+	m.fds[[2]owner{from, to}] = f
 	return int(f.Fd()), nil
 }
 

@@ -7,35 +7,121 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 )
 
-// launchOptions say how a supervisor's process is made.
+// launchOptions say how a supervisor's process is made: by the broker, in
+// namespaces of its own, or from here as a plain process.
 type launchOptions struct {
-	argv  []string // in place of the program itself; the stage's arguments are appended
-	attr  *syscall.SysProcAttr
-	files []*os.File // from descriptor 4 on; launch closes them
-	hard  bool
+	broker  *spawnOrder // Spec is filled in
+	argv    []string    // in place of the program itself; the stage's arguments are appended
+	attr    *syscall.SysProcAttr
+	cgroups []string // cgroup.procs files that it is entered into before it does anything
 }
 
 // launch starts a supervisor and waits until it has walled itself in.
 func launch(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner, *facts, error) {
-	defer closeFiles(o.files)
+	sp.ID = rand.Text()
+	if o.broker == nil {
+		return launchPlain(ctx, sp, o)
+	}
+	o.broker.Spec, o.broker.Cgroups = sp, o.cgroups
+	for again := true; ; again = false {
+		g, f, err := launchByBroker(ctx, o.broker)
+		if !again || !errors.Is(err, errBrokerGone) {
+			return g, f, err
+		}
+	}
+}
+
+// launchByBroker has the broker make the process.
+func launchByBroker(ctx context.Context, o *spawnOrder) (*guestSpawner, *facts, error) {
+	b, err := useBroker(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	complaint, err := memoryFile("sandbox-log")
+	if err != nil {
+		b.release()
+		return nil, nil, err
+	}
+	defer complaint.Close()
+	r, files, err := b.ask(ctx, brokerRequest{Op: opSpawn, Spawn: o}, complaint)
+	if err == nil && len(files) != 2 {
+		err = errors.New("the broker's answer is incomplete")
+	}
+	if err != nil {
+		closeFiles(files)
+		b.release()
+		return nil, nil, err
+	}
+	fd, err := pidfdOf(files[1])
+	if err != nil {
+		files[0].Close() // which ends it
+		b.release()
+		return nil, nil, err
+	}
+	sup := &brokered{fd: fd, b: b, key: r.Key, pid: r.PID}
+	c, err := newConn(files[0])
+	if err != nil {
+		return nil, nil, errors.Join(err, sup.end())
+	}
+	f, err := greet(ctx, c)
+	if err == nil {
+		g := newGuestSpawner(c, sup, true, o.Spec.marker())
+		if err = b.adopt(g); err == nil {
+			return g, f, nil
+		}
+		return nil, nil, errors.Join(err, g.shut())
+	}
+	c.close()
+	_ = sup.end()
+	return nil, nil, withComplaint(err, complaint)
+}
+
+// brokered is a supervisor that the broker made.
+type brokered struct {
+	fd  *pidfd
+	b   *broker
+	key uint64 // names it to the broker
+	pid int
+}
+
+func (s *brokered) Kill() error { return s.fd.Kill() }
+
+func (s *brokered) Wait() error {
+	err := s.fd.await()
+	_ = s.fd.Close()
+	return err
+}
+
+func (s *brokered) leave(g *guestSpawner) { s.b.leave(g) }
+
+// end is for one that never came to serve.
+func (s *brokered) end() error {
+	defer s.b.release()
+	return errors.Join(s.Kill(), s.Wait())
+}
+
+// launchPlain starts the process from here. It shares the host's namespaces, or a
+// helper of the system's makes its own, so no full fork is needed.
+func launchPlain(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner, *facts, error) {
 	hostEnd, guestEnd, err := socketPair()
 	if err != nil {
 		return nil, nil, err
 	}
-	complaint, err := os.CreateTemp("", "luthier-sandbox-log-*")
+	defer guestEnd.Close()
+	complaint, err := memoryFile("sandbox-log")
 	if err != nil {
-		closeFiles([]*os.File{hostEnd, guestEnd})
+		hostEnd.Close()
 		return nil, nil, err
 	}
-	os.Remove(complaint.Name())
 	defer complaint.Close()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
-		closeFiles([]*os.File{hostEnd, guestEnd})
+		hostEnd.Close()
 		return nil, nil, err
 	}
 	defer null.Close()
@@ -45,39 +131,59 @@ func launch(ctx context.Context, sp *spec, o launchOptions) (*guestSpawner, *fac
 	}
 	sup, err := os.StartProcess(argv[0], append(argv, stageArg, stageSetup), &os.ProcAttr{
 		Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none"}, Sys: o.attr,
-		Files: append([]*os.File{null, null, complaint, guestEnd}, o.files...),
+		Files: []*os.File{null, null, complaint, guestEnd},
 	})
 	guestEnd.Close()
 	if err != nil {
 		hostEnd.Close()
-		return nil, nil, explainClone(err)
+		return nil, nil, err
 	}
 	c, err := newConn(hostEnd)
+	for _, group := range o.cgroups {
+		if err == nil {
+			err = os.WriteFile(group, []byte(strconv.Itoa(sup.Pid)), 0)
+		}
+	}
+	for range 2 { // once for each stage
+		if err == nil {
+			err = c.tell(sp)
+		}
+	}
 	if err == nil {
 		var f *facts
-		if f, err = greet(ctx, c, sp); err == nil {
-			return newGuestSpawner(c, sup, o.hard, sp.marker()), f, nil
+		if f, err = greet(ctx, c); err == nil {
+			return newGuestSpawner(c, plainProcess{sup}, false, sp.marker()), f, nil
 		}
+	}
+	if c != nil {
 		c.close()
 	}
 	_ = sup.Kill()
 	_, _ = sup.Wait()
-	if text := tail(complaint); text != "" {
-		err = fmt.Errorf("%w (%s)", err, text)
-	}
-	return nil, nil, err
+	return nil, nil, withComplaint(err, complaint)
 }
 
-// greet sends the spec to both stages and waits for the second's report.
-func greet(ctx context.Context, c *conn, sp *spec) (*facts, error) {
+// plainProcess is a supervisor that is our own child.
+type plainProcess struct{ *os.Process }
+
+func (p plainProcess) Wait() error {
+	_, err := p.Process.Wait()
+	return err
+}
+
+func (p plainProcess) leave(*guestSpawner) {}
+
+func withComplaint(err error, complaint *os.File) error {
+	if text := tail(complaint); text != "" {
+		return fmt.Errorf("%w (%s)", err, text)
+	}
+	return err
+}
+
+// greet waits for the report of the second stage.
+func greet(ctx context.Context, c *conn) (*facts, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.sock.Close() })
 	defer stop()
-	sp.ID = rand.Text()
-	for range 2 {
-		if err := c.tell(sp); err != nil {
-			return nil, err
-		}
-	}
 	r, err := c.listen()
 	switch {
 	case ctx.Err() != nil:

@@ -3,8 +3,9 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -61,7 +62,7 @@ func startNamespaces(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 	if id.dropped {
 		who = &owner{id.outUID, id.outGID}
 	}
-	ws.overlay = !ws.inPlace()
+	ws.overlay = !ws.inPlace() && ws.source == "" // what was copied once stays a copy
 	l, err := tryNamespaces(ctx, cfg, ws, id, who)
 	if err == nil || !ws.overlay || ctx.Err() != nil {
 		return l, err
@@ -81,16 +82,19 @@ func tryNamespaces(ctx context.Context, cfg *Config, ws *workspace, id identity,
 	if err := ws.own(who); err != nil {
 		return nil, err
 	}
-	sp := &spec{Tier: TierNamespaces, Root: true, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Host: lookAtHost()}
+	sp := &spec{Tier: TierNamespaces, Root: true, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Trace: cfg.TraceWrites, Host: lookAtHost()}
 	sp.Exe, _ = os.Executable()
-	var files []*os.File
-	if id.dropped {
-		// The unprivileged user could not reach the sources by their paths.
-		files, err = openForGuest(p, sp, id)
-		if err != nil {
-			return nil, err
-		}
+	run, f, err := launch(ctx, sp, launchOptions{broker: &spawnOrder{
+		User: id.wire(), Owned: p.ownedList(), Scratch: cfg.ScratchDir,
+	}})
+	if err != nil {
+		return nil, err
 	}
+	return newLocal(ws, p.env, f.isolation(sp, id), run), nil
+}
+
+// cloneAttr says how the first process of a sandbox is born.
+func cloneAttr(id identity) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{
 		Setsid: true,
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
@@ -103,59 +107,11 @@ func tryNamespaces(ctx context.Context, cfg *Config, ws *workspace, id identity,
 	if id.dropped {
 		attr.Credential = &syscall.Credential{Uid: uint32(id.inUID), Gid: uint32(id.inGID)}
 	}
-	run, f, err := launch(ctx, sp, launchOptions{attr: attr, files: files, hard: true})
-	if err != nil {
-		return nil, err
-	}
-	return newLocal(ws, p.env, f.isolation(sp, id), run), nil
+	return attr
 }
 
-// openForGuest opens every source with the host's rights and hands the owners of
-// what the host named over to the guest's user, by id-mapped mounts.
-func openForGuest(p *plan, sp *spec, id identity) (files []*os.File, err error) {
-	maps := ownerMaps{id: id, fds: map[owner]*os.File{}}
-	defer maps.close()
-	defer func() {
-		if err != nil {
-			closeFiles(files)
-		}
-	}()
-	pass := func(fd int) int {
-		files = append(files, os.NewFile(uintptr(fd), "mount"))
-		return controlFD + len(files)
-	}
-	for i := range p.mounts {
-		m := &p.mounts[i]
-		if m.Kind != mountBind && m.Kind != mountOverlay {
-			continue
-		}
-		o := treeOptions{readOnly: m.ReadOnly || m.Kind == mountOverlay, device: m.Device}
-		if p.owned[i] {
-			if o.userNS, err = maps.get(m.Source); err != nil {
-				return files, err
-			}
-		}
-		fd, err := openTree(m.Source, o)
-		if err != nil {
-			if m.Optional {
-				m.Kind = mountDir // a private, empty cache instead
-				continue
-			}
-			return files, fmt.Errorf("open %s: %w", m.Source, err)
-		}
-		m.FD = pass(fd)
-		if m.Kind == mountOverlay {
-			if fd, err = openTree(m.Upper, treeOptions{}); err != nil {
-				return files, fmt.Errorf("open %s: %w", m.Upper, err)
-			}
-			m.UpperFD = pass(fd)
-		}
-	}
-	if fd, err := openTree("/proc/self/exe", treeOptions{readOnly: true}); err == nil {
-		sp.ExeFD = pass(fd)
-	}
-	return files, nil
-}
+// ownedList is owned in the form that travels.
+func (p *plan) ownedList() []int { return slices.Sorted(maps.Keys(p.owned)) }
 
 func lookAtHost() hostView {
 	return hostView{Namespaces: namespaces(), UID: os.Geteuid()}

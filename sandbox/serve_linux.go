@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -19,6 +20,8 @@ import (
 type supervisor struct {
 	conn *conn
 	spec *spec
+
+	notices *notices // refused calls; nil without a listener
 
 	mu    sync.Mutex // held from fork until the pid is entered, so that no exit is missed
 	byPID map[int]*guest
@@ -45,6 +48,7 @@ func serve(c *conn, sp *spec) int {
 			return 1
 		}
 	}
+	s.notices = watchNotices(sp.Notify, sp.filter(), s.commandOf)
 	child := make(chan os.Signal, 1)
 	signal.Notify(child, syscall.SIGCHLD)
 	go func() {
@@ -95,6 +99,10 @@ func (s *supervisor) handle(r request, files []*os.File) {
 	case opKill:
 		go func() { // finding the tree takes a while; others must not wait
 			_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.kill(r))})
+		}()
+	case opReset:
+		go func() {
+			_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.reset())})
 		}()
 	case opAdopt:
 		for _, f := range files {
@@ -176,6 +184,30 @@ func (s *supervisor) kill(r request) error {
 	return g.tree.Kill()
 }
 
+// reset kills every process of the sandbox but this one, and returns when they
+// are gone and reaped.
+func (s *supervisor) reset() error {
+	if os.Getpid() != 1 {
+		return errors.New("not the first process of a PID namespace")
+	}
+	for limit := time.Now().Add(resetPatience); time.Now().Before(limit); time.Sleep(200 * time.Microsecond) {
+		// From the first process this is everyone else, and nobody can fork away
+		// from it: the kernel goes through the list under a lock.
+		err := unix.Kill(-1, unix.SIGKILL)
+		s.reap()
+		if errors.Is(err, unix.ESRCH) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("processes did not end within %v", resetPatience)
+}
+
+// resetPatience is how long processes may take to die.
+const resetPatience = 5 * time.Second
+
 // reap waits for every child that has ended, commands and orphans alike.
 func (s *supervisor) reap() {
 	for {
@@ -200,6 +232,7 @@ func (s *supervisor) reap() {
 		s.mu.Unlock()
 		if g != nil {
 			st := statusOfWait(ws, &ru)
+			st.Denials = s.notices.take(g.id)
 			_ = s.conn.answer(reply{ID: g.id, Event: evExited, Status: &st})
 		}
 	}

@@ -48,6 +48,7 @@ const (
 	opStart  = "start"  // files: stdin, stdout, stderr
 	opSignal = "signal" // to the process group
 	opKill   = "kill"   // the whole tree
+	opReset  = "reset"  // kill every process but the supervisor
 	opAdopt  = "adopt"  // file: an output pipe to be emptied until its writers are gone
 	opListen = "listen" // on a loopback address inside: Args are network and address; the answer's file is the socket
 )

@@ -1,0 +1,338 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The stages of a broker. That of an ordinary user sits in a user and a mount
+// namespace of its own, in which it may mount; a process with several threads can
+// only be born into one, so there is a second, which waits for the first.
+const (
+	stageBroker = "broker"
+	stageNested = "broker-nested"
+)
+
+// brokerCaps are what a broker in its own namespaces needs: what supervisors need
+// until they have walled themselves in, and to look into and mount for them.
+var brokerCaps = append([]uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SYS_CHROOT, unix.CAP_SYS_PTRACE, unix.CAP_KILL}, setupCaps...)
+
+// brokerd is a broker, in its own process.
+type brokerd struct {
+	conn    *conn
+	mounter *mounter
+	owners  ownerMaps
+
+	mu      sync.Mutex
+	next    uint64
+	boxes   map[uint64]*box
+	scratch map[string]bool // where scratch directories may be left behind
+	lost    time.Time       // when the last sandbox ended
+}
+
+// box is a sandbox, seen from its broker.
+type box struct {
+	pid      int
+	fd       *pidfd
+	mnt, ipc *os.File // its namespaces, if mounts are to be changed
+	baseline string   // what was found when it was new
+	gone     chan struct{}
+}
+
+func brokerMain() int {
+	if os.Geteuid() != 0 {
+		return nestBroker()
+	}
+	return runBroker()
+}
+
+// nestBroker starts the broker proper and waits for its end.
+func nestBroker() int {
+	runtime.LockOSThread() // whose end is the child's, by Pdeathsig
+	uid, gid := os.Geteuid(), os.Getegid()
+	p, err := os.StartProcess("/proc/self/exe", []string{"sandbox", stageArg, stageNested}, &os.ProcAttr{
+		Dir: "/", Env: brokerEnv, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, os.NewFile(controlFD, "control")},
+		Sys: &syscall.SysProcAttr{
+			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+			AmbientCaps: brokerCaps, Pdeathsig: syscall.SIGKILL,
+		},
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, explainClone(err))
+		return failStatus
+	}
+	unix.Close(controlFD)
+	state, err := p.Wait()
+	if err != nil {
+		return failStatus
+	}
+	return state.ExitCode()
+}
+
+// runBroker serves until the host's end of the socket is closed.
+func runBroker() int {
+	c, err := dupConn()
+	unix.Close(controlFD)
+	if err != nil {
+		return failStatus
+	}
+	if os.Geteuid() != 0 {
+		// What the host mounts later is seen here too, and what it unmounts is let go.
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+			fmt.Fprintln(os.Stderr, "make mounts follow the host's:", err)
+			return failStatus
+		}
+	}
+	d := &brokerd{conn: c, mounter: newMounter(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
+	for {
+		var r brokerRequest
+		files, err := c.hear(&r)
+		if err != nil {
+			d.end()
+			return 0
+		}
+		go d.handle(r, files)
+	}
+}
+
+func (d *brokerd) handle(r brokerRequest, files []*os.File) {
+	defer closeFiles(files)
+	out := brokerReply{Seq: r.Seq}
+	var give []*os.File
+	var err error
+	switch r.Op {
+	case opHello:
+	case opSpawn:
+		out.Key, out.PID, give, err = d.spawn(r.Spawn, files)
+	case opMount:
+		err = d.change(r.Mount)
+	case opSweep:
+		_, err = sweep(r.Dir, time.Now())
+	default:
+		err = fmt.Errorf("broker: unknown request %q", r.Op)
+	}
+	out.Error = toWire(err)
+	_ = d.conn.tell(out, give...)
+	closeFiles(give)
+}
+
+// spawn makes a sandbox's first process and returns what the host needs of it:
+// its control socket and its pidfd.
+func (d *brokerd) spawn(o *spawnOrder, files []*os.File) (key uint64, pid int, give []*os.File, err error) {
+	if o == nil || o.Spec == nil || len(files) != 1 {
+		return 0, 0, nil, fmt.Errorf("broker: incomplete order")
+	}
+	d.watchScratch(o.Scratch)
+	control, b, err := d.birth(o, files[0])
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = b.fd.Kill()
+			closeFiles(append(give, control))
+		}
+	}()
+	d.mu.Lock()
+	d.next++
+	key = d.next
+	d.boxes[key] = b
+	d.mu.Unlock()
+	go d.reap(key, b)
+	if err := b.enter(o.Cgroups); err != nil {
+		return 0, 0, nil, err
+	}
+	if o.Keep {
+		if err := b.open(); err != nil {
+			return 0, 0, nil, err
+		}
+	}
+	// The supervisor has waited for this: nothing it does was done outside the
+	// control groups. Both its stages read one.
+	hostEnd := &conn{}
+	if hostEnd, err = newConn(control); err != nil {
+		control = nil
+		return 0, 0, nil, err
+	}
+	defer hostEnd.close()
+	for range 2 {
+		if err := hostEnd.tell(o.Spec); err != nil {
+			control = nil
+			return 0, 0, nil, fmt.Errorf("send spec: %w", err)
+		}
+	}
+	passed, err := hostEnd.sock.File()
+	control = nil
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	give = append(give, passed)
+	dup, err := b.dup()
+	if err != nil {
+		return 0, 0, give, err
+	}
+	return key, b.pid, append(give, dup), nil
+}
+
+// birth forks the first process. It returns the host's end of its control socket.
+func (d *brokerd) birth(o *spawnOrder, complaint *os.File) (*os.File, *box, error) {
+	sp, id := o.Spec, o.User.identity()
+	var mounts []*os.File
+	defer func() { closeFiles(mounts) }()
+	if id.dropped {
+		// The unprivileged user could not reach the sources by their paths.
+		err := d.owners.openAll(sp.Mounts, o.Owned, id, func(fd int) int {
+			mounts = append(mounts, os.NewFile(uintptr(fd), "mount"))
+			return controlFD + len(mounts)
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		if fd, err := openTree("/proc/self/exe", treeOptions{readOnly: true}); err == nil {
+			mounts = append(mounts, os.NewFile(uintptr(fd), "program"))
+			sp.ExeFD = controlFD + len(mounts)
+		}
+	}
+	hostEnd, guestEnd, err := socketPair()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer guestEnd.Close()
+	fds := []uintptr{0, 1, complaint.Fd(), guestEnd.Fd()}
+	for _, f := range mounts {
+		fds = append(fds, f.Fd())
+	}
+	attr, raw := cloneAttr(id), -1
+	attr.PidFD = &raw
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"/proc/self/exe", stageArg, stageSetup}, &syscall.ProcAttr{
+		Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=off"}, Files: fds, Sys: attr,
+	})
+	runtime.KeepAlive(mounts)
+	if err != nil {
+		hostEnd.Close()
+		return nil, nil, explainClone(err)
+	}
+	if raw < 0 {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		hostEnd.Close()
+		return nil, nil, fmt.Errorf("create namespaces: the kernel gives no pidfd: %w", unix.ENOSYS)
+	}
+	fd, err := newPidfd(raw)
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		hostEnd.Close()
+		return nil, nil, err
+	}
+	return hostEnd, &box{pid: pid, fd: fd, gone: make(chan struct{})}, nil
+}
+
+// enter puts the process into control groups before it does anything.
+func (b *box) enter(groups []string) error {
+	for _, path := range groups {
+		if err := os.WriteFile(path, []byte(strconv.Itoa(b.pid)), 0); err != nil {
+			return fmt.Errorf("enter control group: %w", err)
+		}
+	}
+	return nil
+}
+
+// open takes hold of the namespaces in which mounts are to be changed.
+func (b *box) open() (err error) {
+	dir := "/proc/" + strconv.Itoa(b.pid) + "/ns/"
+	if b.mnt, err = os.Open(dir + "mnt"); err == nil {
+		b.ipc, err = os.Open(dir + "ipc")
+	}
+	return err
+}
+
+// dup returns another descriptor for the process.
+func (b *box) dup() (f *os.File, err error) {
+	ctlErr := b.fd.raw.Control(func(fd uintptr) {
+		var n int
+		if n, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			f = os.NewFile(uintptr(n), "pidfd")
+		}
+	})
+	if err == nil {
+		err = ctlErr
+	}
+	return f, err
+}
+
+// reap waits for the end of a sandbox.
+func (d *brokerd) reap(key uint64, b *box) {
+	_ = b.fd.await()
+	for {
+		if _, err := syscall.Wait4(b.pid, nil, 0, nil); err != syscall.EINTR {
+			break
+		}
+	}
+	d.mu.Lock()
+	delete(d.boxes, key)
+	d.lost = time.Now()
+	d.mu.Unlock()
+	close(b.gone)
+	d.mounter.do(func(*mountThread) error { // not while it is being used
+		b.fd.Close()
+		closeFiles([]*os.File{b.mnt, b.ipc})
+		return nil
+	})
+}
+
+// most is how many scratch places are remembered.
+const most = 1024
+
+// watchScratch notes a place where scratch directories are made; what earlier
+// hosts left there is removed the first time.
+func (d *brokerd) watchScratch(dir string) {
+	d.mu.Lock()
+	known := dir == "" || d.scratch[dir] || len(d.scratch) >= most
+	if !known {
+		d.scratch[dir] = true
+	}
+	d.mu.Unlock()
+	if !known {
+		go func() { _, _ = sweep(dir, time.Now()) }()
+	}
+}
+
+// end kills what still runs, and removes the scratch directories of a host that
+// did not come to do it.
+func (d *brokerd) end() {
+	d.mu.Lock()
+	killed := len(d.boxes) > 0 || time.Since(d.lost) < brokerPatience
+	var gone []chan struct{}
+	for _, b := range d.boxes {
+		_ = b.fd.Kill()
+		gone = append(gone, b.gone)
+	}
+	dirs := d.scratch
+	d.mu.Unlock()
+	limit := time.After(brokerPatience)
+	for _, c := range gone {
+		select {
+		case <-c:
+		case <-limit:
+		}
+	}
+	// A dying host loses its descriptors one after the other: those that hold the
+	// locks may go after the one that brought us here.
+	for _, wait := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond} {
+		time.Sleep(wait)
+		for dir := range dirs {
+			_, _ = sweep(dir, time.Now())
+		}
+		if !killed {
+			return
+		}
+	}
+}

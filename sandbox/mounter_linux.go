@@ -1,0 +1,302 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A sandbox that stands ready has no workspace yet, and its processes gave up for
+// good what mounting takes. So the broker does it: it makes the mount in a place
+// of its own, detached, steps into the sandbox's mount namespace with one thread,
+// and puts it there. Nothing inside ever holds a capability, and no path of the
+// host is resolved inside nor one of the sandbox outside.
+
+// mounter runs work on a thread that has its own mount namespace.
+type mounter struct {
+	jobs chan mountJob
+}
+
+type mountJob struct {
+	work func(*mountThread) error
+	done chan error
+}
+
+func newMounter() *mounter {
+	m := &mounter{jobs: make(chan mountJob)}
+	go m.run()
+	return m
+}
+
+// do runs work on the thread and returns its error.
+func (m *mounter) do(work func(*mountThread) error) error {
+	j := mountJob{work, make(chan error, 1)}
+	m.jobs <- j
+	return <-j.done
+}
+
+// run serves jobs on one thread. The thread is never unlocked: it ends with the
+// goroutine, so that no other ever runs in its namespaces.
+func (m *mounter) run() {
+	runtime.LockOSThread()
+	t := &mountThread{}
+	for j := range m.jobs {
+		j.done <- j.work(t)
+		if t.lost {
+			go m.run()
+			return
+		}
+	}
+}
+
+// mountThread is what a job may use; only its own thread calls its methods.
+type mountThread struct {
+	ready    bool
+	mnt, ipc int  // its own namespaces, to come back to
+	lost     bool // it did not come back
+}
+
+// workTarget is where a mount is put together in the thread's own root.
+const workTarget = "/mount"
+
+// prepare moves the thread into a mount namespace with nothing but an empty root,
+// which pins none of the host's mounts.
+func (t *mountThread) prepare() error {
+	if t.ready {
+		return nil
+	}
+	t.lost = true // until all of it is done
+	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_FS); err != nil {
+		return fmt.Errorf("unshare mounts: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	for name, fd := range map[string]*int{"mnt": &t.mnt, "ipc": &t.ipc} {
+		var err error
+		if *fd, err = unix.Open("/proc/thread-self/ns/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return fmt.Errorf("open own namespace: %w", err)
+		}
+	}
+	if err := unix.Mount("broker", newRootBase, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=1m"); err != nil {
+		return fmt.Errorf("mount own root: %w", err)
+	}
+	if err := unix.Chdir(newRootBase); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("pivot root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("detach old root: %w", err)
+	}
+	if err := unix.Chdir("/"); err != nil {
+		return err
+	}
+	t.ready, t.lost = true, false
+	return nil
+}
+
+// build makes a mount and returns it detached. The sources of m are open.
+func (t *mountThread) build(m mount) (int, error) {
+	if m.Kind == mountBind {
+		return m.FD, nil
+	}
+	target := m.Target
+	m.Target = workTarget
+	if err := m.place(); err != nil {
+		return -1, fmt.Errorf("mount %s for %s: %w", m.Kind, target, err)
+	}
+	defer unix.Unmount(workTarget, unix.MNT_DETACH)
+	fd, err := unix.OpenTree(unix.AT_FDCWD, workTarget, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return -1, fmt.Errorf("detach mount for %s: %w", target, err)
+	}
+	return fd, nil
+}
+
+// inside runs work in the sandbox's mount and IPC namespaces.
+func (t *mountThread) inside(b *box, work func() error) error {
+	if b.mnt == nil || b.ipc == nil {
+		return errors.New("the sandbox's mounts were not meant to be changed")
+	}
+	if err := unix.Setns(int(b.mnt.Fd()), unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("enter mount namespace: %w", err)
+	}
+	err := unix.Setns(int(b.ipc.Fd()), unix.CLONE_NEWIPC)
+	if err == nil {
+		err = work()
+	}
+	if back := errors.Join(unix.Setns(t.ipc, unix.CLONE_NEWIPC), unix.Setns(t.mnt, unix.CLONE_NEWNS)); back != nil {
+		t.lost = true
+	}
+	return err
+}
+
+// put moves a detached mount to its target, in whose path there must be no
+// symbolic link; what is missing of it is made as the sandbox's own user. A mount
+// of no descriptor is just a directory.
+func put(fd int, m *mount, u guestUser) error {
+	dir, flags := m.Target, uint64(unix.O_DIRECTORY)
+	if m.File {
+		dir, flags = filepath.Dir(dir), 0
+	}
+	if err := makeDirs(dir, u); err != nil {
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	if fd < 0 {
+		return nil
+	}
+	if m.File {
+		if err := asUser(u, m.makeTarget); err != nil {
+			return fmt.Errorf("make %s: %w", m.Target, err)
+		}
+	}
+	at, err := unix.Openat2(unix.AT_FDCWD, m.Target, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return fmt.Errorf("open %s: %w", m.Target, err)
+	}
+	defer unix.Close(at)
+	if err := unix.MoveMount(fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		return fmt.Errorf("move mount to %s: %w", m.Target, err)
+	}
+	return nil
+}
+
+// makeDirs makes what is missing of a directory, as the sandbox's user. The root
+// is read-only for all inside; a writable view of it exists for this moment, in
+// no namespace.
+func makeDirs(dir string, u guestUser) error {
+	var missing []string
+	at := dir
+	for ; at != "/"; at = filepath.Dir(at) {
+		var st unix.Stat_t
+		err := unix.Lstat(at, &st)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.ENOENT) {
+			return err
+		}
+		missing = append(missing, at)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return asUser(u, func() error {
+		for i := len(missing) - 1; i >= 0; i-- {
+			err := unix.Mkdir(missing[i], 0o755)
+			if errors.Is(err, unix.EROFS) {
+				err = inRoot(func(root int) error { return unix.Mkdirat(root, strings.TrimPrefix(missing[i], "/"), 0o755) })
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// removeDir is the reverse of makeDirs, for a mount point and its empty parents.
+// It stops at what is not empty, is a mount, or is not to be changed.
+func removeDir(dir string, u guestUser) {
+	_ = asUser(u, func() error {
+		for ; dir != "/"; dir = filepath.Dir(dir) {
+			err := unix.Rmdir(dir)
+			if errors.Is(err, unix.EROFS) {
+				err = inRoot(func(root int) error {
+					return unix.Unlinkat(root, strings.TrimPrefix(dir, "/"), unix.AT_REMOVEDIR)
+				})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// inRoot gives work a writable view of the root's own file system, without what
+// is mounted on it.
+func inRoot(work func(root int) error) error {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	attr := unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr); err != nil {
+		return err
+	}
+	return work(fd)
+}
+
+// asUser runs work with the file rights of the sandbox's user.
+func asUser(u guestUser, work func() error) error {
+	if !u.Dropped {
+		return work()
+	}
+	// Of this thread alone: the raw calls, unlike those of package syscall for
+	// ids, reach no other.
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETFSGID, uintptr(u.OutGID), 0, 0); errno != 0 {
+		return errno
+	}
+	defer unix.RawSyscall(unix.SYS_SETFSGID, 0, 0, 0)
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETFSUID, uintptr(u.OutUID), 0, 0); errno != 0 {
+		return errno
+	}
+	defer unix.RawSyscall(unix.SYS_SETFSUID, 0, 0, 0)
+	return work()
+}
+
+// openAll opens every source with the host's rights and hands the owners of what
+// the host named over to the guest's user, by id-mapped mounts. pass takes over a
+// descriptor and returns the number it will be used by.
+func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity, pass func(int) int) error {
+	mapped := map[int]bool{}
+	for _, i := range owned {
+		mapped[i] = true
+	}
+	for i := range mounts {
+		p := &mounts[i]
+		if p.Kind != mountBind && p.Kind != mountOverlay {
+			continue
+		}
+		o := treeOptions{readOnly: p.ReadOnly || p.Kind == mountOverlay, device: p.Device}
+		var err error
+		if mapped[i] {
+			if o.userNS, err = m.get(p.Source, id); err != nil {
+				return err
+			}
+		}
+		fd, err := openTree(p.Source, o)
+		if err != nil {
+			if p.Optional {
+				p.Kind = mountDir // a private, empty cache instead
+				continue
+			}
+			return fmt.Errorf("open %s: %w", p.Source, err)
+		}
+		p.FD = pass(fd)
+		if p.Kind != mountOverlay {
+			continue
+		}
+		if fd, err = openTree(p.Upper, treeOptions{}); err != nil {
+			return fmt.Errorf("open %s: %w", p.Upper, err)
+		}
+		p.UpperFD = pass(fd)
+		for _, dir := range p.Below {
+			if fd, err = openTree(dir, treeOptions{readOnly: true}); err != nil {
+				return fmt.Errorf("open %s: %w", dir, err)
+			}
+			p.BelowFDs = append(p.BelowFDs, pass(fd))
+		}
+	}
+	return nil
+}
