@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -31,197 +31,225 @@ type Change struct {
 	Mode fs.FileMode
 }
 
-func (ws *workspace) changes(ctx context.Context) ([]Change, error) {
+// Point is a state of a workspace to compare with or to go back to.
+type Point int
+
+// The points.
+const (
+	// AtSnapshot is the state of Config.Snapshot.
+	AtSnapshot Point = iota
+	// AtFork is the state at the last Fork of which this sandbox was a part, or
+	// AtSnapshot if there was none.
+	AtFork
+)
+
+func (l *local) Changes(ctx context.Context) ([]Change, error) {
+	d, err := l.compare(ctx, AtSnapshot)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: list changes: %w", err)
+	}
+	defer d.close()
+	return d.list(), nil
+}
+
+// comparison is a workspace beside the state it came from.
+type comparison struct {
+	before, after *view
+	pairs         []differing // what differs, in lexical order
+}
+
+// differing is one path that differs; a side is nil where the path is not there.
+type differing struct{ was, now *entry }
+
+func (p differing) path() string {
+	if p.now != nil {
+		return p.now.rel
+	}
+	return p.was.rel
+}
+
+func (p differing) change() Change {
+	switch {
+	case p.now == nil:
+		return Change{Path: p.was.rel, Kind: Deleted, Mode: p.was.info.Mode()}
+	case p.was == nil:
+		return Change{Path: p.now.rel, Kind: Added, Mode: p.now.info.Mode()}
+	}
+	return Change{Path: p.now.rel, Kind: Modified, Mode: p.now.info.Mode()}
+}
+
+func (c *comparison) list() []Change {
+	out := make([]Change, len(c.pairs))
+	for i, p := range c.pairs {
+		out[i] = p.change()
+	}
+	return out
+}
+
+func (c *comparison) close() {
+	c.before.close()
+	c.after.close()
+}
+
+// compare finds what differs. The sandbox is not forked meanwhile.
+func (l *local) compare(ctx context.Context, since Point) (*comparison, error) {
+	l.gate.RLock()
+	defer l.gate.RUnlock()
+	if l.once.closed() {
+		return nil, ErrClosed
+	}
+	return l.ws.compare(ctx, since)
+}
+
+func (ws *workspace) compare(ctx context.Context, since Point) (*comparison, error) {
 	if ws.inPlace() {
-		return nil, &fs.PathError{Op: "sandbox: list changes of", Path: ws.dir, Err: ErrInPlace}
+		return nil, &fs.PathError{Op: "compare", Path: ws.dir, Err: ErrInPlace}
 	}
-	d := differ{ctx: ctx, lower: ws.lower}
-	var err error
-	if ws.overlay {
-		err = d.layer(ws.sub(scratchLayer+"/upper"), ".")
-	} else {
-		err = d.tree(ws.source, ".")
+	was, now := ws.state(since), ws.now()
+	before, err := openView(was)
+	if err != nil {
+		return nil, err
+	}
+	after, err := openView(now)
+	if err != nil {
+		before.close()
+		return nil, err
+	}
+	c := &comparison{before: before, after: after}
+	d := differ{ctx: ctx, c: c, changed: map[*os.Root]bool{}, copied: !ws.overlay}
+	for _, layer := range after.layers[:max(1, len(now)-len(was))] {
+		d.changed[layer.root] = true
+	}
+	a, err := before.top()
+	if err == nil {
+		var b *entry
+		if b, err = after.top(); err == nil {
+			err = d.dir(a, b)
+		}
 	}
 	if err != nil {
-		return nil, errors.Join(errors.New("sandbox: list changes"), err)
+		c.close()
+		return nil, err
 	}
-	slices.SortFunc(d.out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	return d.out, nil
+	slices.SortFunc(c.pairs, func(a, b differing) int { return strings.Compare(a.path(), b.path()) })
+	return c, nil
 }
 
-// differ compares a changed tree with the lower one it came from.
+// differ walks what newer layers hold and compares it with the state below them:
+// its cost is that of the change, not of the workspace.
 type differ struct {
-	ctx   context.Context
-	lower string
-	out   []Change
+	ctx     context.Context
+	c       *comparison
+	changed map[*os.Root]bool // the newer layers
+	copied  bool              // the newer layer is a copy, which leaves out special files
 }
 
-func (d *differ) add(rel string, kind ChangeKind, mode fs.FileMode) {
-	d.out = append(d.out, Change{Path: filepath.ToSlash(rel), Kind: kind, Mode: mode})
-}
-
-// tree compares a full copy.
-func (d *differ) tree(top, rel string) error {
-	now, err := readDir(filepath.Join(top, rel))
+// dir compares two directories; either may be missing or something else.
+func (d *differ) dir(was, now *entry) error {
+	if err := d.ctx.Err(); err != nil {
+		return err
+	}
+	names, err := d.names(was, now)
 	if err != nil {
 		return err
 	}
-	was, err := readDir(filepath.Join(d.lower, rel))
-	if err != nil {
-		return err
-	}
-	for name, fi := range now {
-		p := filepath.Join(rel, name)
-		if err := d.compare(top, p, was[name], fi); err != nil {
-			return err
-		}
-		if fi.IsDir() {
-			if err := d.tree(top, p); err != nil {
+	for _, name := range names {
+		var a, b *entry
+		if was.isDir() {
+			if a, err = d.c.before.child(was, name); err != nil {
 				return err
 			}
 		}
-	}
-	for name, fi := range was {
-		if now[name] == nil && copied(fi) {
-			if err := d.gone(filepath.Join(rel, name), fi); err != nil {
+		if now.isDir() {
+			if b, err = d.c.after.child(now, name); err != nil {
 				return err
 			}
 		}
-	}
-	return d.ctx.Err()
-}
-
-// layer compares an overlay's upper directory (see the kernel's overlayfs.rst).
-func (d *differ) layer(top, rel string) error {
-	now, err := readDir(filepath.Join(top, rel))
-	if err != nil {
-		return err
-	}
-	was, err := readDir(filepath.Join(d.lower, rel))
-	if err != nil {
-		return err
-	}
-	for name, fi := range now {
-		p := filepath.Join(rel, name)
-		if isWhiteout(filepath.Join(top, p), fi) {
-			if was[name] != nil {
-				err = d.gone(p, was[name])
-			}
-		} else if err = d.compare(top, p, was[name], fi); err == nil && fi.IsDir() {
-			err = d.layer(top, p)
-		}
-		if err != nil {
+		if err := d.entry(a, b); err != nil {
 			return err
 		}
 	}
-	if isOpaque(filepath.Join(top, rel)) {
-		for name, fi := range was {
-			if now[name] == nil {
-				if err := d.gone(filepath.Join(rel, name), fi); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return d.ctx.Err()
-}
-
-// gone reports a path of the snapshot, and all below it, as deleted.
-func (d *differ) gone(rel string, fi fs.FileInfo) error {
-	if fi.IsDir() {
-		below, err := readDir(filepath.Join(d.lower, rel))
-		if err != nil {
-			return err
-		}
-		for name, sub := range below {
-			if err := d.gone(filepath.Join(rel, name), sub); err != nil {
-				return err
-			}
-		}
-	}
-	d.add(rel, Deleted, fi.Mode())
 	return nil
 }
 
-// compare reports one path that is there now.
-func (d *differ) compare(top, rel string, was, now fs.FileInfo) error {
-	if was == nil {
-		d.add(rel, Added, now.Mode())
-		return nil
+// names are those in a directory about which a newer layer says something.
+func (d *differ) names(was, now *entry) ([]string, error) {
+	if !now.isDir() {
+		return was.names()
 	}
-	if was.Mode().Type() != now.Mode().Type() {
-		if was.IsDir() {
-			if err := d.gone(rel, was); err != nil {
-				return err
-			}
-			d.out = d.out[:len(d.out)-1] // the path itself is there, only changed
+	newer := *now
+	newer.parts = nil
+	hides := false
+	for _, p := range now.parts {
+		hides = !d.changed[p.root]
+		if !hides {
+			newer.parts = append(newer.parts, p)
 		}
-		d.add(rel, Modified, now.Mode())
+	}
+	hides = !hides // the last part is a newer one: older ones do not show through
+	names, err := newer.names()
+	if err != nil || !hides || !was.isDir() {
+		return names, err
+	}
+	old, err := was.names()
+	names = append(names, old...)
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+func (d *differ) entry(was, now *entry) error {
+	if was == nil && now == nil || now == nil && d.copied && !copied(was.info) {
 		return nil
 	}
-	same := was.Mode().Perm() == now.Mode().Perm()
-	var err error
-	switch {
-	case !same || now.IsDir():
-	case now.Mode()&fs.ModeSymlink != 0:
-		same, err = sameLink(filepath.Join(d.lower, rel), filepath.Join(top, rel))
-	case now.Mode().IsRegular():
-		same, err = sameFile(filepath.Join(d.lower, rel), filepath.Join(top, rel), was, now)
+	same, err := d.same(was, now)
+	if err != nil {
+		return err
 	}
 	if !same {
-		d.add(rel, Modified, now.Mode())
+		d.c.pairs = append(d.c.pairs, differing{was, now})
 	}
-	return err
+	if was.isDir() || now.isDir() {
+		return d.dir(was, now)
+	}
+	return nil
 }
+
+func (d *differ) same(was, now *entry) (bool, error) {
+	if was == nil || now == nil {
+		return false, nil
+	}
+	a, b := was.info.Mode(), now.info.Mode()
+	switch {
+	case a.Type() != b.Type() || a.Perm() != b.Perm() || a&special != b&special && !d.copied:
+		return false, nil
+	case a&fs.ModeSymlink != 0:
+		x, errX := was.link()
+		y, errY := now.link()
+		return x == y, errors.Join(errX, errY)
+	case a.IsRegular():
+		return sameFile(was, now)
+	}
+	return true, nil
+}
+
+// special are mode bits that a copy does not keep.
+const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // copied reports whether copyTree takes a file along.
 func copied(fi fs.FileInfo) bool {
 	return fi.IsDir() || fi.Mode().IsRegular() || fi.Mode()&fs.ModeSymlink != 0
 }
 
-// readDir lists a directory; what is no directory, or not there, lists as empty.
-func readDir(dir string) (map[string]fs.FileInfo, error) {
-	fi, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) || (err == nil && !fi.IsDir()) {
-		return nil, nil
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]fs.FileInfo, len(entries))
-	for _, e := range entries {
-		fi, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		out[e.Name()] = fi
-	}
-	return out, nil
-}
-
-func sameLink(a, b string) (bool, error) {
-	x, err := os.Readlink(a)
-	if err != nil {
-		return false, err
-	}
-	y, err := os.Readlink(b)
-	return x == y, err
-}
-
-func sameFile(a, b string, fa, fb fs.FileInfo) (bool, error) {
-	if fa.Size() != fb.Size() {
+func sameFile(a, b *entry) (bool, error) {
+	if a.info.Size() != b.info.Size() {
 		return false, nil
 	}
-	x, err := openRegular(a)
+	x, err := a.open()
 	if err != nil {
 		return false, err
 	}
 	defer x.Close()
-	y, err := openRegular(b)
+	y, err := b.open()
 	if err != nil {
 		return false, err
 	}
@@ -234,7 +262,12 @@ func sameFile(a, b string, fa, fb fs.FileInfo) (bool, error) {
 			return false, nil
 		}
 		if errX != nil || errY != nil {
-			return errX == errY, nil
+			if done(errX) && done(errY) {
+				return n == m, nil
+			}
+			return false, errors.Join(errX, errY)
 		}
 	}
 }
+
+func done(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }

@@ -42,6 +42,10 @@ type Config struct {
 	// trailing * matches a prefix.
 	PassEnv []string
 
+	// Layers is where checked-out commits are kept and shared, so that the second
+	// sandbox over a commit starts without checking it out. Nil keeps none.
+	Layers *Layers
+
 	// Limits bound every process.
 	Limits Limits
 	// ScratchDir is where the sandbox keeps its private /tmp, home and overlay;

@@ -85,3 +85,69 @@ func copyFile(src, dst string, info fs.FileInfo) error {
 	err = errors.Join(err, w.Chmod(info.Mode().Perm()), w.Close())
 	return errors.Join(err, os.Chtimes(dst, info.ModTime(), info.ModTime()))
 }
+
+// copyBase copies the state that the workspace starts from to dst.
+func (ws *workspace) copyBase(dst string) error {
+	dirs := ws.state(AtFork)
+	if dirs[0].full {
+		return copyTree(dirs[0].path, dst, ws.owner)
+	}
+	v, err := openView(dirs)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	top, err := v.top()
+	if err != nil {
+		return err
+	}
+	return copyView(v, top, dst, ws.owner)
+}
+
+// copyView is copyTree for a view.
+func copyView(v *view, dir *entry, dst string, o *owner) error {
+	if err := os.Mkdir(dst, 0o700); err != nil {
+		return err
+	}
+	names, err := dir.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		e, err := v.child(dir, name)
+		if err != nil {
+			return err
+		}
+		if e == nil || !copied(e.info) {
+			continue
+		}
+		to := filepath.Join(dst, name)
+		if e.isDir() {
+			err = copyView(v, e, to, o)
+		} else {
+			err = copyEntry(e, to, o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if o != nil {
+		err = os.Lchown(dst, o.uid, o.gid)
+	}
+	t := dir.info.ModTime()
+	return errors.Join(err, os.Chmod(dst, dir.info.Mode().Perm()), os.Chtimes(dst, t, t))
+}
+
+func copyEntry(e *entry, to string, o *owner) error {
+	from := filepath.Join(e.in.Name(), filepath.FromSlash(e.rel))
+	var err error
+	if e.info.Mode().IsRegular() {
+		err = copyFile(from, to, e.info)
+	} else {
+		err = copyLink(from, to)
+	}
+	if err == nil && o != nil {
+		err = os.Lchown(to, o.uid, o.gid)
+	}
+	return err
+}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -10,22 +11,44 @@ import (
 
 // isWhiteout reports an overlay's mark for a deleted path: a character device
 // 0/0, or an empty file with the attribute that stands for it.
-func isWhiteout(path string, fi fs.FileInfo) bool {
+func isWhiteout(root *os.Root, rel string, fi fs.FileInfo) bool {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok && fi.Mode()&fs.ModeCharDevice != 0 {
 		return st.Rdev == 0
 	}
 	if !fi.Mode().IsRegular() || fi.Size() != 0 {
 		return false
 	}
-	_, err := unix.Lgetxattr(path, "user.overlay.whiteout", nil)
-	return err == nil
+	_, set := overlayMark(root, rel, "user.overlay.whiteout")
+	return set
 }
 
 // isOpaque reports a directory that hides the one below it.
-func isOpaque(path string) bool {
+func isOpaque(root *os.Root, rel string) bool {
+	b, _ := overlayMark(root, rel, "user.overlay.opaque")
+	return b == 'y'
+}
+
+// overlayMark reads an attribute of one byte through a descriptor, so that a
+// path that is exchanged meanwhile leads nowhere else.
+func overlayMark(root *os.Root, rel, name string) (byte, bool) {
+	f, err := root.OpenFile(rel, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
 	var b [1]byte
-	n, err := unix.Lgetxattr(path, "user.overlay.opaque", b[:])
-	return err == nil && n == 1 && b[0] == 'y'
+	n, err := unix.Fgetxattr(int(f.Fd()), name, b[:])
+	if err != nil {
+		return 0, false
+	}
+	return b[0], n <= 1
+}
+
+// markWhiteout and markOpaque write what isWhiteout and isOpaque read.
+func markWhiteout(path string) error { return unix.Mknod(path, unix.S_IFCHR, 0) }
+
+func markOpaque(dir string) error {
+	return unix.Lsetxattr(dir, "user.overlay.opaque", []byte("y"), 0)
 }
 
 func isNotDir(err error) bool { return errors.Is(err, unix.ENOTDIR) }

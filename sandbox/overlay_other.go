@@ -5,9 +5,12 @@ package sandbox
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
-func isWhiteout(string, fs.FileInfo) bool { return false }
-func isOpaque(string) bool                { return false }
-func isNotDir(err error) bool             { return errors.Is(err, syscall.ENOTDIR) }
+func isWhiteout(*os.Root, string, fs.FileInfo) bool { return false }
+func isOpaque(*os.Root, string) bool                { return false }
+func markWhiteout(string) error                     { return errors.ErrUnsupported }
+func markOpaque(string) error                       { return errors.ErrUnsupported }
+func isNotDir(err error) bool                       { return errors.Is(err, syscall.ENOTDIR) }

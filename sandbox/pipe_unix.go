@@ -28,8 +28,5 @@ func readNow(f *os.File, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// openRegular opens a file that was regular when last looked at. Should a command
-// have put something else in its place, that is neither followed nor waited for.
-func openRegular(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-}
+// noFollow makes an open neither follow a link nor wait for a pipe's other end.
+const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK

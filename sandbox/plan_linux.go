@@ -169,7 +169,7 @@ func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
 		if g.path == ws.dir {
 			switch {
 			case ws.overlay:
-				m.Kind, m.Source, m.Upper = mountOverlay, ws.lower, ws.sub(scratchLayer)
+				m.Kind, m.Source, m.Upper, m.Below = mountOverlay, ws.lower, ws.sub(scratchLayer), ws.below()
 			default:
 				m.Source = ws.source
 			}

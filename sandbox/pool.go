@@ -233,7 +233,7 @@ func (l *lease) Close() error {
 
 // fix replaces a name that may come to mean another commit by the commit's own.
 func (s Snapshot) fix() (Snapshot, error) {
-	if s.rev == "" {
+	if _, ok := s.layer(); ok || s.rev == "" {
 		return s, nil
 	}
 	repo, err := git.PlainOpenWithOptions(s.dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})

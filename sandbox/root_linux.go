@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -78,6 +79,13 @@ func openSources(mounts []mount) error {
 		case m.Kind == mountOverlay && m.FD == 0:
 			if m.FD, err = openTree(m.Source, treeOptions{readOnly: true}); err == nil {
 				m.UpperFD, err = openTree(m.Upper, treeOptions{})
+			}
+			for _, dir := range m.Below {
+				if err == nil {
+					var fd int
+					fd, err = openTree(dir, treeOptions{readOnly: true})
+					m.BelowFDs = append(m.BelowFDs, fd)
+				}
 			}
 		}
 		if err != nil && !m.Optional {
@@ -164,10 +172,16 @@ func attach(fd int, target string) error {
 // overlay mounts Upper over the source. The layers are mounted under fixed names
 // first, since a workspace's own name may hold what the options cannot.
 func (m *mount) overlay() error {
-	for _, l := range []struct {
+	type layer struct {
 		fd   int
 		name string
-	}{{m.FD, "lower"}, {m.UpperFD, "layer"}} {
+	}
+	layers, lower := []layer{{m.FD, "lower"}, {m.UpperFD, "layer"}}, ""
+	for i, fd := range m.BelowFDs {
+		layers = append(layers, layer{fd, strconv.Itoa(i)})
+		lower += filepath.Join(stageDir, strconv.Itoa(i)) + ":"
+	}
+	for _, l := range layers {
 		dir := filepath.Join(stageDir, l.name)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
@@ -179,7 +193,7 @@ func (m *mount) overlay() error {
 		defer unix.Unmount(dir, unix.MNT_DETACH)
 	}
 	opts := []string{
-		"lowerdir=" + stageDir + "/lower",
+		"lowerdir=" + lower + stageDir + "/lower",
 		"upperdir=" + stageDir + "/layer/upper", "workdir=" + stageDir + "/layer/work",
 		"userxattr",
 	}

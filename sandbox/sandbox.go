@@ -71,6 +71,7 @@ func Local(ctx context.Context, cfg Config) (Sandbox, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sandbox: start: %w", err), ws.remove())
 	}
+	sb.cfg = cfg
 	return sb, nil
 }
 
@@ -90,6 +91,9 @@ type local struct {
 	iso  Isolation
 	run  spawner
 	once closeOnce
+	cfg  Config // as it was opened with
+
+	gate sync.RWMutex // held for reading while a command starts, for writing while run is replaced
 
 	mu   sync.Mutex
 	live map[*Process]struct{}
@@ -99,8 +103,13 @@ func newLocal(ws *workspace, env []string, iso Isolation, run spawner) *local {
 	return &local{ws: ws, env: env, iso: iso, run: run, live: map[*Process]struct{}{}}
 }
 
-func (l *local) Dir() string          { return l.ws.dir }
-func (l *local) Isolation() Isolation { return l.iso.clone() }
+func (l *local) Dir() string { return l.ws.dir }
+
+func (l *local) Isolation() Isolation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.iso.clone()
+}
 
 func (l *local) Exec(ctx context.Context, cmd Cmd) (*Exit, error) {
 	p, err := l.Start(ctx, cmd)
@@ -111,22 +120,37 @@ func (l *local) Exec(ctx context.Context, cmd Cmd) (*Exit, error) {
 }
 
 func (l *local) Start(ctx context.Context, cmd Cmd) (*Process, error) {
+	l.gate.RLock()
+	defer l.gate.RUnlock()
 	if l.once.closed() {
 		return nil, cmd.fail("start", ErrClosed)
 	}
 	return start(ctx, l, cmd)
 }
 
-func (l *local) Changes(ctx context.Context) ([]Change, error) { return l.ws.changes(ctx) }
-
 func (l *local) Close() error {
 	return l.once.do(func() error {
 		l.killAll()
-		return errors.Join(l.run.Close(), l.ws.remove())
+		// Without the gate at first: a start that hangs ends only by this.
+		run := l.spawner()
+		err := run.Close()
+		l.gate.Lock()
+		defer l.gate.Unlock()
+		if now := l.spawner(); now != run { // a fork was under way
+			err = now.Close()
+		}
+		return errors.Join(err, l.ws.remove())
 	})
 }
 
-func (l *local) alive() bool { return !l.once.closed() && l.run.alive() }
+func (l *local) alive() bool { return !l.once.closed() && l.spawner().alive() }
+
+// spawner is what starts commands now; a fork replaces it.
+func (l *local) spawner() spawner {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.run
+}
 
 // enter counts p among the commands that Close ends; it fails once Close began.
 func (l *local) enter(p *Process) error {

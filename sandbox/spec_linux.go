@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -36,7 +37,9 @@ type mount struct {
 	Source   string // bind: host path, unless FD is open; symlink: target
 	FD       int    // bind, overlay: detached mount made by the host
 	UpperFD  int
-	Upper    string // overlay: host directory with upper and work
+	Upper    string   // overlay: host directory with upper and work
+	Below    []string // overlay: read-only layers between upper and source, newest first
+	BelowFDs []int    // or open mounts of them
 	ReadOnly bool
 	File     bool // bind of a file
 	Device   bool
@@ -76,7 +79,7 @@ func (s *spec) check() error {
 		default:
 			return fmt.Errorf("spec: mount kind %q", m.Kind)
 		}
-		if m.FD < 0 || m.UpperFD < 0 || m.Size < 0 {
+		if m.FD < 0 || m.UpperFD < 0 || m.Size < 0 || slices.ContainsFunc(m.BelowFDs, func(fd int) bool { return fd < 0 }) {
 			return errors.New("spec: negative number")
 		}
 	}

@@ -6,22 +6,31 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // workspace is the files side of a sandbox: where its tree comes from and what
 // the sandbox keeps on the host.
 type workspace struct {
-	dir      string // as commands see it
-	lower    string // the snapshot's state on the host; empty when in place
+	dir      string    // as commands see it
+	lower    string    // the snapshot's state on the host; empty when in place
+	frozen   []*frozen // layers over lower that forks share, oldest first
+	base     *base     // keeps lower, when it is no directory of the host's
+	opened   time.Time
 	source   string // the directory commands change, empty while only an overlay is planned
 	scratch  string // private directory, removed on Close
 	readOnly bool
 	overlay  bool // changes are in scratch/layer/upper over lower
 	owner    *owner
+	owned    bool     // own has been through scratch
+	lock     *os.File // tells a janitor that scratch is in use
 }
 
 // owner is the user that private files must belong to when it is not ours.
 type owner struct{ uid, gid int }
+
+// scratchPrefix begins the name of every directory that sandboxes keep on the host.
+const scratchPrefix = "luthier-sandbox-"
 
 // The parts of a scratch directory.
 const (
@@ -30,35 +39,46 @@ const (
 	scratchLayer = "layer" // overlay's upper and work directories
 	scratchCache = "cache" // upper and work directories of tool chain caches
 	scratchWork  = "work"  // copy of the snapshot
-	scratchBase  = "base"  // checked-out commit
 )
 
 // openWorkspace resolves the starting state and makes the scratch directory.
 func openWorkspace(ctx context.Context, cfg *Config) (*workspace, error) {
-	ws := &workspace{dir: cfg.Dir, source: cfg.Dir, readOnly: cfg.ReadOnlyDir}
-	scratch, err := os.MkdirTemp(cfg.ScratchDir, "luthier-sandbox-*")
-	if err != nil {
+	ws := &workspace{dir: cfg.Dir, source: cfg.Dir, readOnly: cfg.ReadOnlyDir, opened: time.Now()}
+	if err := ws.makeScratch(cfg.ScratchDir); err != nil {
 		return nil, err
 	}
-	ws.scratch = scratch
-	for _, d := range []string{scratchTmp, scratchHome, scratchLayer + "/upper", scratchLayer + "/work", scratchCache} {
-		if err := os.MkdirAll(filepath.Join(scratch, d), 0o700); err != nil {
-			return nil, errors.Join(err, ws.remove())
-		}
-	}
-	// As /tmp is everywhere; nobody else reaches it through the directory above.
-	if err := os.Chmod(ws.sub(scratchTmp), 0o777|os.ModeSticky); err != nil {
-		return nil, errors.Join(err, ws.remove())
-	}
 	if !cfg.Snapshot.isZero() {
-		if err := ws.openSnapshot(ctx, cfg.Snapshot); err != nil {
+		if err := ws.openSnapshot(ctx, cfg); err != nil {
 			return nil, errors.Join(err, ws.remove())
 		}
 	}
 	return ws, nil
 }
 
-func (ws *workspace) openSnapshot(ctx context.Context, snap Snapshot) error {
+// makeScratch makes the private directory with all its parts.
+func (ws *workspace) makeScratch(dir string) error {
+	scratch, err := os.MkdirTemp(dir, scratchPrefix+"*")
+	if err != nil {
+		return err
+	}
+	ws.scratch = scratch
+	if ws.lock, err = lockScratch(scratch); err != nil {
+		return errors.Join(err, ws.remove())
+	}
+	for _, d := range []string{scratchTmp, scratchHome, scratchLayer + "/upper", scratchLayer + "/work", scratchCache} {
+		if err := os.MkdirAll(filepath.Join(scratch, d), 0o700); err != nil {
+			return errors.Join(err, ws.remove())
+		}
+	}
+	// As /tmp is everywhere; nobody else reaches it through the directory above.
+	if err := os.Chmod(ws.sub(scratchTmp), 0o777|os.ModeSticky); err != nil {
+		return errors.Join(err, ws.remove())
+	}
+	return nil
+}
+
+func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
+	snap := cfg.Snapshot
 	dir, err := resolveDir("Config.Snapshot", snap.dir)
 	if err != nil {
 		return err
@@ -67,11 +87,13 @@ func (ws *workspace) openSnapshot(ctx context.Context, snap Snapshot) error {
 	if snap.rev == "" {
 		return nil
 	}
-	ws.lower = filepath.Join(ws.scratch, scratchBase)
-	if err := os.Mkdir(ws.lower, 0o755); err != nil {
+	snap.dir = dir
+	ws.base, err = openBase(ctx, snap, cfg)
+	if err != nil {
 		return err
 	}
-	return Snapshot{dir: dir, rev: snap.rev}.checkout(ctx, ws.lower)
+	ws.lower = ws.base.path
+	return nil
 }
 
 func (ws *workspace) inPlace() bool { return ws.lower == "" }
@@ -82,7 +104,7 @@ func (ws *workspace) copyOut() error {
 		return nil
 	}
 	work := filepath.Join(ws.scratch, scratchWork)
-	if err := copyTree(ws.lower, work, ws.owner); err != nil {
+	if err := ws.copyBase(work); err != nil {
 		return fmt.Errorf("copy snapshot: %w", err)
 	}
 	ws.source = work
@@ -105,9 +127,10 @@ func (ws *workspace) sub(part string) string { return filepath.Join(ws.scratch, 
 // own gives the scratch directories to the user commands run as.
 func (ws *workspace) own(o *owner) error {
 	ws.owner = o
-	if o == nil {
-		return nil
+	if o == nil || ws.owned {
+		return nil // at a second start all but new directories, made as theirs, is so already
 	}
+	ws.owned = true
 	return filepath.WalkDir(ws.scratch, func(p string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -115,24 +138,38 @@ func (ws *workspace) own(o *owner) error {
 		if p == ws.scratch {
 			return nil // stays ours: nobody else has business on this path
 		}
-		if d.IsDir() && p == ws.sub(scratchBase) {
-			return filepath.SkipDir // reached through an id-mapped mount
-		}
 		return os.Lchown(p, o.uid, o.gid)
 	})
 }
 
-// remove deletes the scratch directory, whatever modes commands left in it.
+// remove deletes the scratch directory and lets go of what it shared.
 func (ws *workspace) remove() error {
 	if ws == nil || ws.scratch == "" {
 		return nil
 	}
-	err := os.RemoveAll(ws.scratch)
-	if err == nil {
+	err := removeTree(ws.scratch)
+	for _, f := range ws.frozen {
+		err = errors.Join(err, f.release())
+	}
+	ws.frozen = nil
+	if ws.base != nil {
+		err = errors.Join(err, ws.base.release())
+		ws.base = nil
+	}
+	if ws.lock != nil {
+		err = errors.Join(err, ws.lock.Close())
+		ws.lock = nil
+	}
+	return err
+}
+
+// removeTree removes dir, whatever modes commands left in it.
+func removeTree(dir string) error {
+	if os.RemoveAll(dir) == nil {
 		return nil
 	}
 	// An overlay's work directory has mode 0, and so may have what commands made.
-	_ = filepath.WalkDir(ws.scratch, func(p string, d os.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if d == nil || !d.IsDir() {
 			return nil
 		}
@@ -144,7 +181,7 @@ func (ws *workspace) remove() error {
 		}
 		return nil
 	})
-	return os.RemoveAll(ws.scratch)
+	return os.RemoveAll(dir)
 }
 
 // forceRemove opens every directory below dir for its owner, then removes it.

@@ -1,0 +1,250 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func fork(t testing.TB, sb Sandbox) Sandbox {
+	t.Helper()
+	out, err := sb.(Forker).Fork(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := out.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return out
+}
+
+func kinds(t testing.TB, sb Sandbox) map[string]ChangeKind {
+	t.Helper()
+	changes, err := sb.(Differ).Changes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]ChangeKind{}
+	for _, c := range changes {
+		got[c.Path] = c.Kind
+	}
+	return got
+}
+
+func TestForksGoTheirOwnWays(t *testing.T) {
+	tiers(t, func(t *testing.T, cfg Config) {
+		dir := t.TempDir()
+		write(t, dir, "keep", "k")
+		write(t, dir, "gone", "g")
+		write(t, dir, "d/old", "o")
+		write(t, dir, "d/sub/deep", "x")
+		before := tree(t, dir)
+		cfg.Snapshot = SnapshotDir(dir)
+		cfg.ScratchDir = t.TempDir()
+		a := open(t, cfg)
+		sh(t, a, `set -e; echo 1 > new; rm gone; rm -r d; mkdir d; echo n > d/new`)
+		b := fork(t, a)
+		want := "1\nn\nd keep new\nnew\n"
+		for _, sb := range []Sandbox{a, b} {
+			if got := sh(t, sb, "cat new d/new; echo $(ls); ls d"); got != want {
+				t.Errorf("after the fork: %q, want %q", got, want)
+			}
+		}
+		sh(t, a, "echo a > new; rm keep")
+		sh(t, b, "set -e; echo b > only; rm -r d; echo back > gone")
+		c := fork(t, b)
+		sh(t, c, "set -e; mkdir -p d/sub; echo c > d/sub/deep; rm only")
+		if d := cmp.Diff(map[string]ChangeKind{"new": Added, "gone": Deleted, "keep": Deleted, "d/old": Deleted,
+			"d/sub": Deleted, "d/sub/deep": Deleted, "d/new": Added}, kinds(t, a)); d != "" {
+			t.Errorf("original: %s", d)
+		}
+		if d := cmp.Diff(map[string]ChangeKind{"new": Added, "gone": Modified, "only": Added,
+			"d": Deleted, "d/old": Deleted, "d/sub": Deleted, "d/sub/deep": Deleted}, kinds(t, b)); d != "" {
+			t.Errorf("fork: %s", d)
+		}
+		if d := cmp.Diff(map[string]ChangeKind{"new": Added, "gone": Modified, "d/old": Deleted, "d/sub/deep": Modified}, kinds(t, c)); d != "" {
+			t.Errorf("fork of the fork: %s", d)
+		}
+		if d := cmp.Diff(before, tree(t, dir)); d != "" {
+			t.Errorf("the snapshot changed: %s", d)
+		}
+		// The original may end before its forks.
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := sh(t, c, "cat gone new d/sub/deep; ls d"); got != "back\n1\nc\nsub\n" {
+			t.Errorf("after the original was closed: %q", got)
+		}
+		if err := errors.Join(b.Close(), c.Close()); err != nil {
+			t.Error(err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(cfg.ScratchDir, "*")); len(left) > 0 {
+			t.Errorf("left on the host: %v", left)
+		}
+	})
+}
+
+func TestForkOfACommit(t *testing.T) {
+	repo := repository(t)
+	tiers(t, func(t *testing.T, cfg Config) {
+		cfg.Snapshot = SnapshotCommit(repo, "HEAD~1")
+		a := open(t, cfg)
+		sh(t, a, "echo x > x")
+		b := fork(t, a)
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := sh(t, b, "cat file x"); got != "firstx\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestForkAndRestoreRefuse(t *testing.T) {
+	sb := open(t, Config{Snapshot: SnapshotDir(t.TempDir()), Floor: TierNone})
+	p, err := sb.Start(t.Context(), Cmd{Args: []string{"sleep", uniqueSleep()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sb.(Forker).Fork(t.Context()); !errors.Is(err, ErrBusy) || !strings.HasPrefix(err.Error(), "sandbox: fork ") {
+		t.Errorf("while a command runs: %v", err)
+	}
+	if err := sb.(Restorer).Restore(t.Context(), AtSnapshot); !errors.Is(err, ErrBusy) {
+		t.Errorf("while a command runs: %v", err)
+	}
+	_ = p.Kill()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := sb.(Forker).Fork(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	sh(t, sb, "true") // none of this did any harm
+	if err := sb.(Restorer).Restore(t.Context(), 7); err == nil {
+		t.Error("restored to a point that there is not")
+	}
+	sb.Close()
+	if _, err := sb.(Forker).Fork(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+	place := open(t, plain())
+	if _, err := place.(Forker).Fork(t.Context()); !errors.Is(err, ErrInPlace) {
+		t.Errorf("in place: %v", err)
+	}
+}
+
+func TestRestore(t *testing.T) {
+	tiers(t, func(t *testing.T, cfg Config) {
+		dir := t.TempDir()
+		write(t, dir, "f", "old")
+		cfg.Snapshot = SnapshotDir(dir)
+		a := open(t, cfg)
+		sh(t, a, "echo one > f; echo x > one")
+		b := fork(t, a)
+		sh(t, b, "echo two > f; rm one; echo x > two")
+		restore := func(p Point) {
+			t.Helper()
+			if err := b.(Restorer).Restore(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		restore(AtFork)
+		if got := sh(t, b, "cat f; echo $(ls)"); got != "one\nf one\n" {
+			t.Errorf("at the fork: %q", got)
+		}
+		sh(t, b, "echo three > f")
+		restore(AtSnapshot)
+		if got := sh(t, b, "cat f; echo; echo $(ls)"); got != "old\nf\n" {
+			t.Errorf("at the snapshot: %q", got)
+		}
+		if got := kinds(t, b); len(got) > 0 {
+			t.Errorf("restored, but %v", got)
+		}
+		if got := sh(t, a, "cat f one"); got != "one\nx\n" {
+			t.Errorf("the original lost its change: %q", got)
+		}
+	})
+}
+
+// More forks than layers are kept: the oldest are merged, and nothing shows.
+func TestDeepForks(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 6 {
+		write(t, dir, fmt.Sprintf("d%d/base", i), "b")
+	}
+	sb := open(t, Config{Snapshot: SnapshotDir(dir), Floor: TierNone, Limits: Limits{Processes: -1}})
+	want := map[string]string{}
+	for i := range 6 {
+		want[fmt.Sprintf("d%d/base", i)] = "b"
+	}
+	for i := range maxFrozen + 4 {
+		d := fmt.Sprintf("d%d", i%6)
+		script := fmt.Sprintf("echo %d > f%d; echo %d > common; ", i, i, i)
+		want[fmt.Sprintf("f%d", i)], want["common"] = fmt.Sprintln(i), fmt.Sprintln(i)
+		switch i % 5 {
+		case 1: // deleted and made anew: opaque
+			script += fmt.Sprintf("rm -r %s; mkdir %s; echo %d > %s/again", d, d, i, d)
+			for k := range want {
+				if strings.HasPrefix(k, d+"/") {
+					delete(want, k)
+				}
+			}
+			want[d+"/again"] = fmt.Sprintln(i)
+		case 2:
+			script += fmt.Sprintf("rm -r %s; echo file > %s", d, d)
+			for k := range want {
+				if strings.HasPrefix(k, d+"/") {
+					delete(want, k)
+				}
+			}
+			want[d] = "file\n"
+		case 3:
+			script += fmt.Sprintf("rm -rf %s; mkdir -p %s/sub; ln -s ../common %s/sub/link", d, d, d)
+			for k := range want {
+				if k == d || strings.HasPrefix(k, d+"/") {
+					delete(want, k)
+				}
+			}
+			want[d+"/sub/link"] = "-> ../common"
+		case 4:
+			script += fmt.Sprintf("rm -f f%d", i-2)
+			delete(want, fmt.Sprintf("f%d", i-2))
+		}
+		sh(t, sb, script)
+		next := fork(t, sb)
+		if err := sb.Close(); err != nil {
+			t.Fatal(err)
+		}
+		sb = next
+	}
+	l := sb.(*local)
+	if n := len(l.ws.frozen); l.ws.overlay && n > maxFrozen {
+		t.Errorf("%d layers, at most %d are wanted", n, maxFrozen)
+	}
+	got := map[string]string{}
+	out := sh(t, sb, `find . -type l -o -type f | sort | while read f; do if [ -L "$f" ]; then printf '%s\t-> %s\n' "$f" "$(readlink $f)"; else printf '%s\t%s\n' "$f" "$(cat $f)"; fi; done`)
+	for line := range strings.Lines(out) {
+		name, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		got[strings.TrimPrefix(name, "./")] = text
+	}
+	for k, v := range want {
+		want[k] = strings.TrimSuffix(v, "\n")
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	// What the host lists is what commands see.
+	for path, kind := range kinds(t, sb) {
+		_, is := want[path]
+		if fi, err := os.Lstat(filepath.Join(dir, path)); is && kind == Deleted || err == nil && fi.Mode().IsRegular() && kind == Added {
+			t.Errorf("%s is listed as %s", path, kind)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+)
+
+// frozen is a directory that no one writes any more and that several workspaces
+// are made of. It is removed when the last of them is.
+type frozen struct {
+	layerDir
+	home string       // private directory that holds it
+	lock *os.File     // tells a janitor that it is in use
+	refs atomic.Int32 // workspaces
+}
+
+// newFrozen makes the private directory below dir. The path is set by the caller.
+func newFrozen(dir string) (*frozen, error) {
+	home, err := os.MkdirTemp(dir, scratchPrefix+"layer-*")
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockScratch(home)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(home))
+	}
+	f := &frozen{home: home, lock: lock}
+	f.refs.Store(1)
+	return f, nil
+}
+
+func (f *frozen) share() *frozen {
+	f.refs.Add(1)
+	return f
+}
+
+func (f *frozen) release() error {
+	if f.refs.Add(-1) > 0 {
+		return nil
+	}
+	err := removeTree(f.home)
+	if f.lock != nil {
+		err = errors.Join(err, f.lock.Close())
+	}
+	return err
+}
+
+// state lists the directories that were the workspace at a point, newest first.
+func (ws *workspace) state(at Point) []layerDir {
+	var out []layerDir
+	if at == AtFork {
+		for i := len(ws.frozen) - 1; i >= 0; i-- {
+			out = append(out, ws.frozen[i].layerDir)
+		}
+	}
+	return append(out, layerDir{ws.lower, true})
+}
+
+// now lists the directories that are the workspace, newest first.
+func (ws *workspace) now() []layerDir {
+	if !ws.overlay {
+		return []layerDir{{ws.source, true}}
+	}
+	return append([]layerDir{{ws.upper(), false}}, ws.state(AtFork)...)
+}
+
+func (ws *workspace) upper() string { return ws.sub(scratchLayer + "/upper") }
+
+// below lists the frozen layers of an overlay, newest first.
+func (ws *workspace) below() []string {
+	var out []string
+	for _, d := range ws.state(AtFork) {
+		if !d.full {
+			out = append(out, d.path)
+		}
+	}
+	return out
+}
+
+// untouched reports whether commands have changed nothing since the last fork.
+// It only knows for an overlay.
+func (ws *workspace) untouched() (bool, error) {
+	if !ws.overlay {
+		return false, nil
+	}
+	entries, err := os.ReadDir(ws.upper())
+	return len(entries) == 0, err
+}
+
+// freeze makes what was changed a layer of its own. Nothing may run on the
+// workspace, which needs to be opened again after it.
+func (ws *workspace) freeze(dir string) error {
+	f, err := newFrozen(dir)
+	if err != nil {
+		return err
+	}
+	if ws.overlay {
+		f.path = filepath.Join(f.home, "upper")
+		if err = os.Rename(ws.upper(), f.path); err == nil {
+			err = ws.clear()
+		}
+	} else {
+		f.path, f.full = filepath.Join(f.home, "tree"), true
+		err = copyTree(ws.source, f.path, ws.owner)
+	}
+	if err != nil {
+		return errors.Join(err, f.release())
+	}
+	ws.frozen = append(ws.frozen, f)
+	return nil
+}
+
+// clear gives an overlay empty upper and work directories.
+func (ws *workspace) clear() error {
+	layer := ws.sub(scratchLayer)
+	if err := removeTree(layer); err != nil {
+		return err
+	}
+	for _, d := range []string{layer, layer + "/upper", layer + "/work"} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return err
+		}
+		if ws.owner != nil {
+			if err := os.Lchown(d, ws.owner.uid, ws.owner.gid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reset goes back to a point. Nothing may run on the workspace.
+func (ws *workspace) reset(to Point) error {
+	var err error
+	if to == AtSnapshot {
+		for _, f := range ws.frozen {
+			err = errors.Join(err, f.release())
+		}
+		ws.frozen = nil
+	}
+	if ws.overlay {
+		return errors.Join(err, ws.clear())
+	}
+	if err := errors.Join(err, removeTree(ws.source)); err != nil {
+		return err
+	}
+	ws.source = ""
+	return ws.copyOut()
+}
+
+// fork is a second workspace over the same state. The last change must be
+// frozen, or there be none.
+func (ws *workspace) fork(dir string) (*workspace, error) {
+	out := &workspace{dir: ws.dir, lower: ws.lower, readOnly: ws.readOnly, overlay: ws.overlay, owner: ws.owner, opened: ws.opened}
+	if err := out.makeScratch(dir); err != nil {
+		return nil, err
+	}
+	for _, f := range ws.frozen {
+		out.frozen = append(out.frozen, f.share())
+	}
+	if ws.base != nil {
+		out.base = ws.base.share()
+	}
+	if ws.overlay {
+		return out, nil
+	}
+	if err := out.copyOut(); err != nil {
+		return nil, errors.Join(err, out.remove())
+	}
+	return out, nil
+}

@@ -1,0 +1,218 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+)
+
+// resolve opens the repository and finds the commit that the snapshot names.
+func (s Snapshot) resolve() (*git.Repository, plumbing.Hash, error) {
+	repo, err := git.PlainOpenWithOptions(s.dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	if err != nil {
+		return nil, plumbing.ZeroHash, fmt.Errorf("snapshot %v: open repository: %w", s, err)
+	}
+	hash, err := repo.ResolveRevision(plumbing.Revision(s.rev))
+	if err != nil {
+		return nil, plumbing.ZeroHash, fmt.Errorf("snapshot %v: resolve revision: %w", s, err)
+	}
+	return repo, *hash, nil
+}
+
+// verifiedObjects reads objects and checks that each is what its name says: what
+// is stored under a hash is shared between repositories, and one of them may have
+// been written by a command. The hash is the one that detects known collisions.
+type verifiedObjects struct{ from storer.EncodedObjectStorer }
+
+// copy writes an object's content and fails if it is not the one of that name.
+func (v verifiedObjects) copy(w io.Writer, kind plumbing.ObjectType, hash plumbing.Hash) (int64, error) {
+	o, err := v.from.EncodedObject(kind, hash)
+	if err != nil {
+		return 0, err
+	}
+	r, err := o.Reader()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	h := plumbing.NewHasher(kind, o.Size())
+	n, err := io.Copy(io.MultiWriter(w, h), r)
+	if err != nil {
+		return n, err
+	}
+	if sum := h.Sum(); sum != hash {
+		return n, fmt.Errorf("%v %v has the content of %v: the repository is damaged or forged", kind, hash, sum)
+	}
+	return n, nil
+}
+
+// read returns the content of an object that is small by nature.
+func (v verifiedObjects) read(kind plumbing.ObjectType, hash plumbing.Hash) ([]byte, error) {
+	var b bytes.Buffer
+	_, err := v.copy(&limitedBuffer{&b, 64 << 20}, kind, hash)
+	return b.Bytes(), err
+}
+
+type limitedBuffer struct {
+	b    *bytes.Buffer
+	room int
+}
+
+func (l *limitedBuffer) Write(p []byte) (int, error) {
+	if l.room -= len(p); l.room < 0 {
+		return 0, errors.New("object is too large")
+	}
+	return l.b.Write(p)
+}
+
+// commitTree is the tree of a commit.
+func (v verifiedObjects) commitTree(commit plumbing.Hash) (plumbing.Hash, error) {
+	b, err := v.read(plumbing.CommitObject, commit)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	hash, ok := bytes.CutPrefix(line, []byte("tree "))
+	if !ok || !plumbing.IsHash(string(hash)) {
+		return plumbing.ZeroHash, fmt.Errorf("commit %v names no tree", commit)
+	}
+	return plumbing.NewHash(string(hash)), nil
+}
+
+// entries are those of a tree.
+func (v verifiedObjects) entries(tree plumbing.Hash) ([]object.TreeEntry, error) {
+	b, err := v.read(plumbing.TreeObject, tree)
+	if err != nil {
+		return nil, err
+	}
+	o := &plumbing.MemoryObject{}
+	o.SetType(plumbing.TreeObject)
+	if _, err := o.Write(b); err != nil {
+		return nil, err
+	}
+	var t object.Tree
+	if err := t.Decode(o); err != nil {
+		return nil, fmt.Errorf("tree %v: %w", tree, err)
+	}
+	return t.Entries, nil
+}
+
+// checkout is one commit's way into a layer.
+type checkout struct {
+	ctx     context.Context
+	objects verifiedObjects
+	store   *Layers // nil without one
+	top     string
+	root    *os.Root
+	linked  map[string]bool // blobs this layer has a link of
+	bytes   int64
+}
+
+// checkoutTree writes a tree below dst and returns the bytes that it alone holds.
+// Where there is a store, it shares the files with other layers.
+func checkoutTree(ctx context.Context, s *Layers, v verifiedObjects, tree plumbing.Hash, dst string) (int64, error) {
+	root, err := os.OpenRoot(dst)
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	c := &checkout{ctx: ctx, objects: v, store: s, top: dst, root: root, linked: map[string]bool{}}
+	err = c.dir(tree, ".", 0)
+	return c.bytes, err
+}
+
+// maxDepth is how deep directories may be nested; a tree that contains itself
+// cannot be made, one that is deeper than paths can be long can.
+const maxDepth = 512
+
+func (c *checkout) dir(tree plumbing.Hash, rel string, depth int) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("%q: directories are nested too deep", rel)
+	}
+	entries, err := c.objects.entries(tree)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(rel, e.Name)
+		if e.Name == "" || e.Name == "." || e.Name == ".." || path.Base(name) != e.Name {
+			return fmt.Errorf("tree %v has the name %q, which no file can have", tree, e.Name)
+		}
+		switch e.Mode {
+		case filemode.Dir:
+			if err = c.root.Mkdir(name, 0o755); err == nil {
+				err = c.dir(e.Hash, name, depth+1)
+			}
+		case filemode.Submodule:
+			err = c.root.Mkdir(name, 0o755)
+		case filemode.Symlink:
+			var target []byte
+			if target, err = c.objects.read(plumbing.BlobObject, e.Hash); err == nil {
+				err = c.root.Symlink(string(target), name)
+			}
+		default:
+			err = c.file(e, name)
+		}
+		if err != nil {
+			return fmt.Errorf("write %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// file links a blob that the store has, or writes it. A layer has no two links of
+// one blob: commands would take the files for one ("cp: are the same file").
+func (c *checkout) file(e object.TreeEntry, name string) error {
+	perm, suffix := os.FileMode(0o644), ""
+	if e.Mode == filemode.Executable {
+		perm, suffix = 0o755, "x"
+	}
+	var blob string
+	if c.store != nil {
+		hash := e.Hash.String()
+		blob = filepath.Join(c.store.dir, layersBlobs, hash[:2], hash[2:]+suffix)
+	}
+	target := filepath.Join(c.top, filepath.FromSlash(name))
+	first := blob != "" && !c.linked[blob]
+	if first && os.Link(blob, target) == nil {
+		c.linked[blob] = true
+		return nil
+	}
+	w, err := c.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	n, err := c.objects.copy(w, plumbing.BlobObject, e.Hash)
+	err = errors.Join(err, w.Chmod(perm), w.Close()) // whatever the umask
+	if err != nil {
+		return err
+	}
+	if first {
+		err = os.Link(target, blob)
+		if errors.Is(err, os.ErrNotExist) {
+			if err = os.MkdirAll(filepath.Dir(blob), 0o700); err == nil {
+				err = os.Link(target, blob)
+			}
+		}
+		if err == nil {
+			c.linked[blob] = true
+			return nil
+		}
+	}
+	c.bytes += n // not shared: a second copy, or a file system without links
+	return nil
+}

@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// treeSum names the content of a directory.
+type treeSum struct {
+	id    string // SHA-256 over names, modes and contents, in hexadecimal
+	bytes int64
+}
+
+// hashTree reads a directory that nobody writes. Times and owners do not count.
+func hashTree(ctx context.Context, dir string) (treeSum, error) {
+	var s treeSum
+	sum, err := s.dir(ctx, dir)
+	s.id = hex.EncodeToString(sum)
+	return s, err
+}
+
+// dir hashes one directory: each entry is a line of mode, hash of its content and
+// quoted name, in the order that ReadDir has.
+func (s *treeSum) dir(ctx context.Context, dir string) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	for _, e := range entries {
+		fi, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		path := filepath.Join(dir, e.Name())
+		var sum []byte
+		switch {
+		case fi.IsDir():
+			sum, err = s.dir(ctx, path)
+		case fi.Mode()&fs.ModeSymlink != 0:
+			var target string
+			target, err = os.Readlink(path)
+			b := sha256.Sum256([]byte(target))
+			sum = b[:]
+		case fi.Mode().IsRegular():
+			sum, err = s.file(path)
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(h, "%o %x %s\n", uint32(fi.Mode()), sum, strconv.Quote(e.Name()))
+	}
+	return h.Sum(nil), nil
+}
+
+func (s *treeSum) file(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	s.bytes += n
+	return h.Sum(nil), err
+}

@@ -1,0 +1,140 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// hold takes a lease of a layer that is in the store; the error is
+// fs.ErrNotExist if it is not.
+func (s *Layers) hold(id string) (*Layer, error) {
+	if !validLayerID(id) {
+		return nil, fmt.Errorf("layer %q: %w", id, fs.ErrNotExist)
+	}
+	home := filepath.Join(s.dir, layersByID, id)
+	for {
+		lease, err := os.Open(home)
+		if err != nil {
+			return nil, err
+		}
+		if err := lockShared(lease); err != nil {
+			lease.Close()
+			return nil, err
+		}
+		// It may have been on its way out while we waited.
+		if same(lease, home) {
+			return &Layer{id: id, path: filepath.Join(home, layerTree), from: home, lease: lease}, touch(home)
+		}
+		lease.Close()
+	}
+}
+
+func same(f *os.File, path string) bool {
+	a, errA := f.Stat()
+	b, errB := os.Lstat(path)
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+// validLayerID guards paths made of ids that a caller may have made up.
+func validLayerID(id string) bool {
+	kind, hash, ok := strings.Cut(id, "-")
+	if !ok || kind != "git" && kind != "dir" || len(hash) < 40 {
+		return false
+	}
+	return strings.Trim(hash, "0123456789abcdef") == ""
+}
+
+// begin makes a directory for a layer to be; its lock tells Collect that someone
+// is at work.
+func (s *Layers) begin() (string, *os.File, error) {
+	home, err := os.MkdirTemp(filepath.Join(s.dir, layersMaking), "layer-*")
+	if err != nil {
+		return "", nil, err
+	}
+	lock, err := os.Open(home)
+	if err == nil {
+		err = lockShared(lock)
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(home))
+	}
+	return home, lock, nil
+}
+
+// make fills a new layer and publishes it.
+func (s *Layers) make(id string, fill func(dst string) (int64, error)) (*Layer, error) {
+	home, lock, err := s.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	tree := filepath.Join(home, layerTree)
+	err = os.Mkdir(tree, 0o755)
+	var bytes int64
+	if err == nil {
+		bytes, err = fill(tree)
+	}
+	var l *Layer
+	if err == nil {
+		l, err = s.publish(home, id, bytes)
+	}
+	if err != nil {
+		return nil, errors.Join(err, removeTree(home))
+	}
+	return l, nil
+}
+
+// publish puts a whole layer in its place and holds it. Whoever comes second, of
+// two who made the same, uses the other's.
+func (s *Layers) publish(home, id string, bytes int64) (*Layer, error) {
+	text := strconv.FormatInt(bytes, 10)
+	if err := os.WriteFile(filepath.Join(home, layerUsed), []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	err := os.Rename(home, filepath.Join(s.dir, layersByID, id))
+	if errors.Is(err, fs.ErrExist) || notEmpty(err) {
+		if err := removeTree(home); err != nil {
+			return nil, err
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	l, err := s.hold(id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.collect(false); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// aliased holds the layer of a commit that was met before.
+func (s *Layers) aliased(commit string) (*Layer, error) {
+	b, err := os.ReadFile(filepath.Join(s.dir, layersAlias, commit))
+	if err != nil {
+		return nil, err
+	}
+	return s.hold(string(b))
+}
+
+func (s *Layers) alias(commit, id string) error {
+	f, err := os.CreateTemp(filepath.Join(s.dir, layersMaking), "alias-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(id)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(s.dir, layersAlias, commit))
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
