@@ -75,6 +75,23 @@ func startNamespaces(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 }
 
 func tryNamespaces(ctx context.Context, cfg *Config, ws *workspace, id identity, who *owner) (*local, error) {
+	r, err := raise(ctx, cfg, ws, id, who, false)
+	if err != nil {
+		return nil, err
+	}
+	return newLocal(ws, r.plan.env, r.iso, r.run), nil
+}
+
+// raised is a running supervisor behind all its walls.
+type raised struct {
+	plan *plan
+	iso  Isolation
+	run  *guestSpawner
+}
+
+// raise starts a supervisor over ws. If keep is set, its mounts can be changed
+// later.
+func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *owner, keep bool) (*raised, error) {
 	p, err := makePlan(cfg, ws, id.inUID, id.inGID)
 	if err != nil {
 		return nil, err
@@ -85,12 +102,12 @@ func tryNamespaces(ctx context.Context, cfg *Config, ws *workspace, id identity,
 	sp := &spec{Tier: TierNamespaces, Root: true, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Trace: cfg.TraceWrites, Host: lookAtHost()}
 	sp.Exe, _ = os.Executable()
 	run, f, err := launch(ctx, sp, launchOptions{broker: &spawnOrder{
-		User: id.wire(), Owned: p.ownedList(), Scratch: cfg.ScratchDir,
+		User: id.wire(), Owned: p.ownedList(), Scratch: cfg.ScratchDir, Keep: keep,
 	}})
 	if err != nil {
 		return nil, err
 	}
-	return newLocal(ws, p.env, f.isolation(sp, id), run), nil
+	return &raised{plan: p, iso: f.isolation(sp, id), run: run}, nil
 }
 
 // cloneAttr says how the first process of a sandbox is born.

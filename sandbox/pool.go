@@ -4,57 +4,119 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// PoolConfig says what a pool hands out and how much of it.
+// PoolConfig says what a pool hands out and how much of it. The zero value of
+// every field but Config is a sound default.
 type PoolConfig struct {
 	// Config is the template of every sandbox. Dir and Snapshot must be empty:
 	// Get names the snapshot.
 	Config Config
-	// Max is the most sandboxes leased at once; Get waits beyond it. Zero means
+	// Max is the most sandboxes leased at once; requests wait beyond it. Zero means
 	// four times the processors.
 	Max int
-	// Warm is how many sandboxes are kept ready for the snapshot last asked for,
-	// beside those leased. Zero keeps none.
+	// Warm is how many sandboxes are kept ready at least, beside those leased.
+	// Zero keeps none. At [TierNamespaces] they serve any snapshot; at lower tiers
+	// they are made for the commit last asked for.
 	Warm int
+	// WarmMax is how many are kept ready at most. Between the two the pool follows
+	// the demand: as many as arrive while one is made. Zero means Warm.
+	WarmMax int
+	// Queue is the most requests that wait; beyond it they fail with a
+	// [*QueueFullError]. Zero means 1024, negative none.
+	Queue int
+	// Aging is how long a request waits for its priority to rise by one, so that
+	// low priorities do not starve. Zero means 10 s, negative never.
+	Aging time.Duration
+	// MaxUses is how many leases a sandbox serves before it is destroyed, if it
+	// may be used again at all; see Request.Domain. Zero means 64.
+	MaxUses int
+}
+
+// Request is a request for a sandbox of a pool. Only Snapshot is required.
+type Request struct {
+	// Snapshot is the starting state of the workspace.
+	Snapshot Snapshot
+	// Tenant is on whose behalf; tenants share a pool fairly.
+	Tenant string
+	// Priority orders requests that wait, higher first.
+	Priority int
+	// Deadline is when the request gives up waiting; zero is never, or when its
+	// context ends.
+	Deadline time.Time
+	// Domain names those who trust each other. A sandbox that is given back is
+	// cleaned and used again within its domain and never outside of it; one of the
+	// empty domain is never used again.
+	Domain string
+	// Hold is the longest that the sandbox may be kept; it is closed then, whatever
+	// runs. Zero is no limit.
+	Hold time.Duration
 }
 
 // Pool hands out sandboxes over snapshots, some of them started ahead. Closing a
-// sandbox gives its place back; nothing of it is used again.
+// sandbox gives its place back.
 type Pool struct {
 	cfg    PoolConfig
-	slots  chan struct{}
+	blanks Config          // what sandboxes without a workspace are made of
 	ctx    context.Context // ends with the pool
 	cancel context.CancelFunc
 	once   closeOnce
-	work   sync.WaitGroup // warmers, and callers of Local
+	work   sync.WaitGroup // warmers, the keeper, and callers that make sandboxes
+	now    func() time.Time
 
-	mu     sync.Mutex
-	want   Snapshot // the snapshot that spares are of
-	spares []*local
-	making int
-	leased map[*lease]struct{}
-	hits   int64
-	misses int64
+	mu      sync.Mutex
+	plan    *schedule
+	demand  demand
+	want    Snapshot // the snapshot that spares of lower tiers are of
+	spares  []*spare
+	making  int
+	leased  map[*lease]struct{}
+	failed  int  // times in a row that a blank sandbox could not be made
+	short   bool // of memory
+	keeping bool
+	counts  PoolStats // only what counts up
 }
 
-// PoolStats is a pool's state at one moment.
-type PoolStats struct {
-	Leased int   // sandboxes in use
-	Spare  int   // sandboxes ready
-	Hits   int64 // leases served by a ready one
-	Misses int64 // leases that had to start one
+// spare is a sandbox that stands ready: blank, or over one snapshot.
+type spare struct {
+	blank  *blank
+	domain string // that it served
+	local  *local
+	snap   Snapshot
 }
 
-// NewPool makes a pool. It starts nothing until the first Get.
+func (s *spare) alive() bool {
+	if s.blank != nil {
+		return s.blank.alive()
+	}
+	return s.local.alive()
+}
+
+func (s *spare) close() error {
+	if s.blank != nil {
+		return s.blank.close()
+	}
+	return s.local.Close()
+}
+
+// The defaults of PoolConfig.
+const (
+	defaultQueue   = 1024
+	defaultAging   = 10 * time.Second
+	defaultMaxUses = 64
+)
+
+// NewPool makes a pool. It starts nothing until the first request.
 func NewPool(cfg PoolConfig) (*Pool, error) {
-	if cfg.Max < 0 || cfg.Warm < 0 {
-		return nil, errors.New("sandbox: new pool: PoolConfig.Max and PoolConfig.Warm must not be negative")
+	if cfg.Max < 0 || cfg.Warm < 0 || cfg.WarmMax < 0 || cfg.MaxUses < 0 {
+		return nil, errors.New("sandbox: new pool: PoolConfig.Max, Warm, WarmMax and MaxUses must not be negative")
 	}
 	if cfg.Config.Dir != "" || !cfg.Config.Snapshot.isZero() {
 		return nil, errors.New("sandbox: new pool: PoolConfig.Config must name neither Dir nor Snapshot; Get does")
@@ -62,129 +124,143 @@ func NewPool(cfg PoolConfig) (*Pool, error) {
 	if cfg.Max == 0 {
 		cfg.Max = 4 * runtime.GOMAXPROCS(0)
 	}
-	p := &Pool{cfg: cfg, slots: make(chan struct{}, cfg.Max), leased: map[*lease]struct{}{}}
+	if cfg.Queue == 0 {
+		cfg.Queue = defaultQueue
+	}
+	if cfg.Aging == 0 {
+		cfg.Aging = defaultAging
+	}
+	if cfg.MaxUses == 0 {
+		cfg.MaxUses = defaultMaxUses
+	}
+	cfg.WarmMax = max(cfg.Warm, cfg.WarmMax)
+	p := &Pool{
+		cfg: cfg, now: time.Now, leased: map[*lease]struct{}{},
+		plan:   newSchedule(cfg.Max, max(0, cfg.Queue), cfg.Aging),
+		demand: demand{window: demandWindow},
+	}
+	if err := p.template(); err != nil {
+		return nil, fmt.Errorf("sandbox: new pool: %w", err)
+	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil
 }
 
-// Get leases a sandbox over snap; closing it ends the lease. Get waits while
-// Max are leased, until ctx ends.
-func (p *Pool) Get(ctx context.Context, snap Snapshot) (Sandbox, error) {
-	select {
-	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("sandbox: get from pool: all %d are leased: %w", p.cfg.Max, context.Cause(ctx))
-	case <-p.ctx.Done():
-		return nil, fmt.Errorf("sandbox: get from pool: %w", ErrClosed)
-	}
-	l, err := p.take(ctx, snap)
+// demandWindow is the time over which arrivals are averaged.
+const demandWindow = 10 * time.Second
+
+// template normalizes the configuration of blank sandboxes.
+func (p *Pool) template() error {
+	cfg := p.cfg.Config
+	cfg.Snapshot = SnapshotDir(os.TempDir()) // stands for any
+	cfg, err := cfg.normalize()
 	if err != nil {
-		<-p.slots
-		return nil, err
+		return err
 	}
-	return l, nil
+	cfg.Snapshot = Snapshot{}
+	p.blanks = cfg
+	return nil
 }
 
-func (p *Pool) take(ctx context.Context, snap Snapshot) (*lease, error) {
-	snap, err := snap.fix()
+// Get leases a sandbox over snap; closing it ends the lease. Get waits while Max
+// are leased, until ctx ends. It is Acquire without anything but a snapshot.
+func (p *Pool) Get(ctx context.Context, snap Snapshot) (Sandbox, error) {
+	return p.Acquire(ctx, Request{Snapshot: snap})
+}
+
+// Acquire leases a sandbox; closing it ends the lease. While as many as may be are
+// leased it waits its turn, until ctx ends or the deadline of r passes. It fails
+// with a [*QueueFullError] when too many wait already.
+func (p *Pool) Acquire(ctx context.Context, r Request) (Sandbox, error) {
+	snap, err := r.Snapshot.fix()
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: get from pool: %w", err)
 	}
-	inner, done, err := p.reserve(snap)
+	r.Snapshot = snap
+	if err := p.admit(ctx, r); err != nil {
+		return nil, fmt.Errorf("sandbox: get from pool: %w", err)
+	}
+	l, err := p.take(ctx, r)
 	if err != nil {
+		p.release(r.Tenant)
 		return nil, err
 	}
-	defer done()
-	if inner == nil {
-		if inner, err = p.open(ctx, snap); err != nil {
-			return nil, err
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.once.closed() {
-		return nil, errors.Join(fmt.Errorf("sandbox: get from pool: %w", ErrClosed), inner.Close())
-	}
-	l := &lease{local: inner, pool: p}
-	p.leased[l] = struct{}{}
-	p.warm()
 	return l, nil
 }
 
-// reserve returns a spare, if there is a live one, and counts the caller among
-// those that Close waits for until done is called.
-func (p *Pool) reserve(snap Snapshot) (spare *local, done func(), err error) {
-	var stale []*local
+// admit waits for a place.
+func (p *Pool) admit(ctx context.Context, r Request) error {
+	if !r.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, r.Deadline)
+		defer cancel()
+	}
+	w := &waiter{tenant: r.Tenant, priority: r.Priority, deadline: r.Deadline, ready: make(chan error, 1)}
+	if err := p.line(w); err != nil {
+		return err
+	}
+	select {
+	case err := <-w.ready:
+		return err
+	case <-ctx.Done():
+	case <-p.ctx.Done():
+	}
 	p.mu.Lock()
-	defer func() {
-		p.mu.Unlock()
-		for _, s := range stale {
-			_ = s.Close()
-		}
-	}()
-	if p.once.closed() {
-		return nil, nil, fmt.Errorf("sandbox: get from pool: %w", ErrClosed)
-	}
-	p.work.Add(1)
-	if p.want != snap {
-		p.want, stale, p.spares = snap, p.spares, nil
-	}
-	for len(p.spares) > 0 && spare == nil {
-		last := len(p.spares) - 1
-		spare, p.spares = p.spares[last], p.spares[:last]
-		if !spare.alive() {
-			stale, spare = append(stale, spare), nil
-		}
-	}
-	if spare != nil {
-		p.hits++
-	} else {
-		p.misses++
-	}
-	return spare, p.work.Done, nil
-}
-
-func (p *Pool) open(ctx context.Context, snap Snapshot) (*local, error) {
-	cfg := p.cfg.Config
-	cfg.Snapshot = snap
-	sb, err := Local(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return sb.(*local), nil
-}
-
-// warm starts spares up to the configured number. The lock is held.
-func (p *Pool) warm() {
-	for n := len(p.spares) + p.making; n < p.cfg.Warm && !p.once.closed(); n++ {
-		p.making++
-		snap := p.want
-		p.work.Go(func() { p.makeSpare(snap) })
-	}
-}
-
-func (p *Pool) makeSpare(snap Snapshot) {
-	l, err := p.open(p.ctx, snap)
-	p.mu.Lock()
-	p.making--
-	// A copy taken ahead would be old by the time it is leased; an overlay shows
-	// the directory as it is, and a commit does not change.
-	keep := err == nil && !p.once.closed() && p.want == snap && (l.ws.overlay || snap.rev != "")
-	if keep {
-		p.spares = append(p.spares, l)
+	waited := p.plan.remove(w)
+	if waited && ctx.Err() != nil {
+		p.counts.Expired++
 	}
 	p.mu.Unlock()
-	// A failure is not kept: the next Get meets it itself and can tell its caller.
-	if err == nil && !keep {
-		_ = l.Close()
+	if !waited { // the place came at the same moment
+		if err := <-w.ready; err != nil {
+			return err
+		}
+		p.release(r.Tenant)
+	}
+	if p.once.closed() {
+		return ErrClosed
+	}
+	return fmt.Errorf("all %d are leased: %w", p.cfg.Max, context.Cause(ctx))
+}
+
+// line puts w into the queue and serves whoever is first.
+func (p *Pool) line(w *waiter) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.once.closed() {
+		return ErrClosed
+	}
+	w.at = p.now()
+	p.demand.arrive(w.at)
+	pushed, err := p.plan.add(w, w.at)
+	if err != nil {
+		p.counts.Refused++
+		return err
+	}
+	if pushed != nil {
+		p.counts.Refused++
+		pushed.ready <- &QueueFullError{Leased: p.plan.running, Queued: len(p.plan.waiting), PushedOut: true}
+	}
+	p.serve()
+	return nil
+}
+
+// serve gives free places away. The lock is held.
+func (p *Pool) serve() {
+	now := p.now()
+	for _, w := range p.plan.grant(now) {
+		p.counts.Waited += now.Sub(w.at)
+		p.counts.WaitedMost = max(p.counts.WaitedMost, now.Sub(w.at))
+		w.ready <- nil
 	}
 }
 
-// Stats returns the pool's state.
-func (p *Pool) Stats() PoolStats {
+// release gives a place back.
+func (p *Pool) release(tenant string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return PoolStats{Leased: len(p.leased), Spare: len(p.spares), Hits: p.hits, Misses: p.misses}
+	p.plan.release(tenant)
+	p.serve()
 }
 
 // Close ends all sandboxes of the pool, leased ones too, and returns when they
@@ -202,7 +278,7 @@ func (p *Pool) Close() error {
 		p.mu.Unlock()
 		var err error
 		for _, s := range spares {
-			err = errors.Join(err, s.Close())
+			err = errors.Join(err, s.close())
 		}
 		for _, l := range leased {
 			err = errors.Join(err, l.Close())
@@ -210,25 +286,6 @@ func (p *Pool) Close() error {
 		p.work.Wait()
 		return err
 	})
-}
-
-// lease is a pool's sandbox.
-type lease struct {
-	*local
-	pool *Pool
-	back sync.Once
-}
-
-// Close ends the sandbox and gives its place back.
-func (l *lease) Close() error {
-	err := l.local.Close()
-	l.back.Do(func() {
-		l.pool.mu.Lock()
-		delete(l.pool.leased, l)
-		l.pool.mu.Unlock()
-		<-l.pool.slots
-	})
-	return err
 }
 
 // fix replaces a name that may come to mean another commit by the commit's own.

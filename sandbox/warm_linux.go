@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// blank is a complete sandbox that has no workspace yet. It gets one at a lease,
+// by one request to the broker, and can be made blank again afterwards.
+type blank struct {
+	cfg  *Config // normalized, without Dir and Snapshot
+	id   identity
+	plan *plan
+	iso  Isolation
+	run  *guestSpawner
+	ws   *workspace // of the next or present lease
+	uses int
+
+	scratch string // the directory that the plan was made for
+}
+
+// errAttach means that a blank sandbox could not be given this workspace, though
+// one made over it from the start may be had.
+var errAttach = errors.New("workspace cannot be attached")
+
+// makeBlank starts one. It fails where sandboxes of the highest tier cannot be
+// had, or are not wanted.
+func makeBlank(ctx context.Context, cfg *Config) (*blank, error) {
+	if !hooked.Load() {
+		return nil, ErrInit
+	}
+	if cfg.Ceiling < TierNamespaces {
+		return nil, fmt.Errorf("sandboxes are not kept ready below %v", TierNamespaces)
+	}
+	b := &blank{cfg: cfg, id: hostIdentity()}
+	var err error
+	if b.ws, err = openWorkspace(ctx, cfg); err != nil {
+		return nil, err
+	}
+	b.scratch = b.ws.scratch
+	r, err := raise(ctx, cfg, b.ws, b.id, b.id.owner(), true)
+	if err != nil {
+		return nil, errors.Join(err, b.ws.remove())
+	}
+	b.plan, b.iso, b.run = r.plan, r.iso, r.run
+	// How it is now is how it must be again before it may be used again.
+	if err := b.order(ctx, &mountOrder{Verify: true}); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return b, nil
+}
+
+// owner is the user that the guest's private files must belong to, if not ours.
+func (id identity) owner() *owner {
+	if !id.dropped {
+		return nil
+	}
+	return &owner{id.outUID, id.outGID}
+}
+
+// order has the broker change the sandbox's mounts.
+func (b *blank) order(ctx context.Context, o *mountOrder) error {
+	sup, ok := b.run.sup.(*brokered)
+	if !ok {
+		return errors.New("the sandbox was not made by a broker")
+	}
+	o.Key, o.User = sup.key, b.id.wire()
+	_, files, err := sup.b.ask(ctx, brokerRequest{Op: opMount, Mount: o})
+	closeFiles(files)
+	return err
+}
+
+// attach gives the sandbox a workspace over snap.
+func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
+	cfg := *b.cfg
+	cfg.Snapshot = snap
+	if err := b.ws.openSnapshot(ctx, &cfg); err != nil {
+		return nil, err
+	}
+	b.ws.overlay = true
+	// What is granted inside the workspace would be hidden by it, and what the
+	// workspace is mounted on must not be something of the sandbox's own.
+	for _, m := range b.plan.mounts {
+		if within(m.Target, b.ws.dir) {
+			return nil, fmt.Errorf("%w: %s lies in it", errAttach, m.Target)
+		}
+	}
+	p := &plan{owned: map[int]bool{}}
+	p.grants(&cfg, b.ws, nil)
+	if err := b.order(ctx, &mountOrder{Add: p.mounts, Owned: p.ownedList()}); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAttach, err)
+	}
+	b.uses++
+	l := newLocal(b.ws, b.plan.env, b.iso, b.run)
+	l.cfg = cfg
+	return l, nil
+}
+
+// renewed are the places that hold a lease's files.
+var renewed = []string{"/tmp", insideHome, "/dev/shm"}
+
+// recycle makes the sandbox blank again: it kills all that runs, drops all that
+// was written, and has the broker verify that nothing is left. After an error the
+// sandbox must be closed.
+func (b *blank) recycle(ctx context.Context) error {
+	if err := b.run.reset(); err != nil {
+		return fmt.Errorf("kill what is left: %w", err)
+	}
+	used := b.ws
+	fresh, err := openWorkspace(ctx, b.cfg)
+	if err != nil {
+		return err
+	}
+	o, err := b.renewal(used, fresh)
+	if err == nil {
+		err = fresh.own(b.id.owner())
+	}
+	if err == nil {
+		err = b.order(ctx, o)
+	}
+	if err != nil {
+		return errors.Join(err, fresh.remove())
+	}
+	b.ws = fresh
+	return used.remove()
+}
+
+// renewal is the order that replaces the lease's mounts by new ones over fresh.
+func (b *blank) renewal(used, fresh *workspace) (*mountOrder, error) {
+	o := &mountOrder{Drop: []string{used.dir}, Forget: []string{used.dir}, Verify: true}
+	o.Drop = append(o.Drop, renewed...)
+	for i, m := range b.plan.mounts {
+		if !slices.ContainsFunc(renewed, func(dir string) bool { return within(m.Target, dir) }) {
+			continue
+		}
+		if m.Kind == mountSymlink || m.Kind == mountDevpts {
+			return nil, fmt.Errorf("a %s at %s cannot be made anew", m.Kind, m.Target)
+		}
+		var err error
+		if m.Source, err = b.moved(m.Source, fresh); err == nil {
+			m.Upper, err = b.moved(m.Upper, fresh)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b.plan.owned[i] {
+			o.Owned = append(o.Owned, len(o.Add))
+		}
+		o.Add = append(o.Add, m)
+	}
+	return o, nil
+}
+
+// moved turns a path in the scratch directory that the plan was made for into the
+// one in fresh, where an overlay's directories are made.
+func (b *blank) moved(path string, fresh *workspace) (string, error) {
+	rel, ok := strings.CutPrefix(path, b.scratch+string(filepath.Separator))
+	if !ok {
+		return path, nil
+	}
+	path = fresh.sub(rel)
+	if within(rel, scratchCache) {
+		for _, d := range []string{"upper", "work"} {
+			if err := os.MkdirAll(filepath.Join(path, d), 0o700); err != nil {
+				return "", err
+			}
+		}
+	}
+	return path, nil
+}
+
+func (b *blank) alive() bool { return b.run.alive() }
+
+// holds reports whether l still runs in b; a fork may have moved it elsewhere.
+func (b *blank) holds(l *local) bool { return l.spawner() == spawner(b.run) && l.ws == b.ws }
+
+// close ends the sandbox and removes what it kept on the host.
+func (b *blank) close() error { return errors.Join(b.run.Close(), b.ws.remove()) }

@@ -1,0 +1,22 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+)
+
+// blank is a complete sandbox without a workspace; there is none on this system.
+type blank struct {
+	uses int
+}
+
+var errAttach = errors.New("workspace cannot be attached")
+
+func makeBlank(context.Context, *Config) (*blank, error)        { return nil, errors.ErrUnsupported }
+func (*blank) attach(context.Context, Snapshot) (*local, error) { return nil, errors.ErrUnsupported }
+func (*blank) recycle(context.Context) error                    { return errors.ErrUnsupported }
+func (*blank) alive() bool                                      { return false }
+func (*blank) holds(*local) bool                                { return false }
+func (*blank) close() error                                     { return nil }

@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"os"
+	"runtime"
+	"time"
+)
+
+// target is how many sandboxes should stand ready now. The lock is held.
+func (p *Pool) target() int {
+	if p.short {
+		return 0
+	}
+	return p.demand.target(p.now(), p.cfg.Warm, p.cfg.WarmMax)
+}
+
+// warm starts spares up to the target, a few at a time: more at once would only
+// slow each other and the commands down. The lock is held.
+func (p *Pool) warm() {
+	want := p.target()
+	for p.making < max(2, runtime.GOMAXPROCS(0)) && len(p.spares)+p.making < want && !p.once.closed() {
+		p.making++
+		snap := p.want
+		p.work.Go(func() { p.makeSpare(snap) })
+	}
+}
+
+func (p *Pool) makeSpare(snap Snapshot) {
+	s := p.startSpare(snap)
+	p.mu.Lock()
+	p.making--
+	keep := s != nil && !p.once.closed() && !p.short && (s.blank != nil || p.want == snap)
+	if keep {
+		p.spares = append(p.spares, s)
+		p.keepUp()
+		p.warm()
+	}
+	p.mu.Unlock()
+	// A failure is not kept: the next request meets it itself and can tell its caller.
+	if s != nil && !keep {
+		_ = s.close()
+	}
+}
+
+// startSpare starts a sandbox without a workspace or, where there is no such
+// thing, one over snap. It returns nil if it cannot.
+func (p *Pool) startSpare(snap Snapshot) *spare {
+	begun := p.now()
+	if p.canBlank() {
+		b, err := makeBlank(p.ctx, &p.blanks)
+		if p.noteBlank(err, begun) == nil {
+			return &spare{blank: b}
+		}
+	}
+	cfg := p.cfg.Config
+	cfg.Snapshot = snap
+	sb, err := Local(p.ctx, cfg)
+	if err != nil {
+		return nil
+	}
+	l := sb.(*local)
+	// A copy taken ahead would be old by the time it is leased; an overlay shows
+	// the directory as it is, and a commit does not change.
+	if !l.ws.overlay && snap.rev == "" {
+		_ = l.Close()
+		return nil
+	}
+	return &spare{local: l, snap: snap}
+}
+
+// keepUp has somebody look after the spares, from the first one on. The lock is
+// held.
+func (p *Pool) keepUp() {
+	if p.keeping || p.once.closed() {
+		return
+	}
+	p.keeping = true
+	p.work.Go(p.keep)
+}
+
+// keepEvery is how often the spares are looked after.
+const keepEvery = time.Second
+
+// keep gives up spares that demand or memory have no room for any more, until the
+// pool is closed or there are none left.
+func (p *Pool) keep() {
+	t := time.NewTicker(keepEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-t.C:
+		}
+		gone, more := p.trim(memoryPressure())
+		for _, s := range gone {
+			_ = s.close()
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// trim takes out the spares to be given up: the oldest half of those above the
+// target, or of all when memory is short, so that a passing want of either does
+// not cost everything. more says whether there is anything to look after still.
+func (p *Pool) trim(now pressure) (gone []*spare, more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.short = now.short(p.short)
+	over := len(p.spares) - p.target()
+	if over > 0 {
+		n := (over + 1) / 2
+		gone = append(gone, p.spares[:n]...)
+		p.spares = append([]*spare(nil), p.spares[n:]...)
+		p.counts.Evicted += int64(n)
+	}
+	p.warm()
+	more = len(p.spares) > 0 || p.making > 0 || p.short || p.target() > 0
+	p.keeping = more
+	return gone, more
+}
+
+// memoryPressure is the host's, or none where it does not tell.
+func memoryPressure() pressure {
+	b, err := os.ReadFile("/proc/pressure/memory")
+	if err != nil {
+		return 0
+	}
+	now, err := parsePressure(b)
+	if err != nil {
+		return 0
+	}
+	return now
+}
