@@ -1,0 +1,211 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/fleet/internal/fair"
+)
+
+// HostConfig says what a host serves. Engine, Classes and one of Backend and
+// Run are required.
+type HostConfig struct {
+	// ID names the host; no other may have it. Empty means a random one.
+	ID     string
+	Engine Engine
+	// Classes are the queues the host pulls jobs from, and the classes of
+	// sandboxes it leases out.
+	Classes []string
+	// Backend opens the boxes for jobs and leases. Without it the host runs jobs
+	// only.
+	Backend Backend
+	// Run runs jobs in place of BoxRunner(Backend).
+	Run Runner
+	// Slots is how many jobs run at once; zero means twice the processors,
+	// negative none.
+	Slots int
+	// Places is how many sandboxes are leased out at once; zero means four times
+	// the processors, negative none. Requests beyond it wait, in fair turns
+	// between tenants, as many as Waiting (zero means 16 for each place).
+	Places, Waiting int
+	// Snapshots lists what the host has ready, for placement; nil means none.
+	Snapshots func() []string
+	// Heartbeat is the time between the host's signs of life, for itself and for
+	// each job it runs; default 1 s. It must be well below the engine's AckWait
+	// and Presence.
+	Heartbeat time.Duration
+	// Logger is told what the host copes with by itself; nil means nobody.
+	Logger *slog.Logger
+}
+
+// Host is the agent of one machine: it pulls jobs and runs them, and leases out
+// sandboxes to clients.
+type Host struct {
+	cfg     HostConfig
+	slots   chan struct{} // one for each job that runs
+	freed   chan struct{} // a slot was given back
+	gate    *fair.Gate
+	stats   hostStats
+	running atomic.Bool
+
+	mu       sync.Mutex
+	ctx      context.Context // of Run
+	sessions map[string]*hostSession
+	draining bool
+	closing  sync.WaitGroup // sessions that end
+}
+
+type hostStats struct {
+	jobs, counted, repeated, retried, opened, stale, expired atomic.Int64
+}
+
+// HostStats is what a host did since it began.
+type HostStats struct {
+	Jobs     int64 // commands of jobs that were run
+	Counted  int64 // results that were the first of their job
+	Repeated int64 // deliveries of jobs that had a result already, and results that came second
+	Retried  int64 // jobs given back
+	Opened   int64 // sandboxes leased out
+	Stale    int64 // commands refused because the epoch of their lease was over
+	Expired  int64 // sandboxes ended because their lease was
+}
+
+// NewHost makes a host. It does nothing until Run.
+func NewHost(cfg HostConfig) (*Host, error) {
+	if cfg.ID == "" {
+		cfg.ID = "host-" + strings.ToLower(rand.Text())
+	}
+	if cfg.Slots == 0 {
+		cfg.Slots = 2 * runtime.GOMAXPROCS(0)
+	}
+	if cfg.Places == 0 {
+		cfg.Places = 4 * runtime.GOMAXPROCS(0)
+	}
+	cfg.Slots, cfg.Places = max(cfg.Slots, 0), max(cfg.Places, 0)
+	cfg.Waiting = orDefault(cfg.Waiting, 16*cfg.Places)
+	cfg.Heartbeat = orDefault(cfg.Heartbeat, time.Second)
+	if cfg.Run == nil && cfg.Backend != nil {
+		cfg.Run = BoxRunner(cfg.Backend)
+	}
+	if cfg.Backend == nil {
+		cfg.Places = 0
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	err := ValidName("HostConfig.ID", cfg.ID)
+	for _, c := range cfg.Classes {
+		err = errors.Join(err, ValidName("HostConfig.Classes", c))
+	}
+	switch {
+	case err != nil:
+	case cfg.Engine == nil || len(cfg.Classes) == 0 || cfg.Run == nil:
+		err = errors.New("HostConfig needs Engine, Classes, and Backend or Run")
+	case cfg.Heartbeat < 0:
+		err = errors.New("HostConfig.Heartbeat is negative")
+	}
+	if err != nil {
+		return nil, fail("make host", cfg.ID, err)
+	}
+	return &Host{
+		cfg: cfg, slots: make(chan struct{}, cfg.Slots), freed: make(chan struct{}, 1),
+		gate: fair.NewGate(cfg.Places, cfg.Waiting), sessions: map[string]*hostSession{},
+	}, nil
+}
+
+// ID is the host's name in the fleet.
+func (h *Host) ID() string { return h.cfg.ID }
+
+// Run serves until ctx ends, then kills what runs, gives the jobs back, ends
+// the leased sandboxes and returns. While the engine is out of reach it goes on
+// with what it has and tries again. It can be called once.
+func (h *Host) Run(ctx context.Context) error {
+	if h.running.Swap(true) {
+		return fail("run host", h.cfg.ID, errors.New("it was run already; make another"))
+	}
+	h.mu.Lock()
+	h.ctx = ctx
+	h.mu.Unlock()
+	stop, err := h.cfg.Engine.Serve(h.cfg.ID, h.handle)
+	if err != nil {
+		return fail("run host", h.cfg.ID, err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { h.announce(ctx) })
+	wg.Go(func() { h.sweep(ctx) })
+	if h.cfg.Slots > 0 {
+		for _, class := range h.cfg.Classes {
+			wg.Go(func() { h.pull(ctx, class, &wg) })
+		}
+	}
+	<-ctx.Done()
+	h.endAll()
+	stop()
+	wg.Wait()
+	h.closing.Wait()
+	return nil
+}
+
+// announce says what the host is, again and again.
+func (h *Host) announce(ctx context.Context) {
+	tick := time.NewTicker(h.cfg.Heartbeat)
+	defer tick.Stop()
+	for {
+		h.say(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.cfg.Heartbeat)
+			h.say(bye)
+			cancel()
+			return
+		}
+	}
+}
+
+func (h *Host) say(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*h.cfg.Heartbeat)
+	defer cancel()
+	if err := h.cfg.Engine.Announce(ctx, h.Status()); err != nil && ctx.Err() == nil {
+		h.cfg.Logger.Warn("host could not announce itself", "host", h.cfg.ID, "error", err)
+	}
+}
+
+// Status is what the host announces.
+func (h *Host) Status() HostStatus {
+	s := HostStatus{ID: h.cfg.ID, Classes: h.cfg.Classes, Slots: h.cfg.Slots, Jobs: len(h.slots),
+		Places: h.cfg.Places, Waiting: h.gate.Waiting()}
+	if h.cfg.Snapshots != nil {
+		s.Snapshots = h.cfg.Snapshots()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.Leased = max(0, len(h.sessions)-s.Waiting)
+	s.Draining = h.draining
+	return s
+}
+
+// Stats returns what the host did so far.
+func (h *Host) Stats() HostStats {
+	s := &h.stats
+	return HostStats{Jobs: s.jobs.Load(), Counted: s.counted.Load(), Repeated: s.repeated.Load(), Retried: s.retried.Load(),
+		Opened: s.opened.Load(), Stale: s.stale.Load(), Expired: s.expired.Load()}
+}
+
+// backoff waits before the n-th try, longer each time; it is false once ctx ended.
+func backoff(ctx context.Context, n int) bool {
+	d := min(50*time.Millisecond<<min(n, 10), 2*time.Second)
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

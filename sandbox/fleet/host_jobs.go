@@ -1,0 +1,199 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// pull takes jobs of a class while there are slots.
+func (h *Host) pull(ctx context.Context, class string, wg *sync.WaitGroup) {
+	for failures := 0; ; {
+		free, ok := h.free(ctx)
+		if !ok {
+			return
+		}
+		ds, err := h.cfg.Engine.Pull(ctx, class, free)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			h.cfg.Logger.Warn("host could not pull jobs", "host", h.cfg.ID, "class", class, "error", err)
+			if failures++; !backoff(ctx, failures) {
+				return
+			}
+			continue
+		}
+		failures = 0
+		for _, d := range ds {
+			// The loops of other classes may have taken the slots meanwhile; then
+			// the job waits here, kept alive like one that runs.
+			beat := h.keep(ctx, d)
+			select {
+			case h.slots <- struct{}{}:
+				wg.Go(func() {
+					defer h.giveSlot()
+					defer beat()
+					h.job(ctx, d)
+				})
+			case <-ctx.Done():
+				beat()
+				h.giveBack(ctx, d, 0)
+			}
+		}
+	}
+}
+
+// free waits until a slot is free and returns how many are.
+func (h *Host) free(ctx context.Context) (int, bool) {
+	for {
+		if ctx.Err() != nil {
+			return 0, false
+		}
+		if n := cap(h.slots) - len(h.slots); n > 0 {
+			return n, true
+		}
+		select {
+		case <-h.freed:
+		case <-time.After(h.cfg.Heartbeat): // another loop may have eaten the sign
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (h *Host) giveSlot() {
+	<-h.slots
+	select {
+	case h.freed <- struct{}{}:
+	default:
+	}
+}
+
+// keep extends a delivery until the function it returns is called.
+func (h *Host) keep(ctx context.Context, d Delivery) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(h.cfg.Heartbeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				_ = d.Extend(ctx) // the next comes soon
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// job runs one delivery: the result is stored before the job is taken out of
+// the queue, so that a host that dies at any point loses neither.
+func (h *Host) job(ctx context.Context, d Delivery) {
+	if d.Attempt > 1 && h.hasResult(ctx, d.Job.ID) {
+		h.stats.repeated.Add(1)
+		h.done(ctx, d)
+		return
+	}
+	r := &Result{Job: d.Job.ID, Host: h.cfg.ID, Attempt: d.Attempt}
+	most := orDefault(d.Job.MaxAttempts, DefaultMaxAttempts)
+	if d.Attempt > most {
+		r.Failure = fmt.Sprintf("given up after %d attempts, none of which came to an end: the hosts died, were cut off or took too long to say that they live", most)
+	} else if !h.attempt(ctx, d, r, most) {
+		return
+	}
+	if h.store(ctx, r) {
+		h.done(ctx, d)
+	}
+}
+
+// attempt runs the command and fills r; it is false if the job was given back.
+func (h *Host) attempt(ctx context.Context, d Delivery, r *Result, most int) bool {
+	h.stats.jobs.Add(1)
+	exit, err := h.run(ctx, d.Job)
+	switch {
+	case ctx.Err() != nil && (err != nil || exit.Canceled):
+		h.giveBack(ctx, d, 0)
+		return false
+	case err == nil:
+		r.Exit = clip(exit)
+	case errors.Is(err, ErrRefused) || d.Attempt >= most:
+		r.Failure = fmt.Sprintf("could not be run, attempt %d: %v", d.Attempt, err)
+		if len(r.Failure) > maxText {
+			r.Failure = r.Failure[:maxText]
+		}
+	default:
+		h.cfg.Logger.Warn("host could not run a job and gives it back", "host", h.cfg.ID, "job", d.Job.ID, "attempt", d.Attempt, "error", err)
+		h.giveBack(ctx, d, time.Second<<min(d.Attempt, 6))
+		return false
+	}
+	return true
+}
+
+// run calls the runner; a runner that panics has refused the job.
+func (h *Host) run(ctx context.Context, job *Job) (exit *sandbox.Exit, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			exit, err = nil, fmt.Errorf("%w: the runner panicked: %v", ErrRefused, p)
+		}
+	}()
+	exit, err = h.cfg.Run(ctx, job)
+	if err == nil && exit == nil {
+		err = fmt.Errorf("%w: the runner returned neither an exit nor an error", ErrRefused)
+	}
+	return exit, err
+}
+
+func (h *Host) hasResult(ctx context.Context, job string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err := h.cfg.Engine.Result(ctx, job)
+	return err == nil // if it cannot be told, the first result still counts
+}
+
+// store keeps trying to store a result. A host that stops gives it a last try.
+func (h *Host) store(ctx context.Context, r *Result) bool {
+	for n := 0; ; n++ {
+		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		first, err := h.cfg.Engine.PutResult(try, r)
+		cancel()
+		switch {
+		case err == nil && first:
+			h.stats.counted.Add(1)
+			return true
+		case err == nil:
+			h.stats.repeated.Add(1)
+			return true
+		case errors.Is(err, ErrTooLarge) && r.Failure == "":
+			r.Exit, r.Failure = nil, "the command ran, but its result is too large to be stored"
+		default:
+			h.cfg.Logger.Warn("host could not store a result and tries again", "host", h.cfg.ID, "job", r.Job, "error", err)
+		}
+		if ctx.Err() != nil || !backoff(ctx, n) {
+			return false
+		}
+	}
+}
+
+// done takes a job out of the queue. If that fails it is delivered again, and
+// whoever gets it finds the result.
+func (h *Host) done(ctx context.Context, d Delivery) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := d.Done(ctx); err != nil {
+		h.cfg.Logger.Info("job could not be taken out of the queue; it will come again", "host", h.cfg.ID, "job", d.Job.ID, "error", err)
+	}
+}
+
+func (h *Host) giveBack(ctx context.Context, d Delivery, after time.Duration) {
+	h.stats.retried.Add(1)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	_ = d.Retry(ctx, after) // else it comes back by itself
+}

@@ -1,0 +1,179 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/fleet/internal/fair"
+)
+
+// open starts the session of a lease, or finds it. The lease is looked up at its
+// source: a client's word for it is not enough.
+func (h *Host) open(ctx context.Context, r *hostRequest) (*hostSession, error) {
+	if s := h.session(r.Key); s != nil && s.epoch == r.Epoch {
+		return s, nil
+	}
+	before := time.Now()
+	lease, err := h.cfg.Engine.Current(ctx, r.Key)
+	if errors.Is(err, ErrNoLease) || err == nil && (lease.Epoch != r.Epoch || lease.Host != h.cfg.ID) {
+		return nil, ErrLost
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.draining || h.ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: host %s is about to stop", ErrNoHost, h.cfg.ID)
+	}
+	if old := h.sessions[r.Key]; old != nil {
+		switch {
+		case old.epoch == r.Epoch:
+			return old, nil
+		case old.epoch > r.Epoch:
+			return nil, ErrLost
+		}
+		h.drop(old)
+	}
+	s := &hostSession{key: r.Key, epoch: r.Epoch, ttl: lease.TTL, verified: before,
+		ready: make(chan struct{}), commands: map[uint64]*hostCommand{}}
+	s.ctx, s.end = context.WithCancel(h.ctx)
+	h.sessions[r.Key] = s
+	h.closing.Go(func() { h.fill(s, r.Spec) })
+	return s, nil
+}
+
+// fill opens the session's box when there is a place for it, and gives the
+// place back when the session has ended.
+func (h *Host) fill(s *hostSession, spec Spec) {
+	s.err = h.gate.Enter(s.ctx, spec.Tenant)
+	if s.err != nil {
+		if errors.Is(s.err, fair.ErrFull) {
+			s.err = fmt.Errorf("%w: host %s: %w", ErrNoHost, h.cfg.ID, s.err)
+		}
+		close(s.ready)
+		h.remove(s)
+		return
+	}
+	defer h.gate.Leave()
+	s.box, s.err = h.cfg.Backend.Open(s.ctx, spec)
+	close(s.ready)
+	if s.err != nil {
+		h.remove(s)
+		return
+	}
+	h.stats.opened.Add(1)
+	<-s.ctx.Done()
+	if err := s.close(); err != nil {
+		h.cfg.Logger.Warn("box of a lease could not be closed cleanly", "host", h.cfg.ID, "lease", s.key, "error", err)
+	}
+}
+
+func (h *Host) session(key string) *hostSession {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sessions[key]
+}
+
+// remove ends a session.
+func (h *Host) remove(s *hostSession) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drop(s)
+}
+
+// drop is remove with the lock held.
+func (h *Host) drop(s *hostSession) {
+	if h.sessions[s.key] == s {
+		delete(h.sessions, s.key)
+	}
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	s.end()
+}
+
+// fence returns the session that a request is for, if the request's epoch is
+// that of a lease that holds. It is asked before every command.
+func (h *Host) fence(ctx context.Context, r *hostRequest) (*hostSession, error) {
+	s := h.session(r.Key)
+	if s == nil || s.epoch != r.Epoch {
+		h.stats.stale.Add(1)
+		if s == nil {
+			return nil, fmt.Errorf("%w: host %s has no sandbox for it", ErrLost, h.cfg.ID)
+		}
+		return nil, fmt.Errorf("%w: epoch %d was given, %d is in force", ErrLost, r.Epoch, s.epoch)
+	}
+	if s.age() > s.ttl/3 {
+		if err := h.verify(ctx, s); err != nil {
+			h.stats.stale.Add(1)
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// verify asks the engine whether a session's lease holds and ends the session if
+// it does not, or if that cannot be told for so long that it may not.
+func (h *Host) verify(ctx context.Context, s *hostSession) error {
+	ctx, cancel := context.WithTimeout(ctx, min(s.ttl, 5*time.Second))
+	defer cancel()
+	before := time.Now()
+	lease, err := h.cfg.Engine.Current(ctx, s.key)
+	switch {
+	case err == nil && lease.Epoch == s.epoch && lease.Host == h.cfg.ID:
+		s.mu.Lock()
+		s.verified = before
+		s.mu.Unlock()
+		return nil
+	case err == nil || errors.Is(err, ErrNoLease):
+		err = fmt.Errorf("%w: it expired, was released or has another holder", ErrLost)
+	case s.age() <= s.ttl:
+		return nil // it held not long ago, and nobody can have had it since
+	default:
+		err = fmt.Errorf("%w: the host cannot reach the engine to see that it holds: %w", ErrLost, err)
+	}
+	h.stats.expired.Add(1)
+	h.remove(s)
+	return err
+}
+
+// sweep ends the sessions of leases that are over, also while no command comes.
+func (h *Host) sweep(ctx context.Context) {
+	tick := time.NewTicker(h.cfg.Heartbeat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, s := range h.due() {
+			_ = h.verify(ctx, s) // a session that ended is known from the stats
+		}
+	}
+}
+
+// due are the sessions whose lease should be looked at.
+func (h *Host) due() (out []*hostSession) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.sessions {
+		if s.age() > s.ttl/2 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// endAll ends every session and lets no more begin.
+func (h *Host) endAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.draining = true
+	for _, s := range h.sessions {
+		h.drop(s)
+	}
+}

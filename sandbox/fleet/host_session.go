@@ -1,0 +1,116 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// hostSession is a box leased out, and the commands in it.
+type hostSession struct {
+	key   string
+	epoch uint64
+	ttl   time.Duration
+	ctx   context.Context // ends with the session
+	end   context.CancelFunc
+
+	ready chan struct{} // closed when box or err is there
+	box   Box
+	err   error
+
+	mu       sync.Mutex
+	verified time.Time // when the lease was last known to hold
+	had      uint64    // numbers below it are over and forgotten
+	commands map[uint64]*hostCommand
+	running  sync.WaitGroup
+	over     bool
+}
+
+// hostCommand is a command and, later, its outcome.
+type hostCommand struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	exit   *sandbox.Exit
+	err    error
+}
+
+// maxCommands bounds the outcomes a session keeps for a client that does not
+// fetch them.
+const maxCommands = 256
+
+var (
+	errForgotten = errors.New("the outcome of this command was fetched already")
+	errTooMany   = errors.New("too many commands whose outcome was not fetched; wait for some")
+)
+
+// command begins a command, or finds it if it began before.
+func (s *hostSession) command(r *hostRequest) (*hostCommand, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range s.commands {
+		if n < r.Had {
+			delete(s.commands, n)
+		}
+	}
+	s.had = max(s.had, r.Had)
+	if c := s.commands[r.Number]; c != nil {
+		return c, nil
+	}
+	switch {
+	case s.over:
+		return nil, ErrLost
+	case r.Number < s.had:
+		return nil, errForgotten
+	case len(s.commands) >= maxCommands:
+		return nil, errTooMany
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	c := &hostCommand{cancel: cancel, done: make(chan struct{})}
+	s.commands[r.Number] = c
+	s.running.Go(func() {
+		defer close(c.done)
+		defer cancel()
+		c.exit, c.err = s.box.Exec(ctx, r.Command.Cmd())
+		c.exit = clip(c.exit)
+	})
+	return c, nil
+}
+
+// cancelCommand ends a command; one that never began will not begin.
+func (s *hostSession) cancelCommand(number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.commands[number]; c != nil {
+		c.cancel()
+		return
+	}
+	if number >= s.had && !s.over && number != 0 {
+		c := &hostCommand{cancel: func() {}, done: make(chan struct{}), err: context.Canceled}
+		close(c.done)
+		s.commands[number] = c
+	}
+}
+
+// lasts tells how long ago the lease was known to hold.
+func (s *hostSession) age() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.verified)
+}
+
+// close kills what runs, ends the box and returns when both are gone.
+func (s *hostSession) close() error {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	s.end()
+	<-s.ready
+	s.running.Wait()
+	if s.box == nil {
+		return nil
+	}
+	return s.box.Close()
+}

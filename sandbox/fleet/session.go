@@ -1,0 +1,211 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// Session is a leased sandbox on another machine. All methods may be called
+// concurrently.
+type Session struct {
+	engine    Engine
+	dir       string
+	isolation sandbox.Isolation
+
+	ctx  context.Context // ends with the lease; its cause says why
+	end  context.CancelCauseFunc
+	keep sync.WaitGroup
+	once sync.Once
+
+	mu    sync.Mutex
+	lease Lease
+	next  uint64          // number of the next command
+	had   uint64          // all below it have arrived
+	got   map[uint64]bool // those above had that have arrived
+}
+
+func newSession(e Engine, l Lease) *Session {
+	s := &Session{engine: e, lease: l, next: 1, had: 1, got: map[uint64]bool{}}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	s.keep.Go(s.renew)
+	return s
+}
+
+// Lease is the session's lease.
+func (s *Session) Lease() Lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lease
+}
+
+// Dir is the workspace's path as commands see it.
+func (s *Session) Dir() string { return s.dir }
+
+// Isolation reports what the host enforces on every command.
+func (s *Session) Isolation() sandbox.Isolation { return s.isolation }
+
+// Lost is closed when the lease has ended. What is in the sandbox is gone then.
+func (s *Session) Lost() <-chan struct{} { return s.ctx.Done() }
+
+// renew keeps the lease. A client that cannot do so in time counts it as lost:
+// the engine does, too.
+func (s *Session) renew() {
+	ttl := s.lease.TTL
+	renewed := time.Now()
+	for {
+		select {
+		case <-time.After(ttl / 3):
+		case <-s.ctx.Done():
+			return
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(s.ctx, ttl/3)
+		l, err := s.engine.Renew(ctx, s.Lease())
+		cancel()
+		switch {
+		case err == nil:
+			renewed = began
+			s.mu.Lock()
+			s.lease = l
+			s.mu.Unlock()
+		case errors.Is(err, ErrLost):
+			s.end(err)
+			return
+		case time.Since(renewed) > ttl:
+			s.end(fmt.Errorf("%w: it could not be renewed for %v: %w", ErrLost, ttl, err))
+			return
+		}
+	}
+}
+
+// Exec runs a command in the sandbox. It waits through times in which the host
+// cannot be reached, as long as ctx and the lease last; the command is run once
+// however often its answer is lost. An error that is ErrLost leaves open whether
+// the command ran.
+func (s *Session) Exec(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Exit, error) {
+	c, err := CommandOf(cmd)
+	if err != nil {
+		return nil, fail("run command on", s.lease.Host, err)
+	}
+	s.mu.Lock()
+	number := s.next
+	s.next++
+	s.mu.Unlock()
+	defer s.arrived(number)
+	a, err := s.ask(ctx, &hostRequest{Op: opExec, Number: number, Command: c}, 0)
+	if err != nil && ctx.Err() != nil && s.ctx.Err() == nil {
+		return s.cancel(ctx, number, c, err)
+	}
+	if err == nil {
+		err = a.err()
+	}
+	if err != nil {
+		return nil, fail("run command on", s.lease.Host, err)
+	}
+	return a.Exit.exit(), nil
+}
+
+// cancel ends a command whose context ended and returns how it ended, if the
+// host can be reached to tell.
+func (s *Session) cancel(ctx context.Context, number uint64, c *Command, cause error) (*sandbox.Exit, error) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), c.Grace+unreachable)
+	defer stop()
+	cause = fail("run command on", s.lease.Host, cause)
+	if _, err := s.ask(ctx, &hostRequest{Op: opCancel, Number: number}, 0); err != nil {
+		return nil, cause
+	}
+	a, err := s.ask(ctx, &hostRequest{Op: opExec, Number: number, Command: c}, 0)
+	if err != nil || a.Exit == nil {
+		return nil, cause
+	}
+	return a.Exit.exit(), cause
+}
+
+// arrived notes that a command needs not be remembered by the host.
+func (s *Session) arrived(number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got[number] = true
+	for s.got[s.had] {
+		delete(s.got, s.had)
+		s.had++
+	}
+}
+
+// ask repeats a request until it is answered, ctx or the lease ends, or, if
+// patience is not 0, the host has not answered for so long.
+func (s *Session) ask(ctx context.Context, r *hostRequest, patience time.Duration) (*hostAnswer, error) {
+	ctx, stop := merge(ctx, s.ctx)
+	defer stop()
+	heard := time.Now()
+	for n := 0; ; n++ {
+		s.mu.Lock()
+		r.Key, r.Epoch, r.Had, r.Hold = s.lease.Key, s.lease.Epoch, s.had, 2*time.Second
+		host := s.lease.Host
+		s.mu.Unlock()
+		b, err := encode(r)
+		if err != nil {
+			return nil, err
+		}
+		try, cancel := context.WithTimeout(ctx, maxHold+r.Hold)
+		b, err = s.engine.Call(try, host, b)
+		cancel()
+		if err == nil {
+			a, err := decodeAnswer(b)
+			if err != nil || a.Code != codePending {
+				return a, err
+			}
+			heard, n = time.Now(), 0
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err == nil:
+		case errors.Is(err, ErrNoHost) && (r.Op == opOpen || r.Op == opClose), errors.Is(err, ErrTooLarge), errors.Is(err, ErrClosed):
+			return nil, err
+		case patience > 0 && time.Since(heard) > patience:
+			return nil, err
+		case !backoff(ctx, n):
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// merge ends with the first of two contexts, and for its cause.
+func merge(ctx, other context.Context) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(other, func() { end(context.Cause(other)) })
+	return ctx, func() { stop(); end(nil) }
+}
+
+// Close ends the sandbox and gives the lease back. If the host cannot be
+// reached it ends the sandbox itself when the lease lapses.
+func (s *Session) Close() error {
+	var err error
+	s.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), unreachable/2)
+		defer cancel()
+		if s.ctx.Err() == nil {
+			_, _ = s.ask(ctx, &hostRequest{Op: opClose}, unreachable/4)
+		}
+		s.end(fail("use session of", s.lease.Key, ErrClosed))
+		s.keep.Wait()
+		err = s.engine.Release(ctx, s.Lease())
+	})
+	return err
+}
+
+// readAtMost reads r to its end, or fails if that is beyond n bytes.
+func readAtMost(r io.Reader, n int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, n+1))
+	if err == nil && int64(len(b)) > n {
+		err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, n)
+	}
+	return b, err
+}
