@@ -61,7 +61,7 @@ func (p *Pool) reserve(r Request) (found *spare, done func(), err error) {
 		return nil, nil, fmt.Errorf("sandbox: get from pool: %w", ErrClosed)
 	}
 	p.work.Add(1)
-	p.want = r.Snapshot
+	p.want, p.wantDomain = r.Snapshot, r.Domain
 	for found == nil {
 		i := p.choose(r)
 		if i < 0 {
@@ -80,7 +80,7 @@ func (p *Pool) reserve(r Request) (found *spare, done func(), err error) {
 	}
 	p.counts.Misses++
 	// What only others may use makes room for what anyone may.
-	if len(p.spares) > 0 && len(p.spares) >= p.target() {
+	if len(p.spares) > 0 && len(p.spares) >= p.most() {
 		stale, p.spares = append(stale, p.spares[0]), p.spares[1:]
 		p.counts.Evicted++
 	}
@@ -246,9 +246,9 @@ func (p *Pool) doubted(err error) {
 func (p *Pool) returned(l *lease, kept bool) error {
 	p.mu.Lock()
 	delete(p.leased, l)
-	keep := kept && !p.once.closed() && !p.short && len(p.spares) < max(p.cfg.Max, p.cfg.WarmMax)
+	keep := kept && !p.once.closed() && !p.short && len(p.spares) < p.most()
 	if keep {
-		p.spares = append(p.spares, &spare{blank: l.blank, domain: l.req.Domain})
+		p.spares = append(p.spares, &spare{blank: l.blank, domain: l.req.Domain, since: p.now()})
 		p.counts.Recycled++
 		p.keepUp()
 	} else {

@@ -71,17 +71,18 @@ type Pool struct {
 	work   sync.WaitGroup // warmers, the keeper, and callers that make sandboxes
 	now    func() time.Time
 
-	mu      sync.Mutex
-	plan    *schedule
-	demand  demand
-	want    Snapshot // the snapshot that spares of lower tiers are of
-	spares  []*spare
-	making  int
-	leased  map[*lease]struct{}
-	failed  int  // times in a row that a blank sandbox could not be made
-	short   bool // of memory
-	keeping bool
-	counts  PoolStats // only what counts up
+	mu         sync.Mutex
+	plan       *schedule
+	demand     demand
+	want       Snapshot // of the last request; spares of lower tiers are of it
+	wantDomain string   // of the last request
+	spares     []*spare
+	making     int
+	leased     map[*lease]struct{}
+	failed     int  // times in a row that a blank sandbox could not be made
+	short      bool // of memory
+	keeping    bool
+	counts     PoolStats // only what counts up
 }
 
 // spare is a sandbox that stands ready: blank, or over one snapshot.
@@ -90,6 +91,7 @@ type spare struct {
 	domain string // that it served
 	local  *local
 	snap   Snapshot
+	since  time.Time
 }
 
 func (s *spare) alive() bool {

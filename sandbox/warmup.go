@@ -14,11 +14,26 @@ func (p *Pool) target() int {
 	return p.demand.target(p.now(), p.cfg.Warm, p.cfg.WarmMax)
 }
 
+// most is how many spares may be kept. The lock is held.
+func (p *Pool) most() int { return max(p.cfg.Max, p.cfg.WarmMax) }
+
+// usable is how many spares would serve another request like the last. The lock
+// is held.
+func (p *Pool) usable() int {
+	n := 0
+	for _, s := range p.spares {
+		if s.blank == nil || s.domain == "" || s.domain == p.wantDomain {
+			n++
+		}
+	}
+	return n
+}
+
 // warm starts spares up to the target, a few at a time: more at once would only
 // slow each other and the commands down. The lock is held.
 func (p *Pool) warm() {
 	want := p.target()
-	for p.making < max(2, runtime.GOMAXPROCS(0)) && len(p.spares)+p.making < want && !p.once.closed() {
+	for p.making < max(2, runtime.GOMAXPROCS(0)) && p.usable()+p.making < want && len(p.spares)+p.making < p.most() && !p.once.closed() {
 		p.making++
 		snap := p.want
 		p.work.Go(func() { p.makeSpare(snap) })
@@ -49,7 +64,7 @@ func (p *Pool) startSpare(snap Snapshot) *spare {
 	if p.canBlank() {
 		b, err := makeBlank(p.ctx, &p.blanks)
 		if p.noteBlank(err, begun) == nil {
-			return &spare{blank: b}
+			return &spare{blank: b, since: p.now()}
 		}
 	}
 	cfg := p.cfg.Config
@@ -65,7 +80,7 @@ func (p *Pool) startSpare(snap Snapshot) *spare {
 		_ = l.Close()
 		return nil
 	}
-	return &spare{local: l, snap: snap}
+	return &spare{local: l, snap: snap, since: p.now()}
 }
 
 // keepUp has somebody look after the spares, from the first one on. The lock is
@@ -102,14 +117,25 @@ func (p *Pool) keep() {
 	}
 }
 
+// spareIdle is how long a spare that the target has no room for is kept.
+const spareIdle = 30 * time.Second
+
 // trim takes out the spares to be given up: the oldest half of those above the
-// target, or of all when memory is short, so that a passing want of either does
-// not cost everything. more says whether there is anything to look after still.
+// target that have not been of use for a while, or of all when memory is short,
+// so that a passing want of either does not cost everything. more says whether
+// there is anything to look after still.
 func (p *Pool) trim(now pressure) (gone []*spare, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.short = now.short(p.short)
 	over := len(p.spares) - p.target()
+	if !p.short {
+		idle := 0 // spares are in order of age
+		for idle < len(p.spares) && p.now().Sub(p.spares[idle].since) > spareIdle {
+			idle++
+		}
+		over = min(over, idle)
+	}
 	if over > 0 {
 		n := (over + 1) / 2
 		gone = append(gone, p.spares[:n]...)
