@@ -74,7 +74,7 @@ func (c *Client) Wait(ctx context.Context, job string) (*Result, error) {
 			}
 			last = err
 		}
-		if errors.Is(last, ErrClosed) || !backoff(ctx, n) {
+		if errors.Is(last, ErrClosed) || errors.Is(last, ErrMalformed) || !backoff(ctx, n) {
 			return nil, last
 		}
 	}

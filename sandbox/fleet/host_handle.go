@@ -94,6 +94,8 @@ func problem(err error) *hostAnswer {
 	switch {
 	case errors.Is(err, ErrLost):
 		a.Code = codeStale
+	case errors.Is(err, errLater):
+		a.Code = codeLater
 	case errors.Is(err, ErrNoHost):
 		a.Code = codeBusy
 	case errors.Is(err, ErrRefused), errors.Is(err, errForgotten):

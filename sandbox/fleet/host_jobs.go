@@ -159,6 +159,9 @@ func (h *Host) hasResult(ctx context.Context, job string) bool {
 
 // store keeps trying to store a result. A host that stops gives it a last try.
 func (h *Host) store(ctx context.Context, r *Result) bool {
+	if _, err := EncodeResult(r); err != nil {
+		r.Exit, r.Failure = nil, "the command ran, but its result cannot be stored: "+err.Error()
+	}
 	for n := 0; ; n++ {
 		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		first, err := h.cfg.Engine.PutResult(try, r)
@@ -170,8 +173,6 @@ func (h *Host) store(ctx context.Context, r *Result) bool {
 		case err == nil:
 			h.stats.repeated.Add(1)
 			return true
-		case errors.Is(err, ErrTooLarge) && r.Failure == "":
-			r.Exit, r.Failure = nil, "the command ran, but its result is too large to be stored"
 		default:
 			h.cfg.Logger.Warn("host could not store a result and tries again", "host", h.cfg.ID, "job", r.Job, "error", err)
 		}

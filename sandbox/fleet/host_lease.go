@@ -21,7 +21,7 @@ func (h *Host) open(ctx context.Context, r *hostRequest) (*hostSession, error) {
 		return nil, ErrLost
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: host %s: %w", errLater, h.cfg.ID, err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -44,6 +44,9 @@ func (h *Host) open(ctx context.Context, r *hostRequest) (*hostSession, error) {
 	h.closing.Go(func() { h.fill(s, r.Spec) })
 	return s, nil
 }
+
+// errLater means that the engine could not be reached to look at a lease.
+var errLater = errors.New("the lease cannot be looked up")
 
 // fill opens the session's box when there is a place for it, and gives the
 // place back when the session has ended.

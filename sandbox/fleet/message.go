@@ -66,6 +66,7 @@ func decodeRequest(b []byte) (*hostRequest, error) {
 const (
 	codeOK      = ""
 	codePending = "pending" // ask again
+	codeLater   = "later"   // the host cannot reach the engine; ask again
 	codeStale   = "stale"   // the lease is over, or another holds it
 	codeBusy    = "busy"    // no place, now
 	codeRefused = "refused" // asking again is of no use

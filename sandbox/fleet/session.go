@@ -141,6 +141,9 @@ func (s *Session) arrived(number uint64) {
 // ask repeats a request until it is answered, ctx or the lease ends, or, if
 // patience is not 0, the host has not answered for so long.
 func (s *Session) ask(ctx context.Context, r *hostRequest, patience time.Duration) (*hostAnswer, error) {
+	if s.ctx.Err() != nil {
+		return nil, context.Cause(s.ctx)
+	}
 	ctx, stop := merge(ctx, s.ctx)
 	defer stop()
 	heard := time.Now()
@@ -154,23 +157,29 @@ func (s *Session) ask(ctx context.Context, r *hostRequest, patience time.Duratio
 			return nil, err
 		}
 		try, cancel := context.WithTimeout(ctx, maxHold+r.Hold)
-		b, err = s.engine.Call(try, host, b)
+		b, lastErr := s.engine.Call(try, host, b)
 		cancel()
-		if err == nil {
+		if lastErr == nil {
 			a, err := decodeAnswer(b)
-			if err != nil || a.Code != codePending {
-				return a, err
+			switch {
+			case err != nil:
+				return nil, err
+			case a.Code == codePending:
+				heard, n = time.Now(), 0
+			case a.Code == codeLater:
+				lastErr = a.err()
+			default:
+				return a, nil
 			}
-			heard, n = time.Now(), 0
 		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case err == nil:
-		case errors.Is(err, ErrNoHost) && (r.Op == opOpen || r.Op == opClose), errors.Is(err, ErrTooLarge), errors.Is(err, ErrClosed):
-			return nil, err
+		case lastErr == nil: // pending
+		case errors.Is(lastErr, ErrNoHost) && (r.Op == opOpen || r.Op == opClose), errors.Is(lastErr, ErrTooLarge), errors.Is(lastErr, ErrClosed):
+			return nil, lastErr
 		case patience > 0 && time.Since(heard) > patience:
-			return nil, err
+			return nil, lastErr
 		case !backoff(ctx, n):
 			return nil, context.Cause(ctx)
 		}

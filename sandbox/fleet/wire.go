@@ -17,6 +17,9 @@ const MaxMessage = 1<<20 - 4<<10
 // ErrTooLarge means that a job, result or command does not fit in a message.
 var ErrTooLarge = errors.New("message is too large")
 
+// ErrMalformed means that a stored result cannot be read by this program.
+var ErrMalformed = errors.New("malformed result")
+
 // wireVersion is in every message. A reader that does not know the version
 // refuses the message instead of guessing at what a field means.
 const wireVersion = 1
@@ -86,11 +89,11 @@ func EncodeResult(r *Result) ([]byte, error) {
 func DecodeResult(b []byte) (*Result, error) {
 	var w wireResult
 	if err := decode(b, &w); err != nil {
-		return nil, fmt.Errorf("result: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	r := &Result{w.Job, w.Host, w.Attempt, w.Exit.exit(), w.Failure}
 	if err := r.validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return r, nil
 }
@@ -98,6 +101,11 @@ func DecodeResult(b []byte) (*Result, error) {
 func (r *Result) validate() error {
 	if (r.Exit == nil) == (r.Failure == "") {
 		return errors.New("Result needs exactly one of Exit and Failure")
+	}
+	if r.Exit != nil && r.Exit.Isolation.Tier != 0 {
+		if _, err := sandbox.ParseTier(r.Exit.Isolation.Tier.String()); err != nil {
+			return err
+		}
 	}
 	return errors.Join(ValidName("Result.Job", r.Job), ValidName("Result.Host", r.Host))
 }
@@ -117,7 +125,7 @@ type wireExit struct {
 	Stdout, Stderr     wireOutput
 	Wall, User, System time.Duration
 	MaxRSS             int64
-	Isolation          sandbox.Isolation
+	Isolation          *sandbox.Isolation // nil for a runner that does not say
 }
 
 type wireOutput struct {
@@ -130,8 +138,12 @@ func toWire(e *sandbox.Exit) *wireExit {
 		return nil
 	}
 	out := func(o sandbox.Output) wireOutput { return wireOutput{o.Head, o.Tail, o.Total} }
+	var iso *sandbox.Isolation
+	if e.Isolation.Tier != 0 {
+		iso = &e.Isolation
+	}
 	return &wireExit{e.Code, int(e.Signal), e.TimedOut, e.Canceled, out(e.Stdout), out(e.Stderr),
-		e.Wall, e.User, e.System, e.MaxRSS, e.Isolation}
+		e.Wall, e.User, e.System, e.MaxRSS, iso}
 }
 
 func (w *wireExit) exit() *sandbox.Exit {
@@ -142,9 +154,13 @@ func (w *wireExit) exit() *sandbox.Exit {
 		// A total below what is there would make Omitted negative.
 		return sandbox.Output{Head: o.Head, Tail: o.Tail, Total: max(o.Total, int64(len(o.Head)+len(o.Tail)))}
 	}
+	var iso sandbox.Isolation
+	if w.Isolation != nil {
+		iso = *w.Isolation
+	}
 	return &sandbox.Exit{Code: w.Code, Signal: syscall.Signal(w.Signal), TimedOut: w.TimedOut, Canceled: w.Canceled,
 		Stdout: out(w.Stdout), Stderr: out(w.Stderr), Wall: w.Wall, User: w.User, System: w.System,
-		MaxRSS: w.MaxRSS, Isolation: w.Isolation}
+		MaxRSS: w.MaxRSS, Isolation: iso}
 }
 
 // DecodeHost reads what a host says of itself.
