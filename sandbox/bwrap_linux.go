@@ -43,7 +43,7 @@ func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 		"--cap-drop", "ALL", "--uid", strconv.Itoa(id.inUID), "--gid", strconv.Itoa(id.inGID),
 		"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"}, bwrapMounts(p.mounts)...)
 	args = append(args, "--ro-bind", exe, insideExe, "--remount-ro", "/", "--chdir", "/", "--", insideExe)
-	sp := &spec{Tier: TierBubblewrap, Limits: cfg.Limits, Host: lookAtHost()}
+	sp := &spec{Tier: TierBubblewrap, Limits: cfg.Limits, Trace: cfg.TraceWrites, Host: lookAtHost()}
 	run, f, err := launch(ctx, sp, launchOptions{argv: args, attr: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
 		return nil, fmt.Errorf("bwrap: %w", err)

@@ -84,6 +84,10 @@ type Exit struct {
 	// MaxRSS is the largest resident set of one process, in bytes; zero where
 	// the host does not tell.
 	MaxRSS int64
+	// Denials are what the command tried and a wall refused, each once with its
+	// count, at most 64. A refusal need not be why a command failed, and not
+	// every one is seen: see Denial and Config.TraceWrites.
+	Denials []Denial
 	// Isolation is what was enforced on the command.
 	Isolation Isolation
 }

@@ -20,6 +20,7 @@ type facts struct {
 	Caps       string            `json:"caps"` // effective and permitted, as the kernel writes them
 	NoNewPrivs bool              `json:"noNewPrivs"`
 	Seccomp    bool              `json:"seccomp"`
+	Noted      bool              `json:"noted"`      // refused calls are told to the supervisor
 	Interfaces []string          `json:"interfaces"` // network interfaces that are no loopback
 	Sockets    bool              `json:"sockets"`    // an internet socket can be made
 	Written    []string          `json:"written"`    // places that could be written and should not
@@ -34,7 +35,7 @@ func observe(sp *spec) *facts {
 	st := parseStatus(b)
 	f.Caps = strings.Join([]string{st["CapEff"], st["CapPrm"]}, " ")
 	f.NoNewPrivs = st["NoNewPrivs"] == "1"
-	f.Seccomp = st["Seccomp"] == "2"
+	f.Seccomp, f.Noted = st["Seccomp"] == "2", sp.Notify > 0
 	if all, err := net.Interfaces(); err == nil {
 		for _, i := range all {
 			if i.Flags&net.FlagLoopback == 0 {
@@ -139,6 +140,9 @@ func (f *facts) missing(sp *spec, id identity) []string {
 	}
 	if sp.Tier == TierNamespaces && !id.dropped {
 		out = append(out, "supplementary groups of the host's user stay with commands (an ordinary user cannot drop them)")
+	}
+	if !f.Noted {
+		out = append(out, "refused calls are not recorded (the kernel gives no seccomp listener here)")
 	}
 	if !f.apart(sp, "net") {
 		out = append(out, "loopback and Unix sockets do not work")

@@ -138,7 +138,7 @@ func startLandlock(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 			}
 		}
 	}
-	sp := &spec{Tier: TierLandlock, Landlock: r, NoInet: true, Limits: cfg.Limits, Host: lookAtHost()}
+	sp := &spec{Tier: TierLandlock, Landlock: r, Sockets: socketsNone, Trace: cfg.TraceWrites, Limits: cfg.Limits, Host: lookAtHost()}
 	if sp.Exe, _ = os.Executable(); sp.Exe != "" {
 		r.Read = append(r.Read, sp.Exe)
 	}

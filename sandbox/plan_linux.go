@@ -159,7 +159,9 @@ func (p *plan) visible(path string) bool {
 // grants adds the workspace and what else was granted, outer paths first, so
 // that each ends up on top of what it lies in.
 func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
-	grants = append(grants, grant{path: ws.dir, readOnly: ws.readOnly, owned: true})
+	if ws.dir != "" { // a sandbox kept ready has none yet
+		grants = append(grants, grant{path: ws.dir, readOnly: ws.readOnly, owned: true})
+	}
 	slices.SortStableFunc(grants, func(a, b grant) int { return len(a.path) - len(b.path) })
 	for _, g := range grants {
 		m := mount{Kind: mountBind, Source: g.path, Target: g.path, ReadOnly: g.readOnly}

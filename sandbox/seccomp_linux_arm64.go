@@ -8,9 +8,27 @@ const (
 )
 
 // modeArgs are calls that set a file's mode, with the argument it is in.
-var modeArgs = map[uint32]uint32{
-	unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2, unix.SYS_MKNODAT: 2, unix.SYS_MKDIRAT: 2,
+var modeArgs = []struct{ nr, arg uint32 }{
+	{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_MKNODAT, 2}, {unix.SYS_MKDIRAT, 2},
 }
 
 // openArgs are calls that may create a file, with their flags and mode.
-var openArgs = map[uint32][2]uint32{unix.SYS_OPENAT: {2, 3}}
+var openArgs = []struct{ nr, flags, mode uint32 }{{unix.SYS_OPENAT, 2, 3}}
+
+// forbiddenHere are forbidden calls that only this architecture has.
+var forbiddenHere []sysCall
+
+// changing are calls that change files by name, besides those above.
+var changing = []sysCall{
+	{unix.SYS_UNLINKAT, "unlinkat"}, {unix.SYS_RENAMEAT, "renameat"}, {unix.SYS_RENAMEAT2, "renameat2"},
+	{unix.SYS_LINKAT, "linkat"}, {unix.SYS_SYMLINKAT, "symlinkat"}, {unix.SYS_TRUNCATE, "truncate"},
+}
+
+// pathArgs say where the path of a call that changes files is: the argument with
+// the directory it is relative to, or -1, and the argument with the path.
+var pathArgs = map[uint32]pathArg{
+	unix.SYS_OPENAT: {"openat", 0, 1}, unix.SYS_FCHMODAT: {"fchmodat", 0, 1}, unix.SYS_FCHMODAT2: {"fchmodat2", 0, 1},
+	unix.SYS_MKNODAT: {"mknodat", 0, 1}, unix.SYS_MKDIRAT: {"mkdirat", 0, 1},
+	unix.SYS_UNLINKAT: {"unlinkat", 0, 1}, unix.SYS_RENAMEAT: {"renameat", 2, 3}, unix.SYS_RENAMEAT2: {"renameat2", 2, 3},
+	unix.SYS_LINKAT: {"linkat", 2, 3}, unix.SYS_SYMLINKAT: {"symlinkat", 1, 2}, unix.SYS_TRUNCATE: {"truncate", -1, 0},
+}

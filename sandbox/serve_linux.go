@@ -48,7 +48,7 @@ func serve(c *conn, sp *spec) int {
 			return 1
 		}
 	}
-	s.notices = watchNotices(sp.Notify, sp.filter(), s.commandOf)
+	s.notices = watchNotices(sp, s.commandOf)
 	child := make(chan os.Signal, 1)
 	signal.Notify(child, syscall.SIGCHLD)
 	go func() {

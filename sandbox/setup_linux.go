@@ -45,6 +45,10 @@ func runStage(name string) {
 		syscall.Exit(serveMain())
 	case stageLimit:
 		syscall.Exit(limitMain(os.Args[3:]))
+	case stageBroker:
+		syscall.Exit(brokerMain())
+	case stageNested:
+		syscall.Exit(runBroker())
 	}
 	syscall.Exit(failStatus)
 }
@@ -116,13 +120,25 @@ func setup(sp *spec) error {
 			return err
 		}
 	}
-	if err := installFilter(sp.NoInet); err != nil {
+	// Last: from here on what is refused is told to a listener who is not there yet.
+	listener, err := installFilter(sp.filter())
+	if err != nil {
 		return fmt.Errorf("seccomp: %w", err)
+	}
+	if listener >= 0 {
+		if _, err := unix.FcntlInt(uintptr(listener), unix.F_SETFD, 0); err != nil {
+			return fmt.Errorf("keep seccomp listener: %w", err)
+		}
 	}
 	// The next stage finds the spec in the socket: the host sends it twice.
 	self := "/proc/self/fd/" + strconv.Itoa(exe)
-	err = syscall.Exec(self, []string{"sandbox", stageArg, stageServe}, []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=2", "GOTRACEBACK=none"})
+	err = syscall.Exec(self, []string{"sandbox", stageArg, stageServe, strconv.Itoa(listener)}, []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=2", "GOTRACEBACK=none"})
 	return fmt.Errorf("execute own program: %w", err)
+}
+
+// filter is what the spec's seccomp filter lets through and tells.
+func (s *spec) filter() filterOptions {
+	return filterOptions{sockets: s.Sockets, notify: true, writes: s.Trace}
 }
 
 // openExe opens the running program. Where there are mounts of our own, it is
@@ -171,10 +187,13 @@ var rlimits = []struct {
 	which int
 	value func(Limits) int64 // negative leaves it alone
 }{
-	{"RLIMIT_CORE", unix.RLIMIT_CORE, func(Limits) int64 { return 0 }},
+	{"RLIMIT_CORE", unix.RLIMIT_CORE, func(Limits) int64 { return 1 }}, // not 0, see keepCoreLimit
 	{"RLIMIT_NPROC", unix.RLIMIT_NPROC, func(l Limits) int64 { return l.Processes }},
 	{"RLIMIT_NOFILE", unix.RLIMIT_NOFILE, func(l Limits) int64 { return l.Files }},
 	{"RLIMIT_FSIZE", unix.RLIMIT_FSIZE, func(l Limits) int64 { return l.FileSize }},
+	{"RLIMIT_RTPRIO", unix.RLIMIT_RTPRIO, func(Limits) int64 { return 0 }},
+	{"RLIMIT_NICE", unix.RLIMIT_NICE, func(Limits) int64 { return 0 }},
+	{"RLIMIT_MSGQUEUE", unix.RLIMIT_MSGQUEUE, func(Limits) int64 { return 1 << 20 }},
 }
 
 func setLimits(l Limits) error {
@@ -233,7 +252,10 @@ func serveMain() int {
 	var sp spec
 	files, err := c.hear(&sp)
 	closeFiles(files)
-	if err != nil || sp.check() != nil {
+	if err != nil || sp.check() != nil || len(os.Args) < 4 {
+		return failStatus
+	}
+	if sp.Notify, err = strconv.Atoi(os.Args[3]); err != nil {
 		return failStatus
 	}
 	return serve(c, &sp)

@@ -19,7 +19,9 @@ type spec struct {
 	ExeFD    int    // or an open mount of it
 	Hostname string
 	Landlock *rules
-	NoInet   bool // seccomp refuses sockets altogether
+	Sockets  socketRule // those that seccomp lets through
+	Trace    bool       // refused writes are evidence too
+	Notify   int        // the seccomp listener; known to the serving stage only
 	Limits   Limits
 	Host     hostView
 }

@@ -1,0 +1,248 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// attempt runs a helper inside and returns what was recorded of it.
+func attempt(t *testing.T, sb Sandbox, name string, args ...string) []Denial {
+	t.Helper()
+	exit := mustExec(t, sb, Cmd{Args: append([]string{self(t)}, args...), Env: []string{helperEnv + "=" + name}, Timeout: time.Minute})
+	return exit.Denials
+}
+
+func noted(t *testing.T, sb Sandbox) {
+	t.Helper()
+	if slices.ContainsFunc(sb.Isolation().Missing, func(m string) bool { return strings.Contains(m, "not recorded") }) {
+		t.Skip("the kernel gives no listener here")
+	}
+}
+
+// What is refused is told, with what it was about.
+func TestDenialsAreEvidence(t *testing.T) {
+	cfg := walled(t, TierNamespaces)
+	cfg.Dir = t.TempDir()
+	sb := open(t, cfg)
+	noted(t, sb)
+	suid := filepath.Join(cfg.Dir, "suid")
+	for _, c := range []struct {
+		args       []string
+		call, path string
+		host       string
+		wall       string
+		errno      syscall.Errno
+	}{
+		{[]string{"unshare"}, "unshare", "", "", WallSyscalls, unix.EPERM},
+		{[]string{"keyctl"}, "keyctl", "", "", WallSyscalls, unix.EPERM},
+		{[]string{"vsock"}, "socket", "", "", WallNetwork, unix.EAFNOSUPPORT},
+		{[]string{"tiocsti"}, "ioctl", "", "", WallSyscalls, unix.EPERM},
+		{[]string{"setuid", suid}, "fchmodat", suid, "", WallPrivileges, unix.EPERM},
+		{[]string{"dial", "tcp", "192.0.2.1:443"}, "connect", "", "192.0.2.1:443", WallNetwork, unix.ENETUNREACH},
+		{[]string{"dial", "udp", "[2001:db8::1]:53"}, "connect", "", "[2001:db8::1]:53", WallNetwork, unix.ENETUNREACH},
+	} {
+		got := attempt(t, sb, c.args[0], c.args[1:]...)
+		i := slices.IndexFunc(got, func(d Denial) bool { return d.Call == c.call && d.Path == c.path && d.Host == c.host })
+		if i < 0 {
+			t.Errorf("%v: not among %v", c.args, got)
+			continue
+		}
+		if d := got[i]; d.Wall != c.wall || d.Errno != c.errno || d.Count < 1 || d.Rule == "" {
+			t.Errorf("%v: %+v", c.args, d)
+		}
+	}
+	// What is let through is no evidence.
+	for _, name := range []string{"loopback", "unix-socket"} {
+		if got := attempt(t, sb, name); len(got) > 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Each command is told of its own refusals, those of its children among them.
+func TestDenialsBelongToTheirCommand(t *testing.T) {
+	sb := open(t, walled(t, TierNamespaces))
+	noted(t, sb)
+	quiet, err := sb.Start(t.Context(), Cmd{Args: []string{"sh", "-c", "read x"}, OpenStdin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exit := mustExec(t, sb, Cmd{
+		Args: []string{"sh", "-c", `setsid -w sh -c '"$0"; "$0"' "$0"`, self(t)},
+		Env:  []string{helperEnv + "=unshare"},
+	})
+	if len(exit.Denials) != 1 || exit.Denials[0].Count != 2 {
+		t.Errorf("of a child in another session, twice: %v", exit.Denials)
+	}
+	if err := quiet.CloseStdin(); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := quiet.Wait(); err != nil || len(e.Denials) > 0 {
+		t.Errorf("of a command that did nothing: %v, %v", e.Denials, err)
+	}
+}
+
+func TestDenialsOfWrites(t *testing.T) {
+	isolated(t, func(t *testing.T, cfg Config) {
+		other := t.TempDir()
+		write(t, other, "victim", "precious")
+		cfg.Dir, cfg.TraceWrites = t.TempDir(), true
+		sb := open(t, cfg)
+		noted(t, sb)
+		for _, path := range []string{filepath.Join(other, "victim"), "/usr/luthier-probe"} {
+			if !slices.ContainsFunc(attempt(t, sb, "write", path), func(d Denial) bool {
+				return d.Path == path && d.Wall == WallFilesystem && (d.Grant != "") == (d.Path[:5] != "/usr/")
+			}) && (sb.Isolation().Tier == TierLandlock || path[:5] == "/usr/") {
+				t.Errorf("the write to %s is not among the denials", path)
+			}
+		}
+		if got := attempt(t, sb, "write", filepath.Join(cfg.Dir, "mine")); len(got) > 0 {
+			t.Errorf("a write to the workspace: %v", got)
+		}
+		exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", "cd /etc && touch here"}})
+		if !slices.ContainsFunc(exit.Denials, func(d Denial) bool { return d.Path == "/etc/here" }) {
+			t.Errorf("a relative path: %v", exit.Denials)
+		}
+	})
+}
+
+// A command that tries without end costs a bounded list, and no other command.
+func TestDenialsAreBounded(t *testing.T) {
+	cfg := walled(t, TierNamespaces)
+	sb := open(t, cfg)
+	noted(t, sb)
+	if got := attempt(t, sb, "many-refusals", "300"); len(got) > maxDenials || len(got) < 2 {
+		t.Errorf("%d denials of 300 different ones", len(got))
+	}
+	var l denials
+	for i := range 1000 {
+		l.add(Denial{Call: "x", Path: strings.Repeat("p", i*10)})
+		l.add(Denial{Call: "y"})
+	}
+	if len(l.list) != maxDenials || l.list[1].Count != 1000 || len(l.list[maxDenials-1].Path) > maxDenialText {
+		t.Errorf("%d entries, %v", len(l.list), l.list[1])
+	}
+}
+
+func init() {
+	helpers["many-refusals"] = func(a []string) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+		if err != nil {
+			return err
+		}
+		for i := range 300 {
+			_ = unix.Connect(fd, &unix.SockaddrInet4{Addr: [4]byte{192, 0, 2, 1}, Port: 1000 + i})
+		}
+		return os.ErrPermission
+	}
+	helpers["core"] = func([]string) error { // reached when the limit could be set to zero
+		var now unix.Rlimit
+		if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+			return err
+		}
+		if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
+			return err
+		}
+		if now.Max != 0 {
+			return os.ErrPermission
+		}
+		return nil
+	}
+	helpers["socketpair"] = func([]string) error {
+		fds, err := unix.Socketpair(unix.AF_TIPC, unix.SOCK_STREAM, 0)
+		if err == unix.EAFNOSUPPORT {
+			return err
+		}
+		_ = fds
+		return nil
+	}
+	helpers["ldisc"] = func([]string) error {
+		fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY, 0)
+		if err != nil {
+			return err
+		}
+		return unix.IoctlSetPointerInt(fd, unix.TIOCSETD, 0)
+	}
+}
+
+func TestCoreHandlerAndOddCalls(t *testing.T) {
+	isolated(t, func(t *testing.T, cfg Config) {
+		sb := open(t, cfg)
+		for _, attack := range []string{"core", "socketpair", "ldisc"} {
+			if reached, _ := inside(t, sb, attack); reached {
+				t.Errorf("%s succeeded", attack)
+			}
+		}
+	})
+	for _, attack := range []string{"core", "ldisc"} {
+		if !outside(t, attack) {
+			t.Errorf("control: %s does not succeed outside either", attack)
+		}
+	}
+}
+
+// The listener and the filter must refuse the same calls: what the filter sends
+// for its set-id bits must not be let through.
+func TestListenerRefusesWhatTheFilterDoes(t *testing.T) {
+	for _, writes := range []bool{false, true} {
+		n := &notices{options: filterOptions{notify: true, writes: writes}, by: map[uint64]*denials{}}
+		call := func(nr uint32, args ...uint64) unix.Errno {
+			c := notice{nr: int32(nr), pid: 1 << 30}
+			copy(c.args[:], args)
+			_, errno := n.judge(&c)
+			return errno
+		}
+		for _, c := range append(slices.Clone(forbidden), forbiddenHere...) {
+			if call(c.nr) != unix.EPERM {
+				t.Errorf("writes %v: %s is let through", writes, c.name)
+			}
+		}
+		for _, m := range modeArgs {
+			var args [6]uint64
+			args[m.arg] = 0o4755
+			if call(m.nr, args[:]...) != unix.EPERM {
+				t.Errorf("writes %v: call %d is let through", writes, m.nr)
+			}
+		}
+		for _, m := range openArgs {
+			var args [6]uint64
+			args[m.flags], args[m.mode] = unix.O_CREAT, 0o2755
+			if call(m.nr, args[:]...) != unix.EPERM {
+				t.Errorf("writes %v: open call %d is let through", writes, m.nr)
+			}
+		}
+		for _, nr := range []uint32{unix.SYS_CLONE, unix.SYS_IOCTL, unix.SYS_SOCKET} {
+			if call(nr) == 0 {
+				t.Errorf("writes %v: call %d is let through", writes, nr)
+			}
+		}
+		if call(unix.SYS_CONNECT) != 0 {
+			t.Error("connect is refused")
+		}
+	}
+}
+
+func FuzzAddress(f *testing.F) {
+	f.Add([]byte{2, 0, 1, 187, 192, 0, 2, 1})
+	f.Add([]byte{10, 0, 0, 53, 0, 0, 0, 0, 0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0})
+	f.Add([]byte{1, 0, '/', 'x'})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		to, ok := parseAddress(b)
+		if !ok {
+			return
+		}
+		if back, err := netip.ParseAddrPort(to.String()); err != nil || back != to {
+			t.Errorf("%v: %v, %v", to, back, err)
+		}
+	})
+}

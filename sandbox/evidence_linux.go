@@ -1,0 +1,211 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is known of a call beyond its number is in its caller's memory, which is
+// foreign bytes: bounded, and believed for the record only.
+
+// pathArg says where a call's path is.
+type pathArg struct {
+	call      string
+	dir, path int // arguments; dir is -1 where there is none
+}
+
+// peek reads up to len(b) bytes of a process's memory.
+func peek(pid uint32, addr uint64, b []byte) []byte {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	if err != nil || addr > 1<<62 {
+		return nil
+	}
+	defer f.Close()
+	n, _ := f.ReadAt(b, int64(addr))
+	return b[:max(n, 0)]
+}
+
+// connecting records a connect to what is not in this network.
+func (n *notices) connecting(c *notice) *Denial {
+	b := peek(c.pid, c.args[1], make([]byte, min(c.args[2], 28)))
+	to, ok := parseAddress(b)
+	if !ok || to.Addr().IsLoopback() || to.Addr().IsUnspecified() {
+		return nil
+	}
+	d := &Denial{Call: "connect", Host: to.String(), Errno: unix.ENETUNREACH, Wall: WallNetwork,
+		Rule:  "the sandbox's network has loopback only",
+		Grant: "Config.Net: the name of the host at " + to.String()}
+	if to.Port() == 53 {
+		d.Rule += "; there is no name server"
+		d.Grant = "Config.Net: the name that was looked up"
+	}
+	return d
+}
+
+// parseAddress reads an internet address out of a struct sockaddr.
+func parseAddress(b []byte) (netip.AddrPort, bool) {
+	if len(b) < 8 {
+		return netip.AddrPort{}, false
+	}
+	port := binary.BigEndian.Uint16(b[2:])
+	switch binary.NativeEndian.Uint16(b) {
+	case unix.AF_INET:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), port), true
+	case unix.AF_INET6:
+		if len(b) >= 24 {
+			return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[8:24])).Unmap(), port), true
+		}
+	}
+	return netip.AddrPort{}, false
+}
+
+// path is the absolute path a call is about, as its caller sees it, or "".
+func (n *notices) path(c *notice) string {
+	where, ok := pathArgs[uint32(c.nr)]
+	if !ok {
+		return ""
+	}
+	b := peek(c.pid, c.args[where.path], make([]byte, maxDenialText))
+	i := bytes.IndexByte(b, 0)
+	if i < 1 {
+		return ""
+	}
+	name := string(b[:i])
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	base := fmt.Sprintf("/proc/%d/cwd", c.pid)
+	if where.dir >= 0 && int32(c.args[where.dir]) != unix.AT_FDCWD {
+		base = fmt.Sprintf("/proc/%d/fd/%d", c.pid, int32(c.args[where.dir]))
+	}
+	dir, err := os.Readlink(base)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// changing records a call that is about to be refused for where its file is. The
+// supervisor asks the kernel whether it may itself write there: it has the same
+// user, the same mounts and the same Landlock rules.
+func (n *notices) changing(c *notice) *Denial {
+	for _, m := range openArgs {
+		if m.nr == uint32(c.nr) && c.args[m.flags]&openWrites == 0 {
+			return nil
+		}
+	}
+	path := n.path(c)
+	if path == "" || path == "/" || within(path, "/proc") {
+		return nil // what is in /proc is different for each that looks
+	}
+	errno := writable(uint32(c.nr), path)
+	if errno == 0 && n.rules != nil && !n.rules.writable(path) {
+		errno = unix.EACCES
+	}
+	if errno == 0 {
+		return nil
+	}
+	d := &Denial{Call: callName(uint32(c.nr)), Path: path, Errno: errno, Wall: WallFilesystem,
+		Rule: "nothing was granted for writing here"}
+	if dir := filepath.Dir(path); !isSystemDir(dir) {
+		d.Grant = fmt.Sprintf("Config.Writable: %q", dir)
+	}
+	return d
+}
+
+// writable asks about the file for calls that change one, and about its directory
+// for those that change that, and returns why not. A path whose directory does
+// not exist is no matter of rights.
+func writable(nr uint32, path string) unix.Errno {
+	err := error(unix.ENOENT)
+	switch nr {
+	case unix.SYS_OPENAT, unix.SYS_TRUNCATE, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2:
+		err = unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, 0)
+	default:
+		if name := callName(nr); name == "open" || name == "creat" || name == "chmod" {
+			err = unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, 0)
+		}
+	}
+	if err == unix.ENOENT {
+		err = unix.Faccessat(unix.AT_FDCWD, filepath.Dir(path), unix.W_OK, 0)
+	}
+	switch err {
+	case unix.EROFS, unix.EACCES, unix.EPERM:
+		return err.(unix.Errno)
+	}
+	return 0
+}
+
+// writable reports whether the rules let a path be written. Landlock is not asked
+// by access(2), so the question is put to its rules.
+func (r *rules) writable(path string) bool {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return slices.ContainsFunc(append(slices.Clip(r.Write), r.Devices...), func(dir string) bool { return within(path, dir) })
+}
+
+// socketRuleText says which sockets there are.
+func socketRuleText(r socketRule, family uint64) string {
+	have := "Unix, IPv4, IPv6 and routing sockets only"
+	switch r {
+	case socketsUnix:
+		have = "Unix sockets only: the network is the host's"
+	case socketsNone:
+		have = "no sockets: the network is the host's"
+	}
+	return fmt.Sprintf("family %d: %s", family, have)
+}
+
+// commandOf finds the command that a process belongs to: by its session, which
+// each command starts, else by its parents.
+func (s *supervisor) commandOf(pid int) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range 64 {
+		parent, session := parentAndSession(pid)
+		for _, p := range []int{pid, session, parent} {
+			if g := s.byPID[p]; g != nil {
+				return g.id
+			}
+		}
+		if pid = parent; pid <= 1 {
+			break
+		}
+	}
+	if len(s.byID) == 1 { // of an orphan in a session of its own
+		for id := range s.byID {
+			return id
+		}
+	}
+	return 0
+}
+
+// parentAndSession reads /proc/PID/stat.
+func parentAndSession(pid int) (parent, session int) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, 0
+	}
+	_, rest, _ := strings.Cut(string(b[bytes.LastIndexByte(b, ')')+1:]), " ")
+	f := strings.Fields(rest) // state, parent, group, session
+	if len(f) < 4 {
+		return 0, 0
+	}
+	parent, _ = strconv.Atoi(f[1])
+	session, _ = strconv.Atoi(f[3])
+	return parent, session
+}
