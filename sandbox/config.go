@@ -42,6 +42,14 @@ type Config struct {
 	// trailing * matches a prefix.
 	PassEnv []string
 
+	// Unprotect names what commands may change of the things in a workspace in
+	// place that the host executes later or acts on by itself, such as ".git",
+	// ".vscode" or ".envrc"; "*" is all of them. What there is of these when the
+	// sandbox opens is read-only otherwise, at the tiers that have mounts. With
+	// ".git" commands can commit, while hooks and configuration stay as they are
+	// unless they are named too; use Review before the host's git runs there.
+	Unprotect []string
+
 	// Layers is where checked-out commits are kept and shared, so that the second
 	// sandbox over a commit starts without checking it out. Nil keeps none.
 	Layers *Layers
@@ -114,6 +122,9 @@ func (c Config) normalize() (Config, error) {
 		return c, fmt.Errorf("Config.Ceiling %v is below Config.Floor %v", c.Ceiling, c.Floor)
 	}
 	c.Limits = c.Limits.normalize()
+	if err := checkUnprotect(c.Unprotect); err != nil {
+		return c, err
+	}
 	if c.Dir != "" {
 		dir, err := resolveDir("Config.Dir", c.Dir)
 		if err != nil {

@@ -153,7 +153,7 @@ func (ws *workspace) reset(to Point) error {
 // fork is a second workspace over the same state. The last change must be
 // frozen, or there be none.
 func (ws *workspace) fork(dir string) (*workspace, error) {
-	out := &workspace{dir: ws.dir, lower: ws.lower, readOnly: ws.readOnly, overlay: ws.overlay, owner: ws.owner, opened: ws.opened}
+	out := &workspace{dir: ws.dir, origin: ws.origin, lower: ws.lower, readOnly: ws.readOnly, overlay: ws.overlay, owner: ws.owner, opened: ws.opened}
 	if err := out.makeScratch(dir); err != nil {
 		return nil, err
 	}

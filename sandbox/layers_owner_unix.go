@@ -17,3 +17,12 @@ func chownLike(path string, fi fs.FileInfo) error {
 	}
 	return os.Lchown(path, int(st.Uid), int(st.Gid))
 }
+
+// chownIn is chownLike below a root.
+func chownIn(root *os.Root, rel string, fi fs.FileInfo) error {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 {
+		return nil
+	}
+	return root.Lchown(rel, int(st.Uid), int(st.Gid))
+}

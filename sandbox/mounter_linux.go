@@ -268,7 +268,7 @@ func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity, pass func(
 		if p.Kind != mountBind && p.Kind != mountOverlay {
 			continue
 		}
-		o := treeOptions{readOnly: p.ReadOnly || p.Kind == mountOverlay, device: p.Device}
+		o := treeOptions{readOnly: p.ReadOnly || p.Kind == mountOverlay, device: p.Device, noFollow: p.Pinned}
 		var err error
 		if mapped[i] {
 			if o.userNS, err = m.get(p.Source, id); err != nil {

@@ -29,6 +29,7 @@ type grant struct {
 	path     string
 	readOnly bool
 	owned    bool // the host named it: its owner's rights are the command's
+	pinned   bool // a part of the workspace, mounted over itself
 }
 
 // makePlan lays out the root. Parents come before what lies in them.
@@ -53,7 +54,7 @@ func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 	for _, dir := range cfg.Writable {
 		grants = append(grants, grant{path: dir, owned: true})
 	}
-	p.grants(cfg, ws, grants)
+	p.grants(cfg, ws, append(grants, ws.protect(cfg.Unprotect)...))
 	p.env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), p.env, cfg.Env)
 	return p, nil
 }
@@ -164,7 +165,7 @@ func (p *plan) grants(cfg *Config, ws *workspace, grants []grant) {
 	}
 	slices.SortStableFunc(grants, func(a, b grant) int { return len(a.path) - len(b.path) })
 	for _, g := range grants {
-		m := mount{Kind: mountBind, Source: g.path, Target: g.path, ReadOnly: g.readOnly}
+		m := mount{Kind: mountBind, Source: g.path, Target: g.path, ReadOnly: g.readOnly, Pinned: g.pinned}
 		if fi, err := os.Stat(g.path); err == nil && !fi.IsDir() {
 			m.File = true
 		}

@@ -75,7 +75,7 @@ func openSources(mounts []mount) error {
 		var err error
 		switch {
 		case m.Kind == mountBind && m.FD == 0:
-			m.FD, err = openTree(m.Source, treeOptions{readOnly: m.ReadOnly, device: m.Device})
+			m.FD, err = openTree(m.Source, treeOptions{readOnly: m.ReadOnly, device: m.Device, noFollow: m.Pinned})
 		case m.Kind == mountOverlay && m.FD == 0:
 			if m.FD, err = openTree(m.Source, treeOptions{readOnly: true}); err == nil {
 				m.UpperFD, err = openTree(m.Upper, treeOptions{})

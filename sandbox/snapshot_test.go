@@ -130,8 +130,7 @@ func repository(t testing.TB) string {
 		if err := wt.AddWithOptions(&git.AddOptions{All: true}); err != nil {
 			t.Fatal(err)
 		}
-		who := &object.Signature{Name: "n", Email: "e@x", When: time.Unix(1700000000, 0)}
-		if _, err := wt.Commit("c", &git.CommitOptions{Author: who}); err != nil {
+		if _, err := wt.Commit("c", &git.CommitOptions{Author: signature()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,6 +145,10 @@ func repository(t testing.TB) string {
 	commit()
 	write(t, dir, "untracked", "not in any commit")
 	return dir
+}
+
+func signature() *object.Signature {
+	return &object.Signature{Name: "n", Email: "e@x", When: time.Unix(1700000000, 0)}
 }
 
 func TestCommitSnapshot(t *testing.T) {

@@ -47,6 +47,7 @@ type mount struct {
 	Device   bool
 	Size     int64 // tmpfs, in bytes
 	Optional bool
+	Pinned   bool // bind: the source is in a directory that commands write, so its last name is not followed
 }
 
 // The kinds of mount.

@@ -11,12 +11,17 @@ type treeOptions struct {
 	readOnly bool
 	device   bool // a device node, which must stay usable as one
 	userNS   int  // map owners as this user namespace does; zero is no mapping
+	noFollow bool // a path that ends in a symbolic link is that link
 }
 
 // openTree returns a detached copy of the mounts at and below path, changed as
 // o says. It needs CAP_SYS_ADMIN over the caller's mount namespace.
 func openTree(path string, o treeOptions) (int, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	flags := uint(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)
+	if o.noFollow {
+		flags |= unix.AT_SYMLINK_NOFOLLOW
+	}
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, flags)
 	if err != nil {
 		return -1, fmt.Errorf("open_tree: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 // the sandbox keeps on the host.
 type workspace struct {
 	dir      string    // as commands see it
+	origin   string    // the snapshot as the host knows it; empty when in place
 	lower    string    // the snapshot's state on the host; empty when in place
 	frozen   []*frozen // layers over lower that forks share, oldest first
 	base     *base     // keeps lower, when it is no directory of the host's
@@ -83,7 +84,7 @@ func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
 	if err != nil {
 		return err
 	}
-	ws.dir, ws.lower = dir, dir
+	ws.dir, ws.origin, ws.lower = dir, dir, dir
 	if snap.rev == "" {
 		return nil
 	}

@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Exporter is implemented by sandboxes whose change can be shown and brought out.
+type Exporter interface {
+	// Diff writes the change since a point in the form of git diff, for people to
+	// read. Binary files and those too large to compare are noted, not shown.
+	Diff(ctx context.Context, since Point, w io.Writer) error
+	// Export brings the change since the snapshot out of the sandbox, after a
+	// review. It fails with a [ReviewError] and does nothing if the review has a
+	// finding of severity Refuse that ExportOptions.Allow does not let pass. No
+	// command may be running, or it fails with [ErrBusy].
+	Export(ctx context.Context, o ExportOptions) (*Review, error)
+}
+
+// ExportOptions says where a change goes.
+type ExportOptions struct {
+	// Dir is the directory the change is applied to; empty means the one the
+	// snapshot was taken of. Every file is replaced as a whole or not at all. If a
+	// file there is neither as in the snapshot nor as in the sandbox, Export fails
+	// with [ErrConflict] and does nothing.
+	Dir string
+	// Patch receives the change as a patch that git apply understands, and nothing
+	// is applied. A patch leaves out empty directories and what lies in a .git.
+	Patch io.Writer
+	// Allow decides on findings of severity Refuse; nil allows none. Devices,
+	// pipes and sockets are left out and setuid bits dropped all the same.
+	Allow func(Finding) bool
+}
+
+// ErrConflict means that the directory to change has changed by itself.
+var ErrConflict = errors.New("the directory has changed since the snapshot")
+
+// ReviewError is why a change was not exported.
+type ReviewError struct {
+	Findings []Finding // those that were not allowed
+}
+
+// Error lists the first findings.
+func (e *ReviewError) Error() string {
+	const most = 5
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d findings of the review refuse it; look at them, and let those pass that are meant by ExportOptions.Allow:", len(e.Findings))
+	for i, f := range e.Findings {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more", len(e.Findings)-most)
+			break
+		}
+		fmt.Fprintf(&b, " %q (%s: %s);", f.Path, f.Rule, f.Why)
+	}
+	return strings.TrimSuffix(b.String(), ";")
+}
+
+func (l *local) Diff(ctx context.Context, since Point, w io.Writer) error {
+	c, err := l.compare(ctx, since)
+	if err == nil {
+		defer c.close()
+		err = writePatch(ctx, w, c.pairs, false)
+	}
+	if err != nil {
+		return fmt.Errorf("sandbox: diff %s: %w", l.ws.dir, err)
+	}
+	return nil
+}
+
+func (l *local) Export(ctx context.Context, o ExportOptions) (*Review, error) {
+	l.gate.Lock() // commands would change what was reviewed
+	defer l.gate.Unlock()
+	r, err := l.export(ctx, o)
+	if err != nil {
+		return r, fmt.Errorf("sandbox: export %s: %w", l.ws.dir, err)
+	}
+	return r, nil
+}
+
+func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
+	if err := l.still(ctx); err != nil {
+		return nil, err
+	}
+	c, err := l.ws.compare(ctx, AtSnapshot)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	r := c.review(l.ws.original())
+	if err := r.refusal(o.Allow); err != nil {
+		return r, err
+	}
+	if o.Patch != nil {
+		return r, writePatch(ctx, o.Patch, c.pairs, true)
+	}
+	dir := l.ws.origin
+	if o.Dir != "" {
+		if dir, err = resolveDir("ExportOptions.Dir", o.Dir); err != nil {
+			return r, err
+		}
+	}
+	return r, c.apply(ctx, dir, l.ws)
+}
+
+// refusal is the error for what is not allowed, or nil.
+func (r *Review) refusal(allow func(Finding) bool) error {
+	var out []Finding
+	for _, f := range r.Refused() {
+		if allow == nil || !allow(f) {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return &ReviewError{out}
+}
+
+// apply writes the change to dir.
+func (c *comparison) apply(ctx context.Context, dir string, ws *workspace) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	a := &applier{ctx: ctx, root: root, real: map[string]bool{".": true}}
+	if lower, err := filepath.EvalSymlinks(ws.lower); err == nil && lower == dir {
+		a.since = ws.opened // the snapshot itself: only its times tell of changes
+	}
+	return a.apply(c.pairs)
+}

@@ -1,0 +1,99 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hostileRepository is what a command can leave in a workspace so that the host's
+// git runs marker. It returns the directory.
+func hostileRepository(t *testing.T, marker string) string {
+	t.Helper()
+	dir := repository(t)
+	script := filepath.Join(t.TempDir(), "evil")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho ran >> "+marker+"\ncat\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, ".git/config", "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "+script+"\n\tpager = "+script+
+		"\n[filter \"evil\"]\n\tclean = "+script+"\n\tsmudge = "+script+"\n[diff \"evil\"]\n\ttextconv = "+script+"\n[diff]\n\texternal = "+script+
+		"\n[include]\n\tpath = "+dir+"/included\n")
+	write(t, dir, ".gitattributes", "* filter=evil diff=evil\n")
+	write(t, dir, "file", "changed by the command")
+	for _, hook := range []string{"post-index-change", "pre-commit", "reference-transaction"} {
+		write(t, dir, ".git/hooks/"+hook, "#!/bin/sh\necho ran >> "+marker+"\n")
+		if err := os.Chmod(filepath.Join(dir, ".git/hooks", hook), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A submodule whose own configuration would be used to look at it.
+	write(t, dir, "sm/.git/config", "[core]\n\tfsmonitor = "+script+"\n")
+	write(t, dir, ".gitmodules", "[submodule \"sm\"]\n\tpath = sm\n\turl = x\n\tignore = none\n")
+	return dir
+}
+
+func TestSafeGitRunsNothingOfTheRepository(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("needs git")
+	}
+	marker := filepath.Join(t.TempDir(), "marker")
+	dir := hostileRepository(t, marker)
+	// The control: git as it is does run it.
+	control := exec.Command("git", "-c", "safe.directory=*", "-C", dir, "diff")
+	if out, _ := control.CombinedOutput(); !exists(marker) {
+		t.Fatalf("the repository does not bite: %s", out)
+	}
+	if err := os.Remove(marker); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"status", "--short"}, {"diff"}, {"diff", "HEAD"}, {"log", "--oneline", "-p"}, {"show"},
+		{"ls-files", "-s"}, {"rev-parse", "HEAD"}, {"hash-object", "file"}, {"blame", "file"}} {
+		git, done, err := SafeGit(t.Context(), dir, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := git.CombinedOutput()
+		if err != nil {
+			t.Errorf("git %v: %v: %s", args, err, out)
+		}
+		if args[0] == "diff" && !strings.Contains(string(out), "+changed by the command") {
+			t.Errorf("git diff says %q", out)
+		}
+		if err := done(); err != nil {
+			t.Error(err)
+		}
+		if exists(marker) {
+			t.Fatalf("git %v ran what the repository names", args)
+		}
+	}
+}
+
+func TestSafeGitRefuses(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("needs git")
+	}
+	dir := t.TempDir()
+	for _, args := range [][]string{nil, {"-c", "x=y", "status"}, {"commit"}, {"fetch"}, {"grep", "x"}, {"diff", "--ext-diff"}, {"diff", "--ext"},
+		{"log", "--output=/tmp/x"}, {"log", "--outpu=/tmp/x"}, {"show", "--textc"}, {"diff", "-O/x"}, {"status", "--ignore-submodules=none"}} {
+		if _, _, err := SafeGit(t.Context(), dir, args...); err == nil || !strings.HasPrefix(err.Error(), "sandbox: prepare git in ") {
+			t.Errorf("git %v: %v", args, err)
+		}
+	}
+	// A link in the place of what is read is not followed.
+	if err := os.MkdirAll(filepath.Join(dir, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, ".git/index")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := SafeGit(t.Context(), dir, "status"); err == nil {
+		t.Error("an index that is a link is read")
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// attacksInPlace try to make the host's git run something, later. Each leaves its
+// trace on the host if it succeeds.
+var attacksInPlace = map[string]string{
+	"hook":               "echo evil > .git/hooks/post-checkout",
+	"existing hook":      "echo evil >> .git/hooks/pre-commit",
+	"config":             "printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config",
+	"config by rename":   "echo evil > .git/c && mv .git/c .git/config",
+	"config.worktree":    "echo evil > .git/config.worktree",
+	"commondir":          "echo evil > .git/commondir",
+	"info/attributes":    "mkdir -p .git/info && echo evil > .git/info/attributes",
+	"another .git":       "mv .git away && mkdir .git && echo evil > .git/config",
+	"removed .git":       "rm -rf .git; mkdir -p .git && echo evil > .git/config",
+	"hooks moved":        "mv .git/hooks .git/h2; mkdir .git/hooks && echo evil > .git/hooks/post-merge",
+	"link over":          "ln -sfn /tmp/evil .git/config",
+	"hard link":          "ln .git/config evil.link && echo evil >> evil.link",
+	"mode":               "chmod 777 .git/hooks/pre-commit && echo evil >> .git/hooks/pre-commit",
+	"editor tasks":       "echo evil > .vscode/tasks.json",
+	"agent servers":      "echo evil > .mcp.json",
+	"environment":        "echo evil >> .envrc",
+	"environment rename": "echo evil > e && mv e .envrc",
+	"unmounted":          "umount .git 2>/dev/null; echo evil >> .git/config",
+}
+
+func workInPlace(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, ".git/config", "[core]\n\tbare = false\n")
+	write(t, dir, ".git/hooks/pre-commit", "#!/bin/sh\n")
+	write(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
+	write(t, dir, ".vscode/tasks.json", "{}")
+	write(t, dir, ".mcp.json", "{}")
+	write(t, dir, ".envrc", "")
+	write(t, dir, "code", "")
+	return dir
+}
+
+func hasEvil(t *testing.T, dir string) bool {
+	t.Helper()
+	for name, text := range tree(t, dir) {
+		protected := strings.HasPrefix(name, ".git/") || strings.HasPrefix(name, ".vscode/") || name == ".mcp.json" || name == ".envrc"
+		if protected && strings.Contains(text, "evil") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestInPlaceKeepsWhatTheHostExecutes(t *testing.T) {
+	for name, script := range attacksInPlace {
+		dir := workInPlace(t)
+		sb := open(t, Config{Dir: dir})
+		mustExec(t, sb, Cmd{Args: []string{"sh", "-c", script}})
+		if hasEvil(t, dir) {
+			t.Errorf("%s: succeeded", name)
+		}
+		sh(t, sb, "echo work > code; mkdir d; mv code d/")
+		if name == "removed .git" || name == "unmounted" {
+			continue // the control says nothing more than the others'
+		}
+		free := workInPlace(t)
+		control := open(t, Config{Dir: free, Unprotect: []string{"*"}})
+		mustExec(t, control, Cmd{Args: []string{"sh", "-c", script}})
+		if !hasEvil(t, free) {
+			t.Errorf("%s: does not bite without protection", name)
+		}
+	}
+}
+
+// Commits in place need .git to be writable; what git would run is not, even then.
+func TestInPlaceUnprotectedGit(t *testing.T) {
+	need(t, "git")
+	dir := repository(t)
+	write(t, dir, ".git/hooks/keep.sample", "")
+	sb := open(t, Config{Dir: dir, Unprotect: []string{".git"}})
+	sh(t, sb, "git add -A && git -c user.name=n -c user.email=e commit -qm in-place && git checkout -qb other")
+	for _, script := range []string{"echo x > .git/hooks/post-merge", "echo x >> .git/config", "mv .git g2", "mv .git/hooks .git/h"} {
+		if exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", script}}); exit.Success() {
+			t.Errorf("%s: succeeded", script)
+		}
+	}
+	out, err := exec.Command("git", "-c", "safe.directory=*", "-C", dir, "log", "--format=%s", "-1").CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "in-place" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// A link in the place of something protected gives nothing of what it leads to.
+func TestInPlaceProtectionFollowsNoLink(t *testing.T) {
+	dir, secret := t.TempDir(), t.TempDir()
+	write(t, secret, "key", "secret")
+	if err := os.Chmod(secret, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(dir, ".idea")); err != nil {
+		t.Fatal(err)
+	}
+	sb := open(t, Config{Dir: dir})
+	if exit := mustExec(t, sb, Cmd{Args: []string{"cat", ".idea/key"}}); exit.Success() {
+		t.Error("read what a link in the workspace leads to")
+	}
+}
+
+func TestUnprotectNames(t *testing.T) {
+	for _, name := range []string{"Makefile", "../.git", "/.git", "", ".git/"} {
+		if _, err := Local(t.Context(), Config{Dir: t.TempDir(), Unprotect: []string{name}, Floor: TierNone}); err == nil || !strings.Contains(err.Error(), "Config.Unprotect") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

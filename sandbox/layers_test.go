@@ -1,0 +1,328 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/google/go-cmp/cmp"
+)
+
+func store(t testing.TB, cfg LayersConfig) *Layers {
+	t.Helper()
+	s, err := OpenLayers(filepath.Join(t.TempDir(), "layers"), cfg)
+	if err != nil {
+		t.Skipf("no layers here: %v", err)
+	}
+	return s
+}
+
+func TestLayersOfCommits(t *testing.T) {
+	repo := repository(t)
+	s := store(t, LayersConfig{})
+	head, err := s.Commit(t.Context(), repo, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer head.Close()
+	want := map[string]string{"file": "second", "later": "x", "sub/run.sh": "#!/bin/sh\necho ran\n", "sub/link": "-> ../file"}
+	if d := cmp.Diff(want, tree(t, head.Path())); d != "" {
+		t.Error(d)
+	}
+	old, err := s.Commit(t.Context(), repo, "HEAD~1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	a, errA := os.Stat(filepath.Join(head.Path(), "sub/run.sh"))
+	b, errB := os.Stat(filepath.Join(old.Path(), "sub/run.sh"))
+	if errA != nil || errB != nil || !os.SameFile(a, b) {
+		t.Errorf("what two commits have in common is there twice: %v %v", errA, errB)
+	}
+	// A second time the repository is not even looked at.
+	r, err := git.PlainOpen(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := r.Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(repo, ".git"), filepath.Join(repo, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Commit(t.Context(), repo, ref.Hash().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if again.ID() != head.ID() {
+		t.Errorf("%s, then %s", head.ID(), again.ID())
+	}
+	tiers(t, func(t *testing.T, cfg Config) {
+		cfg.Snapshot, cfg.Layers = SnapshotCommit(repo, ref.Hash().String()), s
+		sb := open(t, cfg)
+		if got := sh(t, sb, "cat sub/link; echo x > file; rm -r sub; ls"); got != "secondfile\nlater\n" {
+			t.Errorf("got %q", got)
+		}
+		if d := cmp.Diff(want, tree(t, head.Path())); d != "" {
+			t.Errorf("a command changed the layer: %s", d)
+		}
+	})
+}
+
+// Two files of one content are two files, as in a checkout.
+func TestLayersKeepEqualFilesApart(t *testing.T) {
+	dir := t.TempDir()
+	repo, err := git.PlainInit(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c/d"} {
+		write(t, dir, name, "same")
+	}
+	commitAll(t, repo)
+	s := store(t, LayersConfig{})
+	l, err := s.Commit(t.Context(), dir, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a, _ := os.Stat(filepath.Join(l.Path(), "a"))
+	b, _ := os.Stat(filepath.Join(l.Path(), "b"))
+	if os.SameFile(a, b) {
+		t.Error("commands would take them for one file")
+	}
+}
+
+func commitAll(t testing.TB, repo *git.Repository) {
+	t.Helper()
+	wt, err := repo.Worktree()
+	if err == nil {
+		err = wt.AddWithOptions(&git.AddOptions{All: true})
+	}
+	if err == nil {
+		_, err = wt.Commit("c", &git.CommitOptions{Author: signature()})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A repository that a command wrote cannot put other content under the name of a
+// tree that an honest repository has too.
+func TestLayersRefuseForgedObjects(t *testing.T) {
+	repo := repository(t)
+	r, err := git.PlainOpen(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest := plumbing.ComputeHash(plumbing.BlobObject, []byte("second"))
+	forged := plumbing.ComputeHash(plumbing.BlobObject, []byte("forged"))
+	o := r.Storer.NewEncodedObject()
+	o.SetType(plumbing.BlobObject)
+	w, _ := o.Writer()
+	fmt.Fprint(w, "forged")
+	w.Close()
+	if _, err := r.Storer.SetEncodedObject(o); err != nil {
+		t.Fatal(err)
+	}
+	loose := func(h plumbing.Hash) string {
+		s := h.String()
+		return filepath.Join(repo, ".git/objects", s[:2], s[2:])
+	}
+	if err := errors.Join(os.Chmod(filepath.Dir(loose(honest)), 0o755), os.Rename(loose(forged), loose(honest))); err != nil {
+		t.Fatal(err)
+	}
+	s := store(t, LayersConfig{})
+	l, err := s.Commit(t.Context(), repo, "HEAD")
+	if err == nil {
+		l.Close()
+		t.Fatal("a forged object became part of a layer")
+	}
+	if !strings.Contains(err.Error(), "damaged or forged") {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.dir, layersByID, "*")); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestLayersOfDirectories(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a/b", "1")
+	s := store(t, LayersConfig{})
+	one, err := s.Dir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	write(t, dir, "a/b", "2")
+	two, err := s.Dir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer two.Close()
+	write(t, dir, "a/b", "1")
+	three, err := s.Dir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer three.Close()
+	if one.ID() == two.ID() || one.ID() != three.ID() {
+		t.Errorf("ids %s, %s, %s", one.ID(), two.ID(), three.ID())
+	}
+	sb := open(t, Config{Snapshot: two.Snapshot(), Layers: s, Floor: TierNone})
+	if got := sh(t, sb, "cat a/b"); got != "2" {
+		t.Errorf("got %q", got)
+	}
+	if _, err := Local(t.Context(), Config{Snapshot: two.Snapshot(), Floor: TierNone}); err == nil || !strings.Contains(err.Error(), "Config.Layers") {
+		t.Errorf("without the store: %v", err)
+	}
+	if _, err := s.hold("dir-../../../etc"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an id that is a path: %v", err)
+	}
+}
+
+// Nobody's layer is removed while it is held, and the longest unused goes first.
+func TestLayersCollect(t *testing.T) {
+	s := store(t, LayersConfig{MaxBytes: -1})
+	make := func(text string) *Layer {
+		dir := t.TempDir()
+		write(t, dir, "f", strings.Repeat(text, 1000))
+		l, err := s.Dir(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	a, b, c := make("a"), make("b"), make("c")
+	for i, l := range []*Layer{b, a, c} { // b is the oldest, a is held
+		at := time.Unix(int64(1000+i), 0)
+		if err := os.Chtimes(filepath.Join(filepath.Dir(l.Path()), layerUsed), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(b.Close(), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.cfg.MaxBytes = 2000
+	got, err := s.Collect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(Collected{Layers: 1, Bytes: 1000, Kept: 2, Held: 2000}, got); d != "" {
+		t.Error(d)
+	}
+	if _, err := s.hold(b.ID()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the oldest is there: %v", err)
+	}
+	s.cfg.MaxBytes = 1
+	if _, err := s.Collect(); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, filepath.Join(a.Path(), "f")) == "" || exists(c.Path()) {
+		t.Error("the held layer went, or the free one stayed")
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Collect(); err != nil || got.Kept != 0 || got.Held != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestLayersConcurrently(t *testing.T) {
+	repo := repository(t)
+	top := filepath.Join(t.TempDir(), "layers")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			s, err := OpenLayers(top, LayersConfig{MaxBytes: 1}) // collects whatever is free, all the time
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for k := range 6 {
+				l, err := s.Commit(t.Context(), repo, []string{"HEAD", "HEAD~1"}[(i+k)%2])
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if b, err := os.ReadFile(filepath.Join(l.Path(), "file")); err != nil || string(b) != []string{"second", "first"}[(i+k)%2] {
+					t.Errorf("%q, %v", b, err)
+				}
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A process killed while it makes a layer leaves a store that works.
+func TestLayersSurviveKills(t *testing.T) {
+	repo := repository(t)
+	for i := range 40 {
+		write(t, repo, fmt.Sprintf("many/%d", i), strings.Repeat(fmt.Sprint(i), 5000))
+	}
+	r, err := git.PlainOpen(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commitAll(t, r)
+	top := filepath.Join(t.TempDir(), "layers")
+	s, err := OpenLayers(top, LayersConfig{})
+	if err != nil {
+		t.Skip(err)
+	}
+	for i := range 12 {
+		cmd := exec.Command(self(t), top, repo)
+		cmd.Env = append(os.Environ(), helperEnv+"=layers")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i*i) * 2 * time.Millisecond)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	l, err := s.Commit(t.Context(), repo, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got := tree(t, l.Path()); len(got) != 45 || got["many/7"] != strings.Repeat("7", 5000) {
+		t.Errorf("%d files", len(got))
+	}
+	old := time.Now().Add(-time.Hour)
+	left, _ := filepath.Glob(filepath.Join(s.dir, layersMaking, "*"))
+	for _, p := range left {
+		_ = os.Chtimes(p, old, old)
+	}
+	if _, err := s.Collect(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.dir, layersMaking, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestLayersWantAPrivateDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenLayers(dir, LayersConfig{}); err == nil {
+		t.Error("a directory that others can write is taken for a store")
+	}
+}

@@ -1,0 +1,232 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Severity says what Export does with a finding.
+type Severity int
+
+// The severities.
+const (
+	// Notice is worth a look; Export goes on.
+	Notice Severity = iota + 1
+	// Refuse stops Export unless the host allows the finding.
+	Refuse
+)
+
+// String returns "notice" or "refuse".
+func (s Severity) String() string {
+	switch s {
+	case Notice:
+		return "notice"
+	case Refuse:
+		return "refuse"
+	}
+	return fmt.Sprintf("Severity(%d)", int(s))
+}
+
+// MarshalText writes the severity's name.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Rule names what a finding is about.
+type Rule string
+
+// The rules of a review.
+const (
+	RuleGitHook       Rule = "git-hook"       // a program git runs by itself
+	RuleGitConfig     Rule = "git-config"     // a setting by which git runs programs or looks elsewhere
+	RuleGitState      Rule = "git-state"      // other files of a git directory
+	RuleGitLink       Rule = "git-link"       // a .git that leads to another directory
+	RuleGitBare       Rule = "git-bare"       // a directory that git takes for a repository
+	RuleGitAttributes Rule = "git-attributes" // files that git passes through programs
+	RuleGitModules    Rule = "git-modules"    // where submodules come from
+	RuleGitDisguise   Rule = "git-disguise"   // a name that some system takes for .git
+	RuleEditor        Rule = "editor"         // settings by which editors run programs
+	RuleAgent         Rule = "agent"          // settings and instructions of coding agents
+	RuleShell         Rule = "shell-startup"  // what shells run when they start or enter a directory
+	RuleUser          Rule = "user-config"    // what belongs in a home directory
+	RuleInstall       Rule = "install-script" // what package managers run
+	RuleContinuous    Rule = "ci"             // what a build service runs
+	RuleSetID         Rule = "setuid"         // setuid or setgid bits
+	RuleSpecial       Rule = "special-file"   // device, pipe or socket
+	RuleLinkEscape    Rule = "symlink-escape" // a symbolic link that leaves the tree
+	RuleLinkGit       Rule = "symlink-git"    // a symbolic link into a git directory
+	RuleHardLink      Rule = "hard-link"      // a file with several names
+	RuleNameCollision Rule = "name-collision" // names that are one on other systems
+	RuleNameOdd       Rule = "name-odd"       // names that mislead or that other systems cannot have
+	RuleUnreadable    Rule = "unreadable"     // what could not be looked at
+)
+
+// Finding is one thing in a change that the host may execute later, or that may
+// mislead it.
+type Finding struct {
+	Path     string   `json:"path"` // relative to the workspace, with forward slashes
+	Rule     Rule     `json:"rule"`
+	Severity Severity `json:"severity"`
+	Why      string   `json:"why"`
+}
+
+// String is one line for people, safe to print whatever the path holds.
+func (f Finding) String() string {
+	return fmt.Sprintf("%v: %q: %s: %s", f.Severity, f.Path, f.Rule, f.Why)
+}
+
+// Review is what a change holds, and what in it deserves attention.
+type Review struct {
+	Changes  []Change
+	Findings []Finding
+}
+
+// Refused are the findings that stop an export unless they are allowed.
+func (r *Review) Refused() []Finding {
+	var out []Finding
+	for _, f := range r.Findings {
+		if f.Severity == Refuse {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Reviewer is implemented by sandboxes that can look through what commands left
+// for things that the host would execute later.
+type Reviewer interface {
+	// Review lists the change since the snapshot with its findings. For a
+	// workspace in place it looks through the whole tree and lists the findings
+	// about files that were touched since the sandbox was opened, which commands
+	// or someone else may have done; there are no Changes then.
+	Review(ctx context.Context) (*Review, error)
+}
+
+func (l *local) Review(ctx context.Context) (*Review, error) {
+	if l.ws.inPlace() {
+		r, err := l.reviewInPlace(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
+		}
+		return r, nil
+	}
+	c, err := l.compare(ctx, AtSnapshot)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
+	}
+	defer c.close()
+	return c.review(l.ws.original()), nil
+}
+
+// original is the workspace's path as the host knows it.
+func (ws *workspace) original() string {
+	if ws.origin != "" {
+		return ws.origin
+	}
+	return ws.dir
+}
+
+// reviewer looks through one change.
+type reviewer struct {
+	c        *comparison
+	dir      string // the workspace's path: absolute links below it stay inside
+	findings []Finding
+}
+
+func (c *comparison) review(dir string) *Review {
+	r := &reviewer{c: c, dir: dir}
+	for _, p := range c.pairs {
+		if p.now == nil {
+			r.deleted(p)
+			continue
+		}
+		r.present(p)
+	}
+	r.collisions()
+	r.repositories()
+	slices.SortStableFunc(r.findings, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
+	return &Review{Changes: c.list(), Findings: slices.Compact(r.findings)}
+}
+
+func (r *reviewer) add(path string, rule Rule, s Severity, why string) {
+	r.findings = append(r.findings, Finding{path, rule, s, why})
+}
+
+// deleted looks at what is gone: only protection can be lost by that.
+func (r *reviewer) deleted(p differing) {
+	if g := gitPath(p.was.rel); g != "" && !p.was.isDir() && !isGitData(g) {
+		r.add(p.was.rel, RuleGitState, Refuse, "deletes a file of the git directory")
+	}
+}
+
+// present looks at a path that is there now.
+func (r *reviewer) present(p differing) {
+	rel, mode := p.now.rel, p.now.info.Mode()
+	var before fs.FileMode
+	if p.was != nil {
+		before = p.was.info.Mode()
+	}
+	if set := mode & (fs.ModeSetuid | fs.ModeSetgid); set&^before != 0 {
+		r.add(rel, RuleSetID, Refuse, "would run, or hand on its group, with another's rights; an export never sets these bits")
+	}
+	if mode.IsRegular() && links(p.now.info) > 1 {
+		r.add(rel, RuleHardLink, Notice, "has several names; an export makes a file of its own of each")
+	}
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		r.link(p.now)
+	case !mode.IsRegular() && !mode.IsDir():
+		r.add(rel, RuleSpecial, Refuse, "is a device, pipe or socket, which an export leaves out")
+		return
+	}
+	r.name(rel)
+	if !mode.IsDir() {
+		r.file(p)
+	}
+}
+
+// file looks at a file, or a link in the place of one, by its path.
+func (r *reviewer) file(p differing) {
+	rel := p.now.rel
+	if g := gitPath(rel); g != "" {
+		r.git(p, g)
+		return
+	}
+	base := fold(baseName(rel))
+	if base == ".git" {
+		r.add(rel, RuleGitLink, Refuse, "git would follow it to another git directory and use the configuration there")
+		return
+	}
+	if special := r.content(p, base); special {
+		return
+	}
+	if k := knownPath(rel); k != nil {
+		r.add(rel, k.rule, k.severity, k.why)
+	}
+}
+
+// content looks into files of which only some contents matter.
+func (r *reviewer) content(p differing, base string) bool {
+	var look func(before, after []byte) []Finding
+	switch base {
+	case ".gitattributes":
+		look = reviewAttributes
+	case ".gitmodules":
+		look = reviewModules
+	case "package.json":
+		look = reviewPackage
+	default:
+		return false
+	}
+	before, after, err := p.contents()
+	if err != nil {
+		r.add(p.now.rel, RuleUnreadable, Refuse, err.Error())
+		return true
+	}
+	for _, f := range look(before, after) {
+		f.Path = p.now.rel
+		r.findings = append(r.findings, f)
+	}
+	return true
+}

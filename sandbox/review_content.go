@@ -1,0 +1,196 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxReviewed bounds a file whose content is reviewed.
+const maxReviewed = 4 << 20
+
+// contents returns both sides of a regular file; what is missing, or was no file,
+// is empty.
+func (p differing) contents() (before, after []byte, err error) {
+	if p.was != nil && p.was.info.Mode().IsRegular() {
+		if before, err = readEntry(p.was, maxReviewed); err != nil {
+			return nil, nil, err
+		}
+	}
+	if p.now != nil && p.now.info.Mode().IsRegular() {
+		after, err = readEntry(p.now, maxReviewed)
+	}
+	return before, after, err
+}
+
+// readEntry reads a regular file of at most limit bytes.
+func readEntry(e *entry, limit int64) ([]byte, error) {
+	f, err := e.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("larger than %d bytes", limit)
+	}
+	return b, err
+}
+
+// reviewAttributes looks at new lines of a .gitattributes file that pass files
+// through programs. The programs themselves stand in a configuration; the user's
+// own may have them.
+func reviewAttributes(before, after []byte) []Finding {
+	had := map[string]bool{}
+	for line := range bytes.Lines(before) {
+		had[strings.TrimSpace(string(line))] = true
+	}
+	var out []Finding
+	for line := range bytes.Lines(after) {
+		text := strings.TrimSpace(string(line))
+		if had[text] || strings.HasPrefix(text, "#") {
+			continue
+		}
+		for _, field := range strings.Fields(text) {
+			if f, bad := reviewAttribute(field); bad {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+func reviewAttribute(field string) (Finding, bool) {
+	name, value, set := strings.Cut(field, "=")
+	if !set || value == "" {
+		return Finding{}, false
+	}
+	f := Finding{Rule: RuleGitAttributes, Severity: Refuse}
+	switch name {
+	case "filter":
+		if value == "lfs" {
+			f.Severity = Notice
+		}
+		f.Why = fmt.Sprintf("git passes files through the programs of the filter %q", value)
+	case "diff", "merge":
+		if builtinDriver(value) {
+			return f, false
+		}
+		f.Why = fmt.Sprintf("git uses the programs of the %s driver %q", name, value)
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+// builtinDriver reports drivers that are part of git (gitattributes(5)).
+func builtinDriver(name string) bool {
+	switch name {
+	case "ada", "bash", "bibtex", "cpp", "csharp", "css", "dts", "elixir", "fortran", "fountain", "golang", "html", "java",
+		"kotlin", "markdown", "matlab", "objc", "pascal", "perl", "php", "python", "ruby", "rust", "scheme", "tex",
+		"text", "binary", "union", "lfs", "ours":
+		return true
+	}
+	return false
+}
+
+// reviewModules looks at new settings of a .gitmodules file.
+func reviewModules(before, after []byte) []Finding {
+	now, err := parseGitConfig(after)
+	if err != nil {
+		return []Finding{{Rule: RuleGitModules, Severity: Refuse, Why: "cannot be understood: " + err.Error()}}
+	}
+	was, _ := parseGitConfig(before)
+	out := []Finding{{Rule: RuleGitModules, Severity: Notice, Why: "says where submodules come from"}}
+	for _, s := range now {
+		if slices.Contains(was, s) {
+			continue
+		}
+		if why := suspectModule(s); why != "" {
+			out = append(out, Finding{Rule: RuleGitModules, Severity: Refuse, Why: why})
+		}
+	}
+	return out
+}
+
+func suspectModule(s setting) string {
+	section, rest, _ := strings.Cut(s.key, ".")
+	if section != "submodule" {
+		return fmt.Sprintf("sets %s, which has no place there", s.key)
+	}
+	i := strings.LastIndexByte(rest, '.')
+	name := rest[i+1:]
+	if i > 0 && (slices.Contains(strings.FieldsFunc(rest[:i], isSlash), "..") || strings.HasPrefix(rest, "-")) {
+		return fmt.Sprintf("the submodule's name %q leads out of the git directory", rest[:i])
+	}
+	switch name {
+	case "url":
+		if strings.Contains(s.value, "::") || strings.HasPrefix(s.value, "-") || strings.HasPrefix(strings.ToLower(s.value), "file:") || strings.HasPrefix(s.value, "/") {
+			return fmt.Sprintf("the address %q runs a program or reads the host's files", s.value)
+		}
+	case "path":
+		if strings.HasPrefix(s.value, "-") || strings.HasPrefix(s.value, "/") || slices.Contains(strings.FieldsFunc(s.value, isSlash), "..") {
+			return fmt.Sprintf("the path %q leads out of the workspace", s.value)
+		}
+		if slices.ContainsFunc(strings.FieldsFunc(s.value, isSlash), looksLikeGit) {
+			return fmt.Sprintf("the path %q leads into the git directory", s.value)
+		}
+	case "update":
+		if strings.HasPrefix(s.value, "!") {
+			return "updates by a program"
+		}
+	}
+	return ""
+}
+
+func isSlash(c rune) bool { return c == '/' || c == '\\' }
+
+// installScripts are those that npm and its kin run by themselves.
+var installScripts = []string{"preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare",
+	"prepublish", "prepublishOnly", "prepack", "postpack", "dependencies", "pnpm:devPreinstall"}
+
+// reviewPackage looks at scripts in a package.json that run without being asked for.
+func reviewPackage(before, after []byte) []Finding {
+	now, err := packageScripts(after)
+	if err != nil {
+		return []Finding{{Rule: RuleInstall, Severity: Notice, Why: "cannot be understood: " + err.Error()}}
+	}
+	was, _ := packageScripts(before)
+	var out []Finding
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if slices.Contains(installScripts, name) && now[name] != was[name] {
+			out = append(out, Finding{Rule: RuleInstall, Severity: Notice,
+				Why: fmt.Sprintf("a package manager runs the script %s by itself: %q", name, now[name])})
+		}
+	}
+	return out
+}
+
+// packageScripts reads the scripts; the last of equal keys counts, as for the
+// programs that read the file.
+func packageScripts(b []byte) (map[string]string, error) {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil, nil
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(bytes.TrimPrefix(b, []byte("\ufeff")), &all); err != nil {
+		return nil, err
+	}
+	raw, ok := all["scripts"]
+	if !ok {
+		return nil, nil
+	}
+	var scripts map[string]any
+	if err := json.Unmarshal(raw, &scripts); err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(scripts))
+	for name, text := range scripts {
+		out[name] = fmt.Sprint(text)
+	}
+	return out, nil
+}

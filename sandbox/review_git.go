@@ -1,0 +1,196 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// gitPath returns the part of a path below its last .git, "" if there is none. It
+// knows the names by which other systems reach the same directory.
+func gitPath(rel string) string {
+	parts := strings.Split(rel, "/")
+	for i := len(parts) - 2; i >= 0; i-- {
+		if looksLikeGit(parts[i]) {
+			return fold(strings.Join(parts[i+1:], "/"))
+		}
+	}
+	return ""
+}
+
+// isGitData reports files below .git that hold history: they decide what is checked
+// out, never what is run.
+func isGitData(g string) bool {
+	switch g {
+	case "head", "index", "packed-refs", "fetch_head", "orig_head", "merge_head", "merge_msg", "merge_mode",
+		"cherry_pick_head", "revert_head", "commit_editmsg", "description", "shallow", "auto_merge", "info/exclude", "info/refs":
+		return true
+	}
+	for _, dir := range []string{"refs/", "logs/"} {
+		if strings.HasPrefix(g, dir) {
+			return !strings.HasPrefix(g, "refs/replace/")
+		}
+	}
+	return strings.HasPrefix(g, "objects/") && g != "objects/info/alternates" && g != "objects/info/http-alternates"
+}
+
+// git looks at a file of a git directory; g is its path there, folded.
+func (r *reviewer) git(p differing, g string) {
+	rel := p.now.rel
+	parts := strings.Split(g, "/")
+	switch {
+	case isGitData(g) && p.now.info.Mode().IsRegular():
+		r.add(rel, RuleGitState, Notice, "changes the repository's history or index")
+	case slices.Contains(parts, "hooks"):
+		if strings.HasSuffix(g, ".sample") && parts[0] == "hooks" {
+			r.add(rel, RuleGitState, Notice, "is a hook's sample, which git does not run")
+			return
+		}
+		r.add(rel, RuleGitHook, Refuse, "git runs hooks by itself")
+	case slices.Contains(parts, "config"), slices.Contains(parts, "config.worktree"):
+		r.gitConfig(p)
+	case parts[0] == "modules", parts[0] == "worktrees":
+		r.add(rel, RuleGitState, Refuse, "is the git directory of a submodule or work tree")
+	case g == "info/attributes":
+		r.add(rel, RuleGitAttributes, Refuse, "chooses the programs through which git passes files")
+	case g == "commondir" || g == "gitdir" || strings.HasSuffix(g, "alternates"):
+		r.add(rel, RuleGitLink, Refuse, "makes git use another directory's configuration or objects")
+	default:
+		r.add(rel, RuleGitState, Refuse, "is a file of the git directory that no command needs to write")
+	}
+}
+
+// gitConfig allows only settings known to be harmless: git's list of those that
+// run something grows with every version.
+func (r *reviewer) gitConfig(p differing) {
+	rel := p.now.rel
+	if !p.now.info.Mode().IsRegular() {
+		r.add(rel, RuleGitConfig, Refuse, "is no regular file")
+		return
+	}
+	before, after, err := p.contents()
+	if err != nil {
+		r.add(rel, RuleUnreadable, Refuse, err.Error())
+		return
+	}
+	bad, err := newSettings(before, after)
+	if err != nil {
+		r.add(rel, RuleGitConfig, Refuse, "cannot be understood: "+err.Error())
+		return
+	}
+	for _, s := range bad {
+		r.add(rel, RuleGitConfig, Refuse, fmt.Sprintf("sets %s to %q; git may run a program or look elsewhere for it", s.key, s.value))
+	}
+	if len(bad) == 0 {
+		r.add(rel, RuleGitState, Notice, "changes harmless settings")
+	}
+}
+
+// newSettings lists the settings in after that are not known to be harmless and
+// that before did not have.
+func newSettings(before, after []byte) ([]setting, error) {
+	now, err := parseGitConfig(after)
+	if err != nil {
+		return nil, err
+	}
+	had := map[setting]int{}
+	if was, err := parseGitConfig(before); err == nil {
+		for _, s := range was {
+			had[s]++
+		}
+	}
+	var out []setting
+	for _, s := range now {
+		if had[s] > 0 {
+			had[s]--
+			continue
+		}
+		if !harmlessSetting(s) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// harmlessSetting reports settings that neither run nor redirect anything.
+func harmlessSetting(s setting) bool {
+	section, rest, _ := strings.Cut(s.key, ".")
+	name := rest[strings.LastIndexByte(rest, '.')+1:]
+	switch section {
+	case "user":
+		return rest == "name" || rest == "email"
+	case "core":
+		switch rest {
+		case "filemode", "ignorecase", "symlinks", "precomposeunicode", "logallrefupdates", "autocrlf", "eol", "safecrlf",
+			"quotepath", "abbrev", "compression", "commentchar", "whitespace", "trustctime", "checkstat":
+			return true
+		case "repositoryformatversion":
+			return s.value == "0"
+		}
+	case "branch":
+		switch name {
+		case "remote":
+			return s.value == "." || isPlainWord(s.value)
+		case "merge", "rebase", "description":
+			return true
+		}
+		return strings.HasPrefix(name, "vscode-") || name == "autosetuprebase"
+	case "remote":
+		return name == "fetch" || name == "tagopt" || name == "prune"
+	case "color", "advice", "column":
+		return true
+	case "pull":
+		return rest == "rebase" || rest == "ff"
+	case "push":
+		return rest == "default" || rest == "autosetupremote"
+	case "merge":
+		return rest == "conflictstyle" || rest == "ff"
+	case "init":
+		return rest == "defaultbranch"
+	case "fetch":
+		return rest == "prune"
+	}
+	return false
+}
+
+// isPlainWord reports the name of a remote, not an address.
+func isPlainWord(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+}
+
+// repositories finds directories that git takes for a bare repository: entering
+// one is enough to use its configuration.
+func (r *reviewer) repositories() {
+	seen := map[string]bool{}
+	for _, p := range r.c.pairs {
+		if p.now == nil || gitPath(p.now.rel+"/x") != "" {
+			continue
+		}
+		dir, base := dirName(p.now.rel), fold(baseName(p.now.rel))
+		switch base {
+		case "head", "objects", "refs", "commondir", "config", "hooks", "config.worktree", "index", "gitdir":
+		default:
+			continue
+		}
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		e, err := r.c.after.lookup(dir)
+		if err != nil || e == nil {
+			continue
+		}
+		names, err := e.names()
+		if err != nil {
+			r.add(dir, RuleUnreadable, Refuse, err.Error())
+			continue
+		}
+		has := map[string]bool{}
+		for _, n := range names {
+			has[fold(n)] = true
+		}
+		if has["head"] && (has["commondir"] || has["objects"] && has["refs"]) {
+			r.add(dir, RuleGitBare, Refuse, "git takes this directory for a repository of its own and uses its configuration and hooks")
+		}
+	}
+}

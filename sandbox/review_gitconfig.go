@@ -1,0 +1,204 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// setting is one line of a git configuration: section.subsection.name, section
+// and name in lower case, and the value as git would understand it.
+type setting struct{ key, value string }
+
+// maxConfig bounds what is parsed of a file that a command wrote.
+const maxConfig = 1 << 20
+
+// parseGitConfig reads the form that git-config(1) documents under "Syntax". What
+// it is not sure of is an error: a review must not read less than git does.
+func parseGitConfig(b []byte) ([]setting, error) {
+	if len(b) > maxConfig {
+		return nil, fmt.Errorf("larger than %d bytes", maxConfig)
+	}
+	text := strings.TrimPrefix(string(b), "\ufeff")
+	if strings.IndexByte(text, 0) >= 0 {
+		return nil, errors.New("has a NUL byte")
+	}
+	p := &configParser{s: strings.ReplaceAll(text, "\r\n", "\n"), line: 1}
+	for {
+		p.blank()
+		switch c := p.peek(); {
+		case c == eof:
+			return p.out, nil
+		case c == '[':
+			if err := p.header(); err != nil {
+				return nil, fmt.Errorf("line %d: %w", p.line, err)
+			}
+		case isAlpha(c) && p.section != "":
+			if err := p.setting(); err != nil {
+				return nil, fmt.Errorf("line %d: %w", p.line, err)
+			}
+		default:
+			return nil, fmt.Errorf("line %d: unexpected %q", p.line, rune(c))
+		}
+	}
+}
+
+type configParser struct {
+	s       string
+	i, line int
+	section string
+	out     []setting
+}
+
+const eof = -1
+
+func (p *configParser) peek() int {
+	if p.i >= len(p.s) {
+		return eof
+	}
+	return int(p.s[p.i])
+}
+
+func (p *configParser) next() int {
+	c := p.peek()
+	if c != eof {
+		p.i++
+	}
+	if c == '\n' {
+		p.line++
+	}
+	return c
+}
+
+// blank skips white space and comments between settings.
+func (p *configParser) blank() {
+	for {
+		switch p.peek() {
+		case ' ', '\t', '\n', '\r', '\v', '\f':
+			p.next()
+		case '#', ';':
+			p.comment()
+		default:
+			return
+		}
+	}
+}
+
+func (p *configParser) comment() {
+	for c := p.peek(); c != '\n' && c != eof; c = p.peek() {
+		p.next()
+	}
+}
+
+// header reads [section], [section "sub"] or the old [section.sub].
+func (p *configParser) header() error {
+	p.next()
+	start := p.i
+	for c := p.peek(); isAlpha(c) || isDigit(c) || c == '-' || c == '.'; c = p.peek() {
+		p.next()
+	}
+	p.section = strings.ToLower(p.s[start:p.i])
+	if p.section == "" {
+		return errors.New("a section without a name")
+	}
+	for p.peek() == ' ' || p.peek() == '\t' {
+		p.next()
+	}
+	if p.peek() == '"' {
+		p.next()
+		var sub strings.Builder
+		for {
+			c := p.next()
+			if c == '\\' {
+				c = p.next()
+			} else if c == '"' {
+				break
+			}
+			if c == eof || c == '\n' {
+				return errors.New("a subsection without an end")
+			}
+			sub.WriteByte(byte(c))
+		}
+		p.section += "." + sub.String()
+	}
+	if p.next() != ']' {
+		return errors.New("a section without an end")
+	}
+	return nil
+}
+
+func (p *configParser) setting() error {
+	start := p.i
+	for c := p.peek(); isAlpha(c) || isDigit(c) || c == '-'; c = p.peek() {
+		p.next()
+	}
+	key := p.section + "." + strings.ToLower(p.s[start:p.i])
+	for p.peek() == ' ' || p.peek() == '\t' {
+		p.next()
+	}
+	switch p.peek() {
+	case '\n', eof:
+		p.out = append(p.out, setting{key, "true"}) // the short form of true
+		return nil
+	case '=':
+		p.next()
+	case '#', ';':
+		p.out = append(p.out, setting{key, "true"})
+		return nil
+	default:
+		return fmt.Errorf("%s is followed by %q", key, rune(p.peek()))
+	}
+	value, err := p.value()
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	p.out = append(p.out, setting{key, value})
+	return nil
+}
+
+// value reads up to the end of the line, or of the lines that are one.
+func (p *configParser) value() (string, error) {
+	var b strings.Builder
+	quoted, keep := false, 0 // keep is the length without trailing white space
+	for {
+		c := p.next()
+		switch {
+		case c == eof || c == '\n':
+			if quoted {
+				return "", errors.New("a quote without an end")
+			}
+			return b.String()[:keep], nil
+		case !quoted && (c == '#' || c == ';'):
+			p.comment()
+			continue
+		case !quoted && (c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'):
+			if b.Len() > 0 {
+				b.WriteByte(byte(c))
+			}
+			continue
+		case c == '"':
+			quoted = !quoted
+			keep = b.Len()
+			continue
+		case c == '\\':
+			switch c = p.next(); c {
+			case '\n':
+				continue
+			case 'n':
+				c = '\n'
+			case 't':
+				c = '\t'
+			case 'b':
+				c = '\b'
+			case '"', '\\':
+			default:
+				return "", errors.New("an escape that git does not know")
+			}
+		}
+		b.WriteByte(byte(c))
+		keep = b.Len()
+	}
+}
+
+func isAlpha(c int) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isDigit(c int) bool { return c >= '0' && c <= '9' }

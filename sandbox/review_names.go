@@ -1,0 +1,156 @@
+package sandbox
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+func baseName(rel string) string { return rel[strings.LastIndexByte(rel, '/')+1:] }
+
+// dirName is the directory of a path, "." for the top.
+func dirName(rel string) string { return path.Dir(rel) }
+
+// fold maps names to one where some common file system takes them for the same:
+// case, composed letters, the code points that HFS+ ignores, and the dots and
+// spaces that Windows drops from the end.
+func fold(name string) string {
+	if isPlainASCII(name) {
+		return strings.TrimRight(strings.ToLower(name), ". ")
+	}
+	name = strings.Map(func(r rune) rune {
+		if ignoredByHFS(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, "\ufffd"))
+	return strings.TrimRight(norm.NFD.String(cases.Fold().String(norm.NFC.String(name))), ". ")
+}
+
+func isPlainASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// ignoredByHFS reports code points that HFS+ leaves out when it compares names
+// (Apple's Technical Note TN1150).
+func ignoredByHFS(r rune) bool {
+	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
+}
+
+// looksLikeGit reports names by which some file system reaches .git: NTFS has
+// short names, streams behind a colon, and takes a backslash for a slash.
+func looksLikeGit(name string) bool {
+	for _, part := range strings.Split(name, `\`) {
+		part, _, _ = strings.Cut(part, ":")
+		if isShort(part, ".git", "git") {
+			return true
+		}
+	}
+	return false
+}
+
+// isShort reports name, folded, or its short form on NTFS.
+func isShort(name, full, stem string) bool {
+	f := fold(name)
+	if f == full {
+		return true
+	}
+	rest, ok := strings.CutPrefix(f, stem+"~")
+	return ok && rest != "" && strings.Trim(rest, "0123456789") == ""
+}
+
+// name looks at how a path is spelled.
+func (r *reviewer) name(rel string) {
+	base := baseName(rel)
+	if looksLikeGit(base) && base != ".git" {
+		r.add(rel, RuleGitDisguise, Refuse, "is .git on some file systems")
+	}
+	for full, stem := range map[string]string{".gitmodules": "gitmod", ".gitattributes": "gitatt", ".gitignore": "gitign"} {
+		part, _, _ := strings.Cut(base, ":")
+		if base != full && isShort(part, full, stem) {
+			r.add(rel, RuleGitDisguise, Refuse, "is "+full+" on some file systems")
+		}
+	}
+	if !utf8.ValidString(base) {
+		r.add(rel, RuleNameOdd, Notice, "is not UTF-8")
+	}
+	for _, c := range base {
+		switch {
+		case c < ' ' || c == 0x7f:
+			r.add(rel, RuleNameOdd, Notice, "has a control character, which terminals obey")
+			return
+		case unicode.Is(unicode.Bidi_Control, c) || ignoredByHFS(c) || c == 0x200b || unicode.Is(unicode.Cf, c):
+			r.add(rel, RuleNameOdd, Refuse, "has invisible characters, so that it is not what it seems")
+			return
+		}
+	}
+	if strings.ContainsAny(base, `\:*?"<>|`) || base != strings.TrimRight(base, ". ") || isDeviceName(base) {
+		r.add(rel, RuleNameOdd, Notice, "cannot be a name on Windows, or means something else there")
+	}
+}
+
+// isDeviceName reports names that Windows keeps for devices, whatever their
+// extension.
+func isDeviceName(base string) bool {
+	stem, _, _ := strings.Cut(strings.ToLower(base), ".")
+	switch stem = strings.TrimRight(stem, " "); stem {
+	case "con", "prn", "aux", "nul", "conin$", "conout$":
+		return true
+	}
+	return len(stem) == 4 && (stem[:3] == "com" || stem[:3] == "lpt") && stem[3] >= '1' && stem[3] <= '9'
+}
+
+// collisions finds new names that are one with a sibling's on other systems: what
+// is written to the one then lands in the other.
+func (r *reviewer) collisions() {
+	dirs := map[string]map[string][]string{} // directory → folded → names
+	for _, p := range r.c.pairs {
+		if p.now == nil || p.was != nil {
+			continue
+		}
+		dir := dirName(p.now.rel)
+		if dirs[dir] == nil {
+			dirs[dir] = r.siblings(dir)
+		}
+		names := dirs[dir][fold(baseName(p.now.rel))]
+		if len(names) < 2 {
+			continue
+		}
+		s := Notice
+		for _, n := range names {
+			e, err := r.c.after.lookup(path.Join(dir, n))
+			if err != nil || e != nil && e.info.Mode()&fs.ModeSymlink != 0 {
+				s = Refuse // a file written through the link
+			}
+		}
+		r.add(p.now.rel, RuleNameCollision, s, "is the same as another name where case or accents do not count")
+	}
+}
+
+func (r *reviewer) siblings(dir string) map[string][]string {
+	out := map[string][]string{}
+	e, err := r.c.after.lookup(dir)
+	if err != nil || e == nil {
+		return out
+	}
+	names, err := e.names()
+	if err != nil {
+		r.add(dir, RuleUnreadable, Refuse, err.Error())
+	}
+	for _, n := range names {
+		if c, err := r.c.after.child(e, n); err == nil && c != nil {
+			out[fold(n)] = append(out[fold(n)], n)
+		}
+	}
+	return out
+}
