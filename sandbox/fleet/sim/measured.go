@@ -1,0 +1,70 @@
+package sim
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Distribution is measured durations: its values are equally likely quantiles
+// in rising order, the first the least and the last the greatest seen.
+type Distribution []time.Duration
+
+// Draw is a random duration of the distribution, between two neighbouring
+// quantiles in a straight line.
+func (d Distribution) Draw(r *rand.Rand) time.Duration {
+	if len(d) < 2 {
+		if len(d) == 1 {
+			return d[0]
+		}
+		return 0
+	}
+	at := r.Float64() * float64(len(d)-1)
+	i := int(at)
+	return d[i] + time.Duration((at-float64(i))*float64(d[i+1]-d[i]))
+}
+
+func (d Distribution) validate(what string) error {
+	if len(d) == 0 {
+		return fmt.Errorf("%s is empty", what)
+	}
+	for i, v := range d {
+		if v < 0 || i > 0 && v < d[i-1] {
+			return fmt.Errorf("%s is negative or not in rising order at %d", what, i)
+		}
+	}
+	return nil
+}
+
+// Measured is how long the parts of a lease take on one host.
+type Measured struct {
+	Create  Distribution // a sandbox from nothing
+	Lease   Distribution // a ready one, from the request to its use
+	Recycle Distribution // a used one, made ready for the same tenant
+	Fetch   Distribution // a snapshot that the host does not have
+	Hold    Distribution // what a client does with it, until it gives it back
+}
+
+func (m *Measured) validate() error {
+	return errors.Join(m.Create.validate("Create"), m.Lease.validate("Lease"), m.Recycle.validate("Recycle"),
+		m.Fetch.validate("Fetch"), m.Hold.validate("Hold"))
+}
+
+//go:embed measured.json
+var measuredJSON []byte
+
+// Default is what was measured with real sandboxes: see measured.json for where
+// and how.
+func Default() (Measured, error) {
+	var file struct {
+		Note     string
+		Measured Measured
+	}
+	if err := json.Unmarshal(measuredJSON, &file); err != nil {
+		return Measured{}, fmt.Errorf("sim: read measured.json: %w", err)
+	}
+	return file.Measured, nil
+}
