@@ -22,6 +22,11 @@ func climb(ctx context.Context, cfg *Config, ws *workspace) (*local, error) {
 		}
 		l, err := r.start(ctx, cfg, ws)
 		if err == nil {
+			if err = l.withNet(cfg); err != nil {
+				err = errors.Join(err, l.run.Close())
+			}
+		}
+		if err == nil {
 			l.iso.Tried = tried
 			return l, nil
 		}

@@ -36,6 +36,14 @@ type Config struct {
 	// layer over the Go build cache.
 	NoToolchains bool
 
+	// Net are the hosts that commands may reach, through a proxy that knows TLS and
+	// HTTP only: "example.com" and "*.example.com" at ports 80 and 443, or
+	// "example.com:8443" at one port, which any protocol may use. Empty means none.
+	// A name may lead to a public address only, unless a range such as
+	// "10.1.0.0/16" is listed too. Commands are told of the proxy by HTTP_PROXY and
+	// its like. A listed host is trusted with all that commands can read.
+	Net []string
+
 	// Env is added to the scrubbed environment of every command, as KEY=value.
 	Env []string
 	// PassEnv names host variables to pass on beyond the default allow-list. A
@@ -148,6 +156,10 @@ func (c Config) normalize() (Config, error) {
 		}
 		c.Writable[i] = abs
 	}
+	if err := checkNet(c.Net); err != nil {
+		return c, err
+	}
+	c.Net = append([]string(nil), c.Net...)
 	for _, kv := range c.Env {
 		if i := strings.IndexByte(kv, '='); i < 1 || strings.IndexByte(kv, 0) >= 0 {
 			return c, fmt.Errorf("Config.Env entry %q is not KEY=value", kv)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -127,5 +128,30 @@ func checkSocket(f *os.File, network string) error {
 	if got := []int{get(unix.SO_TYPE), get(unix.SO_ACCEPTCONN)}; get(unix.SO_DOMAIN) != unix.AF_INET || !slices.Equal(got, want) {
 		return errors.New("what came back is no such socket")
 	}
+	return nil
+}
+
+// openLowPorts lets everybody inside use every port of the sandbox's own
+// loopback. Where that cannot be had, names of Config.Net can be reached through
+// the proxy only.
+func openLowPorts() {
+	_ = os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0)
+}
+
+// resolver has lookups inside answered by the egress proxy.
+func (p *plan) resolver(cfg *Config, ws *workspace) error {
+	if len(cfg.Net) == 0 {
+		return nil
+	}
+	// Often a link to what /run holds, which is empty inside.
+	target, err := filepath.EvalSymlinks("/etc/resolv.conf")
+	if err != nil {
+		return nil // without the file, lookups fail; the proxy needs none
+	}
+	file := ws.sub("resolv.conf")
+	if err := os.WriteFile(file, []byte(resolvConf), 0o644); err != nil {
+		return err
+	}
+	p.add(mount{Kind: mountBind, Source: file, Target: target, ReadOnly: true, File: true})
 	return nil
 }

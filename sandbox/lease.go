@@ -199,6 +199,7 @@ func (l *lease) end() (kept bool, err error) {
 	}
 	err = l.local.once.do(func() error {
 		l.killAll()
+		releaseNet(l.spawner())
 		// A start that is under way must not come to an end in the next lease. One
 		// that hangs is a doubt like any other.
 		if !lockSoon(l.gate.TryLock) {

@@ -43,6 +43,9 @@ func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 	if err := p.accounts(ws, uid, gid); err != nil {
 		return nil, err
 	}
+	if err := p.resolver(cfg, ws); err != nil {
+		return nil, err
+	}
 	p.env = []string{"HOME=" + insideHome, "TMPDIR=/tmp", "USER=sandbox", "LOGNAME=sandbox"}
 	grants, err := p.tools(cfg, ws)
 	if err != nil {
@@ -55,7 +58,7 @@ func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 		grants = append(grants, grant{path: dir, owned: true})
 	}
 	p.grants(cfg, ws, append(grants, ws.protect(cfg.Unprotect)...))
-	p.env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), p.env, cfg.Env)
+	p.env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), online(cfg, p.env), cfg.Env)
 	return p, nil
 }
 

@@ -26,6 +26,7 @@ func enterRoot(sp *spec) error {
 	if err := loopbackUp(); err != nil {
 		return fmt.Errorf("bring loopback up: %w", err)
 	}
+	openLowPorts()
 	if err := unix.Sethostname([]byte(sp.Hostname)); err != nil {
 		return fmt.Errorf("set host name: %w", err)
 	}

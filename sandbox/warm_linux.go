@@ -98,6 +98,9 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 	b.uses++
 	l := newLocal(b.ws, b.plan.env, b.iso, b.run)
 	l.cfg = cfg
+	if err := l.withNet(&cfg); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAttach, err)
+	}
 	return l, nil
 }
 
@@ -177,7 +180,9 @@ func (b *blank) moved(path string, fresh *workspace) (string, error) {
 func (b *blank) alive() bool { return b.run.alive() }
 
 // holds reports whether l still runs in b; a fork may have moved it elsewhere.
-func (b *blank) holds(l *local) bool { return l.spawner() == spawner(b.run) && l.ws == b.ws }
+func (b *blank) holds(l *local) bool {
+	return withoutNet(l.spawner()) == spawner(b.run) && l.ws == b.ws
+}
 
 // close ends the sandbox and removes what it kept on the host.
 func (b *blank) close() error { return errors.Join(b.run.Close(), b.ws.remove()) }

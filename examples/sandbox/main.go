@@ -1,9 +1,10 @@
 // Command sandbox runs one command in a sandbox over a directory.
 //
-//	go run ./examples/sandbox -dir DIR [-mem SIZE] [-timeout D] [-inplace] [-v] -- cmd args...
+//	go run ./examples/sandbox -dir DIR [-net NAME,...] [-mem SIZE] [-timeout D] [-inplace] [-v] -- cmd args...
 //
 // The command gets this program's standard input and output. Changes stay in the
-// sandbox unless -inplace is given. The exit status is the command's; 124 after
+// sandbox unless -inplace is given. It reaches the hosts that -net names, and no
+// others; with -v, what was refused is printed when it has ended. The exit status is the command's; 124 after
 // a timeout, 125 if no sandbox could be had, 126 or 127 if the command could not
 // be run.
 package main
@@ -43,7 +44,7 @@ func main() {
 	sandbox.Init()
 	var o options
 	flag.StringVar(&o.dir, "dir", ".", "workspace `directory`")
-	flag.StringVar(&o.net, "net", "", "comma-separated host `names` the command may reach (not supported yet)")
+	flag.StringVar(&o.net, "net", "", "comma-separated host `names` the command may reach at ports 80 and 443; *.example.com and example.com:8443 are understood")
 	flag.StringVar(&o.mem, "mem", "", "memory limit of one process, such as 512M or 2G")
 	flag.DurationVar(&o.timeout, "timeout", 0, "wall time limit, such as 30s")
 	flag.BoolVar(&o.inPlace, "inplace", false, "change the directory itself instead of a private view of it")
@@ -63,9 +64,6 @@ func main() {
 func run(ctx context.Context, o options) (int, error) {
 	if len(o.args) == 0 {
 		return statusNoSandbox, errors.New("usage: sandbox [flags] -- command args...")
-	}
-	if o.net != "" {
-		return statusNoSandbox, errors.New("sandbox: -net is not supported yet: a sandbox reaches no network at all")
 	}
 	cfg, err := config(o)
 	if err != nil {
@@ -99,6 +97,11 @@ func run(ctx context.Context, o options) (int, error) {
 	case exit.TimedOut:
 		return statusTimeout, fmt.Errorf("sandbox: %v", exit)
 	}
+	if o.verbose {
+		for _, d := range exit.Denials {
+			fmt.Fprintln(os.Stderr, "denied:", d)
+		}
+	}
 	if d, ok := sb.(sandbox.Differ); ok && o.verbose && !o.inPlace {
 		changes, diffErr := d.Changes(ctx)
 		for _, c := range changes {
@@ -117,6 +120,11 @@ func config(o options) (cfg sandbox.Config, err error) {
 		cfg.Dir = o.dir
 	} else {
 		cfg.Snapshot = sandbox.SnapshotDir(o.dir)
+	}
+	for name := range strings.SplitSeq(o.net, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			cfg.Net = append(cfg.Net, name)
+		}
 	}
 	if o.mem != "" {
 		cfg.Limits.Memory, err = parseSize(o.mem)

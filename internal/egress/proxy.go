@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -63,9 +64,13 @@ func (c Config) normalize() Config {
 }
 
 // resolveHost asks the host's resolver. The dot at the end keeps it from trying
-// the name below the host's own search domains.
+// the name below the host's own search domains; a name of one label is the host's
+// own affair.
 func resolveHost(ctx context.Context, name string) ([]netip.Addr, error) {
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", name+".")
+	if strings.Contains(name, ".") {
+		name += "."
+	}
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 }
 
 // Proxy lets connections through to the hosts of an allow-list. Its methods may be
