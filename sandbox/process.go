@@ -41,6 +41,10 @@ type spawnRequest struct {
 	dir   string // absolute, as the command sees it
 	env   []string
 	files [3]*os.File
+
+	timeout time.Duration // the command's, for who wants to keep it as well
+	release func()        // closes the files; for a spawner that sets *kept
+	kept    *bool         // set by a spawner that goes on to use the files
 }
 
 // child is a started process, at whatever tier.
@@ -78,11 +82,13 @@ func start(ctx context.Context, l *local, cmd Cmd) (*Process, error) {
 	if err != nil {
 		return nil, cmd.fail("start", errors.Join(err, p.abandon()))
 	}
-	req := spawnRequest{args: cmd.Args, dir: l.absDir(cmd.Dir), env: mergeEnv(l.env, cmd.Env)}
+	req := spawnRequest{args: cmd.Args, dir: l.absDir(cmd.Dir), env: mergeEnv(l.env, cmd.Env), timeout: cmd.Timeout, release: theirs.close, kept: new(bool)}
 	copy(req.files[:], theirs.stdio)
 	p.begun = time.Now()
 	p.child, err = l.run.spawn(ctx, req)
-	theirs.close()
+	if !*req.kept {
+		theirs.close()
+	}
 	if err != nil {
 		return nil, cmd.fail("start", errors.Join(err, p.abandon()))
 	}

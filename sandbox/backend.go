@@ -1,0 +1,100 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Backend runs processes somewhere else than on this host's own tiers: on
+// another machine, in a virtual machine. FromBackend makes a Sandbox of one.
+type Backend interface {
+	// Spawn starts a process. It takes what it needs from s before it returns or
+	// later, until it calls s.Release; after an error it must not call it.
+	Spawn(ctx context.Context, s Spawn) (Child, error)
+	// Close ends everything that was started, and frees what is held for it.
+	Close() error
+}
+
+// Spawn is a process to start.
+type Spawn struct {
+	// Args, Dir and Env are the command as Cmd has it; Dir is absolute.
+	Args []string
+	Dir  string
+	Env  []string
+	// Timeout is Cmd.Timeout. It is kept here; a backend may keep it too, for the
+	// case that this host goes away.
+	Timeout time.Duration
+	// Stdin is read, Stdout and Stderr are written by the process; the latter two
+	// are the same file when a command merges them.
+	Stdin, Stdout, Stderr *os.File
+	// Release closes the files. It must be called once all output is written.
+	Release func()
+}
+
+// Child is a process that a Backend started.
+type Child interface {
+	// PID is the process's number where it runs.
+	PID() int
+	// Wait returns when the process has ended and Spawn.Release was called.
+	Wait() (Ended, error)
+	// Signal sends a signal to the process group.
+	Signal(syscall.Signal) error
+	// Kill ends the process and all its descendants.
+	Kill() error
+}
+
+// Ended is how a Child ended.
+type Ended struct {
+	Code         int
+	Signal       syscall.Signal
+	User, System time.Duration
+	MaxRSS       int64
+	Denials      []Denial
+}
+
+// FromBackend makes a Sandbox whose processes b starts. dir is the workspace as
+// they see it; isolation is what b enforces. Closing the Sandbox closes b.
+func FromBackend(dir string, isolation Isolation, b Backend) Sandbox {
+	return backed{newLocal(&workspace{dir: dir}, nil, isolation.clone(), backendSpawner{b})}
+}
+
+// backed shows the methods that a sandbox elsewhere has, and not those about a
+// workspace on this host.
+type backed struct{ l *local }
+
+func (b backed) Exec(ctx context.Context, cmd Cmd) (*Exit, error)     { return b.l.Exec(ctx, cmd) }
+func (b backed) Start(ctx context.Context, cmd Cmd) (*Process, error) { return b.l.Start(ctx, cmd) }
+func (b backed) Dir() string                                          { return b.l.Dir() }
+func (b backed) Isolation() Isolation                                 { return b.l.Isolation() }
+func (b backed) Close() error                                         { return b.l.Close() }
+
+type backendSpawner struct{ b Backend }
+
+func (s backendSpawner) spawn(ctx context.Context, req spawnRequest) (child, error) {
+	c, err := s.b.Spawn(ctx, Spawn{
+		Args: req.args, Dir: req.dir, Env: req.env, Timeout: req.timeout,
+		Stdin: req.files[0], Stdout: req.files[1], Stderr: req.files[2], Release: req.release,
+	})
+	if err != nil {
+		return nil, err
+	}
+	*req.kept = true
+	return backendChild{c}, nil
+}
+
+func (s backendSpawner) alive() bool  { return true }
+func (s backendSpawner) Close() error { return s.b.Close() }
+
+type backendChild struct{ c Child }
+
+func (c backendChild) pid() int                        { return c.c.PID() }
+func (c backendChild) signal(sig syscall.Signal) error { return c.c.Signal(sig) }
+func (c backendChild) kill() error                     { return c.c.Kill() }
+func (c backendChild) adopt(f *os.File)                { f.Close() }
+
+func (c backendChild) wait() (status, error) {
+	e, err := c.c.Wait()
+	return status{Code: e.Code, Signal: e.Signal, User: e.User, System: e.System, MaxRSS: e.MaxRSS, Denials: e.Denials}, err
+}
