@@ -1,0 +1,318 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// Options say where a sandbox is opened and over what. URL is required.
+type Options struct {
+	// URL is the server: http://host:port, https://host:port or unix:///path.
+	URL string
+	// Token is the tenant's bearer token.
+	Token string
+	// HTTP makes the requests; with a client certificate in its transport no token
+	// is needed. It must have no Timeout. Nil is a client of our own.
+	HTTP *http.Client
+	// Dir is the directory whose contents the workspace starts with. Empty starts
+	// with nothing.
+	Dir string
+	// TTL is how long the sandbox outlives this program. Zero is the server's
+	// default, which is also the most.
+	TTL time.Duration
+	// Patience is how long an unreachable server is tried again before a request
+	// fails. Default 1 min.
+	Patience time.Duration
+}
+
+// Sandbox is a sandbox on a server. It is a sandbox.Sandbox and sandbox.Differ.
+type Sandbox struct {
+	sandbox.Sandbox
+	c *client
+}
+
+var (
+	_ sandbox.Sandbox = (*Sandbox)(nil)
+	_ sandbox.Differ  = (*Sandbox)(nil)
+)
+
+// Open sends the workspace and opens a sandbox over it. ctx bounds only the
+// opening. The sandbox must be closed; if it is not, the server does so when the
+// lease has run out.
+func Open(ctx context.Context, o Options) (*Sandbox, error) {
+	c, err := newClient(o)
+	if err == nil {
+		var sb *Sandbox
+		if sb, err = c.open(ctx, o); err == nil {
+			return sb, nil
+		}
+		c.http.CloseIdleConnections()
+	}
+	return nil, fmt.Errorf("sandbox: open remote sandbox: %w", err)
+}
+
+// client speaks for one sandbox.
+type client struct {
+	base     string
+	token    string
+	http     *http.Client
+	own      bool // http is ours to tidy up
+	patience time.Duration
+	id       string
+
+	ctx    context.Context // ends with the sandbox
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+}
+
+func newClient(o Options) (*client, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("Options.URL: %w", err)
+	}
+	c := &client{base: strings.TrimRight(o.URL, "/"), token: o.Token, http: o.HTTP, patience: o.Patience, id: newID()}
+	if c.patience == 0 {
+		c.patience = time.Minute
+	}
+	switch {
+	case u.Scheme == "unix" && o.HTTP == nil && u.Path != "":
+		c.base = "http://unix"
+		c.http = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", u.Path)
+		}}}
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("Options.URL %q is not http://, https:// or unix:/// with a place", o.URL)
+	case o.HTTP == nil:
+		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	c.own = o.HTTP == nil
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c, nil
+}
+
+func newID() string { return rand.Text()[:26] }
+
+func (c *client) open(ctx context.Context, o Options) (*Sandbox, error) {
+	q := openRequest{TTL: o.TTL}
+	if o.Dir != "" {
+		dir, err := filepath.EvalSymlinks(o.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if q.Files, err = scan(dir); err != nil {
+			return nil, err
+		}
+		if err := c.send(ctx, dir, q.Files); err != nil {
+			return nil, fmt.Errorf("send workspace: %w", err)
+		}
+	}
+	var reply openReply
+	if err := c.call(ctx, "PUT", "/v1/sandboxes/"+c.id, q, &reply); err != nil {
+		return nil, err
+	}
+	c.work.Go(func() { c.renew(reply.TTL) })
+	return &Sandbox{sandbox.FromBackend(reply.Dir, reply.Isolation, c), c}, nil
+}
+
+// send sends the contents that the server does not have.
+func (c *client) send(ctx context.Context, dir string, files []entry) error {
+	at := map[string]entry{}
+	hashes := []string{}
+	for _, e := range files {
+		if _, seen := at[e.Hash]; e.Kind == 'f' && !seen {
+			at[e.Hash] = e
+			hashes = append(hashes, e.Hash)
+		}
+	}
+	const batch = 10000
+	for len(hashes) > 0 {
+		n := min(batch, len(hashes))
+		var missing []string
+		if err := c.call(ctx, "POST", "/v1/missing", hashes[:n], &missing); err != nil {
+			return err
+		}
+		for _, h := range missing {
+			e, ok := at[h]
+			if !ok {
+				return fmt.Errorf("server asks for %q, which was not offered", h)
+			}
+			if err := c.sendFile(ctx, filepath.Join(dir, filepath.FromSlash(e.Path)), e); err != nil {
+				return fmt.Errorf("%s: %w", e.Path, err)
+			}
+		}
+		hashes = hashes[n:]
+	}
+	return nil
+}
+
+func (c *client) sendFile(ctx context.Context, path string, e entry) error {
+	return c.retry(ctx, func() error {
+		f, err := os.Open(path)
+		if err != nil {
+			return final{err}
+		}
+		defer f.Close()
+		req, err := c.request(ctx, "PUT", "/v1/blobs/"+e.Hash, f)
+		if err != nil {
+			return final{err}
+		}
+		req.ContentLength = e.Size
+		if e.Size == 0 {
+			req.Body = http.NoBody
+		}
+		return c.do(req, nil)
+	})
+}
+
+// renew keeps the lease until the sandbox is closed.
+func (c *client) renew(ttl time.Duration) {
+	t := time.NewTicker(max(ttl/4, time.Millisecond))
+	defer t.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-t.C:
+			// A failure shows at the next command.
+			ctx, cancel := context.WithTimeout(c.ctx, ttl)
+			_ = c.call(ctx, "POST", "/v1/sandboxes/"+c.id+"/lease", nil, nil)
+			cancel()
+		}
+	}
+}
+
+// Changes lists what commands have changed in the workspace.
+func (s *Sandbox) Changes(ctx context.Context) ([]sandbox.Change, error) {
+	var out []sandbox.Change
+	if err := s.c.call(ctx, "GET", "/v1/sandboxes/"+s.c.id+"/changes", nil, &out); err != nil {
+		return nil, fmt.Errorf("sandbox: list changes: %w", err)
+	}
+	return out, nil
+}
+
+// Close ends the sandbox on the server.
+func (c *client) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	defer cancel()
+	err := c.call(ctx, "DELETE", "/v1/sandboxes/"+c.id, nil, nil)
+	c.cancel()
+	c.work.Wait()
+	if c.own {
+		c.http.CloseIdleConnections()
+	}
+	return err
+}
+
+// final marks an error that trying again does not mend.
+type final struct{ error }
+
+func (f final) Unwrap() error { return f.error }
+
+// retry repeats f while the server cannot be reached, until patience ends.
+func (c *client) retry(ctx context.Context, f func() error) error {
+	limit := time.Now().Add(c.patience)
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := f()
+		var stop final
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &stop):
+			return stop.error
+		case ctx.Err() != nil:
+			return errors.Join(context.Cause(ctx), err)
+		case time.Now().Add(wait).After(limit):
+			return err
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+		}
+	}
+}
+
+// call makes a request that may be made more than once.
+func (c *client) call(ctx context.Context, method, path string, in, out any) error {
+	var b []byte
+	if in != nil {
+		var err error
+		if b, err = json.Marshal(in); err != nil {
+			return err
+		}
+	}
+	return c.retry(ctx, func() error {
+		req, err := c.request(ctx, method, path, bytes.NewReader(b))
+		if err != nil {
+			return final{err}
+		}
+		return c.do(req, out)
+	})
+}
+
+func (c *client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err == nil && c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return req, err
+}
+
+// do makes a request once.
+func (c *client) do(req *http.Request, out any) error {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := problem(resp); err != nil {
+		return err
+	}
+	if out == nil {
+		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxMessage))
+		return err
+	}
+	// An answer that was cut off is asked for again.
+	return json.NewDecoder(io.LimitReader(resp.Body, maxMessage)).Decode(out)
+}
+
+// problem is the error that an answer brings. What a gateway says for a server
+// that cannot be reached is worth another try.
+func problem(resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	var w wireError
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxFrame))
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(b, &w) != nil || w.Text == "" {
+		w.Text = "server answers " + resp.Status
+	}
+	switch resp.StatusCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return &w
+	}
+	return final{&w}
+}
+
+func newBody(b []byte) io.Reader { return bytes.NewReader(b) }
+
+func isDone(err error) bool { return errors.Is(err, os.ErrProcessDone) }

@@ -1,0 +1,206 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// child is a command on the server.
+type child struct {
+	c    *client
+	id   string
+	num  int
+	done chan struct{} // closed with end and err set
+	end  sandbox.Ended
+	err  error
+
+	signals atomic.Int64
+}
+
+// Spawn starts a command; it serves sandbox.FromBackend.
+func (c *client) Spawn(ctx context.Context, s sandbox.Spawn) (sandbox.Child, error) {
+	ch := &child{c: c, id: newID(), done: make(chan struct{})}
+	var reply startReply
+	err := c.call(ctx, "PUT", "/v1/sandboxes/"+c.id+"/commands/"+ch.id, startRequest{
+		Args: s.Args, Dir: s.Dir, Env: s.Env, Timeout: s.Timeout, Merge: s.Stdout == s.Stderr,
+	}, &reply)
+	if err != nil {
+		if ctx.Err() != nil { // it may run all the same
+			c.work.Go(func() { _ = ch.Kill() })
+		}
+		return nil, err
+	}
+	ch.num = reply.PID
+	fed, cancel := context.WithCancel(c.ctx)
+	c.work.Go(func() {
+		defer cancel()
+		ch.follow(s)
+	})
+	// Not counted: a reader of the caller's may never return.
+	go ch.feed(fed, s)
+	return ch, nil
+}
+
+// PID is the process's number on the server.
+func (ch *child) PID() int { return ch.num }
+
+// Wait returns when the command has ended and its output was passed on.
+func (ch *child) Wait() (sandbox.Ended, error) {
+	<-ch.done
+	return ch.end, ch.err
+}
+
+// Signal sends a signal to the process group.
+func (ch *child) Signal(sig syscall.Signal) error {
+	path := fmt.Sprintf("/v1/commands/%s/signal?signal=%d&n=%d", ch.id, int(sig), ch.signals.Add(1))
+	return ch.c.call(ch.c.ctx, "POST", path, nil, nil)
+}
+
+// Kill ends the process and all its descendants.
+func (ch *child) Kill() error {
+	err := ch.c.call(context.WithoutCancel(ch.c.ctx), "POST", "/v1/commands/"+ch.id+"/kill", nil, nil)
+	if errors.Is(err, ErrLost) || errors.Is(err, syscall.ESRCH) || isDone(err) {
+		return nil
+	}
+	return err
+}
+
+// follow reads the log to its end, from where it was cut off if it was, and
+// acknowledges it.
+func (ch *child) follow(s sandbox.Spawn) {
+	defer close(ch.done)
+	defer s.Release()
+	f := &follower{ch: ch, s: s}
+	err := ch.c.retryReset(f)
+	switch {
+	case err != nil:
+		ch.end.Code, ch.err = -1, fmt.Errorf("%w: %w", ErrLost, err)
+		return
+	case f.end.Error != nil:
+		ch.err = f.end.Error
+	}
+	ch.end = f.end.Ended
+	// An acknowledgement that is lost costs the server's room for a while.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ch.c.ctx), 10*time.Second)
+	defer cancel()
+	_ = ch.c.call(ctx, "DELETE", "/v1/commands/"+ch.id, nil, nil)
+}
+
+// follower is how far a log has been read. The unit is a frame: what was cut off
+// within one is asked for again from its first byte.
+type follower struct {
+	ch   *child
+	s    sandbox.Spawn
+	at   int64
+	over bool
+	end  ended
+	buf  []byte
+}
+
+// retryReset is retry for a log, of which every byte that comes renews patience.
+func (c *client) retryReset(f *follower) error {
+	for {
+		before := f.at
+		err := c.retry(c.ctx, func() error {
+			err := f.read()
+			if err != nil && f.at > before {
+				return final{errProgress{err}}
+			}
+			return err
+		})
+		var progress errProgress
+		if !errors.As(err, &progress) {
+			return err
+		}
+		if c.ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+type errProgress struct{ error }
+
+// read reads the log until it ends or is cut off.
+func (f *follower) read() error {
+	c := f.ch.c
+	req, err := c.request(c.ctx, "GET", "/v1/commands/"+f.ch.id+"/log?from="+strconv.FormatInt(f.at, 10), nil)
+	if err != nil {
+		return final{err}
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := problem(resp); err != nil {
+		return err
+	}
+	return f.frames(resp.Body)
+}
+
+func (f *follower) frames(r io.Reader) error {
+	br := bufio.NewReaderSize(r, 32<<10)
+	for !f.over {
+		kind, data, err := readFrame(br, f.buf)
+		if errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF // a log without an end was cut off
+		}
+		if err != nil {
+			return err
+		}
+		f.buf = data[:0]
+		// A local reader that is gone does not stop the reading: the end is to come.
+		switch kind {
+		case frameStdout:
+			_, _ = f.s.Stdout.Write(data)
+		case frameStderr:
+			_, _ = f.s.Stderr.Write(data)
+		case frameEnd:
+			if err := json.Unmarshal(data, &f.end); err != nil {
+				return final{err}
+			}
+			f.over = true
+		}
+		f.at += int64(5 + len(data))
+	}
+	return nil
+}
+
+// feed sends the input on, each piece until it was taken.
+func (ch *child) feed(ctx context.Context, s sandbox.Spawn) {
+	buf := make([]byte, maxChunk/2)
+	var at int64
+	for {
+		n, err := s.Stdin.Read(buf)
+		end := ""
+		if err != nil {
+			end = "&end=1"
+		}
+		path := fmt.Sprintf("/v1/commands/%s/stdin?at=%d%s", ch.id, at, end)
+		if sendErr := ch.input(ctx, path, buf[:n]); sendErr != nil || err != nil {
+			return
+		}
+		at += int64(n)
+	}
+}
+
+func (ch *child) input(ctx context.Context, path string, data []byte) error {
+	return ch.c.retry(ctx, func() error {
+		req, err := ch.c.request(ctx, http.MethodPost, path, newBody(data))
+		if err != nil {
+			return final{err}
+		}
+		return ch.c.do(req, nil)
+	})
+}

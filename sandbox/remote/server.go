@@ -1,0 +1,365 @@
+package remote
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// Config says what a server offers. Dir and Tenants are required.
+type Config struct {
+	// Dir is the server's own directory: contents, results and workspaces. One
+	// server uses it at a time.
+	Dir string
+	// Tenants are those who may use the server.
+	Tenants []Tenant
+	// Sandbox is the template of every sandbox. Dir and Snapshot must be empty.
+	Sandbox sandbox.Config
+	// Open opens a sandbox. Nil is sandbox.Local.
+	Open func(ctx context.Context, cfg sandbox.Config) (sandbox.Sandbox, error)
+	// TTL is the longest lease, and the default. Default 2 min.
+	TTL time.Duration
+	// Keep is how long results wait for their acknowledgement, and contents for
+	// their next use. Default 24 h.
+	Keep time.Duration
+	// Log receives what an operator should know. Nil discards it.
+	Log *slog.Logger
+}
+
+// Server is an environment server, an http.Handler.
+type Server struct {
+	cfg      Config
+	accounts []*account
+	mux      *http.ServeMux
+	ctx      context.Context // ends with the server
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	boxes  map[string]*box
+	runs   map[string]*run
+	stores map[string]*store
+}
+
+// The parts of a server's directory.
+const (
+	dirBlobs = "blobs"
+	dirRuns  = "runs"
+	dirTrees = "trees"
+)
+
+// NewServer opens a server over its directory. Results that an earlier one left
+// are served on; commands that ran under it have ended with ErrLost. It must be
+// closed.
+func NewServer(cfg Config) (*Server, error) {
+	s, err := newServer(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: open remote server: %w", err)
+	}
+	return s, nil
+}
+
+func newServer(cfg Config) (*Server, error) {
+	if cfg.Dir == "" || len(cfg.Tenants) == 0 {
+		return nil, errors.New("Config needs Dir and Tenants")
+	}
+	if cfg.Sandbox.Dir != "" || cfg.Sandbox.Snapshot != (sandbox.Snapshot{}) {
+		return nil, errors.New("Config.Sandbox must name neither Dir nor Snapshot; clients send the workspace")
+	}
+	if cfg.Open == nil {
+		cfg.Open = sandbox.Local
+	}
+	if cfg.TTL == 0 {
+		cfg.TTL = 2 * time.Minute
+	}
+	if cfg.Keep == 0 {
+		cfg.Keep = 24 * time.Hour
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{cfg: cfg, boxes: map[string]*box{}, runs: map[string]*run{}, stores: map[string]*store{}}
+	names := map[string]bool{}
+	for _, t := range cfg.Tenants {
+		if err := t.check(); err != nil {
+			return nil, err
+		}
+		if names[t.Name] {
+			return nil, fmt.Errorf("tenant %q is there twice", t.Name)
+		}
+		names[t.Name] = true
+		t.Quota = t.Quota.normalize()
+		s.accounts = append(s.accounts, &account{Tenant: t, token: sha256.Sum256([]byte(t.Token))})
+	}
+	if err := os.RemoveAll(filepath.Join(cfg.Dir, dirTrees)); err != nil {
+		return nil, err
+	}
+	for _, a := range s.accounts {
+		if err := s.recover(a); err != nil {
+			return nil, err
+		}
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.routes()
+	s.work.Go(s.janitor)
+	return s, nil
+}
+
+// part is a tenant's own directory below one of the server's.
+func (s *Server) part(a *account, name string) string {
+	sum := sha256.Sum256([]byte(a.Name))
+	return filepath.Join(s.cfg.Dir, name, fmt.Sprintf("%x", sum[:12]))
+}
+
+// recover takes over what an earlier server left for a tenant.
+func (s *Server) recover(a *account) error {
+	st, err := openStore(s.part(a, dirBlobs), a)
+	if err != nil {
+		return err
+	}
+	s.stores[a.Name] = st
+	dir := s.part(a, dirRuns)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.part(a, dirTrees), 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !validID(e.Name()) {
+			continue
+		}
+		l, err := reopenLog(filepath.Join(dir, e.Name()))
+		if err != nil {
+			s.cfg.Log.Warn("result of an earlier server is unreadable", "file", e.Name(), "error", err)
+			continue
+		}
+		a.bytes += l.size
+		r := &run{acc: a, id: e.Name(), log: l, over: make(chan struct{}), counted: l.size, since: time.Now()}
+		close(r.over)
+		s.runs[a.Name+"/"+r.id] = r
+	}
+	return nil
+}
+
+func (s *Server) routes() {
+	s.mux = http.NewServeMux()
+	handle := func(pattern string, f func(a *account, r *http.Request) (any, error)) {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			a, err := s.enter(r)
+			if err != nil {
+				fail(w, err)
+				return
+			}
+			defer s.work.Done()
+			v, err := f(a, r)
+			if err != nil {
+				fail(w, err)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(v)
+		})
+	}
+	handle("POST /v1/missing", s.missing)
+	handle("PUT /v1/blobs/{hash}", s.putBlob)
+	handle("PUT /v1/sandboxes/{id}", s.open)
+	handle("POST /v1/sandboxes/{id}/lease", s.renew)
+	handle("DELETE /v1/sandboxes/{id}", s.release)
+	handle("GET /v1/sandboxes/{id}/changes", s.changes)
+	handle("PUT /v1/sandboxes/{id}/commands/{run}", s.start)
+	handle("POST /v1/commands/{run}/stdin", s.stdin)
+	handle("POST /v1/commands/{run}/signal", s.signal)
+	handle("POST /v1/commands/{run}/kill", s.kill)
+	handle("DELETE /v1/commands/{run}", s.acknowledge)
+	s.mux.HandleFunc("GET /v1/commands/{run}/log", s.serveLog)
+}
+
+// ServeHTTP serves the protocol that Open speaks.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// enter lets a request in and counts it among those that Close waits for.
+func (s *Server) enter(r *http.Request) (*account, error) {
+	a, err := s.who(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"id", "run"} {
+		if v := r.PathValue(name); v != "" && !validID(v) {
+			return nil, fmt.Errorf("%w: %s", errRequest, name)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errStopping
+	}
+	s.work.Add(1)
+	return a, nil
+}
+
+var (
+	errRequest  = errors.New("malformed request")
+	errStopping = errors.New("server is stopping")
+)
+
+// fail answers with an error that the client can take apart.
+func fail(w http.ResponseWriter, err error) {
+	status := http.StatusUnprocessableEntity
+	switch {
+	case errors.Is(err, ErrDenied):
+		status = http.StatusUnauthorized
+	case errors.Is(err, errRequest):
+		status = http.StatusBadRequest
+	case errors.Is(err, ErrQuota):
+		status = http.StatusTooManyRequests
+	case errors.Is(err, errStopping):
+		status = http.StatusServiceUnavailable
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(toWire(err))
+}
+
+func body(r *http.Request, v any) error {
+	if err := decode(r.Body, v); err != nil {
+		return fmt.Errorf("%w: %w", errRequest, err)
+	}
+	return nil
+}
+
+func number(r *http.Request, name string) (int64, error) {
+	n, err := strconv.ParseInt(r.URL.Query().Get(name), 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%w: %s", errRequest, name)
+	}
+	return n, nil
+}
+
+func (s *Server) missing(a *account, r *http.Request) (any, error) {
+	var hashes []string
+	if err := body(r, &hashes); err != nil {
+		return nil, err
+	}
+	out := []string{}
+	for _, h := range hashes {
+		if !validHash(h) {
+			return nil, fmt.Errorf("%w: hash", errRequest)
+		}
+		if !s.stores[a.Name].has(h) {
+			out = append(out, h)
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) putBlob(a *account, r *http.Request) (any, error) {
+	h := r.PathValue("hash")
+	if !validHash(h) || r.ContentLength < 0 {
+		return nil, fmt.Errorf("%w: hash or length", errRequest)
+	}
+	return struct{}{}, s.stores[a.Name].put(h, r.Body, r.ContentLength)
+}
+
+// serveLog streams a command's log from a byte on.
+func (s *Server) serveLog(w http.ResponseWriter, req *http.Request) {
+	a, err := s.enter(req)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	defer s.work.Done()
+	from, err := number(req, "from")
+	var r *run
+	if err == nil {
+		r, err = s.run(a, req)
+	}
+	if err == nil {
+		if size, _, _ := r.log.state(); from > size {
+			err = fmt.Errorf("%w: the log is not that long", errRequest)
+		}
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	flush := func() { _ = http.NewResponseController(w).Flush() }
+	flush()
+	if err := r.log.copyFrom(ctx, w, flush, from); err != nil {
+		panic(http.ErrAbortHandler) // the client must not take this for the end
+	}
+}
+
+// janitor drops what nobody came for.
+func (s *Server) janitor() {
+	t := time.NewTicker(max(min(s.cfg.Keep/4, 10*time.Minute), 10*time.Millisecond))
+	defer t.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-t.C:
+		}
+		before := time.Now().Add(-s.cfg.Keep)
+		for _, st := range s.stores {
+			st.collect(before)
+		}
+		s.mu.Lock()
+		var old []*run
+		for _, r := range s.runs {
+			if r.finishedBefore(before) {
+				old = append(old, r)
+			}
+		}
+		s.mu.Unlock()
+		for _, r := range old {
+			s.forget(r)
+		}
+	}
+}
+
+// Close ends every sandbox and request. Results stay in the directory.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	boxes := make([]*box, 0, len(s.boxes))
+	for _, b := range s.boxes {
+		boxes = append(boxes, b)
+	}
+	s.mu.Unlock()
+	s.cancel()
+	var err error
+	for _, b := range boxes {
+		err = errors.Join(err, b.close())
+	}
+	s.work.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.runs {
+		err = errors.Join(err, r.log.file.Close())
+	}
+	return err
+}
+
+var _ io.Closer = (*Server)(nil)

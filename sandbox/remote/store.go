@@ -1,0 +1,206 @@
+package remote
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// store keeps the contents of a tenant's files, named by their hashes.
+type store struct {
+	dir string
+	acc *account
+}
+
+// openStore counts what is there already against the quota.
+func openStore(dir string, acc *account) (*store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !validHash(e.Name()) { // cut off while it was written
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+			continue
+		}
+		if fi, err := e.Info(); err == nil {
+			acc.bytes += fi.Size()
+		}
+	}
+	return &store{dir, acc}, nil
+}
+
+func (s *store) path(hash string) string { return filepath.Join(s.dir, hash) }
+
+// has reports whether a content is there, and keeps it from being collected for a
+// while.
+func (s *store) has(hash string) bool {
+	now := time.Now()
+	return os.Chtimes(s.path(hash), now, now) == nil
+}
+
+// put stores a content. What does not have the hash it claims is not kept.
+func (s *store) put(name string, r io.Reader, size int64) error {
+	if s.has(name) {
+		return nil
+	}
+	if size < 0 || size > maxBlob {
+		return fmt.Errorf("content of %d bytes", size)
+	}
+	if err := s.acc.keep(size); err != nil {
+		return err
+	}
+	err := s.write(name, r, size)
+	if err != nil {
+		_ = s.acc.keep(-size)
+	}
+	return err
+}
+
+func (s *store) write(name string, r io.Reader, size int64) error {
+	f, err := os.CreateTemp(s.dir, "new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, size+1))
+	if err != nil {
+		return err
+	}
+	if n != size || sum(h) != name {
+		return errors.New("content does not have the hash it is named by")
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), s.path(name))
+}
+
+func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+
+// collect removes what was not asked for since a time.
+func (s *store) collect(before time.Time) {
+	entries, _ := os.ReadDir(s.dir)
+	for _, e := range entries {
+		fi, err := e.Info()
+		if err == nil && fi.ModTime().Before(before) && os.Remove(s.path(e.Name())) == nil && validHash(e.Name()) {
+			_ = s.acc.keep(-fi.Size())
+		}
+	}
+}
+
+// build writes a tree below the empty directory dir. The manifest was checked;
+// os.Root keeps what is written below dir all the same, and links come last.
+func (s *store) build(list []entry, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var links []entry
+	for _, e := range list {
+		switch e.Kind {
+		case 'd':
+			err = root.Mkdir(e.Path, 0o755)
+		case 'f':
+			err = s.copyTo(root, e)
+		case 'l':
+			links = append(links, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, e := range links {
+		if err := root.Symlink(e.Link, e.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) copyTo(root *os.Root, e entry) error {
+	src, err := os.Open(s.path(e.Hash))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("content of %q is not here; send it first", e.Path)
+	}
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	mode := fs.FileMode(0o644)
+	if e.Exec {
+		mode = 0o755
+	}
+	dst, err := root.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+// scan lists a directory as a manifest. What is neither file, directory nor link
+// is left out.
+func scan(dir string) ([]entry, error) {
+	var list []entry
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == dir {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		e := entry{Path: filepath.ToSlash(rel)}
+		switch {
+		case d.IsDir():
+			e.Kind = 'd'
+		case d.Type() == fs.ModeSymlink:
+			e.Kind = 'l'
+			if e.Link, err = os.Readlink(p); err != nil {
+				return err
+			}
+		case d.Type().IsRegular():
+			e.Kind = 'f'
+			if err := e.hash(p); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+		list = append(list, e)
+		return nil
+	})
+	return list, err
+}
+
+func (e *entry) hash(p string) error {
+	f, err := os.Open(p)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	if e.Size, err = io.Copy(h, f); err != nil {
+		return err
+	}
+	e.Hash, e.Exec = sum(h), fi.Mode()&0o111 != 0
+	return nil
+}

@@ -1,0 +1,207 @@
+package remote
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// Bounds of what is read from the other side.
+const (
+	maxMessage = 32 << 20 // of JSON: the manifest of some 200,000 files
+	maxFrame   = 1 << 20
+	maxChunk   = 64 << 10
+	maxEntries = 500_000
+	maxBlob    = 4 << 30
+)
+
+// entry is one path of a workspace.
+type entry struct {
+	Path string `json:"p"`
+	Kind byte   `json:"k"` // 'f', 'd' or 'l'
+	Exec bool   `json:"x,omitempty"`
+	Size int64  `json:"s,omitempty"`
+	Hash string `json:"h,omitempty"` // of a file's content: SHA-256 in hexadecimal
+	Link string `json:"l,omitempty"` // where a symbolic link leads
+}
+
+// checkManifest refuses what would not make a tree below one directory.
+func checkManifest(list []entry) error {
+	if len(list) > maxEntries {
+		return fmt.Errorf("%d files: at most %d", len(list), maxEntries)
+	}
+	kinds := make(map[string]byte, len(list))
+	for _, e := range list {
+		if !fs.ValidPath(e.Path) || e.Path == "." || strings.ContainsAny(e.Path, "\x00\\") || len(e.Path) > 4096 {
+			return fmt.Errorf("path %q", e.Path)
+		}
+		if kinds[e.Path] != 0 {
+			return fmt.Errorf("path %q is there twice", e.Path)
+		}
+		if dir := path.Dir(e.Path); dir != "." && kinds[dir] != 'd' {
+			return fmt.Errorf("path %q comes without its directory", e.Path)
+		}
+		ok := false
+		switch e.Kind {
+		case 'd':
+			ok = e.Hash == "" && e.Link == ""
+		case 'f':
+			ok = validHash(e.Hash) && e.Link == "" && e.Size >= 0 && e.Size <= maxBlob
+		case 'l':
+			ok = e.Link != "" && len(e.Link) < 4096 && !strings.Contains(e.Link, "\x00") && e.Hash == ""
+		}
+		if !ok {
+			return fmt.Errorf("entry of %q", e.Path)
+		}
+		kinds[e.Path] = e.Kind
+	}
+	return nil
+}
+
+func validHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+
+// idEncoding spells the names that clients choose.
+var idEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
+
+func validID(s string) bool {
+	return len(s) == 26 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
+// openRequest asks for a sandbox.
+type openRequest struct {
+	Files []entry       `json:"files"`
+	TTL   time.Duration `json:"ttl"`
+}
+
+type openReply struct {
+	Dir       string            `json:"dir"`
+	Isolation sandbox.Isolation `json:"isolation"`
+	TTL       time.Duration     `json:"ttl"`
+}
+
+// startRequest asks for a command.
+type startRequest struct {
+	Args    []string      `json:"args"`
+	Dir     string        `json:"dir"`
+	Env     []string      `json:"env,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"`
+	Merge   bool          `json:"merge,omitempty"`
+}
+
+type startReply struct {
+	PID int `json:"pid"`
+}
+
+// ended is the last frame of a log.
+type ended struct {
+	sandbox.Ended
+	Error *wireError `json:"error,omitempty"`
+}
+
+// A log is frames of a kind, four bytes of length, and that many bytes.
+const (
+	frameStdout = 1
+	frameStderr = 2
+	frameEnd    = 3 // JSON of ended; nothing follows
+)
+
+func appendFrame(b []byte, kind byte, data []byte) []byte {
+	b = append(b, kind)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(data)))
+	return append(b, data...)
+}
+
+// readFrame reads one frame into buf, which it may replace.
+func readFrame(r io.Reader, buf []byte) (kind byte, data []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, buf[:0], err
+	}
+	n := binary.BigEndian.Uint32(head[1:])
+	if head[0] < frameStdout || head[0] > frameEnd || n > maxFrame {
+		return 0, buf[:0], fmt.Errorf("frame of kind %d with %d bytes", head[0], n)
+	}
+	if uint32(cap(buf)) < n {
+		buf = make([]byte, n)
+	}
+	_, err = io.ReadFull(r, buf[:n])
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return head[0], buf[:n], err
+}
+
+// Errors that callers may test for with errors.Is, besides those of sandbox.
+var (
+	// ErrQuota means that the tenant has used up what it may.
+	ErrQuota = errors.New("quota is used up")
+	// ErrLost means that the server does not know how a command ended: it was
+	// restarted meanwhile, or the lease had run out.
+	ErrLost = errors.New("the command was lost")
+	// ErrDenied means that the server does not know the token or certificate.
+	ErrDenied = errors.New("token or certificate is not accepted")
+)
+
+// kinds are the errors that are told apart across the wire.
+func kinds() map[string]error {
+	return map[string]error{
+		"quota": ErrQuota, "lost": ErrLost, "denied": ErrDenied, "closed": sandbox.ErrClosed, "floor": sandbox.ErrFloor, "in place": sandbox.ErrInPlace,
+		"not found": exec.ErrNotFound, "ended": os.ErrProcessDone, "permission": fs.ErrPermission, "not exist": fs.ErrNotExist,
+	}
+}
+
+// wireError is an error that keeps what errors.Is needs.
+type wireError struct {
+	Text  string   `json:"text"`
+	Kinds []string `json:"is,omitempty"`
+}
+
+func toWire(err error) *wireError {
+	if err == nil {
+		return nil
+	}
+	w := &wireError{Text: err.Error()}
+	for name, sentinel := range kinds() {
+		if errors.Is(err, sentinel) {
+			w.Kinds = append(w.Kinds, name)
+		}
+	}
+	return w
+}
+
+func (w *wireError) Error() string { return w.Text }
+
+// Is serves errors.Is.
+func (w *wireError) Is(target error) bool {
+	known := kinds()
+	for _, k := range w.Kinds {
+		if known[k] == target {
+			return true
+		}
+	}
+	return false
+}
+
+// decode reads one JSON value, with nothing unknown in it and nothing after it.
+func decode(r io.Reader, v any) error {
+	d := json.NewDecoder(io.LimitReader(r, maxMessage))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}
