@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/cgroup"
 	"golang.org/x/sys/unix"
 )
 
@@ -117,6 +118,7 @@ func (d *brokerd) handle(r brokerRequest, files []*os.File) {
 		err = d.change(r.Mount)
 	case opSweep:
 		_, err = sweep(r.Dir, time.Now())
+		_, _ = cgroup.Sweep()
 	default:
 		err = fmt.Errorf("broker: unknown request %q", r.Op)
 	}
@@ -331,6 +333,7 @@ func (d *brokerd) end() {
 		for dir := range dirs {
 			_, _ = sweep(dir, time.Now())
 		}
+		_, _ = cgroup.Sweep()
 		if !killed {
 			return
 		}

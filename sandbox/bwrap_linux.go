@@ -43,12 +43,15 @@ func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 		"--cap-drop", "ALL", "--uid", strconv.Itoa(id.inUID), "--gid", strconv.Itoa(id.inGID),
 		"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"}, bwrapMounts(p.mounts)...)
 	args = append(args, "--ro-bind", exe, insideExe, "--remount-ro", "/", "--chdir", "/", "--", insideExe)
-	sp := &spec{Tier: TierBubblewrap, Limits: cfg.Limits, Trace: cfg.TraceWrites, Host: lookAtHost()}
-	run, f, err := launch(ctx, sp, launchOptions{argv: args, attr: &syscall.SysProcAttr{Setsid: true}})
+	b := newBounds(cfg.Limits)
+	sp := &spec{Tier: TierBubblewrap, Limits: cfg.Limits, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits), Host: lookAtHost()}
+	run, f, err := launch(ctx, sp, launchOptions{cgroups: b.group.Files(), argv: args, attr: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
+		_ = b.group.Close()
 		return nil, fmt.Errorf("bwrap: %w", err)
 	}
-	return newLocal(ws, p.env, f.isolation(sp, id), run), nil
+	run.bounds = b
+	return newLocal(ws, p.env, b.isolation(sp, f, id), run), nil
 }
 
 // bwrapMounts says a plan in bubblewrap's options. It brings its own /dev, and

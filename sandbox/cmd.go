@@ -84,6 +84,9 @@ type Exit struct {
 	// MaxRSS is the largest resident set of one process, in bytes; zero where
 	// the host does not tell.
 	MaxRSS int64
+	// Exceeded names the limit of the whole sandbox for which the command was
+	// killed, ExceededMemory; empty if it was not.
+	Exceeded string
 	// Denials are what the command tried and a wall refused, each once with its
 	// count, at most 64. A refusal need not be why a command failed, and not
 	// every one is seen: see Denial and Config.TraceWrites.
@@ -91,6 +94,9 @@ type Exit struct {
 	// Isolation is what was enforced on the command.
 	Isolation Isolation
 }
+
+// ExceededMemory is Exit.Exceeded for Limits.MemoryTotal.
+const ExceededMemory = "memory"
 
 // Success reports whether the command ended by itself with status 0.
 func (e *Exit) Success() bool {
@@ -104,6 +110,8 @@ func (e *Exit) String() string {
 		return fmt.Sprintf("killed after timeout (%v)", e.Wall.Round(time.Millisecond))
 	case e.Canceled:
 		return fmt.Sprintf("killed by cancellation (%v)", e.Wall.Round(time.Millisecond))
+	case e.Exceeded != "":
+		return "killed: the sandbox exceeded its limit of " + e.Exceeded
 	case e.Signal != 0:
 		return "killed by signal: " + e.Signal.String()
 	}

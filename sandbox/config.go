@@ -83,6 +83,13 @@ type Limits struct {
 	// Processes is the most processes and threads of the sandbox (RLIMIT_NPROC,
 	// counted for the sandbox alone from Linux 5.14). Default 4096.
 	Processes int64
+	// MemoryTotal is the most memory of the whole sandbox, in bytes: by a control
+	// group, or where none can be made by a watchdog that ends all commands when
+	// it is passed (TierNamespaces only). Exit.Exceeded tells. Default: none.
+	MemoryTotal int64
+	// CPU is how many processors' worth of time the whole sandbox gets, such as
+	// 1.5. It needs a control group. Default: all there are.
+	CPU float64
 	// Files is the most open descriptors of one process. Default 8192.
 	Files int64
 	// FileSize is the largest file one process may write, in bytes. Default: none.
@@ -104,6 +111,7 @@ func (l Limits) normalize() Limits {
 		}
 	}
 	def(&l.Memory, -1)
+	def(&l.MemoryTotal, -1)
 	def(&l.Processes, defaultProcesses)
 	def(&l.Files, defaultFiles)
 	def(&l.FileSize, -1)

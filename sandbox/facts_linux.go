@@ -25,6 +25,7 @@ type facts struct {
 	Sockets    bool              `json:"sockets"`    // an internet socket can be made
 	Written    []string          `json:"written"`    // places that could be written and should not
 	Limits     string            `json:"limits"`
+	MaxPID     int64             `json:"maxPID,omitempty"`
 	Rules      int               `json:"rules"` // Landlock version in force
 }
 
@@ -55,7 +56,7 @@ func observe(sp *spec) *facts {
 			f.Written = append(f.Written, dir)
 		}
 	}
-	f.Limits = limitsInForce()
+	f.Limits, f.MaxPID = limitsInForce(), maxPIDInForce(sp.Limits)
 	if sp.Limits.Memory > 0 { // set between fork and exec of every command
 		f.Limits += fmt.Sprintf(", RLIMIT_DATA %d", sp.Limits.Memory)
 	}
@@ -135,8 +136,11 @@ func (f *facts) isolation(sp *spec, id identity) Isolation {
 // missing names what even the full tier of this version leaves open.
 func (f *facts) missing(sp *spec, id identity) []string {
 	out := []string{
-		"no cgroup: memory and CPU are limited per process only, the disk not at all",
+		"the disk is not limited",
 		"world-readable files of the system directories can be read",
+	}
+	if sp.Limits.MemoryTotal <= 0 {
+		out = append(out, "memory of the sandbox as a whole is not limited (Limits.MemoryTotal)")
 	}
 	if sp.Tier == TierNamespaces && !id.dropped {
 		out = append(out, "supplementary groups of the host's user stay with commands (an ordinary user cannot drop them)")

@@ -32,7 +32,10 @@ type guestSpawner struct {
 	hard bool   // the supervisor is the first process of a PID namespace: its death is everyone's
 	mark string // what the environment of all commands has, to find those a dead supervisor left
 
+	bounds bounds // its control group, removed when it is gone
+
 	mu     sync.Mutex
+	kills  int64 // of the control group, told so far
 	next   uint64
 	live   map[uint64]*guestChild
 	asks   map[uint64]chan error // answers awaited, by request
@@ -108,6 +111,9 @@ func (c *guestChild) take(r reply) {
 	case r.Event == evExited:
 		if r.Status == nil {
 			r.Status = &status{Code: -1}
+		}
+		if r.Status.Signal == syscall.SIGKILL && c.g.killed() {
+			r.Status.Exceeded = ExceededMemory
 		}
 		c.end(*r.Status, nil)
 	}
@@ -243,9 +249,21 @@ func (g *guestSpawner) shut() error {
 		if !g.hard {
 			err = errors.Join(err, proc.KillMarked(g.mark))
 		}
+		err = errors.Join(err, g.bounds.group.Close())
 		g.sup.leave(g)
 	})
 	return err
+}
+
+// killed reports whether the kernel killed for the control group's memory since
+// it was last asked.
+func (g *guestSpawner) killed() bool {
+	now := g.bounds.group.Kills()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was := g.kills
+	g.kills = now
+	return now > was
 }
 
 func (g *guestSpawner) alive() bool {

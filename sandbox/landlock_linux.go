@@ -138,18 +138,21 @@ func startLandlock(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 			}
 		}
 	}
-	sp := &spec{Tier: TierLandlock, Landlock: r, Sockets: socketsNone, Trace: cfg.TraceWrites, Limits: cfg.Limits, Host: lookAtHost()}
+	b := newBounds(cfg.Limits)
+	sp := &spec{Tier: TierLandlock, Landlock: r, Sockets: socketsNone, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits), Limits: cfg.Limits, Host: lookAtHost()}
 	if sp.Exe, _ = os.Executable(); sp.Exe != "" {
 		r.Read = append(r.Read, sp.Exe)
 	}
-	run, f, err := launch(ctx, sp, launchOptions{attr: &syscall.SysProcAttr{Setsid: true}})
+	run, f, err := launch(ctx, sp, launchOptions{cgroups: b.group.Files(), attr: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
+		_ = b.group.Close()
 		return nil, err
 	}
+	run.bounds = b
 	id := hostIdentity()
 	id.dropped, id.outUID, id.inUID = false, os.Geteuid(), os.Geteuid()
 	env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), env, cfg.Env)
-	return newLocal(ws, env, f.isolation(sp, id), run), nil
+	return newLocal(ws, env, b.isolation(sp, f, id), run), nil
 }
 
 // readableSystem is systemDirs, with /etc entry by entry so that what only root

@@ -99,15 +99,18 @@ func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *ow
 	if err := ws.own(who); err != nil {
 		return nil, err
 	}
-	sp := &spec{Tier: TierNamespaces, Root: true, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Trace: cfg.TraceWrites, Host: lookAtHost()}
+	b := newBounds(cfg.Limits)
+	sp := &spec{Tier: TierNamespaces, Root: true, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits), Host: lookAtHost()}
 	sp.Exe, _ = os.Executable()
-	run, f, err := launch(ctx, sp, launchOptions{broker: &spawnOrder{
+	run, f, err := launch(ctx, sp, launchOptions{cgroups: b.group.Files(), broker: &spawnOrder{
 		User: id.wire(), Owned: p.ownedList(), Scratch: cfg.ScratchDir, Keep: keep,
 	}})
 	if err != nil {
+		_ = b.group.Close()
 		return nil, err
 	}
-	return &raised{plan: p, iso: f.isolation(sp, id), run: run}, nil
+	run.bounds = b
+	return &raised{plan: p, iso: b.isolation(sp, f, id), run: run}, nil
 }
 
 // cloneAttr says how the first process of a sandbox is born.

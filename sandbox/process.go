@@ -67,6 +67,7 @@ type status struct {
 	User, System time.Duration
 	MaxRSS       int64
 	Denials      []Denial `json:"denials,omitempty"`
+	Exceeded     string   `json:"exceeded,omitempty"`
 }
 
 // start runs cmd in l; see Sandbox.Start.
@@ -276,6 +277,7 @@ func (p *Process) end(ended <-chan struct{}) {
 func (p *Process) publish(st status, err error) {
 	p.exit.Code, p.exit.Signal = st.Code, st.Signal
 	p.exit.User, p.exit.System, p.exit.MaxRSS = st.User, st.System, st.MaxRSS
+	p.exit.Exceeded = st.Exceeded
 	p.exit.Denials = st.Denials[:min(len(st.Denials), maxDenials)]
 	p.exit.Wall = time.Since(p.begun)
 	p.exit.Stdout = p.out.cap.output()

@@ -46,6 +46,7 @@ func enterRoot(sp *spec) error {
 			return fmt.Errorf("mount %s on %s: %w", m.Kind, m.Target, err)
 		}
 	}
+	limitPIDs(sp.Limits)
 	if err := os.RemoveAll(stageDir); err != nil {
 		return err
 	}

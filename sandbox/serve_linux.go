@@ -21,6 +21,7 @@ type supervisor struct {
 	conn *conn
 	spec *spec
 
+	memory  *memoryWatch
 	notices *notices // refused calls; nil without a listener
 
 	mu    sync.Mutex // held from fork until the pid is entered, so that no exit is missed
@@ -48,6 +49,7 @@ func serve(c *conn, sp *spec) int {
 			return 1
 		}
 	}
+	s.memory = s.watchMemory(sp.Watch)
 	s.notices = watchNotices(sp, s.commandOf)
 	child := make(chan os.Signal, 1)
 	signal.Notify(child, syscall.SIGCHLD)
@@ -232,6 +234,7 @@ func (s *supervisor) reap() {
 		s.mu.Unlock()
 		if g != nil {
 			st := statusOfWait(ws, &ru)
+			st.Exceeded = s.memory.take(g.id)
 			st.Denials = s.notices.take(g.id)
 			_ = s.conn.answer(reply{ID: g.id, Event: evExited, Status: &st})
 		}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -61,6 +62,8 @@ type Isolation struct {
 	Tier Tier `json:"tier"`
 	// Walls lists every wall in a fixed order, standing or not.
 	Walls []Wall `json:"walls"`
+	// Limits says of each resource limit by what it is kept, or that it is not.
+	Limits []Limit `json:"limits,omitempty"`
 	// Missing says in words what this sandbox does not protect against.
 	Missing []string `json:"missing,omitempty"`
 	// Tried are the higher tiers that did not work, and why.
@@ -88,6 +91,14 @@ type Wall struct {
 	Name     string `json:"name"`
 	Enforced bool   `json:"enforced"`
 	Detail   string `json:"detail"` // by what, or why not
+}
+
+// Limit is one resource limit.
+type Limit struct {
+	Name     string  `json:"name"`
+	Value    float64 `json:"value,omitempty"` // bytes or a count; zero is none
+	Enforced bool    `json:"enforced"`
+	By       string  `json:"by"` // by what, or why not
 }
 
 // Attempt is a tier that was tried in vain.
@@ -118,6 +129,14 @@ func (i Isolation) String() string {
 		}
 		fmt.Fprintf(&b, "  %s  %-12s %s\n", mark, w.Name, w.Detail)
 	}
+	for _, l := range i.Limits {
+		switch {
+		case l.Enforced:
+			fmt.Fprintf(&b, "  limit: %s %s by %s\n", l.Name, strconv.FormatFloat(l.Value, 'f', -1, 64), l.By)
+		case l.Value != 0:
+			fmt.Fprintf(&b, "  limit: %s %s %s\n", l.Name, strconv.FormatFloat(l.Value, 'f', -1, 64), l.By)
+		}
+	}
 	for _, m := range i.Missing {
 		fmt.Fprintf(&b, "  missing: %s\n", m)
 	}
@@ -128,6 +147,7 @@ func (i Isolation) String() string {
 }
 
 func (i Isolation) clone() Isolation {
+	i.Limits = slices.Clone(i.Limits)
 	i.Walls, i.Missing, i.Tried = slices.Clone(i.Walls), slices.Clone(i.Missing), slices.Clone(i.Tried)
 	return i
 }

@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/luthier-dev/luthier/internal/cgroup"
+)
+
+// bounds are what holds the limits of a sandbox as a whole.
+type bounds struct {
+	group *cgroup.Group // nil without
+	why   error         // why a wish of the control group's was not met
+}
+
+// newBounds makes a control group if a limit asks for one. Without the right to
+// make it other means remain, see report.
+func newBounds(l Limits) bounds {
+	want := cgroup.Limits{Memory: max(l.MemoryTotal, 0), CPU: max(l.CPU, 0)}
+	if want == (cgroup.Limits{}) {
+		return bounds{} // a group costs more than the rest of a start
+	}
+	want.Processes = max(l.Processes, 0)
+	if want.Processes > 0 {
+		want.Processes += supervisorThreads
+	}
+	var b bounds
+	b.group, b.why = cgroup.Make(cgroup.Name(rand.Text()), want)
+	return b
+}
+
+// supervisorThreads is how many threads of its own a sandbox's first process may
+// need, which count against the group's limit and not against the command's.
+const supervisorThreads = 32
+
+// watch is the limit that the supervisor itself must keep, or 0.
+func (b bounds) watch(l Limits) int64 {
+	if b.group.Enforces("memory") {
+		return 0
+	}
+	return max(l.MemoryTotal, 0)
+}
+
+// isolation is the report of what f found, with the limits.
+func (b bounds) isolation(sp *spec, f *facts, id identity) Isolation {
+	iso := f.isolation(sp, id)
+	iso.Limits = b.report(sp.Limits, f)
+	return iso
+}
+
+// report says of each limit by what it is kept.
+func (b bounds) report(l Limits, f *facts) []Limit {
+	out := []Limit{
+		limit("memory per process", l.Memory, "RLIMIT_DATA"),
+		b.memory(l, f),
+		b.processes(l, f),
+		limit("open files per process", l.Files, "RLIMIT_NOFILE"),
+		limit("file size", l.FileSize, "RLIMIT_FSIZE"),
+		b.cpu(l),
+	}
+	shm := limit("shared memory", l.SharedMemory, "size of /dev/shm")
+	if f.PID != 1 {
+		shm = Limit{Name: shm.Name, Value: shm.Value, By: "not enforced: /dev/shm is the host's, and out of reach"}
+	}
+	return append(out, shm, Limit{Name: "disk", By: "not enforced: the scratch directory's file system is the bound"})
+}
+
+// limit is one that a process limit keeps.
+func limit(name string, value int64, by string) Limit {
+	if value < 0 {
+		return Limit{Name: name, By: "none asked for"}
+	}
+	return Limit{Name: name, Value: float64(value), Enforced: true, By: by}
+}
+
+func (b bounds) memory(l Limits, f *facts) Limit {
+	out := limit("memory of all", l.MemoryTotal, "control group")
+	switch {
+	case !out.Enforced || b.group.Enforces("memory"):
+	case f.PID == 1:
+		out.By = fmt.Sprintf("watchdog, every %v; descriptors in flight are not seen (no control group: %v)", watchEvery, b.why)
+	default:
+		out.Enforced, out.By = false, fmt.Sprintf("not enforced (no control group: %v)", b.why)
+	}
+	return out
+}
+
+func (b bounds) processes(l Limits, f *facts) Limit {
+	out := limit("processes", l.Processes, "RLIMIT_NPROC")
+	if !out.Enforced {
+		return out
+	}
+	if b.group.Enforces("pids") {
+		out.By += ", control group"
+	}
+	if f.MaxPID > 0 && f.PID == 1 {
+		out.By += fmt.Sprintf(", pid_max %d", f.MaxPID)
+	}
+	if f.PID != 1 {
+		out.By += ", which counts the user's other processes too"
+	}
+	return out
+}
+
+func (b bounds) cpu(l Limits) Limit {
+	switch {
+	case l.CPU <= 0:
+		return Limit{Name: "processors", By: "none asked for"}
+	case b.group.Enforces("cpu"):
+		return Limit{Name: "processors", Value: l.CPU, Enforced: true, By: "control group"}
+	}
+	return Limit{Name: "processors", Value: l.CPU, By: fmt.Sprintf("not enforced (no control group: %v)", b.why)}
+}
+
+// reservedPIDs is what the kernel keeps below the numbers it hands out again.
+const reservedPIDs = 300
+
+// limitPIDs bounds the process numbers of the namespace, which holds where the
+// count of a user's processes does not. It is there from Linux 6.14; the host's
+// own bound, on older kernels, is refused to us and stays.
+func limitPIDs(l Limits) {
+	if l.Processes <= 0 {
+		return
+	}
+	n := l.Processes + supervisorThreads + reservedPIDs + 2
+	_ = os.WriteFile(pidMax, strconv.AppendInt(nil, n, 10), 0)
+}
+
+const pidMax = "/proc/sys/kernel/pid_max"
+
+// maxPIDInForce reads the namespace's bound back, if it is one of ours.
+func maxPIDInForce(l Limits) int64 {
+	b, err := os.ReadFile(pidMax)
+	if err != nil || len(b) == 0 {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(b[:len(b)-1]), 10, 64)
+	if err != nil || n != l.Processes+supervisorThreads+reservedPIDs+2 {
+		return 0
+	}
+	return n
+}

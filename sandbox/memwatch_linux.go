@@ -1,0 +1,189 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Without a control group nobody but the sandbox's own first process sees all of
+// its processes cheaply: its /proc has no others. It adds up their memory and
+// ends them all when the sum is over the limit. That is a net with a mesh: what
+// is taken and used within one interval is not prevented, and anonymous files
+// that travel between processes in sockets are not counted.
+
+// watchEvery is how long a sandbox that is at work goes unlooked at.
+const watchEvery = 25 * time.Millisecond
+
+// restEvery is the same for one in which nothing runs.
+const restEvery = 250 * time.Millisecond
+
+// memoryWatch remembers which commands were ended for their memory.
+type memoryWatch struct {
+	limit int64
+	mu    sync.Mutex
+	over  map[uint64]bool
+}
+
+// watchMemory starts the watch; limit 0 is none.
+func (s *supervisor) watchMemory(limit int64) *memoryWatch {
+	if limit <= 0 || os.Getpid() != 1 {
+		return nil
+	}
+	w := &memoryWatch{limit: limit, over: map[uint64]bool{}}
+	go func() {
+		for {
+			time.Sleep(w.look(s))
+		}
+	}()
+	return w
+}
+
+// look adds up once, and says how long it may be until the next time.
+func (w *memoryWatch) look(s *supervisor) time.Duration {
+	pids := otherProcesses()
+	if len(pids) == 0 {
+		return restEvery
+	}
+	shared := sharedMemory()
+	if shared+sum(pids, resident) <= w.limit {
+		return watchEvery
+	}
+	// Over, if pages that several have mapped are counted once each. Counted by
+	// their share they may be within; that is dearer to ask, so it comes second.
+	if shared+sum(pids, proportional) <= w.limit {
+		return watchEvery
+	}
+	s.mu.Lock()
+	w.mu.Lock()
+	clear(w.over)
+	for id := range s.byID {
+		w.over[id] = true
+	}
+	w.mu.Unlock()
+	_ = unix.Kill(-1, unix.SIGKILL) // from the first process: everyone else
+	s.mu.Unlock()
+	if shared > w.limit {
+		// With nobody left to remove it, it would be every later command's death.
+		emptyShared()
+	}
+	return watchEvery
+}
+
+func emptyShared() {
+	entries, err := os.ReadDir("/dev/shm")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		_ = os.RemoveAll(filepath.Join("/dev/shm", e.Name()))
+	}
+}
+
+// take reports whether the command was ended for its memory, and forgets it.
+func (w *memoryWatch) take(id uint64) string {
+	if w == nil {
+		return ""
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.over[id] {
+		return ""
+	}
+	delete(w.over, id)
+	return ExceededMemory
+}
+
+func otherProcesses() []string {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	out := names[:0]
+	for _, n := range names {
+		if n[0] >= '1' && n[0] <= '9' && n != "1" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func sum(pids []string, of func(pid string) int64) (n int64) {
+	for _, p := range pids {
+		n += of(p)
+	}
+	return n
+}
+
+// resident is a process's pages in memory, from the second field of statm.
+func resident(pid string) int64 {
+	b, err := os.ReadFile("/proc/" + pid + "/statm")
+	if f := bytes.Fields(b); err == nil && len(f) > 1 {
+		n, _ := strconv.ParseInt(string(f[1]), 10, 64)
+		return n * int64(os.Getpagesize())
+	}
+	return 0
+}
+
+// proportional counts shared pages by their share. A process that hides its maps
+// is counted with all it has.
+func proportional(pid string) int64 {
+	b, err := os.ReadFile("/proc/" + pid + "/smaps_rollup")
+	if err == nil {
+		for _, line := range bytes.Split(b, []byte("\n")) {
+			f := bytes.Fields(line)
+			if len(f) > 1 && string(f[0]) == "Pss:" {
+				if n, err := strconv.ParseInt(string(f[1]), 10, 64); err == nil {
+					return n << 10
+				}
+			}
+		}
+	}
+	return resident(pid)
+}
+
+// sharedMemory is what lies in /dev/shm and in System V segments, mapped or not.
+func sharedMemory() (n int64) {
+	var st unix.Statfs_t
+	if unix.Statfs("/dev/shm", &st) == nil {
+		n += int64(st.Blocks-st.Bfree) * st.Bsize
+	}
+	b, _ := os.ReadFile("/proc/sysvipc/shm")
+	for i, line := range bytes.Split(b, []byte("\n")) {
+		if f := bytes.Fields(line); i > 0 && len(f) >= 15 {
+			rss, _ := strconv.ParseInt(string(f[14]), 10, 64)
+			n += rss
+		}
+	}
+	return n + memfds()
+}
+
+// memfds is what lies in anonymous files that some process has open.
+func memfds() (n int64) {
+	seen := map[uint64]bool{}
+	for _, pid := range otherProcesses() {
+		fds, err := os.ReadDir(filepath.Join("/proc", pid, "fd"))
+		if err != nil {
+			continue
+		}
+		for _, e := range fds {
+			path := filepath.Join("/proc", pid, "fd", e.Name())
+			if to, err := os.Readlink(path); err != nil || len(to) < 7 || to[:7] != "/memfd:" {
+				continue
+			}
+			var st unix.Stat_t
+			if unix.Stat(path, &st) == nil && !seen[st.Ino] {
+				seen[st.Ino] = true
+				n += st.Blocks * 512
+			}
+		}
+	}
+	return n
+}
