@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Sandbox runs commands over one workspace. All methods may be called
@@ -93,6 +94,8 @@ type local struct {
 	once closeOnce
 	cfg  Config // as it was opened with
 
+	asked approvals
+
 	gate sync.RWMutex // held for reading while a command starts, for writing while run is replaced
 
 	mu   sync.Mutex
@@ -100,7 +103,7 @@ type local struct {
 }
 
 func newLocal(ws *workspace, env []string, iso Isolation, run spawner) *local {
-	return &local{ws: ws, env: env, iso: iso, run: run, live: map[*Process]struct{}{}}
+	return &local{asked: approvals{now: time.Now}, ws: ws, env: env, iso: iso, run: run, live: map[*Process]struct{}{}}
 }
 
 func (l *local) Dir() string { return l.ws.dir }
