@@ -18,6 +18,9 @@ const (
 	// TierLandlock confines file access by Landlock and system calls by seccomp;
 	// processes and names of the host stay visible, no network can be opened.
 	TierLandlock Tier = 20
+	// TierSeatbelt is macOS's sandbox-exec with a generated profile: files and
+	// network by rule; processes and names of the host stay visible.
+	TierSeatbelt Tier = 25
 	// TierBubblewrap is the system's bwrap: namespaces where only an installed
 	// helper may create them (AppArmor-restricted hosts).
 	TierBubblewrap Tier = 30
@@ -27,7 +30,7 @@ const (
 )
 
 var tierNames = map[Tier]string{
-	TierNone: "none", TierLandlock: "landlock", TierBubblewrap: "bubblewrap", TierNamespaces: "namespaces",
+	TierNone: "none", TierLandlock: "landlock", TierSeatbelt: "seatbelt", TierBubblewrap: "bubblewrap", TierNamespaces: "namespaces",
 }
 
 func (t Tier) valid() bool { _, ok := tierNames[t]; return ok }
@@ -47,7 +50,7 @@ func ParseTier(name string) (Tier, error) {
 			return t, nil
 		}
 	}
-	return 0, fmt.Errorf("sandbox: parse tier %q: want none, landlock, bubblewrap or namespaces", name)
+	return 0, fmt.Errorf("sandbox: parse tier %q: want none, landlock, seatbelt, bubblewrap or namespaces", name)
 }
 
 // MarshalText writes the tier's name.
