@@ -4,12 +4,14 @@ import "net/netip"
 
 // special are the address blocks that no name on the internet should lead to:
 // the IANA special-purpose registries, multicast, and addresses at which clouds
-// serve their metadata.
+// serve their metadata. The IPv4 blocks for documentation are not among them:
+// nothing of a host's own lies there, and where a host sends its traffic through a
+// gateway, they are what names are made to lead to.
 var special = []netip.Prefix{
 	pfx("0.0.0.0/8"), pfx("10.0.0.0/8"), pfx("100.64.0.0/10"), pfx("127.0.0.0/8"), pfx("169.254.0.0/16"),
-	pfx("172.16.0.0/12"), pfx("192.0.0.0/24"), pfx("192.0.2.0/24"), pfx("192.31.196.0/24"), pfx("192.52.193.0/24"),
-	pfx("192.88.99.0/24"), pfx("192.168.0.0/16"), pfx("192.175.48.0/24"), pfx("198.18.0.0/15"), pfx("198.51.100.0/24"),
-	pfx("203.0.113.0/24"), pfx("224.0.0.0/4"), pfx("240.0.0.0/4"),
+	pfx("172.16.0.0/12"), pfx("192.0.0.0/24"), pfx("192.31.196.0/24"), pfx("192.52.193.0/24"),
+	pfx("192.88.99.0/24"), pfx("192.168.0.0/16"), pfx("192.175.48.0/24"), pfx("198.18.0.0/15"),
+	pfx("224.0.0.0/4"), pfx("240.0.0.0/4"),
 	pfx("168.63.129.16/32"), // Azure's host agent, in a public block
 	pfx("2001::/23"), pfx("2001:db8::/32"), pfx("3fff::/20"),
 }
