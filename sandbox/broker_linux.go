@@ -103,6 +103,7 @@ func startBroker(ctx context.Context) (*broker, error) {
 	}
 	c, err := newConn(hostEnd)
 	if err == nil {
+		c.shareTypes()
 		b := &broker{conn: c, proc: proc, euid: os.Geteuid(), asks: map[uint64]chan brokerAnswer{}, boxes: map[*guestSpawner]struct{}{}}
 		b.enter()
 		if _, _, err = b.ask(ctx, brokerRequest{Op: opHello}); err == nil {

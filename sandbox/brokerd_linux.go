@@ -86,6 +86,7 @@ func runBroker() int {
 	if err != nil {
 		return failStatus
 	}
+	c.shareTypes()
 	if os.Geteuid() != 0 {
 		// What the host mounts later is seen here too, and what it unmounts is let go.
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {

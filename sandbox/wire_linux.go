@@ -21,8 +21,8 @@ import (
 
 // The host and a sandbox's supervisor speak over a Unix stream socket. A frame
 // is four bytes of length, big endian, and that many bytes; open files travel
-// with the first byte of a frame. What the host says is gob, which keeps names of
-// any bytes whole. What the supervisor says is JSON: it may have been taken over,
+// with the first byte of a frame. What the host says is gob or, in the case of a
+// request, written by hand; both keep names of any bytes whole. What the supervisor says is JSON: it may have been taken over,
 // and gob is not made for hostile input.
 
 // maxFrame bounds a frame: the kernel takes no more than 6 MiB of arguments and
@@ -120,8 +120,9 @@ func (w *wireError) err() error {
 
 // conn frames messages on a socket. send may be called concurrently, receive not.
 type conn struct {
-	sock *net.UnixConn
-	mu   sync.Mutex
+	sock  *net.UnixConn
+	mu    sync.Mutex
+	types *gobStream // nil: every frame describes its types
 }
 
 func newConn(f *os.File) (*conn, error) {
@@ -151,6 +152,12 @@ func (c *conn) close() error { return c.sock.Close() }
 
 // tell sends what the host says: a spec or a request.
 func (c *conn) tell(v any, files ...*os.File) error {
+	if r, ok := v.(request); ok {
+		return c.send(r.encode(), files)
+	}
+	if c.types != nil {
+		return c.types.tell(c, v, files)
+	}
 	var body bytes.Buffer
 	if err := gob.NewEncoder(&body).Encode(v); err != nil {
 		return err
@@ -162,13 +169,23 @@ func (c *conn) tell(v any, files ...*os.File) error {
 func (c *conn) hear(v any) ([]*os.File, error) {
 	body, files, err := c.receive()
 	if err == nil {
-		err = gob.NewDecoder(bytes.NewReader(body)).Decode(v)
+		err = c.decode(body, v)
 	}
 	if err != nil {
 		closeFiles(files)
 		return nil, err
 	}
 	return files, nil
+}
+
+func (c *conn) decode(body []byte, v any) error {
+	if r, ok := v.(*request); ok {
+		return r.decode(body)
+	}
+	if c.types != nil {
+		return c.types.hear(body, v)
+	}
+	return gob.NewDecoder(bytes.NewReader(body)).Decode(v)
 }
 
 // answer sends what the supervisor says.

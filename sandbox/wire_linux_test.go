@@ -169,3 +169,56 @@ func TestSpecIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// A broker's connection describes each type once, also when many speak at a time.
+func TestSharedTypes(t *testing.T) {
+	a, b := pair(t)
+	a.shareTypes()
+	b.shareTypes()
+	const n = 200
+	sent := make(chan error, n)
+	for i := range n {
+		go func() {
+			if i%2 == 0 {
+				sent <- a.tell(brokerReply{Seq: uint64(i)})
+			} else {
+				sent <- a.tell(brokerReply{Seq: uint64(i), Error: toWire(syscall.EPERM)})
+			}
+		}()
+	}
+	seen := map[uint64]bool{}
+	for range n {
+		var r brokerReply
+		if _, err := b.hear(&r); err != nil {
+			t.Fatal(err)
+		}
+		if seen[r.Seq] || (r.Seq%2 == 1) != errors.Is(r.Error.err(), syscall.EPERM) {
+			t.Fatalf("%+v", r)
+		}
+		seen[r.Seq] = true
+	}
+	for range n {
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func FuzzRequest(f *testing.F) {
+	for _, r := range []request{{}, {ID: 1, Seq: 1 << 60, Op: opStart, Args: []string{"\xff\x00", ""}, Dir: "/", Env: []string{"A=b"}, Signal: 9}} {
+		f.Add(r.encode())
+	}
+	f.Add([]byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var r, again request
+		if r.decode(b) != nil {
+			return
+		}
+		if err := again.decode(r.encode()); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(r, again); d != "" {
+			t.Error(d)
+		}
+	})
+}

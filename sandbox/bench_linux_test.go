@@ -1,0 +1,299 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// These print ratios of one run, since absolute times are of one machine and its
+// load. "cpu" is that of this process, its broker and all their children.
+
+// cpuUsed is what they have used so far, in steps of a clock tick.
+func cpuUsed(b *testing.B) time.Duration {
+	b.Helper()
+	var sum time.Duration
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var ru syscall.Rusage
+		if err := syscall.Getrusage(who, &ru); err != nil {
+			b.Fatal(err)
+		}
+		sum += time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+	}
+	theBroker.mu.Lock()
+	defer theBroker.mu.Unlock()
+	if theBroker.b == nil {
+		return sum
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", theBroker.b.proc.Pid))
+	if err != nil {
+		return sum
+	}
+	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	for _, s := range f[11:15] { // utime, stime, cutime, cstime
+		n, _ := strconv.ParseInt(s, 10, 64)
+		sum += time.Duration(n) * 10 * time.Millisecond
+	}
+	return sum
+}
+
+// timed runs f n times and returns how long each took, and the processor time of
+// one.
+func timed(b *testing.B, n int, f func()) (took []time.Duration, cpu time.Duration) {
+	b.Helper()
+	before := cpuUsed(b)
+	for range n {
+		begun := time.Now()
+		f()
+		took = append(took, time.Since(begun))
+	}
+	return took, (cpuUsed(b) - before) / time.Duration(n)
+}
+
+func quantile(took []time.Duration, q float64) time.Duration {
+	s := slices.Sorted(slices.Values(took))
+	return s[min(len(s)-1, int(q*float64(len(s))))]
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func plainTrue(b *testing.B) func() {
+	return func() {
+		if _, err := exec.Command("/bin/true").Output(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func coldTrue(b *testing.B, dir string) func() {
+	open(b, Config{Dir: dir}) // skips where the tier cannot be had, and starts the broker
+	return func() {
+		sb, err := Local(b.Context(), Config{Dir: dir})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := sb.Exec(b.Context(), Cmd{Args: []string{"/bin/true"}}); err != nil {
+			b.Fatal(err)
+		}
+		if err := sb.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRatios compares a plain exec, a command in a standing sandbox, a
+// sandbox for one command, and what others need for that, if they are installed.
+// The bars: warm p50 1.4 and p99 4, cold cpu 4, all times a plain exec's.
+func BenchmarkRatios(b *testing.B) {
+	dir := b.TempDir()
+	cold := coldTrue(b, dir)
+	sb := open(b, Config{Dir: dir})
+	for b.Loop() {
+		const n = 50
+		plain, plainCPU := timed(b, n, plainTrue(b))
+		report := func(name string, took []time.Duration, cpu time.Duration) {
+			b.ReportMetric(ms(quantile(took, 0.5))/ms(quantile(plain, 0.5)), name+"-p50/exec")
+			b.ReportMetric(ms(quantile(took, 0.99))/ms(quantile(plain, 0.99)), name+"-p99/exec")
+			b.ReportMetric(float64(cpu)/float64(max(plainCPU, 1)), name+"-cpu/exec")
+		}
+		took, cpu := timed(b, n, func() {
+			if _, err := sb.Exec(b.Context(), Cmd{Args: []string{"/bin/true"}}); err != nil {
+				b.Fatal(err)
+			}
+		})
+		report("warm", took, cpu)
+		took, cpu = timed(b, n, cold)
+		report("cold", took, cpu)
+		for name, args := range map[string][]string{
+			"bwrap": {"--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"},
+		} {
+			if _, err := exec.LookPath(name); err == nil {
+				took, cpu = timed(b, n, func() { _ = exec.Command(name, args...).Run() })
+				report(name, took, cpu)
+			}
+		}
+		b.ReportMetric(ms(quantile(plain, 0.5)), "exec-p50-ms")
+	}
+}
+
+// BenchmarkHeap compares the start of a sandbox from a small host with that from
+// one whose heap has 2 GiB. The bar is 1.3.
+func BenchmarkHeap(b *testing.B) {
+	if testing.Short() {
+		b.Skip("needs 2 GiB")
+	}
+	cold := coldTrue(b, b.TempDir())
+	for b.Loop() {
+		small, _ := timed(b, 30, cold)
+		heap := make([]byte, 2<<30)
+		for i := 0; i < len(heap); i += 4096 {
+			heap[i] = 1
+		}
+		big, _ := timed(b, 30, cold)
+		b.ReportMetric(ms(quantile(big, 0.5))/ms(quantile(small, 0.5)), "2GiB/empty")
+		b.ReportMetric(ms(quantile(small, 0.5)), "empty-p50-ms")
+		heap[0]++
+	}
+}
+
+// BenchmarkAttach gives ready sandboxes a workspace of 5,000 files and takes it
+// from them again. The bar for the former is 1 ms.
+func BenchmarkAttach(b *testing.B) {
+	p := recyclable(b, PoolConfig{MaxUses: 1 << 30})
+	dir := b.TempDir()
+	for i := range 5000 {
+		write(b, dir, fmt.Sprintf("%d/%d", i/100, i), "x")
+	}
+	var attach, recycle []time.Duration
+	for b.Loop() {
+		begun := time.Now()
+		l := acquire(b, p, Request{Snapshot: SnapshotDir(dir), Domain: "probe"})
+		attach = append(attach, time.Since(begun))
+		begun = time.Now()
+		if err := l.Close(); err != nil {
+			b.Fatal(err)
+		}
+		recycle = append(recycle, time.Since(begun))
+	}
+	b.ReportMetric(ms(quantile(attach, 0.5)), "attach-p50-ms")
+	b.ReportMetric(ms(quantile(attach, 0.99)), "attach-p99-ms")
+	b.ReportMetric(ms(quantile(recycle, 0.5)), "recycle-p50-ms")
+}
+
+// BenchmarkBurst asks for 500 leases at once of a pool of 100 that recycles, each
+// for one command. The bar: p99 of the time to a lease 0.35 of that of as many
+// sandboxes started from nothing under the same limit.
+func BenchmarkBurst(b *testing.B) {
+	const leases, places = 500, 100
+	snap := SnapshotDir(b.TempDir())
+	run := func(domain string) []time.Duration {
+		p := newPool(b, PoolConfig{Max: places, Warm: map[bool]int{true: places}[domain != ""], MaxUses: 1 << 30})
+		defer p.Close()
+		if domain != "" {
+			acquire(b, p, Request{Snapshot: snap, Domain: domain}).Close()
+			for limit := time.Now().Add(5 * time.Minute); p.Stats().Spare < places; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(limit) {
+					b.Fatalf("the pool does not fill: %+v", p.Stats())
+				}
+			}
+		}
+		took := make([]time.Duration, leases)
+		var wg sync.WaitGroup
+		for i := range leases {
+			wg.Go(func() {
+				begun := time.Now()
+				sb, err := p.Acquire(b.Context(), Request{Snapshot: snap, Domain: domain})
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				took[i] = time.Since(begun)
+				_, err = sb.Exec(b.Context(), Cmd{Args: []string{"/bin/true"}})
+				if err = errors.Join(err, sb.Close()); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		return took
+	}
+	if _, err := Local(b.Context(), Config{Snapshot: snap}); errors.Is(err, ErrFloor) {
+		b.Skip(err)
+	}
+	for b.Loop() {
+		warm, cold := run("burst"), run("")
+		b.ReportMetric(ms(quantile(warm, 0.99)), "burst-p99-ms")
+		b.ReportMetric(ms(quantile(warm, 0.99))/ms(quantile(cold, 0.99)), "burst-p99/cold-p99")
+	}
+}
+
+// BenchmarkIdle keeps sandboxes standing and says what each costs and what a
+// command in one of them takes. LUTHIER_IDLE is their number; the bars, for 1000,
+// are 1 MiB and twice a lone one's.
+func BenchmarkIdle(b *testing.B) {
+	n, _ := strconv.Atoi(os.Getenv("LUTHIER_IDLE"))
+	n = max(n, 20)
+	sb := open(b, Config{Dir: b.TempDir()})
+	true := func() {
+		if _, err := sb.Exec(b.Context(), Cmd{Args: []string{"/bin/true"}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		lone, _ := timed(b, 50, true)
+		all := []Sandbox{sb}
+		for range n {
+			all = append(all, open(b, Config{Dir: b.TempDir()}))
+		}
+		i := 0
+		among, _ := timed(b, 50, func() { i += 7; sb = all[i%len(all)]; true() })
+		sb = all[0]
+		var pss int64
+		for _, s := range all {
+			pid := s.(*local).run.(*guestSpawner).sup.(*brokered).pid
+			pss += pssOf(b, pid)
+		}
+		b.ReportMetric(float64(pss)/float64(len(all))/(1<<20), "MiB/sandbox")
+		b.ReportMetric(ms(quantile(among, 0.5))/ms(quantile(lone, 0.5)), "random/lone-p50")
+	}
+}
+
+// pssOf is the memory of a process, with its part of what it shares.
+func pssOf(b *testing.B, pid int) int64 {
+	text := read(b, filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "Pss:" {
+			n, _ := strconv.ParseInt(f[1], 10, 64)
+			return n << 10
+		}
+	}
+	b.Fatalf("no Pss in %q", text)
+	return 0
+}
+
+// BenchmarkCycles creates, uses and destroys sandboxes, new and recycled in turn,
+// and fails if anything has grown by the end. LUTHIER_CYCLES is their number.
+func BenchmarkCycles(b *testing.B) {
+	n, _ := strconv.Atoi(os.Getenv("LUTHIER_CYCLES"))
+	n = max(n, 100)
+	p := recyclable(b, PoolConfig{MaxUses: 8})
+	snap := SnapshotDir(b.TempDir())
+	cycle := func(i int) {
+		l := acquire(b, p, Request{Snapshot: snap, Domain: []string{"probe", ""}[i%2]})
+		if _, err := l.Exec(b.Context(), Cmd{Args: []string{"/bin/true"}}); err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	brokerFDs := func() int {
+		theBroker.mu.Lock()
+		defer theBroker.mu.Unlock()
+		fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", theBroker.b.proc.Pid))
+		return len(fds)
+	}
+	for i := range 20 {
+		cycle(i)
+	}
+	g, d, m := holdings(b)
+	f := brokerFDs()
+	for b.Loop() {
+		for i := range n {
+			cycle(i)
+		}
+	}
+	eventually(b, "return to what was held before", func() bool {
+		g2, d2, m2 := holdings(b)
+		return g2 <= g+4 && d2 <= d+4 && m2 <= m && brokerFDs() <= f+8
+	})
+}
