@@ -35,7 +35,10 @@
 // capabilities, in its own user, mount, PID, network, IPC, UTS and cgroup
 // namespaces. It reads the system directories and the detected tool chains; it
 // writes the workspace, a private /tmp, /dev/shm and home, and nothing else. It
-// reaches no network but its own loopback. A seccomp filter refuses the calls
+// reaches no network but its own loopback; if [Config.Net] names hosts, a proxy in
+// the host's process listens there and lets connections through to those names,
+// after a look at name, address, and what TLS or HTTP ask for. A listed host is
+// trusted with whatever commands can read. A seccomp filter refuses the calls
 // that have no place in a build, among them those that would leave a setuid
 // file behind. When the host is root the command is not: it runs under an
 // unprivileged uid that owns nothing on the host, and a directory in place
