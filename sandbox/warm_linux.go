@@ -37,6 +37,9 @@ func makeBlank(ctx context.Context, cfg *Config) (*blank, error) {
 	if cfg.Ceiling < TierNamespaces {
 		return nil, fmt.Errorf("sandboxes are not kept ready below %v", TierNamespaces)
 	}
+	if len(cfg.Net) > 0 {
+		return nil, errors.New("a sandbox with a way to the network serves one lease only")
+	}
 	b := &blank{cfg: cfg, id: hostIdentity()}
 	var err error
 	if b.ws, err = openWorkspace(ctx, cfg); err != nil {
