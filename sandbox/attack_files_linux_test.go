@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -442,15 +443,24 @@ func selfWrite([]string) error {
 
 // copyProgram lets the control attack a copy of this binary.
 func (b *bed) copyProgram() {
-	text, err := os.ReadFile(self(b.t))
+	path := filepath.Join(b.out, "host-program")
+	b.copySelf(path)
+	fi, err := os.Stat(path)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	path := filepath.Join(b.out, "host-program")
-	if err := os.WriteFile(path, text, 0o755); err != nil {
+	b.state["program"], b.state["size"] = path, fi.Size()
+}
+
+// copySelf has another process write the copy: a file that this one had open for
+// writing when it started some other program could not be executed for a while.
+func (b *bed) copySelf(path string) {
+	if out, err := exec.Command("cp", self(b.t), path).CombinedOutput(); err != nil {
+		b.t.Fatalf("%v %s", err, out)
+	}
+	if err := os.Chmod(path, 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	b.state["program"], b.state["size"] = path, int64(len(text))
 }
 
 func programHurt(b *bed) string {

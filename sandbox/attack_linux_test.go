@@ -35,7 +35,10 @@ type attack struct {
 	// alternatives are divided by a bar. Empty is not looked at.
 	want string
 
-	during func(b *bed)        // what the host does while the program runs
+	during func(b *bed) // what the host does while the program runs
+	// play is for attacks that are more than one program run to its end; it takes
+	// the place of prog.
+	play   func(b *bed)
 	config func(*Config)       // a sandbox of its own, so configured
 	alone  bool                // a sandbox of its own
 	root   bool                // the control, or what the host must lay out, is root's
@@ -93,7 +96,7 @@ func (a attack) run(t *testing.T, sb Sandbox, root string) {
 		openUp(t, root)
 		sb = bedSandbox(t, root, a)
 	}
-	in := newBed(t, a, filepath.Join(root, "inside", a.name))
+	in := newBed(t, a, filepath.Join(root, "inside", a.dir()))
 	in.sb = sb
 	in.attack()
 	if why := a.bit(in); why != "" {
@@ -106,13 +109,16 @@ func (a attack) run(t *testing.T, sb Sandbox, root string) {
 	if a.noControl != "" {
 		return
 	}
-	out := newBed(t, a, filepath.Join(root, "outside", a.name))
+	out := newBed(t, a, filepath.Join(root, "outside", a.dir()))
 	out.attack()
 	if a.bit(out) == "" {
 		t.Errorf("control: outside it does not bite either, but met %q\n%s", out.ending, out.told)
 	}
 	out.end()
 }
+
+// dir is the name as that of a directory which shells take for one word.
+func (a attack) dir() string { return strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(a.name) }
 
 // bed is what one run of an attack may reach: a directory of its own to work in,
 // and a place beside it that it must not touch, with a secret in it.
@@ -168,6 +174,10 @@ func (b *bed) end() {
 func (b *bed) attack() {
 	b.t.Helper()
 	b.t.Cleanup(b.end)
+	if b.a.play != nil {
+		b.a.play(b)
+		return
+	}
 	var args, env []string
 	if b.a.args != nil {
 		args = b.a.args(b)

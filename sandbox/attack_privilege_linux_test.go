@@ -185,8 +185,8 @@ func becomeRoot([]string) error {
 // armed puts a copy of this binary, given more power, into the workspace.
 func (b *bed) armed(arm func(path string) error) {
 	path := filepath.Join(b.dir, "program")
-	text, err := os.ReadFile(self(b.t))
-	if err := errors.Join(err, os.WriteFile(path, text, 0o755), arm(path)); err != nil {
+	b.copySelf(path)
+	if err := arm(path); err != nil {
 		b.t.Fatal(err)
 	}
 	b.state["program"] = path

@@ -162,13 +162,6 @@ func init() {
 			}},
 		{name: "kill everyone", does: "signals every process it may", prog: attackProgram("kill-all", func([]string) error { return unix.Kill(-1, unix.SIGKILL) }),
 			alone: true, noControl: "it would end every process of the user's", bit: sandboxGone},
-		{name: "kill the supervisor", does: "sends process 1 every signal", alone: true, noControl: "process 1 is the machine's", want: "ok",
-			prog: attackProgram("kill-init", func([]string) error {
-				for sig := 1; sig < 65; sig++ {
-					_ = unix.Kill(1, syscall.Signal(sig))
-				}
-				return nil
-			}), bit: sandboxGone},
 		{name: "speak for the supervisor", does: "looks for the control socket and the supervisor's memory", alone: true, noControl: "there is no supervisor outside",
 			want: "EACCES|EPERM|ENOENT", bit: claimed, prog: attackProgram("supervisor", func([]string) error {
 				var err error

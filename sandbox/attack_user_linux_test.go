@@ -1,0 +1,45 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// An ordinary user is attacked, and protected, as root is. All attacks and the
+// cases of use run again as that user.
+func TestAttacksAsOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("is one already")
+	}
+	// Not below t.TempDir: others must come through every directory above.
+	dir, err := os.MkdirTemp("", "luthier-attacked-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	exe, tmp := filepath.Join(dir, "sandbox.test"), filepath.Join(dir, "tmp")
+	text, err := os.ReadFile(self(t))
+	if err := errors.Join(err, os.WriteFile(exe, text, 0o755), os.Mkdir(tmp, 0o755),
+		os.Chown(tmp, int(nobody.Uid), int(nobody.Gid)), os.Chmod(dir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-test.v", "-test.run", "^Test(Attack|Usable)"}
+	if testing.Short() {
+		args = append(args, "-test.short")
+	}
+	cmd := exec.Command(exe, args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tmp, "HOME=" + tmp, "LANG=C.UTF-8"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody}
+	out, err := cmd.CombinedOutput()
+	passed := strings.Count(string(out), "    --- PASS")
+	if err != nil {
+		t.Fatalf("as uid %d: %v\n%s", nobody.Uid, err, out)
+	}
+	t.Logf("as uid %d: %d passed, %d skipped", nobody.Uid, passed, strings.Count(string(out), "    --- SKIP"))
+}
