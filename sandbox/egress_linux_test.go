@@ -155,3 +155,38 @@ func TestNetNeedsItsWall(t *testing.T) {
 		}
 	}
 }
+
+// Every lease of a sandbox that is used again has a proxy of its own.
+func TestNetOfRecycledSandboxes(t *testing.T) {
+	port := netServer(t)
+	cfg := netConfig(t, port)
+	cfg.ReadOnly = nil // what lies below /tmp would be in the way of a clean one
+	p := recyclable(t, PoolConfig{Config: cfg, Max: 1})
+	dir := t.TempDir()
+	program, err := os.ReadFile(self(t))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "get"), program, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last *blank
+	for i := range 3 {
+		l := acquire(t, p, Request{Snapshot: SnapshotDir(dir), Domain: "d"})
+		if i > 0 && l.blank != last {
+			t.Errorf("lease %d has another sandbox", i)
+		}
+		last = l.blank
+		e := mustExec(t, l, Cmd{Args: []string{"./get", "https://localhost:" + port}, Env: []string{helperEnv + "=get"}})
+		if e.Stdout.String() != "reached" || len(e.Denials) > 0 {
+			t.Errorf("lease %d: %v %s, denials %v", i, e, e.Stderr, e.Denials)
+		}
+		e = mustExec(t, l, Cmd{Args: []string{"./get", "https://other.test"}, Env: []string{helperEnv + "=get"}})
+		if len(e.Denials) != 1 || e.Denials[0].Count != 1 {
+			t.Errorf("lease %d: denials %v", i, e.Denials)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
