@@ -216,6 +216,9 @@ func (d *brokerd) birth(o *spawnOrder, complaint *os.File) (*os.File, *box, erro
 	}
 	attr, raw := cloneAttr(id), -1
 	attr.PidFD = &raw
+	if o.Spec.HostNet {
+		attr.Cloneflags &^= unix.CLONE_NEWNET
+	}
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"/proc/self/exe", stageArg, stageSetup}, &syscall.ProcAttr{
 		Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=off"}, Files: fds, Sys: attr,
 	})

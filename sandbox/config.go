@@ -67,6 +67,8 @@ type Config struct {
 	// Without it a refused write is only seen by the command itself.
 	TraceWrites bool
 
+	hostNet bool // the network stays the host's, see TierHostNet
+
 	// Limits bound every process.
 	Limits Limits
 	// ScratchDir is where the sandbox keeps its private /tmp, home and overlay;

@@ -112,6 +112,9 @@ func (f *facts) isolation(sp *spec, id identity) Isolation {
 	netBy := "own network namespace, loopback only"
 	if !netOK && !f.Sockets {
 		netOK, netBy = true, "seccomp refuses internet and Unix sockets, loopback included"
+		if sp.Sockets == socketsUnix {
+			netBy = "seccomp refuses internet sockets, loopback included; Landlock keeps Unix sockets inside"
+		}
 	}
 	fsBy := "own root: system directories read-only; workspace, /tmp, home and /dev/shm writable"
 	if f.Rules > 0 && !fs {
@@ -142,14 +145,20 @@ func (f *facts) missing(sp *spec, id identity) []string {
 	if sp.Limits.MemoryTotal <= 0 {
 		out = append(out, "memory of the sandbox as a whole is not limited (Limits.MemoryTotal)")
 	}
-	if sp.Tier == TierNamespaces && !id.dropped {
+	if sp.Root && !id.dropped {
 		out = append(out, "supplementary groups of the host's user stay with commands (an ordinary user cannot drop them)")
 	}
 	if !f.Noted {
 		out = append(out, "refused calls are not recorded (the kernel gives no seccomp listener here)")
 	}
 	if !f.apart(sp, "net") {
-		out = append(out, "loopback and Unix sockets do not work")
+		out = append(out, "loopback does not work")
+		if sp.Sockets == socketsNone {
+			out = append(out, "Unix sockets do not work")
+		}
+		if sp.HostNet {
+			out = append(out, "the host's network state can be read in /proc/net")
+		}
 	}
 	if !f.apart(sp, "pid") {
 		out = append(out, "names and arguments of host processes can be read")

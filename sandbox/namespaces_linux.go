@@ -15,6 +15,7 @@ import (
 func rungs() []rung {
 	return []rung{
 		{TierNamespaces, startNamespaces},
+		{TierHostNet, startHostNet},
 		{TierBubblewrap, startBubblewrap},
 		{TierLandlock, startLandlock},
 	}
@@ -101,6 +102,9 @@ func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *ow
 	}
 	b := newBounds(cfg.Limits)
 	sp := &spec{Tier: TierNamespaces, Root: true, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits), Host: lookAtHost()}
+	if cfg.hostNet {
+		sp.shareNetwork()
+	}
 	sp.Exe, _ = os.Executable()
 	run, f, err := launch(ctx, sp, launchOptions{cgroups: b.group.Files(), broker: &spawnOrder{
 		User: id.wire(), Owned: p.ownedList(), Scratch: cfg.ScratchDir, Keep: keep,

@@ -24,14 +24,6 @@ type plan struct {
 	owned  map[int]bool // mounts whose owner must appear as the sandbox's user
 }
 
-// grant is a host path that commands may use.
-type grant struct {
-	path     string
-	readOnly bool
-	owned    bool // the host named it: its owner's rights are the command's
-	pinned   bool // a part of the workspace, mounted over itself
-}
-
 // makePlan lays out the root. Parents come before what lies in them.
 func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 	p := &plan{owned: map[int]bool{}}

@@ -23,10 +23,12 @@ func enterRoot(sp *spec) error {
 	if os.Getpid() != 1 {
 		return errors.New("not the first process of a PID namespace")
 	}
-	if err := loopbackUp(); err != nil {
-		return fmt.Errorf("bring loopback up: %w", err)
+	if !sp.HostNet {
+		if err := loopbackUp(); err != nil {
+			return fmt.Errorf("bring loopback up: %w", err)
+		}
+		openLowPorts()
 	}
-	openLowPorts()
 	if err := unix.Sethostname([]byte(sp.Hostname)); err != nil {
 		return fmt.Errorf("set host name: %w", err)
 	}

@@ -120,6 +120,11 @@ func setup(sp *spec) error {
 			return err
 		}
 	}
+	if sp.HostNet && sp.Sockets == socketsUnix {
+		if err := keepSocketsInside(); err != nil {
+			return err
+		}
+	}
 	// Last: from here on what is refused is told to a listener who is not there yet.
 	listener, err := installFilter(sp.filter())
 	if err != nil {

@@ -20,6 +20,7 @@ type spec struct {
 	Hostname string
 	Landlock *rules
 	Sockets  socketRule // those that seccomp lets through
+	HostNet  bool       // no network namespace: seccomp and Landlock stand in for it
 	Watch    int64      // the memory of all that the supervisor must watch itself, or 0
 	Trace    bool       // refused writes are evidence too
 	Notify   int        // the seccomp listener; known to the serving stage only

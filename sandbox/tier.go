@@ -24,13 +24,17 @@ const (
 	// TierBubblewrap is the system's bwrap: namespaces where only an installed
 	// helper may create them (AppArmor-restricted hosts).
 	TierBubblewrap Tier = 30
+	// TierHostNet is TierNamespaces on hosts that give no network namespace. No
+	// network can be opened, loopback included; Unix sockets work where Landlock
+	// keeps them inside.
+	TierHostNet Tier = 35
 	// TierNamespaces is the full set: user, mount, PID, network, IPC, UTS and
 	// cgroup namespaces with an own root, seccomp and no privileges.
 	TierNamespaces Tier = 40
 )
 
 var tierNames = map[Tier]string{
-	TierNone: "none", TierLandlock: "landlock", TierSeatbelt: "seatbelt", TierBubblewrap: "bubblewrap", TierNamespaces: "namespaces",
+	TierNone: "none", TierLandlock: "landlock", TierSeatbelt: "seatbelt", TierBubblewrap: "bubblewrap", TierHostNet: "host-net", TierNamespaces: "namespaces",
 }
 
 func (t Tier) valid() bool { _, ok := tierNames[t]; return ok }
@@ -50,7 +54,7 @@ func ParseTier(name string) (Tier, error) {
 			return t, nil
 		}
 	}
-	return 0, fmt.Errorf("sandbox: parse tier %q: want none, landlock, seatbelt, bubblewrap or namespaces", name)
+	return 0, fmt.Errorf("sandbox: parse tier %q: want none, landlock, seatbelt, bubblewrap, host-net or namespaces", name)
 }
 
 // MarshalText writes the tier's name.
