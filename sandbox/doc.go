@@ -45,13 +45,21 @@
 // reaches it through an id-mapped mount.
 //
 // What is left open: world-readable files below /etc and the system
-// directories can be read, and so can the tool chain caches. Limits are per
-// process (rlimits); only the number of processes is limited for the sandbox as
-// a whole; the disk is not. A Unix socket that a host process keeps inside a
+// directories can be read, and so can the tool chain caches. Memory and processor
+// time of the sandbox as a whole are limited only on request
+// ([Limits].MemoryTotal and CPU), the disk is not; [Isolation].Limits tells by
+// what each limit is kept. A Unix socket that a host process keeps inside a
 // granted directory can be connected to. A workspace in place can be changed in
 // ways the host may execute later (.git/hooks, .git/config, Makefile, editor
 // tasks): do not run the host's git or build there afterwards without looking. A
 // kernel bug is not defended against. [Isolation.Missing] repeats what applies.
+//
+// # Refusals
+//
+// What a wall refused is listed in [Exit].Denials, as the kernel's seccomp
+// listener or the proxy saw it, with the smallest grant that would allow it.
+// Whoever decides to allow it can do so for one exact command with [Approver];
+// no field of [Cmd] takes a wall down.
 //
 // # Processes
 //
