@@ -18,7 +18,9 @@
 // [Config.Dir] binds a directory in place: commands change the real files.
 // [Config.Snapshot] gives commands a private, writable view of a directory
 // ([SnapshotDir]) or a git commit ([SnapshotCommit]); the original is never
-// written. [Differ] lists what changed in it.
+// written. [Differ] lists what changed in it, [Exporter] shows it and brings it out
+// after a [Review], [Forker] and [Restorer] go on from a state or back to it, and
+// [DryRunner] tries a command first. Commits are kept and shared in [Layers].
 //
 // # Init
 //

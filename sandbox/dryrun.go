@@ -65,6 +65,9 @@ func (l *local) above(ctx context.Context) (*local, error) {
 	if l.once.closed() {
 		return nil, ErrClosed
 	}
+	if l.ws.source == "" {
+		return nil, errElsewhere
+	}
 	cfg := l.sameTier()
 	cfg.Dir, cfg.Snapshot = "", SnapshotDir(l.ws.dir)
 	sb, err := Local(ctx, *cfg)

@@ -118,6 +118,28 @@ func commitAll(t testing.TB, repo *git.Repository) {
 	}
 }
 
+func commitEverything(t testing.TB, dir string) {
+	t.Helper()
+	repo, err := git.PlainOpen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commitAll(t, repo)
+}
+
+func headOf(t testing.TB, dir string) string {
+	t.Helper()
+	repo, err := git.PlainOpen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := repo.Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref.Hash().String()
+}
+
 // A repository that a command wrote cannot put other content under the name of a
 // tree that an honest repository has too.
 func TestLayersRefuseForgedObjects(t *testing.T) {

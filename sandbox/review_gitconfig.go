@@ -98,7 +98,7 @@ func (p *configParser) header() error {
 		p.next()
 	}
 	p.section = strings.ToLower(p.s[start:p.i])
-	if p.section == "" {
+	if p.section == "" || p.section[0] == '.' {
 		return errors.New("a section without a name")
 	}
 	for p.peek() == ' ' || p.peek() == '\t' {

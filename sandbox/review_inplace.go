@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -9,10 +10,16 @@ import (
 // takes them from its last tick.
 const clockSlack = 100 * time.Millisecond
 
+// errElsewhere means that the workspace's path is not one of this host.
+var errElsewhere = errors.New("the workspace is not on this host")
+
 // reviewInPlace looks at what was touched since the sandbox was opened.
 func (l *local) reviewInPlace(ctx context.Context) (*Review, error) {
 	if l.once.closed() {
 		return nil, ErrClosed
+	}
+	if l.ws.source == "" {
+		return nil, errElsewhere
 	}
 	dirs := []layerDir{{l.ws.dir, true}}
 	after, err := openView(dirs)

@@ -181,7 +181,7 @@ func TestParseGitConfig(t *testing.T) {
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(setting{})); d != "" || err != nil {
 		t.Errorf("%v %s", err, d)
 	}
-	for _, bad := range []string{"x = 1", "[a", "[a \"b]", "[]\n", "[a]\nk ! 1", "[a]\nk = \"x", "[a]\nk = \\x", "[a]\n\x00", "[a]\n1 = 2", "[a b]"} {
+	for _, bad := range []string{"x = 1", "[a", "[a \"b]", "[]\n", "[a]\nk ! 1", "[a]\nk = \"x", "[a]\nk = \\x", "[a]\n\x00", "[a]\n1 = 2", "[a b]", "[.]a"} {
 		if s, err := parseGitConfig([]byte(bad)); err == nil {
 			t.Errorf("%q is read as %v", bad, s)
 		}

@@ -1,0 +1,104 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// manyFiles makes a workspace of n small files in n/50 directories.
+func manyFiles(b *testing.B, n int) string {
+	b.Helper()
+	dir := b.TempDir()
+	for i := range n {
+		write(b, dir, fmt.Sprintf("d%d/f%d", i/50, i), fmt.Sprintln(i))
+	}
+	return dir
+}
+
+func benchFork(b *testing.B, changed int) {
+	sb := open(b, Config{Snapshot: SnapshotDir(manyFiles(b, 5000))})
+	upper := sb.(*local).ws.upper()
+	for b.Loop() {
+		b.StopTimer()
+		for i := range changed { // as commands would, from outside: their owner does not matter here
+			write(b, upper, fmt.Sprintf("new%d/f%d", i/50, i), "x")
+		}
+		b.StartTimer()
+		f, err := sb.(Forker).Fork(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+		if err := sb.(Restorer).Restore(b.Context(), AtSnapshot); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
+
+// The cost of a fork is that of two starts, whatever was changed.
+func BenchmarkFork(b *testing.B) {
+	for _, changed := range []int{1, 5000} {
+		b.Run(fmt.Sprintf("changed=%d", changed), func(b *testing.B) { benchFork(b, changed) })
+	}
+}
+
+func BenchmarkChanges(b *testing.B) {
+	for _, changed := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("changed=%d", changed), func(b *testing.B) {
+			sb := open(b, Config{Snapshot: SnapshotDir(manyFiles(b, 5000))})
+			sh(b, sb, fmt.Sprintf("for i in $(seq 0 %d); do echo new > d$((i/50))/f$i; done", changed-1))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := sb.(Exporter).Diff(b.Context(), AtSnapshot, io.Discard); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// A commit of 5,000 files: made, and found.
+func BenchmarkLayer(b *testing.B) {
+	repo := repository(b)
+	for i := range 5000 {
+		write(b, repo, fmt.Sprintf("d%d/f%d", i/50, i), fmt.Sprintln(i))
+	}
+	commitEverything(b, repo)
+	b.Run("made", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			s := store(b, LayersConfig{})
+			b.StartTimer()
+			l, err := s.Commit(b.Context(), repo, "HEAD")
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			if err := errors.Join(l.Close(), os.RemoveAll(filepath.Dir(s.top))); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+	})
+	b.Run("found", func(b *testing.B) {
+		s := store(b, LayersConfig{})
+		head := headOf(b, repo)
+		for b.Loop() {
+			l, err := s.Commit(b.Context(), repo, head)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := l.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// project is a directory with one file. The examples lower the floor so that they
+// run on any host; a program that runs a model's commands leaves it as it is.
+func project() (dir string, remove func()) {
+	dir, err := os.MkdirTemp("", "example-*")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "a.txt"), []byte("original\n"), 0o644)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	return dir, func() { os.RemoveAll(dir) }
+}
+
+func run(sb sandbox.Sandbox, script string) {
+	if _, err := sb.Exec(context.Background(), sandbox.Cmd{Args: []string{"sh", "-c", script}}); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Two attempts go on from one state.
+func ExampleForker() {
+	dir, remove := project()
+	defer remove()
+	ctx := context.Background()
+	first, err := sandbox.Local(ctx, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierNone})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer first.Close()
+	run(first, "echo prepared > b.txt")
+	second, err := first.(sandbox.Forker).Fork(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer second.Close()
+	run(first, "echo one > a.txt")
+	run(second, "echo two > a.txt")
+	if err := second.(sandbox.Exporter).Diff(ctx, sandbox.AtFork, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// diff --git a/a.txt b/a.txt
+	// index 4b48deed3a433909bfd6b6ab3d4b91348b6af464..f719efd430d52bcfc8566a43b2eb655688d38871 100644
+	// --- a/a.txt
+	// +++ b/a.txt
+	// @@ -1 +1 @@
+	// -original
+	// +two
+}
+
+// The change comes out after a review; what the host would execute later stops it.
+func ExampleExporter() {
+	dir, remove := project()
+	defer remove()
+	ctx := context.Background()
+	sb, err := sandbox.Local(ctx, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierNone})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer sb.Close()
+	run(sb, "echo changed > a.txt; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit")
+	_, err = sb.(sandbox.Exporter).Export(ctx, sandbox.ExportOptions{})
+	var refused *sandbox.ReviewError
+	if errors.As(err, &refused) {
+		for _, f := range refused.Findings {
+			fmt.Println(f)
+		}
+	}
+	run(sb, "rm -r .git")
+	if _, err := sb.(sandbox.Exporter).Export(ctx, sandbox.ExportOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	b, _ := os.ReadFile(filepath.Join(dir, "a.txt"))
+	fmt.Printf("%s", b)
+	// Output:
+	// refuse: ".git/hooks/pre-commit": git-hook: git runs hooks by itself
+	// changed
+}
+
+// A command is tried, and what it did is taken over or forgotten.
+func ExampleDryRunner() {
+	dir, remove := project()
+	defer remove()
+	ctx := context.Background()
+	sb, err := sandbox.Local(ctx, sandbox.Config{Dir: dir, Floor: sandbox.TierNone})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer sb.Close()
+	trial, err := sb.(sandbox.DryRunner).DryRun(ctx, sandbox.Cmd{Args: []string{"rm", "a.txt"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range trial.Changes {
+		fmt.Println(c.Kind, c.Path)
+	}
+	if err := trial.Drop(); err != nil {
+		log.Fatal(err)
+	}
+	_, err = os.Stat(filepath.Join(dir, "a.txt"))
+	fmt.Println("still there:", err == nil)
+	// Output:
+	// deleted a.txt
+	// still there: true
+}
