@@ -64,7 +64,8 @@ type Config struct {
 
 	// TraceWrites lists refused writes among Exit.Denials, with their paths. Every
 	// call that could change a file is then a round trip to the supervisor, which
-	// on a busy machine waits its turn (BenchmarkEvidence). Without it a refused write is only seen by the command itself.
+	// on a busy machine waits its turn (BenchmarkEvidence). Without it a refused
+	// write is only seen by the command itself.
 	TraceWrites bool
 
 	hostNet bool // the network stays the host's, see TierHostNet
