@@ -95,7 +95,7 @@ func newWorld(t *testing.T, hosts int) *world {
 
 func (w *world) start(id, addr string) {
 	h := &hostProcess{id: id, cmd: exec.Command("/proc/self/exe")}
-	h.cmd.Env = append(os.Environ(), roleEnv+"=host", "FLEET_ID="+id, "FLEET_ADDR="+addr, "FLEET_URL=nats://10.77.0.1:4222", "FLEET_TOKEN="+worldToken)
+	h.cmd.Env = append(os.Environ(), roleEnv+"=host", "FLEET_ID="+id, "FLEET_ADDR="+addr, "FLEET_URL=nats://10.77.0.1:4222", "FLEET_TOKEN="+worldToken, "TMPDIR="+w.t.TempDir())
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	h.cmd.Stdout, h.cmd.Stderr = &h.out, os.Stderr
 	in, err := h.cmd.StdinPipe()
