@@ -343,7 +343,7 @@ func TestLeaseRunsOut(t *testing.T) {
 	s, url := newTestServer(t, nil)
 	sb := openAt(t, Options{URL: url, TTL: 200 * time.Millisecond})
 	time.Sleep(time.Second) // several leases long
-	sh(t, sb, "true")      // it is renewed while the client is there
+	sh(t, sb, "true")       // it is renewed while the client is there
 	p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}})
 	if err != nil {
 		t.Fatal(err)

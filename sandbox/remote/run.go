@@ -179,10 +179,11 @@ func (s *Server) watch(r *run) {
 	r.since = time.Now()
 	r.mu.Unlock()
 	e.Error = toWire(err)
+	// Before the client can know of the end: it may start the next at once.
+	r.acc.give(&r.acc.commands)
 	if err := r.log.end(e); err != nil {
 		s.cfg.Log.Error("result cannot be stored", "tenant", r.acc.Name, "error", err)
 	}
-	r.acc.give(&r.acc.commands)
 	close(r.over)
 }
 
@@ -286,6 +287,9 @@ func (s *Server) acknowledge(a *account, req *http.Request) (any, error) {
 	r, err := s.run(a, req)
 	if err != nil {
 		return struct{}{}, nil
+	}
+	if _, ended, _ := r.log.state(); ended {
+		<-r.over // the client was faster than we
 	}
 	select {
 	case <-r.over:
