@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 	"unsafe"
 
@@ -206,4 +207,15 @@ func (b *bed) handsOut() string {
 		}
 	}()
 	return path
+}
+
+// shortDir is a directory outside whose name leaves room for a socket's below /proc/self/root.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }

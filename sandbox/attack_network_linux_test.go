@@ -113,7 +113,7 @@ func init() {
 			}},
 		{name: "socket by proc root", does: "connects through /proc/self/root", prog: dialProgram, want: "ENOENT", bit: reached,
 			args: func(b *bed) []string {
-				return []string{"unix", "/proc/self/root" + b.listen("unix", filepath.Join(b.out, "host-r"))}
+				return []string{"unix", "/proc/self/root" + b.listen("unix", filepath.Join(shortDir(b.t), "r"))}
 			}},
 		{name: "name look-up", does: "asks a name server of the host's by UDP", prog: attackProgram("dns", lookUp), want: "", bit: reached,
 			args: func(b *bed) []string { return []string{"udp", b.listen("udp4", "127.0.0.1:0")} }},

@@ -43,6 +43,7 @@ func serve(c *conn, sp *spec) int {
 	// the supervisor, whoever sends them.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT,
 		syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	standFirm()
 	if os.Getpid() != 1 {
 		// Orphans of commands come to us rather than to the host's first process.
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
