@@ -48,6 +48,9 @@ func enterRoot(sp *spec) error {
 			return fmt.Errorf("mount %s on %s: %w", m.Kind, m.Target, err)
 		}
 	}
+	if err := maskProc(); err != nil {
+		return err
+	}
 	limitPIDs(sp.Limits)
 	if err := os.RemoveAll(stageDir); err != nil {
 		return err
@@ -55,6 +58,16 @@ func enterRoot(sp *spec) error {
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", 0, &attr); err != nil {
 		return fmt.Errorf("make root read-only: %w", err)
+	}
+	return nil
+}
+
+// maskProc hides what /proc tells of the user's keys, which no namespace keeps apart.
+func maskProc() error {
+	for _, name := range []string{"/proc/keys", "/proc/key-users"} {
+		if err := unix.Mount("/dev/null", name, "", unix.MS_BIND, ""); err != nil && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("hide %s: %w", name, err)
+		}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func long(name string, lines int) string {
 func TestScan(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "LICENSE", mit)
-	write(t, dir, "a.go", "package a\n\nfunc short() {\n}\n\n// Doc.\n"+long("fits", 3)+long("atMost", 80)+long("tooLong", 81)+
+	write(t, dir, "a.go", "package a\n\nfunc short() {\n}\n\n// Doc.\n"+long("fits", 3)+long("atMost", 160)+long("tooLong", 161)+
 		"func (t *T[K]) Method() {\n\tfor {\n\t}\n}\nfunc external()\nfunc wide() string {\n\treturn \""+strings.Repeat("x", 2400)+"\"\n}\n")
 	write(t, dir, "sub/crlf.go", strings.ReplaceAll("package sub\n\n"+long("f", 4), "\n", "\r\n"))
 	for _, name := range []string{"a_test.go", "testdata/a.go", "vendor/x/a.go", ".hidden/a.go", "_old/a.go", "_a.go", "a.txt", "gpl/a.go"} {
@@ -40,8 +40,8 @@ func TestScan(t *testing.T) {
 	}
 	want := []Function{
 		{"m", "a.go", "fits", 7, 3},
-		{"m", "a.go", "atMost", 10, 80},
-		{"m", "a.go", "(*T).Method", 171, 4},
+		{"m", "a.go", "atMost", 10, 160},
+		{"m", "a.go", "(*T).Method", 331, 4},
 		{"m", "sub/crlf.go", "f", 3, 4},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
