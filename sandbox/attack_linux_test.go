@@ -192,6 +192,7 @@ func (b *bed) attack() {
 		args = append([]string{b.program()}, args...)
 		env = append(env, helperEnv+"="+b.a.prog)
 	}
+	stdin, _ := b.state["stdin"].(*os.File)
 	stop := make(chan struct{})
 	if b.a.during != nil {
 		go func() { defer close(stop); b.a.during(b) }()
@@ -199,17 +200,17 @@ func (b *bed) attack() {
 		close(stop)
 	}
 	if b.sb != nil {
-		b.inside(args, env)
+		b.inside(args, env, stdin)
 	} else {
 		b.outside(args, env)
 	}
 	<-stop
 }
 
-func (b *bed) inside(args, env []string) {
+func (b *bed) inside(args, env []string, stdin *os.File) {
 	cmd := Cmd{Args: args, Dir: b.dir, Env: env, Timeout: attackTimeout}
-	if f, ok := b.state["stdin"].(*os.File); ok {
-		cmd.Stdin = f
+	if stdin != nil {
+		cmd.Stdin = stdin
 	}
 	exit, err := b.sb.Exec(b.t.Context(), cmd)
 	if err != nil && !b.a.alone {

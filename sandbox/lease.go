@@ -40,7 +40,12 @@ func (p *Pool) take(ctx context.Context, r Request) (*lease, error) {
 	}
 	p.leased[l] = struct{}{}
 	if r.Hold > 0 {
-		l.timer = time.AfterFunc(r.Hold, func() { _ = l.Close() })
+		armed := make(chan struct{}) // Close stops the timer, so that it must be there
+		l.timer = time.AfterFunc(r.Hold, func() {
+			<-armed
+			_ = l.Close()
+		})
+		close(armed)
 	}
 	p.warm()
 	return l, nil
