@@ -55,6 +55,10 @@ func canonical(host string) (string, error) {
 		if name, err = idna.Lookup.ToASCII(host); err != nil {
 			return "", fmt.Errorf("is no host name: %w", err)
 		}
+		// What does not stay as it is, such as broken UTF-8, is no name either.
+		if again, err := idna.Lookup.ToASCII(name); err != nil || again != name {
+			return "", errName
+		}
 		name = strings.ToLower(name)
 	}
 	name = strings.TrimSuffix(name, ".")
