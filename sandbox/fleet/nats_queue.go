@@ -83,8 +83,15 @@ func (e *natsEngine) Pull(ctx context.Context, class string, most int) ([]Delive
 			return out, nil
 		}
 		if err == nil {
-			batch, err = c.Fetch(1, jetstream.FetchMaxWait(pullWait), jetstream.FetchHeartbeat(time.Second))
-			out, err = e.collect(ctx, batch, err)
+			// The library's goroutine ends with ctx too, but a deadline of ctx may be nearer than its heartbeats.
+			wait, done := context.WithTimeout(context.WithoutCancel(ctx), pullWait)
+			stop := context.AfterFunc(ctx, done)
+			batch, err = c.Fetch(1, jetstream.FetchContext(wait), jetstream.FetchHeartbeat(time.Second))
+			if out, err = e.collect(ctx, batch, err); errors.Is(err, context.DeadlineExceeded) {
+				err = nil // nothing came
+			}
+			stop()
+			done()
 		}
 		switch {
 		case len(out) > 0:
