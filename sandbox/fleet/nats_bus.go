@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -106,6 +107,7 @@ func (e *natsEngine) Serve(host string, handle func(context.Context, []byte) []b
 	}
 	return sync.OnceFunc(func() {
 		_ = sub.Unsubscribe()
+		_ = e.conn.FlushTimeout(5 * time.Second) // the server knows that we are gone: callers need not wait for us
 		mu.Lock()
 		cancel()
 		mu.Unlock()
