@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,33 +56,9 @@ func openLoopback(args []string) (*os.File, error) {
 	return sock.File()
 }
 
-// unwrap keeps the socket that an answer brought, if it was asked for. The lock
-// is held.
-func (g *guestSpawner) unwrap(r reply, files []*os.File) {
-	if _, asked := g.gifts[r.Seq]; asked && r.Event == evDone && len(files) == 1 {
-		g.gifts[r.Seq] = files[0]
-		return
-	}
-	closeFiles(files)
-}
-
 // listenFor is the host's half: it has the supervisor open a socket inside.
 func (g *guestSpawner) listenFor(network, address string) (*os.File, error) {
-	ch := make(chan error, 1)
-	g.mu.Lock()
-	g.next++
-	seq := g.next
-	g.asks[seq], g.gifts[seq] = ch, nil
-	g.mu.Unlock()
-	err := g.conn.tell(request{Seq: seq, Op: opListen, Args: []string{network, address}})
-	if err == nil {
-		err = g.await(ch)
-	}
-	g.mu.Lock()
-	f := g.gifts[seq]
-	delete(g.asks, seq)
-	delete(g.gifts, seq)
-	g.mu.Unlock()
+	f, err := g.askFor(request{Op: opListen, Args: []string{network, address}}, true)
 	if err == nil {
 		err = checkSocket(f, network)
 	}
@@ -92,19 +67,6 @@ func (g *guestSpawner) listenFor(network, address string) (*os.File, error) {
 		return nil, fmt.Errorf("listen on %s inside: %w", address, err)
 	}
 	return f, nil
-}
-
-func (g *guestSpawner) await(ch <-chan error) error {
-	t := time.NewTimer(killPatience)
-	defer t.Stop()
-	select {
-	case err := <-ch:
-		return err
-	case <-g.gone:
-		return ErrClosed
-	case <-t.C:
-		return fmt.Errorf("supervisor gave no answer in %v", killPatience)
-	}
 }
 
 // checkSocket makes sure of what a supervisor passed out. One that was taken

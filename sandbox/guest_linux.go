@@ -38,15 +38,14 @@ type guestSpawner struct {
 	kills  int64 // of the control group, told so far
 	next   uint64
 	live   map[uint64]*guestChild
-	asks   map[uint64]chan error // answers awaited, by request
-	gifts  map[uint64]*os.File   // sockets awaited, by request
-	err    error                 // set when the supervisor is gone
+	asks   map[uint64]*question // answers awaited, by request
+	err    error                // set when the supervisor is gone
 	gone   chan struct{}
 	closed sync.Once
 }
 
 func newGuestSpawner(c *conn, sup supervisorProcess, hard bool, mark string) *guestSpawner {
-	g := &guestSpawner{conn: c, sup: sup, hard: hard, mark: mark, live: map[uint64]*guestChild{}, asks: map[uint64]chan error{}, gifts: map[uint64]*os.File{}, gone: make(chan struct{})}
+	g := &guestSpawner{conn: c, sup: sup, hard: hard, mark: mark, live: map[uint64]*guestChild{}, asks: map[uint64]*question{}, gone: make(chan struct{})}
 	go g.listen()
 	return g
 }
@@ -76,14 +75,17 @@ func (g *guestSpawner) listen() {
 		g.mu.Lock()
 		c, ask := g.live[r.ID], g.asks[r.Seq]
 		delete(g.asks, r.Seq)
-		g.unwrap(r, files)
+		if ask != nil && ask.wants && r.Event == evDone && len(files) == 1 {
+			ask.file, files = files[0], nil
+		}
+		closeFiles(files) // what was not asked for
 		if r.Event == evExited || (r.Event == evStarted && r.Error != nil) {
 			delete(g.live, r.ID)
 		}
 		g.mu.Unlock()
 		switch {
 		case r.Event == evDone && ask != nil:
-			ask <- r.Error.err()
+			ask.answer <- r.Error.err()
 		case c != nil:
 			c.take(r)
 		}
@@ -189,22 +191,41 @@ func (c *guestChild) ask(r request) error { return c.g.ask(r) }
 // reset ends everything inside but the supervisor.
 func (g *guestSpawner) reset() error { return g.ask(request{Op: opReset}) }
 
+// question is a request whose answer is awaited.
+type question struct {
+	answer chan error // at most one
+	wants  bool       // a file with the answer
+	file   *os.File   // that came, under the spawner's lock
+}
+
 // ask sends a request that is answered with evDone, and waits for that.
 func (g *guestSpawner) ask(r request) error {
-	ch := make(chan error, 1)
+	_, err := g.askFor(r, false)
+	return err
+}
+
+// askFor is ask for a request that may be answered with a file, which is the
+// caller's also beside an error.
+func (g *guestSpawner) askFor(r request, wants bool) (*os.File, error) {
+	q := &question{answer: make(chan error, 1), wants: wants}
 	g.mu.Lock()
 	g.next++
 	r.Seq = g.next
-	g.asks[r.Seq] = ch
+	g.asks[r.Seq] = q
 	g.mu.Unlock()
-	defer func() {
-		g.mu.Lock()
-		delete(g.asks, r.Seq)
-		g.mu.Unlock()
-	}()
-	if err := g.conn.tell(r); err != nil {
-		return fmt.Errorf("%w (%v)", ErrClosed, err)
+	err := g.conn.tell(r)
+	if err != nil {
+		err = fmt.Errorf("%w (%v)", ErrClosed, err)
+	} else {
+		err = g.await(q.answer)
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.asks, r.Seq)
+	return q.file, err
+}
+
+func (g *guestSpawner) await(ch <-chan error) error {
 	t := time.NewTimer(killPatience)
 	defer t.Stop()
 	select {

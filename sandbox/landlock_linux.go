@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"unsafe"
 
@@ -129,15 +128,8 @@ func startLandlock(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 		r.Devices = append(r.Devices, "/dev/"+d)
 	}
 	env := []string{"HOME=" + ws.sub(scratchHome), "TMPDIR=" + ws.sub(scratchTmp), "USER=sandbox", "LOGNAME=sandbox"}
-	if !cfg.NoToolchains {
-		for _, t := range detectToolchains() {
-			r.Read = append(r.Read, t.readOnly...)
-			env = append(env, t.env...)
-			if t.cacheEnv != "" {
-				env = append(env, t.cacheEnv+"="+filepath.Join(ws.sub(scratchCache), strings.ToLower(t.cacheEnv)))
-			}
-		}
-	}
+	readable, toolEnv := plainToolchains(cfg, ws)
+	r.Read, env = append(r.Read, readable...), append(env, toolEnv...)
 	b := newBounds(cfg.Limits)
 	sp := &spec{Tier: TierLandlock, Landlock: r, Sockets: socketsNone, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits), Limits: cfg.Limits, Host: lookAtHost()}
 	if sp.Exe, _ = os.Executable(); sp.Exe != "" {

@@ -85,16 +85,7 @@ func (t *mountThread) prepare() error {
 	if err := unix.Mount("broker", newRootBase, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=1m"); err != nil {
 		return fmt.Errorf("mount own root: %w", err)
 	}
-	if err := unix.Chdir(newRootBase); err != nil {
-		return err
-	}
-	if err := unix.PivotRoot(".", "."); err != nil {
-		return fmt.Errorf("pivot root: %w", err)
-	}
-	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("detach old root: %w", err)
-	}
-	if err := unix.Chdir("/"); err != nil {
+	if err := pivot(); err != nil {
 		return err
 	}
 	t.ready, t.lost = true, false

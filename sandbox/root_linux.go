@@ -125,6 +125,11 @@ func switchRoot() error {
 	if err := unix.Mount("proc", newRootBase+"/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
+	return pivot()
+}
+
+// pivot makes what is mounted at newRootBase the root, and lets go of the old one.
+func pivot() error {
 	if err := unix.Chdir(newRootBase); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // rungs are the isolating tiers, strongest first.
@@ -32,15 +31,8 @@ func startSeatbelt(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 		r.write = append(r.write, ws.dir)
 	}
 	env := []string{"HOME=" + ws.sub(scratchHome), "TMPDIR=" + ws.sub(scratchTmp)}
-	if !cfg.NoToolchains {
-		for _, t := range detectToolchains() {
-			r.read = append(r.read, t.readOnly...)
-			env = append(env, t.env...)
-			if t.cacheEnv != "" {
-				env = append(env, t.cacheEnv+"="+filepath.Join(ws.sub(scratchCache), strings.ToLower(t.cacheEnv)))
-			}
-		}
-	}
+	readable, toolEnv := plainToolchains(cfg, ws)
+	r.read, env = append(r.read, readable...), append(env, toolEnv...)
 	for _, list := range [][]string{r.read, r.write} {
 		for i, p := range list { // rules are matched against names without links
 			if real, err := filepath.EvalSymlinks(p); err == nil {

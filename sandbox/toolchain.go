@@ -59,6 +59,22 @@ func detectToolchains() []toolchain {
 	return append(list, local)
 }
 
+// plainToolchains are what commands of a tier without mounts of its own may read
+// of the tool chains, and the variables that lead them there; caches begin empty.
+func plainToolchains(cfg *Config, ws *workspace) (readable, env []string) {
+	if cfg.NoToolchains {
+		return nil, nil
+	}
+	for _, t := range detectToolchains() {
+		readable = append(readable, t.readOnly...)
+		env = append(env, t.env...)
+		if t.cacheEnv != "" {
+			env = append(env, t.cacheEnv+"="+filepath.Join(ws.sub(scratchCache), strings.ToLower(t.cacheEnv)))
+		}
+	}
+	return readable, env
+}
+
 func appendExisting(list []string, path string) []string {
 	if _, err := os.Stat(path); err == nil {
 		list = append(list, filepath.Clean(path))

@@ -79,7 +79,6 @@ func readPackages(files, only string) ([][]*verify.Task, error) {
 // draw chooses the prompts of a round: packages at random, and a few tasks of each, so that few packages are built.
 func (r *rl) draw(rng *rand.Rand) []*prompt {
 	var out []*prompt
-	count := func(text string) int { return len(r.tok.Encode(text, false)) }
 	room := r.trainer.Model().Shape().Context - maxAnswer
 	for _, i := range rng.Perm(len(r.tasks)) {
 		tasks, took := r.tasks[i], 0
@@ -87,7 +86,7 @@ func (r *rl) draw(rng *rand.Rand) []*prompt {
 			if took == r.ask.each || len(out) == r.ask.prompts {
 				break
 			}
-			p := newPrompt(tasks[j], r.ask.whole, rng, count)
+			p := newPrompt(tasks[j], r.ask.whole, rng, r.tok.Count)
 			if len(r.tok.Encode(p.state.Prompt(), true)) <= room {
 				out, took = append(out, p), took+1
 			}

@@ -124,10 +124,10 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 	}
 	if whole && rng.Float64() < cleanFirst {
 		for _, i := range cleanOnes(t, rng) {
-			s.put(repair.State{Report: report, Function: t.Ranking[i].ReadBeside(report, i+1, s.size)}, repair.AnswerRead(number))
+			s.put(repair.State{Report: report, Function: t.Ranking[i].ReadBeside(report, i+1, s.tok.Count)}, repair.AnswerRead(number))
 		}
 	}
-	shown := t.Shown().ReadBeside(report, number, s.size)
+	shown := t.Shown().ReadBeside(report, number, s.tok.Count)
 	if !repair.Shows(shown, t.Line) { // nobody could know
 		s.unseen++
 		return
@@ -163,9 +163,6 @@ func cleanOnes(t *verify.Task, rng *rand.Rand) []int {
 	rng.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
 	return near[:min(len(near), 1+rng.IntN(2))]
 }
-
-// size is how many tokens a text is.
-func (s *stage2) size(text string) int { return len(s.tok.Encode(text, false)) }
 
 // put writes one decision.
 func (s *stage2) put(state repair.State, answer string) {

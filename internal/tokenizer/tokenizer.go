@@ -90,6 +90,9 @@ func (t *Tokenizer) Encode(text string, special bool) []int32 {
 	return t.Append(make([]int32, 0, len(text)/4+4), text, special)
 }
 
+// Count is how many tokens a text is, none of them special.
+func (t *Tokenizer) Count(text string) int { return len(t.Encode(text, false)) }
+
 // Append appends the tokens of text to dst as Encode makes them. Behind a token of text the text goes on: the space that
 // llama vocabularies put before a text is put only where dst is empty or ends with a special token.
 func (t *Tokenizer) Append(dst []int32, text string, special bool) []int32 {

@@ -276,20 +276,31 @@ func (c *client) request(ctx context.Context, method, path string, body io.Reade
 
 // do makes a request once.
 func (c *client) do(req *http.Request, out any) error {
-	resp, err := c.http.Do(req)
+	resp, err := c.answer(req)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	if err := problem(resp); err != nil {
-		return err
-	}
 	if out == nil {
 		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxMessage))
 		return err
 	}
 	// An answer that was cut off is asked for again.
 	return json.NewDecoder(io.LimitReader(resp.Body, maxMessage)).Decode(out)
+}
+
+// answer makes a request once and returns the answer of a server that did what was
+// asked; its body is for the caller to close.
+func (c *client) answer(req *http.Request) (*http.Response, error) {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := problem(resp); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
 }
 
 // problem is the error that an answer brings. What a gateway says for a server
@@ -312,7 +323,3 @@ func problem(resp *http.Response) error {
 	}
 	return final{&w}
 }
-
-func newBody(b []byte) io.Reader { return bytes.NewReader(b) }
-
-func isDone(err error) bool { return errors.Is(err, os.ErrProcessDone) }

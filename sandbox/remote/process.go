@@ -2,12 +2,14 @@ package remote
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -70,7 +72,7 @@ func (ch *child) Signal(sig syscall.Signal) error {
 // Kill ends the process and all its descendants.
 func (ch *child) Kill() error {
 	err := ch.c.call(context.WithoutCancel(ch.c.ctx), "POST", "/v1/commands/"+ch.id+"/kill", nil, nil)
-	if errors.Is(err, ErrLost) || errors.Is(err, syscall.ESRCH) || isDone(err) {
+	if errors.Is(err, ErrLost) || errors.Is(err, syscall.ESRCH) || errors.Is(err, os.ErrProcessDone) {
 		return nil
 	}
 	return err
@@ -138,14 +140,11 @@ func (f *follower) read() error {
 	if err != nil {
 		return final{err}
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.answer(req)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	if err := problem(resp); err != nil {
-		return err
-	}
 	return f.frames(resp.Body)
 }
 
@@ -197,7 +196,7 @@ func (ch *child) feed(ctx context.Context, s sandbox.Spawn) {
 
 func (ch *child) input(ctx context.Context, path string, data []byte) error {
 	return ch.c.retry(ctx, func() error {
-		req, err := ch.c.request(ctx, http.MethodPost, path, newBody(data))
+		req, err := ch.c.request(ctx, http.MethodPost, path, bytes.NewReader(data))
 		if err != nil {
 			return final{err}
 		}

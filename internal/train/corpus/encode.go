@@ -26,9 +26,6 @@ func newEncoder(tok *tokenizer.Tokenizer, code int) *encoder {
 	return e
 }
 
-// size is how many tokens a text is.
-func (e *encoder) size(text string) int { return len(e.tok.Encode(text, false)) }
-
 // between is the turn between two answers.
 const between = "<|im_start|>user\nedited\n<|im_end|>\n<|im_start|>assistant\n"
 

@@ -145,7 +145,7 @@ func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
 	enc := newEncoder(w.Tokenizer, w.Shares.Code)
 	var out []dataset.Example
 	for i, f := range j.functions {
-		s := p.subject(f, enc.size)
+		s := p.subject(f, w.Tokenizer.Count)
 		if s == nil {
 			continue
 		}
