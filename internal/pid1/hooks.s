@@ -1,0 +1,1 @@
+// This file lets hooks_linux.go declare functions without a body.

@@ -1,0 +1,498 @@
+package pid1
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Everything in this file runs after the fork, with no runtime: it is nosplit, as a
+// stack that has to grow is the end; norace and nocheckptr, as what those insert
+// calls the runtime; and it stores no Go pointer, as that could meet a write barrier
+// that was on at the moment of the fork.
+
+// at makes an address a pointer to memory outside Go's heap.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func at(addr uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&addr)) }
+
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func exit(status uintptr) {
+	for {
+		syscall.RawSyscall6(unix.SYS_EXIT_GROUP, status, 0, 0, 0, 0, 0)
+	}
+}
+
+// firstProcess is what the forked process does; it never returns.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func firstProcess(m *machine) {
+	m.give = -1
+	block(m)
+	if !run(m) {
+		send(m)
+		exit(125)
+	}
+	forget(m)
+	listenForEnds(m)
+	if m.passed > 0 {
+		m.give = (*op)(at(m.calls + uintptr(m.passed-1)*unsafe.Sizeof(op{}))).result
+	}
+	m.answer.Event = Ready
+	send(m)
+	for {
+		await(m)
+		if m.wait[1].Revents != 0 {
+			reap(m, unix.WNOHANG)
+		}
+		if m.wait[0].Revents == 0 || !receive(m) {
+			continue
+		}
+		m.answer.ID, m.answer.Event = m.head.id, Done
+		switch m.head.op {
+		case opStart:
+			if start(m) {
+				become(m)
+				exit(127)
+			}
+		case opSignal:
+			m.answer.Errno = signal(m)
+		case opReset:
+			reset(m)
+			m.answer.ID, m.answer.Event = m.head.id, Done
+		case opListen:
+			m.answer.Errno = listen(m)
+		}
+		done(m)
+		send(m)
+	}
+}
+
+// block keeps all signals from us, for good: nothing sent from inside can end the
+// first process of a namespace (pid_namespaces(7)).
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func block(m *machine) {
+	m.mask = ^uint64(0)
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, 0 /* SIG_BLOCK */, uintptr(unsafe.Pointer(&m.mask)), 0, 8, 0, 0)
+}
+
+// listenForEnds opens a descriptor that tells of signals, of which the ends of
+// children matter.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func listenForEnds(m *machine) {
+	r, _, e := syscall.RawSyscall6(unix.SYS_SIGNALFD4, ^uintptr(0), uintptr(unsafe.Pointer(&m.mask)), 8, unix.SFD_CLOEXEC|unix.SFD_NONBLOCK, 0, 0)
+	if e != 0 {
+		exit(124)
+	}
+	m.signals = r
+}
+
+// run makes the script's calls. After a failure the answer is filled in.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func run(m *machine) bool {
+	for i := 0; i < m.nops; i++ {
+		o := (*op)(at(m.calls + uintptr(i)*unsafe.Sizeof(op{})))
+		for k := 0; k < len(o.from); k++ {
+			if o.from[k] > 0 {
+				o.args[k] = uintptr((*op)(at(m.calls + uintptr(o.from[k]-1)*unsafe.Sizeof(op{}))).result)
+			}
+		}
+		r, _, e := syscall.RawSyscall6(o.nr, o.args[0], o.args[1], o.args[2], o.args[3], o.args[4], o.args[5])
+		o.result = int(r)
+		if e != 0 {
+			o.result = -int(e)
+		}
+		if (e != 0 && !o.may && uintptr(e) != o.allow) || (e == 0 && o.result < o.least) {
+			m.answer.Event, m.answer.Errno, m.answer.PID = Refused, e, int64(i)
+			return false
+		}
+		if e == 0 {
+			m.answer.Probes |= o.probe
+			i += o.skip
+		}
+	}
+	return true
+}
+
+// forget unmaps all that is not needed from here on: what the parent kept in memory
+// is neither for us to hold nor for those inside to find. Where the C library has
+// the kernel write into its memory (rseq(2)), nothing can be: see Env.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func forget(m *machine) {
+	if watched(m) {
+		return
+	}
+	m.keep[m.nkeep] = m.stack
+	m.nkeep++
+	for low := uintptr(lowest); low < m.top; {
+		next := span{m.top, m.top}
+		for i := 0; i < m.nkeep; i++ {
+			if m.keep[i].high > low && m.keep[i].low < next.low {
+				next = m.keep[i]
+			}
+		}
+		if next.low > low {
+			if _, _, e := syscall.RawSyscall6(unix.SYS_MUNMAP, low, next.low-low, 0, 0, 0, 0); e != 0 {
+				exit(124)
+			}
+		}
+		low = next.high
+	}
+}
+
+// watched reports whether the kernel writes to an area of the C library's whenever
+// we are interrupted: then there is no room for another.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func watched(m *machine) bool {
+	const signature = 0x53053053
+	area := (uintptr(unsafe.Pointer(&m.restart)) + 31) &^ 31
+	_, _, e := syscall.RawSyscall6(unix.SYS_RSEQ, area, 32, 0, signature, 0, 0)
+	if e == 0 {
+		syscall.RawSyscall6(unix.SYS_RSEQ, area, 32, 1 /* RSEQ_FLAG_UNREGISTER */, signature, 0, 0)
+	}
+	return e != 0 && e != unix.ENOSYS
+}
+
+// lowest is where the address space of a process begins.
+const lowest = 64 << 10
+
+// await returns when a child has ended or something was asked.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func await(m *machine) {
+	for {
+		m.wait[0].Fd, m.wait[0].Events, m.wait[0].Revents = int32(m.control), unix.POLLIN, 0
+		m.wait[1].Fd, m.wait[1].Events, m.wait[1].Revents = int32(m.signals), unix.POLLIN, 0
+		_, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&m.wait)), uintptr(len(m.wait)), 0, 0, 0, 0)
+		if e == 0 {
+			break
+		}
+		if e != unix.EINTR && e != unix.ENOMEM {
+			exit(123)
+		}
+	}
+	for m.wait[1].Revents != 0 {
+		// What it says of the signals, 128 bytes of each, does not matter.
+		if _, _, e := syscall.RawSyscall6(unix.SYS_READ, m.signals, uintptr(unsafe.Pointer(&m.body)), 4096, 0, 0, 0); e != 0 {
+			break
+		}
+	}
+}
+
+// reap waits for children that have ended: commands, which are told of, and orphans.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func reap(m *machine, options uintptr) {
+	for {
+		pid, _, e := syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&m.status)), options|unix.WALL, uintptr(unsafe.Pointer(&m.usage)), 0, 0)
+		if e == unix.EINTR {
+			continue
+		}
+		if e != 0 || pid == 0 {
+			return
+		}
+		for i := 0; i < m.ncommand; i++ {
+			if m.commands[i&(maxCommands-1)].pid != pid {
+				continue
+			}
+			m.answer.ID = m.commands[i&(maxCommands-1)].id
+			m.ncommand--
+			m.commands[i&(maxCommands-1)] = m.commands[m.ncommand&(maxCommands-1)]
+			m.answer.Event, m.answer.Wait = Exited, m.status
+			m.answer.User = int64(m.usage.Utime.Sec)*1e9 + int64(m.usage.Utime.Usec)*1e3
+			m.answer.System = int64(m.usage.Stime.Sec)*1e9 + int64(m.usage.Stime.Usec)*1e3
+			m.answer.RSS = int64(m.usage.Maxrss)
+			send(m)
+			break
+		}
+	}
+}
+
+// send sends the answer, with the descriptor m.give if that is one, and clears both.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func send(m *machine) {
+	m.vector.base, m.vector.size = uintptr(unsafe.Pointer(&m.answer)), unsafe.Sizeof(m.answer)
+	m.message.vectors, m.message.nvectors = uintptr(unsafe.Pointer(&m.vector)), 1
+	m.message.control, m.message.ncontrol = 0, 0
+	if m.give >= 0 {
+		m.rights.size, m.rights.level, m.rights.kind = rightsHead+4, unix.SOL_SOCKET, unix.SCM_RIGHTS
+		m.rights.files[0] = int32(m.give)
+		m.message.control, m.message.ncontrol = uintptr(unsafe.Pointer(&m.rights)), rightsHead+4
+	}
+	for {
+		_, _, e := syscall.RawSyscall6(unix.SYS_SENDMSG, m.control, uintptr(unsafe.Pointer(&m.message)), unix.MSG_NOSIGNAL, 0, 0, 0)
+		if e != unix.EINTR {
+			break // an end that is gone shows when it is read from
+		}
+	}
+	if m.give >= 0 {
+		syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(m.give), 0, 0, 0, 0, 0)
+		m.give = -1
+	}
+	m.answer = Answer{}
+}
+
+// rightsHead is where the descriptors are in ancillary data.
+const rightsHead = unsafe.Offsetof(rights{}.files)
+
+// receive takes the next request, if there is one.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func receive(m *machine) bool {
+	m.vector.base, m.vector.size = uintptr(unsafe.Pointer(&m.head)), unsafe.Sizeof(m.head)+inlineSize
+	m.message.vectors, m.message.nvectors = uintptr(unsafe.Pointer(&m.vector)), 1
+	m.message.control, m.message.ncontrol, m.rights.kind = uintptr(unsafe.Pointer(&m.rights)), unsafe.Sizeof(m.rights), 0
+	n, _, e := syscall.RawSyscall6(unix.SYS_RECVMSG, m.control, uintptr(unsafe.Pointer(&m.message)), unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT, 0, 0, 0)
+	if e == unix.EINTR || e == unix.EAGAIN {
+		return false
+	}
+	if e != 0 || n < unsafe.Sizeof(m.head) {
+		exit(0) // nobody is there to serve any more
+	}
+	m.inline, m.nfiles = n-unsafe.Sizeof(m.head), 0
+	if m.message.ncontrol >= rightsHead && m.rights.level == unix.SOL_SOCKET && m.rights.kind == unix.SCM_RIGHTS {
+		m.nfiles = min((int(m.rights.size)-int(rightsHead))/4, maxFiles)
+	}
+	return true
+}
+
+// done closes what came with a request.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func done(m *machine) {
+	for i := 0; i < m.nfiles; i++ {
+		syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(m.rights.files[i&(maxFiles-1)]), 0, 0, 0, 0, 0)
+	}
+}
+
+// start forks a command and fills in the answer. It returns true in the command's
+// process.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func start(m *machine) bool {
+	m.answer.Event, m.answer.Stage = Failed, StageFork
+	if m.ncommand >= maxCommands {
+		m.answer.Errno = unix.EAGAIN
+		return false
+	}
+	size := uintptr(m.head.size)
+	m.at = uintptr(unsafe.Pointer(&m.body))
+	if m.nfiles == maxFiles {
+		r, _, e := syscall.RawSyscall6(unix.SYS_MMAP, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE, uintptr(m.rights.files[3]), 0)
+		if e != 0 {
+			m.answer.Errno = e
+			return false
+		}
+		m.at = r
+	} else if m.nfiles != 3 || m.inline != size {
+		m.answer.Errno = unix.EINVAL
+		return false
+	}
+	relocate(m)
+	r := (*report)(at(m.shared))
+	r.stage = 0
+	// The parent goes on when the child has executed its program, or ended.
+	pid, _, e := syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	if e == 0 && pid == 0 {
+		return true
+	}
+	if m.nfiles == maxFiles {
+		syscall.RawSyscall6(unix.SYS_MUNMAP, m.at, size, 0, 0, 0, 0)
+	}
+	switch {
+	case e != 0:
+		m.answer.Errno = e
+	case r.stage != 0:
+		bury(pid)
+		m.answer.Stage, m.answer.Errno, m.answer.Path = r.stage, syscall.Errno(r.errno), r.path
+	default:
+		m.commands[m.ncommand&(maxCommands-1)] = command{m.head.id, pid}
+		m.ncommand++
+		m.answer.Event, m.answer.PID, m.answer.Stage = Started, int64(pid), 0
+	}
+	return false
+}
+
+// relocate turns the offsets that a body begins with into addresses.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func relocate(m *machine) {
+	words := uintptr(m.head.args) + 1 + uintptr(m.head.env) + 1 + uintptr(m.head.paths)
+	for i := uintptr(0); i < words; i++ {
+		word := (*uint64)(at(m.at + 8*i))
+		if *word != 0 {
+			*word += uint64(m.at)
+		}
+	}
+}
+
+// bury waits for a child that became nothing.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func bury(pid uintptr) {
+	for {
+		if _, _, e := syscall.RawSyscall6(unix.SYS_WAIT4, pid, 0, unix.WALL, 0, 0, 0); e != unix.EINTR {
+			return
+		}
+	}
+}
+
+// become turns a new process into the command. Where it cannot, it reports why and
+// returns.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func become(m *machine) {
+	r := (*report)(at(m.shared))
+	r.path, r.errno = 0, 0
+	syscall.RawSyscall6(unix.SYS_SETSID, 0, 0, 0, 0, 0, 0)
+	for i := 0; i < 3; i++ {
+		if _, _, e := syscall.RawSyscall6(unix.SYS_DUP3, uintptr(m.rights.files[i]), uintptr(i), 0, 0, 0, 0); e != 0 {
+			r.errno, r.stage = uint32(e), StageFiles
+			return
+		}
+	}
+	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), 0, 0, 0, 0)
+	if m.head.data > 0 {
+		m.limit[0], m.limit[1] = m.head.data, m.head.data
+		if _, _, e := syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_DATA, uintptr(unsafe.Pointer(&m.limit)), 0, 0, 0); e != 0 {
+			r.errno, r.stage = uint32(e), StageFiles
+			return
+		}
+	}
+	if _, _, e := syscall.RawSyscall6(unix.SYS_CHDIR, m.at+uintptr(m.head.dir), 0, 0, 0, 0, 0); e != 0 {
+		r.errno, r.stage = uint32(e), StageDir
+		return
+	}
+	m.mask = 0
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, 2 /* SIG_SETMASK */, uintptr(unsafe.Pointer(&m.mask)), 0, 8, 0, 0)
+	execute(m, r)
+}
+
+// execute tries the paths of the program one after the other.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func execute(m *machine, r *report) {
+	env := m.at + 8*(uintptr(m.head.args)+1)
+	paths := env + 8*(uintptr(m.head.env)+1)
+	r.errno = uint32(unix.ENOENT)
+	for i := uint32(0); i < m.head.paths; i++ {
+		_, _, e := syscall.RawSyscall6(unix.SYS_EXECVE, uintptr(*(*uint64)(at(paths + 8*uintptr(i)))), m.at, env, 0, 0, 0)
+		if e == unix.EACCES && r.errno == uint32(unix.ENOENT) {
+			r.errno, r.path = uint32(e), i
+		}
+		if e != unix.EACCES && e != unix.ENOENT && e != unix.ENOTDIR {
+			r.errno, r.path = uint32(e), i
+			break
+		}
+	}
+	r.stage = StageExec
+}
+
+// signal sends one to the process group of a command.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func signal(m *machine) syscall.Errno {
+	for i := 0; i < m.ncommand; i++ {
+		c := &m.commands[i&(maxCommands-1)]
+		if c.id != m.head.data {
+			continue
+		}
+		_, _, e := syscall.RawSyscall6(unix.SYS_KILL, -c.pid, uintptr(m.head.args), 0, 0, 0, 0)
+		if e == unix.ESRCH {
+			_, _, e = syscall.RawSyscall6(unix.SYS_KILL, c.pid, uintptr(m.head.args), 0, 0, 0, 0)
+		}
+		return e
+	}
+	return unix.ESRCH
+}
+
+// reset kills all others and returns when they are gone. From the first process
+// that is everyone, and nobody can fork away from it: the kernel goes through the
+// list under a lock.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func reset(m *machine) {
+	for {
+		_, _, e := syscall.RawSyscall6(unix.SYS_KILL, ^uintptr(0), uintptr(unix.SIGKILL), 0, 0, 0, 0)
+		reap(m, 0)
+		if e == unix.ESRCH {
+			return
+		}
+	}
+}
+
+// listen opens a socket to be given away.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func listen(m *machine) syscall.Errno {
+	if m.inline != uintptr(m.head.size) {
+		return unix.EINVAL
+	}
+	s, _, e := syscall.RawSyscall6(unix.SYS_SOCKET, uintptr(m.head.args), uintptr(m.head.env)|unix.SOCK_CLOEXEC, 0, 0, 0, 0)
+	if e != 0 {
+		return e
+	}
+	m.give = int(s)
+	if m.head.paths > 0 {
+		m.status = 1
+		syscall.RawSyscall6(unix.SYS_SETSOCKOPT, s, unix.SOL_SOCKET, unix.SO_REUSEADDR, uintptr(unsafe.Pointer(&m.status)), 4, 0)
+	}
+	_, _, e = syscall.RawSyscall6(unix.SYS_BIND, s, uintptr(unsafe.Pointer(&m.body)), m.inline, 0, 0, 0)
+	if e == 0 && m.head.paths > 0 {
+		_, _, e = syscall.RawSyscall6(unix.SYS_LISTEN, s, uintptr(m.head.paths), 0, 0, 0, 0)
+	}
+	if e != 0 {
+		syscall.RawSyscall6(unix.SYS_CLOSE, s, 0, 0, 0, 0, 0)
+		m.give = -1
+	}
+	return e
+}
