@@ -125,6 +125,15 @@ func BenchmarkRatios(b *testing.B) {
 	}
 }
 
+// BenchmarkCold makes a sandbox, runs a command in it and closes it.
+func BenchmarkCold(b *testing.B) {
+	b.ReportAllocs()
+	cold := coldTrue(b, b.TempDir())
+	for b.Loop() {
+		cold()
+	}
+}
+
 // BenchmarkHeap compares the start of a sandbox from a small host with that from
 // one whose heap has 2 GiB. The bar is 1.3.
 func BenchmarkHeap(b *testing.B) {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/cgroup"
+	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
 )
 
@@ -28,6 +30,7 @@ var brokerCaps = append([]uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SYS
 // brokerd is a broker, in its own process.
 type brokerd struct {
 	conn    *conn
+	parent  *pid1.Parent
 	mounter *mounter
 	owners  ownerMaps
 
@@ -40,11 +43,18 @@ type brokerd struct {
 
 // box is a sandbox, seen from its broker.
 type box struct {
+	key      uint64
 	pid      int
 	fd       *pidfd
+	user     guestUser
+	control  *os.File // the host's end of its socket, until the host has it
+	tell     *os.File // the other end: what is written here comes to the host between the words of the first process
 	mnt, ipc *os.File // its namespaces, if mounts are to be changed
 	baseline string   // what was found when it was new
 	gone     chan struct{}
+
+	insideOnce sync.Once
+	inside     chan func(there bool) // run on a thread inside, if there is one
 }
 
 func brokerMain() int {
@@ -94,7 +104,12 @@ func runBroker() int {
 			return failStatus
 		}
 	}
-	d := &brokerd{conn: c, mounter: newMounter(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
+	parent, err := pid1.NewParent()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return failStatus
+	}
+	d := &brokerd{conn: c, parent: parent, mounter: newMounter(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
 	for {
 		var r brokerRequest
 		files, err := c.hear(&r)
@@ -107,16 +122,22 @@ func runBroker() int {
 }
 
 func (d *brokerd) handle(r brokerRequest, files []*os.File) {
-	defer closeFiles(files)
+	defer func() { closeFiles(files) }()
 	out := brokerReply{Seq: r.Seq}
 	var give []*os.File
 	var err error
 	switch r.Op {
 	case opHello:
 	case opSpawn:
-		out.Key, out.PID, give, err = d.spawn(r.Spawn, files)
+		out, give, err = d.spawn(r.Spawn)
+		out.Seq = r.Seq
 	case opMount:
 		err = d.change(r.Mount)
+	case opKillTree:
+		err = d.kill(r.Kill)
+	case opDrain:
+		drain(files)
+		files = nil
 	case opSweep:
 		_, err = sweep(r.Dir, time.Now())
 		_, _ = cgroup.Sweep()
@@ -128,117 +149,43 @@ func (d *brokerd) handle(r brokerRequest, files []*os.File) {
 	closeFiles(give)
 }
 
-// spawn makes a sandbox's first process and returns what the host needs of it:
-// its control socket and its pidfd.
-func (d *brokerd) spawn(o *spawnOrder, files []*os.File) (key uint64, pid int, give []*os.File, err error) {
-	if o == nil || o.Spec == nil || len(files) != 1 {
-		return 0, 0, nil, fmt.Errorf("broker: incomplete order")
+// spawn makes a sandbox and returns what the host needs of it: its control socket
+// and its pidfd.
+func (d *brokerd) spawn(o *spawnOrder) (out brokerReply, give []*os.File, err error) {
+	if o == nil || o.Spec == nil {
+		return out, nil, errors.New("broker: incomplete order")
+	}
+	if err := o.Spec.check(); err != nil {
+		return out, nil, err
 	}
 	d.watchScratch(o.Scratch)
-	control, b, err := d.birth(o, files[0])
+	b, control, f, err := d.birth(o)
 	if err != nil {
-		return 0, 0, nil, err
+		return out, nil, err
 	}
-	defer func() {
-		if err != nil {
-			_ = b.fd.Kill()
-			closeFiles(append(give, control))
-		}
-	}()
-	d.mu.Lock()
-	d.next++
-	key = d.next
-	d.boxes[key] = b
-	d.mu.Unlock()
-	go d.reap(key, b)
-	if err := b.enter(o.Cgroups); err != nil {
-		return 0, 0, nil, err
-	}
+	give = append(give, control)
+	var dup *os.File
 	if o.Keep {
-		if err := b.open(); err != nil {
-			return 0, 0, nil, err
-		}
+		err = b.open()
 	}
-	// The supervisor has waited for this: nothing it does was done outside the
-	// control groups. Both its stages read one.
-	hostEnd := &conn{}
-	if hostEnd, err = newConn(control); err != nil {
-		control = nil
-		return 0, 0, nil, err
+	if err == nil {
+		dup, err = b.dup()
 	}
-	defer hostEnd.close()
-	for range 2 {
-		if err := hostEnd.tell(o.Spec); err != nil {
-			control = nil
-			return 0, 0, nil, fmt.Errorf("send spec: %w", err)
-		}
-	}
-	passed, err := hostEnd.sock.File()
-	control = nil
 	if err != nil {
-		return 0, 0, nil, err
+		_ = b.fd.Kill()
+		return out, give, err
 	}
-	give = append(give, passed)
-	dup, err := b.dup()
-	if err != nil {
-		return 0, 0, give, err
-	}
-	return key, b.pid, append(give, dup), nil
+	return brokerReply{Key: b.key, PID: b.pid, Facts: f}, append(give, dup), nil
 }
 
-// birth forks the first process. It returns the host's end of its control socket.
-func (d *brokerd) birth(o *spawnOrder, complaint *os.File) (*os.File, *box, error) {
-	sp, id := o.Spec, o.User.identity()
-	var mounts []*os.File
-	defer func() { closeFiles(mounts) }()
-	if id.dropped {
-		// The unprivileged user could not reach the sources by their paths.
-		err := d.owners.openAll(sp.Mounts, o.Owned, id, func(fd int) int {
-			mounts = append(mounts, os.NewFile(uintptr(fd), "mount"))
-			return controlFD + len(mounts)
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		if fd, err := openTree("/proc/self/exe", treeOptions{readOnly: true}); err == nil {
-			mounts = append(mounts, os.NewFile(uintptr(fd), "program"))
-			sp.ExeFD = controlFD + len(mounts)
-		}
-	}
-	hostEnd, guestEnd, err := socketPair()
-	if err != nil {
-		return nil, nil, err
-	}
-	defer guestEnd.Close()
-	fds := []uintptr{0, 1, complaint.Fd(), guestEnd.Fd()}
-	for _, f := range mounts {
-		fds = append(fds, f.Fd())
-	}
-	attr, raw := cloneAttr(id), -1
-	attr.PidFD = &raw
-	if o.Spec.HostNet {
-		attr.Cloneflags &^= unix.CLONE_NEWNET
-	}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{"/proc/self/exe", stageArg, stageSetup}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=off"}, Files: fds, Sys: attr,
-	})
-	runtime.KeepAlive(mounts)
-	if err != nil {
-		hostEnd.Close()
-		return nil, nil, explainClone(err)
-	}
-	if raw < 0 {
-		_ = unix.Kill(pid, unix.SIGKILL)
-		hostEnd.Close()
-		return nil, nil, fmt.Errorf("create namespaces: the kernel gives no pidfd: %w", unix.ENOSYS)
-	}
-	fd, err := newPidfd(raw)
-	if err != nil {
-		_ = unix.Kill(pid, unix.SIGKILL)
-		hostEnd.Close()
-		return nil, nil, err
-	}
-	return hostEnd, &box{pid: pid, fd: fd, gone: make(chan struct{})}, nil
+// adopt makes b one of the broker's, to be reaped.
+func (d *brokerd) adopt(b *box) {
+	d.mu.Lock()
+	d.next++
+	b.key = d.next
+	d.boxes[b.key] = b
+	d.mu.Unlock()
+	go d.reap(b)
 }
 
 // enter puts the process into control groups before it does anything.
@@ -275,7 +222,7 @@ func (b *box) dup() (f *os.File, err error) {
 }
 
 // reap waits for the end of a sandbox.
-func (d *brokerd) reap(key uint64, b *box) {
+func (d *brokerd) reap(b *box) {
 	_ = b.fd.await()
 	for {
 		if _, err := syscall.Wait4(b.pid, nil, 0, nil); err != syscall.EINTR {
@@ -283,10 +230,11 @@ func (d *brokerd) reap(key uint64, b *box) {
 		}
 	}
 	d.mu.Lock()
-	delete(d.boxes, key)
+	delete(d.boxes, b.key)
 	d.lost = time.Now()
 	d.mu.Unlock()
 	close(b.gone)
+	b.tell.Close()                          // which shows the host its end
 	d.mounter.do(func(*mountThread) error { // not while it is being used
 		b.fd.Close()
 		closeFiles([]*os.File{b.mnt, b.ipc})

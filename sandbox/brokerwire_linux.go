@@ -3,12 +3,13 @@ package sandbox
 import (
 	"os"
 
+	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
 )
 
 // What host and broker say to each other goes in the frames of a control socket,
-// as gob both ways: they trust one another, and nothing that a sandbox says ever
-// reaches the broker.
+// as gob both ways: they trust one another. Of what happens in a sandbox the broker
+// sees what the kernel shows: refused calls, processes, memory.
 
 // brokerRequest is what the host asks of its broker.
 type brokerRequest struct {
@@ -16,15 +17,18 @@ type brokerRequest struct {
 	Op    string
 	Spawn *spawnOrder
 	Mount *mountOrder
+	Kill  *killOrder
 	Dir   string // opSweep
 }
 
 // The operations of a broker.
 const (
-	opHello = "hello"
-	opSpawn = "spawn" // file: where the sandbox's supervisor may complain; answered with its control socket and pidfd
-	opMount = "mount" // change the mounts of a sandbox that nothing runs in
-	opSweep = "sweep" // remove abandoned scratch directories
+	opHello    = "hello"
+	opSpawn    = "spawn" // answered with its control socket and pidfd
+	opMount    = "mount" // change the mounts of a sandbox that nothing runs in
+	opKillTree = "kill"  // a command and all that came of it
+	opDrain    = "drain" // file: an output pipe to be emptied until its writers are gone
+	opSweep    = "sweep" // remove abandoned scratch directories
 )
 
 // brokerReply is a broker's answer.
@@ -33,6 +37,7 @@ type brokerReply struct {
 	Error *wireError
 	Key   uint64 // opSpawn: names the sandbox in later requests
 	PID   int    // opSpawn: of its first process
+	Facts *facts // opSpawn: what was seen of its walls
 }
 
 // guestUser is an identity on the wire.
@@ -70,9 +75,16 @@ type mountOrder struct {
 	Verify bool  // compare with the state that the first order with Verify found
 }
 
+// killOrder is a command to be ended.
+type killOrder struct {
+	Key    uint64
+	PID    int    // inside; 0 if the command itself has ended
+	Marker string // an entry that the environment of its processes has
+}
+
 // brokerEnv keeps a broker small: it allocates little and seldom, and the memory
 // it does not need is better left to the sandboxes.
-var brokerEnv = []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=25"}
+var brokerEnv = []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=25", pid1.Env}
 
 // memoryFile is an unnamed file that lies on no disk.
 func memoryFile(name string) (*os.File, error) {

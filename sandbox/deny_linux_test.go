@@ -195,7 +195,7 @@ func TestCoreHandlerAndOddCalls(t *testing.T) {
 // for its set-id bits must not be let through.
 func TestListenerRefusesWhatTheFilterDoes(t *testing.T) {
 	for _, writes := range []bool{false, true} {
-		n := &notices{options: filterOptions{notify: true, writes: writes}, by: map[uint64]*denials{}}
+		n := &notices{options: filterOptions{notify: true, writes: writes}}
 		call := func(nr uint32, args ...uint64) unix.Errno {
 			c := notice{nr: int32(nr), pid: 1 << 30}
 			copy(c.args[:], args)

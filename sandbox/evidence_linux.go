@@ -96,9 +96,8 @@ func (n *notices) path(c *notice) string {
 	return filepath.Join(dir, name)
 }
 
-// changing records a call that is about to be refused for where its file is. The
-// supervisor asks the kernel whether it may itself write there: it has the same
-// user, the same mounts and the same Landlock rules.
+// changing records a call that is about to be refused for where its file is: the
+// kernel is asked whether the sandbox's user may write there, among its mounts.
 func (n *notices) changing(c *notice) *Denial {
 	for _, m := range openArgs {
 		if m.nr == uint32(c.nr) && c.args[m.flags]&openWrites == 0 {
@@ -109,7 +108,7 @@ func (n *notices) changing(c *notice) *Denial {
 	if path == "" || path == "/" || within(path, "/proc") {
 		return nil // what is in /proc is different for each that looks
 	}
-	errno := writable(uint32(c.nr), path)
+	errno := n.mayWrite(uint32(c.nr), path)
 	if errno == 0 && n.rules != nil && !n.rules.writable(path) {
 		errno = unix.EACCES
 	}

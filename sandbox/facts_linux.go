@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // facts are what a supervisor finds when it looks around inside.
@@ -48,7 +46,7 @@ func observe(sp *spec) *facts {
 		syscall.Close(fd)
 		f.Sockets = true
 	}
-	for _, dir := range []string{"/", "/etc", "/usr", "/var", "/dev"} {
+	for _, dir := range shouldBeReadOnly {
 		name := fmt.Sprintf("%s/.luthier-%d", strings.TrimSuffix(dir, "/"), os.Getpid())
 		if w, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 			w.Close()
@@ -56,10 +54,7 @@ func observe(sp *spec) *facts {
 			f.Written = append(f.Written, dir)
 		}
 	}
-	f.Limits, f.MaxPID = limitsInForce(), maxPIDInForce(sp.Limits)
-	if sp.Limits.Memory > 0 { // set between fork and exec of every command
-		f.Limits += fmt.Sprintf(", RLIMIT_DATA %d", sp.Limits.Memory)
-	}
+	f.Limits, f.MaxPID = limitsInForce(0, sp.Limits), maxPIDInForce(sp.Limits)
 	if sp.Landlock != nil {
 		f.Rules = sp.Landlock.Version
 	}
@@ -79,15 +74,7 @@ func parseStatus(b []byte) map[string]string {
 }
 
 // namespaces identifies the caller's namespaces.
-func namespaces() map[string]string {
-	out := map[string]string{}
-	for _, n := range []string{"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"} {
-		if id, err := os.Readlink("/proc/self/ns/" + n); err == nil {
-			out[n] = id
-		}
-	}
-	return out
-}
+func namespaces() map[string]string { return namespacesOf("/proc/self/") }
 
 // apart reports which of the namespaces differ from the host's.
 func (f *facts) apart(sp *spec, names ...string) bool {
@@ -164,16 +151,4 @@ func (f *facts) missing(sp *spec, id identity) []string {
 		out = append(out, "names and arguments of host processes can be read")
 	}
 	return out
-}
-
-// limitsInForce lists the process limits as they are.
-func limitsInForce() string {
-	var out []string
-	for _, l := range rlimits {
-		var now unix.Rlimit
-		if unix.Getrlimit(l.which, &now) == nil && now.Max != unix.RLIM_INFINITY {
-			out = append(out, fmt.Sprintf("%s %d", l.name, now.Max))
-		}
-	}
-	return strings.Join(out, ", ")
 }

@@ -27,7 +27,7 @@ type supervisorProcess interface {
 
 // guestSpawner starts commands through a supervisor.
 type guestSpawner struct {
-	conn *conn
+	link link
 	sup  supervisorProcess
 	hard bool   // the supervisor is the first process of a PID namespace: its death is everyone's
 	mark string // what the environment of all commands has, to find those a dead supervisor left
@@ -44,8 +44,8 @@ type guestSpawner struct {
 	closed sync.Once
 }
 
-func newGuestSpawner(c *conn, sup supervisorProcess, hard bool, mark string) *guestSpawner {
-	g := &guestSpawner{conn: c, sup: sup, hard: hard, mark: mark, live: map[uint64]*guestChild{}, asks: map[uint64]*question{}, gone: make(chan struct{})}
+func newGuestSpawner(l link, sup supervisorProcess, hard bool, mark string) *guestSpawner {
+	g := &guestSpawner{link: l, sup: sup, hard: hard, mark: mark, live: map[uint64]*guestChild{}, asks: map[uint64]*question{}, gone: make(chan struct{})}
 	go g.listen()
 	return g
 }
@@ -61,13 +61,15 @@ type guestChild struct {
 	err   error
 
 	started bool // something was sent to ready; listen's own
+	denied  denials
+	over    bool // will be killed for the memory of all
 }
 
 // listen hands replies to the commands they are for, until the socket ends.
 func (g *guestSpawner) listen() {
 	defer close(g.gone)
 	for {
-		r, files, err := g.conn.listenFiles()
+		r, files, err := g.link.listenFiles()
 		if err != nil {
 			g.fail(fmt.Errorf("%w (%v)", ErrClosed, err))
 			return
@@ -86,9 +88,52 @@ func (g *guestSpawner) listen() {
 		switch {
 		case r.Event == evDone && ask != nil:
 			ask.answer <- r.Error.err()
+		case r.Event == evDenied:
+			g.denied(&r)
+		case r.Event == evExceeded:
+			g.exceeded()
 		case c != nil:
 			c.take(r)
 		}
+	}
+}
+
+// denied notes a refused call with the command whose process made it.
+func (g *guestSpawner) denied(r *reply) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r.Denial == nil {
+		return
+	}
+	if c := g.ofLineage(r.Lineage); c != nil {
+		c.denied.add(*r.Denial)
+	} else if c := g.live[r.ID]; c != nil { // not answered for yet, or in a session of its own
+		c.denied.add(*r.Denial)
+	} else if len(g.live) == 1 { // of an orphan that forgot where it came from
+		for _, c := range g.live {
+			c.denied.add(*r.Denial)
+		}
+	}
+}
+
+// ofLineage finds the command that a process comes from.
+func (g *guestSpawner) ofLineage(numbers []int) *guestChild {
+	for _, n := range numbers {
+		for _, c := range g.live {
+			if c.num == n && n > 1 {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// exceeded tells all that runs what it will die of.
+func (g *guestSpawner) exceeded() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.live {
+		c.over = true
 	}
 }
 
@@ -108,7 +153,9 @@ func (g *guestSpawner) fail(err error) {
 func (c *guestChild) take(r reply) {
 	switch {
 	case r.Event == evStarted && !c.started:
+		c.g.mu.Lock()
 		c.started, c.num = true, r.PID
+		c.g.mu.Unlock()
 		c.ready <- r.Error.err()
 	case r.Event == evExited:
 		if r.Status == nil {
@@ -117,6 +164,10 @@ func (c *guestChild) take(r reply) {
 		if r.Status.Signal == syscall.SIGKILL && c.g.killed() {
 			r.Status.Exceeded = ExceededMemory
 		}
+		if c.over {
+			r.Status.Exceeded = ExceededMemory
+		}
+		r.Status.Denials = append(r.Status.Denials, c.denied.list...)
 		c.end(*r.Status, nil)
 	}
 }
@@ -141,7 +192,7 @@ func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, erro
 	c.id = g.next
 	g.live[c.id] = c
 	g.mu.Unlock()
-	err := g.conn.tell(request{ID: c.id, Op: opStart, Args: req.args, Dir: req.dir, Env: req.env}, req.files[:]...)
+	err := g.link.ask(request{ID: c.id, Op: opStart, Args: req.args, Dir: req.dir, Env: req.env}, req.files[:]...)
 	if err != nil {
 		g.mu.Lock()
 		delete(g.live, c.id)
@@ -169,7 +220,7 @@ func (c *guestChild) signal(sig syscall.Signal) error {
 
 // kill returns when the tree is gone. If the supervisor cannot do it, it dies.
 func (c *guestChild) kill() error {
-	err := c.ask(request{ID: c.id, Op: opKill})
+	err := c.g.killTree(c)
 	if errors.Is(err, ErrClosed) {
 		return nil
 	}
@@ -184,6 +235,25 @@ func (c *guestChild) kill() error {
 		}
 	}
 	return errors.Join(err, c.g.shut())
+}
+
+// killTree ends a command's tree. A tree that does not end, because it forks faster
+// than it is found, takes all of the sandbox's processes with it.
+func (g *guestSpawner) killTree(c *guestChild) error {
+	l, ok := g.link.(*firstLink)
+	if !ok {
+		return c.ask(request{ID: c.id, Op: opKill})
+	}
+	pid := c.num
+	select {
+	case <-c.ended: // descendants that carry its mark may be left
+		pid = 0
+	default:
+	}
+	if err := l.kill(c.id, pid); err == nil || errors.Is(err, errBrokerGone) {
+		return err
+	}
+	return g.reset()
 }
 
 func (c *guestChild) ask(r request) error { return c.g.ask(r) }
@@ -213,7 +283,7 @@ func (g *guestSpawner) askFor(r request, wants bool) (*os.File, error) {
 	r.Seq = g.next
 	g.asks[r.Seq] = q
 	g.mu.Unlock()
-	err := g.conn.tell(r)
+	err := g.link.ask(r)
 	if err != nil {
 		err = fmt.Errorf("%w (%v)", ErrClosed, err)
 	} else {
@@ -240,7 +310,7 @@ func (g *guestSpawner) await(ch <-chan error) error {
 
 // adopt leaves a background process a reader, inside the sandbox.
 func (c *guestChild) adopt(f *os.File) {
-	_ = c.g.conn.tell(request{ID: c.id, Op: opAdopt}, f)
+	_ = c.g.link.ask(request{ID: c.id, Op: opAdopt}, f)
 	f.Close()
 }
 
@@ -251,7 +321,7 @@ func (g *guestSpawner) shut() error {
 		if g.hard {
 			_ = g.sup.Kill()
 		}
-		_ = g.conn.sock.CloseWrite() // its input ends, which makes it end everything
+		g.link.hangUp() // its input ends, which makes it end everything
 		ended := make(chan struct{})
 		go func() {
 			err = g.sup.Wait()
@@ -265,7 +335,7 @@ func (g *guestSpawner) shut() error {
 			_ = g.sup.Kill()
 			<-ended
 		}
-		_ = g.conn.close()
+		_ = g.link.close()
 		<-g.gone
 		if !g.hard {
 			err = errors.Join(err, proc.KillMarked(g.mark))

@@ -3,10 +3,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // startHostNet opens the workspace at TierHostNet. Mounts keep the host's Unix
@@ -35,18 +31,3 @@ func (s *spec) shareNetwork() {
 
 // landlockScopes is the version that confines abstract Unix sockets.
 const landlockScopes = 6
-
-// keepSocketsInside lets the thread, and what it executes, connect to no abstract
-// socket that was made by others.
-func keepSocketsInside() error {
-	attr := unix.LandlockRulesetAttr{Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET}
-	fd, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-	if errno != 0 {
-		return fmt.Errorf("landlock: create ruleset: %w", errno)
-	}
-	defer unix.Close(int(fd))
-	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
-		return fmt.Errorf("landlock: restrict: %w", errno)
-	}
-	return nil
-}

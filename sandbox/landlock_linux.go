@@ -132,8 +132,8 @@ func startLandlock(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 	r.Read, env = append(r.Read, readable...), append(env, toolEnv...)
 	b := newBounds(cfg.Limits)
 	sp := &spec{Tier: TierLandlock, Landlock: r, Sockets: socketsNone, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits), Limits: cfg.Limits, Host: lookAtHost()}
-	if sp.Exe, _ = os.Executable(); sp.Exe != "" {
-		r.Read = append(r.Read, sp.Exe)
+	if exe, err := os.Executable(); err == nil {
+		r.Read = append(r.Read, exe)
 	}
 	run, f, err := launch(ctx, sp, launchOptions{cgroups: b.group.Files(), attr: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {

@@ -42,14 +42,8 @@ func launchByBroker(ctx context.Context, o *spawnOrder) (*guestSpawner, *facts, 
 	if err != nil {
 		return nil, nil, err
 	}
-	complaint, err := memoryFile("sandbox-log")
-	if err != nil {
-		b.release()
-		return nil, nil, err
-	}
-	defer complaint.Close()
-	r, files, err := b.ask(ctx, brokerRequest{Op: opSpawn, Spawn: o}, complaint)
-	if err == nil && len(files) != 2 {
+	r, files, err := b.ask(ctx, brokerRequest{Op: opSpawn, Spawn: o})
+	if err == nil && (len(files) != 2 || r.Facts == nil) {
 		err = errors.New("the broker's answer is incomplete")
 	}
 	if err != nil {
@@ -64,24 +58,18 @@ func launchByBroker(ctx context.Context, o *spawnOrder) (*guestSpawner, *facts, 
 		return nil, nil, err
 	}
 	sup := &brokered{fd: fd, b: b, key: r.Key, pid: r.PID}
-	c, err := newConn(files[0])
+	l, err := newFirstLink(files[0], b, r.Key, o.Spec.marker(), o.Spec.Limits)
 	if err != nil {
 		return nil, nil, errors.Join(err, sup.end())
 	}
-	f, err := greet(ctx, c)
-	if err == nil {
-		g := newGuestSpawner(c, sup, true, o.Spec.marker())
-		if err = b.adopt(g); err == nil {
-			return g, f, nil
-		}
+	g := newGuestSpawner(l, sup, true, o.Spec.marker())
+	if err := b.adopt(g); err != nil {
 		return nil, nil, errors.Join(err, g.shut())
 	}
-	c.close()
-	_ = sup.end()
-	return nil, nil, withComplaint(err, complaint)
+	return g, r.Facts, nil
 }
 
-// brokered is a supervisor that the broker made.
+// brokered is a first process that the broker made.
 type brokered struct {
 	fd  *pidfd
 	b   *broker

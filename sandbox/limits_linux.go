@@ -117,16 +117,8 @@ func (b bounds) cpu(l Limits) Limit {
 // reservedPIDs is what the kernel keeps below the numbers it hands out again.
 const reservedPIDs = 300
 
-// limitPIDs bounds the process numbers of the namespace, which holds where the
-// count of a user's processes does not. It is there from Linux 6.14; the host's
-// own bound, on older kernels, is refused to us and stays.
-func limitPIDs(l Limits) {
-	if l.Processes <= 0 {
-		return
-	}
-	n := l.Processes + supervisorThreads + reservedPIDs + 2
-	_ = os.WriteFile(pidMax, strconv.AppendInt(nil, n, 10), 0)
-}
+// maxPIDs bounds the process numbers of a sandbox's PID namespace.
+func maxPIDs(l Limits) int64 { return l.Processes + supervisorThreads + reservedPIDs + 2 }
 
 const pidMax = "/proc/sys/kernel/pid_max"
 
@@ -137,7 +129,7 @@ func maxPIDInForce(l Limits) int64 {
 		return 0
 	}
 	n, err := strconv.ParseInt(string(b[:len(b)-1]), 10, 64)
-	if err != nil || n != l.Processes+supervisorThreads+reservedPIDs+2 {
+	if err != nil || n != maxPIDs(l) {
 		return 0
 	}
 	return n

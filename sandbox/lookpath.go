@@ -30,20 +30,12 @@ func lookPath(name, dir string, env []string) (string, error) {
 	if runtime.GOOS == "windows" {
 		return exec.LookPath(name)
 	}
+	paths := programPaths(name, dir, env)
 	if strings.Contains(name, "/") {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
-		return name, executable(name)
+		return paths[0], executable(paths[0])
 	}
 	var denied error
-	for _, d := range filepath.SplitList(envValue(env, "PATH")) {
-		if d == "" || !filepath.IsAbs(d) {
-			// A relative entry would make the program depend on the directory,
-			// which a workspace may control.
-			continue
-		}
-		path := filepath.Join(d, name)
+	for _, path := range paths {
 		err := executable(path)
 		if err == nil {
 			return path, nil
@@ -77,4 +69,23 @@ func envValue(env []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// programPaths lists where a program may be, as execvp would look in the command's
+// own environment and directory.
+func programPaths(name, dir string, env []string) (paths []string) {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return []string{name}
+	}
+	for _, d := range filepath.SplitList(envValue(env, "PATH")) {
+		// A relative entry would make the program depend on the directory, which a
+		// workspace may control.
+		if filepath.IsAbs(d) {
+			paths = append(paths, filepath.Join(d, name))
+		}
+	}
+	return paths
 }

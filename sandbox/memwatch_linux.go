@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/proc"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,29 +23,17 @@ const watchEvery = 25 * time.Millisecond
 // restEvery is the same for one in which nothing runs.
 const restEvery = 250 * time.Millisecond
 
-// memoryWatch remembers which commands were ended for their memory.
+// memoryWatch keeps the limit. It runs among the sandbox's mounts: its /proc is the
+// sandbox's.
 type memoryWatch struct {
 	limit int64
-	mu    sync.Mutex
-	over  map[uint64]bool
-}
-
-// watchMemory starts the watch; limit 0 is none.
-func (s *supervisor) watchMemory(limit int64) *memoryWatch {
-	if limit <= 0 || os.Getpid() != 1 {
-		return nil
-	}
-	w := &memoryWatch{limit: limit, over: map[uint64]bool{}}
-	go func() {
-		for {
-			time.Sleep(w.look(s))
-		}
-	}()
-	return w
+	// kill ends everybody but the first process. Whoever is to know why knows it
+	// before anyone dies.
+	kill func()
 }
 
 // look adds up once, and says how long it may be until the next time.
-func (w *memoryWatch) look(s *supervisor) time.Duration {
+func (w *memoryWatch) look() time.Duration {
 	pids := otherProcesses()
 	if len(pids) == 0 {
 		return restEvery
@@ -59,20 +47,52 @@ func (w *memoryWatch) look(s *supervisor) time.Duration {
 	if shared+sum(pids, proportional) <= w.limit {
 		return watchEvery
 	}
-	s.mu.Lock()
-	w.mu.Lock()
-	clear(w.over)
-	for id := range s.byID {
-		w.over[id] = true
-	}
-	w.mu.Unlock()
-	_ = unix.Kill(-1, unix.SIGKILL) // from the first process: everyone else
-	s.mu.Unlock()
+	w.kill()
 	if shared > w.limit {
 		// With nobody left to remove it, it would be every later command's death.
 		emptyShared()
 	}
 	return watchEvery
+}
+
+// watchMemory watches from within, where the sandbox's supervisor is its first
+// process.
+func (s *supervisor) watchMemory(limit int64) {
+	if limit <= 0 || os.Getpid() != 1 {
+		return
+	}
+	w := &memoryWatch{limit: limit, kill: func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		clear(s.over)
+		for id := range s.byID {
+			s.over[id] = true
+		}
+		_ = unix.Kill(-1, unix.SIGKILL) // from the first process: everyone else
+	}}
+	go func() {
+		for {
+			time.Sleep(w.look())
+		}
+	}()
+}
+
+// watchMemory watches a sandbox that the broker made.
+func (b *box) watchMemory(limit int64) {
+	w := &memoryWatch{limit: limit, kill: func() {
+		b.say(reply{Event: evExceeded})
+		_ = proc.KillInside()
+	}}
+	go func() {
+		for pause := watchEvery; ; {
+			select {
+			case <-b.gone:
+				return
+			case <-time.After(pause):
+			}
+			b.within(func() { pause = w.look() })
+		}
+	}()
 }
 
 func emptyShared() {
@@ -83,20 +103,6 @@ func emptyShared() {
 	for _, e := range entries {
 		_ = os.RemoveAll(filepath.Join("/dev/shm", e.Name()))
 	}
-}
-
-// take reports whether the command was ended for its memory, and forgets it.
-func (w *memoryWatch) take(id uint64) string {
-	if w == nil {
-		return ""
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.over[id] {
-		return ""
-	}
-	delete(w.over, id)
-	return ExceededMemory
 }
 
 func otherProcesses() []string {

@@ -60,6 +60,20 @@ type mountThread struct {
 	lost     bool // it did not come back
 }
 
+// pivot makes what is mounted at newRootBase the root, and lets go of the old one.
+func pivot() error {
+	if err := unix.Chdir(newRootBase); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("pivot root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("detach old root: %w", err)
+	}
+	return unix.Chdir("/")
+}
+
 // workTarget is where a mount is put together in the thread's own root.
 const workTarget = "/mount"
 
@@ -99,8 +113,14 @@ func (t *mountThread) build(m mount) (int, error) {
 	}
 	target := m.Target
 	m.Target = workTarget
-	if err := m.place(); err != nil {
-		return -1, fmt.Errorf("mount %s for %s: %w", m.Kind, target, err)
+	var s script
+	s.place(&m)
+	if err := s.Run(); err != nil {
+		for dir := range s.made { // what an overlay that failed left
+			for unix.Unmount(dir, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) == nil {
+			}
+		}
+		return -1, fmt.Errorf("make the mount for %s: %w", target, err)
 	}
 	defer unix.Unmount(workTarget, unix.MNT_DETACH)
 	fd, err := unix.OpenTree(unix.AT_FDCWD, workTarget, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)

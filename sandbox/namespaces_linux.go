@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -105,7 +104,6 @@ func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *ow
 	if cfg.hostNet {
 		sp.shareNetwork()
 	}
-	sp.Exe, _ = os.Executable()
 	run, f, err := launch(ctx, sp, launchOptions{cgroups: b.group.Files(), broker: &spawnOrder{
 		User: id.wire(), Owned: p.ownedList(), Scratch: cfg.ScratchDir, Keep: keep,
 	}})
@@ -115,23 +113,6 @@ func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *ow
 	}
 	run.bounds = b
 	return &raised{plan: p, iso: b.isolation(sp, f, id), run: run}, nil
-}
-
-// cloneAttr says how the first process of a sandbox is born.
-func cloneAttr(id identity) *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{
-		Setsid: true,
-		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
-			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
-		UidMappings:                []syscall.SysProcIDMap{{ContainerID: id.inUID, HostID: id.outUID, Size: 1}},
-		GidMappings:                []syscall.SysProcIDMap{{ContainerID: id.inGID, HostID: id.outGID, Size: 1}},
-		GidMappingsEnableSetgroups: id.dropped,
-		AmbientCaps:                setupCaps,
-	}
-	if id.dropped {
-		attr.Credential = &syscall.Credential{Uid: uint32(id.inUID), Gid: uint32(id.inGID)}
-	}
-	return attr
 }
 
 // ownedList is owned in the form that travels.

@@ -4,18 +4,15 @@ package sandbox
 
 import (
 	"os"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
 // A refused call is evidence only if the kernel says so. The seccomp filter sends
-// the calls it refuses, and connect, to a listener: the sandbox's own supervisor,
-// which lives under the same walls and is billed to the same limits as the
-// command, so that a command that tries forever keeps nobody else busy. Calls
-// that are not refused never come here, except connect, whose address only the
-// caller's memory shows.
+// the calls it refuses, and connect, to a listener: the broker that made the
+// sandbox, or its supervisor where there is one. Calls that are not refused never
+// come here, except connect, whose address only the caller's memory shows.
 //
 // The listener's word decides for calls that the filter refuses, and it decides
 // by the registers alone, which the caller cannot change any more. What it reads
@@ -47,58 +44,58 @@ type verdict struct {
 	flags uint32
 }
 
-// notices answers the calls sent to a listener and keeps what was refused, by
-// command.
+// notices answers the calls sent to a listener.
 type notices struct {
 	fd      int
 	options filterOptions
-	rules   *rules               // Landlock's, where they are all that keeps files apart
-	command func(pid int) uint64 // whose process it is; 0 is nobody's
-
-	mu sync.Mutex
-	by map[uint64]*denials
+	rules   *rules // Landlock's, where they are all that keeps files apart
+	// owner finds whose process it is, and returns where to record a denial.
+	owner func(pid int) func(Denial)
+	// mayWrite says why a call could not change what it wants to, or 0.
+	mayWrite func(nr uint32, path string) unix.Errno
 }
 
-// watchNotices answers until the sandbox ends. It returns nil without a listener.
-func watchNotices(sp *spec, command func(int) uint64) *notices {
-	listener := sp.Notify
-	if listener <= 0 {
-		return nil
-	}
+// watch answers until the sandbox ends.
+func (n *notices) watch(listener int) error {
+	n.fd = listener
 	unix.CloseOnExec(listener)
 	// Answers are awaited: whoever waits runs on this processor next (Linux 6.6).
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	n := &notices{fd: listener, options: sp.filter(), command: command, by: map[uint64]*denials{}}
-	if !sp.Root {
-		n.rules = sp.Landlock
-	}
 	// The runtime's poller waits for the next call, so that an idle sandbox does
 	// not hold a thread for it.
 	if err := unix.SetNonblock(listener, true); err != nil {
-		return nil
+		return os.NewSyscallError("fcntl", err)
 	}
 	f := os.NewFile(uintptr(listener), "seccomp")
 	raw, err := f.SyscallConn()
 	if err != nil {
-		return nil
+		f.Close()
+		return err
 	}
 	go func() {
 		defer f.Close()
 		for {
-			err := raw.Read(func(uintptr) bool { return n.waiting() })
-			if err != nil || !n.next() {
+			over := false
+			err := raw.Read(func(uintptr) (ready bool) {
+				ready, over = n.waiting()
+				return ready || over
+			})
+			if err != nil || over || !n.next() {
 				return
 			}
 		}
 	}()
-	return n
+	return nil
 }
 
-// waiting reports whether a call is there; receiving would block otherwise.
-func (n *notices) waiting() bool {
+// waiting reports whether a call is there, since receiving would block otherwise, or
+// whether there will be none any more because all who could make one are gone.
+func (n *notices) waiting() (ready, over bool) {
 	p := []unix.PollFd{{Fd: int32(n.fd), Events: unix.POLLIN}}
-	got, err := unix.Poll(p, 0)
-	return err == nil && got > 0
+	if got, err := unix.Poll(p, 0); err != nil || got == 0 {
+		return false, false
+	}
+	return p[0].Revents&unix.POLLIN != 0, p[0].Revents&(unix.POLLHUP|unix.POLLNVAL) != 0
 }
 
 // next answers one call; false means that there will be none any more.
@@ -118,8 +115,8 @@ func (n *notices) next() bool {
 		v.flags, v.errno = 0, -int32(refused)
 	}
 	if d != nil {
-		if owner := n.command(int(c.pid)); n.valid(c.id) {
-			n.note(owner, *d)
+		if record := n.owner(int(c.pid)); n.valid(c.id) {
+			record(*d)
 		}
 	}
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&v)))
@@ -189,33 +186,4 @@ func callName(nr uint32) string {
 		}
 	}
 	return pathArgs[nr].call
-}
-
-func (n *notices) note(command uint64, d Denial) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	l := n.by[command]
-	if l == nil {
-		if len(n.by) >= maxDenials { // of commands that ended without being asked about
-			return
-		}
-		l = &denials{}
-		n.by[command] = l
-	}
-	l.add(d)
-}
-
-// take returns what was refused to a command and forgets it.
-func (n *notices) take(command uint64) []Denial {
-	if n == nil {
-		return nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	l := n.by[command]
-	delete(n.by, command)
-	if l == nil {
-		return nil
-	}
-	return l.list
 }

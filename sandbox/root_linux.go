@@ -1,13 +1,16 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
+	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
 )
 
@@ -17,75 +20,179 @@ const newRootBase = "/tmp"
 // stageDir is where an overlay's layers are mounted while it is being made.
 const stageDir = "/.layers"
 
-// enterRoot makes the namespaces this process was born into its own: loopback
-// up, a fresh /proc, and a root of nothing but sp.Mounts.
-func enterRoot(sp *spec) error {
-	if os.Getpid() != 1 {
-		return errors.New("not the first process of a PID namespace")
-	}
+// script writes the calls by which a sandbox's first process makes the namespaces it
+// was born into its own. Of mounts all sources are open.
+type script struct {
+	pid1.Script
+	made map[string]bool // directories
+}
+
+var here = pid1.N(unix.AT_FDCWD)
+
+// enterRoot brings loopback up and makes a fresh /proc and a root of nothing but
+// sp.Mounts.
+func (s *script) enterRoot(sp *spec) {
 	if !sp.HostNet {
-		if err := loopbackUp(); err != nil {
-			return fmt.Errorf("bring loopback up: %w", err)
+		s.loopback()
+	}
+	name := s.String(sp.Hostname)
+	s.Must("set host name", unix.SYS_SETHOSTNAME, name, pid1.N(len(sp.Hostname)))
+	s.mount("make mounts private", "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	// All sources were opened before the old root goes out of sight, and nothing is
+	// placed until it has: a symbolic link in a workspace then leads nowhere.
+	s.switchRoot()
+	for i := range sp.Mounts {
+		s.place(&sp.Mounts[i])
+	}
+	s.maskProc()
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(s.made))) {
+		if within(dir, stageDir) {
+			s.Must("remove "+dir, unix.SYS_UNLINKAT, here, s.String(dir), pid1.N(unix.AT_REMOVEDIR))
 		}
-		openLowPorts()
-	}
-	if err := unix.Sethostname([]byte(sp.Hostname)); err != nil {
-		return fmt.Errorf("set host name: %w", err)
-	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
-	}
-	// All sources are opened before the old root goes out of sight, and nothing
-	// is placed until it has: a symbolic link in a workspace then leads nowhere.
-	if err := openSources(sp.Mounts); err != nil {
-		return err
-	}
-	if err := switchRoot(); err != nil {
-		return err
-	}
-	for _, m := range sp.Mounts {
-		if err := m.place(); err != nil {
-			return fmt.Errorf("mount %s on %s: %w", m.Kind, m.Target, err)
-		}
-	}
-	if err := maskProc(); err != nil {
-		return err
-	}
-	limitPIDs(sp.Limits)
-	if err := os.RemoveAll(stageDir); err != nil {
-		return err
 	}
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", 0, &attr); err != nil {
-		return fmt.Errorf("make root read-only: %w", err)
+	s.Must("make root read-only", unix.SYS_MOUNT_SETATTR, here, s.String("/"), pid1.N(0), pid1.Value(&s.Script, &attr), pid1.N(unsafe.Sizeof(attr)))
+}
+
+// mount adds a call of mount(2).
+func (s *script) mount(what, source, target, kind string, flags int, options string) {
+	arg := func(text string) pid1.Arg {
+		if text == "" {
+			return pid1.N(0)
+		}
+		return s.String(text)
 	}
-	return nil
+	s.Must(what, unix.SYS_MOUNT, arg(source), s.String(target), arg(kind), pid1.N(flags), arg(options))
+}
+
+// loopback brings the interface up, and lets everybody inside use every port of it.
+// Where that cannot be had, names of Config.Net can be reached through the proxy
+// only.
+func (s *script) loopback() {
+	var up [40]byte // struct ifreq
+	copy(up[:], "lo")
+	*(*uint16)(unsafe.Pointer(&up[unix.IFNAMSIZ])) = unix.IFF_UP | unix.IFF_RUNNING
+	fd := s.Must("open a socket", unix.SYS_SOCKET, pid1.N(unix.AF_INET), pid1.N(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), pid1.N(0))
+	s.Must("bring loopback up", unix.SYS_IOCTL, fd, pid1.N(unix.SIOCSIFFLAGS), s.Bytes(up[:]))
+	s.May(unix.SYS_CLOSE, fd)
+	s.writeFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0")
+}
+
+// writeFile tries to write a file of /proc.
+func (s *script) writeFile(name, text string) (bit uint64) {
+	fd := s.May(unix.SYS_OPENAT, here, s.String(name), pid1.N(unix.O_WRONLY|unix.O_CLOEXEC))
+	s.May(unix.SYS_WRITE, fd, s.String(text), pid1.N(len(text)))
+	bit = s.Probe()
+	s.May(unix.SYS_CLOSE, fd)
+	return bit
+}
+
+// switchRoot replaces the root by an empty one that has only /proc.
+func (s *script) switchRoot() {
+	s.mount("mount new root", "sandbox", newRootBase, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=16m")
+	s.Must("make /proc", unix.SYS_MKDIRAT, here, s.String(newRootBase+"/proc"), pid1.N(0o755))
+	// While the old one is visible: the kernel grants a new /proc only to those
+	// who see a whole one already.
+	s.mount("mount /proc", "proc", newRootBase+"/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	s.Must("enter new root", unix.SYS_CHDIR, s.String(newRootBase))
+	s.Must("pivot root", unix.SYS_PIVOT_ROOT, s.String("."), s.String("."))
+	s.Must("detach old root", unix.SYS_UMOUNT2, s.String("."), pid1.N(unix.MNT_DETACH))
+	s.Must("enter new root", unix.SYS_CHDIR, s.String("/"))
 }
 
 // maskProc hides what /proc tells of the user's keys, which no namespace keeps apart.
-func maskProc() error {
+func (s *script) maskProc() {
 	for _, name := range []string{"/proc/keys", "/proc/key-users"} {
-		if err := unix.Mount("/dev/null", name, "", unix.MS_BIND, ""); err != nil && !errors.Is(err, unix.ENOENT) {
-			return fmt.Errorf("hide %s: %w", name, err)
-		}
+		s.MustBut(unix.ENOENT, "hide "+name, unix.SYS_MOUNT, s.String("/dev/null"), s.String(name), pid1.N(0), pid1.N(unix.MS_BIND), pid1.N(0))
 	}
-	return nil
 }
 
-func loopbackUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
+// place puts m into the root.
+func (s *script) place(m *mount) {
+	if m.Optional && m.Kind == mountBind && m.FD <= 0 {
+		return
 	}
-	defer unix.Close(fd)
-	req, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
+	what := fmt.Sprintf("mount %s on %s", m.Kind, m.Target)
+	if m.Kind == mountSymlink {
+		s.mkdir(filepath.Dir(m.Target))
+		s.Must(what, unix.SYS_SYMLINKAT, s.String(m.Source), here, s.String(m.Target))
+		return
 	}
-	req.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req)
+	s.target(m)
+	switch m.Kind {
+	case mountBind:
+		s.attach(what, m.FD, m.Target)
+	case mountOverlay:
+		s.overlay(what, m)
+	case mountTmpfs:
+		s.mount(what, "tmpfs", m.Target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=1777,size=%d", m.Size))
+	case mountDevpts:
+		s.mount(what, "devpts", m.Target, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+	}
 }
 
+// mkdir makes a directory and its parents, if they are not there.
+func (s *script) mkdir(dir string) {
+	if dir == "/" || s.made[dir] {
+		return
+	}
+	s.mkdir(filepath.Dir(dir))
+	if s.made == nil {
+		s.made = map[string]bool{}
+	}
+	s.made[dir] = true
+	// Why it cannot be made, if it is not there, shows when it is used.
+	s.May(unix.SYS_MKDIRAT, here, s.String(dir), pid1.N(0o755))
+}
+
+// target makes what m is mounted on.
+func (s *script) target(m *mount) {
+	if !m.File {
+		s.mkdir(m.Target)
+		return
+	}
+	s.mkdir(filepath.Dir(m.Target))
+	fd := s.May(unix.SYS_OPENAT, here, s.String(m.Target), pid1.N(unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC), pid1.N(0o644))
+	s.May(unix.SYS_CLOSE, fd)
+}
+
+// attach puts a detached mount in its place.
+func (s *script) attach(what string, fd int, target string) {
+	s.Must(what, unix.SYS_MOVE_MOUNT, pid1.N(fd), s.String(""), here, s.String(target), pid1.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	s.May(unix.SYS_CLOSE, pid1.N(fd))
+}
+
+// overlay mounts Upper over the source. The layers are mounted under fixed names
+// first, since a workspace's own name may hold what the options cannot; the overlay
+// then keeps its own hold on them.
+func (s *script) overlay(what string, m *mount) {
+	type layer struct {
+		fd   int
+		name string
+	}
+	layers, lower := []layer{{m.FD, "lower"}, {m.UpperFD, "layer"}}, ""
+	for i, fd := range m.BelowFDs {
+		layers = append(layers, layer{fd, strconv.Itoa(i)})
+		lower += filepath.Join(stageDir, strconv.Itoa(i)) + ":"
+	}
+	for _, l := range layers {
+		dir := filepath.Join(stageDir, l.name)
+		s.mkdir(dir)
+		s.attach(what+": "+l.name, l.fd, dir)
+	}
+	flags := unix.MS_NOSUID | unix.MS_NODEV
+	if m.ReadOnly {
+		flags |= unix.MS_RDONLY
+	}
+	s.mount(what, "overlay", m.Target, "overlay", flags, strings.Join([]string{
+		"lowerdir=" + lower + stageDir + "/lower", "upperdir=" + stageDir + "/layer/upper", "workdir=" + stageDir + "/layer/work", "userxattr",
+	}, ","))
+	for _, l := range layers {
+		s.Must(what+": let go of "+l.name, unix.SYS_UMOUNT2, s.String(filepath.Join(stageDir, l.name)), pid1.N(unix.MNT_DETACH))
+	}
+}
+
+// openSources opens what is to be mounted, as the caller sees it.
 func openSources(mounts []mount) error {
 	for i := range mounts {
 		m := &mounts[i]
@@ -105,68 +212,20 @@ func openSources(mounts []mount) error {
 				}
 			}
 		}
-		if err != nil && !m.Optional {
-			return fmt.Errorf("open %s: %w", m.Source, err)
+		if err != nil {
+			m.FD = max(m.FD, 0)
+			if !m.Optional {
+				return fmt.Errorf("open %s: %w", m.Source, err)
+			}
+			if m.Kind == mountOverlay {
+				m.Kind = mountDir // a private, empty place instead
+			}
 		}
 	}
 	return nil
 }
 
-// switchRoot replaces the root by an empty one that has only /proc.
-func switchRoot() error {
-	if err := unix.Mount("sandbox", newRootBase, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=16m"); err != nil {
-		return fmt.Errorf("mount new root: %w", err)
-	}
-	if err := os.Mkdir(newRootBase+"/proc", 0o755); err != nil {
-		return err
-	}
-	// While the old one is visible: the kernel grants a new /proc only to those
-	// who see a whole one already.
-	if err := unix.Mount("proc", newRootBase+"/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("mount /proc: %w", err)
-	}
-	return pivot()
-}
-
-// pivot makes what is mounted at newRootBase the root, and lets go of the old one.
-func pivot() error {
-	if err := unix.Chdir(newRootBase); err != nil {
-		return err
-	}
-	if err := unix.PivotRoot(".", "."); err != nil {
-		return fmt.Errorf("pivot root: %w", err)
-	}
-	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("detach old root: %w", err)
-	}
-	return unix.Chdir("/")
-}
-
-// place puts m into the new root.
-func (m *mount) place() error {
-	if m.Optional && m.Kind == mountBind && m.FD <= 0 {
-		return nil
-	}
-	if m.Kind == mountSymlink {
-		return os.Symlink(m.Source, m.Target)
-	}
-	if err := m.makeTarget(); err != nil {
-		return err
-	}
-	switch m.Kind {
-	case mountBind:
-		return attach(m.FD, m.Target)
-	case mountOverlay:
-		return m.overlay()
-	case mountTmpfs:
-		opts := fmt.Sprintf("mode=1777,size=%d", m.Size)
-		return unix.Mount("tmpfs", m.Target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, opts)
-	case mountDevpts:
-		return unix.Mount("devpts", m.Target, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
-	}
-	return nil
-}
-
+// makeTarget makes what m is mounted on, at once.
 func (m *mount) makeTarget() error {
 	if !m.File {
 		return os.MkdirAll(m.Target, 0o755)
@@ -182,46 +241,4 @@ func (m *mount) makeTarget() error {
 		return err
 	}
 	return f.Close()
-}
-
-// attach puts a detached mount in its place.
-func attach(fd int, target string) error {
-	err := unix.MoveMount(fd, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH)
-	unix.Close(fd)
-	return err
-}
-
-// overlay mounts Upper over the source. The layers are mounted under fixed names
-// first, since a workspace's own name may hold what the options cannot.
-func (m *mount) overlay() error {
-	type layer struct {
-		fd   int
-		name string
-	}
-	layers, lower := []layer{{m.FD, "lower"}, {m.UpperFD, "layer"}}, ""
-	for i, fd := range m.BelowFDs {
-		layers = append(layers, layer{fd, strconv.Itoa(i)})
-		lower += filepath.Join(stageDir, strconv.Itoa(i)) + ":"
-	}
-	for _, l := range layers {
-		dir := filepath.Join(stageDir, l.name)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		if err := attach(l.fd, dir); err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
-		}
-		// The overlay keeps its own hold on the layers.
-		defer unix.Unmount(dir, unix.MNT_DETACH)
-	}
-	opts := []string{
-		"lowerdir=" + lower + stageDir + "/lower",
-		"upperdir=" + stageDir + "/layer/upper", "workdir=" + stageDir + "/layer/work",
-		"userxattr",
-	}
-	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
-	if m.ReadOnly {
-		flags |= unix.MS_RDONLY
-	}
-	return unix.Mount("overlay", m.Target, "overlay", flags, strings.Join(opts, ","))
 }

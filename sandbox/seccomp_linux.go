@@ -5,6 +5,7 @@ package sandbox
 import (
 	"unsafe"
 
+	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
 )
 
@@ -319,4 +320,24 @@ func setFilter(o filterOptions, flags uintptr) (int, unix.Errno) {
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	fd, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	return int(fd), errno
+}
+
+// installFilter puts the process under the seccomp filter, with a listener where the
+// kernel gives one; see installFilter for why there are three tries.
+func (s *script) installFilter(o filterOptions) {
+	install := func(add func(nr uintptr, args ...pid1.Arg) pid1.Arg, o filterOptions, flags uintptr) pid1.Arg {
+		p := buildFilter(o)
+		code := s.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&p[0])), len(p)*int(unsafe.Sizeof(p[0]))))
+		prog := unix.SockFprog{Len: uint16(len(p))}
+		arg := pid1.Value(&s.Script, &prog)
+		s.Link(arg, unsafe.Offsetof(prog.Filter), code)
+		return add(unix.SYS_SECCOMP, pid1.N(unix.SECCOMP_SET_MODE_FILTER), pid1.N(flags), arg)
+	}
+	first := install(s.May, o, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	s.Else(2)
+	second := install(s.May, o, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	s.Else(1)
+	o.notify = false
+	install(func(nr uintptr, args ...pid1.Arg) pid1.Arg { return s.Must("seccomp", nr, args...) }, o, 0)
+	s.Pass(first, second)
 }

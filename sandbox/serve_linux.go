@@ -15,18 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisor runs inside a sandbox, under the same walls as its commands. It
-// starts them, reaps everything and dies with the control socket.
+// supervisor is what a first process is where the namespaces are not of our making:
+// it runs inside, under the same walls as the commands, starts them, reaps
+// everything and dies with the control socket.
 type supervisor struct {
 	conn *conn
 	spec *spec
 
-	memory  *memoryWatch
-	notices *notices // refused calls; nil without a listener
+	noted noteBook // refused calls
 
 	mu    sync.Mutex // held from fork until the pid is entered, so that no exit is missed
 	byPID map[int]*guest
 	byID  map[uint64]*guest
+	over  map[uint64]bool // commands ended for the memory of all
 }
 
 // guest is a command inside.
@@ -38,7 +39,7 @@ type guest struct {
 
 // serve is the last stage of a supervisor; it returns its exit status.
 func serve(c *conn, sp *spec) int {
-	s := &supervisor{conn: c, spec: sp, byPID: map[int]*guest{}, byID: map[uint64]*guest{}}
+	s := &supervisor{conn: c, spec: sp, byPID: map[int]*guest{}, byID: map[uint64]*guest{}, over: map[uint64]bool{}}
 	// A handler, not SIG_IGN, which commands would inherit: none of these may end
 	// the supervisor, whoever sends them.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT,
@@ -50,8 +51,10 @@ func serve(c *conn, sp *spec) int {
 			return 1
 		}
 	}
-	s.memory = s.watchMemory(sp.Watch)
-	s.notices = watchNotices(sp, s.commandOf)
+	s.watchMemory(sp.Watch)
+	if err := s.watchNotices(); err != nil {
+		return 1
+	}
 	child := make(chan os.Signal, 1)
 	signal.Notify(child, syscall.SIGCHLD)
 	go func() {
@@ -232,11 +235,17 @@ func (s *supervisor) reap() {
 			delete(s.byID, g.id)
 			g.tree.Ended()
 		}
+		over := g != nil && s.over[g.id]
+		if over {
+			delete(s.over, g.id)
+		}
 		s.mu.Unlock()
 		if g != nil {
 			st := statusOfWait(ws, &ru)
-			st.Exceeded = s.memory.take(g.id)
-			st.Denials = s.notices.take(g.id)
+			if over {
+				st.Exceeded = ExceededMemory
+			}
+			st.Denials = s.noted.take(g.id)
 			_ = s.conn.answer(reply{ID: g.id, Event: evExited, Status: &st})
 		}
 	}

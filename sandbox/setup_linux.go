@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A supervisor is the embedding program, executed again, in two stages. The
+// Where sandboxes have no namespaces of our making, a supervisor is the embedding
+// program, executed again, in two stages. The
 // first builds the walls and gives up every privilege; then it executes itself
 // once more, because capabilities and filters belong to threads and only exec
 // leaves a process none of whose threads ever had more. The second serves.
@@ -97,14 +98,9 @@ func receiveSpec() (*spec, error) {
 // setup walls the process in and executes the next stage. It returns only with
 // an error.
 func setup(sp *spec) error {
-	exe, err := openExe(sp)
+	exe, err := unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("open own program: %w", err)
-	}
-	if sp.Root {
-		if err := enterRoot(sp); err != nil {
-			return err
-		}
 	}
 	if err := setLimits(sp.Limits); err != nil {
 		return err
@@ -117,11 +113,6 @@ func setup(sp *spec) error {
 	}
 	if sp.Landlock != nil {
 		if err := sp.Landlock.restrict(); err != nil {
-			return err
-		}
-	}
-	if sp.HostNet && sp.Sockets == socketsUnix {
-		if err := keepSocketsInside(); err != nil {
 			return err
 		}
 	}
@@ -146,32 +137,6 @@ func (s *spec) filter() filterOptions {
 	return filterOptions{sockets: s.Sockets, notify: true, writes: s.Trace}
 }
 
-// openExe opens the running program. Where there are mounts of our own, it is
-// through a read-only one, so that nothing inside can ever write to it.
-func openExe(sp *spec) (int, error) {
-	if sp.ExeFD > 0 {
-		return sp.ExeFD, nil
-	}
-	if sp.Root && isSelf(sp.Exe) {
-		fd, err := openTree(sp.Exe, treeOptions{readOnly: true})
-		if err == nil {
-			return fd, nil
-		}
-	}
-	return unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
-}
-
-// isSelf reports whether path is the running program, and not one that was
-// installed over it since.
-func isSelf(path string) bool {
-	a, err := os.Stat("/proc/self/exe")
-	if err != nil {
-		return false
-	}
-	b, err := os.Stat(path)
-	return err == nil && os.SameFile(a, b)
-}
-
 // clearDescriptors leaves the next stage the standard files, the control socket
 // and, until it is executed, the program.
 func clearDescriptors(exe int) error {
@@ -187,11 +152,7 @@ func clearDescriptors(exe int) error {
 
 // rlimits are the process limits that also the supervisor can live under, and
 // where they come from.
-var rlimits = []struct {
-	name  string
-	which int
-	value func(Limits) int64 // negative leaves it alone
-}{
+var rlimits = []rlimit{
 	{"RLIMIT_CORE", unix.RLIMIT_CORE, func(Limits) int64 { return 1 }}, // not 0, see keepCoreLimit
 	{"RLIMIT_NPROC", unix.RLIMIT_NPROC, func(l Limits) int64 { return l.Processes }},
 	{"RLIMIT_NOFILE", unix.RLIMIT_NOFILE, func(l Limits) int64 { return l.Files }},
@@ -201,17 +162,29 @@ var rlimits = []struct {
 	{"RLIMIT_MSGQUEUE", unix.RLIMIT_MSGQUEUE, func(Limits) int64 { return 1 << 20 }},
 }
 
+// rlimit is one of rlimits.
+type rlimit struct {
+	name  string
+	which int
+	value func(Limits) int64 // negative leaves it alone
+}
+
+// wanted is what to set: an ordinary user cannot raise a limit.
+func (r *rlimit) wanted(l Limits) (uint64, bool) {
+	value := r.value(l)
+	var now unix.Rlimit
+	if value < 0 || unix.Getrlimit(r.which, &now) != nil {
+		return 0, false
+	}
+	return min(uint64(value), now.Max), true
+}
+
 func setLimits(l Limits) error {
 	for _, r := range rlimits {
-		value := r.value(l)
-		if value < 0 {
+		v, ok := r.wanted(l)
+		if !ok {
 			continue
 		}
-		var now unix.Rlimit
-		if err := unix.Getrlimit(r.which, &now); err != nil {
-			return fmt.Errorf("read %s: %w", r.name, err)
-		}
-		v := min(uint64(value), now.Max) // an ordinary user cannot raise it
 		if err := unix.Setrlimit(r.which, &unix.Rlimit{Cur: v, Max: v}); err != nil {
 			return fmt.Errorf("set %s to %d: %w", r.name, v, err)
 		}

@@ -15,8 +15,6 @@ type spec struct {
 	Tier     Tier
 	Root     bool // build an own root from Mounts
 	Mounts   []mount
-	Exe      string // the program's path, where it must be opened inside
-	ExeFD    int    // or an open mount of it
 	Hostname string
 	Landlock *rules
 	Sockets  socketRule // those that seccomp lets through

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The host and a sandbox's supervisor speak over a Unix stream socket. A frame
+// The host and a supervisor, where a sandbox has one, speak over a Unix stream socket. A frame
 // is four bytes of length, big endian, and that many bytes; open files travel
 // with the first byte of a frame. What the host says is gob or, in the case of a
 // request, written by hand; both keep names of any bytes whole. What the supervisor says is JSON: it may have been taken over,
@@ -62,7 +62,12 @@ type reply struct {
 	Error  *wireError `json:"error,omitempty"`
 	Status *status    `json:"status,omitempty"`
 	Facts  *facts     `json:"facts,omitempty"`
+
+	Denial  *Denial `json:"denial,omitempty"`
+	Lineage []int   `json:"lineage,omitempty"` // evDenied: numbers by which the command is found
 }
+
+func (r *reply) encode() ([]byte, error) { return json.Marshal(r) }
 
 // The events.
 const (
@@ -70,6 +75,9 @@ const (
 	evStarted = "started" // or could not be
 	evDone    = "done"    // answer to a signal or kill
 	evExited  = "exited"
+
+	evDenied   = "denied"   // a call was refused; sent by the broker
+	evExceeded = "exceeded" // what runs will be killed for the memory of all; likewise
 )
 
 // wireError is an error that keeps what errors.Is needs across the socket.
@@ -190,7 +198,7 @@ func (c *conn) decode(body []byte, v any) error {
 
 // answer sends what the supervisor says.
 func (c *conn) answer(r reply, files ...*os.File) error {
-	body, err := json.Marshal(r)
+	body, err := r.encode()
 	if err != nil {
 		return err
 	}

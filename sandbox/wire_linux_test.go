@@ -97,7 +97,7 @@ func FuzzHostileSupervisor(f *testing.F) {
 	f.Add([]byte(`[]`), []byte{0xff})
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		host, guest := pair(t)
-		g := &guestSpawner{conn: host, live: map[uint64]*guestChild{}, asks: map[uint64]*question{}, gone: make(chan struct{})}
+		g := &guestSpawner{link: host, live: map[uint64]*guestChild{}, asks: map[uint64]*question{}, gone: make(chan struct{})}
 		go g.listen()
 		go func() {
 			var r request

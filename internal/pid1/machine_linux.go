@@ -17,7 +17,7 @@ type machine struct {
 	signals uintptr // the descriptor that says that a child has ended
 	calls   uintptr // of type []op, nops long
 	nops    int
-	passed  int // the call whose descriptor travels with Ready, plus one
+	passed  [4]int32 // the calls whose descriptor travels with Ready, each plus one
 
 	keep  [4]span // what stays of the address space
 	nkeep int
@@ -101,8 +101,8 @@ func (s *Script) layout() ([]byte, *machine, error) {
 	if s.err != nil {
 		return nil, nil, s.err
 	}
-	if len(s.probes) > 64 {
-		return nil, nil, fmt.Errorf("pid1: %d probes", len(s.probes))
+	if len(s.probes) > 64 || len(s.passed) > len(machine{}.passed) {
+		return nil, nil, fmt.Errorf("pid1: %d probes, %d descriptors", len(s.probes), len(s.passed))
 	}
 	opsAt := align(unsafe.Sizeof(machine{}))
 	dataAt := align(opsAt + uintptr(len(s.calls))*unsafe.Sizeof(op{}))
@@ -117,7 +117,7 @@ func (s *Script) layout() ([]byte, *machine, error) {
 	}
 	ops := unsafe.Slice((*op)(unsafe.Pointer(&region[opsAt])), len(s.calls))
 	for i, c := range s.calls {
-		o := op{nr: c.nr, allow: uintptr(c.allow), least: c.least, skip: c.skip, may: c.may}
+		o := op{nr: c.nr, result: -1, allow: uintptr(c.allow), least: c.least, skip: c.skip, may: c.may}
 		for k, a := range c.args {
 			switch a.kind {
 			case argNumber:
@@ -134,7 +134,10 @@ func (s *Script) layout() ([]byte, *machine, error) {
 		ops[i].probe = 1 << bit
 	}
 	m := (*machine)(unsafe.Pointer(&region[0]))
-	m.calls, m.nops, m.passed = base+opsAt, len(ops), s.passed
+	m.calls, m.nops = base+opsAt, len(ops)
+	for i, call := range s.passed {
+		m.passed[i] = int32(call) + 1
+	}
 	m.keep[0] = span{base, base + align(uintptr(len(region)))}
 	m.nkeep = 1
 	return region, m, nil

@@ -43,7 +43,8 @@ func fork1(t *testing.T, write func(s *Script)) *guest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewScript(fds[1])
+	s := &Script{}
+	s.Wait(fds[1])
 	s.Must("leave the session", unix.SYS_SETSID)
 	for i := range 3 {
 		s.Must("standard files", unix.SYS_DUP3, N(fds[1]), N(i), N(0))
@@ -287,5 +288,20 @@ func TestMemory(t *testing.T) {
 		if strings.HasPrefix(line, "Private_Dirty:") || strings.HasPrefix(line, "Anonymous:") {
 			t.Log(strings.TrimSpace(line))
 		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	s := &Script{}
+	dir := t.TempDir()
+	fd := s.Must("open", unix.SYS_OPENAT, N(unix.AT_FDCWD), s.String(dir+"/x"), N(unix.O_CREAT|unix.O_WRONLY), N(0o600))
+	s.Must("write", unix.SYS_WRITE, fd, s.String("text"), N(4))
+	s.Must("close", unix.SYS_CLOSE, fd)
+	s.Must("close again", unix.SYS_CLOSE, fd)
+	if err := s.Run(); err == nil || err.Error() != "close again: bad file descriptor" {
+		t.Errorf("%v", err)
+	}
+	if b, err := os.ReadFile(dir + "/x"); err != nil || string(b) != "text" {
+		t.Errorf("%q, %v", b, err)
 	}
 }

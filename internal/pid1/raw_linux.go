@@ -42,8 +42,10 @@ func firstProcess(m *machine) {
 	}
 	forget(m)
 	listenForEnds(m)
-	if m.passed > 0 {
-		m.give = (*op)(at(m.calls + uintptr(m.passed-1)*unsafe.Sizeof(op{}))).result
+	for i := 0; i < len(m.passed) && m.give < 0; i++ {
+		if m.passed[i] > 0 {
+			m.give = (*op)(at(m.calls + uintptr(m.passed[i]-1)*unsafe.Sizeof(op{}))).result
+		}
 	}
 	m.answer.Event = Ready
 	send(m)

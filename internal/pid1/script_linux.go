@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // Script is a list of system calls that the first process makes before it serves.
@@ -17,17 +19,17 @@ type Script struct {
 	strings map[string]Arg
 	probes  []int // calls whose success the answer tells of
 	links   []link
-	passed  int // the call that gives the descriptor that travels with the answer, plus one
+	passed  []int // the calls that may give the descriptor that travels with the answer
 	err     error
 }
 
-// NewScript returns a script that starts by waiting for one byte on control, the
-// process's end of a SOCK_SEQPACKET pair: until then the parent can prepare what it
-// needs a process for. The end of the socket is the end of the process.
-func NewScript(control int) *Script {
-	s := &Script{control: control}
+// Wait has the process read one byte from control, its end of a SOCK_SEQPACKET
+// pair, before it goes on: until then the parent can prepare what it needs a process
+// for. The end of the socket is the end of the process. A script to be forked needs
+// exactly one.
+func (s *Script) Wait(control int) {
+	s.control = control
 	s.add(call{what: "wait for the parent", nr: syscall.SYS_READ, least: 1}, []Arg{N(control), s.Bytes(make([]byte, 8)), N(1)})
-	return s
 }
 
 // link is a pointer within the data.
@@ -127,8 +129,13 @@ func (s *Script) Probe() uint64 {
 	return 1 << (len(s.probes) - 1)
 }
 
-// Pass sends the descriptor that the call returned along with the answer.
-func (s *Script) Pass(result Arg) { s.passed = int(result.value) + 1 }
+// Pass sends a descriptor along with the answer: what the first of these calls that
+// was made and succeeded has returned.
+func (s *Script) Pass(results ...Arg) {
+	for _, r := range results {
+		s.passed = append(s.passed, int(r.value))
+	}
+}
 
 func (s *Script) add(c call, args []Arg) Arg {
 	copy(c.args[:], args)
@@ -146,4 +153,17 @@ func (s *Script) Explain(a *Answer) error {
 		return errors.New(what + ": the parent ended")
 	}
 	return fmt.Errorf("%s: %w", what, a.Errno)
+}
+
+// Run makes the calls here, on the calling thread.
+func (s *Script) Run() error {
+	region, m, err := s.layout()
+	if err != nil {
+		return err
+	}
+	defer unix.Munmap(region)
+	if !run(m) {
+		return s.Explain(&m.answer)
+	}
+	return nil
 }

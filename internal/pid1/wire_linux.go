@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -177,7 +178,7 @@ func (c *Command) Encode() (*Message, error) {
 		return nil, err
 	}
 	head.put(b)
-	m := &Message{Bytes: b, Files: c.Files[:]}
+	m := &Message{Bytes: b, Files: slices.Clone(c.Files[:])}
 	if size <= inlineSize {
 		return m, nil
 	}
@@ -185,7 +186,7 @@ func (c *Command) Encode() (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Message{Bytes: b[:headSize], Files: append(c.Files[:], f), own: f}, nil
+	return &Message{Bytes: b[:headSize], Files: append(m.Files, f), own: f}, nil
 }
 
 func memoryFile(b []byte) (*os.File, error) {

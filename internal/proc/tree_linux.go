@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ const (
 type Tree struct {
 	root   Stat
 	marker string
+	self   int // who is spared
 
 	mu    sync.Mutex
 	ended bool
@@ -43,7 +45,30 @@ func TrackPID(pid int, marker string) *Tree {
 		// Unreadable, not gone: a child not waited for keeps its number.
 		s = Stat{PID: pid, PGID: pid, Session: pid}
 	}
-	return &Tree{root: s, marker: marker}
+	return &Tree{root: s, marker: marker, self: os.Getpid()}
+}
+
+// TrackInside is TrackPID for a caller to whom /proc shows another PID namespace: the
+// numbers are that namespace's, and its first process is spared. A pid of 0 is a
+// tree whose root has ended.
+func TrackInside(pid int, marker string) *Tree {
+	t := &Tree{}
+	if pid > 0 {
+		t = TrackPID(pid, marker)
+	}
+	t.marker, t.self, t.ended = marker, 1, pid <= 0
+	return t
+}
+
+// KillInside ends every process that /proc shows but the first.
+func KillInside() error {
+	return kill(func(all []Stat) map[int]bool {
+		in := map[int]bool{}
+		for _, s := range all {
+			in[s.PID] = s.PID != 1
+		}
+		return in
+	})
 }
 
 // Ended tells the tree that its root was waited for, after which the number may
@@ -89,11 +114,11 @@ func (t *Tree) members(all []Stat) map[int]bool {
 			in[s.PID] = true
 		case !t.ended && s.Session == t.root.PID:
 			in[s.PID] = true
-		case t.marker != "" && s.Start >= t.root.Start && marked(s, t.marker):
+		case t.marker != "" && s.Start >= t.root.Start && marked(s, t.marker, t.self):
 			in[s.PID] = true
 		}
 	}
-	return closure(all, in)
+	return closure(all, in, t.self)
 }
 
 // KillMarked ends every process that was started with an environment entry
@@ -107,20 +132,20 @@ func KillMarked(prefix string) error {
 		in := map[int]bool{}
 		for _, s := range all {
 			// Who is older than us is not of our making; not asking saves most reads.
-			if s.Start >= self.Start && marked(s, prefix) {
+			if s.Start >= self.Start && marked(s, prefix, self.PID) {
 				in[s.PID] = true
 			}
 		}
-		return closure(all, in)
+		return closure(all, in, self.PID)
 	})
 }
 
-func marked(s Stat, prefix string) bool {
-	return s.State != 'Z' && s.PID != os.Getpid() && hasEnv(s.PID, prefix)
+func marked(s Stat, prefix string, self int) bool {
+	return s.State != 'Z' && s.PID != self && hasEnv(s.PID, prefix)
 }
 
-// closure adds the descendants of what is in.
-func closure(all []Stat, in map[int]bool) map[int]bool {
+// closure adds the descendants of what is in, and takes out self.
+func closure(all []Stat, in map[int]bool, self int) map[int]bool {
 	for grown := true; grown; {
 		grown = false
 		for _, s := range all {
@@ -129,7 +154,7 @@ func closure(all []Stat, in map[int]bool) map[int]bool {
 			}
 		}
 	}
-	delete(in, os.Getpid())
+	delete(in, self)
 	return in
 }
 
@@ -196,20 +221,21 @@ func freeze(members func([]Stat) map[int]bool, deadline time.Time) ([]Stat, erro
 }
 
 // send signals exactly the process that was seen, not one that got its number
-// since. An error means that it is gone or not ours.
+// since. The process's directory names it as a pidfd does, also where its number is
+// that of another PID namespace. An error means that it is gone or not ours.
 func send(s Stat, sig unix.Signal) {
-	fd, err := unix.PidfdOpen(s.PID, 0)
+	fd, err := unix.Open("/proc/"+strconv.Itoa(s.PID), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-			_ = unix.Kill(s.PID, sig)
-		}
 		return
 	}
 	defer unix.Close(fd)
 	if now, err := Read(s.PID); err != nil || now.Start != s.Start {
 		return
 	}
-	_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+	err = unix.PidfdSendSignal(fd, sig, nil, 0)
+	if errors.Is(err, unix.ENOSYS) { // before Linux 5.1, where nothing shows us other namespaces
+		_ = unix.Kill(s.PID, sig)
+	}
 }
 
 // KillDescendants ends everything below the calling process.
@@ -222,6 +248,6 @@ func KillDescendants() error {
 				in[s.PID] = true
 			}
 		}
-		return closure(all, in)
+		return closure(all, in, self)
 	})
 }

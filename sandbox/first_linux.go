@@ -1,0 +1,254 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"github.com/luthier-dev/luthier/internal/pid1"
+	"golang.org/x/sys/unix"
+)
+
+// birthPatience is how long a first process may take to wall itself in.
+const birthPatience = time.Minute
+
+// wallIn writes all that a first process does before it serves. control is its end
+// of the socket. The probes tell afterwards what came of it.
+func (s *script) wallIn(sp *spec, id identity, control int) (probes wallProbes) {
+	s.Must("leave the session", unix.SYS_SETSID)
+	s.closeOthers(control, sp.Mounts)
+	s.Wait(control)
+	if id.dropped {
+		s.Must("drop groups", unix.SYS_SETGROUPS, pid1.N(0), pid1.N(0))
+		s.Must("change group", unix.SYS_SETRESGID, pid1.N(id.inGID), pid1.N(id.inGID), pid1.N(id.inGID))
+		s.Must("change user", unix.SYS_SETRESUID, pid1.N(id.inUID), pid1.N(id.inUID), pid1.N(id.inUID))
+	}
+	s.setCapabilities(setupCaps)
+	s.enterRoot(sp)
+	probes.maxPID = s.limitPIDs(sp.Limits)
+	s.setLimits(sp.Limits)
+	s.dropPrivileges()
+	probes.written = s.tryToWrite()
+	if sp.HostNet && sp.Sockets == socketsUnix {
+		s.keepSocketsInside()
+	}
+	s.Must("hide memory", unix.SYS_PRCTL, pid1.N(unix.PR_SET_DUMPABLE), pid1.N(0))
+	// Last: from here on what is refused is told to a listener, and awaits its word.
+	s.installFilter(sp.filter())
+	return probes
+}
+
+// wallProbes are the bits of the answer that tell what came of calls that may fail.
+type wallProbes struct {
+	maxPID  uint64
+	written []uint64 // one for each of shouldBeReadOnly
+}
+
+// closeOthers closes all descriptors but control and those of the mounts. Others'
+// sockets must not stay open here even for a moment longer than that: their end is
+// how processes learn of each other's. The standard files are stand-ins, since
+// commands get their own.
+func (s *script) closeOthers(control int, mounts []mount) {
+	keep := []int{control}
+	for _, m := range mounts {
+		for _, fd := range append([]int{m.FD, m.UpperFD}, m.BelowFDs...) {
+			if fd > 2 {
+				keep = append(keep, fd)
+			}
+		}
+	}
+	slices.Sort(keep)
+	next := 3
+	for _, fd := range slices.Compact(keep) {
+		if fd > next {
+			s.Must("close descriptors", unix.SYS_CLOSE_RANGE, pid1.N(next), pid1.N(fd-1), pid1.N(0))
+		}
+		next = fd + 1
+	}
+	s.Must("close descriptors", unix.SYS_CLOSE_RANGE, pid1.N(next), pid1.N(^uint32(0)), pid1.N(0))
+	for fd := range 3 {
+		s.Must("fill standard files", unix.SYS_DUP3, pid1.N(control), pid1.N(fd), pid1.N(unix.O_CLOEXEC))
+	}
+}
+
+func (s *script) setCapabilities(caps []uintptr) {
+	var data [2]unix.CapUserData
+	for _, c := range caps {
+		data[c/32].Effective |= 1 << (c % 32)
+		data[c/32].Permitted |= 1 << (c % 32)
+	}
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	s.Must("set capabilities", unix.SYS_CAPSET, pid1.Value(&s.Script, &hdr), pid1.Value(&s.Script, &data))
+}
+
+// limitPIDs bounds the process numbers of the namespace, which holds where the
+// count of a user's processes does not. It is there from Linux 6.14; the host's
+// own bound, on older kernels, is refused to us and stays.
+func (s *script) limitPIDs(l Limits) uint64 {
+	if l.Processes <= 0 {
+		return 0
+	}
+	return s.writeFile(pidMax, strconv.FormatInt(maxPIDs(l), 10))
+}
+
+func (s *script) setLimits(l Limits) {
+	for _, r := range rlimits {
+		if v, ok := r.wanted(l); ok {
+			lim := unix.Rlimit{Cur: v, Max: v}
+			s.Must("set "+r.name, unix.SYS_PRLIMIT64, pid1.N(0), pid1.N(r.which), pid1.Value(&s.Script, &lim), pid1.N(0))
+		}
+	}
+}
+
+// dropPrivileges gives up all capabilities for good.
+func (s *script) dropPrivileges() {
+	s.Must("set no_new_privs", unix.SYS_PRCTL, pid1.N(unix.PR_SET_NO_NEW_PRIVS), pid1.N(1), pid1.N(0), pid1.N(0), pid1.N(0))
+	s.Must("clear ambient capabilities", unix.SYS_PRCTL, pid1.N(unix.PR_CAP_AMBIENT), pid1.N(unix.PR_CAP_AMBIENT_CLEAR_ALL), pid1.N(0), pid1.N(0), pid1.N(0))
+	for c := range 64 {
+		// beyond the kernel's last it is an invalid argument
+		s.MustBut(unix.EINVAL, "drop capability "+strconv.Itoa(c), unix.SYS_PRCTL, pid1.N(unix.PR_CAPBSET_DROP), pid1.N(c), pid1.N(0), pid1.N(0), pid1.N(0))
+	}
+	s.setCapabilities(nil)
+}
+
+// tryToWrite tries where nothing should be writable.
+func (s *script) tryToWrite() (bits []uint64) {
+	for _, dir := range shouldBeReadOnly {
+		name := s.String(dir + "/.luthier-write-probe")
+		fd := s.May(unix.SYS_OPENAT, here, name, pid1.N(unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC), pid1.N(0o600))
+		bits = append(bits, s.Probe())
+		s.May(unix.SYS_CLOSE, fd)
+		s.May(unix.SYS_UNLINKAT, here, name, pid1.N(0))
+	}
+	return bits
+}
+
+// keepSocketsInside lets connect to no abstract socket that was made by others.
+func (s *script) keepSocketsInside() {
+	attr := unix.LandlockRulesetAttr{Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET}
+	fd := s.Must("create Landlock ruleset", unix.SYS_LANDLOCK_CREATE_RULESET, pid1.Value(&s.Script, &attr), pid1.N(unsafe.Sizeof(attr)), pid1.N(0))
+	s.Must("restrict by Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, fd, pid1.N(0))
+	s.May(unix.SYS_CLOSE, fd)
+}
+
+// birth forks a sandbox's first process and returns when it has walled itself in.
+// control is the host's end of its socket.
+func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err error) {
+	sp, id := o.Spec, o.User.identity()
+	defer func() { closeMounts(sp.Mounts) }()
+	if id.dropped {
+		// The unprivileged user could not reach the sources by their paths.
+		err = d.owners.openAll(sp.Mounts, o.Owned, id, func(fd int) int { return fd })
+	} else {
+		err = openSources(sp.Mounts)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	control = os.NewFile(uintptr(fds[0]), "control")
+	b = &box{gone: make(chan struct{}), user: o.User, control: control, tell: os.NewFile(uintptr(fds[1]), "control")}
+	var s script
+	probes := s.wallIn(sp, id, fds[1])
+	p, err := d.parent.Fork(&s.Script, cloneFlags(sp))
+	if err != nil {
+		closeFiles([]*os.File{control, b.tell})
+		return nil, nil, nil, explainClone(err)
+	}
+	b.pid = p.PID
+	if b.fd, err = newPidfd(p.PIDFD); err != nil {
+		_ = unix.Kill(p.PID, unix.SIGKILL)
+		closeFiles([]*os.File{control, b.tell})
+		return nil, nil, nil, err
+	}
+	d.adopt(b)
+	// It has done nothing yet, so all it does is done under its user and in its
+	// control groups.
+	if err = b.prepare(o, id); err == nil {
+		f, err = b.ready(&s, sp, id, probes)
+	}
+	if err != nil {
+		_ = b.fd.Kill()
+		control.Close()
+		return nil, nil, nil, err
+	}
+	return b, control, f, nil
+}
+
+// cloneFlags are the namespaces that a first process is born into.
+func cloneFlags(sp *spec) uintptr {
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP)
+	if sp.HostNet {
+		flags &^= unix.CLONE_NEWNET
+	}
+	return flags
+}
+
+// prepare says who the process is, puts it into control groups, and lets it go on.
+func (b *box) prepare(o *spawnOrder, id identity) error {
+	dir := "/proc/" + strconv.Itoa(b.pid) + "/"
+	write := func(name, text string) error { return os.WriteFile(dir+name, []byte(text), 0) }
+	err := write("uid_map", fmt.Sprintf("%d %d 1\n", id.inUID, id.outUID))
+	if err == nil && !id.dropped {
+		err = write("setgroups", "deny")
+	}
+	if err == nil {
+		err = write("gid_map", fmt.Sprintf("%d %d 1\n", id.inGID, id.outGID))
+	}
+	if err != nil {
+		return fmt.Errorf("map the sandbox's user: %w", err)
+	}
+	if err := b.enter(o.Cgroups); err != nil {
+		return err
+	}
+	_, err = unix.Write(int(b.control.Fd()), []byte{1})
+	return err
+}
+
+// ready waits for the process's word that its walls stand, and looks at them.
+func (b *box) ready(s *script, sp *spec, id identity, probes wallProbes) (*facts, error) {
+	fd := int(b.control.Fd())
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: int64(birthPatience / time.Second)}); err != nil {
+		return nil, err
+	}
+	body, oob := make([]byte, 256), make([]byte, unix.CmsgSpace(4))
+	n, oobn, err := 0, 0, error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) {
+		n, oobn, _, _, err = unix.Recvmsg(fd, body, oob, unix.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wait for the first process: %w", err)
+	}
+	files, err := rights(oob[:oobn])
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, errors.New("the first process ended during set-up")
+	}
+	a, err := pid1.ParseAnswer(body[:n])
+	if err == nil && a.Event == pid1.Refused {
+		err = s.Explain(&a)
+	}
+	if err != nil {
+		closeFiles(files)
+		return nil, err
+	}
+	if len(files) > 0 {
+		if err := b.watchNotices(sp, files[0]); err != nil {
+			return nil, err
+		}
+	}
+	if sp.Watch > 0 {
+		b.watchMemory(sp.Watch)
+	}
+	return b.observe(sp, id, &a, probes, len(files) > 0)
+}
