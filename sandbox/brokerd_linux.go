@@ -160,6 +160,11 @@ func (d *brokerd) spawn(o *spawnOrder) (out brokerReply, give []*os.File, err er
 	}
 	d.watchScratch(o.Scratch)
 	b, control, f, err := d.birth(o)
+	if errors.Is(err, pid1.ErrNursery) {
+		fmt.Fprintln(os.Stderr, "sandbox:", err)
+		d.end()
+		syscall.Exit(failStatus) // the host starts another broker
+	}
 	if err != nil {
 		return out, nil, err
 	}

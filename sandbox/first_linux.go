@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 	"unsafe"
@@ -16,12 +15,11 @@ import (
 // birthPatience is how long a first process may take to wall itself in.
 const birthPatience = time.Minute
 
-// wallIn writes all that a first process does before it serves. control is its end
-// of the socket. The probes tell afterwards what came of it.
-func (s *script) wallIn(sp *spec, id identity, control int) (probes wallProbes) {
+// wallIn writes all that a first process does before it serves. The probes tell
+// afterwards what came of it.
+func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 	s.Must("leave the session", unix.SYS_SETSID)
-	s.closeOthers(control, sp.Mounts)
-	s.Wait(control)
+	s.Wait()
 	if id.dropped {
 		s.Must("drop groups", unix.SYS_SETGROUPS, pid1.N(0), pid1.N(0))
 		s.Must("change group", unix.SYS_SETRESGID, pid1.N(id.inGID), pid1.N(id.inGID), pid1.N(id.inGID))
@@ -46,33 +44,6 @@ func (s *script) wallIn(sp *spec, id identity, control int) (probes wallProbes) 
 type wallProbes struct {
 	maxPID  uint64
 	written []uint64 // one for each of shouldBeReadOnly
-}
-
-// closeOthers closes all descriptors but control and those of the mounts. Others'
-// sockets must not stay open here even for a moment longer than that: their end is
-// how processes learn of each other's. The standard files are stand-ins, since
-// commands get their own.
-func (s *script) closeOthers(control int, mounts []mount) {
-	keep := []int{control}
-	for _, m := range mounts {
-		for _, fd := range append([]int{m.FD, m.UpperFD}, m.BelowFDs...) {
-			if fd > 2 {
-				keep = append(keep, fd)
-			}
-		}
-	}
-	slices.Sort(keep)
-	next := 3
-	for _, fd := range slices.Compact(keep) {
-		if fd > next {
-			s.Must("close descriptors", unix.SYS_CLOSE_RANGE, pid1.N(next), pid1.N(fd-1), pid1.N(0))
-		}
-		next = fd + 1
-	}
-	s.Must("close descriptors", unix.SYS_CLOSE_RANGE, pid1.N(next), pid1.N(^uint32(0)), pid1.N(0))
-	for fd := range 3 {
-		s.Must("fill standard files", unix.SYS_DUP3, pid1.N(control), pid1.N(fd), pid1.N(unix.O_CLOEXEC))
-	}
 }
 
 func (s *script) setCapabilities(caps []uintptr) {
@@ -156,14 +127,19 @@ func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err 
 	control = os.NewFile(uintptr(fds[0]), "control")
 	b = &box{gone: make(chan struct{}), user: o.User, control: control, tell: os.NewFile(uintptr(fds[1]), "control")}
 	var s script
-	probes := s.wallIn(sp, id, fds[1])
-	p, err := d.parent.Fork(&s.Script, cloneFlags(sp))
+	probes := s.wallIn(sp, id)
+	p, err := d.parent.Fork(&s.Script, fds[1], cloneFlags(sp))
 	if err != nil {
 		closeFiles([]*os.File{control, b.tell})
 		return nil, nil, nil, explainClone(err)
 	}
+	defer p.Scripted()
 	b.pid = p.PID
-	if b.fd, err = newPidfd(p.PIDFD); err != nil {
+	fd, err := unix.PidfdOpen(p.PID, 0) // a child of ours, and not waited for
+	if err == nil {
+		b.fd, err = newPidfd(fd)
+	}
+	if err != nil {
 		_ = unix.Kill(p.PID, unix.SIGKILL)
 		closeFiles([]*os.File{control, b.tell})
 		return nil, nil, nil, err
@@ -177,6 +153,7 @@ func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err 
 	if err != nil {
 		_ = b.fd.Kill()
 		control.Close()
+		<-b.gone // the script's room is in use until then
 		return nil, nil, nil, err
 	}
 	return b, control, f, nil

@@ -158,8 +158,9 @@ func (s *script) target(m *mount) {
 
 // attach puts a detached mount in its place.
 func (s *script) attach(what string, fd int, target string) {
-	s.Must(what, unix.SYS_MOVE_MOUNT, pid1.N(fd), s.String(""), here, s.String(target), pid1.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
-	s.May(unix.SYS_CLOSE, pid1.N(fd))
+	file := s.File(fd)
+	s.Must(what, unix.SYS_MOVE_MOUNT, file, s.String(""), here, s.String(target), pid1.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	s.May(unix.SYS_CLOSE, file)
 }
 
 // overlay mounts Upper over the source. The layers are mounted under fixed names

@@ -10,21 +10,21 @@ import (
 // maxCommands is how many commands run at a time; what they start does not count.
 const maxCommands = 256
 
-// machine is the memory of a first process. It lies outside Go's heap and has no
-// pointers that Go's collector should know of: they are numbers.
+// machine is the memory that the nursery and the first processes work on. It lies
+// outside Go's heap and has no pointers that Go's collector should know of: they are
+// numbers.
 type machine struct {
 	control uintptr // the socket; a constant of the process, like what follows
 	signals uintptr // the descriptor that says that a child has ended
-	calls   uintptr // of type []op, nops long
-	nops    int
-	passed  [4]int32 // the calls whose descriptor travels with Ready, each plus one
+	slots   span    // where scripts are, shared with the parent
+	report  uintptr // of type report, shared with children until their exec
 
 	keep  [4]span // what stays of the address space
 	nkeep int
 	top   uintptr // the end of the address space in use
-	stack span
 
-	shared uintptr // *report, shared with children until their exec
+	order order // the nursery's request
+	nborn int   // descriptors that came for the process to be born
 
 	commands [maxCommands]command
 	ncommand int
@@ -45,6 +45,33 @@ type machine struct {
 	status  int32
 	mask    uint64
 	limit   [2]uint64 // struct rlimit64
+}
+
+// order asks the nursery for a process.
+type order struct {
+	op    uint32
+	_     uint32
+	slot  uint64 // where the script is
+	flags uint64 // of clone
+}
+
+// The nursery's operations.
+const (
+	opFiles = 1 + iota // descriptors for the process, more of which follow
+	opFork             // the last of them; answered
+)
+
+// A process is born with the nursery's descriptors, which are these, and those that
+// were sent for it, from firstFile on.
+const (
+	nurseryFD = 3
+	firstFile = 4
+)
+
+// The head of a slot; the calls follow, of type op.
+type slotHead struct {
+	ncalls int
+	passed [4]int32 // the calls whose descriptor travels with Ready, each plus one
 }
 
 // command is one that runs.
@@ -71,7 +98,7 @@ type (
 )
 
 // maxFiles is how many descriptors a request has room for.
-const maxFiles = 4
+const maxFiles = 252 // below the kernel's SCM_MAX_FD
 
 // span is a range of addresses.
 type span struct{ low, high uintptr }
@@ -96,19 +123,20 @@ type op struct {
 	may    bool
 }
 
-// layout copies the script to where the first process will find it.
-func (s *Script) layout() ([]byte, *machine, error) {
+// layout writes the script to where it will be carried out; file gives the numbers
+// that its files will have there.
+func (s *Script) layout(region []byte, file func(i int) int) error {
 	if s.err != nil {
-		return nil, nil, s.err
+		return s.err
 	}
-	if len(s.probes) > 64 || len(s.passed) > len(machine{}.passed) {
-		return nil, nil, fmt.Errorf("pid1: %d probes, %d descriptors", len(s.probes), len(s.passed))
+	head := (*slotHead)(unsafe.Pointer(&region[0]))
+	if len(s.probes) > 64 || len(s.passed) > len(head.passed) {
+		return fmt.Errorf("pid1: %d probes, %d descriptors", len(s.probes), len(s.passed))
 	}
-	opsAt := align(unsafe.Sizeof(machine{}))
-	dataAt := align(opsAt + uintptr(len(s.calls))*unsafe.Sizeof(op{}))
-	region, err := unix.Mmap(-1, 0, int(dataAt)+len(s.data)+1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-	if err != nil {
-		return nil, nil, fmt.Errorf("pid1: map memory: %w", err)
+	opsAt := unsafe.Sizeof(*head)
+	dataAt := opsAt + uintptr(len(s.calls))*unsafe.Sizeof(op{})
+	if dataAt+uintptr(len(s.data)) > uintptr(len(region)) {
+		return fmt.Errorf("pid1: script of %d calls: %w", len(s.calls), unix.E2BIG)
 	}
 	base := uintptr(unsafe.Pointer(&region[0]))
 	copy(region[dataAt:], s.data)
@@ -116,7 +144,8 @@ func (s *Script) layout() ([]byte, *machine, error) {
 		*(*uintptr)(unsafe.Pointer(&region[dataAt+l.at])) = base + dataAt + l.to
 	}
 	ops := unsafe.Slice((*op)(unsafe.Pointer(&region[opsAt])), len(s.calls))
-	for i, c := range s.calls {
+	for i := range s.calls {
+		c := &s.calls[i]
 		o := op{nr: c.nr, result: -1, allow: uintptr(c.allow), least: c.least, skip: c.skip, may: c.may}
 		for k, a := range c.args {
 			switch a.kind {
@@ -126,6 +155,8 @@ func (s *Script) layout() ([]byte, *machine, error) {
 				o.args[k] = base + dataAt + a.value
 			case argResult:
 				o.from[k] = int32(a.value) + 1
+			case argFile:
+				o.args[k] = uintptr(file(int(a.value)))
 			}
 		}
 		ops[i] = o
@@ -133,18 +164,9 @@ func (s *Script) layout() ([]byte, *machine, error) {
 	for bit, i := range s.probes {
 		ops[i].probe = 1 << bit
 	}
-	m := (*machine)(unsafe.Pointer(&region[0]))
-	m.calls, m.nops = base+opsAt, len(ops)
+	*head = slotHead{ncalls: len(ops)}
 	for i, call := range s.passed {
-		m.passed[i] = int32(call) + 1
+		head.passed[i] = int32(call) + 1
 	}
-	m.keep[0] = span{base, base + align(uintptr(len(region)))}
-	m.nkeep = 1
-	return region, m, nil
+	return nil
 }
-
-// pageSize is a multiple of every page size there is, so that what is kept is never
-// cut short.
-const pageSize = 64 << 10
-
-func align(n uintptr) uintptr { return (n + pageSize - 1) &^ (pageSize - 1) }

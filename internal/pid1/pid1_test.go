@@ -28,37 +28,34 @@ func TestMain(m *testing.M) {
 // guest is a first process under test.
 type guest struct {
 	t    *testing.T
-	p    Process
+	p    *Process
 	host *os.File
 }
 
-// fork makes one in a PID namespace, and in a user namespace if that needs one.
+// fork1 makes one in a PID namespace.
 func fork1(t *testing.T, write func(s *Script)) *guest {
 	t.Helper()
 	parent, err := NewParent()
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(parent.Close)
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &Script{}
-	s.Wait(fds[1])
 	s.Must("leave the session", unix.SYS_SETSID)
-	for i := range 3 {
-		s.Must("standard files", unix.SYS_DUP3, N(fds[1]), N(i), N(0))
-	}
-	s.Must("close files", unix.SYS_CLOSE_RANGE, N(3), N(fds[1]-1), N(0))
-	s.Must("close files", unix.SYS_CLOSE_RANGE, N(fds[1]+1), N(uint32(1<<31-1)), N(0))
+	s.Wait()
 	if write != nil {
 		write(s)
 	}
-	p, err := parent.Fork(s, unix.CLONE_NEWUSER|unix.CLONE_NEWPID)
+	p, err := parent.Fork(s, fds[1], unix.CLONE_NEWUSER|unix.CLONE_NEWPID)
+	unix.Close(fds[1])
 	if err != nil {
+		unix.Close(fds[0])
 		t.Skipf("no namespaces here: %v", err)
 	}
-	unix.Close(fds[1])
 	g := &guest{t, p, os.NewFile(uintptr(fds[0]), "host")}
 	t.Cleanup(func() {
 		g.host.Close()
@@ -69,7 +66,7 @@ func fork1(t *testing.T, write func(s *Script)) *guest {
 		if ws.Signaled() {
 			t.Errorf("the first process ended by %v", ws.Signal())
 		}
-		unix.Close(p.PIDFD)
+		p.Scripted()
 	})
 	if _, err := g.host.Write([]byte{1}); err != nil {
 		t.Fatal(err)
@@ -288,6 +285,31 @@ func TestMemory(t *testing.T) {
 		if strings.HasPrefix(line, "Private_Dirty:") || strings.HasPrefix(line, "Anonymous:") {
 			t.Log(strings.TrimSpace(line))
 		}
+	}
+}
+
+// Files that a script names are handed over, however many there are.
+func TestFiles(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	g := fork1(t, func(s *Script) {
+		for range 600 {
+			s.May(unix.SYS_CLOSE, s.File(int(r.Fd())))
+			s.Probe()
+			s.probes = s.probes[:min(len(s.probes), 64)]
+		}
+		s.Must("write", unix.SYS_WRITE, s.File(int(w.Fd())), s.String("text"), N(4))
+	})
+	w.Close()
+	if a, _ := g.answer(); a.Event != Ready || a.Probes != 1<<64-1 {
+		t.Fatalf("%+v", a)
+	}
+	b := make([]byte, 4)
+	if _, err := r.Read(b); err != nil || string(b) != "text" {
+		t.Errorf("%q, %v", b, err)
 	}
 }
 

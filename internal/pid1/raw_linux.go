@@ -28,25 +28,93 @@ func exit(status uintptr) {
 	}
 }
 
-// firstProcess is what the forked process does; it never returns.
+// nursery forks first processes for the parent. It returns in those.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func nursery(m *machine) {
+	block(m)
+	m.give = -1
+	m.answer.Event = Ready
+	settle(m)
+	forget(m)
+	send(m)
+	for {
+		if !expect(m) {
+			continue
+		}
+		pid, _, e := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(m.order.flags)|unix.CLONE_PARENT|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+		if e == 0 && pid == 0 {
+			return
+		}
+		syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, firstFile, uintptr(^uint32(0)), 0, 0, 0, 0)
+		m.answer.Event, m.answer.Errno, m.answer.PID = Done, e, int64(pid)
+		send(m)
+	}
+}
+
+// settle keeps no descriptor but the control socket, under its number.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func settle(m *machine) {
+	if m.control != nurseryFD {
+		syscall.RawSyscall6(unix.SYS_DUP3, m.control, nurseryFD, unix.O_CLOEXEC, 0, 0, 0)
+		m.control = nurseryFD
+	}
+	standIns(m)
+	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, firstFile, uintptr(^uint32(0)), 0, 0, 0, 0)
+}
+
+// standIns fills the numbers of the standard files: commands get their own.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func standIns(m *machine) {
+	for i := uintptr(0); i < 3; i++ {
+		syscall.RawSyscall6(unix.SYS_DUP3, m.control, i, unix.O_CLOEXEC, 0, 0, 0)
+	}
+}
+
+// expect receives what the parent asks of the nursery; it is true for opFork.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func expect(m *machine) bool {
+	m.vector.base, m.vector.size = uintptr(unsafe.Pointer(&m.order)), unsafe.Sizeof(m.order)
+	m.message.vectors, m.message.nvectors = uintptr(unsafe.Pointer(&m.vector)), 1
+	m.message.control, m.message.ncontrol = uintptr(unsafe.Pointer(&m.rights)), unsafe.Sizeof(m.rights)
+	n, _, e := syscall.RawSyscall6(unix.SYS_RECVMSG, m.control, uintptr(unsafe.Pointer(&m.message)), 0, 0, 0, 0)
+	if e == unix.EINTR {
+		return false
+	}
+	if e != 0 || n != unsafe.Sizeof(m.order) {
+		exit(0) // nobody is there to ask any more
+	}
+	// Descriptors have the lowest free numbers, in order, and the script knows them.
+	return m.order.op == opFork
+}
+
+// firstProcess is what a process of new namespaces does; it never returns.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
 func firstProcess(m *machine) {
-	m.give = -1
-	block(m)
-	if !run(m) {
+	m.control = firstFile
+	syscall.RawSyscall6(unix.SYS_CLOSE, nurseryFD, 0, 0, 0, 0, 0)
+	standIns(m)
+	if !run(uintptr(m.order.slot), &m.answer) {
 		send(m)
 		exit(125)
 	}
-	forget(m)
+	pass(m)
+	shareReport(m)
 	listenForEnds(m)
-	for i := 0; i < len(m.passed) && m.give < 0; i++ {
-		if m.passed[i] > 0 {
-			m.give = (*op)(at(m.calls + uintptr(m.passed[i]-1)*unsafe.Sizeof(op{}))).result
-		}
-	}
 	m.answer.Event = Ready
 	send(m)
 	for {
@@ -77,6 +145,43 @@ func firstProcess(m *machine) {
 	}
 }
 
+// pass finds the descriptor to send with the answer, and lets go of the scripts.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func pass(m *machine) {
+	h := (*slotHead)(at(uintptr(m.order.slot)))
+	for i := 0; i < len(h.passed) && m.give < 0; i++ {
+		if h.passed[i] > 0 {
+			m.give = callAt(uintptr(m.order.slot), int(h.passed[i]-1)).result
+		}
+	}
+	syscall.RawSyscall6(unix.SYS_MUNMAP, m.slots.low, m.slots.high-m.slots.low, 0, 0, 0, 0)
+}
+
+// shareReport makes the page by which a child tells why it could not execute.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func shareReport(m *machine) {
+	r, _, e := syscall.RawSyscall6(unix.SYS_MMAP, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS, ^uintptr(0), 0)
+	if e != 0 {
+		exit(124)
+	}
+	m.report = r
+}
+
+// callAt is a call of the script in a slot.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func callAt(slot uintptr, i int) *op {
+	return (*op)(at(slot + unsafe.Sizeof(slotHead{}) + uintptr(i)*unsafe.Sizeof(op{})))
+}
+
 // block keeps all signals from us, for good: nothing sent from inside can end the
 // first process of a namespace (pid_namespaces(7)).
 //
@@ -102,17 +207,19 @@ func listenForEnds(m *machine) {
 	m.signals = r
 }
 
-// run makes the script's calls. After a failure the answer is filled in.
+// run makes the calls of the script in a slot. After a failure the answer is filled
+// in.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func run(m *machine) bool {
-	for i := 0; i < m.nops; i++ {
-		o := (*op)(at(m.calls + uintptr(i)*unsafe.Sizeof(op{})))
+func run(slot uintptr, a *Answer) bool {
+	n := (*slotHead)(at(slot)).ncalls
+	for i := 0; i < n; i++ {
+		o := callAt(slot, i)
 		for k := 0; k < len(o.from); k++ {
 			if o.from[k] > 0 {
-				o.args[k] = uintptr((*op)(at(m.calls + uintptr(o.from[k]-1)*unsafe.Sizeof(op{}))).result)
+				o.args[k] = uintptr(callAt(slot, int(o.from[k]-1)).result)
 			}
 		}
 		r, _, e := syscall.RawSyscall6(o.nr, o.args[0], o.args[1], o.args[2], o.args[3], o.args[4], o.args[5])
@@ -121,11 +228,11 @@ func run(m *machine) bool {
 			o.result = -int(e)
 		}
 		if (e != 0 && !o.may && uintptr(e) != o.allow) || (e == 0 && o.result < o.least) {
-			m.answer.Event, m.answer.Errno, m.answer.PID = Refused, e, int64(i)
+			a.Event, a.Errno, a.PID = Refused, e, int64(i)
 			return false
 		}
 		if e == 0 {
-			m.answer.Probes |= o.probe
+			a.Probes |= o.probe
 			i += o.skip
 		}
 	}
@@ -143,8 +250,6 @@ func forget(m *machine) {
 	if watched(m) {
 		return
 	}
-	m.keep[m.nkeep] = m.stack
-	m.nkeep++
 	for low := uintptr(lowest); low < m.top; {
 		next := span{m.top, m.top}
 		for i := 0; i < m.nkeep; i++ {
@@ -284,7 +389,7 @@ func receive(m *machine) bool {
 	}
 	m.inline, m.nfiles = n-unsafe.Sizeof(m.head), 0
 	if m.message.ncontrol >= rightsHead && m.rights.level == unix.SOL_SOCKET && m.rights.kind == unix.SCM_RIGHTS {
-		m.nfiles = min((int(m.rights.size)-int(rightsHead))/4, maxFiles)
+		m.nfiles = min((int(m.rights.size)-int(rightsHead))/4, 4)
 	}
 	return true
 }
@@ -296,7 +401,7 @@ func receive(m *machine) bool {
 //go:nocheckptr
 func done(m *machine) {
 	for i := 0; i < m.nfiles; i++ {
-		syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(m.rights.files[i&(maxFiles-1)]), 0, 0, 0, 0, 0)
+		syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(m.rights.files[i&3]), 0, 0, 0, 0, 0)
 	}
 }
 
@@ -314,7 +419,7 @@ func start(m *machine) bool {
 	}
 	size := uintptr(m.head.size)
 	m.at = uintptr(unsafe.Pointer(&m.body))
-	if m.nfiles == maxFiles {
+	if m.nfiles == 4 {
 		r, _, e := syscall.RawSyscall6(unix.SYS_MMAP, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE, uintptr(m.rights.files[3]), 0)
 		if e != 0 {
 			m.answer.Errno = e
@@ -326,14 +431,14 @@ func start(m *machine) bool {
 		return false
 	}
 	relocate(m)
-	r := (*report)(at(m.shared))
+	r := (*report)(at(m.report))
 	r.stage = 0
 	// The parent goes on when the child has executed its program, or ended.
 	pid, _, e := syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if e == 0 && pid == 0 {
 		return true
 	}
-	if m.nfiles == maxFiles {
+	if m.nfiles == 4 {
 		syscall.RawSyscall6(unix.SYS_MUNMAP, m.at, size, 0, 0, 0, 0)
 	}
 	switch {
@@ -385,7 +490,7 @@ func bury(pid uintptr) {
 //go:norace
 //go:nocheckptr
 func become(m *machine) {
-	r := (*report)(at(m.shared))
+	r := (*report)(at(m.report))
 	r.path, r.errno = 0, 0
 	syscall.RawSyscall6(unix.SYS_SETSID, 0, 0, 0, 0, 0, 0)
 	for i := 0; i < 3; i++ {

@@ -3,18 +3,17 @@ package pid1
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // Script is a list of system calls that the first process makes before it serves.
 // It is written in the parent, where code may allocate, look things up and fail.
 type Script struct {
-	control int
 	calls   []call
+	files   []int  // descriptors of the parent's, to be handed over
 	data    []byte // what pointers point to, in 8-byte steps
 	strings map[string]Arg
 	probes  []int // calls whose success the answer tells of
@@ -23,13 +22,16 @@ type Script struct {
 	err     error
 }
 
-// Wait has the process read one byte from control, its end of a SOCK_SEQPACKET
-// pair, before it goes on: until then the parent can prepare what it needs a process
-// for. The end of the socket is the end of the process. A script to be forked needs
-// exactly one.
-func (s *Script) Wait(control int) {
-	s.control = control
-	s.add(call{what: "wait for the parent", nr: syscall.SYS_READ, least: 1}, []Arg{N(control), s.Bytes(make([]byte, 8)), N(1)})
+// Wait has the process read one byte from its control socket before it goes on: until
+// then the parent can prepare what it needs a process for.
+func (s *Script) Wait() {
+	s.add(call{what: "wait for the parent", nr: syscall.SYS_READ, least: 1}, []Arg{N(firstFile), s.Bytes(make([]byte, 8)), N(1)})
+}
+
+// File is a descriptor of the caller's as an argument. The process gets its own.
+func (s *Script) File(fd int) Arg {
+	s.files = append(s.files, fd)
+	return Arg{argFile, uintptr(len(s.files) - 1)}
 }
 
 // link is a pointer within the data.
@@ -46,8 +48,8 @@ type call struct {
 	skip  int           // after a success, so many calls are left out
 }
 
-// Arg is an argument of a call: a number, a place in the script's data, or what an
-// earlier call returned.
+// Arg is an argument of a call: a number, a place in the script's data, a file, or
+// what an earlier call returned.
 type Arg struct {
 	kind  argKind
 	value uintptr
@@ -59,6 +61,7 @@ const (
 	argNumber argKind = iota
 	argData
 	argResult
+	argFile
 )
 
 // N is a number as an argument.
@@ -157,13 +160,16 @@ func (s *Script) Explain(a *Answer) error {
 
 // Run makes the calls here, on the calling thread.
 func (s *Script) Run() error {
-	region, m, err := s.layout()
-	if err != nil {
+	region := make([]uint64, (len(s.data)+len(s.calls)*int(unsafe.Sizeof(op{})))/8+16)
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&region[0])), 8*len(region))
+	if err := s.layout(bytes, func(i int) int { return s.files[i] }); err != nil {
 		return err
 	}
-	defer unix.Munmap(region)
-	if !run(m) {
-		return s.Explain(&m.answer)
+	var a Answer
+	ok := run(uintptr(unsafe.Pointer(&region[0])), &a)
+	runtime.KeepAlive(region)
+	if !ok {
+		return s.Explain(&a)
 	}
 	return nil
 }
