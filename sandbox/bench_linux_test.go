@@ -13,12 +13,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // These print ratios of one run, since absolute times are of one machine and its
 // load. "cpu" is that of this process, its broker and all their children.
 
-// cpuUsed is what they have used so far, in steps of a clock tick.
+// cpuUsed is what they have used so far.
 func cpuUsed(b *testing.B) time.Duration {
 	b.Helper()
 	var sum time.Duration
@@ -34,16 +36,33 @@ func cpuUsed(b *testing.B) time.Duration {
 	if theBroker.b == nil {
 		return sum
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", theBroker.b.proc.Pid))
-	if err != nil {
-		return sum
+	pid := theBroker.b.proc.Pid
+	sum += cpuOf(pid)
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, t := range tasks { // first processes, and the nursery
+		for _, child := range strings.Fields(read(b, t)) {
+			n, _ := strconv.Atoi(child)
+			sum += cpuOf(n)
+		}
 	}
-	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	for _, s := range f[11:15] { // utime, stime, cutime, cstime
+	// Those that were waited for, in steps of a clock tick.
+	stat := read(b, fmt.Sprintf("/proc/%d/stat", pid))
+	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	for _, s := range f[13:15] {
 		n, _ := strconv.ParseInt(s, 10, 64)
 		sum += time.Duration(n) * 10 * time.Millisecond
 	}
 	return sum
+}
+
+// cpuOf is the processor time of a process, without its children's.
+func cpuOf(pid int) time.Duration {
+	var ts unix.Timespec
+	const sched = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
+	if unix.ClockGettime(int32(^pid<<3|sched), &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
 }
 
 // timed runs f n times and returns how long each took, and the processor time of
@@ -91,7 +110,8 @@ func coldTrue(b *testing.B, dir string) func() {
 }
 
 // BenchmarkRatios compares a plain exec, a command in a standing sandbox, a
-// sandbox for one command, and what others need for that, if they are installed.
+// sandbox alone, one for one command, and what others need for that, if they are
+// installed.
 // The bars: warm p50 1.4 and p99 4, cold cpu 4, all times a plain exec's.
 func BenchmarkRatios(b *testing.B) {
 	dir := b.TempDir()
@@ -112,6 +132,20 @@ func BenchmarkRatios(b *testing.B) {
 		})
 		report("warm", took, cpu)
 		took, cpu = timed(b, n, cold)
+		report("life", took, cpu)
+		var all []Sandbox
+		took, cpu = timed(b, n, func() {
+			sb, err := Local(b.Context(), Config{Dir: dir})
+			if err != nil {
+				b.Fatal(err)
+			}
+			all = append(all, sb)
+		})
+		for _, sb := range all {
+			if err := sb.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
 		report("cold", took, cpu)
 		for name, args := range map[string][]string{
 			"bwrap": {"--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"},
@@ -131,6 +165,26 @@ func BenchmarkCold(b *testing.B) {
 	cold := coldTrue(b, b.TempDir())
 	for b.Loop() {
 		cold()
+	}
+}
+
+// BenchmarkCreate makes sandboxes and keeps them.
+func BenchmarkCreate(b *testing.B) {
+	b.ReportAllocs()
+	dir := b.TempDir()
+	open(b, Config{Dir: dir})
+	var all []Sandbox
+	for b.Loop() {
+		sb, err := Local(b.Context(), Config{Dir: dir})
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, sb)
+	}
+	for _, sb := range all {
+		if err := sb.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -240,9 +294,11 @@ func BenchmarkIdle(b *testing.B) {
 	for b.Loop() {
 		lone, _ := timed(b, 50, true)
 		all := []Sandbox{sb}
+		before := memAvailable(b)
 		for range n {
 			all = append(all, open(b, Config{Dir: b.TempDir()}))
 		}
+		b.ReportMetric(float64(before-memAvailable(b))/float64(n)/(1<<20), "MiB/sandbox")
 		i := 0
 		among, _ := timed(b, 50, func() { i += 7; sb = all[i%len(all)]; true() })
 		sb = all[0]
@@ -251,9 +307,21 @@ func BenchmarkIdle(b *testing.B) {
 			pid := s.(*local).run.(*guestSpawner).sup.(*brokered).pid
 			pss += pssOf(b, pid)
 		}
-		b.ReportMetric(float64(pss)/float64(len(all))/(1<<20), "MiB/sandbox")
+		b.ReportMetric(float64(pss)/float64(len(all))/(1<<20), "MiB-PSS/sandbox")
 		b.ReportMetric(ms(quantile(among, 0.5))/ms(quantile(lone, 0.5)), "random/lone-p50")
 	}
+}
+
+// memAvailable is what the whole system has left, the kernel's own needs included.
+func memAvailable(b *testing.B) int64 {
+	for line := range strings.Lines(read(b, "/proc/meminfo")) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemAvailable:" {
+			n, _ := strconv.ParseInt(f[1], 10, 64)
+			return n << 10
+		}
+	}
+	b.Fatal("no MemAvailable")
+	return 0
 }
 
 // pssOf is the memory of a process, with its part of what it shares.

@@ -33,6 +33,7 @@ type brokerd struct {
 	parent  *pid1.Parent
 	mounter *mounter
 	owners  ownerMaps
+	filters filterCache
 
 	mu      sync.Mutex
 	next    uint64

@@ -82,9 +82,9 @@ type killOrder struct {
 	Marker string // an entry that the environment of its processes has
 }
 
-// brokerEnv keeps a broker small: it allocates little and seldom, and the memory
-// it does not need is better left to the sandboxes.
-var brokerEnv = []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=25", pid1.Env}
+// brokerEnv suits a broker: it holds little, so that collecting its garbage seldom
+// costs little memory, and often a good part of what a sandbox costs.
+var brokerEnv = []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=400", pid1.Env}
 
 // memoryFile is an unnamed file that lies on no disk.
 func memoryFile(name string) (*os.File, error) {

@@ -36,6 +36,9 @@ func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 		return nil, err
 	}
 	p, err := makePlan(cfg, ws, id.inUID, id.inGID)
+	if err == nil {
+		err = p.writeTexts(ws)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -93,27 +93,14 @@ func checkSocket(f *os.File, network string) error {
 	return nil
 }
 
-// openLowPorts lets everybody inside use every port of the sandbox's own
-// loopback. Where that cannot be had, names of Config.Net can be reached through
-// the proxy only.
-func openLowPorts() {
-	_ = os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0)
-}
-
 // resolver has lookups inside answered by the egress proxy.
-func (p *plan) resolver(cfg *Config, ws *workspace) error {
+func (p *plan) resolver(cfg *Config) {
 	if len(cfg.Net) == 0 {
-		return nil
+		return
 	}
-	// Often a link to what /run holds, which is empty inside.
-	target, err := filepath.EvalSymlinks("/etc/resolv.conf")
-	if err != nil {
-		return nil // without the file, lookups fail; the proxy needs none
+	// Often a link to what /run holds, which is empty inside. Without the file,
+	// lookups fail; the proxy needs none.
+	if target, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
+		p.add(mount{Kind: mountText, Source: resolvConf, Target: target, ReadOnly: true, File: true})
 	}
-	file := ws.sub("resolv.conf")
-	if err := os.WriteFile(file, []byte(resolvConf), 0o644); err != nil {
-		return err
-	}
-	p.add(mount{Kind: mountBind, Source: file, Target: target, ReadOnly: true, File: true})
-	return nil
 }

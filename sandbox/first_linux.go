@@ -126,7 +126,7 @@ func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err 
 	}
 	control = os.NewFile(uintptr(fds[0]), "control")
 	b = &box{gone: make(chan struct{}), user: o.User, control: control, tell: os.NewFile(uintptr(fds[1]), "control")}
-	var s script
+	s := script{filters: &d.filters}
 	probes := s.wallIn(sp, id)
 	p, err := d.parent.Fork(&s.Script, fds[1], cloneFlags(sp))
 	if err != nil {

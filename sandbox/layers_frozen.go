@@ -114,21 +114,10 @@ func (ws *workspace) freeze(dir string) error {
 
 // clear gives an overlay empty upper and work directories.
 func (ws *workspace) clear() error {
-	layer := ws.sub(scratchLayer)
-	if err := removeTree(layer); err != nil {
+	if err := removeTree(ws.sub(scratchLayer)); err != nil {
 		return err
 	}
-	for _, d := range []string{layer, layer + "/upper", layer + "/work"} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			return err
-		}
-		if ws.owner != nil {
-			if err := os.Lchown(d, ws.owner.uid, ws.owner.gid); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return ws.makeLayer()
 }
 
 // reset goes back to a point. Nothing may run on the workspace.
@@ -164,6 +153,9 @@ func (ws *workspace) fork(dir string) (*workspace, error) {
 		out.base = ws.base.share()
 	}
 	if ws.overlay {
+		if err := out.makeLayer(); err != nil {
+			return nil, errors.Join(err, out.remove())
+		}
 		return out, nil
 	}
 	if err := out.copyOut(); err != nil {

@@ -32,12 +32,8 @@ func makePlan(cfg *Config, ws *workspace, uid, gid int) (*plan, error) {
 	p.add(mount{Kind: mountBind, Source: ws.sub(scratchTmp), Target: "/tmp"})
 	p.add(mount{Kind: mountSymlink, Source: "/tmp", Target: "/var/tmp"})
 	p.add(mount{Kind: mountBind, Source: ws.sub(scratchHome), Target: insideHome})
-	if err := p.accounts(ws, uid, gid); err != nil {
-		return nil, err
-	}
-	if err := p.resolver(cfg, ws); err != nil {
-		return nil, err
-	}
+	p.accounts(uid, gid)
+	p.resolver(cfg)
 	p.env = []string{"HOME=" + insideHome, "TMPDIR=/tmp", "USER=sandbox", "LOGNAME=sandbox"}
 	grants, err := p.tools(cfg, ws)
 	if err != nil {
@@ -85,7 +81,7 @@ func (p *plan) system() {
 
 // accounts hides the host's user names behind a file of our own, in which the
 // sandbox's user has one.
-func (p *plan) accounts(ws *workspace, uid, gid int) error {
+func (p *plan) accounts(uid, gid int) {
 	passwd := fmt.Sprintf("root:x:0:0:root:/nonexistent:/bin/sh\nsandbox:x:%d:%d:sandbox:%s:/bin/sh\n", uid, gid, insideHome)
 	group := fmt.Sprintf("root:x:0:\nsandbox:x:%d:\n", gid)
 	if uid != 65534 && gid != 65534 { // what does not belong to the sandbox appears as this one
@@ -96,14 +92,24 @@ func (p *plan) accounts(ws *workspace, uid, gid int) error {
 		"passwd": passwd,
 		"group":  group,
 	} {
-		if _, err := os.Stat("/etc/" + name); err != nil {
+		if _, err := os.Stat("/etc/" + name); err == nil {
+			p.add(mount{Kind: mountText, Source: text, Target: "/etc/" + name, ReadOnly: true, File: true})
+		}
+	}
+}
+
+// writeTexts turns texts into files of the host's, for whoever cannot mount them.
+func (p *plan) writeTexts(ws *workspace) error {
+	for i := range p.mounts {
+		m := &p.mounts[i]
+		if m.Kind != mountText {
 			continue
 		}
-		file := ws.sub(name)
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		file := ws.sub(filepath.Base(m.Target))
+		if err := os.WriteFile(file, []byte(m.Source), 0o644); err != nil {
 			return err
 		}
-		p.add(mount{Kind: mountBind, Source: file, Target: "/etc/" + name, ReadOnly: true, File: true})
+		m.Kind, m.Source = mountBind, file
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ const stageDir = "/.layers"
 type script struct {
 	pid1.Script
 	made map[string]bool // directories
+
+	filters *filterCache
 }
 
 var here = pid1.N(unix.AT_FDCWD)
@@ -112,7 +114,7 @@ func (s *script) place(m *mount) {
 	if m.Optional && m.Kind == mountBind && m.FD <= 0 {
 		return
 	}
-	what := fmt.Sprintf("mount %s on %s", m.Kind, m.Target)
+	what := "mount " + m.Kind + " on " + m.Target
 	if m.Kind == mountSymlink {
 		s.mkdir(filepath.Dir(m.Target))
 		s.Must(what, unix.SYS_SYMLINKAT, s.String(m.Source), here, s.String(m.Target))
@@ -122,6 +124,8 @@ func (s *script) place(m *mount) {
 	switch m.Kind {
 	case mountBind:
 		s.attach(what, m.FD, m.Target)
+	case mountText:
+		s.text(what, m)
 	case mountOverlay:
 		s.overlay(what, m)
 	case mountTmpfs:
@@ -161,6 +165,21 @@ func (s *script) attach(what string, fd int, target string) {
 	file := s.File(fd)
 	s.Must(what, unix.SYS_MOVE_MOUNT, file, s.String(""), here, s.String(target), pid1.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	s.May(unix.SYS_CLOSE, file)
+}
+
+// text mounts a file of the root's own file system, which has no name there any more.
+func (s *script) text(what string, m *mount) {
+	s.mkdir(stageDir)
+	name := s.String(stageDir + "/text")
+	fd := s.Must(what, unix.SYS_OPENAT, here, name, pid1.N(unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC), pid1.N(0o444))
+	s.Must(what, unix.SYS_WRITE, fd, s.String(m.Source), pid1.N(len(m.Source)))
+	s.May(unix.SYS_CLOSE, fd)
+	tree := s.Must(what, unix.SYS_OPEN_TREE, here, name, pid1.N(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC))
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+	s.Must(what, unix.SYS_MOUNT_SETATTR, tree, s.String(""), pid1.N(unix.AT_EMPTY_PATH), pid1.Value(&s.Script, &attr), pid1.N(unsafe.Sizeof(attr)))
+	s.Must(what, unix.SYS_MOVE_MOUNT, tree, s.String(""), here, s.String(m.Target), pid1.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	s.May(unix.SYS_CLOSE, tree)
+	s.Must(what, unix.SYS_UNLINKAT, here, name, pid1.N(0))
 }
 
 // overlay mounts Upper over the source. The layers are mounted under fixed names

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/luthier-dev/luthier/internal/pid1"
@@ -325,19 +326,37 @@ func setFilter(o filterOptions, flags uintptr) (int, unix.Errno) {
 // installFilter puts the process under the seccomp filter, with a listener where the
 // kernel gives one; see installFilter for why there are three tries.
 func (s *script) installFilter(o filterOptions) {
-	install := func(add func(nr uintptr, args ...pid1.Arg) pid1.Arg, o filterOptions, flags uintptr) pid1.Arg {
-		p := buildFilter(o)
-		code := s.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&p[0])), len(p)*int(unsafe.Sizeof(p[0]))))
-		prog := unix.SockFprog{Len: uint16(len(p))}
-		arg := pid1.Value(&s.Script, &prog)
-		s.Link(arg, unsafe.Offsetof(prog.Filter), code)
-		return add(unix.SYS_SECCOMP, pid1.N(unix.SECCOMP_SET_MODE_FILTER), pid1.N(flags), arg)
+	noted := s.filter(o)
+	flags := func(f uintptr) []pid1.Arg {
+		return []pid1.Arg{pid1.N(unix.SECCOMP_SET_MODE_FILTER), pid1.N(f), noted}
 	}
-	first := install(s.May, o, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	first := s.May(unix.SYS_SECCOMP, flags(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)...)
 	s.Else(2)
-	second := install(s.May, o, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	second := s.May(unix.SYS_SECCOMP, flags(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)...)
 	s.Else(1)
 	o.notify = false
-	install(func(nr uintptr, args ...pid1.Arg) pid1.Arg { return s.Must("seccomp", nr, args...) }, o, 0)
+	s.Must("seccomp", unix.SYS_SECCOMP, pid1.N(unix.SECCOMP_SET_MODE_FILTER), pid1.N(0), s.filter(o))
 	s.Pass(first, second)
+}
+
+// filter puts a filter into the script's data.
+func (s *script) filter(o filterOptions) pid1.Arg {
+	p := s.filters.get(o)
+	code := s.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&p[0])), len(p)*int(unsafe.Sizeof(p[0]))))
+	prog := unix.SockFprog{Len: uint16(len(p))}
+	arg := pid1.Value(&s.Script, &prog)
+	s.Link(arg, unsafe.Offsetof(prog.Filter), code)
+	return arg
+}
+
+// filterCache keeps filters: there are few, and every sandbox needs some.
+type filterCache struct{ m sync.Map } // of program by filterOptions
+
+func (c *filterCache) get(o filterOptions) program {
+	if p, ok := c.m.Load(o); ok {
+		return p.(program)
+	}
+	p := buildFilter(o)
+	c.m.Store(o, p)
+	return p
 }

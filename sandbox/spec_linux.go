@@ -36,7 +36,7 @@ type hostView struct {
 type mount struct {
 	Kind     string
 	Target   string
-	Source   string // bind: host path, unless FD is open; symlink: target
+	Source   string // bind: host path, unless FD is open; symlink: target; text: what the file says
 	FD       int    // bind, overlay: detached mount made by the host
 	UpperFD  int
 	Upper    string   // overlay: host directory with upper and work
@@ -58,6 +58,7 @@ const (
 	mountDevpts  = "devpts"
 	mountSymlink = "symlink"
 	mountDir     = "dir"
+	mountText    = "text" // a read-only file made for this sandbox
 )
 
 // marker is the beginning of an environment entry that every command has.
@@ -78,7 +79,7 @@ func (s *spec) check() error {
 			return fmt.Errorf("spec: mount target %q", m.Target)
 		}
 		switch m.Kind {
-		case mountBind, mountOverlay, mountTmpfs, mountDevpts, mountSymlink, mountDir:
+		case mountBind, mountOverlay, mountTmpfs, mountDevpts, mountSymlink, mountDir, mountText:
 		default:
 			return fmt.Errorf("spec: mount kind %q", m.Kind)
 		}

@@ -66,7 +66,7 @@ func (ws *workspace) makeScratch(dir string) error {
 	if ws.lock, err = lockScratch(scratch); err != nil {
 		return errors.Join(err, ws.remove())
 	}
-	for _, d := range []string{scratchTmp, scratchHome, scratchLayer + "/upper", scratchLayer + "/work", scratchCache} {
+	for _, d := range []string{scratchTmp, scratchHome, scratchCache} {
 		if err := os.MkdirAll(filepath.Join(scratch, d), 0o700); err != nil {
 			return errors.Join(err, ws.remove())
 		}
@@ -78,7 +78,25 @@ func (ws *workspace) makeScratch(dir string) error {
 	return nil
 }
 
+// makeLayer makes the directories of the overlay that changes go to.
+func (ws *workspace) makeLayer() error {
+	layer := ws.sub(scratchLayer)
+	for _, d := range []string{layer, layer + "/upper", layer + "/work"} {
+		err := os.Mkdir(d, 0o700)
+		if err == nil && ws.owner != nil {
+			err = os.Lchown(d, ws.owner.uid, ws.owner.gid)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
+	if err := ws.makeLayer(); err != nil {
+		return err
+	}
 	snap := cfg.Snapshot
 	dir, err := resolveDir("Config.Snapshot", snap.dir)
 	if err != nil {

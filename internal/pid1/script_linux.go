@@ -142,6 +142,9 @@ func (s *Script) Pass(results ...Arg) {
 
 func (s *Script) add(c call, args []Arg) Arg {
 	copy(c.args[:], args)
+	if s.calls == nil { // a root takes some hundred
+		s.calls, s.data = make([]call, 0, 320), append(make([]byte, 0, 16<<10), s.data...)
+	}
 	s.calls = append(s.calls, c)
 	return Arg{argResult, uintptr(len(s.calls) - 1)}
 }
