@@ -48,11 +48,16 @@ type box struct {
 	pid      int
 	fd       *pidfd
 	user     guestUser
-	control  *os.File // the host's end of its socket, until the host has it
-	tell     *os.File // the other end: what is written here comes to the host between the words of the first process
-	mnt, ipc *os.File // its namespaces, if mounts are to be changed
-	baseline string   // what was found when it was new
+	control  *os.File          // the host's end of its socket, until the host has it
+	tell     *os.File          // the other end: what is written here comes to the host between the words of the first process
+	mnt, ipc *os.File          // its namespaces, if mounts are to be changed
+	baseline string            // what was found when it was new
+	empty    map[string]string // the places in which leases leave things, when they were new
 	gone     chan struct{}
+
+	retained    *os.File // a mount that was taken out, to be put back; the mounter's own, like what follows
+	retainedKey string
+	queues      *os.File // the file system of the sandbox's message queues
 
 	insideOnce sync.Once
 	inside     chan func(there bool) // run on a thread inside, if there is one
@@ -243,7 +248,7 @@ func (d *brokerd) reap(b *box) {
 	b.tell.Close()                          // which shows the host its end
 	d.mounter.do(func(*mountThread) error { // not while it is being used
 		b.fd.Close()
-		closeFiles([]*os.File{b.mnt, b.ipc})
+		closeFiles([]*os.File{b.mnt, b.ipc, b.retained, b.queues})
 		return nil
 	})
 }

@@ -64,11 +64,14 @@ type spawnOrder struct {
 	Keep    bool     // its mounts are to be changed later
 }
 
-// mountOrder changes mounts. Drop comes before Add, both in order.
+// mountOrder changes mounts. Empty comes before Drop, and that before Add, each in order.
 type mountOrder struct {
 	Key    uint64
 	User   guestUser
+	Empty  []string // where nothing may have been left: else nothing is done, and the error is fs.ErrExist
 	Drop   []string // targets to be unmounted
+	Retain string   // a target of Drop whose mount is kept for who adds one of the same mount.Key again
+	As     string   // that key
 	Forget []string // targets of Drop whose directories go too, with their empty parents
 	Add    []mount
 	Owned  []int // those of Add whose owner appears as the sandbox's user

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,7 +27,14 @@ func (d *brokerd) change(o *mountOrder) error {
 	if b == nil {
 		return fmt.Errorf("broker: change mounts: %w", os.ErrProcessDone)
 	}
-	if err := d.openFor(o); err != nil {
+	var again *os.File
+	_ = d.mounter.do(func(*mountThread) error {
+		again = b.takeRetained(o)
+		return nil
+	})
+	if again != nil {
+		defer again.Close()
+	} else if err := d.openFor(o); err != nil {
 		closeMounts(o.Add)
 		return err
 	}
@@ -53,7 +61,9 @@ func (d *brokerd) change(o *mountOrder) error {
 		for i, m := range o.Add {
 			fd := -1
 			var err error
-			if m.Kind != mountDir { // a directory is made where it belongs
+			if again != nil {
+				fd, err = unix.FcntlInt(again.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+			} else if m.Kind != mountDir { // a directory is made where it belongs
 				fd, err = t.build(m)
 			}
 			if err != nil {
@@ -64,6 +74,32 @@ func (d *brokerd) change(o *mountOrder) error {
 		}
 		return t.inside(b, func() error { return b.apply(o, fds) })
 	})
+}
+
+// takeRetained returns the mount that was retained, if it is all that o adds. Else
+// what was retained is let go, as others may now use its directories.
+func (b *box) takeRetained(o *mountOrder) *os.File {
+	if b.retained == nil || len(o.Add) == 0 {
+		return nil
+	}
+	f, same := b.retained, len(o.Add) == 1 && o.Add[0].Key != "" && o.Add[0].Key == b.retainedKey
+	b.retained, b.retainedKey = nil, ""
+	if same && refresh(f) == nil {
+		return f
+	}
+	f.Close()
+	return nil
+}
+
+// refresh makes a file system forget which names it has looked up, so that what the
+// host has changed below an overlay since is seen.
+func refresh(mnt *os.File) error {
+	fs, err := unix.Fspick(int(mnt.Fd()), "", unix.FSPICK_CLOEXEC|unix.FSPICK_EMPTY_PATH)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fs)
+	return unix.FsconfigReconfigure(fs)
 }
 
 // openFor opens the sources of what is added, as the host sees them.
@@ -88,11 +124,21 @@ func closeMounts(mounts []mount) {
 // apply is the part that happens inside.
 func (b *box) apply(o *mountOrder, fds []int) error {
 	if o.Verify {
-		if err := verifyQuiet(); err != nil {
+		if err := b.verifyQuiet(); err != nil {
+			return err
+		}
+	}
+	for _, dir := range o.Empty {
+		if err := b.stillEmpty(dir); err != nil {
 			return err
 		}
 	}
 	for _, target := range o.Drop {
+		if target == o.Retain {
+			if fd, err := unix.OpenTree(unix.AT_FDCWD, target, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW); err == nil {
+				b.retained, b.retainedKey = os.NewFile(uintptr(fd), "retained"), o.As
+			}
+		}
 		if err := unix.Unmount(target, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
 			return fmt.Errorf("unmount %s: %w", target, err)
 		}
@@ -114,6 +160,10 @@ func (b *box) apply(o *mountOrder, fds []int) error {
 	}
 	if b.baseline == "" {
 		b.baseline = now
+		b.empty = map[string]string{}
+		for _, dir := range renewed {
+			b.empty[dir] = imprintOf(dir)
+		}
 	}
 	if now != b.baseline {
 		return fmt.Errorf("the sandbox is not as it was: %s", firstDifference(b.baseline, now))
@@ -121,9 +171,18 @@ func (b *box) apply(o *mountOrder, fds []int) error {
 	return nil
 }
 
+// stillEmpty makes sure that a directory inside is as it was the first time, which was
+// before its first use.
+func (b *box) stillEmpty(dir string) error {
+	if b.empty[dir] == "" || imprintOf(dir) != b.empty[dir] {
+		return fmt.Errorf("%s: something is left: %w", dir, os.ErrExist)
+	}
+	return nil
+}
+
 // verifyQuiet looks, with the kernel's eyes rather than the supervisor's, for
 // what outlives the processes of a sandbox. Any doubt is an error.
-func verifyQuiet() error {
+func (b *box) verifyQuiet() error {
 	pids, err := numbered("/proc")
 	if err != nil {
 		return err
@@ -131,38 +190,52 @@ func verifyQuiet() error {
 	if !slices.Equal(pids, []string{"1"}) {
 		return fmt.Errorf("processes %v still run", pids)
 	}
-	for _, kind := range []string{"shm", "sem", "msg"} {
-		b, err := os.ReadFile("/proc/sysvipc/" + kind)
-		if err != nil {
-			return err
+	for _, c := range []struct {
+		kind    string
+		nr, cmd uintptr
+		used    int // where struct shminfo, seminfo or msginfo has the number of objects
+	}{
+		{"shm", unix.SYS_SHMCTL, 14 /* SHM_INFO */, 0},
+		{"sem", unix.SYS_SEMCTL, 19 /* SEM_INFO */, 7 * 4}, // semusz
+		{"msg", unix.SYS_MSGCTL, 12 /* MSG_INFO */, 0},     // msgpool
+	} {
+		var info [128]byte
+		args := [4]uintptr{0, c.cmd, uintptr(unsafe.Pointer(&info)), 0}
+		if c.kind == "sem" {
+			args = [4]uintptr{0, 0, c.cmd, uintptr(unsafe.Pointer(&info))}
 		}
-		if bytes.Count(b, []byte("\n")) > 1 { // below the heading
-			return fmt.Errorf("System V objects (%s) are left", kind)
+		if _, _, errno := unix.Syscall6(c.nr, args[0], args[1], args[2], args[3], 0, 0); errno != 0 {
+			return os.NewSyscallError(c.kind+"ctl", errno)
+		}
+		if n := *(*int32)(unsafe.Pointer(&info[c.used])); n != 0 {
+			return fmt.Errorf("%d System V objects (%s) are left", n, c.kind)
 		}
 	}
-	return noQueues()
+	return b.noQueues()
 }
 
 // noQueues looks for POSIX message queues, which are seen only where their file
 // system is mounted; here, in no namespace.
-func noQueues() error {
-	ctx, err := unix.Fsopen("mqueue", unix.FSOPEN_CLOEXEC)
-	if errors.Is(err, unix.ENODEV) {
-		return nil // a kernel without them
+func (b *box) noQueues() error {
+	if b.queues == nil {
+		fs, err := unix.Fsopen("mqueue", unix.FSOPEN_CLOEXEC)
+		if errors.Is(err, unix.ENODEV) {
+			return nil // a kernel without them
+		}
+		if err != nil {
+			return fmt.Errorf("open message queues: %w", err)
+		}
+		defer unix.Close(fs)
+		if err := unix.FsconfigCreate(fs); err != nil {
+			return fmt.Errorf("open message queues: %w", err)
+		}
+		mnt, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+		if err != nil {
+			return fmt.Errorf("open message queues: %w", err)
+		}
+		b.queues = os.NewFile(uintptr(mnt), "mqueue")
 	}
-	if err != nil {
-		return fmt.Errorf("open message queues: %w", err)
-	}
-	defer unix.Close(ctx)
-	if err := unix.FsconfigCreate(ctx); err != nil {
-		return fmt.Errorf("open message queues: %w", err)
-	}
-	mnt, err := unix.Fsmount(ctx, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
-	if err != nil {
-		return fmt.Errorf("open message queues: %w", err)
-	}
-	defer unix.Close(mnt)
-	dir, err := unix.Openat(mnt, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := unix.Openat(int(b.queues.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("read message queues: %w", err)
 	}

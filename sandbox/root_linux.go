@@ -200,12 +200,19 @@ func (s *script) overlay(what string, m *mount) {
 		s.mkdir(dir)
 		s.attach(what+": "+l.name, l.fd, dir)
 	}
+	// What the last overlay over these directories left, so that none takes their
+	// state, which nobody waited for to reach the disk, for granted.
+	left := stageDir + "/layer/work/work/incompat"
+	s.May(unix.SYS_UNLINKAT, here, s.String(left+"/volatile/dirty"), pid1.N(0))
+	s.May(unix.SYS_UNLINKAT, here, s.String(left+"/volatile"), pid1.N(unix.AT_REMOVEDIR))
+	s.May(unix.SYS_UNLINKAT, here, s.String(left), pid1.N(unix.AT_REMOVEDIR))
 	flags := unix.MS_NOSUID | unix.MS_NODEV
 	if m.ReadOnly {
 		flags |= unix.MS_RDONLY
 	}
 	s.mount(what, "overlay", m.Target, "overlay", flags, strings.Join([]string{
 		"lowerdir=" + lower + stageDir + "/lower", "upperdir=" + stageDir + "/layer/upper", "workdir=" + stageDir + "/layer/work", "userxattr",
+		"volatile", // or every unmount waits for the disk
 	}, ","))
 	for _, l := range layers {
 		s.Must(what+": let go of "+l.name, unix.SYS_UMOUNT2, s.String(filepath.Join(stageDir, l.name)), pid1.N(unix.MNT_DETACH))

@@ -47,7 +47,8 @@ type mount struct {
 	Device   bool
 	Size     int64 // tmpfs, in bytes
 	Optional bool
-	Pinned   bool // bind: the source is in a directory that commands write, so its last name is not followed
+	Key      string // overlay: what was retained under it serves as well, see mountOrder.Retain
+	Pinned   bool   // bind: the source is in a directory that commands write, so its last name is not followed
 }
 
 // The kinds of mount.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // blank is a complete sandbox that has no workspace yet. It gets one at a lease,
@@ -21,7 +22,9 @@ type blank struct {
 	ws   *workspace // of the next or present lease
 	uses int
 
-	scratch string // the directory that the plan was made for
+	scratch string            // the directory that the plan was made for
+	key     string            // tells whether the next lease can have the overlay of the last
+	clean   map[string]string // imprints of the places of ws, by directory
 }
 
 // errAttach means that a blank sandbox could not be given this workspace, though
@@ -55,7 +58,30 @@ func makeBlank(ctx context.Context, cfg *Config) (*blank, error) {
 	if err := b.order(ctx, &mountOrder{Verify: true}); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
+	b.press()
 	return b, nil
+}
+
+// press takes the imprints of the places of ws that nobody has used yet.
+func (b *blank) press() {
+	b.clean = map[string]string{}
+	dirs := []string{b.ws.sub(scratchTmp), b.ws.sub(scratchHome)}
+	caches, _ := filepath.Glob(b.ws.sub(scratchCache) + "/*/upper")
+	for _, dir := range append(dirs, caches...) {
+		b.clean[dir] = imprintOf(dir)
+	}
+}
+
+// unused reports whether the lease left nothing in the places of ws, and makes their
+// times say nothing of it either.
+func (b *blank) unused() bool {
+	now := time.Now()
+	for dir, print := range b.clean {
+		if print == "" || imprintOf(dir) != print || os.Chtimes(dir, now, now) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // owner is the user that the guest's private files must belong to, if not ours.
@@ -95,9 +121,14 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 	}
 	p := &plan{owned: map[int]bool{}}
 	p.grants(&cfg, b.ws, nil)
+	b.key = b.ws.key()
+	for i := range p.mounts {
+		p.mounts[i].Key = b.key
+	}
 	if err := b.order(ctx, &mountOrder{Add: p.mounts, Owned: p.ownedList()}); err != nil {
 		return nil, fmt.Errorf("%w: %w", errAttach, err)
 	}
+	b.ws.layer = imprintOf(b.ws.upper()) // as it is once it is mounted
 	b.uses++
 	l := newLocal(b.ws, b.plan.env, b.iso, b.run)
 	l.cfg = cfg
@@ -111,18 +142,32 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 var renewed = []string{"/tmp", insideHome, "/dev/shm"}
 
 // recycle makes the sandbox blank again: it kills all that runs, drops all that
-// was written, and has the broker verify that nothing is left. After an error the
-// sandbox must be closed.
+// was written, and has the broker verify that nothing is left. Places that the lease
+// did not use stay as they are. After an error the sandbox must be closed.
 func (b *blank) recycle(ctx context.Context) error {
 	if err := b.run.reset(); err != nil {
 		return fmt.Errorf("kill what is left: %w", err)
+	}
+	// The workspace goes first: the directories that it is mounted on may be in one
+	// of the places.
+	off := &mountOrder{Empty: []string{"/dev/shm"}, Drop: []string{b.ws.dir}, Forget: []string{b.ws.dir}, Verify: true}
+	if b.key != "" && b.ws.asNew() {
+		off.Retain, off.As = b.ws.dir, b.key
+	}
+	switch err := b.order(ctx, off); {
+	case err == nil && b.unused():
+		return b.ws.rewind()
+	case err == nil:
+		off = &mountOrder{}
+	case !errors.Is(err, os.ErrExist):
+		return err
 	}
 	used := b.ws
 	fresh, err := openWorkspace(ctx, b.cfg)
 	if err != nil {
 		return err
 	}
-	o, err := b.renewal(used, fresh)
+	o, err := b.renewal(off, fresh)
 	if err == nil {
 		err = fresh.own(b.id.owner())
 	}
@@ -133,13 +178,14 @@ func (b *blank) recycle(ctx context.Context) error {
 		return errors.Join(err, fresh.remove())
 	}
 	b.ws = fresh
+	b.press()
 	return used.remove()
 }
 
-// renewal is the order that replaces the lease's mounts by new ones over fresh.
-func (b *blank) renewal(used, fresh *workspace) (*mountOrder, error) {
-	o := &mountOrder{Drop: []string{used.dir}, Forget: []string{used.dir}, Verify: true}
-	o.Drop = append(o.Drop, renewed...)
+// renewal is the order that replaces the places by new ones over fresh, after what is
+// left to do of off.
+func (b *blank) renewal(off *mountOrder, fresh *workspace) (*mountOrder, error) {
+	o := &mountOrder{Drop: append(off.Drop, renewed...), Forget: off.Forget, Verify: true}
 	for i, m := range b.plan.mounts {
 		if !slices.ContainsFunc(renewed, func(dir string) bool { return within(m.Target, dir) }) {
 			continue

@@ -91,7 +91,7 @@ type wireError struct {
 func wireSentinels() map[string]error {
 	return map[string]error{
 		"not found": exec.ErrNotFound, "ended": os.ErrProcessDone,
-		"permission": os.ErrPermission, "not exist": os.ErrNotExist,
+		"permission": os.ErrPermission, "not exist": os.ErrNotExist, "exist": os.ErrExist,
 	}
 }
 

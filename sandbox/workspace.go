@@ -24,6 +24,8 @@ type workspace struct {
 	overlay  bool // changes are in scratch/layer/upper over lower
 	owner    *owner
 	owned    bool     // own has been through scratch
+	layer    string   // imprint of the overlay's upper directory before it was used
+	layered  bool     // an earlier workspace in scratch left an overlay's directories, unused
 	lock     *os.File // tells a janitor that scratch is in use
 }
 
@@ -94,8 +96,10 @@ func (ws *workspace) makeLayer() error {
 }
 
 func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
-	if err := ws.makeLayer(); err != nil {
-		return err
+	if !ws.layered {
+		if err := ws.makeLayer(); err != nil {
+			return err
+		}
 	}
 	snap := cfg.Snapshot
 	dir, err := resolveDir("Config.Snapshot", snap.dir)
@@ -113,6 +117,30 @@ func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
 	}
 	ws.lower = ws.base.path
 	return nil
+}
+
+// asNew reports whether nothing was ever changed in the overlay's upper directory.
+func (ws *workspace) asNew() bool { return ws.layer != "" && imprintOf(ws.upper()) == ws.layer }
+
+// key names the directory below an overlay and the state that it is in itself, or is
+// "" if a mount of it cannot be told from another.
+func (ws *workspace) key() string {
+	fi, err := os.Lstat(ws.lower)
+	if err != nil || len(ws.frozen) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%q over %q %s", ws.dir, ws.lower, fileState(fi))
+}
+
+// rewind lets go of the snapshot, so that there can be another over the same scratch
+// directory.
+func (ws *workspace) rewind() error {
+	err := ws.letGo()
+	if !ws.asNew() {
+		err = errors.Join(err, ws.clear())
+	}
+	ws.dir, ws.origin, ws.lower, ws.overlay, ws.layered = "", "", "", false, true
+	return err
 }
 
 func (ws *workspace) inPlace() bool { return ws.lower == "" }
@@ -166,7 +194,16 @@ func (ws *workspace) remove() error {
 	if ws == nil || ws.scratch == "" {
 		return nil
 	}
-	err := removeTree(ws.scratch)
+	err := errors.Join(removeTree(ws.scratch), ws.letGo())
+	if ws.lock != nil {
+		err = errors.Join(err, ws.lock.Close())
+		ws.lock = nil
+	}
+	return err
+}
+
+// letGo releases what the workspace shared with others.
+func (ws *workspace) letGo() (err error) {
 	for _, f := range ws.frozen {
 		err = errors.Join(err, f.release())
 	}
@@ -174,10 +211,6 @@ func (ws *workspace) remove() error {
 	if ws.base != nil {
 		err = errors.Join(err, ws.base.release())
 		ws.base = nil
-	}
-	if ws.lock != nil {
-		err = errors.Join(err, ws.lock.Close())
-		ws.lock = nil
 	}
 	return err
 }
