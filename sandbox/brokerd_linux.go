@@ -57,6 +57,7 @@ type box struct {
 
 	retained    *os.File // a mount that was taken out, to be put back; the mounter's own, like what follows
 	retainedKey string
+	retainedAt  string   // where it was; its directories are still there
 	queues      *os.File // the file system of the sandbox's message queues
 
 	insideOnce sync.Once

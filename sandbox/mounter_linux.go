@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -200,11 +201,19 @@ func makeDirs(dir string, u guestUser) error {
 	if len(missing) == 0 {
 		return nil
 	}
+	slices.Reverse(missing)
 	return asUser(u, func() error {
-		for i := len(missing) - 1; i >= 0; i-- {
-			err := unix.Mkdir(missing[i], 0o755)
+		for i, dir := range missing {
+			err := unix.Mkdir(dir, 0o755)
 			if errors.Is(err, unix.EROFS) {
-				err = inRoot(func(root int) error { return unix.Mkdirat(root, strings.TrimPrefix(missing[i], "/"), 0o755) })
+				return inRoot(func(root int) error {
+					for _, dir := range missing[i:] {
+						if err := unix.Mkdirat(root, strings.TrimPrefix(dir, "/"), 0o755); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
 			}
 			if err != nil {
 				return err

@@ -1,11 +1,9 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,16 +131,26 @@ func (b *box) apply(o *mountOrder, fds []int) error {
 			return err
 		}
 	}
+	if b.retained == nil && b.retainedAt != "" { // it was taken, for the same place or for nothing
+		if len(o.Add) != 1 || o.Add[0].Target != b.retainedAt {
+			removeDir(b.retainedAt, o.User)
+		}
+		b.retainedAt = ""
+	}
 	for _, target := range o.Drop {
+		kept := false
 		if target == o.Retain {
 			if fd, err := unix.OpenTree(unix.AT_FDCWD, target, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW); err == nil {
-				b.retained, b.retainedKey = os.NewFile(uintptr(fd), "retained"), o.As
+				b.retained, b.retainedKey, kept = os.NewFile(uintptr(fd), "retained"), o.As, true
 			}
 		}
 		if err := unix.Unmount(target, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
 			return fmt.Errorf("unmount %s: %w", target, err)
 		}
-		if slices.Contains(o.Forget, target) {
+		switch {
+		case kept && !slices.ContainsFunc(renewed, func(dir string) bool { return within(target, dir) }):
+			b.retainedAt = target // what it was mounted on stays too
+		case slices.Contains(o.Forget, target):
 			removeDir(target, o.User)
 		}
 	}
@@ -154,7 +162,7 @@ func (b *box) apply(o *mountOrder, fds []int) error {
 	if !o.Verify {
 		return nil
 	}
-	now, err := fingerprint()
+	now, err := fingerprint(b.pid)
 	if err != nil {
 		return err
 	}
@@ -253,8 +261,9 @@ func (b *box) noQueues() error {
 
 // fingerprint is what one lease could change for the next: the mounts, and what
 // commands inherit of the supervisor, which runs as their user and so can be
-// given other limits, priorities and processors by them.
-func fingerprint() (string, error) {
+// given other limits, priorities and processors by them. It has one thread; pid is its
+// number to the caller.
+func fingerprint(pid int) (string, error) {
 	var out []string
 	info, err := os.ReadFile("/proc/1/mountinfo")
 	if err != nil {
@@ -275,50 +284,37 @@ func fingerprint() (string, error) {
 	}
 	slices.Sort(mounts)
 	out = append(out, mounts...)
-	for _, name := range []string{"limits", "oom_score_adj"} {
-		b, err := os.ReadFile("/proc/1/" + name)
-		if err != nil {
-			return "", err
-		}
-		out = append(out, strings.Split(strings.TrimSpace(string(b)), "\n")...)
-	}
-	tasks, err := numbered("/proc/1/task")
+	adj, err := os.ReadFile("/proc/1/oom_score_adj")
 	if err != nil {
 		return "", err
 	}
-	var threads []string
-	for _, task := range tasks {
-		s, err := threadPrint(filepath.Join("/proc/1/task", task))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
+	out = append(out, "oom_score_adj "+strings.TrimSpace(string(adj)))
+	for which := range rlimitCount {
+		var now unix.Rlimit
+		if err := unix.Prlimit(pid, which, nil, &now); err != nil {
+			return "", fmt.Errorf("read limit %d: %w", which, err)
 		}
-		if err != nil {
-			return "", err
-		}
-		threads = append(threads, s)
+		out = append(out, fmt.Sprintf("limit %d: %d of %d", which, now.Cur, now.Max))
 	}
-	slices.Sort(threads)
-	out = append(out, slices.Compact(threads)...)
+	attr, err := unix.SchedGetAttr(pid, 0)
+	if err != nil {
+		return "", fmt.Errorf("read scheduling: %w", err)
+	}
+	var cpus unix.CPUSet
+	if err := unix.SchedGetaffinity(pid, &cpus); err != nil {
+		return "", fmt.Errorf("read processors: %w", err)
+	}
+	io, _, errno := unix.Syscall(unix.SYS_IOPRIO_GET, 1 /* IOPRIO_WHO_PROCESS */, uintptr(pid), 0)
+	if errno != 0 {
+		return "", os.NewSyscallError("ioprio_get", errno)
+	}
+	out = append(out, fmt.Sprintf("policy %d flags %d nice %d priority %d slack %d disks %d processors %x",
+		attr.Policy, attr.Flags, attr.Nice, attr.Priority, attr.Runtime, io, cpus))
 	return strings.Join(out, "\n"), nil
 }
 
-// threadPrint is what a thread's children inherit of its scheduling.
-func threadPrint(dir string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(dir, "stat"))
-	if err != nil {
-		return "", err
-	}
-	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // from the third field on
-	if len(f) < 39 {
-		return "", fmt.Errorf("%s/stat: %d fields", dir, len(f))
-	}
-	st, err := os.ReadFile(filepath.Join(dir, "status"))
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("thread nice %s real-time %s policy %s processors %s",
-		f[16], f[37], f[38], parseStatus(st)["Cpus_allowed"]), nil
-}
+// rlimitCount is the number of limits that Linux has.
+const rlimitCount = 16
 
 // numbered lists the entries of a directory whose names are numbers.
 func numbered(dir string) ([]string, error) {

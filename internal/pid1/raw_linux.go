@@ -311,18 +311,19 @@ func await(m *machine) {
 }
 
 // reap waits for children that have ended: commands, which are told of, and orphans.
+// It reports whether there are none any more.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func reap(m *machine, options uintptr) {
+func reap(m *machine, options uintptr) bool {
 	for {
 		pid, _, e := syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&m.status)), options|unix.WALL, uintptr(unsafe.Pointer(&m.usage)), 0, 0)
 		if e == unix.EINTR {
 			continue
 		}
 		if e != 0 || pid == 0 {
-			return
+			return e != 0
 		}
 		for i := 0; i < m.ncommand; i++ {
 			if m.commands[i&(maxCommands-1)].pid != pid {
@@ -560,18 +561,16 @@ func signal(m *machine) syscall.Errno {
 
 // reset kills all others and returns when they are gone. From the first process
 // that is everyone, and nobody can fork away from it: the kernel goes through the
-// list under a lock.
+// list of all processes there are under a lock. Which it need not where there are no
+// children: whoever loses its parent becomes ours.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
 func reset(m *machine) {
-	for {
-		_, _, e := syscall.RawSyscall6(unix.SYS_KILL, ^uintptr(0), uintptr(unix.SIGKILL), 0, 0, 0, 0)
+	for !reap(m, unix.WNOHANG) {
+		syscall.RawSyscall6(unix.SYS_KILL, ^uintptr(0), uintptr(unix.SIGKILL), 0, 0, 0, 0)
 		reap(m, 0)
-		if e == unix.ESRCH {
-			return
-		}
 	}
 }
 
