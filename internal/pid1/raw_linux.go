@@ -521,10 +521,14 @@ func unmapBody(m *machine) {
 func bear(m *machine, pid uintptr) bool {
 	for i, stops := 0, 0; i < bearTries && stops < bearStops; i++ {
 		m.wait[0].Fd, m.wait[0].Events, m.wait[0].Revents = m.born[0], 0, 0
+		m.wait[1].Fd, m.wait[1].Events, m.wait[1].Revents = int32(m.control), 0, 0
 		m.pause.Sec, m.pause.Nsec = 0, bearPause
-		n, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&m.wait)), 1, uintptr(unsafe.Pointer(&m.pause)), 0, 0, 0)
-		if e == 0 && n > 0 {
+		_, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&m.wait)), uintptr(len(m.wait)), uintptr(unsafe.Pointer(&m.pause)), 0, 0, 0)
+		if e == 0 && m.wait[0].Revents != 0 {
 			return true
+		}
+		if e == 0 && m.wait[1].Revents != 0 {
+			break // nobody is there to serve any more
 		}
 		m.info[0] = 0
 		syscall.RawSyscall6(unix.SYS_WAITID, unix.P_PID, pid, uintptr(unsafe.Pointer(&m.info)), unix.WSTOPPED|unix.WNOHANG, 0, 0)
