@@ -114,8 +114,8 @@ func (p *Parent) Close() {
 			}
 		}
 	}
-	unix.Munmap(p.slots)
 	p.fd, p.dead = -1, ErrNursery
+	p.unmap() // not while processes carry out their scripts there
 }
 
 // answer reads what the nursery says.
@@ -143,7 +143,23 @@ type Process struct {
 
 // Scripted tells that the answer to the script has come, or that the process has
 // ended: the script's room is used for others then. It is called once.
-func (p *Process) Scripted() { p.p.free <- p.slot }
+func (p *Process) Scripted() { p.p.put(p.slot) }
+
+// put gives back a slot. The last one lets go of the memory if it is not needed any
+// more.
+func (p *Parent) put(slot int) {
+	p.free <- slot
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unmap()
+}
+
+func (p *Parent) unmap() {
+	if p.fd < 0 && p.slots != nil && len(p.free) == nslots {
+		unix.Munmap(p.slots)
+		p.slots = nil
+	}
+}
 
 // Fork makes a process in the new namespaces that flags ask for. control is its end of
 // a SOCK_SEQPACKET pair, whose end is the end of the process. It carries out the
@@ -153,13 +169,19 @@ func (p *Parent) Fork(s *Script, control int, flags uintptr) (*Process, error) {
 	slot := <-p.free
 	pid, err := p.fork(s, slot, control, flags)
 	if err != nil {
-		p.free <- slot
+		p.put(slot)
 		return nil, err
 	}
 	return &Process{PID: pid, p: p, slot: slot}, nil
 }
 
 func (p *Parent) fork(s *Script, slot, control int, flags uintptr) (int, error) {
+	p.mu.Lock()
+	dead := p.dead
+	p.mu.Unlock()
+	if dead != nil {
+		return 0, dead
+	}
 	at := p.slots[slot*slotSize : (slot+1)*slotSize]
 	if err := s.layout(at, func(i int) int { return firstFile + 1 + i }); err != nil {
 		return 0, err
@@ -170,15 +192,21 @@ func (p *Parent) fork(s *Script, slot, control int, flags uintptr) (int, error) 
 		return 0, p.dead
 	}
 	files := append([]int{control}, s.files...)
-	for len(files) > maxFiles {
-		if err := p.ask(order{op: opFiles}, files[:maxFiles]); err != nil {
+	sent := false
+	for ; len(files) > maxFiles; sent = true {
+		if err := p.ask(order{op: opFiles}, files[:maxFiles], sent); err != nil {
 			return 0, err
 		}
 		files = files[maxFiles:]
 	}
-	if err := p.ask(order{op: opFork, slot: uint64(spanOf(at).low), flags: uint64(flags)}, files); err != nil {
+	if err := p.ask(order{op: opFork, slot: uint64(spanOf(at).low), flags: uint64(flags)}, files, sent); err != nil {
 		return 0, err
 	}
+	return p.outcome()
+}
+
+// outcome is what came of a request to the nursery.
+func (p *Parent) outcome() (int, error) {
 	a, err := p.answer()
 	if err != nil {
 		p.dead = err
@@ -190,14 +218,45 @@ func (p *Parent) fork(s *Script, slot, control int, flags uintptr) (int, error) 
 	return int(a.PID), nil
 }
 
-func (p *Parent) ask(o order, files []int) error {
-	err := unix.Sendmsg(p.fd, unsafe.Slice((*byte)(unsafe.Pointer(&o)), unsafe.Sizeof(o)), unix.UnixRights(files...), nil, unix.MSG_NOSIGNAL)
-	if err != nil {
-		// What was sent already would be another's.
+// ask sends a request; sent tells that others of the same birth went before it. One
+// whose descriptors cannot be sent, as when there are too many under way, costs its
+// birth and not the nursery.
+func (p *Parent) ask(o order, files []int, sent bool) error {
+	err := p.send(o, files)
+	if err == nil {
+		return nil
+	}
+	switch err {
+	case unix.EBADF, unix.ETOOMANYREFS, unix.ENOBUFS, unix.ENOMEM:
+	default:
 		p.dead = errors.Join(ErrNursery, err)
 		return p.dead
 	}
-	return nil
+	if sent {
+		// What came already would be another's.
+		if dropErr := p.send(order{op: opDrop}, nil); dropErr != nil {
+			p.dead = errors.Join(ErrNursery, dropErr)
+			return p.dead
+		}
+		_, _ = p.outcome()
+		if p.dead != nil {
+			return p.dead
+		}
+	}
+	return fmt.Errorf("pid1: hand over descriptors: %w", err)
+}
+
+func (p *Parent) send(o order, files []int) error {
+	var oob []byte
+	if len(files) > 0 {
+		oob = unix.UnixRights(files...)
+	}
+	for {
+		err := unix.Sendmsg(p.fd, unsafe.Slice((*byte)(unsafe.Pointer(&o)), unsafe.Sizeof(o)), oob, nil, unix.MSG_NOSIGNAL)
+		if err != unix.EINTR {
+			return err
+		}
+	}
 }
 
 // fork makes the nursery. Between the fork and its end nothing may allocate or grow
@@ -248,6 +307,9 @@ func parseMaps(text string, here uintptr) (program span, top uintptr, err error)
 		if err := errors.Join(err1, err2); err != nil {
 			return span{}, 0, fmt.Errorf("pid1: memory map: %w", err)
 		}
+		if l >= h || h > uint64(^uintptr(0)) {
+			return span{}, 0, fmt.Errorf("pid1: memory map has the line %q", line)
+		}
 		m := mapping{span{uintptr(l), uintptr(h)}, f[3] + " " + f[4]}
 		top = max(top, m.high)
 		if m.low <= here && here < m.high {
@@ -260,13 +322,13 @@ func parseMaps(text string, here uintptr) (program span, top uintptr, err error)
 		// it: instrumented code counts there, and code that is not bound to an
 		// address finds its way by it.
 		if m.file == file || (m.low == program.high && m.file == "00:00 0") {
-			if program.low == 0 {
+			if program.high == 0 {
 				program.low = m.low
 			}
-			program.high = m.high
+			program.low, program.high = min(program.low, m.low), max(program.high, m.high)
 		}
 	}
-	if file == "" || program.low == 0 {
+	if file == "" || program.high == 0 {
 		return span{}, 0, errors.New("pid1: own program is not in the memory map")
 	}
 	return program, top, nil

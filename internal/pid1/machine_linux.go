@@ -24,7 +24,7 @@ type machine struct {
 	top   uintptr // the end of the address space in use
 
 	order order // the nursery's request
-	nborn int   // descriptors that came for the process to be born
+	lost  bool  // a descriptor for the process to be born could not be received
 
 	commands [maxCommands]command
 	ncommand int
@@ -41,6 +41,11 @@ type machine struct {
 	at      uintptr  // where the body is
 	restart [64]byte // to register as an rseq area
 	wait    [2]unix.PollFd
+	pause   unix.Timespec
+	more    bool       // children that have ended may be left
+	born    [2]int32   // the pipe that closes when a child has executed
+	info    [16]uint64 // siginfo
+	action  [4]uint64  // the kernel's struct sigaction, of zeros
 	usage   unix.Rusage
 	status  int32
 	mask    uint64
@@ -59,6 +64,7 @@ type order struct {
 const (
 	opFiles = 1 + iota // descriptors for the process, more of which follow
 	opFork             // the last of them; answered
+	opDrop             // there will be no more of them: forget those that came; answered
 )
 
 // A process is born with the nursery's descriptors, which are these, and those that
@@ -67,6 +73,20 @@ const (
 	nurseryFD = 3
 	firstFile = 4
 )
+
+// bornFD is the pipe's number in a child that is about to execute.
+const bornFD = 3
+
+// A child that has not executed its program is looked at every bearPause
+// nanoseconds, and killed if it was found stopped, or was just slow, so many times.
+const (
+	bearPause = 10e6
+	bearStops = 100
+	bearTries = 2000
+)
+
+// reapMost is how many children are waited for before requests are looked at.
+const reapMost = 64
 
 // The head of a slot; the calls follow, of type op.
 type slotHead struct {

@@ -27,13 +27,13 @@ func TestMain(m *testing.M) {
 
 // guest is a first process under test.
 type guest struct {
-	t    *testing.T
+	t    testing.TB
 	p    *Process
 	host *os.File
 }
 
 // fork1 makes one in a PID namespace.
-func fork1(t *testing.T, write func(s *Script)) *guest {
+func fork1(t testing.TB, write func(s *Script)) *guest {
 	t.Helper()
 	parent, err := NewParent()
 	if err != nil {
@@ -60,7 +60,7 @@ func fork1(t *testing.T, write func(s *Script)) *guest {
 	t.Cleanup(func() {
 		g.host.Close()
 		var ws unix.WaitStatus
-		if _, err := unix.Wait4(p.PID, &ws, 0, nil); err != nil {
+		if err := waitFor(p.PID, &ws); err != nil {
 			t.Errorf("wait: %v", err)
 		}
 		if ws.Signaled() {
@@ -74,11 +74,22 @@ func fork1(t *testing.T, write func(s *Script)) *guest {
 	return g
 }
 
+func waitFor(pid int, ws *unix.WaitStatus) error {
+	for {
+		if _, err := unix.Wait4(pid, ws, 0, nil); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
 func (g *guest) answer() (Answer, []int) {
 	g.t.Helper()
 	unix.SetsockoptTimeval(int(g.host.Fd()), unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 20})
 	b, oob := make([]byte, 512), make([]byte, 64)
-	n, on, _, _, err := unix.Recvmsg(int(g.host.Fd()), b, oob, unix.MSG_CMSG_CLOEXEC)
+	n, on, err := 0, 0, error(unix.EINTR)
+	for err == unix.EINTR {
+		n, on, _, _, err = unix.Recvmsg(int(g.host.Fd()), b, oob, unix.MSG_CMSG_CLOEXEC)
+	}
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -325,5 +336,16 @@ func TestRun(t *testing.T) {
 	}
 	if b, err := os.ReadFile(dir + "/x"); err != nil || string(b) != "text" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+func BenchmarkStart(b *testing.B) {
+	b.ReportAllocs()
+	g := fork1(b, nil)
+	g.answer()
+	for b.Loop() {
+		g.start(Command{ID: 1, Paths: []string{"/bin/true"}, Args: []string{"true"}}, nil)
+		g.answer()
+		g.answer()
 	}
 }

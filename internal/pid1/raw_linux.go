@@ -34,7 +34,8 @@ func exit(status uintptr) {
 //go:norace
 //go:nocheckptr
 func nursery(m *machine) {
-	block(m)
+	standard(m)
+	block(m, ^uint64(0))
 	m.give = -1
 	m.answer.Event = Ready
 	settle(m)
@@ -44,11 +45,15 @@ func nursery(m *machine) {
 		if !expect(m) {
 			continue
 		}
-		pid, _, e := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(m.order.flags)|unix.CLONE_PARENT|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
-		if e == 0 && pid == 0 {
-			return
+		pid, e := uintptr(0), syscall.Errno(unix.EMFILE)
+		if m.order.op == opFork && !m.lost {
+			pid, _, e = syscall.RawSyscall6(unix.SYS_CLONE, uintptr(m.order.flags)|unix.CLONE_PARENT|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+			if e == 0 && pid == 0 {
+				return
+			}
 		}
 		syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, firstFile, uintptr(^uint32(0)), 0, 0, 0, 0)
+		m.lost = false
 		m.answer.Event, m.answer.Errno, m.answer.PID = Done, e, int64(pid)
 		send(m)
 	}
@@ -79,7 +84,8 @@ func standIns(m *machine) {
 	}
 }
 
-// expect receives what the parent asks of the nursery; it is true for opFork.
+// expect receives what the parent asks of the nursery; it is true for what is to be
+// answered.
 //
 //go:nosplit
 //go:norace
@@ -95,8 +101,12 @@ func expect(m *machine) bool {
 	if e != 0 || n != unsafe.Sizeof(m.order) {
 		exit(0) // nobody is there to ask any more
 	}
-	// Descriptors have the lowest free numbers, in order, and the script knows them.
-	return m.order.op == opFork
+	// Descriptors have the lowest free numbers, in order, and the script knows them:
+	// with one missing, it would take another for it.
+	if m.message.flags&unix.MSG_CTRUNC != 0 {
+		m.lost = true
+	}
+	return m.order.op != opFiles
 }
 
 // firstProcess is what a process of new namespaces does; it never returns.
@@ -108,6 +118,10 @@ func firstProcess(m *machine) {
 	m.control = firstFile
 	syscall.RawSyscall6(unix.SYS_CLOSE, nurseryFD, 0, 0, 0, 0, 0)
 	standIns(m)
+	// Every other signal from inside is now thrown away as it is sent, as to the first
+	// process of a namespace it has its standard effect, which is none
+	// (pid_namespaces(7)). Blocked, they would heap up.
+	block(m, 1<<(unix.SIGCHLD-1))
 	if !run(uintptr(m.order.slot), &m.answer) {
 		send(m)
 		exit(125)
@@ -119,7 +133,7 @@ func firstProcess(m *machine) {
 	send(m)
 	for {
 		await(m)
-		if m.wait[1].Revents != 0 {
+		if m.wait[1].Revents != 0 || m.more {
 			reap(m, unix.WNOHANG)
 		}
 		if m.wait[0].Revents == 0 || !receive(m) {
@@ -182,19 +196,30 @@ func callAt(slot uintptr, i int) *op {
 	return (*op)(at(slot + unsafe.Sizeof(slotHead{}) + uintptr(i)*unsafe.Sizeof(op{})))
 }
 
-// block keeps all signals from us, for good: nothing sent from inside can end the
-// first process of a namespace (pid_namespaces(7)).
+// standard gives every signal its standard effect. The runtime has seen to its own
+// handlers; those of others would be jumped to where nothing is mapped any more.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func block(m *machine) {
-	m.mask = ^uint64(0)
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, 0 /* SIG_BLOCK */, uintptr(unsafe.Pointer(&m.mask)), 0, 8, 0, 0)
+func standard(m *machine) {
+	for sig := uintptr(1); sig <= 64; sig++ {
+		// m.action is all zeros. Of SIGKILL and SIGSTOP it is refused, and true anyway.
+		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&m.action)), 0, 8, 0, 0)
+	}
 }
 
-// listenForEnds opens a descriptor that tells of signals, of which the ends of
-// children matter.
+// block keeps these signals from us and no others.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func block(m *machine, mask uint64) {
+	m.mask = mask
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, 2 /* SIG_SETMASK */, uintptr(unsafe.Pointer(&m.mask)), 0, 8, 0, 0)
+}
+
+// listenForEnds opens a descriptor that tells of the ends of children.
 //
 //go:nosplit
 //go:norace
@@ -294,7 +319,12 @@ func await(m *machine) {
 	for {
 		m.wait[0].Fd, m.wait[0].Events, m.wait[0].Revents = int32(m.control), unix.POLLIN, 0
 		m.wait[1].Fd, m.wait[1].Events, m.wait[1].Revents = int32(m.signals), unix.POLLIN, 0
-		_, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&m.wait)), uintptr(len(m.wait)), 0, 0, 0, 0)
+		limit := uintptr(0) // none
+		if m.more {
+			m.pause = unix.Timespec{}
+			limit = uintptr(unsafe.Pointer(&m.pause))
+		}
+		_, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&m.wait)), uintptr(len(m.wait)), limit, 0, 0, 0)
 		if e == 0 {
 			break
 		}
@@ -302,22 +332,27 @@ func await(m *machine) {
 			exit(123)
 		}
 	}
-	for m.wait[1].Revents != 0 {
-		// What it says of the signals, 128 bytes of each, does not matter.
-		if _, _, e := syscall.RawSyscall6(unix.SYS_READ, m.signals, uintptr(unsafe.Pointer(&m.body)), 4096, 0, 0, 0); e != 0 {
-			break
-		}
+	if m.wait[1].Revents != 0 {
+		// What it says, 128 bytes, does not matter. There is never more than one: a
+		// second end before the first was heard of is not told.
+		syscall.RawSyscall6(unix.SYS_READ, m.signals, uintptr(unsafe.Pointer(&m.body)), 4096, 0, 0, 0)
 	}
 }
 
 // reap waits for children that have ended: commands, which are told of, and orphans.
-// It reports whether there are none any more.
+// With WNOHANG it stops after so many and sets m.more: orphans may come without end,
+// and requests are not to wait for that. It reports whether there are no children.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
 func reap(m *machine, options uintptr) bool {
-	for {
+	m.more = false
+	for n := 0; ; n++ {
+		if n == reapMost && options&unix.WNOHANG != 0 {
+			m.more = true
+			return false
+		}
 		pid, _, e := syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&m.status)), options|unix.WALL, uintptr(unsafe.Pointer(&m.usage)), 0, 0)
 		if e == unix.EINTR {
 			continue
@@ -434,17 +469,25 @@ func start(m *machine) bool {
 	relocate(m)
 	r := (*report)(at(m.report))
 	r.stage = 0
-	// The parent goes on when the child has executed its program, or ended.
-	pid, _, e := syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	// The child's end of the pipe closes when it has executed its program, or ended.
+	if _, _, e := syscall.RawSyscall6(unix.SYS_PIPE2, uintptr(unsafe.Pointer(&m.born)), unix.O_CLOEXEC, 0, 0, 0, 0); e != 0 {
+		m.answer.Errno = e
+		unmapBody(m)
+		return false
+	}
+	pid, _, e := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if e == 0 && pid == 0 {
 		return true
 	}
-	if m.nfiles == 4 {
-		syscall.RawSyscall6(unix.SYS_MUNMAP, m.at, size, 0, 0, 0, 0)
-	}
+	syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(m.born[1]), 0, 0, 0, 0, 0)
+	late := e == 0 && !bear(m, pid)
+	syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(m.born[0]), 0, 0, 0, 0, 0)
+	unmapBody(m)
 	switch {
 	case e != 0:
 		m.answer.Errno = e
+	case late:
+		m.answer.Errno = unix.ETIMEDOUT
 	case r.stage != 0:
 		bury(pid)
 		m.answer.Stage, m.answer.Errno, m.answer.Path = r.stage, syscall.Errno(r.errno), r.path
@@ -453,6 +496,48 @@ func start(m *machine) bool {
 		m.ncommand++
 		m.answer.Event, m.answer.PID, m.answer.Stage = Started, int64(pid), 0
 	}
+	return false
+}
+
+// unmapBody lets go of a body that came as a file.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func unmapBody(m *machine) {
+	if m.nfiles == 4 {
+		syscall.RawSyscall6(unix.SYS_MUNMAP, m.at, uintptr(m.head.size), 0, 0, 0, 0)
+	}
+}
+
+// bear waits until a child has executed its program, or ended. A process inside can
+// stop it before that, as it runs under the same user, and must not stop us by that
+// (which is why this is no vfork): the child is made to go on, and killed if that
+// does not help. It is false then, and the child is left to be reaped.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func bear(m *machine, pid uintptr) bool {
+	for i, stops := 0, 0; i < bearTries && stops < bearStops; i++ {
+		m.wait[0].Fd, m.wait[0].Events, m.wait[0].Revents = m.born[0], 0, 0
+		m.wait[1].Fd, m.wait[1].Events, m.wait[1].Revents = int32(m.control), 0, 0
+		m.pause.Sec, m.pause.Nsec = 0, bearPause
+		_, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&m.wait)), uintptr(len(m.wait)), uintptr(unsafe.Pointer(&m.pause)), 0, 0, 0)
+		if e == 0 && m.wait[0].Revents != 0 {
+			return true
+		}
+		if e == 0 && m.wait[1].Revents != 0 {
+			break // nobody is there to serve any more
+		}
+		m.info[0] = 0
+		syscall.RawSyscall6(unix.SYS_WAITID, unix.P_PID, pid, uintptr(unsafe.Pointer(&m.info)), unix.WSTOPPED|unix.WNOHANG, 0, 0)
+		if m.info[0] != 0 {
+			stops++
+			syscall.RawSyscall6(unix.SYS_KILL, pid, uintptr(unix.SIGCONT), 0, 0, 0, 0)
+		}
+	}
+	syscall.RawSyscall6(unix.SYS_KILL, pid, uintptr(unix.SIGKILL), 0, 0, 0, 0)
 	return false
 }
 
@@ -500,7 +585,9 @@ func become(m *machine) {
 			return
 		}
 	}
-	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), 0, 0, 0, 0)
+	// The pipe stays, under the one number that close_range leaves.
+	syscall.RawSyscall6(unix.SYS_DUP3, uintptr(m.born[1]), bornFD, unix.O_CLOEXEC, 0, 0, 0)
+	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, bornFD+1, uintptr(^uint32(0)), 0, 0, 0, 0)
 	if m.head.data > 0 {
 		m.limit[0], m.limit[1] = m.head.data, m.head.data
 		if _, _, e := syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_DATA, uintptr(unsafe.Pointer(&m.limit)), 0, 0, 0); e != 0 {
@@ -512,8 +599,7 @@ func become(m *machine) {
 		r.errno, r.stage = uint32(e), StageDir
 		return
 	}
-	m.mask = 0
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, 2 /* SIG_SETMASK */, uintptr(unsafe.Pointer(&m.mask)), 0, 8, 0, 0)
+	block(m, 0)
 	execute(m, r)
 }
 

@@ -31,8 +31,8 @@ type Quota struct {
 	Sandboxes int
 	// Commands is the most running at once. Default 64.
 	Commands int
-	// Bytes is the most kept on the server: contents of files, and output that was
-	// not acknowledged. Default 4 GiB.
+	// Bytes is the most kept on the server: contents of files, output that was not
+	// acknowledged, and exports that were not fetched. Default 4 GiB.
 	Bytes int64
 	// Time is the most wall time of all commands together since the server
 	// started. Default: no limit.
@@ -75,6 +75,7 @@ type account struct {
 	mu        sync.Mutex
 	sandboxes int
 	commands  int
+	outputs   int
 	bytes     int64
 	spent     time.Duration
 }

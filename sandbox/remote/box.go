@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -22,9 +21,12 @@ type box struct {
 	ready chan struct{} // closed when opening has ended, one way or the other
 	err   error
 	sb    sandbox.Sandbox
-	tree  string
+	tree  *tree
 	ttl   time.Duration
 	lease *time.Timer
+
+	gate     sync.RWMutex // held for reading while a command starts, for writing while none may
+	restores restores
 
 	once sync.Once
 	fail error
@@ -39,7 +41,18 @@ func (s *Server) open(a *account, r *http.Request) (any, error) {
 	if err := checkManifest(q.Files); err != nil {
 		return nil, fmt.Errorf("%w: %w", errRequest, err)
 	}
-	key := a.Name + "/" + r.PathValue("id")
+	ttl := s.cfg.TTL
+	if q.TTL > 0 && q.TTL < ttl {
+		ttl = q.TTL
+	}
+	id := r.PathValue("id")
+	return s.enroll(a, id, ttl, func(ctx context.Context, b *box) error { return b.open(ctx, q.Files, id) })
+}
+
+// enroll makes the tenant's sandbox of that name by fill, or finds the one that an
+// earlier request made.
+func (s *Server) enroll(a *account, id string, ttl time.Duration, fill func(context.Context, *box) error) (any, error) {
+	key := a.Name + "/" + id
 	s.mu.Lock()
 	b := s.boxes[key]
 	if b != nil {
@@ -55,19 +68,19 @@ func (s *Server) open(a *account, r *http.Request) (any, error) {
 		s.mu.Unlock()
 		return nil, err
 	}
-	b = &box{s: s, acc: a, key: key, ready: make(chan struct{}), ttl: s.cfg.TTL}
-	if q.TTL > 0 && q.TTL < b.ttl {
-		b.ttl = q.TTL
-	}
+	b = &box{s: s, acc: a, key: key, ready: make(chan struct{}), ttl: ttl}
 	s.boxes[key] = b
 	s.mu.Unlock()
 	// Not the request's context: it may be cut off and asked again.
-	b.err = b.open(s.ctx, q.Files, r.PathValue("id"))
+	b.err = fill(s.ctx, b)
 	if b.err == nil {
+		armed := make(chan struct{})
 		b.lease = time.AfterFunc(b.ttl, func() {
-			s.cfg.Log.Info("lease ran out", "tenant", a.Name, "sandbox", r.PathValue("id"))
+			<-armed
+			s.cfg.Log.Info("lease ran out", "tenant", a.Name, "sandbox", id)
 			_ = b.close()
 		})
+		close(armed)
 	}
 	close(b.ready)
 	if b.err != nil {
@@ -77,16 +90,15 @@ func (s *Server) open(a *account, r *http.Request) (any, error) {
 }
 
 func (b *box) open(ctx context.Context, files []entry, id string) error {
-	b.tree = filepath.Join(b.s.part(b.acc, dirTrees), id)
-	if err := os.Mkdir(b.tree, 0o755); err != nil {
+	var err error
+	if b.tree, err = plant(filepath.Join(b.s.part(b.acc, dirTrees), id)); err != nil {
 		return err
 	}
-	if err := b.s.stores[b.acc.Name].build(files, b.tree); err != nil {
+	if err := b.s.stores[b.acc.Name].build(files, b.tree.dir); err != nil {
 		return err
 	}
 	cfg := b.s.cfg.Sandbox
-	cfg.Snapshot = sandbox.SnapshotDir(b.tree)
-	var err error
+	cfg.Snapshot = sandbox.SnapshotDir(b.tree.dir)
 	b.sb, err = b.s.cfg.Open(ctx, cfg)
 	return err
 }
@@ -108,7 +120,7 @@ func (b *box) close() error {
 		if b.sb != nil {
 			b.fail = b.sb.Close()
 		}
-		b.fail = errors.Join(b.fail, os.RemoveAll(b.tree))
+		b.fail = errors.Join(b.fail, b.tree.release())
 		b.acc.give(&b.acc.sandboxes)
 		b.s.mu.Lock()
 		delete(b.s.boxes, b.key)
@@ -157,9 +169,32 @@ func (s *Server) changes(a *account, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, ok := b.sb.(sandbox.Differ)
-	if !ok {
-		return nil, errors.New("this server's sandboxes cannot tell what changed")
+	d, err := can[sandbox.Differ](b, "tell what changed")
+	if err != nil {
+		return nil, err
 	}
-	return d.Changes(r.Context())
+	list, err := d.Changes(r.Context())
+	return changesToWire(list), err
+}
+
+func (s *Server) review(a *account, r *http.Request) (any, error) {
+	b, err := s.box(a, r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := can[sandbox.Reviewer](b, "be reviewed")
+	if err != nil {
+		return nil, err
+	}
+	rev, err := d.Review(r.Context())
+	return reviewToWire(rev), err
+}
+
+// can returns the box's sandbox as one of the optional interfaces.
+func can[T any](b *box, what string) (T, error) {
+	v, ok := b.sb.(T)
+	if !ok {
+		return v, fmt.Errorf("this server's sandboxes cannot %s: %w", what, errors.ErrUnsupported)
+	}
+	return v, nil
 }

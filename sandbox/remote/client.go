@@ -40,16 +40,24 @@ type Options struct {
 	Patience time.Duration
 }
 
-// Sandbox is a sandbox on a server. It is a sandbox.Sandbox and sandbox.Differ.
+// Sandbox is a sandbox on a server. It is a sandbox.Sandbox with the abilities of
+// one over a snapshot on this machine, but sandbox.DryRunner.
 type Sandbox struct {
 	sandbox.Sandbox
-	c *client
+	c    *client
+	from *origin
+
+	restoring sync.Mutex
+	restored  int64 // restores asked for
 }
 
-var (
-	_ sandbox.Sandbox = (*Sandbox)(nil)
-	_ sandbox.Differ  = (*Sandbox)(nil)
-)
+// origin is the directory whose contents a workspace started with, as it was then.
+type origin struct {
+	dir   string // empty if there was none
+	files map[string]entry
+}
+
+var _ sandbox.Sandbox = (*Sandbox)(nil)
 
 // Open sends the workspace and opens a sandbox over it. ctx bounds only the
 // opening. The sandbox must be closed; if it is not, the server does so when the
@@ -109,8 +117,12 @@ func newID() string { return rand.Text()[:26] }
 
 func (c *client) open(ctx context.Context, o Options) (*Sandbox, error) {
 	q := openRequest{TTL: o.TTL}
+	from := &origin{files: map[string]entry{}}
 	if o.Dir != "" {
-		dir, err := filepath.EvalSymlinks(o.Dir)
+		dir, err := filepath.Abs(o.Dir)
+		if err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -120,13 +132,29 @@ func (c *client) open(ctx context.Context, o Options) (*Sandbox, error) {
 		if err := c.send(ctx, dir, q.Files); err != nil {
 			return nil, fmt.Errorf("send workspace: %w", err)
 		}
+		from.dir = dir
+		for _, e := range q.Files {
+			from.files[e.Path] = e
+		}
 	}
 	var reply openReply
 	if err := c.call(ctx, "PUT", "/v1/sandboxes/"+c.id, q, &reply); err != nil {
 		return nil, err
 	}
+	return c.sandbox(reply, from), nil
+}
+
+// sandbox is what the server has opened under the client's name.
+func (c *client) sandbox(reply openReply, from *origin) *Sandbox {
 	c.work.Go(func() { c.renew(reply.TTL) })
-	return &Sandbox{sandbox.FromBackend(reply.Dir, reply.Isolation, c), c}, nil
+	return &Sandbox{Sandbox: sandbox.FromBackend(reply.Dir, reply.Isolation, c), c: c, from: from}
+}
+
+// sibling speaks for another sandbox of the same server.
+func (c *client) sibling() *client {
+	out := &client{base: c.base, token: c.token, http: c.http, own: c.own, patience: c.patience, id: newID()}
+	out.ctx, out.cancel = context.WithCancel(context.Background())
+	return out
 }
 
 // send sends the contents that the server does not have.
@@ -196,20 +224,16 @@ func (c *client) renew(ttl time.Duration) {
 	}
 }
 
-// Changes lists what commands have changed in the workspace.
-func (s *Sandbox) Changes(ctx context.Context) ([]sandbox.Change, error) {
-	var out []sandbox.Change
-	if err := s.c.call(ctx, "GET", "/v1/sandboxes/"+s.c.id+"/changes", nil, &out); err != nil {
-		return nil, fmt.Errorf("sandbox: list changes: %w", err)
-	}
-	return out, nil
-}
-
-// Close ends the sandbox on the server.
-func (c *client) Close() error {
+// release ends the sandbox on the server.
+func (c *client) release() error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
 	defer cancel()
-	err := c.call(ctx, "DELETE", "/v1/sandboxes/"+c.id, nil, nil)
+	return c.call(ctx, "DELETE", "/v1/sandboxes/"+c.id, nil, nil)
+}
+
+// Close ends the sandbox on the server, and all that the client does for it.
+func (c *client) Close() error {
+	err := c.release()
 	c.cancel()
 	c.work.Wait()
 	if c.own {
@@ -286,7 +310,12 @@ func (c *client) do(req *http.Request, out any) error {
 		return err
 	}
 	// An answer that was cut off is asked for again.
-	return json.NewDecoder(io.LimitReader(resp.Body, maxMessage)).Decode(out)
+	body := &io.LimitedReader{R: resp.Body, N: maxReply}
+	err = json.NewDecoder(body).Decode(out)
+	if err != nil && body.N == 0 {
+		return final{fmt.Errorf("answer of more than %d bytes", maxReply)}
+	}
+	return err
 }
 
 // answer makes a request once and returns the answer of a server that did what was
@@ -306,7 +335,7 @@ func (c *client) answer(req *http.Request) (*http.Response, error) {
 // problem is the error that an answer brings. What a gateway says for a server
 // that cannot be reached is worth another try.
 func problem(resp *http.Response) error {
-	if resp.StatusCode == http.StatusOK {
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent {
 		return nil
 	}
 	var w wireError

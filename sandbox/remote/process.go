@@ -35,7 +35,7 @@ func (c *client) Spawn(ctx context.Context, s sandbox.Spawn) (sandbox.Child, err
 	ch := &child{c: c, id: newID(), done: make(chan struct{})}
 	var reply startReply
 	err := c.call(ctx, "PUT", "/v1/sandboxes/"+c.id+"/commands/"+ch.id, startRequest{
-		Args: s.Args, Dir: s.Dir, Env: s.Env, Timeout: s.Timeout, Merge: s.Stdout == s.Stderr,
+		Args: toTexts(s.Args), Dir: text(s.Dir), Env: toTexts(s.Env), Merge: s.Stdout == s.Stderr,
 	}, &reply)
 	if err != nil {
 		if ctx.Err() != nil { // it may run all the same
@@ -84,7 +84,7 @@ func (ch *child) follow(s sandbox.Spawn) {
 	defer close(ch.done)
 	defer s.Release()
 	f := &follower{ch: ch, s: s}
-	err := ch.c.retryReset(f)
+	err := ch.c.retryFrom(ch.c.ctx, &f.at, f.read)
 	switch {
 	case err != nil:
 		ch.end.Code, ch.err = -1, fmt.Errorf("%w: %w", ErrLost, err)
@@ -110,13 +110,15 @@ type follower struct {
 	buf  []byte
 }
 
-// retryReset is retry for a log, of which every byte that comes renews patience.
-func (c *client) retryReset(f *follower) error {
+// retryFrom is retry for what is read from where it was cut off, *at: every byte
+// that comes renews patience.
+func (c *client) retryFrom(ctx context.Context, at *int64, read func() error) error {
 	for {
-		before := f.at
-		err := c.retry(c.ctx, func() error {
-			err := f.read()
-			if err != nil && f.at > before {
+		before := *at
+		err := c.retry(ctx, func() error {
+			err := read()
+			var stop final
+			if err != nil && *at > before && !errors.As(err, &stop) {
 				return final{errProgress{err}}
 			}
 			return err
@@ -125,8 +127,8 @@ func (c *client) retryReset(f *follower) error {
 		if !errors.As(err, &progress) {
 			return err
 		}
-		if c.ctx.Err() != nil {
-			return err
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), progress.error)
 		}
 	}
 }

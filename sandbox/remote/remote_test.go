@@ -382,7 +382,7 @@ func TestServerRestart(t *testing.T) {
 	c := openAt(t, Options{URL: h.URL, Patience: 5 * time.Second}).c
 	// A result that nobody has fetched, and a log that a dead server left open.
 	done, cut := newID(), newID()
-	if err := c.call(t.Context(), "PUT", "/v1/sandboxes/"+c.id+"/commands/"+done, startRequest{Args: []string{"echo", "result"}, Dir: "/"}, nil); err != nil {
+	if err := c.call(t.Context(), "PUT", "/v1/sandboxes/"+c.id+"/commands/"+done, startRequest{Args: []text{"echo", "result"}, Dir: "/"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	first.mu.Lock()
@@ -431,7 +431,7 @@ func fetch(t *testing.T, c *client, id string) (string, ended) {
 		t.Fatal(err)
 	}
 	f := &follower{ch: &child{c: c, id: id}, s: sandbox.Spawn{Stdout: w, Stderr: w}}
-	if err := c.retryReset(f); err != nil {
+	if err := c.retryFrom(c.ctx, &f.at, f.read); err != nil {
 		t.Errorf("fetch: %v", err)
 	}
 	w.Close()
@@ -551,7 +551,7 @@ func TestManifest(t *testing.T) {
 	hash := strings.Repeat("0", 64)
 	for _, bad := range [][]entry{
 		{{Path: "../a", Kind: 'd'}}, {{Path: "/a", Kind: 'd'}}, {{Path: ".", Kind: 'd'}}, {{Path: "", Kind: 'd'}}, {{Path: "a/../b", Kind: 'd'}},
-		{{Path: `a\b`, Kind: 'd'}}, {{Path: "a\x00", Kind: 'd'}}, {{Path: "a", Kind: 'd'}, {Path: "a", Kind: 'l', Link: "b"}},
+		{{Path: "a", Kind: 'd', Perm: 0o1777}}, {{Path: "a\x00", Kind: 'd'}}, {{Path: "a", Kind: 'd'}, {Path: "a", Kind: 'l', Link: "b"}},
 		{{Path: "a/b", Kind: 'd'}}, {{Path: "a", Kind: 'l', Link: "/etc"}, {Path: "a/b", Kind: 'f', Hash: hash}},
 		{{Path: "a", Kind: 'f', Hash: "x"}}, {{Path: "a", Kind: 'f', Hash: hash, Size: -1}}, {{Path: "a", Kind: 'l'}}, {{Path: "a", Kind: 'c'}},
 	} {
@@ -601,7 +601,7 @@ func FuzzFrames(f *testing.F) {
 }
 
 func FuzzStart(f *testing.F) {
-	f.Add([]byte(`{"args":["a"],"dir":"/","timeout":-1}`))
+	f.Add([]byte(`{"args":["a",["/w=="]],"dir":"/","merge":true}`))
 	f.Add([]byte(`{"args":null}{}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var q startRequest

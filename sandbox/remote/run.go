@@ -34,7 +34,6 @@ type run struct {
 	since   time.Time // when it ended
 	counted int64     // bytes of the log that the quota knows of
 	full    bool      // killed for its output
-	outOf   error     // or for another quota
 
 	in   sync.Mutex // held while input is written
 	fed  int64
@@ -114,19 +113,15 @@ func (s *Server) claim(a *account, id string, req []byte) (r *run, mine bool, er
 // begin starts the command and sees to its end.
 func (s *Server) begin(b *box, r *run, q startRequest) error {
 	left, err := r.acc.timeLeft()
-	if err == nil && q.Timeout < 0 {
-		err = errRequest
-	}
 	if err == nil {
-		timeout := q.Timeout
-		if left > 0 && (timeout == 0 || left < timeout) {
-			timeout = left
-			r.outOf = fmt.Errorf("%w: %v of commands", ErrQuota, r.acc.Quota.Time)
-		}
+		// The client keeps Cmd.Timeout and Grace; the lease bounds a client that is
+		// gone. Two clocks for one limit would race for who is first to tell.
+		b.gate.RLock()
 		r.proc, err = b.sb.Start(context.Background(), sandbox.Cmd{
-			Args: q.Args, Dir: q.Dir, Env: q.Env, Timeout: timeout, MergeStderr: q.Merge,
+			Args: fromTexts(q.Args), Dir: string(q.Dir), Env: fromTexts(q.Env), Timeout: left, MergeStderr: q.Merge,
 			OpenStdin: true, Limit: -1, OnOutput: r.output,
 		})
+		b.gate.RUnlock()
 	}
 	if err != nil {
 		r.acc.give(&r.acc.commands)
@@ -168,8 +163,8 @@ func (s *Server) watch(r *run) {
 	if exit != nil {
 		e.Ended = sandbox.Ended{Code: exit.Code, Signal: exit.Signal, User: exit.User, System: exit.System, MaxRSS: exit.MaxRSS, Denials: exit.Denials}
 		r.acc.spend(exit.Wall)
-		if exit.TimedOut && r.outOf != nil {
-			err = r.outOf
+		if exit.TimedOut {
+			err = fmt.Errorf("%w: %v of commands", ErrQuota, r.acc.Quota.Time)
 		}
 	}
 	r.mu.Lock()

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -52,6 +54,7 @@ type Server struct {
 	boxes  map[string]*box
 	runs   map[string]*run
 	stores map[string]*store
+	outs   map[string]*output
 }
 
 // The parts of a server's directory.
@@ -59,6 +62,7 @@ const (
 	dirBlobs = "blobs"
 	dirRuns  = "runs"
 	dirTrees = "trees"
+	dirOuts  = "outputs"
 )
 
 // NewServer opens a server over its directory. Results that an earlier one left
@@ -91,7 +95,7 @@ func newServer(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, boxes: map[string]*box{}, runs: map[string]*run{}, stores: map[string]*store{}}
+	s := &Server{cfg: cfg, boxes: map[string]*box{}, runs: map[string]*run{}, stores: map[string]*store{}, outs: map[string]*output{}}
 	names := map[string]bool{}
 	for _, t := range cfg.Tenants {
 		if err := t.check(); err != nil {
@@ -104,8 +108,10 @@ func newServer(cfg Config) (*Server, error) {
 		t.Quota = t.Quota.normalize()
 		s.accounts = append(s.accounts, &account{Tenant: t, token: sha256.Sum256([]byte(t.Token))})
 	}
-	if err := os.RemoveAll(filepath.Join(cfg.Dir, dirTrees)); err != nil {
-		return nil, err
+	for _, of := range []string{dirTrees, dirOuts} { // an earlier server's sandboxes
+		if err := removeTree(filepath.Join(cfg.Dir, of)); err != nil {
+			return nil, err
+		}
 	}
 	for _, a := range s.accounts {
 		if err := s.recover(a); err != nil {
@@ -135,8 +141,10 @@ func (s *Server) recover(a *account) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.part(a, dirTrees), 0o700); err != nil {
-		return err
+	for _, of := range []string{dirTrees, dirOuts} {
+		if err := os.MkdirAll(s.part(a, of), 0o700); err != nil {
+			return err
+		}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -184,11 +192,17 @@ func (s *Server) routes() {
 	handle("POST /v1/sandboxes/{id}/lease", s.renew)
 	handle("DELETE /v1/sandboxes/{id}", s.release)
 	handle("GET /v1/sandboxes/{id}/changes", s.changes)
+	handle("GET /v1/sandboxes/{id}/review", s.review)
+	handle("PUT /v1/sandboxes/{id}/forks/{fork}", s.fork)
+	handle("POST /v1/sandboxes/{id}/restore", s.restore)
+	handle("PUT /v1/sandboxes/{id}/outputs/{out}", s.makeOutput)
+	handle("DELETE /v1/outputs/{out}", s.dropOutput)
 	handle("PUT /v1/sandboxes/{id}/commands/{run}", s.start)
 	handle("POST /v1/commands/{run}/stdin", s.stdin)
 	handle("POST /v1/commands/{run}/signal", s.signal)
 	handle("POST /v1/commands/{run}/kill", s.kill)
 	handle("DELETE /v1/commands/{run}", s.acknowledge)
+	s.mux.HandleFunc("GET /v1/outputs/{out}/{hash}", s.serveOutput)
 	s.mux.HandleFunc("GET /v1/commands/{run}/log", s.serveLog)
 }
 
@@ -201,7 +215,7 @@ func (s *Server) enter(r *http.Request) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"id", "run"} {
+	for _, name := range []string{"id", "run", "fork", "out"} {
 		if v := r.PathValue(name); v != "" && !validID(v) {
 			return nil, fmt.Errorf("%w: %s", errRequest, name)
 		}
@@ -332,9 +346,18 @@ func (s *Server) janitor() {
 				old = append(old, r)
 			}
 		}
+		var stale []*output
+		for _, o := range s.outs {
+			if o.made.Before(before) {
+				stale = append(stale, o)
+			}
+		}
 		s.mu.Unlock()
 		for _, r := range old {
 			s.forget(r)
+		}
+		for _, o := range stale {
+			_ = s.discard(o)
 		}
 	}
 }
@@ -354,6 +377,12 @@ func (s *Server) Close() error {
 		err = errors.Join(err, b.close())
 	}
 	s.work.Wait()
+	s.mu.Lock()
+	outs := slices.Collect(maps.Values(s.outs))
+	s.mu.Unlock()
+	for _, o := range outs {
+		err = errors.Join(err, s.discard(o))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.runs {

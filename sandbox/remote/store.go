@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"time"
 )
 
@@ -109,11 +111,12 @@ func (s *store) build(list []entry, dir string) error {
 		return err
 	}
 	defer root.Close()
-	var links []entry
+	var dirs, links []entry
 	for _, e := range list {
 		switch e.Kind {
 		case 'd':
-			err = root.Mkdir(e.Path, 0o755)
+			dirs = append(dirs, e)
+			err = root.Mkdir(e.Path, 0o700)
 		case 'f':
 			err = s.copyTo(root, e)
 		case 'l':
@@ -128,7 +131,19 @@ func (s *store) build(list []entry, dir string) error {
 			return err
 		}
 	}
+	// From the inside out: one that must not be written has all in it by then.
+	for _, e := range slices.Backward(dirs) {
+		if err := e.stamp(root); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// stamp gives what was written the permissions and time of the original.
+func (e entry) stamp(root *os.Root) error {
+	t := time.Unix(0, e.Time)
+	return errors.Join(root.Chtimes(e.Path, t, t), root.Chmod(e.Path, fs.FileMode(e.Perm)))
 }
 
 func (s *store) copyTo(root *os.Root, e entry) error {
@@ -140,16 +155,12 @@ func (s *store) copyTo(root *os.Root, e entry) error {
 		return err
 	}
 	defer src.Close()
-	mode := fs.FileMode(0o644)
-	if e.Exec {
-		mode = 0o755
-	}
-	dst, err := root.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	dst, err := root.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(dst, src)
-	return errors.Join(err, dst.Close())
+	return errors.Join(err, dst.Close(), e.stamp(root))
 }
 
 // scan lists a directory as a manifest. What is neither file, directory nor link
@@ -168,6 +179,11 @@ func scan(dir string) ([]entry, error) {
 		switch {
 		case d.IsDir():
 			e.Kind = 'd'
+			fi, err := d.Info()
+			if err != nil {
+				return err
+			}
+			e.describe(fi)
 		case d.Type() == fs.ModeSymlink:
 			e.Kind = 'l'
 			if e.Link, err = os.Readlink(p); err != nil {
@@ -201,6 +217,28 @@ func (e *entry) hash(p string) error {
 	if e.Size, err = io.Copy(h, f); err != nil {
 		return err
 	}
-	e.Hash, e.Exec = sum(h), fi.Mode()&0o111 != 0
+	e.Hash = sum(h)
+	e.describe(fi)
 	return nil
+}
+
+func hashOf(r io.Reader) (string, error) {
+	h := sha256.New()
+	_, err := io.Copy(h, r)
+	return sum(h), err
+}
+
+func (e *entry) describe(fi fs.FileInfo) {
+	e.Perm, e.Time = uint32(permOf(fi)), fi.ModTime().UnixNano()
+}
+
+// permOf are a file's permissions as a Unix system has them.
+func permOf(fi fs.FileInfo) fs.FileMode {
+	if runtime.GOOS != "windows" {
+		return fi.Mode().Perm()
+	}
+	if fi.IsDir() {
+		return 0o755
+	}
+	return 0o644
 }

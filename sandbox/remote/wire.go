@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"runtime"
 	"strings"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 
 // Bounds of what is read from the other side.
 const (
-	maxMessage = 32 << 20 // of JSON: the manifest of some 200,000 files
+	maxMessage = 32 << 20  // of JSON: the manifest of some 200,000 files
+	maxReply   = 256 << 20 // of JSON: the changes, findings and files of an export
 	maxFrame   = 1 << 20
 	maxChunk   = 64 << 10
 	maxEntries = 500_000
@@ -28,12 +30,39 @@ const (
 
 // entry is one path of a workspace.
 type entry struct {
-	Path string `json:"p"`
-	Kind byte   `json:"k"` // 'f', 'd' or 'l'
-	Exec bool   `json:"x,omitempty"`
+	Path string
+	Kind byte   // 'f', 'd' or 'l'
+	Perm uint32 // permission bits of a file or directory
+	Time int64  // when a file or directory was changed, in nanoseconds since 1970
+	Size int64
+	Hash string // of a file's content: SHA-256 in hexadecimal
+	Link string // where a symbolic link leads
+}
+
+// wireEntry is an entry as it travels.
+type wireEntry struct {
+	Path text   `json:"p"`
+	Kind byte   `json:"k"`
+	Perm uint32 `json:"m,omitempty"`
+	Time int64  `json:"t,omitempty"`
 	Size int64  `json:"s,omitempty"`
-	Hash string `json:"h,omitempty"` // of a file's content: SHA-256 in hexadecimal
-	Link string `json:"l,omitempty"` // where a symbolic link leads
+	Hash string `json:"h,omitempty"`
+	Link text   `json:"l,omitempty"`
+}
+
+// MarshalJSON writes the entry with short names: there are many.
+func (e entry) MarshalJSON() ([]byte, error) {
+	return json.Marshal(wireEntry{text(e.Path), e.Kind, e.Perm, e.Time, e.Size, e.Hash, text(e.Link)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (e *entry) UnmarshalJSON(b []byte) error {
+	var w wireEntry
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	*e = entry{string(w.Path), w.Kind, w.Perm, w.Time, w.Size, w.Hash, string(w.Link)}
+	return nil
 }
 
 // checkManifest refuses what would not make a tree below one directory.
@@ -43,8 +72,8 @@ func checkManifest(list []entry) error {
 	}
 	kinds := make(map[string]byte, len(list))
 	for _, e := range list {
-		if !fs.ValidPath(e.Path) || e.Path == "." || strings.ContainsAny(e.Path, "\x00\\") || len(e.Path) > 4096 {
-			return fmt.Errorf("path %q", e.Path)
+		if err := checkEntry(e); err != nil {
+			return err
 		}
 		if kinds[e.Path] != 0 {
 			return fmt.Errorf("path %q is there twice", e.Path)
@@ -52,21 +81,38 @@ func checkManifest(list []entry) error {
 		if dir := path.Dir(e.Path); dir != "." && kinds[dir] != 'd' {
 			return fmt.Errorf("path %q comes without its directory", e.Path)
 		}
-		ok := false
-		switch e.Kind {
-		case 'd':
-			ok = e.Hash == "" && e.Link == ""
-		case 'f':
-			ok = validHash(e.Hash) && e.Link == "" && e.Size >= 0 && e.Size <= maxBlob
-		case 'l':
-			ok = e.Link != "" && len(e.Link) < 4096 && !strings.Contains(e.Link, "\x00") && e.Hash == ""
-		}
-		if !ok {
-			return fmt.Errorf("entry of %q", e.Path)
-		}
 		kinds[e.Path] = e.Kind
 	}
 	return nil
+}
+
+// checkEntry refuses what is no path, or no description of one.
+func checkEntry(e entry) error {
+	if !validPath(e.Path) {
+		return fmt.Errorf("path %q", e.Path)
+	}
+	ok := false
+	switch e.Kind {
+	case 'd':
+		ok = e.Hash == "" && e.Link == ""
+	case 'f':
+		ok = validHash(e.Hash) && e.Link == "" && e.Size >= 0 && e.Size <= maxBlob
+	case 'l':
+		ok = e.Link != "" && len(e.Link) < 4096 && !strings.Contains(e.Link, "\x00") && e.Hash == ""
+	}
+	if !ok || e.Perm > 0o777 {
+		return fmt.Errorf("entry of %q", e.Path)
+	}
+	return nil
+}
+
+// validPath reports a path below the top, in the form that it is sent in.
+func validPath(p string) bool {
+	odd := "\x00"
+	if runtime.GOOS == "windows" {
+		odd += "\\:"
+	}
+	return p != "." && len(p) <= 4096 && fs.ValidPath(strings.ToValidUTF8(p, "?")) && !strings.ContainsAny(p, odd)
 }
 
 func validHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
@@ -92,15 +138,35 @@ type openReply struct {
 
 // startRequest asks for a command.
 type startRequest struct {
-	Args    []string      `json:"args"`
-	Dir     string        `json:"dir"`
-	Env     []string      `json:"env,omitempty"`
-	Timeout time.Duration `json:"timeout,omitempty"`
-	Merge   bool          `json:"merge,omitempty"`
+	Args  []text `json:"args"`
+	Dir   text   `json:"dir"`
+	Env   []text `json:"env,omitempty"`
+	Merge bool   `json:"merge,omitempty"`
 }
 
 type startReply struct {
 	PID int `json:"pid"`
+}
+
+// outputRequest asks for something to be brought out of a sandbox.
+type outputRequest struct {
+	Kind  string        `json:"kind"`
+	Since sandbox.Point `json:"since,omitempty"` // of a diff
+}
+
+// The kinds of output.
+const (
+	outputDiff  = "diff"
+	outputPatch = "patch"
+	outputTree  = "tree"
+)
+
+type outputReply struct {
+	Hash   string      `json:"hash,omitempty"` // of the text of a diff or patch
+	Size   int64       `json:"size,omitempty"`
+	Review *wireReview `json:"review,omitempty"` // of a patch or tree
+	Error  *wireError  `json:"error,omitempty"`  // why there is no patch, though there is a review
+	Files  []entry     `json:"files,omitempty"`  // of a tree: what is there after the change, of what changed
 }
 
 // ended is the last frame of a log.
@@ -157,7 +223,7 @@ var (
 func kinds() map[string]error {
 	return map[string]error{
 		"quota": ErrQuota, "lost": ErrLost, "denied": ErrDenied, "closed": sandbox.ErrClosed, "floor": sandbox.ErrFloor, "in place": sandbox.ErrInPlace,
-		"not found": exec.ErrNotFound, "ended": os.ErrProcessDone, "permission": fs.ErrPermission, "not exist": fs.ErrNotExist,
+		"busy": sandbox.ErrBusy, "conflict": sandbox.ErrConflict, "not found": exec.ErrNotFound, "ended": os.ErrProcessDone, "permission": fs.ErrPermission, "not exist": fs.ErrNotExist,
 	}
 }
 

@@ -1,0 +1,100 @@
+package remote
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/luthier-dev/luthier/sandbox"
+)
+
+// stager brings what a change is about from a tree into an empty directory.
+type stager struct {
+	from, to *os.Root
+	src, dst string
+}
+
+// stage fills the directory dst with what the tree src has of the paths that
+// changed, and with the directories above them. Files are linked, not copied: an
+// export replaces files and writes into none.
+func stage(src, dst string, changes []sandbox.Change) error {
+	from, err := os.OpenRoot(src)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(dst)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	s := stager{from, to, src, dst}
+	for _, c := range changes {
+		ok, err := s.above(c.Path)
+		if err == nil && ok && c.Kind != sandbox.Added {
+			err = s.bring(c.Path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// above makes the directories above a path that the tree has, and reports whether
+// it has all of them.
+func (s stager) above(rel string) (bool, error) {
+	dir := path.Dir(rel)
+	if dir == "." {
+		return true, nil
+	}
+	at := ""
+	for name := range strings.SplitSeq(dir, "/") {
+		at = path.Join(at, name)
+		if _, err := s.to.Lstat(at); err == nil {
+			continue
+		}
+		fi, err := s.from.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !fi.IsDir() {
+			return false, nil // comes with the change
+		}
+		if err == nil {
+			err = s.mkdir(at, fi)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (s stager) mkdir(rel string, fi fs.FileInfo) error {
+	// Its owner, the server, must be able to write below it; the permissions of a
+	// directory that changes are compared, those of others are not looked at.
+	return errors.Join(s.to.Mkdir(rel, 0o700), s.to.Chmod(rel, fi.Mode().Perm()|0o700))
+}
+
+// bring makes one path as it is in the tree.
+func (s stager) bring(rel string) error {
+	fi, err := s.from.Lstat(rel)
+	if err != nil {
+		return err
+	}
+	switch {
+	case fi.IsDir():
+		if _, err := s.to.Lstat(rel); err == nil {
+			return nil // above brought it
+		}
+		return s.mkdir(rel, fi)
+	case fi.Mode()&fs.ModeSymlink != 0:
+		target, err := s.from.Readlink(rel)
+		if err != nil {
+			return err
+		}
+		return s.to.Symlink(target, rel)
+	}
+	return os.Link(filepath.Join(s.src, filepath.FromSlash(rel)), filepath.Join(s.dst, filepath.FromSlash(rel)))
+}
