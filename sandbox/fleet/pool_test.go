@@ -124,4 +124,3 @@ func TestDenialsTravel(t *testing.T) {
 		}
 	})
 }
-

@@ -342,4 +342,3 @@ func checkBusy(t *testing.T, open opener) {
 	}
 	forked(t, sb)
 }
-
