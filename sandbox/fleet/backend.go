@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -21,10 +22,21 @@ type Spec struct {
 	Class    string // the kind of host
 	Snapshot string // name of the starting state; empty is an empty workspace
 	Tenant   string // on whose behalf; boxes of two tenants must share nothing
+	Priority int    `json:",omitempty"` // orders requests that wait for a place of the back end, higher first
 }
 
+// MaxPriority is the highest priority of a job or box, and the lowest negated.
+const MaxPriority = 1000
+
 func (s Spec) validate() error {
-	return errors.Join(ValidName("Spec.Class", s.Class), short("Spec.Snapshot", s.Snapshot), short("Spec.Tenant", s.Tenant))
+	return errors.Join(ValidName("Spec.Class", s.Class), short("Spec.Snapshot", s.Snapshot), short("Spec.Tenant", s.Tenant), validPriority("Spec.Priority", s.Priority))
+}
+
+func validPriority(what string, p int) error {
+	if p < -MaxPriority || p > MaxPriority {
+		return fmt.Errorf("%s is %d, must be between %d and %d", what, p, -MaxPriority, MaxPriority)
+	}
+	return nil
 }
 
 // Backend opens boxes. The packages oci and microvm have further ones.
@@ -41,13 +53,25 @@ func (f BackendFunc) Open(ctx context.Context, spec Spec) (Box, error) { return 
 // PoolBackend opens the sandboxes of a pool. The names of snapshots are those of
 // snaps and no others: what comes over the network cannot name a path of the
 // host. A job without a snapshot gets that of the empty name.
+//
+// Those that wait for a place of the pool are served by priority, and within one in
+// fair turns between tenants. For that a host must have more slots and places than
+// the pool has sandboxes; what the host does not take waits in the engine, which
+// knows no turns.
 func PoolBackend(pool *sandbox.Pool, snaps map[string]sandbox.Snapshot) Backend {
 	return BackendFunc(func(ctx context.Context, spec Spec) (Box, error) {
 		snap, ok := snaps[spec.Snapshot]
 		if !ok {
 			return nil, fmt.Errorf("%w: this host has no snapshot %q; add it to PoolBackend's", ErrRefused, spec.Snapshot)
 		}
-		return pool.Get(ctx, snap)
+		sb, err := pool.Acquire(ctx, sandbox.Request{Snapshot: snap, Tenant: spec.Tenant, Priority: spec.Priority})
+		if full := (*sandbox.QueueFullError)(nil); errors.As(err, &full) {
+			err = fmt.Errorf("%w: %w", ErrNoHost, err) // another may have a place
+		}
+		if err != nil {
+			return nil, err
+		}
+		return sb, nil
 	})
 }
 
@@ -63,7 +87,7 @@ type Runner func(ctx context.Context, job *Job) (*sandbox.Exit, error)
 // BoxRunner runs every job in a box of its own.
 func BoxRunner(backend Backend) Runner {
 	return func(ctx context.Context, job *Job) (*sandbox.Exit, error) {
-		box, err := backend.Open(ctx, Spec{Class: job.Class, Snapshot: job.Snapshot, Tenant: job.Tenant})
+		box, err := backend.Open(ctx, Spec{Class: job.Class, Snapshot: job.Snapshot, Tenant: job.Tenant, Priority: job.Priority})
 		if err != nil {
 			return nil, err
 		}
@@ -83,14 +107,29 @@ func refusal(ctx context.Context, exit *sandbox.Exit, err error) error {
 	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
-// clip bounds what a runner kept of its command's output to what travels.
+// clip bounds what a runner kept of its command's output and denials to what
+// travels.
 func clip(exit *sandbox.Exit) *sandbox.Exit {
 	if exit == nil {
 		return nil
 	}
 	c := *exit
 	c.Stdout, c.Stderr = clipOutput(c.Stdout), clipOutput(c.Stderr)
+	c.Denials = clipDenials(c.Denials)
 	return &c
+}
+
+// clipDenials keeps the first that fit in maxDenialBytes. They are in the order in
+// which they came; what was refused first is most often the cause of the rest.
+func clipDenials(list []sandbox.Denial) []sandbox.Denial {
+	room := maxDenialBytes
+	for i, d := range list {
+		b, err := json.Marshal(d)
+		if room -= len(b) + 1; err != nil || room < 0 {
+			return list[:i]
+		}
+	}
+	return list
 }
 
 func clipOutput(o sandbox.Output) sandbox.Output {

@@ -30,8 +30,9 @@
 // the lease; if the client dies, or the host cannot see the lease any more, the
 // host ends the sandbox and what runs in it. Every lease has an epoch greater
 // than all before. The host compares it at every command, so that a client that
-// was stopped and wakes after another took its sandbox cannot act in it. A
-// command whose answer is lost is asked for again, not run again.
+// was stopped and wakes after another took its sandbox cannot act in it; and no
+// command begins while the host cannot look at a lease that it has not seen of
+// late. A command whose answer is lost is asked for again, not run again.
 //
 // # Engines
 //
@@ -43,7 +44,8 @@
 //
 // # Back ends
 //
-// A [Backend] opens boxes: sandboxes of package sandbox ([PoolBackend]), OCI
+// A [Backend] opens boxes: sandboxes of a sandbox.Pool ([PoolBackend]), which
+// serves those that wait by priority and in turns between tenants, OCI
 // containers by an installed runtime such as runsc (package oci), or virtual
 // machines (package microvm). [Runner] is any other way to run a job. Package
 // sim predicts waits for a fleet and load of given size.

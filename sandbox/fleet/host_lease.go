@@ -111,7 +111,9 @@ func (h *Host) fence(ctx context.Context, r *hostRequest) (*hostSession, error) 
 	}
 	if s.age() > s.ttl/3 {
 		if err := h.verify(ctx, s); err != nil {
-			h.stats.stale.Add(1)
+			if !errors.Is(err, errLater) {
+				h.stats.stale.Add(1)
+			}
 			return nil, err
 		}
 	}
@@ -119,7 +121,9 @@ func (h *Host) fence(ctx context.Context, r *hostRequest) (*hostSession, error) 
 }
 
 // verify asks the engine whether a session's lease holds and ends the session if
-// it does not, or if that cannot be told for so long that it may not.
+// it does not, or if that cannot be told for so long that it may not. While it
+// cannot be told the error is errLater: what runs goes on, but nothing may begin,
+// for the lease may have ended right after it was last seen.
 func (h *Host) verify(ctx context.Context, s *hostSession) error {
 	ctx, cancel := context.WithTimeout(ctx, min(s.ttl, 5*time.Second))
 	defer cancel()
@@ -134,7 +138,7 @@ func (h *Host) verify(ctx context.Context, s *hostSession) error {
 	case err == nil || errors.Is(err, ErrNoLease):
 		err = fmt.Errorf("%w: it expired, was released or has another holder", ErrLost)
 	case s.age() <= s.ttl:
-		return nil // it held not long ago, and nobody can have had it since
+		return fmt.Errorf("%w: host %s: %w", errLater, h.cfg.ID, err)
 	default:
 		err = fmt.Errorf("%w: the host cannot reach the engine to see that it holds: %w", ErrLost, err)
 	}

@@ -3,8 +3,10 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/sandbox"
 )
@@ -20,6 +22,9 @@ type Job struct {
 	Class string
 	// Tenant is on whose behalf the job runs.
 	Tenant string
+	// Priority orders the jobs that wait on one host for a sandbox of its pool,
+	// higher first; see PoolBackend. It must be within MaxPriority.
+	Priority int `json:",omitempty"`
 	// Snapshot names the starting state of the workspace. It is a name that hosts
 	// were given a meaning for (see PoolBackend), never a path of theirs.
 	Snapshot string
@@ -94,6 +99,10 @@ func ValidName(what, name string) error {
 	return nil
 }
 
+// maxDenialBytes bounds the denials of one result, as JSON: beside the most output
+// there is room for as much.
+const maxDenialBytes = 128 << 10
+
 // Limits of what is accepted from others.
 const (
 	maxArgs = 8192    // arguments and variables each
@@ -102,7 +111,7 @@ const (
 
 func (j *Job) validate() error {
 	return errors.Join(ValidName("Job.ID", j.ID), ValidName("Job.Class", j.Class),
-		short("Job.Tenant", j.Tenant), short("Job.Snapshot", j.Snapshot), j.Command.validate())
+		short("Job.Tenant", j.Tenant), short("Job.Snapshot", j.Snapshot), validPriority("Job.Priority", j.Priority), j.Command.validate())
 }
 
 func (c *Command) validate() error {
@@ -115,6 +124,11 @@ func (c *Command) validate() error {
 	for _, s := range c.Args {
 		if strings.IndexByte(s, 0) >= 0 {
 			return errors.New("Command.Args has a NUL byte in it")
+		}
+	}
+	for _, s := range slices.Concat(c.Args, c.Env, []string{c.Dir}) {
+		if !utf8.ValidString(s) { // what is sent as JSON would arrive as another
+			return fmt.Errorf("Command has %.40q in it, which is not UTF-8", s)
 		}
 	}
 	for _, kv := range c.Env {

@@ -126,6 +126,8 @@ type wireExit struct {
 	Wall, User, System time.Duration
 	MaxRSS             int64
 	Isolation          *sandbox.Isolation // nil for a runner that does not say
+	Exceeded           string             `json:",omitempty"`
+	Denials            []sandbox.Denial   `json:",omitempty"`
 }
 
 type wireOutput struct {
@@ -143,7 +145,7 @@ func toWire(e *sandbox.Exit) *wireExit {
 		iso = &e.Isolation
 	}
 	return &wireExit{e.Code, int(e.Signal), e.TimedOut, e.Canceled, out(e.Stdout), out(e.Stderr),
-		e.Wall, e.User, e.System, e.MaxRSS, iso}
+		e.Wall, e.User, e.System, e.MaxRSS, iso, e.Exceeded, e.Denials}
 }
 
 func (w *wireExit) exit() *sandbox.Exit {
@@ -160,7 +162,7 @@ func (w *wireExit) exit() *sandbox.Exit {
 	}
 	return &sandbox.Exit{Code: w.Code, Signal: syscall.Signal(w.Signal), TimedOut: w.TimedOut, Canceled: w.Canceled,
 		Stdout: out(w.Stdout), Stderr: out(w.Stderr), Wall: w.Wall, User: w.User, System: w.System,
-		MaxRSS: w.MaxRSS, Isolation: iso}
+		MaxRSS: w.MaxRSS, Isolation: iso, Exceeded: w.Exceeded, Denials: w.Denials}
 }
 
 // DecodeHost reads what a host says of itself.

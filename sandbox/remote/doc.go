@@ -23,8 +23,18 @@
 //
 // The client lists the directory with the hash of each file and sends the contents
 // that the server does not have yet. Contents are kept for each tenant apart: the
-// hash of a file is no right to read it. Commands change a private view;
-// Changes lists what they changed. A symbolic link is sent as it is.
+// hash of a file is no right to read it. Permissions, times and names arrive as they
+// are, a symbolic link too; what is neither file, directory nor link is left out.
+//
+// Commands change a private view, of which a [Sandbox] can do what one over a
+// snapshot on this machine can: list, show and review the change, fork, go back, and
+// export. An export decides and writes on the client: the server brings the change
+// out into files of its own, the review comes first, and contents are fetched when
+// it has passed, from where they were cut off, checked by their hashes. What the
+// directory holds already is not fetched. Three things differ. An absolute link into
+// the workspace is refused, since it names a place of the server's. No command can be
+// approved to run under other terms, which are the server's to set. There is no
+// sandbox.DryRunner; a fork serves.
 //
 // # Trust model
 //
@@ -32,5 +42,6 @@
 // token runs commands within the isolation that the server's configuration
 // demands. The token travels in a header, so that a connection over a network
 // must be TLS; with client certificates no token is needed. The client believes
-// the server's word about isolation and results.
+// the server's word about isolation, results and reviews, but writes nothing outside
+// of the directory that it exports to.
 package remote
