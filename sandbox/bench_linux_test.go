@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -117,6 +119,7 @@ func BenchmarkRatios(b *testing.B) {
 	dir := b.TempDir()
 	cold := coldTrue(b, dir)
 	sb := open(b, Config{Dir: dir})
+	others := peers(b)
 	for b.Loop() {
 		const n = 50
 		plain, plainCPU := timed(b, n, plainTrue(b))
@@ -147,13 +150,9 @@ func BenchmarkRatios(b *testing.B) {
 			}
 		}
 		report("cold", took, cpu)
-		for name, args := range map[string][]string{
-			"bwrap": {"--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"},
-		} {
-			if _, err := exec.LookPath(name); err == nil {
-				took, cpu = timed(b, n, func() { _ = exec.Command(name, args...).Run() })
-				report(name, took, cpu)
-			}
+		for name, run := range others {
+			took, cpu = timed(b, n, run)
+			report(name, took, cpu)
 		}
 		b.ReportMetric(ms(quantile(plain, 0.5)), "exec-p50-ms")
 	}
@@ -185,6 +184,45 @@ func BenchmarkCreate(b *testing.B) {
 		if err := sb.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkThroughput runs commands in standing sandboxes and whole lives of
+// sandboxes, four at a time for each processor, as many as go into a second. The
+// bars, on two processors: 1,200 and 250.
+func BenchmarkThroughput(b *testing.B) {
+	dir := b.TempDir()
+	cold := coldTrue(b, dir)
+	workers := 4 * runtime.GOMAXPROCS(0)
+	each := make([]func(), workers)
+	for i := range each {
+		sb := open(b, Config{Dir: dir})
+		each[i] = func() {
+			if _, err := sb.Exec(b.Context(), Cmd{Args: []string{"/bin/true"}}); err != nil {
+				b.Error(err)
+			}
+		}
+	}
+	rate := func(work func(worker int)) float64 {
+		var n atomic.Int64
+		var wg sync.WaitGroup
+		begun := time.Now()
+		for i := range workers {
+			wg.Go(func() {
+				for time.Since(begun) < time.Second && !b.Failed() {
+					work(i)
+					n.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		return float64(n.Load()) / time.Since(begun).Seconds()
+	}
+	plain := plainTrue(b)
+	for b.Loop() {
+		b.ReportMetric(rate(func(int) { plain() }), "exec/s")
+		b.ReportMetric(rate(func(i int) { each[i]() }), "warm/s")
+		b.ReportMetric(rate(func(int) { cold() }), "cold/s")
 	}
 }
 
