@@ -24,11 +24,12 @@
 //
 // # Init
 //
-// An isolated command is started by a copy of the embedding program: the
-// program executes itself again, sets up namespaces, drops every privilege and
-// then serves commands. [Init] is the hook by which that copy is taken over
-// before the host's own main runs; it returns at once in the host itself. A
-// host that does not call it gets [ErrInit] for every tier above [TierNone].
+// Sandboxes are made by a copy of the embedding program, the broker: the program
+// executes itself once more and forks the first process of each sandbox, which
+// walls itself in and starts commands. [Init] is the hook by which that copy is
+// taken over before the host's own main runs; it returns at once in the host
+// itself. A host that does not call it gets [ErrInit] for every tier above
+// [TierNone].
 //
 // # Trust model
 //
