@@ -48,6 +48,9 @@ func (b *box) observe(sp *spec, id identity, a *pid1.Answer, probes wallProbes, 
 	if a.Probes&probes.maxPID != 0 {
 		f.MaxPID = maxPIDs(sp.Limits)
 	}
+	if a.Probes&probes.rules != 0 {
+		f.Rules = landlockVersion()
+	}
 	f.Limits = limitsInForce(b.pid, sp.Limits)
 	return f, nil
 }

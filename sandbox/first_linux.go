@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
@@ -28,12 +27,10 @@ func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 	s.setCapabilities(setupCaps)
 	s.enterRoot(sp)
 	probes.maxPID = s.limitPIDs(sp.Limits)
-	s.setLimits(sp.Limits)
 	s.dropPrivileges()
+	probes.rules = s.secondWall(sp)
+	s.setLimits(sp.Limits)
 	probes.written = s.tryToWrite()
-	if sp.HostNet && sp.Sockets == socketsUnix {
-		s.keepSocketsInside()
-	}
 	s.Must("hide memory", unix.SYS_PRCTL, pid1.N(unix.PR_SET_DUMPABLE), pid1.N(0))
 	// Last: from here on what is refused is told to a listener, and awaits its word.
 	s.installFilter(sp.filter())
@@ -43,6 +40,7 @@ func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 // wallProbes are the bits of the answer that tell what came of calls that may fail.
 type wallProbes struct {
 	maxPID  uint64
+	rules   uint64   // Landlock keeps writes to where they belong
 	written []uint64 // one for each of shouldBeReadOnly
 }
 
@@ -96,14 +94,6 @@ func (s *script) tryToWrite() (bits []uint64) {
 		s.May(unix.SYS_UNLINKAT, here, name, pid1.N(0))
 	}
 	return bits
-}
-
-// keepSocketsInside lets connect to no abstract socket that was made by others.
-func (s *script) keepSocketsInside() {
-	attr := unix.LandlockRulesetAttr{Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET}
-	fd := s.Must("create Landlock ruleset", unix.SYS_LANDLOCK_CREATE_RULESET, pid1.Value(&s.Script, &attr), pid1.N(unsafe.Sizeof(attr)), pid1.N(0))
-	s.Must("restrict by Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, fd, pid1.N(0))
-	s.May(unix.SYS_CLOSE, fd)
 }
 
 // birth forks a sandbox's first process and returns when it has walled itself in.

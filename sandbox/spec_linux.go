@@ -15,6 +15,7 @@ type spec struct {
 	Tier     Tier
 	Root     bool // build an own root from Mounts
 	Mounts   []mount
+	Later    bool // a workspace comes later
 	Hostname string
 	Landlock *rules
 	Sockets  socketRule // those that seccomp lets through
