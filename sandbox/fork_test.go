@@ -175,11 +175,17 @@ func TestRestore(t *testing.T) {
 
 // More forks than layers are kept: the oldest are merged, and nothing shows.
 func TestDeepForks(t *testing.T) {
+	t.Run("isolated", func(t *testing.T) { deepForks(t, Config{Floor: TierNone, Limits: Limits{Processes: -1}}) })
+	t.Run("copies", func(t *testing.T) { deepForks(t, plain()) })
+}
+
+func deepForks(t *testing.T, cfg Config) {
 	dir := t.TempDir()
 	for i := range 6 {
 		write(t, dir, fmt.Sprintf("d%d/base", i), "b")
 	}
-	sb := open(t, Config{Snapshot: SnapshotDir(dir), Floor: TierNone, Limits: Limits{Processes: -1}})
+	cfg.Snapshot = SnapshotDir(dir)
+	sb := open(t, cfg)
 	want := map[string]string{}
 	for i := range 6 {
 		want[fmt.Sprintf("d%d/base", i)] = "b"
