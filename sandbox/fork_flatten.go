@@ -19,10 +19,6 @@ func (ws *workspace) flatten(dir string) error {
 		return nil
 	}
 	old := ws.frozen
-	if newest := old[len(old)-1]; newest.full { // a copy is all there is to see
-		ws.frozen = []*frozen{newest}
-		return releaseAll(old[:len(old)-1])
-	}
 	var dirs []layerDir
 	for i := len(old) - 1; i >= 0; i-- {
 		dirs = append(dirs, old[i].layerDir)
