@@ -1,13 +1,10 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 )
@@ -52,10 +49,15 @@ func (l *local) Changes(ctx context.Context) ([]Change, error) {
 	return d.list(), nil
 }
 
+// ErrTooLarge means that a change is larger than what a host should have to hold
+// in memory. The way out is to let commands remove what they made, or Restore.
+var ErrTooLarge = errors.New("the change is too large")
+
 // comparison is a workspace beside the state it came from.
 type comparison struct {
 	before, after *view
 	pairs         []differing // what differs, in lexical order
+	unreadable    []string    // what the host may not read, and counts as different
 }
 
 // differing is one path that differs; a side is nil where the path is not there.
@@ -116,18 +118,11 @@ func (ws *workspace) compare(ctx context.Context, since Point) (*comparison, err
 		return nil, err
 	}
 	c := &comparison{before: before, after: after}
-	d := differ{ctx: ctx, c: c, changed: map[*os.Root]bool{}, copied: !ws.overlay}
+	d := differ{ctx: ctx, c: c, changed: map[*viewLayer]bool{}, copied: !ws.overlay}
 	for _, layer := range after.layers[:max(1, len(now)-len(was))] {
-		d.changed[layer.root] = true
+		d.changed[layer] = true
 	}
-	a, err := before.top()
-	if err == nil {
-		var b *entry
-		if b, err = after.top(); err == nil {
-			err = d.dir(a, b)
-		}
-	}
-	if err != nil {
+	if err := d.dir(before.top(), after.top()); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -140,8 +135,8 @@ func (ws *workspace) compare(ctx context.Context, since Point) (*comparison, err
 type differ struct {
 	ctx     context.Context
 	c       *comparison
-	changed map[*os.Root]bool // the newer layers
-	copied  bool              // the newer layer is a copy, which leaves out special files
+	changed map[*viewLayer]bool // the newer layers
+	copied  bool                // the newer layer is a copy, which leaves out special files
 }
 
 // dir compares two directories; either may be missing or something else.
@@ -151,6 +146,11 @@ func (d *differ) dir(was, now *entry) error {
 	}
 	names, err := d.names(was, now)
 	if err != nil {
+		return err
+	}
+	held := costOf + costOfNames(names)
+	defer d.c.after.room.give(held)
+	if err := d.c.after.room.take(held); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -175,23 +175,23 @@ func (d *differ) dir(was, now *entry) error {
 // names are those in a directory about which a newer layer says something.
 func (d *differ) names(was, now *entry) ([]string, error) {
 	if !now.isDir() {
-		return was.names()
+		return d.c.before.names(was)
 	}
 	newer := *now
 	newer.parts = nil
 	hides := false
 	for _, p := range now.parts {
-		hides = !d.changed[p.root]
+		hides = !d.changed[p.layer]
 		if !hides {
 			newer.parts = append(newer.parts, p)
 		}
 	}
 	hides = !hides // the last part is a newer one: older ones do not show through
-	names, err := newer.names()
+	names, err := d.c.after.names(&newer)
 	if err != nil || !hides || !was.isDir() {
 		return names, err
 	}
-	old, err := was.names()
+	old, err := d.c.before.names(was)
 	names = append(names, old...)
 	slices.Sort(names)
 	return slices.Compact(names), err
@@ -201,17 +201,39 @@ func (d *differ) entry(was, now *entry) error {
 	if was == nil && now == nil || now == nil && d.copied && !copied(was.info) {
 		return nil
 	}
+	p := differing{was, now}
 	same, err := d.same(was, now)
+	if errors.Is(err, fs.ErrPermission) {
+		d.c.unreadable = append(d.c.unreadable, p.path())
+		same, err = false, nil
+	}
 	if err != nil {
 		return err
 	}
 	if !same {
-		d.c.pairs = append(d.c.pairs, differing{was, now})
+		if err := d.c.keep(p); err != nil {
+			return err
+		}
 	}
-	if was.isDir() || now.isDir() {
-		return d.dir(was, now)
+	if !was.isDir() && !now.isDir() {
+		return nil
+	}
+	err = d.dir(was, now)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	// What may be in there counts as different.
+	d.c.unreadable = append(d.c.unreadable, p.path())
+	if same {
+		return d.c.keep(p)
 	}
 	return nil
+}
+
+// keep adds what differs, as long as there is room.
+func (c *comparison) keep(p differing) error {
+	c.pairs = append(c.pairs, p)
+	return c.after.room.take(costOf + len(p.path()))
 }
 
 func (d *differ) same(was, now *entry) (bool, error) {
@@ -227,7 +249,7 @@ func (d *differ) same(was, now *entry) (bool, error) {
 		y, errY := now.link()
 		return x == y, errors.Join(errX, errY)
 	case a.IsRegular():
-		return sameFile(was, now)
+		return sameFile(d.ctx, was, now)
 	}
 	return true, nil
 }
@@ -239,35 +261,3 @@ const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 func copied(fi fs.FileInfo) bool {
 	return fi.IsDir() || fi.Mode().IsRegular() || fi.Mode()&fs.ModeSymlink != 0
 }
-
-func sameFile(a, b *entry) (bool, error) {
-	if a.info.Size() != b.info.Size() {
-		return false, nil
-	}
-	x, err := a.open()
-	if err != nil {
-		return false, err
-	}
-	defer x.Close()
-	y, err := b.open()
-	if err != nil {
-		return false, err
-	}
-	defer y.Close()
-	bx, by := make([]byte, 64<<10), make([]byte, 64<<10)
-	for {
-		n, errX := io.ReadFull(x, bx)
-		m, errY := io.ReadFull(y, by)
-		if !bytes.Equal(bx[:n], by[:m]) {
-			return false, nil
-		}
-		if errX != nil || errY != nil {
-			if done(errX) && done(errY) {
-				return n == m, nil
-			}
-			return false, errors.Join(errX, errY)
-		}
-	}
-}
-
-func done(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }

@@ -96,7 +96,11 @@ func (t *Trial) Review(ctx context.Context) (*Review, error) {
 		return nil, fmt.Errorf("sandbox: review dry run: %w", err)
 	}
 	defer c.close()
-	return c.review(t.over.ws.original()), nil
+	r, err := c.review(ctx, t.over.ws.original())
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: review dry run: %w", err)
+	}
+	return r, nil
 }
 
 // Commit makes what the command changed part of the workspace, and ends the trial.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -27,15 +26,20 @@ type ExportOptions struct {
 	// Dir is the directory the change is applied to; empty means the one the
 	// snapshot was taken of. Every file is replaced as a whole or not at all. If a
 	// file there is neither as in the snapshot nor as in the sandbox, Export fails
-	// with [ErrConflict] and does nothing.
+	// with [ErrConflict] and does nothing. Holes in files stay holes.
 	Dir string
 	// Patch receives the change as a patch that git apply understands, and nothing
 	// is applied. A patch leaves out empty directories and what lies in a .git.
 	Patch io.Writer
-	// Allow decides on findings of severity Refuse; nil allows none. Devices,
-	// pipes and sockets are left out and setuid bits dropped all the same.
+	// Allow decides on findings of severity Refuse, such as a file of more than
+	// 4 GiB; nil allows none. Devices, pipes and sockets are left out and setuid bits
+	// dropped all the same.
 	Allow func(Finding) bool
 }
+
+// maxExported is the largest file that leaves a sandbox without being asked about: a
+// command can make one of any size that takes no room until someone copies it.
+const maxExported = 4 << 30
 
 // ErrConflict means that the directory to change has changed by itself.
 var ErrConflict = errors.New("the directory has changed since the snapshot")
@@ -91,7 +95,10 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 		return nil, err
 	}
 	defer c.close()
-	r := c.review(l.ws.original())
+	r, err := c.review(ctx, l.ws.original())
+	if err != nil {
+		return nil, err
+	}
 	if err := r.refusal(o.Allow); err != nil {
 		return r, err
 	}
@@ -123,12 +130,14 @@ func (r *Review) refusal(allow func(Finding) bool) error {
 
 // apply writes the change to dir.
 func (c *comparison) apply(ctx context.Context, dir string, ws *workspace) error {
-	root, err := os.OpenRoot(dir)
+	var p places
+	top, err := p.top(dir)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	a := &applier{ctx: ctx, root: root, real: map[string]bool{".": true}}
+	defer top.root.Close()
+	defer p.close()
+	a := &applier{ctx: ctx, dirs: map[string]*place{".": top}}
 	if lower, err := filepath.EvalSymlinks(ws.lower); err == nil && lower == dir {
 		a.since = ws.opened // the snapshot itself: only its times tell of changes
 	}

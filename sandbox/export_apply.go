@@ -5,21 +5,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
-	"strings"
 	"time"
 )
 
 // applier brings a change to a directory.
 type applier struct {
 	ctx   context.Context
-	root  *os.Root
-	since time.Time       // if set, the directory is the snapshot itself
-	real  map[string]bool // directories known to be no links
+	dirs  map[string]*place // met so far, by their path; all are real directories
+	since time.Time         // if set, the directory is the snapshot itself
 }
 
 // apply looks first and writes then. What is deleted goes first, from the inside
@@ -67,14 +63,9 @@ func (a *applier) check(p differing) (bool, error) {
 		return false, err
 	}
 	rel := p.path()
-	var there *entry
-	fi, err := a.root.Lstat(rel)
-	switch {
-	case missing(err):
-	case err != nil:
+	there, err := a.there(rel)
+	if err != nil {
 		return false, err
-	default:
-		there = &entry{rel: rel, info: fi, in: a.root}
 	}
 	d := differ{ctx: a.ctx, copied: true}
 	if same, err := d.same(p.now, there); err != nil || same || p.now == nil && there == nil {
@@ -104,101 +95,146 @@ func (a *applier) clear(p differing) error {
 	if p.now != nil && !p.was.isDir() && !p.now.isDir() {
 		return nil // renamed over
 	}
-	if ok, err := a.parent(p.was.rel); err != nil || !ok {
+	root, err := a.parent(p.was.rel)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	err := a.root.Remove(p.was.rel)
+	delete(a.dirs, p.was.rel)
+	err = root.Remove(baseName(p.was.rel))
 	if missing(err) || p.now == nil && p.was.isDir() && notEmpty(err) {
 		return nil // someone put a file of his own into the directory
 	}
 	return err
 }
 
-// parent reports whether the directory of rel is there. A link on the way is an
-// error: what was reviewed is this path, not where that leads.
-func (a *applier) parent(rel string) (bool, error) {
-	at := "."
-	for name := range strings.SplitSeq(path.Dir(rel), "/") {
-		at = path.Join(at, name)
-		if a.real[at] {
-			continue
-		}
-		fi, err := a.root.Lstat(at)
-		if missing(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if !fi.IsDir() {
-			return false, fmt.Errorf("%q is no directory: %w", at, ErrConflict)
-		}
+// there is what the directory has under a path, nil if nothing.
+func (a *applier) there(rel string) (*entry, error) {
+	dir, err := a.dir(dirName(rel))
+	if errors.Is(err, ErrConflict) || missing(err) {
+		return nil, nil
 	}
-	return true, nil
+	var root *os.Root
+	if err == nil {
+		root, err = dir.open()
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := baseName(rel)
+	fi, err := root.Lstat(name)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &entry{rel: rel, info: fi, at: dir, name: name}, nil
+}
+
+// dir is the directory of a path. A link on the way is an error: what was reviewed
+// is this path, not where that leads.
+func (a *applier) dir(rel string) (*place, error) {
+	var below []string
+	at := rel
+	for a.dirs[at] == nil {
+		below = append(below, baseName(at))
+		at = dirName(at)
+	}
+	dir := a.dirs[at]
+	for _, name := range slices.Backward(below) {
+		root, err := dir.open()
+		if err != nil {
+			return nil, err
+		}
+		fi, err := root.Lstat(name)
+		if err != nil {
+			return nil, err
+		}
+		at = joinRel(at, name)
+		if !fi.IsDir() {
+			return nil, fmt.Errorf("%q is no directory: %w", at, ErrConflict)
+		}
+		dir = dir.below(name, fi)
+		a.dirs[at] = dir
+	}
+	return dir, nil
+}
+
+// parent opens the directory that holds a path.
+func (a *applier) parent(rel string) (*os.Root, error) {
+	dir, err := a.dir(dirName(rel))
+	if err != nil {
+		return nil, err
+	}
+	return dir.open()
 }
 
 // put writes one path.
 func (a *applier) put(p differing) error {
 	e := p.now
-	if ok, err := a.parent(e.rel); err != nil || !ok {
-		return errors.Join(err, fs.ErrNotExist)
+	root, err := a.parent(e.rel)
+	if err != nil {
+		return err
 	}
-	perm := e.info.Mode().Perm()
+	name, perm := baseName(e.rel), e.info.Mode().Perm()
 	if e.isDir() {
-		err := a.root.Mkdir(e.rel, 0o700)
+		err := root.Mkdir(name, 0o700)
 		made := err == nil
 		if errors.Is(err, fs.ErrExist) {
 			err = nil
 		}
 		if err == nil && made {
-			err = a.own(e.rel, nil)
+			err = own(root, name, nil)
 		}
-		return errors.Join(err, a.root.Chmod(e.rel, perm))
+		return errors.Join(err, root.Chmod(name, perm))
 	}
-	before, _ := a.root.Lstat(e.rel)
-	temp := path.Join(path.Dir(e.rel), ".luthier-export-"+rand.Text())
-	err := a.write(e, temp, perm)
+	before, _ := root.Lstat(name)
+	temp := ".luthier-export-" + rand.Text()
+	err = a.write(e, root, temp, perm)
 	if err == nil {
-		err = a.own(temp, before)
+		err = own(root, temp, before)
 	}
 	if err == nil {
-		err = a.root.Rename(temp, e.rel)
+		err = root.Rename(temp, name)
 	}
 	if err != nil {
-		_ = a.root.Remove(temp)
+		_ = root.Remove(temp)
 	}
 	return err
 }
 
 // write makes a file or link under a temporary name.
-func (a *applier) write(e *entry, temp string, perm fs.FileMode) error {
+func (a *applier) write(e *entry, root *os.Root, temp string, perm fs.FileMode) error {
 	if e.info.Mode()&fs.ModeSymlink != 0 {
 		target, err := e.link()
 		if err != nil {
 			return err
 		}
-		return a.root.Symlink(target, temp)
+		return root.Symlink(target, temp)
 	}
 	r, err := e.open()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	w, err := a.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	w, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, r)
+	err = copyContent(a.ctx, w, r)
 	return errors.Join(err, w.Chmod(perm), w.Close())
 }
 
 // own gives what root wrote to the owner of what it replaces, or of its directory.
-func (a *applier) own(rel string, before fs.FileInfo) error {
+func own(root *os.Root, name string, before fs.FileInfo) error {
 	if before == nil {
 		var err error
-		if before, err = a.root.Lstat(path.Dir(rel)); err != nil {
+		if before, err = root.Lstat("."); err != nil {
 			return err
 		}
 	}
-	return chownIn(a.root, rel, before)
+	return chownIn(root, name, before)
 }

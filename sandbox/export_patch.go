@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -34,18 +35,19 @@ const noBlob = "0000000000000000000000000000000000000000"
 // written too, and whatever git would refuse is left out.
 func writePatch(ctx context.Context, w io.Writer, pairs []differing, apply bool) error {
 	b := bufio.NewWriter(w)
+	var where paths
 	for _, p := range pairs {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if apply && gitPath(p.path()+"/x") != "" {
+		if apply && where.inGit(p.path()) {
 			continue
 		}
-		was, err := makeBlob(p.was, apply)
-		if err != nil {
-			return fmt.Errorf("%q: %w", p.path(), err)
+		was, now, err := p.blobs(apply)
+		if !apply && errors.Is(err, fs.ErrPermission) {
+			fmt.Fprintf(b, "Unreadable file %s\n", quoteName("", p.path()))
+			continue
 		}
-		now, err := makeBlob(p.now, apply)
 		if err != nil {
 			return fmt.Errorf("%q: %w", p.path(), err)
 		}
@@ -61,6 +63,14 @@ func writePatch(ctx context.Context, w io.Writer, pairs []differing, apply bool)
 		}
 	}
 	return b.Flush()
+}
+
+// blobs reads both sides.
+func (p differing) blobs(apply bool) (was, now *blob, err error) {
+	if was, err = makeBlob(p.was, apply); err == nil {
+		now, err = makeBlob(p.now, apply)
+	}
+	return was, now, err
 }
 
 // makeBlob reads a file or link; directories and special files are no blobs.

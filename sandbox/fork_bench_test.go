@@ -65,6 +65,46 @@ func BenchmarkChanges(b *testing.B) {
 	}
 }
 
+// A tree in which each directory holds the next one.
+func BenchmarkDeepTree(b *testing.B) {
+	for _, depth := range []int{1200, 5000} {
+		sb := open(b, Config{Snapshot: SnapshotDir(b.TempDir()), ReadOnly: []string{self(b)}})
+		exit := mustExec(b, sb, Cmd{Args: []string{self(b), fmt.Sprint(depth), "d"}, Env: []string{helperEnv + "=deep"}})
+		if !exit.Success() {
+			b.Fatalf("%v %s", exit, exit.Stderr)
+		}
+		for name, look := range map[string]func() error{
+			"changes": func() error { _, err := sb.(Differ).Changes(b.Context()); return err },
+			"diff":    func() error { return sb.(Exporter).Diff(b.Context(), AtSnapshot, io.Discard) },
+			"review":  func() error { _, err := sb.(Reviewer).Review(b.Context()); return err },
+		} {
+			b.Run(fmt.Sprintf("depth=%d/%s", depth, name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := look(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkScratch makes what a sandbox keeps on the host, and removes it.
+func BenchmarkScratch(b *testing.B) {
+	cfg := &Config{Dir: b.TempDir(), ScratchDir: b.TempDir()}
+	b.ReportAllocs()
+	for b.Loop() {
+		ws, err := openWorkspace(b.Context(), cfg)
+		if err == nil {
+			err = ws.own(&owner{os.Getuid(), os.Getgid()})
+		}
+		if err = errors.Join(err, ws.remove()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // A commit of 5,000 files: made, and found.
 func BenchmarkLayer(b *testing.B) {
 	repo := repository(b)

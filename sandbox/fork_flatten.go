@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -17,9 +18,10 @@ func (ws *workspace) flatten(dir string) error {
 	if len(ws.frozen) <= maxFrozen {
 		return nil
 	}
+	old := ws.frozen
 	var dirs []layerDir
-	for i := len(ws.frozen) - 1; i >= 0; i-- {
-		dirs = append(dirs, ws.frozen[i].layerDir)
+	for i := len(old) - 1; i >= 0; i-- {
+		dirs = append(dirs, old[i].layerDir)
 	}
 	f, err := newFrozen(dir)
 	if err != nil {
@@ -34,52 +36,57 @@ func (ws *workspace) flatten(dir string) error {
 		}
 		return err
 	}
-	old := ws.frozen
 	ws.frozen = []*frozen{f}
-	for _, o := range old {
-		err = errors.Join(err, o.release())
+	return releaseAll(old)
+}
+
+func releaseAll(layers []*frozen) error {
+	var err error
+	for _, f := range layers {
+		err = errors.Join(err, f.release())
 	}
 	return err
 }
 
 // mergeLayers makes one overlay layer of several, newest first.
 func mergeLayers(dirs []layerDir, dst string) error {
-	v := &merger{dst: dst}
+	m := &merger{}
+	defer m.from.close()
+	defer m.made.close()
+	var tops []*place
 	for _, d := range dirs {
-		root, err := os.OpenRoot(d.path)
+		top, err := m.from.top(d.path)
 		if err != nil {
 			return err
 		}
-		defer root.Close()
-		v.tops = append(v.tops, d.path)
-		v.roots = append(v.roots, root)
+		defer top.root.Close()
+		tops = append(tops, top)
 	}
-	all := make([]int, len(dirs))
-	for i := range all {
-		all[i] = i
+	if err := os.Mkdir(dst, 0o700); err != nil {
+		return err
 	}
-	return v.dir(".", all)
-}
-
-type merger struct {
-	dst   string
-	tops  []string
-	roots []*os.Root
-}
-
-// dir merges one directory out of the layers in, newest first.
-func (m *merger) dir(rel string, in []int) error {
-	to := filepath.Join(m.dst, rel)
-	info, err := m.roots[in[0]].Lstat(rel)
+	to, err := m.made.top(dst)
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(to, 0o700); err != nil {
+	defer to.root.Close()
+	if err := m.fill(tops, to); err != nil {
 		return err
 	}
+	return likeOriginal(to.root, ".", tops[0].info)
+}
+
+type merger struct{ from, made places }
+
+// fill merges one directory out of the layers that have it, newest first.
+func (m *merger) fill(in []*place, to *place) error {
 	seen := map[string]bool{}
-	for i, l := range in {
-		names, err := readNames(m.roots[l], rel)
+	for i, p := range in {
+		root, err := p.open()
+		if err != nil {
+			return err
+		}
+		names, err := appendNames(nil, root, &room{})
 		if err != nil {
 			return err
 		}
@@ -88,80 +95,98 @@ func (m *merger) dir(rel string, in []int) error {
 				continue
 			}
 			seen[name] = true
-			if err := m.entry(filepath.Join(rel, name), in[i:]); err != nil {
+			if err := m.entry(name, in[i:], to); err != nil {
 				return err
 			}
 		}
 	}
-	// Only the oldest can be opaque: the search stops there.
-	if rel != "." && isOpaque(m.roots[in[len(in)-1]], rel) {
-		if err := markOpaque(to); err != nil {
-			return err
-		}
-	}
-	return likeOriginal(to, info)
+	return nil
 }
 
 // entry merges one name, which the first of in has.
-func (m *merger) entry(rel string, in []int) error {
-	var dirs []int
-	for _, l := range in {
-		fi, err := m.roots[l].Lstat(rel)
+func (m *merger) entry(name string, in []*place, to *place) error {
+	var dirs []*place
+	for _, p := range in {
+		root, err := p.open()
+		if err != nil {
+			return err
+		}
+		fi, err := root.Lstat(name)
 		if missing(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		white := isWhiteout(m.roots[l], rel, fi)
-		if white && len(dirs) > 0 || !white && !fi.IsDir() && len(dirs) > 0 {
-			// What lies below the older mark stays hidden.
-			return m.hiding(rel, dirs)
+		white := isWhiteout(root, name, fi)
+		if !white && fi.IsDir() {
+			dirs = append(dirs, p.below(name, fi))
+			if isOpaque(root, name) {
+				return m.dir(name, dirs, to, true) // the search stops there
+			}
+			continue
 		}
-		if white {
-			return markWhiteout(filepath.Join(m.dst, rel))
+		if len(dirs) > 0 {
+			// What lies below the older mark or file stays hidden.
+			return m.dir(name, dirs, to, true)
 		}
-		if !fi.IsDir() {
-			return m.file(rel, l, fi)
-		}
-		dirs = append(dirs, l)
-		if isOpaque(m.roots[l], rel) {
-			break
-		}
+		return m.file(name, p, fi, to, white)
 	}
-	return m.dir(rel, dirs)
+	return m.dir(name, dirs, to, false)
 }
 
-// hiding merges a directory that was made anew where something had been deleted.
-func (m *merger) hiding(rel string, dirs []int) error {
-	to := filepath.Join(m.dst, rel)
-	if err := m.dir(rel, dirs); err != nil {
+// dir merges a directory; opaque ones hide what older layers have there.
+func (m *merger) dir(name string, in []*place, to *place, opaque bool) error {
+	made, err := to.make(name)
+	if err != nil {
 		return err
 	}
-	return markOpaque(to)
+	if err := m.fill(in, made); err != nil {
+		return err
+	}
+	if opaque {
+		root, err := made.open()
+		if err != nil {
+			return err
+		}
+		if err := markOpaque(root); err != nil {
+			return err
+		}
+	}
+	root, err := to.open()
+	if err != nil {
+		return err
+	}
+	return likeOriginal(root, name, in[0].info)
 }
 
-func (m *merger) file(rel string, l int, fi fs.FileInfo) error {
-	from, to := filepath.Join(m.tops[l], rel), filepath.Join(m.dst, rel)
-	if os.Link(from, to) == nil {
+// file brings anything but a directory along.
+func (m *merger) file(name string, p *place, fi fs.FileInfo, to *place, white bool) error {
+	out, err := to.open()
+	if err != nil {
+		return err
+	}
+	if white {
+		return markWhiteout(out, name)
+	}
+	from, err := p.open()
+	if err != nil {
+		return err
+	}
+	if linkIn(from, out, name) == nil {
 		return nil
 	}
-	switch {
-	case fi.Mode().IsRegular():
-		if err := copyFile(from, to, fi); err != nil {
-			return err
-		}
-	case fi.Mode()&fs.ModeSymlink != 0:
-		if err := copyLink(from, to); err != nil {
-			return err
-		}
-	default:
+	if !copied(fi) {
 		return nil // a socket or pipe whose file system does not link: no state
 	}
-	return chownLike(to, fi)
+	e := &entry{rel: name, info: fi, at: p, name: name}
+	if err := copyEntry(context.Background(), e, out, name); err != nil {
+		return err
+	}
+	return chownIn(out, name, fi)
 }
 
 // likeOriginal gives a directory the owner, mode and time of another.
-func likeOriginal(path string, fi fs.FileInfo) error {
-	return errors.Join(chownLike(path, fi), os.Chmod(path, fi.Mode().Perm()), os.Chtimes(path, fi.ModTime(), fi.ModTime()))
+func likeOriginal(in *os.Root, name string, fi fs.FileInfo) error {
+	return errors.Join(chownIn(in, name, fi), in.Chmod(name, fi.Mode().Perm()), in.Chtimes(name, fi.ModTime(), fi.ModTime()))
 }

@@ -175,11 +175,17 @@ func TestRestore(t *testing.T) {
 
 // More forks than layers are kept: the oldest are merged, and nothing shows.
 func TestDeepForks(t *testing.T) {
+	t.Run("isolated", func(t *testing.T) { deepForks(t, Config{Floor: TierNone, Limits: Limits{Processes: -1}}) })
+	t.Run("copies", func(t *testing.T) { deepForks(t, plain()) })
+}
+
+func deepForks(t *testing.T, cfg Config) {
 	dir := t.TempDir()
 	for i := range 6 {
 		write(t, dir, fmt.Sprintf("d%d/base", i), "b")
 	}
-	sb := open(t, Config{Snapshot: SnapshotDir(dir), Floor: TierNone, Limits: Limits{Processes: -1}})
+	cfg.Snapshot = SnapshotDir(dir)
+	sb := open(t, cfg)
 	want := map[string]string{}
 	for i := range 6 {
 		want[fmt.Sprintf("d%d/base", i)] = "b"
@@ -224,9 +230,12 @@ func TestDeepForks(t *testing.T) {
 		}
 		sb = next
 	}
-	l := sb.(*local)
-	if n := len(l.ws.frozen); l.ws.overlay && n > maxFrozen {
-		t.Errorf("%d layers, at most %d are wanted", n, maxFrozen)
+	l, most := sb.(*local), maxFrozen
+	if !l.ws.overlay {
+		most = 1 // each copy is the whole state
+	}
+	if n := len(l.ws.frozen); n > most {
+		t.Errorf("%d layers, at most %d are wanted", n, most)
 	}
 	got := map[string]string{}
 	out := sh(t, sb, `find . -type l -o -type f | sort | while read f; do if [ -L "$f" ]; then printf '%s\t-> %s\n' "$f" "$(readlink $f)"; else printf '%s\t%s\n' "$f" "$(cat $f)"; fi; done`)

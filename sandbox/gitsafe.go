@@ -208,7 +208,7 @@ func readData(root *os.Root, name string) ([]byte, error) {
 	if !fi.Mode().IsRegular() {
 		return nil, fmt.Errorf(".git/%s is no regular file", name)
 	}
-	return readEntry(&entry{rel: name, info: fi, in: root}, maxIndex)
+	return readEntry(&entry{rel: name, info: fi, at: &place{root: root}, name: name}, maxIndex)
 }
 
 func copyData(root *os.Root, name, shadow string) error {

@@ -108,8 +108,13 @@ func (ws *workspace) freeze(dir string) error {
 	if err != nil {
 		return errors.Join(err, f.release())
 	}
-	ws.frozen = append(ws.frozen, f)
-	return nil
+	if !f.full {
+		ws.frozen = append(ws.frozen, f)
+		return nil
+	}
+	older := ws.frozen // which a copy hides
+	ws.frozen = []*frozen{f}
+	return releaseAll(older)
 }
 
 // clear gives an overlay empty upper and work directories.

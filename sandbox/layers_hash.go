@@ -53,7 +53,7 @@ func (s *treeSum) dir(ctx context.Context, dir string) ([]byte, error) {
 			b := sha256.Sum256([]byte(target))
 			sum = b[:]
 		case fi.Mode().IsRegular():
-			sum, err = s.file(path)
+			sum, err = s.file(ctx, path)
 		default:
 			continue
 		}
@@ -65,14 +65,24 @@ func (s *treeSum) dir(ctx context.Context, dir string) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-func (s *treeSum) file(path string) ([]byte, error) {
-	f, err := os.Open(path)
+func (s *treeSum) file(ctx context.Context, path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	h := sha256.New()
-	n, err := io.Copy(h, f)
-	s.bytes += n
-	return h.Sum(nil), err
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		n, err := io.CopyN(h, f, copyStep)
+		s.bytes += n
+		if err == io.EOF {
+			return h.Sum(nil), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }

@@ -7,6 +7,5 @@ import (
 	"os"
 )
 
-// chownLike has no meaning where files have no owner in this form.
-func chownLike(string, fs.FileInfo) error         { return nil }
+// chownIn has no meaning where files have no owner in this form.
 func chownIn(*os.Root, string, fs.FileInfo) error { return nil }

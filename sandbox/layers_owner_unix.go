@@ -8,17 +8,8 @@ import (
 	"syscall"
 )
 
-// chownLike gives path to the owner of the file that fi tells of. A user who may
-// not give files away owns both already.
-func chownLike(path string, fi fs.FileInfo) error {
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok || os.Geteuid() != 0 {
-		return nil
-	}
-	return os.Lchown(path, int(st.Uid), int(st.Gid))
-}
-
-// chownIn is chownLike below a root.
+// chownIn gives a path below a root to the owner of the file that fi tells of. A user
+// who may not give files away owns both already.
 func chownIn(root *os.Root, rel string, fi fs.FileInfo) error {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok || os.Geteuid() != 0 {

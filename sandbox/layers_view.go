@@ -2,22 +2,25 @@ package sandbox
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 )
 
 // view is a tree as an overlay of directories would show it, read from the host
 // without a mount. The directories may be written by commands meanwhile; every
-// access goes through os.Root, so that a link swapped in leads nowhere outside.
+// access goes from directory to directory without following links, so that what is
+// swapped in leads nowhere else. It is for one goroutine.
 type view struct {
-	layers []viewLayer // newest first
+	layers []*viewLayer // newest first
+	places places
+	room   room
 }
 
 // viewLayer is one directory of a view.
 type viewLayer struct {
-	root *os.Root
+	top  *place
 	full bool // hides everything below; a plain tree without an overlay's marks
 }
 
@@ -25,20 +28,28 @@ type viewLayer struct {
 type entry struct {
 	rel   string // from the top, with forward slashes; "." is the top
 	info  fs.FileInfo
-	in    *os.Root    // holds the path, newest of them
-	parts []viewLayer // of a directory: those that make it up, newest first
+	up    *entry // the directory that holds it, nil for the top
+	at    *place // the same in the newest layer that has the path
+	name  string // in at
+	parts []part // of a directory: those that make it up, newest first
+}
+
+// part is what one layer has of a directory.
+type part struct {
+	*place
+	layer *viewLayer
 }
 
 // openView opens directories, newest first; the last one is full in any case.
 func openView(dirs []layerDir) (*view, error) {
 	v := &view{}
 	for i, d := range dirs {
-		root, err := os.OpenRoot(d.path)
+		top, err := v.places.top(d.path)
 		if err != nil {
 			v.close()
 			return nil, err
 		}
-		v.layers = append(v.layers, viewLayer{root, d.full || i == len(dirs)-1})
+		v.layers = append(v.layers, &viewLayer{top, d.full || i == len(dirs)-1})
 		if d.full {
 			break
 		}
@@ -53,18 +64,20 @@ type layerDir struct {
 }
 
 func (v *view) close() {
+	v.places.close()
 	for _, l := range v.layers {
-		l.root.Close()
+		l.top.root.Close()
 	}
 }
 
 // top is the view's own directory.
-func (v *view) top() (*entry, error) {
-	fi, err := v.layers[0].root.Lstat(".")
-	if err != nil {
-		return nil, err
+func (v *view) top() *entry {
+	at := v.layers[0].top
+	e := &entry{rel: ".", info: at.info, at: at, name: "."}
+	for _, l := range v.layers {
+		e.parts = append(e.parts, part{l.top, l})
 	}
-	return &entry{rel: ".", info: fi, in: v.layers[0].root, parts: v.layers}, nil
+	return e
 }
 
 // child returns what dir holds under name, nil if nothing.
@@ -72,73 +85,74 @@ func (v *view) child(dir *entry, name string) (*entry, error) {
 	if dir == nil {
 		return nil, nil
 	}
-	rel := path.Join(dir.rel, name)
 	var out *entry
-	for _, l := range dir.parts {
-		fi, err := l.root.Lstat(rel)
+	for _, p := range dir.parts {
+		root, err := p.open()
+		var fi fs.FileInfo
+		if err == nil {
+			fi, err = root.Lstat(name)
+		}
 		if missing(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !l.full && isWhiteout(l.root, rel, fi) {
+		if !p.layer.full && isWhiteout(root, name, fi) {
 			break
 		}
 		if out == nil {
-			out = &entry{rel: rel, info: fi, in: l.root}
+			out = &entry{rel: joinRel(dir.rel, name), info: fi, up: dir, at: p.place, name: name}
 		}
 		if !fi.IsDir() || !out.info.IsDir() {
 			break
 		}
-		out.parts = append(out.parts, l)
-		if l.full || isOpaque(l.root, rel) {
+		out.parts = append(out.parts, part{p.below(name, fi), p.layer})
+		if p.layer.full || isOpaque(root, name) {
 			break
 		}
 	}
 	return out, nil
 }
 
+// joinRel is path.Join for clean paths.
+func joinRel(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return dir + "/" + name
+}
+
 // names lists what dir holds, in lexical order, whiteouts of upper parts included.
-func (dir *entry) names() ([]string, error) {
+func (v *view) names(dir *entry) ([]string, error) {
 	if dir == nil {
 		return nil, nil
 	}
 	var out []string
-	for _, l := range dir.parts {
-		names, err := readNames(l.root, dir.rel)
+	defer func(used int64) { v.room.used = used }(v.room.used) // only while it is read
+	for _, p := range dir.parts {
+		root, err := p.open()
+		if missing(err) {
+			continue
+		}
+		if err == nil {
+			out, err = appendNames(out, root, &v.room)
+		}
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, names...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
 }
 
-// lookup returns the entry of a path below the top, nil if there is none. It
-// does not follow symbolic links.
-func (v *view) lookup(rel string) (*entry, error) {
-	e, err := v.top()
-	for rest := rel; err == nil && e != nil && rest != "" && rest != "."; {
-		name := rest
-		if i := indexSlash(rest); i >= 0 {
-			name, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = ""
-		}
-		e, err = v.child(e, name)
+// costOfNames is about the memory that names take.
+func costOfNames(names []string) int {
+	sum := 0
+	for _, n := range names {
+		sum += len(n) + 16
 	}
-	return e, err
-}
-
-func indexSlash(s string) int {
-	for i := range len(s) {
-		if s[i] == '/' {
-			return i
-		}
-	}
-	return -1
+	return sum
 }
 
 func (e *entry) isDir() bool { return e != nil && e.info.IsDir() }
@@ -146,7 +160,11 @@ func (e *entry) isDir() bool { return e != nil && e.info.IsDir() }
 // open opens a file that was regular when last looked at. Should a command have
 // put something else in its place, that is neither waited for nor read.
 func (e *entry) open() (*os.File, error) {
-	f, err := e.in.OpenFile(e.rel, os.O_RDONLY|noFollow, 0)
+	root, err := e.at.open()
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(e.name, os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +175,15 @@ func (e *entry) open() (*os.File, error) {
 	return f, nil
 }
 
-func (e *entry) link() (string, error) { return e.in.Readlink(e.rel) }
+func (e *entry) link() (string, error) {
+	root, err := e.at.open()
+	if err != nil {
+		return "", err
+	}
+	return root.Readlink(e.name)
+}
 
+// readNames lists a directory that is small by nature.
 func readNames(root *os.Root, rel string) ([]string, error) {
 	f, err := root.OpenFile(rel, os.O_RDONLY|noFollow, 0)
 	if missing(err) {
@@ -169,6 +194,28 @@ func readNames(root *os.Root, rel string) ([]string, error) {
 	}
 	defer f.Close()
 	return f.Readdirnames(-1)
+}
+
+// appendNames appends the names in a directory as long as there is room.
+func appendNames(out []string, dir *os.Root, r *room) ([]string, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return out, err
+	}
+	defer f.Close()
+	for {
+		some, err := f.Readdirnames(4096)
+		out = append(out, some...)
+		if err := r.take(costOfNames(some)); err != nil {
+			return out, err
+		}
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+	}
 }
 
 // errChanging means that a command was at work on what was being read.

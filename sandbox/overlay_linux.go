@@ -45,10 +45,29 @@ func overlayMark(root *os.Root, rel, name string) (byte, bool) {
 }
 
 // markWhiteout and markOpaque write what isWhiteout and isOpaque read.
-func markWhiteout(path string) error { return unix.Mknod(path, unix.S_IFCHR, 0) }
+func markWhiteout(in *os.Root, name string) error {
+	return through(in, func(fd int) error { return unix.Mknodat(fd, name, unix.S_IFCHR, 0) })
+}
 
-func markOpaque(dir string) error {
-	return unix.Lsetxattr(dir, "user.overlay.opaque", []byte("y"), 0)
+func markOpaque(dir *os.Root) error {
+	return through(dir, func(fd int) error { return unix.Fsetxattr(fd, "user.overlay.opaque", []byte("y"), 0) })
+}
+
+// linkIn gives a file a second name, the same in another directory.
+func linkIn(from, to *os.Root, name string) error {
+	return through(from, func(src int) error {
+		return through(to, func(dst int) error { return unix.Linkat(src, name, dst, name, 0) })
+	})
+}
+
+// through does what os.Root has no method for.
+func through(dir *os.Root, do func(fd int) error) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return do(int(f.Fd()))
 }
 
 func isNotDir(err error) bool { return errors.Is(err, unix.ENOTDIR) }

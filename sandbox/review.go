@@ -60,6 +60,7 @@ const (
 	RuleNameCollision Rule = "name-collision" // names that are one on other systems
 	RuleNameOdd       Rule = "name-odd"       // names that mislead or that other systems cannot have
 	RuleUnreadable    Rule = "unreadable"     // what could not be looked at
+	RuleLarge         Rule = "large-file"     // a file of more than 4 GiB, on the disk or only in name
 )
 
 // Finding is one thing in a change that the host may execute later, or that may
@@ -116,7 +117,11 @@ func (l *local) Review(ctx context.Context) (*Review, error) {
 		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
 	}
 	defer c.close()
-	return c.review(l.ws.original()), nil
+	r, err := c.review(ctx, l.ws.original())
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
+	}
+	return r, nil
 }
 
 // original is the workspace's path as the host knows it.
@@ -129,33 +134,75 @@ func (ws *workspace) original() string {
 
 // reviewer looks through one change.
 type reviewer struct {
+	ctx      context.Context
 	c        *comparison
 	dir      string // the workspace's path: absolute links below it stay inside
+	paths    paths
+	steps    int // taken along symbolic links
 	findings []Finding
 }
 
-func (c *comparison) review(dir string) *Review {
-	r := &reviewer{c: c, dir: dir}
+func (c *comparison) review(ctx context.Context, dir string) (*Review, error) {
+	r := &reviewer{ctx: ctx, c: c, dir: dir}
+	for _, rel := range c.unreadable {
+		r.add(rel, RuleUnreadable, Refuse, "may not be read by the host's user: nobody knows what is in it")
+	}
 	for _, p := range c.pairs {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
 		if p.now == nil {
 			r.deleted(p)
 			continue
 		}
 		r.present(p)
 	}
-	r.collisions()
+	if err := r.collisions(); err != nil {
+		return nil, err
+	}
 	r.repositories()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(r.findings, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
-	return &Review{Changes: c.list(), Findings: slices.Compact(r.findings)}
+	return &Review{Changes: c.list(), Findings: slices.Compact(r.findings)}, nil
 }
 
 func (r *reviewer) add(path string, rule Rule, s Severity, why string) {
-	r.findings = append(r.findings, Finding{path, rule, s, why})
+	r.findings = append(r.findings, Finding{path, rule, s, shortened(why)})
+}
+
+// maxWhy bounds the text of a finding, which may quote what a command wrote.
+const maxWhy = 1000
+
+func shortened(why string) string {
+	if len(why) <= maxWhy {
+		return why
+	}
+	return strings.ToValidUTF8(why[:maxWhy], "") + "..."
+}
+
+// maxAlike bounds the findings in one file: it may be full of them.
+const maxAlike = 100
+
+// addAll adds what was found in one file.
+func (r *reviewer) addAll(path string, found []Finding) {
+	for i, f := range found {
+		if i == maxAlike {
+			r.add(path, f.Rule, worst(found[i:]), fmt.Sprintf("and %d more findings in this file", len(found)-i))
+			return
+		}
+		r.add(path, f.Rule, f.Severity, f.Why)
+	}
+}
+
+func worst(found []Finding) Severity {
+	return slices.MaxFunc(found, func(a, b Finding) int { return int(a.Severity - b.Severity) }).Severity
 }
 
 // deleted looks at what is gone: only protection can be lost by that.
 func (r *reviewer) deleted(p differing) {
-	if g := gitPath(p.was.rel); g != "" && !p.was.isDir() && !isGitData(g) {
+	if g := r.paths.git(p.was.rel); g != "" && !p.was.isDir() && !isGitData(g) {
 		r.add(p.was.rel, RuleGitState, Refuse, "deletes a file of the git directory")
 	}
 }
@@ -173,6 +220,9 @@ func (r *reviewer) present(p differing) {
 	if mode.IsRegular() && links(p.now.info) > 1 {
 		r.add(rel, RuleHardLink, Notice, "has several names; an export makes a file of its own of each")
 	}
+	if size := p.now.info.Size(); mode.IsRegular() && size > maxExported {
+		r.add(rel, RuleLarge, Refuse, fmt.Sprintf("is %d bytes long, of which an export would write those that are no hole", size))
+	}
 	switch {
 	case mode&fs.ModeSymlink != 0:
 		r.link(p.now)
@@ -189,7 +239,7 @@ func (r *reviewer) present(p differing) {
 // file looks at a file, or a link in the place of one, by its path.
 func (r *reviewer) file(p differing) {
 	rel := p.now.rel
-	if g := gitPath(rel); g != "" {
+	if g := r.paths.git(rel); g != "" {
 		r.git(p, g)
 		return
 	}
@@ -201,7 +251,7 @@ func (r *reviewer) file(p differing) {
 	if special := r.content(p, base); special {
 		return
 	}
-	if k := knownPath(rel); k != nil {
+	if k := r.paths.known(rel); k != nil {
 		r.add(rel, k.rule, k.severity, k.why)
 	}
 }
@@ -224,9 +274,6 @@ func (r *reviewer) content(p differing, base string) bool {
 		r.add(p.now.rel, RuleUnreadable, Refuse, err.Error())
 		return true
 	}
-	for _, f := range look(before, after) {
-		f.Path = p.now.rel
-		r.findings = append(r.findings, f)
-	}
+	r.addAll(p.now.rel, look(before, after))
 	return true
 }

@@ -6,18 +6,6 @@ import (
 	"strings"
 )
 
-// gitPath returns the part of a path below its last .git, "" if there is none. It
-// knows the names by which other systems reach the same directory.
-func gitPath(rel string) string {
-	parts := strings.Split(rel, "/")
-	for i := len(parts) - 2; i >= 0; i-- {
-		if looksLikeGit(parts[i]) {
-			return fold(strings.Join(parts[i+1:], "/"))
-		}
-	}
-	return ""
-}
-
 // isGitData reports files below .git that hold history: they decide what is checked
 // out, never what is run.
 func isGitData(g string) bool {
@@ -78,9 +66,12 @@ func (r *reviewer) gitConfig(p differing) {
 		r.add(rel, RuleGitConfig, Refuse, "cannot be understood: "+err.Error())
 		return
 	}
+	var found []Finding
 	for _, s := range bad {
-		r.add(rel, RuleGitConfig, Refuse, fmt.Sprintf("sets %s to %q; git may run a program or look elsewhere for it", s.key, s.value))
+		why := fmt.Sprintf("sets %s to %q; git may run a program or look elsewhere for it", shortened(s.key), shortened(s.value))
+		found = append(found, Finding{Rule: RuleGitConfig, Severity: Refuse, Why: why})
 	}
+	r.addAll(rel, found)
 	if len(bad) == 0 {
 		r.add(rel, RuleGitState, Notice, "changes harmless settings")
 	}
@@ -161,28 +152,21 @@ func isPlainWord(s string) bool {
 // repositories finds directories that git takes for a bare repository: entering
 // one is enough to use its configuration.
 func (r *reviewer) repositories() {
-	seen := map[string]bool{}
+	seen := map[*entry]bool{}
 	for _, p := range r.c.pairs {
-		if p.now == nil || gitPath(p.now.rel+"/x") != "" {
+		if p.now == nil || p.now.up == nil || seen[p.now.up] || r.paths.inGit(p.now.rel) {
 			continue
 		}
-		dir, base := dirName(p.now.rel), fold(baseName(p.now.rel))
-		switch base {
+		switch fold(baseName(p.now.rel)) {
 		case "head", "objects", "refs", "commondir", "config", "hooks", "config.worktree", "index", "gitdir":
 		default:
 			continue
 		}
-		if seen[dir] {
-			continue
-		}
+		dir := p.now.up
 		seen[dir] = true
-		e, err := r.c.after.lookup(dir)
-		if err != nil || e == nil {
-			continue
-		}
-		names, err := e.names()
+		names, err := r.c.after.names(dir)
 		if err != nil {
-			r.add(dir, RuleUnreadable, Refuse, err.Error())
+			r.add(dir.rel, RuleUnreadable, Refuse, err.Error())
 			continue
 		}
 		has := map[string]bool{}
@@ -190,7 +174,7 @@ func (r *reviewer) repositories() {
 			has[fold(n)] = true
 		}
 		if has["head"] && (has["commondir"] || has["objects"] && has["refs"]) {
-			r.add(dir, RuleGitBare, Refuse, "git takes this directory for a repository of its own and uses its configuration and hooks")
+			r.add(dir.rel, RuleGitBare, Refuse, "git takes this directory for a repository of its own and uses its configuration and hooks")
 		}
 	}
 }

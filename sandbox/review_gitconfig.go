@@ -10,8 +10,13 @@ import (
 // and name in lower case, and the value as git would understand it.
 type setting struct{ key, value string }
 
-// maxConfig bounds what is parsed of a file that a command wrote.
-const maxConfig = 1 << 20
+const (
+	// maxConfig bounds what is parsed of a file that a command wrote.
+	maxConfig = 1 << 20
+	// maxSettings bounds what comes out: each setting bears the name of its section,
+	// which may be as long as all of them together.
+	maxSettings = 8 << 20
+)
 
 // parseGitConfig reads the form that git-config(1) documents under "Syntax". What
 // it is not sure of is an error: a review must not read less than git does.
@@ -48,6 +53,15 @@ type configParser struct {
 	i, line int
 	section string
 	out     []setting
+	size    int // of out, in bytes
+}
+
+func (p *configParser) add(key, value string) error {
+	if p.size += len(key) + len(value); p.size > maxSettings {
+		return fmt.Errorf("settings of more than %d bytes", maxSettings)
+	}
+	p.out = append(p.out, setting{key, value})
+	return nil
 }
 
 const eof = -1
@@ -138,13 +152,11 @@ func (p *configParser) setting() error {
 	}
 	switch p.peek() {
 	case '\n', eof:
-		p.out = append(p.out, setting{key, "true"}) // the short form of true
-		return nil
+		return p.add(key, "true") // the short form of true
 	case '=':
 		p.next()
 	case '#', ';':
-		p.out = append(p.out, setting{key, "true"})
-		return nil
+		return p.add(key, "true")
 	default:
 		return fmt.Errorf("%s is followed by %q", key, rune(p.peek()))
 	}
@@ -152,8 +164,7 @@ func (p *configParser) setting() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
-	p.out = append(p.out, setting{key, value})
-	return nil
+	return p.add(key, value)
 }
 
 // value reads up to the end of the line, or of the lines that are one.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 )
 
@@ -28,14 +29,13 @@ func (l *local) reviewInPlace(ctx context.Context) (*Review, error) {
 	}
 	c := &comparison{before: &view{}, after: after}
 	defer c.close()
-	top, err := after.top()
+	if err := c.touched(ctx, after.top(), l.ws.opened.Add(-clockSlack)); err != nil {
+		return nil, err
+	}
+	r, err := c.review(ctx, l.ws.dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.touched(ctx, top, l.ws.opened.Add(-clockSlack)); err != nil {
-		return nil, err
-	}
-	r := c.review(l.ws.dir)
 	r.Changes = nil
 	return r, nil
 }
@@ -45,8 +45,13 @@ func (c *comparison) touched(ctx context.Context, dir *entry, since time.Time) e
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	names, err := dir.names()
+	names, err := c.after.names(dir)
 	if err != nil {
+		return err
+	}
+	held := costOf + costOfNames(names)
+	defer c.after.room.give(held)
+	if err := c.after.room.take(held); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -58,12 +63,17 @@ func (c *comparison) touched(ctx context.Context, dir *entry, since time.Time) e
 			continue
 		}
 		if !changedAt(e.info).Before(since) {
-			c.pairs = append(c.pairs, differing{now: e})
-		}
-		if e.isDir() {
-			if err := c.touched(ctx, e, since); err != nil {
+			if err := c.keep(differing{now: e}); err != nil {
 				return err
 			}
+		}
+		if !e.isDir() {
+			continue
+		}
+		if err := c.touched(ctx, e, since); errors.Is(err, fs.ErrPermission) {
+			c.unreadable = append(c.unreadable, e.rel)
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,10 +1,5 @@
 package sandbox
 
-import (
-	"path"
-	"strings"
-)
-
 // known is a path that some program of the host acts on by itself.
 type known struct {
 	pattern  string // as path.Match; a trailing /** is everything below; without a slash in any directory
@@ -176,45 +171,4 @@ var knownPaths = []known{
 	{".buildkite/**", RuleContinuous, Notice, whyCI},
 	{"azure-pipelines.yml", RuleContinuous, Notice, whyCI},
 	{"jenkinsfile", RuleContinuous, Notice, whyCI},
-}
-
-// knownPath returns the first entry that a path matches, at any depth.
-func knownPath(rel string) *known {
-	parts := strings.Split(rel, "/")
-	for i := range parts {
-		parts[i] = fold(parts[i])
-	}
-	for i := range knownPaths {
-		if knownPaths[i].match(parts) {
-			return &knownPaths[i]
-		}
-	}
-	return nil
-}
-
-func (k *known) match(parts []string) bool {
-	pattern, below := strings.CutSuffix(k.pattern, "/**")
-	want := strings.Split(pattern, "/")
-	last := len(parts) - len(want) // a file is the end of the path
-	if below {
-		last-- // something must lie below
-	}
-	for at := 0; at <= last; at++ {
-		if !below && at != last {
-			continue
-		}
-		if matchAll(want, parts[at:]) {
-			return true
-		}
-	}
-	return false
-}
-
-func matchAll(want, parts []string) bool {
-	for i, w := range want {
-		if ok, _ := path.Match(w, parts[i]); !ok {
-			return false
-		}
-	}
-	return true
 }

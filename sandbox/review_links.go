@@ -1,12 +1,19 @@
 package sandbox
 
 import (
+	"context"
+	"io/fs"
 	"path"
 	"strings"
 )
 
-// maxLinks is how many symbolic links are followed on one path, as in the kernel.
-const maxLinks = 40
+const (
+	// maxLinks is how many symbolic links are followed on one path, as in the kernel.
+	maxLinks = 40
+	// maxSteps is how many names are followed for all links of a review: each of a
+	// thousand links may lead through forty, of two thousand names each.
+	maxSteps = 2_000_000
+)
 
 // link looks at where a symbolic link leads, as the host's kernel would after an
 // export, and not only at how it is written.
@@ -17,15 +24,37 @@ func (r *reviewer) link(e *entry) {
 		return
 	}
 	w := linkWalk{r: r}
-	where, inside := w.resolve(dirName(e.rel), target)
+	where, inside := w.resolve(r.spot(e.up), target)
 	switch {
+	case r.steps > maxSteps:
+		r.add(e.rel, RuleUnreadable, Refuse, "is one of too many links, or of links too long, to follow them all")
 	case !inside:
 		r.add(e.rel, RuleLinkEscape, Refuse, "leads out of the workspace: what is read or written through it is the host's")
-	case w.git || gitPath(where+"/x") != "":
+	case w.git || where.git:
 		r.add(e.rel, RuleLinkGit, Refuse, "leads into a git directory")
 	case path.IsAbs(target):
 		r.add(e.rel, RuleLinkEscape, Notice, "is absolute: it leads into this workspace only as long as that stays where it is")
 	}
+}
+
+// spot is a path on the way of a link.
+type spot struct {
+	e   *entry // nil where nothing is yet
+	git bool   // a .git or below one
+	up  *spot  // set where e is nil
+}
+
+func (r *reviewer) spot(e *entry) *spot { return &spot{e: e, git: r.paths.inGit(e.rel)} }
+
+// above is the directory of a spot, nil for the top's.
+func (r *reviewer) above(s *spot) *spot {
+	switch {
+	case s.e == nil:
+		return s.up
+	case s.e.up == nil:
+		return nil
+	}
+	return r.spot(s.e.up)
 }
 
 // linkWalk follows a path through the tree as it is after the change.
@@ -35,53 +64,60 @@ type linkWalk struct {
 	git   bool // passed through a git directory
 }
 
-// resolve follows target from dir. It returns the path reached, relative to the
-// workspace, and whether that and all on the way lies inside.
-func (w *linkWalk) resolve(dir, target string) (string, bool) {
+// resolve follows target from at. It returns what is reached, and whether that and
+// all on the way lies inside the workspace.
+func (w *linkWalk) resolve(at *spot, target string) (*spot, bool) {
 	if path.IsAbs(target) {
 		rest, ok := strings.CutPrefix(path.Clean(target)+"/", strings.TrimSuffix(w.r.dir, "/")+"/")
 		if !ok || strings.Contains(target, "..") {
-			return "", false
+			return nil, false
 		}
-		dir, target = ".", rest
+		at, target = &spot{e: w.r.c.after.top()}, rest
 	}
-	at := dir
 	for name := range strings.SplitSeq(target, "/") {
-		switch name {
-		case "", ".":
+		if name == "" || name == "." {
 			continue
-		case "..":
-			if at == "." {
-				return "", false
+		}
+		if w.r.steps++; w.r.steps > maxSteps || w.r.steps%1024 == 0 && context.Cause(w.r.ctx) != nil {
+			return nil, false
+		}
+		if name == ".." {
+			if at = w.r.above(at); at == nil {
+				return nil, false
 			}
-			at = path.Dir(at)
 			continue
 		}
-		next := path.Join(at, name)
-		e, err := w.r.c.after.lookup(next)
-		if err != nil {
-			return "", false
-		}
-		if looksLikeGit(name) {
-			w.git = true
-		}
-		link := ""
-		if e != nil {
-			if link, err = e.link(); err != nil {
-				link = ""
-			}
-		}
-		if link == "" {
-			at = next // a directory, a file, or nothing yet
-			continue
-		}
-		if w.links++; w.links > maxLinks {
-			return at, true // a loop leads nowhere
-		}
-		var inside bool
-		if at, inside = w.resolve(at, link); !inside {
-			return "", false
+		var ok bool
+		if at, ok = w.step(at, name); !ok {
+			return nil, false
 		}
 	}
 	return at, true
+}
+
+// step follows one name.
+func (w *linkWalk) step(at *spot, name string) (*spot, bool) {
+	e, err := w.r.c.after.child(at.e, name)
+	if err != nil {
+		return nil, false
+	}
+	git := looksLikeGit(name)
+	w.git = w.git || git
+	link := ""
+	if e != nil && e.info.Mode()&fs.ModeSymlink != 0 {
+		if link, err = e.link(); err != nil {
+			link = ""
+		}
+	}
+	if link == "" { // a directory, a file, or nothing yet
+		next := &spot{e: e, git: at.git || git}
+		if e == nil {
+			next.up = at
+		}
+		return next, true
+	}
+	if w.links++; w.links > maxLinks {
+		return at, true // a loop leads nowhere
+	}
+	return w.resolve(at, link)
 }

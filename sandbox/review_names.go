@@ -1,8 +1,8 @@
 package sandbox
 
 import (
+	"context"
 	"io/fs"
-	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,7 +14,12 @@ import (
 func baseName(rel string) string { return rel[strings.LastIndexByte(rel, '/')+1:] }
 
 // dirName is the directory of a path, "." for the top.
-func dirName(rel string) string { return path.Dir(rel) }
+func dirName(rel string) string {
+	if i := strings.LastIndexByte(rel, '/'); i >= 0 {
+		return rel[:i]
+	}
+	return "."
+}
 
 // fold maps names to one where some common file system takes them for the same:
 // case, composed letters, the code points that HFS+ ignores, and the dots and
@@ -112,45 +117,61 @@ func isDeviceName(base string) bool {
 
 // collisions finds new names that are one with a sibling's on other systems: what
 // is written to the one then lands in the other.
-func (r *reviewer) collisions() {
-	dirs := map[string]map[string][]string{} // directory → folded → names
+func (r *reviewer) collisions() error {
+	var dirs []*entry // in an order in which one is near to the next
+	added := map[*entry][]string{}
 	for _, p := range r.c.pairs {
-		if p.now == nil || p.was != nil {
+		if p.now == nil || p.was != nil || p.now.up == nil {
 			continue
 		}
-		dir := dirName(p.now.rel)
-		if dirs[dir] == nil {
-			dirs[dir] = r.siblings(dir)
+		dir := p.now.up
+		if added[dir] == nil {
+			dirs = append(dirs, dir)
 		}
-		names := dirs[dir][fold(baseName(p.now.rel))]
-		if len(names) < 2 {
-			continue
-		}
-		s := Notice
-		for _, n := range names {
-			e, err := r.c.after.lookup(path.Join(dir, n))
-			if err != nil || e != nil && e.info.Mode()&fs.ModeSymlink != 0 {
-				s = Refuse // a file written through the link
-			}
-		}
-		r.add(p.now.rel, RuleNameCollision, s, "is the same as another name where case or accents do not count")
+		added[dir] = append(added[dir], p.now.rel)
 	}
+	for _, dir := range dirs {
+		if err := context.Cause(r.ctx); err != nil {
+			return err
+		}
+		siblings := r.siblings(dir)
+		for _, rel := range added[dir] {
+			alike := siblings[fold(baseName(rel))]
+			if alike.names < 2 {
+				continue
+			}
+			s := Notice
+			if alike.linked {
+				s = Refuse
+			}
+			r.add(rel, RuleNameCollision, s, "is the same as another name where case or accents do not count")
+		}
+	}
+	return nil
 }
 
-func (r *reviewer) siblings(dir string) map[string][]string {
-	out := map[string][]string{}
-	e, err := r.c.after.lookup(dir)
-	if err != nil || e == nil {
-		return out
-	}
-	names, err := e.names()
+// alike are the names of a directory that are one on other systems.
+type alike struct {
+	names  int
+	linked bool // one is a symbolic link: a file may be written through it
+}
+
+func (r *reviewer) siblings(dir *entry) map[string]alike {
+	out := map[string]alike{}
+	names, err := r.c.after.names(dir)
 	if err != nil {
-		r.add(dir, RuleUnreadable, Refuse, err.Error())
+		r.add(dir.rel, RuleUnreadable, Refuse, err.Error())
 	}
 	for _, n := range names {
-		if c, err := r.c.after.child(e, n); err == nil && c != nil {
-			out[fold(n)] = append(out[fold(n)], n)
+		c, err := r.c.after.child(dir, n)
+		if err == nil && c == nil {
+			continue
 		}
+		key := fold(n)
+		a := out[key]
+		a.names++
+		a.linked = a.linked || err != nil || c.info.Mode()&fs.ModeSymlink != 0
+		out[key] = a
 	}
 	return out
 }

@@ -166,7 +166,7 @@ func TestKnownPaths(t *testing.T) {
 		".envrc.": RuleShell, "config": "", ".config/x": RuleUser,
 	} {
 		var got Rule
-		if k := knownPath(path); k != nil {
+		if k := new(paths).known(path); k != nil {
 			got = k.rule
 		}
 		if got != want {
@@ -237,8 +237,8 @@ func FuzzNames(f *testing.F) {
 		if looksLikeGit(name) != looksLikeGit(strings.ToUpper(name)) && isPlainASCII(name) {
 			t.Errorf("%q depends on case", name)
 		}
-		_ = knownPath(name)
-		_ = gitPath(name)
+		_ = new(paths).known(name)
+		_ = new(paths).git(name)
 		_ = isDeviceName(name)
 		if q := quoteName("a/", name); strings.ContainsAny(q, "\n\t\x00") {
 			t.Errorf("quoted name %q", q)
@@ -268,13 +268,14 @@ func FuzzLinkTarget(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(v.close)
-	r := &reviewer{c: &comparison{after: v}, dir: top}
+	r := &reviewer{ctx: f.Context(), c: &comparison{after: v}, dir: top}
+
 	f.Fuzz(func(t *testing.T, target string) {
 		if strings.IndexByte(target, 0) >= 0 {
 			return
 		}
 		w := linkWalk{r: r}
-		_, inside := w.resolve(".", target)
+		_, inside := w.resolve(&spot{e: v.top()}, target)
 		real, err := filepath.EvalSymlinks(top + "/" + target)
 		if filepath.IsAbs(target) {
 			real, err = filepath.EvalSymlinks(target)

@@ -69,7 +69,7 @@ func (ws *workspace) makeScratch(dir string) error {
 		return errors.Join(err, ws.remove())
 	}
 	for _, d := range []string{scratchTmp, scratchHome, scratchCache} {
-		if err := os.MkdirAll(filepath.Join(scratch, d), 0o700); err != nil {
+		if err := os.Mkdir(ws.sub(d), 0o700); err != nil {
 			return errors.Join(err, ws.remove())
 		}
 	}
@@ -173,17 +173,35 @@ func (ws *workspace) sub(part string) string { return filepath.Join(ws.scratch, 
 
 // own gives the scratch directories to the user commands run as.
 func (ws *workspace) own(o *owner) error {
+	copied := ws.owner == nil && ws.source == ws.sub(scratchWork) // by someone who knew no owner
 	ws.owner = o
 	if o == nil || ws.owned {
 		return nil // at a second start all but new directories, made as theirs, is so already
 	}
 	ws.owned = true
-	return filepath.WalkDir(ws.scratch, func(p string, d os.DirEntry, err error) error {
-		if err != nil {
+	parts := []string{scratchTmp, scratchHome}
+	if !ws.inPlace() {
+		parts = append(parts, scratchLayer, scratchLayer+"/upper", scratchLayer+"/work")
+	}
+	// What lies above stays ours: nobody else has business on this path.
+	for _, d := range parts {
+		if err := os.Lchown(ws.sub(d), o.uid, o.gid); err != nil {
 			return err
 		}
-		if p == ws.scratch {
-			return nil // stays ours: nobody else has business on this path
+	}
+	if copied {
+		if err := o.take(ws.source); err != nil {
+			return err
+		}
+	}
+	return o.take(ws.sub(scratchCache))
+}
+
+// take gives a tree to the owner.
+func (o *owner) take(dir string) error {
+	return filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
 		return os.Lchown(p, o.uid, o.gid)
 	})
@@ -213,41 +231,4 @@ func (ws *workspace) letGo() (err error) {
 		ws.base = nil
 	}
 	return err
-}
-
-// removeTree removes dir, whatever modes commands left in it.
-func removeTree(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	// An overlay's work directory has mode 0, and so may have what commands made.
-	_ = filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
-		if d == nil || !d.IsDir() {
-			return nil
-		}
-		if fi, statErr := os.Lstat(p); statErr == nil && fi.IsDir() && fi.Mode().Perm()&0o700 != 0o700 {
-			_ = os.Chmod(p, 0o700)
-			if err != nil { // WalkDir could not read it: do so now
-				return forceRemove(p)
-			}
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
-}
-
-// forceRemove opens every directory below dir for its owner, then removes it.
-func forceRemove(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			p := filepath.Join(dir, e.Name())
-			_ = os.Chmod(p, 0o700)
-			_ = forceRemove(p)
-		}
-	}
-	return os.RemoveAll(dir)
 }

@@ -90,7 +90,7 @@ func (h *Host) opened(ctx context.Context, s *hostSession, hold <-chan time.Time
 
 // problem is an error as an answer.
 func problem(err error) *hostAnswer {
-	a := &hostAnswer{Code: codeFailed, Text: err.Error()}
+	a := &hostAnswer{Code: codeFailed, Text: err.Error(), Causes: causesOf(err)}
 	switch {
 	case errors.Is(err, ErrLost):
 		a.Code = codeStale

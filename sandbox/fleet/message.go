@@ -77,6 +77,7 @@ const (
 type hostAnswer struct {
 	Code      string
 	Text      string             // why, for people
+	Causes    []string           `json:",omitempty"` // why, for errors.Is; see causes
 	Dir       string             // of opOpen
 	Isolation *sandbox.Isolation // of opOpen
 	Exit      *wireExit          // of opExec
@@ -92,9 +93,14 @@ func decodeAnswer(b []byte) (*hostAnswer, error) {
 
 // err is the answer as an error; nil for codeOK.
 func (a *hostAnswer) err() error {
-	switch a.Code {
-	case codeOK:
+	if a.Code == codeOK {
 		return nil
+	}
+	return &caused{a.reason(), a.Causes}
+}
+
+func (a *hostAnswer) reason() error {
+	switch a.Code {
 	case codeStale:
 		return fmt.Errorf("%w: %s", ErrLost, a.Text)
 	case codeBusy:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -54,8 +55,8 @@ func TestSession(t *testing.T) {
 		if _, err := fleet.NewClient(e, "x").Open(t.Context(), fleet.Request{Key: "k", Spec: fleet.Spec{Class: "c"}}); !errors.Is(err, fleet.ErrHeld) {
 			t.Errorf("the same key again: %v, want ErrHeld", err)
 		}
-		if _, err := s.Exec(t.Context(), sandbox.Cmd{Args: []string{"no-such-program"}}); err == nil {
-			t.Error("a program that is not there was run")
+		if _, err := s.Exec(t.Context(), sandbox.Cmd{Args: []string{"no-such-program"}}); !errors.Is(err, exec.ErrNotFound) {
+			t.Errorf("a program that is not there: %v, want exec.ErrNotFound", err)
 		}
 		if _, err := s.Exec(t.Context(), sandbox.Cmd{Args: []string{"x"}, OnOutput: func(sandbox.Stream, []byte) {}}); err == nil {
 			t.Error("a callback was accepted")

@@ -1,0 +1,535 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// What commands leave is also an attack on the host that looks at it, brings it out
+// and removes it. None of these tests is about time, but without the bounds they
+// would not come to an end.
+
+// hostile opens a sandbox at a tier and runs one of helpers in it.
+func hostile(t testing.TB, cfg Config, helper string, args ...string) (sb Sandbox, scratch string) {
+	t.Helper()
+	if cfg.Snapshot.isZero() {
+		cfg.Snapshot = SnapshotDir(t.TempDir())
+	}
+	cfg.ScratchDir = t.TempDir()
+	cfg.ReadOnly = []string{self(t)}
+	sb = open(t, cfg)
+	run(t, sb, helper, args...)
+	return sb, cfg.ScratchDir
+}
+
+func run(t testing.TB, sb Sandbox, helper string, args ...string) {
+	t.Helper()
+	exit := mustExec(t, sb, Cmd{Args: append([]string{self(t)}, args...), Env: []string{helperEnv + "=" + helper}})
+	if !exit.Success() {
+		t.Fatalf("%s: %v %s", helper, exit, exit.Stderr)
+	}
+}
+
+func init() {
+	// deep makes directories in each other, with a file and links in the last one.
+	helpers["deep"] = func(a []string) error {
+		depth, err := strconv.Atoi(a[0])
+		if err != nil {
+			return err
+		}
+		for range depth {
+			if err := errors.Join(syscall.Mkdir(a[1], 0o755), syscall.Chdir(a[1])); err != nil {
+				return err
+			}
+		}
+		return errors.Join(os.WriteFile("bottom", []byte("text\n"), 0o644), os.Symlink("/etc", "out"), os.Symlink("bottom", "in"))
+	}
+	// alike makes files whose names differ in case only.
+	helpers["alike"] = func(a []string) error {
+		bits, err := strconv.Atoi(a[0])
+		for i := 0; err == nil && i < 1<<bits; i++ {
+			name := []byte(strings.Repeat("a", bits))
+			for b := range name {
+				name[b] -= byte(i >> b & 1 * ('a' - 'A'))
+			}
+			err = os.WriteFile(string(name), nil, 0o644)
+		}
+		return err
+	}
+	// links makes links that lead through each other, with as many names as a link
+	// can hold, and then many that lead there.
+	helpers["links"] = func([]string) error {
+		err := os.Mkdir("d", 0o755)
+		for i := range 39 {
+			err = errors.Join(err, os.Symlink(strings.Repeat("d/../", 800)+fmt.Sprintf("l%02d", i+1), fmt.Sprintf("l%02d", i)))
+		}
+		for i := range 500 {
+			err = errors.Join(err, os.Symlink("l00", fmt.Sprintf("m%d", i)))
+		}
+		return err
+	}
+}
+
+// both runs f with an overlay and with a copy of the snapshot.
+func both(t *testing.T, f func(t *testing.T, cfg Config)) {
+	for _, tier := range []Tier{TierNone, TierNamespaces} {
+		t.Run(tier.String(), func(t *testing.T) { f(t, Config{Floor: tier, Ceiling: tier}) })
+	}
+}
+
+func empty(t testing.TB, dir string) {
+	t.Helper()
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("left in %s: %v, %v", dir, entries, err)
+	}
+}
+
+func TestAttackDeepTree(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		const depth = 3000
+		sb, scratch := hostile(t, cfg, "deep", strconv.Itoa(depth), "d")
+		changes, err := sb.(Differ).Changes(t.Context())
+		if err != nil || len(changes) != depth+3 {
+			t.Fatalf("%d changes, %v", len(changes), err)
+		}
+		bottom := strings.Repeat("d/", depth)
+		if !slices.Contains(changes, Change{bottom + "bottom", Added, 0o644}) {
+			t.Error("the file in the last one is missing")
+		}
+		var diff strings.Builder
+		if err := sb.(Exporter).Diff(t.Context(), AtSnapshot, &diff); err != nil || !strings.Contains(diff.String(), bottom+"bottom\n@@ -0,0 +1 @@\n+text\n") {
+			t.Errorf("diff of %d bytes, %v", diff.Len(), err)
+		}
+		r := review(t, sb)
+		if refused := r.Refused(); len(refused) != 1 || refused[0].Path != bottom+"out" || refused[0].Rule != RuleLinkEscape {
+			t.Errorf("%d findings refuse", len(refused))
+		}
+		dst := t.TempDir()
+		for range 2 {
+			if _, err := sb.(Exporter).Export(t.Context(), ExportOptions{Dir: dst, Allow: func(Finding) bool { return true }}); err != nil {
+				t.Fatalf("%.300v", err)
+			}
+		}
+		if a, b := countTree(t, dst), depth+4; a != b {
+			t.Errorf("%d paths were exported, want %d", a, b)
+		}
+		if err := removeTree(dst); err != nil { // more than t.TempDir can
+			t.Errorf("%.300v", err)
+		}
+		fork := fork(t, sb)
+		if got := kinds(t, fork); len(got) != depth+3 {
+			t.Errorf("the fork has %d changes", len(got))
+		}
+		if err := errors.Join(fork.(Restorer).Restore(t.Context(), AtSnapshot), fork.Close()); err != nil {
+			t.Errorf("%.300v", err)
+		}
+		if err := sb.Close(); err != nil {
+			t.Errorf("%.300v", err)
+		}
+		empty(t, scratch)
+	})
+}
+
+// countTree counts the paths of a tree of any depth.
+func countTree(t testing.TB, dir string) int {
+	t.Helper()
+	v, err := openView([]layerDir{{dir, true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.close()
+	var count func(e *entry) int
+	count = func(e *entry) int {
+		names, err := v.names(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 1
+		for _, name := range names {
+			child, err := v.child(e, name)
+			if err != nil || child == nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			n += count(child)
+		}
+		return n
+	}
+	return count(v.top())
+}
+
+// Paths that take more memory than a host should give.
+func TestAttackLongPaths(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		sb, scratch := hostile(t, cfg, "deep", "2500", strings.Repeat("n", 255))
+		if _, err := sb.(Differ).Changes(t.Context()); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%.300v", err)
+		}
+		if err := sb.Close(); err != nil {
+			t.Errorf("%.300v", err)
+		}
+		empty(t, scratch)
+	})
+}
+
+func TestAttackSparseFile(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		const size = 1 << 40
+		sb, _ := hostile(t, cfg, "sparse", strconv.Itoa(size))
+		_, err := sb.(Exporter).Export(t.Context(), ExportOptions{})
+		var refused *ReviewError
+		if !errors.As(err, &refused) || refused.Findings[0].Rule != RuleLarge {
+			t.Fatalf("exported without a question: %v", err)
+		}
+		fork := fork(t, sb) // which, without an overlay, copies it
+		dst := t.TempDir()
+		for range 2 { // the second compares the two
+			if _, err := fork.(Exporter).Export(t.Context(), ExportOptions{Dir: dst, Allow: func(Finding) bool { return true }}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := os.Open(filepath.Join(dst, "big"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		fi, err := f.Stat()
+		if err != nil || fi.Size() != size || fi.Sys().(*syscall.Stat_t).Blocks > 1024 {
+			t.Errorf("%d bytes on the disk of %d, %v", fi.Sys().(*syscall.Stat_t).Blocks*512, fi.Size(), err)
+		}
+		for _, at := range []int64{0, size / 2, size - 4096} {
+			b := make([]byte, 4096)
+			if _, err := f.ReadAt(b, at); err != nil || !bytes.HasPrefix(b, []byte("data")) {
+				t.Errorf("at %d: %q, %v", at, b[:8], err)
+			}
+		}
+	})
+}
+
+func init() {
+	helpers["sparse"] = func(a []string) error {
+		size, err := strconv.ParseInt(a[0], 10, 64)
+		if err != nil {
+			return err
+		}
+		f, err := os.Create("big")
+		if err != nil {
+			return err
+		}
+		for _, at := range []int64{0, size / 2, size - 4096} {
+			_, err := f.WriteAt([]byte("data"), at)
+			if err != nil {
+				return err
+			}
+		}
+		return errors.Join(f.Truncate(size), f.Close())
+	}
+}
+
+// stopWhen is a context that ends as soon as something has happened.
+type stopWhen struct {
+	context.Context
+	happened func() bool
+}
+
+func (c stopWhen) Err() error {
+	if c.happened() {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestExportStopsWithinAFile(t *testing.T) {
+	sb := open(t, withDir(plain(), t.TempDir()))
+	sh(t, sb, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x > big", 4*copyStep))
+	dst := t.TempDir()
+	begun := func() bool {
+		found, _ := filepath.Glob(filepath.Join(dst, ".luthier-export-*"))
+		for _, p := range found {
+			if fi, err := os.Stat(p); err == nil && fi.Size() > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	if _, err := sb.(Exporter).Export(stopWhen{t.Context(), begun}, ExportOptions{Dir: dst}); !errors.Is(err, context.Canceled) {
+		t.Errorf("went on: %v", err)
+	}
+	empty(t, dst)
+}
+
+// Comparing what is large stops as well.
+func TestCompareStopsWithinAFile(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a", strings.Repeat("x", 1<<20))
+	write(t, dir, "b", strings.Repeat("x", 1<<20))
+	var f [2]*os.File
+	for i, name := range []string{"a", "b"} {
+		var err error
+		if f[i], err = os.Open(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		defer f[i].Close()
+	}
+	asked := 0
+	_, err := sameContent(stopWhen{t.Context(), func() bool { asked++; return asked > 3 }}, f[0], f[1], 1<<20)
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestSameContent(t *testing.T) {
+	const size = 3 << 20
+	files := map[string]func(f *os.File) error{
+		"hole":  func(f *os.File) error { return nil },
+		"zeros": func(f *os.File) error { _, err := f.Write(make([]byte, size)); return err },
+		"front": func(f *os.File) error { _, err := f.WriteAt([]byte("x"), 0); return err },
+		"back":  func(f *os.File) error { _, err := f.WriteAt([]byte("x"), size-1); return err },
+		"mid":   func(f *os.File) error { _, err := f.WriteAt([]byte("x"), size/2); return err },
+		"full": func(f *os.File) error {
+			b := make([]byte, size)
+			b[size/2] = 'x'
+			_, err := f.Write(b)
+			return err
+		},
+	}
+	dir := t.TempDir()
+	opened := map[string]*os.File{}
+	for name, fill := range files {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err == nil {
+			err = errors.Join(fill(f), f.Truncate(size))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		opened[name] = f
+	}
+	alike := map[string]string{"hole": "zeros", "zeros": "hole", "mid": "full", "full": "mid"}
+	for a, x := range opened {
+		for b, y := range opened {
+			want := a == b || alike[a] == b
+			if got, err := sameContent(t.Context(), x, y, size); err != nil || got != want {
+				t.Errorf("%s and %s: %v, %v", a, b, got, err)
+			}
+		}
+	}
+}
+
+func TestAttackNamesAlike(t *testing.T) {
+	sb, _ := hostile(t, Config{}, "alike", "13")
+	r := review(t, sb)
+	if len(r.Changes) != 1<<13 || len(r.Findings) != 1<<13 || r.Findings[0].Rule != RuleNameCollision {
+		t.Errorf("%d changes, %d findings", len(r.Changes), len(r.Findings))
+	}
+}
+
+func TestAttackManyLinks(t *testing.T) {
+	sb, _ := hostile(t, Config{}, "links")
+	r := review(t, sb)
+	if !slices.ContainsFunc(r.Refused(), func(f Finding) bool { return f.Rule == RuleUnreadable && strings.HasPrefix(f.Path, "m") }) {
+		t.Errorf("all were followed: %v", r.Refused())
+	}
+	// A link that is as it should be, in a tree without so many, is.
+	sh(t, sb, "rm *[0-9]; ln -s d fine")
+	if got := review(t, sb).Refused(); len(got) > 0 {
+		t.Error(got)
+	}
+}
+
+func TestAttackManyFindings(t *testing.T) {
+	sb := open(t, Config{Snapshot: SnapshotDir(t.TempDir())})
+	sh(t, sb, "seq -f '* diff=d%.0f' 50000 > .gitattributes; echo '* filter=own' >> .gitattributes")
+	r := review(t, sb)
+	if last := r.Findings[len(r.Findings)-1]; len(r.Findings) != 101 || last.Severity != Refuse {
+		t.Errorf("%d findings, %d refuse", len(r.Findings), len(r.Refused()))
+	}
+	long := "[a \"" + strings.Repeat("x", 100_000) + "\"]\n" + strings.Repeat("b\n", 1000)
+	if _, err := parseGitConfig([]byte(long)); err == nil {
+		t.Error("a configuration made many times its size is read")
+	}
+}
+
+// What the host's user may not read is no reason to see nothing, and none to let it
+// pass. Root may read all.
+func TestAttackUnreadable(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		dir := t.TempDir()
+		write(t, dir, "old/f", "1")
+		cfg.Snapshot = SnapshotDir(dir)
+		sb := open(t, cfg)
+		sh(t, sb, "mkdir -p d/in; echo 1 > d/in/f; chmod 0 d/in d; echo 2 > old/f; chmod 0 old old/f; echo > seen; echo secret > s; chmod 0 s")
+		got := kinds(t, sb)
+		for _, name := range []string{"d", "old", "seen", "s"} {
+			if got[name] == "" {
+				t.Errorf("%s is not among %v", name, got)
+			}
+		}
+		r := review(t, sb)
+		refused := slices.ContainsFunc(r.Refused(), func(f Finding) bool { return f.Path == "d" && f.Rule == RuleUnreadable })
+		if root := os.Geteuid() == 0; refused == root {
+			t.Errorf("root: %v, refused: %v", root, r.Findings)
+		}
+		if err := sb.(Exporter).Diff(t.Context(), AtSnapshot, io.Discard); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Nothing waits for what is no file.
+func TestAttackSpecialFiles(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		sb, _ := hostile(t, cfg, "special")
+		if got := kinds(t, sb); len(got) != 5 {
+			t.Errorf("changes: %v", got)
+		}
+		var diff strings.Builder
+		if err := sb.(Exporter).Diff(t.Context(), AtSnapshot, &diff); err != nil || strings.Count(diff.String(), "Special file ") != 2 {
+			t.Errorf("%v\n%s", err, &diff)
+		}
+		dst := t.TempDir()
+		if _, err := sb.(Exporter).Export(t.Context(), ExportOptions{Dir: dst, Allow: func(Finding) bool { return true }}); err != nil {
+			t.Error(err)
+		}
+		if got := tree(t, dst); len(got) != 2 {
+			t.Errorf("exported: %v", got)
+		}
+		fork(t, sb)
+	})
+}
+
+func init() {
+	helpers["special"] = func([]string) error {
+		err := errors.Join(os.Mkdir("d", 0o755), unix.Mkfifo("d/pipe", 0o644), os.WriteFile("a", []byte("x"), 0o644), os.Link("a", "b"))
+		fd, sockErr := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		if err = errors.Join(err, sockErr); err != nil {
+			return err
+		}
+		return unix.Bind(fd, &unix.SockaddrUnix{Name: "d/socket"})
+	}
+}
+
+// A directory that is exchanged while it is read is neither read nor followed.
+func TestPlaceIsTheOneThatWasSeen(t *testing.T) {
+	for what, swap := range map[string]func(dir string) error{
+		"by a link":      func(dir string) error { return os.Symlink("other", filepath.Join(dir, "d")) },
+		"by a directory": func(dir string) error { return os.Mkdir(filepath.Join(dir, "d"), 0o755) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "d/f", "1")
+			write(t, dir, "other/f", "2")
+			v, err := openView([]layerDir{{dir, true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer v.close()
+			d, err := v.child(v.top(), "d")
+			if err == nil {
+				err = errors.Join(os.Rename(filepath.Join(dir, "d"), filepath.Join(dir, "gone")), swap(dir))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if names, err := v.names(d); !errors.Is(err, errChanging) {
+				t.Errorf("%v, %v", names, err)
+			}
+		})
+	}
+}
+
+// Layers are merged without paths, too.
+func TestMergeDeepLayers(t *testing.T) {
+	a, b, dst := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "merged")
+	for _, dir := range []string{a, b} {
+		sb := open(t, withDirInPlace(dir))
+		run(t, sb, "deep", "3000", "d")
+	}
+	write(t, b, "d/older", "x")
+	if err := mergeLayers([]layerDir{{a, false}, {b, false}}, dst); err != nil {
+		t.Fatalf("%.300v", err)
+	}
+	if got := countTree(t, dst); got != 3000+5 {
+		t.Errorf("%d paths", got)
+	}
+	for _, dir := range []string{a, b, dst} {
+		if err := removeTree(dir); err != nil {
+			t.Errorf("%.300v", err)
+		}
+	}
+}
+
+func withDirInPlace(dir string) Config {
+	cfg := plain()
+	cfg.Dir = dir
+	return cfg
+}
+
+func TestRemoveTree(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "outside")
+	write(t, out, "keep", "k")
+	scratch := filepath.Join(dir, "scratch")
+	for i := range 300 {
+		write(t, scratch, fmt.Sprintf("many/%0200d", i), "x")
+	}
+	for i := range 3 { // deep enough to be lifted, more than once
+		at := scratch
+		for range 200 {
+			at += "/" + strconv.Itoa(i)
+			write(t, at, "f", "x")
+		}
+	}
+	if err := errors.Join(os.Symlink(out, filepath.Join(scratch, "link")), os.Mkdir(filepath.Join(scratch, "none"), 0)); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(out, link); err != nil {
+		t.Fatal(err)
+	}
+	fewDescriptors(t, 100)
+	for _, p := range []string{scratch, scratch, link} { // a second time there is nothing to do
+		if err := removeTree(p); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	if got := read(t, filepath.Join(out, "keep")); got != "k" {
+		t.Error("followed a link")
+	}
+}
+
+// fewDescriptors lets the process open n more until the end of the test.
+func fewDescriptors(t testing.TB, n int) {
+	t.Helper()
+	var limit unix.Rlimit
+	open, err := os.ReadDir("/proc/self/fd")
+	if err := errors.Join(err, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)); err != nil {
+		t.Fatal(err)
+	}
+	lower := limit
+	lower.Cur = uint64(len(open) + n)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &lower); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package sandbox
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// place is a directory below a layer. It is opened from the one above it when it is
+// needed, one name at a time: however deep it lies, a step costs the same, no path
+// is too long for the kernel, and no symbolic link is followed.
+type place struct {
+	set   *places
+	up    *place // nil for a layer's top, which stays open
+	name  string // in up
+	info  fs.FileInfo
+	depth int
+	root  *os.Root // nil while closed
+
+	older, newer *place // in its list, while open
+}
+
+// places opens directories and bounds how many are open at once.
+type places struct {
+	recent, way placeList
+}
+
+const (
+	// maxOpen bounds the open places in a list.
+	maxOpen = 64
+	// waySpacing is the distance of the places on the way down that are kept open
+	// beside the recent ones, so that going up again does not start at the top.
+	waySpacing = 64
+)
+
+// top opens the directory of a layer.
+func (s *places) top(dir string) (*place, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := root.Lstat(".")
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return &place{set: s, name: ".", info: info, root: root}, nil
+}
+
+// below is the directory name in p, of which info tells.
+func (p *place) below(name string, info fs.FileInfo) *place {
+	return &place{set: p.set, up: p, name: name, info: info, depth: p.depth + 1}
+}
+
+// open returns the directory. The root is good until another place is opened.
+func (p *place) open() (*os.Root, error) {
+	if p.up == nil {
+		return p.root, nil
+	}
+	var closed []*place
+	at := p
+	for ; at.root == nil; at = at.up {
+		closed = append(closed, at)
+	}
+	if at.up != nil {
+		at.list().use(at)
+	}
+	for _, next := range slices.Backward(closed) {
+		root, err := openBelow(at.root, next.name, next.info)
+		if err != nil {
+			return nil, err
+		}
+		next.root = root
+		next.list().use(next)
+		at = next
+	}
+	return p.root, nil
+}
+
+// openBelow opens the directory that info tells of and none that took its place.
+func openBelow(in *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
+	root, err := in.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	now, err := root.Lstat(".")
+	if err == nil && !os.SameFile(info, now) {
+		err = &fs.PathError{Op: "open", Path: name, Err: errChanging}
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+func (p *place) list() *placeList {
+	if p.depth%waySpacing == 0 {
+		return &p.set.way
+	}
+	return &p.set.recent
+}
+
+// placeList holds open places in the order of their use.
+type placeList struct {
+	oldest, newest *place
+	n              int
+}
+
+// use makes p the newest and closes the oldest when there are too many.
+func (l *placeList) use(p *place) {
+	if l.newest == p {
+		return
+	}
+	if p.older != nil || p.newer != nil {
+		l.remove(p)
+	}
+	p.older = l.newest
+	if l.newest != nil {
+		l.newest.newer = p
+	} else {
+		l.oldest = p
+	}
+	l.newest = p
+	l.n++
+	if l.n > maxOpen {
+		old := l.oldest
+		l.remove(old)
+		old.root.Close()
+		old.root = nil
+	}
+}
+
+func (l *placeList) remove(p *place) {
+	if p.older != nil {
+		p.older.newer = p.newer
+	} else {
+		l.oldest = p.newer
+	}
+	if p.newer != nil {
+		p.newer.older = p.older
+	} else {
+		l.newest = p.older
+	}
+	p.older, p.newer = nil, nil
+	l.n--
+}
+
+// close closes what is open but the tops.
+func (s *places) close() {
+	for _, l := range []*placeList{&s.recent, &s.way} {
+		for l.newest != nil {
+			p := l.newest
+			l.remove(p)
+			p.root.Close()
+			p.root = nil
+		}
+	}
+}
+
+// maxListing bounds the memory that a walk may take for what it finds, in bytes:
+// there is room for about 900,000 paths of the usual length.
+const maxListing = 512 << 20
+
+// room is what is left of maxListing.
+type room struct{ used int64 }
+
+// costOf is about what an entry takes beside its path.
+const costOf = 512
+
+func (r *room) take(n int) error {
+	if r.used += int64(n); r.used > maxListing {
+		return fmt.Errorf("%w: its paths take more than %d MiB", ErrTooLarge, int64(maxListing)>>20)
+	}
+	return nil
+}
+
+func (r *room) give(n int) { r.used -= int64(n) }

@@ -1,0 +1,154 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/luthier-dev/luthier/internal/pid1"
+	"golang.org/x/sys/unix"
+)
+
+// told is the message of a first process.
+func told(a pid1.Answer) []byte {
+	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a))...)
+}
+
+// A first process that was taken over may send anything, with any descriptors. The
+// host must neither crash nor hang, keep no descriptor that it did not ask for, and
+// believe it nothing but the fate of the commands it was asked to start.
+func FuzzHostileFirst(f *testing.F) {
+	started, exited := told(pid1.Answer{Event: pid1.Started, ID: 1, PID: 7}), told(pid1.Answer{Event: pid1.Exited, ID: 1, Wait: 3 << 8})
+	f.Add(started, exited, byte(0))
+	f.Add(exited, started, byte(1))
+	f.Add(started, started, byte(2))
+	f.Add(told(pid1.Answer{Event: pid1.Failed, ID: 1, Stage: pid1.StageExec, Path: 1<<32 - 1, Errno: unix.ENOENT}), []byte{}, byte(3))
+	f.Add(told(pid1.Answer{Event: pid1.Failed, ID: 1, Stage: 77, Errno: 1 << 40}), exited, byte(0))
+	f.Add(told(pid1.Answer{Event: pid1.Done, ID: 2}), told(pid1.Answer{Event: pid1.Ready, ID: 2, PID: -1}), byte(1))
+	f.Add(told(pid1.Answer{Event: pid1.Started, ID: 1, PID: -1 << 63}), told(pid1.Answer{Event: pid1.Exited, ID: 1, Wait: -1, RSS: 1 << 62, User: -1}), byte(1))
+	f.Add([]byte(`{"id":1,"event":"started","pid":-1}`), []byte(`{"id":1,"event":"exited"}`), byte(1))
+	f.Add([]byte(`{"event":"denied","lineage":[7,-1,0],"denial":{"call":"x"}}`), []byte(`{"event":"exceeded"}`), byte(0))
+	f.Add([]byte(`{"seq":2,"event":"done","error":{"text":"","is":["ended","x"]}}`), []byte(`{`), byte(4))
+	f.Fuzz(func(t *testing.T, first, second []byte, files byte) {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer null.Close()
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := newFirstLink(os.NewFile(uintptr(fds[0]), "control"), nil, 1, "MARK=", Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.close()
+		g := &guestSpawner{link: l, live: map[uint64]*guestChild{}, asks: map[uint64]*question{}, gone: make(chan struct{})}
+		bystander := &guestChild{g: g, id: 1 << 50, ready: make(chan error, 1), ended: make(chan struct{})}
+		g.live[bystander.id] = bystander
+		go g.listen()
+		pipe := make([]int, 2)
+		if err := unix.Pipe2(pipe, unix.O_CLOEXEC); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(pipe[0])
+		go beHostile(fds[1], [][]byte{first, second}, pipe[1], int(files%5))
+		over := make(chan struct{})
+		var code int
+		var startErr, waitErr error
+		go func() {
+			defer close(over)
+			c, err := g.spawn(context.Background(), spawnRequest{args: []string{"/x"}, files: [3]*os.File{null, null, null}})
+			if startErr = err; err != nil {
+				return
+			}
+			var st status
+			st, waitErr = c.wait()
+			code = st.Code
+			_ = c.signal(syscall.SIGTERM)
+			if f, _ := g.listenFor("tcp4", "127.0.0.1:1"); f != nil {
+				t.Error("what is no socket was taken for one")
+				f.Close()
+			}
+		}()
+		select {
+		case <-over:
+		case <-time.After(20 * time.Second):
+			t.Fatal("the host hangs")
+		}
+		<-g.gone
+		if startErr == nil && waitErr == nil && code == 0 && string(first)+string(second) == string(started)+string(exited) {
+			t.Error("an exit with 3 was heard as 0")
+		}
+		// It has heard of its end only by that of all, unless it was named.
+		select {
+		case <-bystander.ended:
+		default:
+			t.Error("a command outlives its sandbox")
+		}
+		if !errors.Is(bystander.err, ErrClosed) && !names(first, bystander.id) && !names(second, bystander.id) {
+			t.Errorf("the end of a bystander: %v, %+v", bystander.err, bystander.st)
+		}
+		l.close() // with what was not listened to any more
+		if !hungUp(pipe[0]) {
+			t.Error("a descriptor that nobody asked for was kept")
+		}
+	})
+}
+
+// names tells whether a message is about that command: JSON may say so in many ways.
+func names(message []byte, id uint64) bool {
+	if len(message) > 0 && message[0] == '{' {
+		r, err := parseReply(message)
+		return err == nil && r.ID == id
+	}
+	a, err := pid1.ParseAnswer(message)
+	return err == nil && a.ID == id
+}
+
+// beHostile is the other end: it waits to be asked, says what it was told to say, and
+// passes the pipe that often with each.
+func beHostile(fd int, messages [][]byte, pipe, times int) {
+	defer unix.Close(pipe)
+	defer unix.Close(fd)
+	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5})
+	oob := make([]byte, unix.CmsgSpace(4*4))
+	_, n, _, _, err := unix.Recvmsg(fd, make([]byte, 64<<10), oob, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return
+	}
+	files, _ := rights(oob[:n])
+	closeFiles(files)
+	var give []byte
+	if times > 0 {
+		list := make([]int, times)
+		for i := range list {
+			list[i] = pipe
+		}
+		give = unix.UnixRights(list...)
+	}
+	for _, m := range messages {
+		if len(m) == 0 {
+			continue // is the end, which comes below
+		}
+		if unix.Sendmsg(fd, m, give, nil, unix.MSG_NOSIGNAL) != nil {
+			return
+		}
+	}
+}
+
+// hungUp waits until nobody holds the other end of a pipe any more.
+func hungUp(fd int) bool {
+	p := []unix.PollFd{{Fd: int32(fd)}}
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+		if n, _ := unix.Poll(p, 100); n > 0 {
+			return true
+		}
+	}
+	return false
+}

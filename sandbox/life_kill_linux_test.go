@@ -1,0 +1,268 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/luthier-dev/luthier/internal/cgroup"
+	"golang.org/x/sys/unix"
+)
+
+// victimHost is a host that makes, uses and closes sandboxes until it is killed.
+// Its program has a name of its own, by which all that came of it is found.
+type victimHost struct {
+	t     *testing.T
+	exe   string
+	mark  string // what its commands sleep, by which they are found
+	dir   string // scratch
+	cmd   *exec.Cmd
+	lines chan string // "ok", or the errors it met
+}
+
+func init() {
+	helpers["life-host"] = func(a []string) error {
+		ctx := context.Background()
+		p, err := NewPool(PoolConfig{Config: Config{ScratchDir: a[0]}, Warm: 1})
+		if err != nil {
+			return err
+		}
+		for i := 0; ; i++ {
+			switch err := lifeOnce(ctx, p, a, i%2 == 0); {
+			case err == nil:
+				fmt.Println("ok")
+			case errors.Is(err, ErrClosed), errors.Is(err, errBrokerGone):
+				fmt.Println("clear:", err)
+			default:
+				fmt.Println("unclear:", err)
+			}
+		}
+	}
+}
+
+// lifeOnce is a lease of a pool, or a sandbox of its own.
+func lifeOnce(ctx context.Context, p *Pool, a []string, leased bool) (err error) {
+	var sb Sandbox
+	if leased {
+		sb, err = p.Acquire(ctx, Request{Snapshot: SnapshotDir(a[1]), Domain: "d"})
+	} else {
+		sb, err = Local(ctx, Config{ScratchDir: a[0], Snapshot: SnapshotDir(a[1])})
+	}
+	if err != nil {
+		return err
+	}
+	_, err = sb.Exec(ctx, Cmd{Args: []string{"sh", "-c", "touch x /tmp/x; setsid sleep " + a[2] + " & exit 0"}})
+	return errors.Join(err, sb.Close())
+}
+
+func startVictim(t *testing.T, scratch string) *victimHost {
+	t.Helper()
+	dir := t.TempDir()
+	v := &victimHost{t: t, exe: filepath.Join(dir, "host"), mark: uniqueSleep(), dir: scratch, lines: make(chan string, 1024)}
+	if err := os.Link(self(t), v.exe); err != nil {
+		b, err := os.ReadFile(self(t))
+		if err == nil {
+			err = os.WriteFile(v.exe, b, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir, "work/f", "x")
+	v.cmd = exec.Command(v.exe, scratch, filepath.Join(dir, "work"), v.mark)
+	v.cmd.Env = append(os.Environ(), helperEnv+"=life-host")
+	out, err := v.cmd.StdoutPipe()
+	if err == nil {
+		err = v.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.cmd.Process.Kill(); v.cmd.Wait() })
+	go func() {
+		defer close(v.lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			select {
+			case v.lines <- s.Text():
+			default:
+			}
+		}
+	}()
+	return v
+}
+
+// left lists the processes that run its program, were forked of it, or are commands
+// of its sandboxes.
+func (v *victimHost) left() (out []int) {
+	paths, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	for _, p := range paths {
+		pid, _ := strconv.Atoi(filepath.Base(p))
+		if exe, err := os.Readlink(p + "/exe"); err == nil && strings.TrimSuffix(exe, " (deleted)") == v.exe {
+			out = append(out, pid)
+		} else if b, err := os.ReadFile(p + "/cmdline"); err == nil && bytes.Contains(b, []byte(v.mark)) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// find returns a process of the host's: itself, its broker or its broker's nursery;
+// 0 if there is none yet.
+func (v *victimHost) find(who string) int {
+	if who == "host" {
+		return v.cmd.Process.Pid
+	}
+	broker := v.child(v.cmd.Process.Pid, func(args string) bool { return strings.Contains(args, stageBroker) })
+	if who == "broker" || broker == 0 {
+		return broker
+	}
+	return v.child(broker, func(args string) bool { return !strings.Contains(args, stageBroker) })
+}
+
+// child finds one by its arguments, in our PID namespace: of the children of a broker
+// that is only the nursery.
+func (v *victimHost) child(parent int, is func(args string) bool) int {
+	for _, pid := range v.left() {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		args, argsErr := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if errors.Join(err, argsErr) != nil {
+			continue
+		}
+		if st := parseStatus(b); st["PPid"] == strconv.Itoa(parent) && st["NSpid"] == strconv.Itoa(pid) && is(string(args)) {
+			return pid
+		}
+	}
+	return 0
+}
+
+// TestKilledAnywhere kills a host, its broker or its nursery at many moments of their
+// lives. Of a host that is gone nothing is left; one whose broker or nursery is gone
+// hears of it by a clear error, and goes on.
+func TestKilledAnywhere(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("an ordinary user does not see what program a first process runs")
+	}
+	open(t, Config{}) // skips where the tier cannot be had
+	scratch := t.TempDir()
+	mounts := strings.Count(read(t, "/proc/self/mountinfo"), "\n")
+	points := 60
+	if testing.Short() {
+		points = 9
+	}
+	var mu sync.Mutex
+	var slowest time.Duration
+	var all sync.WaitGroup
+	room := make(chan struct{}, 6) // most of the time they wait
+	for i := range points {
+		who := []string{"host", "broker", "nursery"}[i%3]
+		// The start takes the first of these milliseconds, after which sandboxes
+		// follow each other: there chance does as well as order.
+		delay := time.Duration(i) * 5 * time.Millisecond
+		if i%2 == 1 {
+			delay = time.Duration(rand.Int64N(int64(200 * time.Millisecond)))
+		}
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			t.Run(fmt.Sprintf("%s after %v", who, delay), func(t *testing.T) {
+				v := startVictim(t, scratch)
+				eventually(t, "birth of the "+who, func() bool { return v.find(who) != 0 })
+				time.Sleep(delay)
+				v.killed(who)
+				took := v.goneAfter()
+				mu.Lock()
+				defer mu.Unlock()
+				slowest = max(slowest, took)
+			})
+		})
+	}
+	all.Wait()
+	t.Logf("the last process of a killed host was gone after %v", slowest)
+	if n := strings.Count(read(t, "/proc/self/mountinfo"), "\n"); n != mounts {
+		t.Errorf("%d mounts, had %d", n, mounts)
+	}
+	open(t, Config{Dir: t.TempDir(), ScratchDir: scratch}) // its broker looks around there
+	eventually(t, "removal of the files", func() bool {
+		left, err := filepath.Glob(scratch + "/" + scratchPrefix + "*/" + scratchLock)
+		return err == nil && len(left) == 1
+	})
+	// Who was killed before he had locked his directory is not known for dead so soon.
+	if _, err := sweep(scratch, time.Now().Add(2*time.Hour)); err != nil {
+		t.Error(err)
+	}
+	if left, err := filepath.Glob(scratch + "/*"); len(left) != 1 || err != nil {
+		t.Errorf("left %q, %v", left, err)
+	}
+	if n, err := cgroup.Sweep(); n > 0 || err != nil {
+		t.Errorf("%d control groups were left, %v", n, err)
+	}
+}
+
+// killed kills one of the host's processes and sees whether the host goes on.
+func (v *victimHost) killed(who string) {
+	v.t.Helper()
+	pid := v.find(who)
+	if pid == 0 {
+		v.t.Fatal("nobody to kill")
+	}
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		v.t.Fatal(err)
+	}
+	if who == "host" {
+		v.cmd.Wait()
+		return
+	}
+	for len(v.lines) > 0 { // of before
+		v.hear(<-v.lines)
+	}
+	// The first may have been said before, and the error of a warm sandbox comes late.
+	for ok := 0; ok < 3; {
+		select {
+		case line, more := <-v.lines:
+			if !more {
+				v.t.Fatalf("the host died with its %s", who)
+			}
+			if v.hear(line); line == "ok" {
+				ok++
+			}
+		case <-time.After(20 * time.Second):
+			v.t.Fatalf("the host hangs without its %s", who)
+		}
+	}
+	v.cmd.Process.Kill()
+	v.cmd.Wait()
+}
+
+func (v *victimHost) hear(line string) {
+	v.t.Helper()
+	if strings.HasPrefix(line, "unclear") {
+		v.t.Error(line)
+	}
+}
+
+// goneAfter waits until nothing of a killed host runs any more.
+func (v *victimHost) goneAfter() time.Duration {
+	v.t.Helper()
+	begun := time.Now()
+	for left := v.left(); len(left) > 0; left = v.left() {
+		if time.Since(begun) > 20*time.Second {
+			v.t.Fatalf("processes %v are left", left)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(begun)
+}

@@ -1,0 +1,155 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxDescent is how deep a removal goes before it moves what lies deeper to the top:
+// every step down holds a descriptor, and a command can go down without end.
+const maxDescent = 64
+
+// removeTree removes dir, whatever modes commands left in it and however deep it is.
+// It follows no links. It is not an error if there is nothing to remove.
+func removeTree(dir string) error {
+	r := &remover{top: -1}
+	if err := r.drop(unix.AT_FDCWD, dir, 0); err != nil {
+		return &os.PathError{Op: "remove", Path: dir, Err: err}
+	}
+	return nil
+}
+
+type remover struct{ top int }
+
+// drop removes what is called name. An empty directory, of which a scratch directory
+// mostly consists, costs one call.
+func (r *remover) drop(in int, name string, depth int) error {
+	err := unix.Unlinkat(in, name, unix.AT_REMOVEDIR)
+	switch {
+	case orGone(err) == nil:
+		return nil
+	case err == unix.ENOTDIR:
+		return orGone(unix.Unlinkat(in, name, 0))
+	case err != unix.ENOTEMPTY && err != unix.EEXIST:
+		return err
+	}
+	if depth >= maxDescent && r.lift(in, name) == nil {
+		return nil
+	}
+	fd, err := openToEmpty(in, name)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if depth == 0 {
+		r.top = fd
+	}
+	return r.empty(fd, depth, func() error { return unix.Unlinkat(in, name, unix.AT_REMOVEDIR) })
+}
+
+// empty removes what is in a directory until finish, which removes the directory, is
+// content. That is asked early: to read up to the end costs more.
+func (r *remover) empty(fd, depth int, finish func() error) error {
+	var first error // what could not be removed in this round
+	removed := 0
+	var buf [4096]byte
+	for {
+		n, err := unix.ReadDirent(fd, buf[:])
+		if err != nil {
+			return err
+		}
+		for left := buf[:n]; len(left) > 0; {
+			e, rest := nextDirent(left)
+			left = rest
+			if e.name == "" {
+				continue
+			}
+			if err := r.entry(fd, e, depth+1); err != nil && first == nil {
+				first = err
+			} else if err == nil {
+				removed++
+			}
+		}
+		err = finish()
+		if err != unix.ENOTEMPTY && err != unix.EEXIST {
+			return err
+		}
+		if n > 0 {
+			continue
+		}
+		if removed == 0 || first != nil {
+			return errors.Join(first, err)
+		}
+		// What was lifted here is new, and some file systems skip names meanwhile.
+		if _, err := unix.Seek(fd, 0, unix.SEEK_SET); err != nil {
+			return err
+		}
+		removed = 0
+	}
+}
+
+func (r *remover) entry(fd int, e dirent, depth int) error {
+	if !e.mayBeDir {
+		if err := unix.Unlinkat(fd, e.name, 0); err != unix.EISDIR {
+			return orGone(err)
+		}
+	}
+	return r.drop(fd, e.name, depth)
+}
+
+// lift moves a directory up to the one that is being removed.
+func (r *remover) lift(in int, name string) error {
+	to := rand.Text()
+	err := unix.Renameat(in, name, r.top, to)
+	if err == unix.EACCES && makeWritable(in, name) == nil { // it must be writable to get another parent
+		err = unix.Renameat(in, name, r.top, to)
+	}
+	return err
+}
+
+// openToEmpty opens a directory so that what is in it can be removed. An overlay's
+// work directory has mode 0, and so may have what commands made.
+func openToEmpty(in int, name string) (int, error) {
+	const how = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(in, name, how, 0)
+	if err == nil && (os.Geteuid() == 0 || ownersOwn(fd)) {
+		return fd, nil
+	}
+	if err == nil {
+		unix.Close(fd)
+	} else if err != unix.EACCES {
+		return -1, err
+	}
+	if err := makeWritable(in, name); err != nil {
+		return -1, err
+	}
+	return unix.Openat(in, name, how, 0)
+}
+
+// ownersOwn reports a directory in which its owner may do anything.
+func ownersOwn(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&0o700 == 0o700
+}
+
+// makeWritable lets the owner of a directory do anything in it. A link is not followed.
+func makeWritable(in int, name string) error {
+	fd, err := unix.Openat(in, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
+}
+
+// orGone is nil where there is nothing to remove any more.
+func orGone(err error) error {
+	if err == unix.ENOENT {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,38 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// nextData returns where data begins and ends at or after an offset below size; both
+// are size where only a hole is left. What cannot tell of holes is all data.
+func nextData(f *os.File, at, size int64) (from, to int64) {
+	if at == 0 && !sparse(f) {
+		return 0, size
+	}
+	from, err := f.Seek(at, unix.SEEK_DATA)
+	if errors.Is(err, unix.ENXIO) {
+		return size, size
+	}
+	if err != nil {
+		return at, size
+	}
+	if to, err = f.Seek(from, unix.SEEK_HOLE); err != nil || to <= from {
+		to = size
+	}
+	return min(from, size), min(to, size)
+}
+
+// sparse reports a file that takes less of the disk than its size.
+func sparse(f *os.File) bool {
+	fi, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && st.Blocks*512 < st.Size
+}
