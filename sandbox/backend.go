@@ -51,6 +51,7 @@ type Ended struct {
 	Signal       syscall.Signal
 	User, System time.Duration
 	MaxRSS       int64
+	Exceeded     string // the limit that ended it, as in Exit
 	Denials      []Denial
 }
 
@@ -96,5 +97,5 @@ func (c backendChild) adopt(f *os.File)                { f.Close() }
 
 func (c backendChild) wait() (status, error) {
 	e, err := c.c.Wait()
-	return status{Code: e.Code, Signal: e.Signal, User: e.User, System: e.System, MaxRSS: e.MaxRSS, Denials: e.Denials}, err
+	return status{Code: e.Code, Signal: e.Signal, User: e.User, System: e.System, MaxRSS: e.MaxRSS, Exceeded: e.Exceeded, Denials: e.Denials}, err
 }

@@ -106,7 +106,7 @@ func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
 	if err != nil {
 		return err
 	}
-	ws.dir, ws.origin, ws.lower = dir, dir, dir
+	ws.dir, ws.origin, ws.lower, ws.opened = dir, dir, dir, time.Now()
 	if snap.rev == "" {
 		return nil
 	}

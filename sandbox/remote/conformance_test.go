@@ -50,7 +50,7 @@ func kindsOf(t *testing.T, cfg sandbox.Config) map[string]opener {
 			return closing(t, sb)
 		},
 		"pool": func(t *testing.T, dir string) sandbox.Sandbox {
-			sb, err := pool.Acquire(t.Context(), sandbox.Request{Snapshot: sandbox.SnapshotDir(dir)})
+			sb, err := pool.Acquire(t.Context(), sandbox.Request{Snapshot: sandbox.SnapshotDir(dir), Domain: "test"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -161,7 +161,7 @@ func (s *Server) watch(r *run) {
 	exit, err := r.proc.Wait()
 	var e ended
 	if exit != nil {
-		e.Ended = sandbox.Ended{Code: exit.Code, Signal: exit.Signal, User: exit.User, System: exit.System, MaxRSS: exit.MaxRSS, Denials: exit.Denials}
+		e.Ended = sandbox.Ended{Code: exit.Code, Signal: exit.Signal, User: exit.User, System: exit.System, MaxRSS: exit.MaxRSS, Exceeded: exit.Exceeded, Denials: exit.Denials}
 		r.acc.spend(exit.Wall)
 		if exit.TimedOut {
 			err = fmt.Errorf("%w: %v of commands", ErrQuota, r.acc.Quota.Time)

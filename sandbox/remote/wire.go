@@ -223,7 +223,7 @@ var (
 func kinds() map[string]error {
 	return map[string]error{
 		"quota": ErrQuota, "lost": ErrLost, "denied": ErrDenied, "closed": sandbox.ErrClosed, "floor": sandbox.ErrFloor, "in place": sandbox.ErrInPlace,
-		"busy": sandbox.ErrBusy, "conflict": sandbox.ErrConflict, "not found": exec.ErrNotFound, "ended": os.ErrProcessDone, "permission": fs.ErrPermission, "not exist": fs.ErrNotExist,
+		"busy": sandbox.ErrBusy, "too large": sandbox.ErrTooLarge, "conflict": sandbox.ErrConflict, "not found": exec.ErrNotFound, "ended": os.ErrProcessDone, "permission": fs.ErrPermission, "not exist": fs.ErrNotExist,
 	}
 }
 
