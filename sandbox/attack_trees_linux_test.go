@@ -187,7 +187,7 @@ func TestAttackLongPaths(t *testing.T) {
 func TestAttackSparseFile(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		const size = 1 << 40
-		sb, _ := hostile(t, cfg, "sparse", strconv.Itoa(size))
+		sb, _ := hostile(t, cfg, "sparse-of", strconv.Itoa(size))
 		_, err := sb.(Exporter).Export(t.Context(), ExportOptions{})
 		var refused *ReviewError
 		if !errors.As(err, &refused) || refused.Findings[0].Rule != RuleLarge {
@@ -219,7 +219,7 @@ func TestAttackSparseFile(t *testing.T) {
 }
 
 func init() {
-	helpers["sparse"] = func(a []string) error {
+	helpers["sparse-of"] = func(a []string) error {
 		size, err := strconv.ParseInt(a[0], 10, 64)
 		if err != nil {
 			return err

@@ -152,8 +152,11 @@ func (d *brokerd) handle(r brokerRequest, files []*os.File) {
 		err = fmt.Errorf("broker: unknown request %q", r.Op)
 	}
 	out.Error = toWire(err)
-	_ = d.conn.tell(out, give...)
-	closeFiles(give)
+	if err := d.conn.tell(out, give...); err != nil && len(give) > 0 {
+		// Descriptors may be refused where words are not, and somebody waits.
+		_ = d.conn.tell(brokerReply{Seq: r.Seq, Error: toWire(err)})
+	}
+	closeFiles(give) // which ends a sandbox that the host did not get
 }
 
 // spawn makes a sandbox and returns what the host needs of it: its control socket

@@ -3,7 +3,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,8 +26,9 @@ func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 		s.Must("change group", unix.SYS_SETRESGID, pid1.N(id.inGID), pid1.N(id.inGID), pid1.N(id.inGID))
 		s.Must("change user", unix.SYS_SETRESUID, pid1.N(id.inUID), pid1.N(id.inUID), pid1.N(id.inUID))
 	}
-	s.setCapabilities(setupCaps)
+	s.setCapabilities(append([]uintptr{unix.CAP_SYS_RESOURCE}, setupCaps...))
 	s.enterRoot(sp)
+	s.limitCounted()
 	probes.maxPID = s.limitPIDs(sp.Limits)
 	s.dropPrivileges()
 	probes.rules = s.secondWall(sp)
@@ -62,6 +65,20 @@ func (s *script) limitPIDs(l Limits) uint64 {
 		return 0
 	}
 	return s.writeFile(pidMax, strconv.FormatInt(maxPIDs(l), 10))
+}
+
+// limitCounted bounds what the kernel counts, beyond the sandbox's own user, also as
+// that of the user who made the sandbox: without it one could take all of the host's.
+func (s *script) limitCounted() {
+	for _, name := range slices.Sorted(maps.Keys(counted)) {
+		s.writeFile("/proc/sys/user/"+name, counted[name])
+	}
+}
+
+// counted are the bounds of a sandbox's user namespace. The host's own for inotify
+// instances is 128 by default.
+var counted = map[string]string{
+	"max_inotify_instances": "32",
 }
 
 func (s *script) setLimits(l Limits) {
@@ -132,6 +149,11 @@ func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err 
 	if err != nil {
 		_ = unix.Kill(p.PID, unix.SIGKILL)
 		closeFiles([]*os.File{control, b.tell})
+		for { // or its number is lost, and it may still use the script's room
+			if _, waitErr := unix.Wait4(p.PID, nil, 0, nil); waitErr != unix.EINTR {
+				break
+			}
+		}
 		return nil, nil, nil, err
 	}
 	d.adopt(b)

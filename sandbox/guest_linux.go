@@ -200,11 +200,18 @@ func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, erro
 		return nil, err
 	}
 	// Not cut short by ctx: the answer is quick, and without it nobody would know
-	// of a command that did start.
-	if err := <-c.ready; err != nil {
-		return nil, err
+	// of a command that did start. Who gives none is not to be trusted any more.
+	t := time.NewTimer(killPatience)
+	defer t.Stop()
+	select {
+	case err := <-c.ready:
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	case <-t.C:
+		return nil, errors.Join(fmt.Errorf("supervisor gave no answer in %v", killPatience), g.shut())
 	}
-	return c, nil
 }
 
 func (c *guestChild) pid() int { return c.num }

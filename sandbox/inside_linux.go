@@ -11,12 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// apart runs f on a thread that ends with it, and may be moved anywhere. That is never
+// the process's first thread, which does not end: it would stay where it was moved, and
+// hold a dead sandbox's mounts, until the process ends.
+func apart(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			f() // and never unlocked
+			return
+		}
+		begun := make(chan struct{})
+		apart(func() { close(begun); f() }) // on another thread, as this one is taken
+		<-begun
+		runtime.UnlockOSThread()
+	}()
+}
+
 // enterAs moves the calling thread among a sandbox's mounts and IPC, where /proc is
 // the sandbox's. It keeps the broker's rights there, but what asks by the real user,
 // as access(2) does, asks for the sandbox's. The thread can never be used for
-// anything else again.
+// anything else again: see apart.
 func (b *box) enterAs() error {
-	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("unshare: %w", err)
 	}
@@ -61,7 +77,7 @@ func (b *box) enterAs() error {
 func (b *box) within(f func()) {
 	b.insideOnce.Do(func() {
 		b.inside = make(chan func(there bool))
-		go func() {
+		apart(func() {
 			err := b.enterAs()
 			for {
 				select {
@@ -71,7 +87,7 @@ func (b *box) within(f func()) {
 					return
 				}
 			}
-		}()
+		})
 	})
 	done := make(chan struct{})
 	work := func(there bool) {
@@ -100,13 +116,13 @@ func (d *brokerd) kill(o *killOrder) error {
 		return nil // all ended with it
 	}
 	done := make(chan error, 1)
-	go func() {
+	apart(func() {
 		err := b.enterAs()
 		if err == nil {
 			err = proc.TrackInside(o.PID, o.Marker).Kill()
 		}
 		done <- err
-	}()
+	})
 	return <-done
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ type mountJob struct {
 
 func newMounter() *mounter {
 	m := &mounter{jobs: make(chan mountJob)}
-	go m.run()
+	apart(m.run)
 	return m
 }
 
@@ -40,15 +39,13 @@ func (m *mounter) do(work func(*mountThread) error) error {
 	return <-j.done
 }
 
-// run serves jobs on one thread. The thread is never unlocked: it ends with the
-// goroutine, so that no other ever runs in its namespaces.
+// run serves jobs on one thread, so that no other ever runs in its namespaces: see apart.
 func (m *mounter) run() {
-	runtime.LockOSThread()
 	t := &mountThread{}
 	for j := range m.jobs {
 		j.done <- j.work(t)
 		if t.lost {
-			go m.run()
+			apart(m.run)
 			return
 		}
 	}

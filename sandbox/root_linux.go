@@ -131,7 +131,7 @@ func (s *script) place(m *mount) {
 	case mountTmpfs:
 		s.mount(what, "tmpfs", m.Target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=1777,size=%d", m.Size))
 	case mountDevpts:
-		s.mount(what, "devpts", m.Target, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+		s.mount(what, "devpts", m.Target, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=256")
 	}
 }
 
