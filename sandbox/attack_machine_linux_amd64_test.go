@@ -15,8 +15,9 @@ import (
 // which have numbers and arguments of their own.
 
 const (
-	archIOPL = unix.SYS_IOPL
-	archLDT  = unix.SYS_MODIFY_LDT
+	archIOPL  = unix.SYS_IOPL
+	archLDT   = unix.SYS_MODIFY_LDT
+	archCreat = unix.SYS_CREAT
 )
 
 // needs386 says that this kernel runs no 32-bit programs.

@@ -2,7 +2,7 @@
 
 package sandbox
 
-const archIOPL, archLDT = noSuchCall, noSuchCall
+const archIOPL, archLDT, archCreat = noSuchCall, noSuchCall, noSuchCall
 
 func needs386() string { return "only amd64 kernels take calls of another kind" }
 

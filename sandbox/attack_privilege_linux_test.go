@@ -46,7 +46,7 @@ func init() {
 		}),
 		setsID("set-id by creat", "creates by the oldest call", "EPERM|ENOSYS", func() error {
 			p, _ := unix.BytePtrFromString("f")
-			_, _, errno := unix.Syscall(unix.SYS_CREAT, uintptr(unsafe.Pointer(p)), 0o4755, 0)
+			_, _, errno := unix.Syscall(archCreat, uintptr(unsafe.Pointer(p)), 0o4755, 0)
 			return errnoErr(errno)
 		}),
 		setsID("set-id by openat2", "creates with the mode behind a pointer", "ENOSYS", func() error {

@@ -205,7 +205,8 @@ func (b *box) prepare(o *spawnOrder, id identity) error {
 // ready waits for the process's word that its walls stand, and looks at them.
 func (b *box) ready(s *script, sp *spec, id identity, probes wallProbes) (*facts, error) {
 	fd := int(b.control.Fd())
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: int64(birthPatience / time.Second)}); err != nil {
+	patience := unix.NsecToTimeval(int64(birthPatience))
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience); err != nil {
 		return nil, err
 	}
 	body, oob := make([]byte, 256), make([]byte, unix.CmsgSpace(4))

@@ -159,7 +159,7 @@ func proportional(pid string) int64 {
 func sharedMemory() (n int64) {
 	var st unix.Statfs_t
 	if unix.Statfs("/dev/shm", &st) == nil {
-		n += int64(st.Blocks-st.Bfree) * st.Bsize
+		n += int64(st.Blocks-st.Bfree) * int64(st.Bsize)
 	}
 	b, _ := os.ReadFile("/proc/sysvipc/shm")
 	for i, line := range bytes.Split(b, []byte("\n")) {
