@@ -293,8 +293,12 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(rollup)) {
-		if strings.HasPrefix(line, "Private_Dirty:") || strings.HasPrefix(line, "Anonymous:") {
-			t.Log(strings.TrimSpace(line))
+		f := strings.Fields(line)
+		if f[0] != "Private_Dirty:" {
+			continue
+		}
+		if kib, err := strconv.Atoi(f[1]); err != nil || kib > 256 {
+			t.Errorf("a first process has %s KiB of its own", f[1])
 		}
 	}
 }
