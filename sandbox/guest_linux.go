@@ -36,6 +36,7 @@ type guestSpawner struct {
 
 	mu     sync.Mutex
 	kills  int64 // of the control group, told so far
+	ending bool  // all that runs is being ended for the memory of all
 	next   uint64
 	live   map[uint64]*guestChild
 	asks   map[uint64]*question // answers awaited, by request
@@ -128,13 +129,25 @@ func (g *guestSpawner) ofLineage(numbers []int) *guestChild {
 	return nil
 }
 
-// exceeded tells all that runs what it will die of.
+// exceeded ends all that runs, and remembers why. The first process does it, between
+// one start and the next, so that no later command dies of it; more news of the same
+// comes before its answer.
 func (g *guestSpawner) exceeded() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.ending {
+		return
+	}
+	g.ending = true
 	for _, c := range g.live {
 		c.over = true
 	}
+	go func() {
+		_ = g.reset() // or it is gone, and all with it
+		g.mu.Lock()
+		g.ending = false
+		g.mu.Unlock()
+	}()
 }
 
 func (g *guestSpawner) fail(err error) {

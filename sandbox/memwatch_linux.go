@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/proc"
 	"golang.org/x/sys/unix"
 )
 
@@ -27,8 +26,8 @@ const restEvery = 250 * time.Millisecond
 // sandbox's.
 type memoryWatch struct {
 	limit int64
-	// kill ends everybody but the first process. Whoever is to know why knows it
-	// before anyone dies.
+	// kill sees to the end of everybody but the first process. Whoever is to know why
+	// knows it before anyone dies.
 	kill func()
 }
 
@@ -79,10 +78,8 @@ func (s *supervisor) watchMemory(limit int64) {
 
 // watchMemory watches a sandbox that the broker made.
 func (b *box) watchMemory(limit int64) {
-	w := &memoryWatch{limit: limit, kill: func() {
-		b.say(reply{Event: evExceeded})
-		_ = proc.KillInside()
-	}}
+	// The host has the first process do it: see exceeded.
+	w := &memoryWatch{limit: limit, kill: func() { b.say(reply{Event: evExceeded}) }}
 	go func() {
 		for pause := watchEvery; ; {
 			select {

@@ -77,7 +77,7 @@ const (
 	evExited  = "exited"
 
 	evDenied   = "denied"   // a call was refused; sent by the broker
-	evExceeded = "exceeded" // what runs will be killed for the memory of all; likewise
+	evExceeded = "exceeded" // what runs takes more memory than all may have; likewise
 )
 
 // wireError is an error that keeps what errors.Is needs across the socket.

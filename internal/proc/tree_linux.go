@@ -60,17 +60,6 @@ func TrackInside(pid int, marker string) *Tree {
 	return t
 }
 
-// KillInside ends every process that /proc shows but the first.
-func KillInside() error {
-	return kill(func(all []Stat) map[int]bool {
-		in := map[int]bool{}
-		for _, s := range all {
-			in[s.PID] = s.PID != 1
-		}
-		return in
-	})
-}
-
 // Ended tells the tree that its root was waited for, after which the number may
 // belong to someone else.
 func (t *Tree) Ended() {
