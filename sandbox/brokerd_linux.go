@@ -48,7 +48,6 @@ type box struct {
 	pid      int
 	fd       *pidfd
 	user     guestUser
-	control  *os.File          // the host's end of its socket, until the host has it
 	tell     *os.File          // the other end: what is written here comes to the host between the words of the first process
 	mnt, ipc *os.File          // its namespaces, if mounts are to be changed
 	baseline string            // what was found when it was new
@@ -191,6 +190,13 @@ func (d *brokerd) spawn(o *spawnOrder) (out brokerReply, give []*os.File, err er
 		return out, give, err
 	}
 	return brokerReply{Key: b.key, PID: b.pid, Facts: f}, append(give, dup), nil
+}
+
+// box is one of the broker's sandboxes, or nil if it has ended.
+func (d *brokerd) box(key uint64) *box {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.boxes[key]
 }
 
 // adopt makes b one of the broker's, to be reaped.

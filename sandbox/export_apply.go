@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/applying"
 )
 
 // applier brings a change to a directory.
@@ -18,42 +20,20 @@ type applier struct {
 	since time.Time         // if set, the directory is the snapshot itself
 }
 
-// apply looks first and writes then. What is deleted goes first, from the inside
-// out, then the rest comes from the outside in.
+// apply brings the change, all or, where there are conflicts, none of it.
 func (a *applier) apply(pairs []differing) error {
-	var todo []differing
-	var conflicts []string
-	for _, p := range pairs {
-		if p.now != nil && !copied(p.now.info) {
-			continue
-		}
-		done, err := a.check(p)
-		if errors.Is(err, ErrConflict) {
-			conflicts = append(conflicts, p.path())
-		} else if err != nil {
-			return err
-		}
-		if !done {
-			todo = append(todo, p)
-		}
+	p := applying.Plan[differing]{
+		Path: differing.path,
+		Check: func(p differing) (bool, error) {
+			if p.now != nil && !copied(p.now.info) {
+				return true, nil
+			}
+			return a.check(p)
+		},
+		Clear: a.clear, Gone: func(p differing) bool { return p.now == nil }, Put: a.put,
+		Conflict: ErrConflict, Remedy: "take a new snapshot, or export a patch and merge that",
 	}
-	if len(conflicts) > 0 {
-		return fmt.Errorf("%w in %d places, the first is %q; take a new snapshot, or export a patch and merge that", ErrConflict, len(conflicts), conflicts[0])
-	}
-	for i, p := range slices.Backward(todo) {
-		if err := a.clear(p); err != nil {
-			return fmt.Errorf("after %d of %d changes: %w", len(todo)-1-i, len(todo), err)
-		}
-	}
-	for _, p := range todo {
-		if p.now == nil {
-			continue
-		}
-		if err := a.put(p); err != nil {
-			return fmt.Errorf("%q: %w; the change is applied in part, exporting again goes on", p.now.rel, err)
-		}
-	}
-	return nil
+	return p.Apply(pairs)
 }
 
 // check reports whether nothing is left to do for p, or that something else was

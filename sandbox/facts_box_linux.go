@@ -30,8 +30,7 @@ func (b *box) observe(sp *spec, id identity, a *pid1.Answer, probes wallProbes, 
 	if uid := strings.Fields(st["Uid"]); len(uid) > 0 && uid[0] == strconv.Itoa(id.outUID) {
 		f.UID = id.inUID
 	}
-	f.Caps = st["CapEff"] + " " + st["CapPrm"]
-	f.NoNewPrivs, f.Seccomp = st["NoNewPrivs"] == "1", st["Seccomp"] == "2"
+	f.privileges(st)
 	f.Sockets = !(f.Seccomp && sp.HostNet)
 	if text, err := os.ReadFile(dir + "net/dev"); err == nil {
 		for line := range strings.Lines(string(text)) {

@@ -31,10 +31,8 @@ type facts struct {
 func observe(sp *spec) *facts {
 	f := &facts{PID: os.Getpid(), UID: os.Getuid(), Namespaces: namespaces()}
 	b, _ := os.ReadFile("/proc/self/status")
-	st := parseStatus(b)
-	f.Caps = strings.Join([]string{st["CapEff"], st["CapPrm"]}, " ")
-	f.NoNewPrivs = st["NoNewPrivs"] == "1"
-	f.Seccomp, f.Noted = st["Seccomp"] == "2", sp.Notify > 0
+	f.privileges(parseStatus(b))
+	f.Noted = sp.Notify > 0
 	if all, err := net.Interfaces(); err == nil {
 		for _, i := range all {
 			if i.Flags&net.FlagLoopback == 0 {
@@ -59,6 +57,12 @@ func observe(sp *spec) *facts {
 		f.Rules = sp.Landlock.Version
 	}
 	return f
+}
+
+// privileges takes what /proc/PID/status tells of them.
+func (f *facts) privileges(st map[string]string) {
+	f.Caps = st["CapEff"] + " " + st["CapPrm"]
+	f.NoNewPrivs, f.Seccomp = st["NoNewPrivs"] == "1", st["Seccomp"] == "2"
 }
 
 // parseStatus reads the "Key:	value" lines of /proc/PID/status.

@@ -118,13 +118,7 @@ func (s *script) tryToWrite() (bits []uint64) {
 func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err error) {
 	sp, id := o.Spec, o.User.identity()
 	defer func() { closeMounts(sp.Mounts) }()
-	if id.dropped {
-		// The unprivileged user could not reach the sources by their paths.
-		err = d.owners.openAll(sp.Mounts, o.Owned, id, func(fd int) int { return fd })
-	} else {
-		err = openSources(sp.Mounts)
-	}
-	if err != nil {
+	if err := d.openFor(sp.Mounts, o.Owned, id); err != nil {
 		return nil, nil, nil, err
 	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -132,7 +126,7 @@ func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err 
 		return nil, nil, nil, os.NewSyscallError("socketpair", err)
 	}
 	control = os.NewFile(uintptr(fds[0]), "control")
-	b = &box{gone: make(chan struct{}), user: o.User, control: control, tell: os.NewFile(uintptr(fds[1]), "control")}
+	b = &box{gone: make(chan struct{}), user: o.User, tell: os.NewFile(uintptr(fds[1]), "control")}
 	s := script{filters: &d.filters}
 	probes := s.wallIn(sp, id)
 	p, err := d.parent.Fork(&s.Script, fds[1], cloneFlags(sp))
@@ -159,8 +153,8 @@ func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err 
 	d.adopt(b)
 	// It has done nothing yet, so all it does is done under its user and in its
 	// control groups.
-	if err = b.prepare(o, id); err == nil {
-		f, err = b.ready(&s, sp, id, probes)
+	if err = b.prepare(o, id, control); err == nil {
+		f, err = b.ready(control, &s, sp, id, probes)
 	}
 	if err != nil {
 		_ = b.fd.Kill()
@@ -182,7 +176,7 @@ func cloneFlags(sp *spec) uintptr {
 }
 
 // prepare says who the process is, puts it into control groups, and lets it go on.
-func (b *box) prepare(o *spawnOrder, id identity) error {
+func (b *box) prepare(o *spawnOrder, id identity, control *os.File) error {
 	dir := "/proc/" + strconv.Itoa(b.pid) + "/"
 	write := func(name, text string) error { return os.WriteFile(dir+name, []byte(text), 0) }
 	err := write("uid_map", fmt.Sprintf("%d %d 1\n", id.inUID, id.outUID))
@@ -198,13 +192,13 @@ func (b *box) prepare(o *spawnOrder, id identity) error {
 	if err := b.enter(o.Cgroups); err != nil {
 		return err
 	}
-	_, err = unix.Write(int(b.control.Fd()), []byte{1})
+	_, err = unix.Write(int(control.Fd()), []byte{1})
 	return err
 }
 
 // ready waits for the process's word that its walls stand, and looks at them.
-func (b *box) ready(s *script, sp *spec, id identity, probes wallProbes) (*facts, error) {
-	fd := int(b.control.Fd())
+func (b *box) ready(control *os.File, s *script, sp *spec, id identity, probes wallProbes) (*facts, error) {
+	fd := int(control.Fd())
 	patience := unix.NsecToTimeval(int64(birthPatience))
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience); err != nil {
 		return nil, err

@@ -109,9 +109,7 @@ func (d *brokerd) kill(o *killOrder) error {
 	if o == nil || o.Marker == "" {
 		return fmt.Errorf("broker: incomplete order")
 	}
-	d.mu.Lock()
-	b := d.boxes[o.Key]
-	d.mu.Unlock()
+	b := d.box(o.Key)
 	if b == nil {
 		return nil // all ended with it
 	}

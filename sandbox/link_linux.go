@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,15 +46,9 @@ type firstLink struct {
 }
 
 func newFirstLink(f *os.File, b *broker, key uint64, mark string, l Limits) (*firstLink, error) {
-	c, err := net.FileConn(f)
-	f.Close()
+	u, err := unixSocket(f)
 	if err != nil {
 		return nil, err
-	}
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		c.Close()
-		return nil, errors.New("control descriptor is not a Unix socket")
 	}
 	return &firstLink{sock: u, b: b, key: key, mark: mark, limits: l, pending: map[uint64]*pid1.Command{},
 		buf: make([]byte, 64<<10), oob: make([]byte, unix.CmsgSpace(4))}, nil
@@ -91,7 +84,7 @@ func (l *firstLink) start(r request, files []*os.File) error {
 	if len(files) != 3 || len(r.Args) == 0 {
 		return errors.New("start without standard files or arguments")
 	}
-	c := &pid1.Command{ID: r.ID, Args: r.Args, Dir: r.Dir, Env: mergeEnv(r.Env, []string{l.mark + strconv.FormatUint(r.ID, 10) + ";"}), Data: l.limits.Memory}
+	c := &pid1.Command{ID: r.ID, Args: r.Args, Dir: r.Dir, Env: mergeEnv(r.Env, []string{commandMarker(l.mark, r.ID)}), Data: l.limits.Memory}
 	if c.Paths = programPaths(r.Args[0], r.Dir, c.Env); len(c.Paths) == 0 {
 		return exec.ErrNotFound
 	}
@@ -131,7 +124,7 @@ func (l *firstLink) send(m *pid1.Message) error {
 // itself has ended.
 func (l *firstLink) kill(id uint64, pid int) error {
 	_, _, err := l.b.ask(context.Background(), brokerRequest{Op: opKillTree, Kill: &killOrder{
-		Key: l.key, PID: pid, Marker: l.mark + strconv.FormatUint(id, 10) + ";",
+		Key: l.key, PID: pid, Marker: commandMarker(l.mark, id),
 	}})
 	return err
 }

@@ -273,9 +273,8 @@ func asUser(u guestUser, work func() error) error {
 }
 
 // openAll opens every source with the host's rights and hands the owners of what
-// the host named over to the guest's user, by id-mapped mounts. pass takes over a
-// descriptor and returns the number it will be used by.
-func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity, pass func(int) int) error {
+// the host named over to the guest's user, by id-mapped mounts.
+func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity) error {
 	mapped := map[int]bool{}
 	for _, i := range owned {
 		mapped[i] = true
@@ -300,19 +299,19 @@ func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity, pass func(
 			}
 			return fmt.Errorf("open %s: %w", p.Source, err)
 		}
-		p.FD = pass(fd)
+		p.FD = fd
 		if p.Kind != mountOverlay {
 			continue
 		}
 		if fd, err = openTree(p.Upper, treeOptions{}); err != nil {
 			return fmt.Errorf("open %s: %w", p.Upper, err)
 		}
-		p.UpperFD = pass(fd)
+		p.UpperFD = fd
 		for _, dir := range p.Below {
 			if fd, err = openTree(dir, treeOptions{readOnly: true}); err != nil {
 				return fmt.Errorf("open %s: %w", dir, err)
 			}
-			p.BelowFDs = append(p.BelowFDs, pass(fd))
+			p.BelowFDs = append(p.BelowFDs, fd)
 		}
 	}
 	return nil

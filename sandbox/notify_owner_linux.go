@@ -15,10 +15,7 @@ func (s *supervisor) watchNotices() error {
 	if s.spec.Notify <= 0 {
 		return nil
 	}
-	n := &notices{options: s.spec.filter(), mayWrite: writable}
-	if !s.spec.Root {
-		n.rules = s.spec.Landlock
-	}
+	n := &notices{options: s.spec.filter(), rules: s.spec.Landlock, mayWrite: writable}
 	n.owner = func(pid int) func(Denial) {
 		id := s.commandOf(pid)
 		return func(d Denial) { s.noted.note(id, d) }

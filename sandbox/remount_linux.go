@@ -19,9 +19,7 @@ func (d *brokerd) change(o *mountOrder) error {
 	if o == nil {
 		return errors.New("broker: incomplete order")
 	}
-	d.mu.Lock()
-	b := d.boxes[o.Key]
-	d.mu.Unlock()
+	b := d.box(o.Key)
 	if b == nil {
 		return fmt.Errorf("broker: change mounts: %w", os.ErrProcessDone)
 	}
@@ -32,7 +30,7 @@ func (d *brokerd) change(o *mountOrder) error {
 	})
 	if again != nil {
 		defer again.Close()
-	} else if err := d.openFor(o); err != nil {
+	} else if err := d.openFor(o.Add, o.Owned, o.User.identity()); err != nil {
 		closeMounts(o.Add)
 		return err
 	}
@@ -100,12 +98,13 @@ func refresh(mnt *os.File) error {
 	return unix.FsconfigReconfigure(fs)
 }
 
-// openFor opens the sources of what is added, as the host sees them.
-func (d *brokerd) openFor(o *mountOrder) error {
-	if id := o.User.identity(); id.dropped {
-		return d.owners.openAll(o.Add, o.Owned, id, func(fd int) int { return fd })
+// openFor opens the sources of mounts, as the host sees them: the unprivileged user
+// of a root host could not reach them by their paths.
+func (d *brokerd) openFor(mounts []mount, owned []int, id identity) error {
+	if id.dropped {
+		return d.owners.openAll(mounts, owned, id)
 	}
-	return openSources(o.Add)
+	return openSources(mounts)
 }
 
 // closeMounts closes the sources of mounts that will not be made.

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -106,17 +105,8 @@ func (s *supervisor) handle(r request, files []*os.File) {
 		go func() { // finding the tree takes a while; others must not wait
 			_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.kill(r))})
 		}()
-	case opReset:
-		go func() {
-			_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.reset())})
-		}()
 	case opAdopt:
-		for _, f := range files {
-			go func() {
-				defer f.Close()
-				_, _ = io.Copy(io.Discard, f)
-			}()
-		}
+		drain(files)
 	case opListen:
 		closeFiles(files)
 		s.listenInside(r)
@@ -125,10 +115,10 @@ func (s *supervisor) handle(r request, files []*os.File) {
 	}
 }
 
-// marker is a command's own; it ends in a delimiter, since markers are compared
-// as prefixes.
-func (s *supervisor) marker(id uint64) string {
-	return s.spec.marker() + strconv.FormatUint(id, 10) + ";"
+// commandMarker is a command's own, below its sandbox's; it ends in a delimiter, since
+// markers are compared as prefixes.
+func commandMarker(sandbox string, id uint64) string {
+	return sandbox + strconv.FormatUint(id, 10) + ";"
 }
 
 // start forks a command. The answer is sent under the lock, so that it cannot
@@ -137,7 +127,7 @@ func (s *supervisor) start(r request, files []*os.File) (int, error) {
 	if len(files) != 3 || len(r.Args) == 0 {
 		return 0, errors.New("start without standard files or arguments")
 	}
-	marker := s.marker(r.ID)
+	marker := commandMarker(s.spec.marker(), r.ID)
 	dir, env := r.Dir, mergeEnv(r.Env, []string{marker})
 	path, err := findProgram(r.Args[0], dir, env)
 	if err != nil {
@@ -181,7 +171,7 @@ func (s *supervisor) kill(r request) error {
 	g, err := s.find(r.ID)
 	if err != nil {
 		// Ended by itself; descendants that carry its mark may be left.
-		return proc.KillMarked(s.marker(r.ID))
+		return proc.KillMarked(commandMarker(s.spec.marker(), r.ID))
 	}
 	if err = g.tree.Kill(); err == nil || os.Getpid() != 1 {
 		return err
@@ -189,30 +179,6 @@ func (s *supervisor) kill(r request) error {
 	_ = unix.Kill(-1, unix.SIGKILL)
 	return g.tree.Kill()
 }
-
-// reset kills every process of the sandbox but this one, and returns when they
-// are gone and reaped.
-func (s *supervisor) reset() error {
-	if os.Getpid() != 1 {
-		return errors.New("not the first process of a PID namespace")
-	}
-	for limit := time.Now().Add(resetPatience); time.Now().Before(limit); time.Sleep(200 * time.Microsecond) {
-		// From the first process this is everyone else, and nobody can fork away
-		// from it: the kernel goes through the list under a lock.
-		err := unix.Kill(-1, unix.SIGKILL)
-		s.reap()
-		if errors.Is(err, unix.ESRCH) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("processes did not end within %v", resetPatience)
-}
-
-// resetPatience is how long processes may take to die.
-const resetPatience = 5 * time.Second
 
 // reap waits for every child that has ended, commands and orphans alike.
 func (s *supervisor) reap() {

@@ -169,12 +169,16 @@ type rlimit struct {
 	value func(Limits) int64 // negative leaves it alone
 }
 
-// wanted is what to set: an ordinary user cannot raise a limit.
+// wanted is what to set: an ordinary user cannot raise a limit. One that cannot be
+// read is to be set all the same, which then fails or holds.
 func (r *rlimit) wanted(l Limits) (uint64, bool) {
 	value := r.value(l)
-	var now unix.Rlimit
-	if value < 0 || unix.Getrlimit(r.which, &now) != nil {
+	if value < 0 {
 		return 0, false
+	}
+	var now unix.Rlimit
+	if unix.Getrlimit(r.which, &now) != nil {
+		return uint64(value), true
 	}
 	return min(uint64(value), now.Max), true
 }

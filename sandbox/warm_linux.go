@@ -151,12 +151,13 @@ func (b *blank) recycle(ctx context.Context) error {
 	// The workspace goes first: the directories that it is mounted on may be in one
 	// of the places.
 	off := &mountOrder{Empty: []string{"/dev/shm"}, Drop: []string{b.ws.dir}, Forget: []string{b.ws.dir}, Verify: true}
-	if b.key != "" && b.ws.asNew() {
+	asNew := b.ws.asNew()
+	if b.key != "" && asNew {
 		off.Retain, off.As = b.ws.dir, b.key
 	}
 	switch err := b.order(ctx, off); {
 	case err == nil && b.unused():
-		return b.ws.rewind()
+		return b.ws.rewind(asNew)
 	case err == nil:
 		off = &mountOrder{}
 	case !errors.Is(err, os.ErrExist):

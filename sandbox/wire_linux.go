@@ -48,7 +48,7 @@ const (
 	opStart  = "start"  // files: stdin, stdout, stderr
 	opSignal = "signal" // to the process group
 	opKill   = "kill"   // the whole tree
-	opReset  = "reset"  // kill every process but the supervisor
+	opReset  = "reset"  // kill every process but the first; of a first process that the broker made
 	opAdopt  = "adopt"  // file: an output pipe to be emptied until its writers are gone
 	opListen = "listen" // on a loopback address inside: Args are network and address; the answer's file is the socket
 )
@@ -134,6 +134,15 @@ type conn struct {
 }
 
 func newConn(f *os.File) (*conn, error) {
+	u, err := unixSocket(f)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{sock: u}, nil
+}
+
+// unixSocket takes f over as the control socket that it is.
+func unixSocket(f *os.File) (*net.UnixConn, error) {
 	c, err := net.FileConn(f)
 	f.Close()
 	if err != nil {
@@ -144,7 +153,7 @@ func newConn(f *os.File) (*conn, error) {
 		c.Close()
 		return nil, errors.New("control descriptor is not a Unix socket")
 	}
-	return &conn{sock: u}, nil
+	return u, nil
 }
 
 // socketPair returns two ends of a stream, both closed on exec.

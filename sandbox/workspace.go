@@ -133,10 +133,10 @@ func (ws *workspace) key() string {
 }
 
 // rewind lets go of the snapshot, so that there can be another over the same scratch
-// directory.
-func (ws *workspace) rewind() error {
+// directory; asNew is what asNew said after the last command.
+func (ws *workspace) rewind(asNew bool) error {
 	err := ws.letGo()
-	if !ws.asNew() {
+	if !asNew {
 		err = errors.Join(err, ws.clear())
 	}
 	ws.dir, ws.origin, ws.lower, ws.overlay, ws.layered = "", "", "", false, true

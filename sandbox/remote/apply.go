@@ -10,9 +10,9 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
+	"github.com/luthier-dev/luthier/internal/applying"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -72,38 +72,14 @@ func (o *fetched) steps(before map[string]entry, changes []sandbox.Change) ([]st
 	return out, nil
 }
 
-// apply deletes first, from the inside out, and then writes from the outside in.
+// apply brings the change, all or, where there are conflicts, none of it.
 func (a *applier) apply(steps []step) error {
-	var todo []step
-	var conflicts []string
-	for _, s := range steps {
-		done, err := a.check(s)
-		if errors.Is(err, sandbox.ErrConflict) {
-			conflicts = append(conflicts, s.path)
-		} else if err != nil {
-			return err
-		}
-		if !done {
-			todo = append(todo, s)
-		}
+	p := applying.Plan[step]{
+		Path: func(s step) string { return s.path }, Check: a.check,
+		Clear: a.clear, Gone: func(s step) bool { return s.now == nil }, Put: a.put,
+		Conflict: sandbox.ErrConflict, Remedy: "open a new sandbox over it, or export a patch and merge that",
 	}
-	if len(conflicts) > 0 {
-		return fmt.Errorf("%w in %d places, the first is %q; open a new sandbox over it, or export a patch and merge that", sandbox.ErrConflict, len(conflicts), conflicts[0])
-	}
-	for i, s := range slices.Backward(todo) {
-		if err := a.clear(s); err != nil {
-			return fmt.Errorf("after %d of %d changes: %w", len(todo)-1-i, len(todo), err)
-		}
-	}
-	for _, s := range todo {
-		if s.now == nil {
-			continue
-		}
-		if err := a.put(s); err != nil {
-			return fmt.Errorf("%q: %w; the change is applied in part, exporting again goes on", s.path, err)
-		}
-	}
-	return nil
+	return p.Apply(steps)
 }
 
 // check reports whether nothing is left to do, or that something else was done there.

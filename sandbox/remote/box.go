@@ -165,11 +165,7 @@ func (s *Server) release(a *account, r *http.Request) (any, error) {
 }
 
 func (s *Server) changes(a *account, r *http.Request) (any, error) {
-	b, err := s.box(a, r)
-	if err != nil {
-		return nil, err
-	}
-	d, err := can[sandbox.Differ](b, "tell what changed")
+	_, d, err := boxThatCan[sandbox.Differ](s, a, r, "tell what changed")
 	if err != nil {
 		return nil, err
 	}
@@ -178,16 +174,20 @@ func (s *Server) changes(a *account, r *http.Request) (any, error) {
 }
 
 func (s *Server) review(a *account, r *http.Request) (any, error) {
-	b, err := s.box(a, r)
-	if err != nil {
-		return nil, err
-	}
-	d, err := can[sandbox.Reviewer](b, "be reviewed")
+	_, d, err := boxThatCan[sandbox.Reviewer](s, a, r, "be reviewed")
 	if err != nil {
 		return nil, err
 	}
 	rev, err := d.Review(r.Context())
 	return reviewToWire(rev), err
+}
+
+// boxThatCan is the box that r names, with its sandbox as can returns it.
+func boxThatCan[T any](s *Server, a *account, r *http.Request, what string) (b *box, v T, err error) {
+	if b, err = s.box(a, r); err == nil {
+		v, err = can[T](b, what)
+	}
+	return b, v, err
 }
 
 // can returns the box's sandbox as one of the optional interfaces.

@@ -13,11 +13,7 @@ import (
 // place in the quota of its own, and answers a request that was made before with
 // the same sandbox.
 func (s *Server) fork(a *account, r *http.Request) (any, error) {
-	b, err := s.box(a, r)
-	if err != nil {
-		return nil, err
-	}
-	f, err := can[sandbox.Forker](b, "be forked")
+	b, f, err := boxThatCan[sandbox.Forker](s, a, r, "be forked")
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +43,7 @@ func (s *Server) restore(a *account, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.box(a, r)
-	if err != nil {
-		return nil, err
-	}
-	d, err := can[sandbox.Restorer](b, "go back")
+	b, d, err := boxThatCan[sandbox.Restorer](s, a, r, "go back")
 	if err != nil {
 		return nil, err
 	}
