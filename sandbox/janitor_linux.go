@@ -10,18 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockScratch marks a scratch directory as in use for as long as the file is open.
+// lockScratch marks a scratch directory as in use for as long as the file is open. The
+// file gets its name when it is locked: a janitor of another host never finds a lock
+// that nobody holds yet, which it would take for a dead host's.
 func lockScratch(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, scratchLock), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	lock := filepath.Join(dir, scratchLock)
+	f, err := os.OpenFile(lock+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		f.Close()
-		return nil, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		err = &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+	} else {
+		err = os.Rename(f.Name(), lock)
 	}
-	// A janitor may have come between the two and taken it for abandoned.
-	if _, err := os.Lstat(f.Name()); err != nil {
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -42,6 +45,10 @@ func takeScratch(dir string) (*os.File, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
 		return nil, err
+	}
+	if fi, err := f.Stat(); err != nil || links(fi) == 0 {
+		f.Close() // the owner, who lives, or another janitor removed it meanwhile
+		return nil, errors.Join(err, fs.ErrInvalid)
 	}
 	return f, nil
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -57,4 +58,42 @@ func TestSweepTakesOnlyWhatIsAbandoned(t *testing.T) {
 	}
 	check(time.Now(), 1, "luthier-sandbox-link", "luthier-sandbox-odd", "luthier-sandbox-used", "luthier-sandbox-young", "other")
 	check(time.Now().Add(time.Hour), 1, "luthier-sandbox-link", "luthier-sandbox-odd", "luthier-sandbox-used", "other")
+}
+
+// Hosts that share a directory make and sweep at the same moments: nobody's new
+// scratch directory is taken for a dead host's.
+func TestSweepLeavesTheNew(t *testing.T) {
+	dir := t.TempDir()
+	done := make(chan struct{})
+	var sweepers, makers sync.WaitGroup
+	for range 4 {
+		sweepers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if n, err := sweep(dir, time.Now()); n > 0 || err != nil {
+					t.Errorf("swept %d in use, %v", n, err)
+				}
+			}
+		})
+	}
+	for range 4 {
+		makers.Go(func() {
+			for range 150 {
+				ws := &workspace{}
+				if err := ws.makeScratch(dir); err != nil {
+					t.Errorf("make scratch: %v", err)
+				}
+				if err := ws.remove(); err != nil {
+					t.Errorf("remove: %v", err)
+				}
+			}
+		})
+	}
+	makers.Wait()
+	close(done)
+	sweepers.Wait()
 }
