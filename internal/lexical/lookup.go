@@ -1,0 +1,147 @@
+package lexical
+
+import (
+	"bytes"
+	"encoding/binary"
+	"iter"
+	"sort"
+)
+
+func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+
+// Term is an entry of the dictionary.
+type Term struct {
+	DocFreq  uint32 // chunks it stands in
+	FileFreq uint32 // files it stands in
+
+	postings []byte
+}
+
+// Lookup finds a term.
+func (r *Reader) Lookup(name []byte) (Term, bool) {
+	if len(name) > MaxTerm {
+		name = name[:MaxTerm]
+	}
+	c := cursor{r: r}
+	if !c.seek(name) || !bytes.Equal(c.name, name) {
+		return Term{}, false
+	}
+	return c.term, true
+}
+
+// Terms gives all terms that begin with a prefix, in order of their bytes. A name is valid until the next one.
+func (r *Reader) Terms(prefix []byte) iter.Seq2[[]byte, Term] {
+	return func(yield func([]byte, Term) bool) {
+		c := cursor{r: r}
+		for ok := c.seek(prefix); ok; ok = c.next() {
+			if !bytes.HasPrefix(c.name, prefix) || !yield(c.name, c.term) {
+				return
+			}
+		}
+	}
+}
+
+// cursor stands on a term of the dictionary.
+type cursor struct {
+	r    *Reader
+	at   uint32 // number of the next term
+	data []byte // dictionary from there on
+	list uint64 // place of the next list in postings
+	name []byte
+	term Term
+}
+
+// seek goes to the first term that is not less than name, and says whether there is one.
+func (c *cursor) seek(name []byte) bool {
+	n := int(c.r.header.terms+dictBlock-1) / dictBlock
+	block := sort.Search(n, func(i int) bool {
+		c.block(i)
+		return !c.next() || bytes.Compare(c.name, name) > 0
+	})
+	c.block(max(block-1, 0))
+	for c.next() {
+		if bytes.Compare(c.name, name) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// block goes before the first term of a block.
+func (c *cursor) block(i int) {
+	c.at = uint32(i * dictBlock)
+	c.data, c.name = nil, c.name[:0]
+	if c.at >= c.r.header.terms {
+		return
+	}
+	if from := int(c.r.blocks.at(uint32(2 * i))); from <= len(c.r.dict) {
+		c.data = c.r.dict[from:]
+	}
+	c.list = uint64(c.r.blocks.at(uint32(2*i + 1)))
+}
+
+// next goes to the next term, and says whether there is one.
+func (c *cursor) next() bool {
+	if c.at >= c.r.header.terms || !c.readName() || !c.readTerm() {
+		c.at = c.r.header.terms
+		return false
+	}
+	c.at++
+	return true
+}
+
+func (c *cursor) readName() bool {
+	if len(c.data) == 0 {
+		return false
+	}
+	shared, more := uint64(c.data[0]>>4), uint64(c.data[0]&15)
+	c.data = c.data[1:]
+	if shared == 15 {
+		shared += c.uvarint()
+	}
+	if more == 15 {
+		more += c.uvarint()
+	}
+	if shared > uint64(len(c.name)) || more > uint64(len(c.data)) {
+		return false
+	}
+	c.name = append(c.name[:shared], c.data[:more]...)
+	c.data = c.data[more:]
+	return true
+}
+
+func (c *cursor) readTerm() bool {
+	if len(c.data) == 0 {
+		return false
+	}
+	pair := pairs[c.data[0]]
+	c.term = Term{DocFreq: uint32(pair[0]), FileFreq: uint32(pair[1])}
+	c.data = c.data[1:]
+	if pair[0] == 0 {
+		chunks := c.uvarint()
+		c.term.DocFreq, c.term.FileFreq = uint32(chunks), uint32(chunks-c.uvarint())
+	}
+	if pair[0] == 1 {
+		size := postingSize(c.data)
+		c.term.postings, c.data = c.data[:size:size], c.data[size:]
+		return size > 0
+	}
+	size, all := c.uvarint(), c.r.postings
+	if c.list > uint64(len(all)) || size > uint64(len(all))-c.list {
+		return false
+	}
+	c.term.postings = all[c.list : c.list+size : c.list+size]
+	c.list += size
+	return true
+}
+
+// uvarint reads a number, 2^64-1 where there is none.
+func (c *cursor) uvarint() uint64 {
+	v, n := binary.Uvarint(c.data)
+	if n <= 0 {
+		c.data = nil
+		return 1<<64 - 1
+	}
+	c.data = c.data[n:]
+	return v
+}

@@ -1,0 +1,58 @@
+package lexical
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// titleBlock is how many titles share an entry of the sparse index.
+const titleBlock = 16
+
+// titleWriter encodes titles as they come. Chunks of one long function follow each other, so a repeated title is a byte.
+type titleWriter struct {
+	data  []byte
+	index []uint32
+	last  []byte
+	n     int
+}
+
+func (w *titleWriter) add(title []byte) {
+	first := w.n%titleBlock == 0
+	if first {
+		w.index = append(w.index, uint32(len(w.data)))
+	}
+	w.n++
+	if !first && bytes.Equal(title, w.last) {
+		w.data = append(w.data, 0)
+		return
+	}
+	w.data = binary.AppendUvarint(w.data, uint64(len(title))+1)
+	w.data = append(w.data, title...)
+	w.last = append(w.last[:0], title...)
+}
+
+// titleAt returns title i, which lies in data. It is empty where the data are broken.
+func titleAt(data []byte, index column, i uint32) []byte {
+	from := int(index.at(i / titleBlock))
+	if from > len(data) {
+		return nil
+	}
+	data = data[from:]
+	var title []byte
+	for range i%titleBlock + 1 {
+		n, size := binary.Uvarint(data)
+		if size <= 0 {
+			return nil
+		}
+		data = data[size:]
+		if n == 0 {
+			continue
+		}
+		n--
+		if n > uint64(len(data)) {
+			return nil
+		}
+		title, data = data[:n:n], data[n:]
+	}
+	return title
+}
