@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"sync"
 	"syscall"
@@ -210,7 +211,7 @@ func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, erro
 		g.mu.Lock()
 		delete(g.live, c.id)
 		g.mu.Unlock()
-		return nil, err
+		return nil, unheard(err)
 	}
 	// Not cut short by ctx: the answer is quick, and without it nobody would know
 	// of a command that did start. Who gives none is not to be trusted any more.
@@ -225,6 +226,17 @@ func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, erro
 	case <-t.C:
 		return nil, errors.Join(fmt.Errorf("supervisor gave no answer in %v", killPatience), g.shut())
 	}
+}
+
+// unheard calls the sandbox closed if err means that nobody listens at the other end of
+// its socket. That may show in a request before listen hears of the end.
+func unheard(err error) error {
+	for _, gone := range []error{syscall.EPIPE, syscall.ECONNRESET, syscall.ENOTCONN, net.ErrClosed} {
+		if errors.Is(err, gone) {
+			return fmt.Errorf("%w (%v)", ErrClosed, err)
+		}
+	}
+	return err
 }
 
 func (c *guestChild) pid() int { return c.num }

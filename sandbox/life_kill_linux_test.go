@@ -254,15 +254,48 @@ func (v *victimHost) hear(line string) {
 	}
 }
 
+// describe says what processes are and what they wait for.
+func (v *victimHost) describe(pids []int) string {
+	var out strings.Builder
+	for _, pid := range pids {
+		dir := fmt.Sprintf("/proc/%d/", pid)
+		args, _ := os.ReadFile(dir + "cmdline")
+		stack, _ := os.ReadFile(dir + "stack")
+		status, _ := os.ReadFile(dir + "status")
+		st := parseStatus(status)
+		fmt.Fprintf(&out, "%d: %q, parent %s, state %s, numbers %s\n%s", pid, args, st["PPid"], st["State"], st["NSpid"], stack)
+	}
+	return out.String()
+}
+
 // goneAfter waits until nothing of a killed host runs any more.
 func (v *victimHost) goneAfter() time.Duration {
 	v.t.Helper()
 	begun := time.Now()
 	for left := v.left(); len(left) > 0; left = v.left() {
 		if time.Since(begun) > 20*time.Second {
-			v.t.Fatalf("processes %v are left", left)
+			v.t.Fatalf("processes %v are left:\n%s", left, v.describe(left))
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 	return time.Since(begun)
+}
+
+// A command asked for between the end of the first process and the news of it is told
+// that the sandbox is closed.
+func TestStartAfterTheEnd(t *testing.T) {
+	tiers(t, func(t *testing.T, cfg Config) {
+		for range 10 {
+			cfg.Dir = t.TempDir()
+			sb := open(t, cfg)
+			g, ok := sb.(*local).run.(*guestSpawner)
+			if !ok {
+				t.Skip("nobody is asked here")
+			}
+			g.link.hangUp()
+			if _, err := sb.Exec(t.Context(), Cmd{Args: []string{"true"}}); !errors.Is(err, ErrClosed) {
+				t.Errorf("%v, want %v", err, ErrClosed)
+			}
+		}
+	})
 }
