@@ -27,6 +27,6 @@
 // The columns are one, two or four bytes wide, whatever their largest value needs, or absent when all are zero.
 //
 // Code repeats few combinations of counts (one in the body is the commonest by far), so a posting is the gap to the
-// chunk before and the number of a shape. See postings.go for its bytes and dict.go for those of a term. The only
+// chunk before and the number of a shape. See code.go for its bytes and dict.go for those of a term. The only
 // posting of a term, which is what every second term has, lies in the dictionary.
 package lexical

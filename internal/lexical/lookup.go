@@ -122,15 +122,15 @@ func (c *cursor) readTerm() bool {
 		c.term.DocFreq, c.term.FileFreq = uint32(chunks), uint32(chunks-c.uvarint())
 	}
 	if pair[0] == 1 {
-		size := postingSize(c.data)
-		c.term.postings, c.data = c.data[:size:size], c.data[size:]
+		size := codeSize(c.data)
+		c.term.postings, c.data = c.data[:size], c.data[size:]
 		return size > 0
 	}
 	size, all := c.uvarint(), c.r.postings
 	if c.list > uint64(len(all)) || size > uint64(len(all))-c.list {
 		return false
 	}
-	c.term.postings = all[c.list : c.list+size : c.list+size]
+	c.term.postings = all[c.list : c.list+size]
 	c.list += size
 	return true
 }

@@ -2,27 +2,6 @@ package lexical
 
 import "encoding/binary"
 
-// A list of postings is for each chunk, in ascending order, a varint of gap<<2|shape, where gap is how many chunks lie
-// between it and the one before (or the beginning); and where shape is 3 another varint, of the shape less 3.
-
-const (
-	shapeBits = 2
-	shapeMore = 1<<shapeBits - 1
-)
-
-// appendPostings encodes a list.
-func appendPostings(dst []byte, list []rankedPosting) []byte {
-	next := uint32(0)
-	for _, p := range list {
-		dst = binary.AppendUvarint(dst, uint64(p.chunk-next)<<shapeBits|uint64(min(p.shape, shapeMore)))
-		if p.shape >= shapeMore {
-			dst = binary.AppendUvarint(dst, uint64(p.shape-shapeMore))
-		}
-		next = p.chunk + 1
-	}
-	return dst
-}
-
 // Posting says that a term stands in a chunk, and how often in each field, up to 255 times.
 type Posting struct {
 	Chunk uint32
@@ -31,67 +10,119 @@ type Posting struct {
 
 // Iterator gives the postings of a term, by ascending chunk. Every chunk it gives is less than [Reader.Chunks].
 type Iterator struct {
-	data   []byte
+	data   []byte // what is left of the list, with some bytes of what follows it as capacity
+	common [commonShapes]uint64
+	first  uint32 // the list's commonest shape
 	shapes []byte
-	next   uint32 // the least chunk that can follow
-	chunks uint32
+	next   uint64 // the least chunk that can follow
+	chunks uint64
+	run    uint32 // postings left of a run
 }
 
 // Postings returns the postings of a term of this index.
 func (r *Reader) Postings(t Term) Iterator {
-	return Iterator{data: t.postings, shapes: r.shapes, chunks: r.header.chunks}
+	it := Iterator{data: t.postings, common: r.common, shapes: r.shapes, chunks: uint64(r.header.chunks)}
+	if t.DocFreq < manyPostings {
+		return it
+	}
+	first, n := binary.Uvarint(it.data)
+	if n <= 0 || first >= uint64(len(r.shapes)/8) {
+		it.data = nil
+		return it
+	}
+	it.data = it.data[n:]
+	it.first = uint32(first)
+	if first > 0 {
+		copy(it.common[1:min(first+1, commonShapes)], r.common[:])
+		it.common[0] = binary.LittleEndian.Uint64(r.shapes[8*first:])
+	}
+	return it
 }
 
 // Next fills buf with the postings that follow, and returns how many there were; 0 at the end.
 func (it *Iterator) Next(buf []Posting) int {
-	data, shapes, next := it.data, it.shapes, uint64(it.next)
-	n := 0
-	for n < len(buf) && len(data) > 0 {
-		v, size := uint64(data[0]), 1
-		if v >= 0x80 {
-			if v, size = binary.Uvarint(data); size <= 0 {
-				data = nil
+	if it.run > 0 {
+		return it.fillRun(buf)
+	}
+	data, end, next := it.data[:cap(it.data)], len(it.data), it.next
+	i, n := 0, 0
+	for n < len(buf) && i < end && i+longestCode <= len(data) {
+		word := binary.LittleEndian.Uint32(data[i:])
+		c := &codes[byte(word)]
+		i += int(c.size)
+		gap, counts := uint64(c.gap+word>>8&c.mask), it.common[c.shape&(commonShapes-1)]
+		if c.kind != kindGap {
+			if c.kind == kindRun {
+				it.next, it.run = next, c.gap
+				n += it.fillRun(buf[n:])
+				next = it.next
+				continue
+			}
+			var ok bool
+			if gap, counts, i, ok = it.special(c, data[:end], i); !ok {
+				i = end
 				break
 			}
 		}
-		data = data[size:]
-		shape := v & shapeMore
-		if shape == shapeMore {
-			more, size := binary.Uvarint(data)
-			if size <= 0 {
-				data = nil
-				break
-			}
-			data = data[size:]
-			shape += more
-		}
-		chunk := next + v>>shapeBits
-		if chunk >= uint64(it.chunks) || shape >= uint64(len(shapes)/8) {
-			data = nil
+		next += gap
+		if next >= it.chunks {
+			i = end
 			break
 		}
 		p := &buf[n]
-		p.Chunk = uint32(chunk)
-		binary.LittleEndian.PutUint64(p.TF[:], binary.LittleEndian.Uint64(shapes[8*shape:]))
-		next = chunk + 1
+		p.Chunk = uint32(next)
+		binary.LittleEndian.PutUint64(p.TF[:], counts)
+		next++
 		n++
 	}
-	it.data, it.next = data, uint32(next)
+	it.next = next
+	it.data = it.data[min(i, end):]
 	return n
 }
 
-// postingSize returns the size of the posting that data begin with, 0 if they do not.
-func postingSize(data []byte) int {
-	v, size := binary.Uvarint(data)
-	if size <= 0 {
-		return 0
+// fillRun gives what is left of a run.
+func (it *Iterator) fillRun(buf []Posting) int {
+	n := min(uint64(it.run), uint64(len(buf)), it.chunks-it.next)
+	for i := range buf[:n] {
+		buf[i].Chunk = uint32(it.next) + uint32(i)
+		binary.LittleEndian.PutUint64(buf[i].TF[:], it.common[0])
 	}
-	if v&shapeMore == shapeMore {
-		_, n := binary.Uvarint(data[size:])
-		if n <= 0 {
-			return 0
+	it.next += n
+	it.run -= uint32(n)
+	if it.next == it.chunks {
+		it.run = 0
+	}
+	return int(n)
+}
+
+// special decodes a posting with a rare shape or a large gap, whose code ends at i. It returns where the posting ends.
+func (it *Iterator) special(c *code, data []byte, i int) (gap, counts uint64, end int, ok bool) {
+	var shape uint64
+	if c.kind == kindRare {
+		if i > len(data) {
+			return 0, 0, 0, false
 		}
-		size += n
+		gap, shape = uint64(c.gap), uint64(data[i-1])+commonShapes
+	} else {
+		var n, m int
+		gap, n = binary.Uvarint(data[i:])
+		if n <= 0 || gap > it.chunks {
+			return 0, 0, 0, false
+		}
+		shape, m = binary.Uvarint(data[i+n:])
+		if m <= 0 {
+			return 0, 0, 0, false
+		}
+		i += n + m
 	}
-	return size
+	switch {
+	case shape == 0:
+		shape = uint64(it.first)
+	case shape <= uint64(it.first):
+		shape--
+	}
+	if shape >= uint64(len(it.shapes)/8) {
+		return 0, 0, 0, false
+	}
+	return gap, binary.LittleEndian.Uint64(it.shapes[8*shape:]), i, true
 }

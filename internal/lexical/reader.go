@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -18,6 +19,8 @@ type Reader struct {
 	blocks                    column
 	dict, postings            []byte
 	data                      []byte
+
+	common [commonShapes]uint64 // the first of shapes
 }
 
 // Open checks the header of an index, its version and the checksums of its small tables, and returns a reader of it.
@@ -81,6 +84,9 @@ func (r *Reader) open() error {
 	r.blocks = col(secBlocks, 2*((uint64(h.terms)+dictBlock-1)/dictBlock))
 	r.titles, _ = r.section(secTitles)
 	r.shapes, _ = r.section(secShapes)
+	for i := range min(commonShapes, len(r.shapes)/8) {
+		r.common[i] = binary.LittleEndian.Uint64(r.shapes[8*i:])
+	}
 	r.dict, _ = r.section(secDict)
 	r.postings, _ = r.section(secPostings)
 	// Each file, chunk and term has a byte at least, so that no loop or allocation goes by a number that nothing stands for.

@@ -1,0 +1,161 @@
+package lexical
+
+import (
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+)
+
+func eachTree(b *testing.B, fn func(b *testing.B, c *corpus)) {
+	for _, dir := range trees() {
+		c := readCorpus(b, dir, 1_000_000)
+		b.Run(filepath.Base(filepath.Dir(dir))+"_"+filepath.Base(dir), func(b *testing.B) { fn(b, c) })
+	}
+}
+
+// BenchmarkBuild measures all from the first Add to Bytes, without the tokeniser. bytes/source is the size of the index.
+func BenchmarkBuild(b *testing.B) {
+	eachTree(b, func(b *testing.B, c *corpus) {
+		b.ReportAllocs()
+		var data []byte
+		var adding, encoding time.Duration
+		for b.Loop() {
+			start := cpuTime()
+			x := NewBuilder()
+			c.replay(x)
+			middle := cpuTime()
+			data = x.Bytes()
+			adding += middle - start
+			encoding += cpuTime() - middle
+		}
+		adds := 0
+		for _, o := range c.ops {
+			if o.kind == opAdd {
+				adds++
+			}
+		}
+		b.ReportMetric(float64(len(data))/float64(c.bytes), "bytes/source")
+		b.ReportMetric((adding+encoding).Seconds()/float64(b.N)/float64(c.lines)*1e6, "cpu-s/Mline")
+		b.ReportMetric(float64(encoding.Nanoseconds())/float64(b.N)/1e6, "ms-encoding")
+		b.ReportMetric(float64(adding.Nanoseconds())/float64(b.N)/float64(adds), "ns/add")
+		b.ReportMetric(float64(c.bytes)/float64(adds), "source/add")
+		b.ReportMetric(heapWhileBuilding(c)/1e6/float64(c.lines)*1e6, "heapMB/Mline")
+	})
+}
+
+// heapWhileBuilding returns what a builder and its bytes take, in bytes, with garbage collected.
+func heapWhileBuilding(c *corpus) float64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	x := NewBuilder()
+	c.replay(x)
+	data := x.Bytes()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(x)
+	runtime.KeepAlive(data)
+	return float64(after.HeapAlloc) - float64(before.HeapAlloc)
+}
+
+func build(c *corpus) []byte {
+	x := NewBuilder()
+	c.replay(x)
+	return x.Bytes()
+}
+
+func BenchmarkMerge(b *testing.B) {
+	eachTree(b, func(b *testing.B, c *corpus) {
+		r := open(b, build(c))
+		for b.Loop() {
+			Merge([]*Reader{r}, nil).Bytes()
+		}
+		b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(c.lines)*1e6, "s/Mline")
+	})
+}
+
+func BenchmarkOpen(b *testing.B) {
+	eachTree(b, func(b *testing.B, c *corpus) {
+		data := build(c)
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := Open(data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkLookup(b *testing.B) {
+	eachTree(b, func(b *testing.B, c *corpus) {
+		r := open(b, build(c))
+		var names [][]byte
+		for _, o := range c.ops {
+			if o.kind == opAdd && len(names) < 10_000 {
+				names = append(names, c.text[o.at:][:o.size])
+			}
+		}
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			if _, ok := r.Lookup(names[i%len(names)]); !ok {
+				b.Fatal("missing")
+			}
+			i += 7919
+		}
+	})
+}
+
+// BenchmarkPostings decodes all lists, and those of the commonest terms.
+func BenchmarkPostings(b *testing.B) {
+	eachTree(b, func(b *testing.B, c *corpus) {
+		r := open(b, build(c))
+		var every, long []Term
+		for _, t := range r.Terms(nil) {
+			every = append(every, t)
+			if t.DocFreq >= 256 {
+				long = append(long, t)
+			}
+		}
+		for _, set := range []struct {
+			name  string
+			terms []Term
+		}{{"all", every}, {"long", long}} {
+			b.Run(set.name, func(b *testing.B) {
+				b.ReportAllocs()
+				var buf [256]Posting
+				n := 0
+				for b.Loop() {
+					for _, t := range set.terms {
+						it := r.Postings(t)
+						for k := it.Next(buf[:]); k > 0; k = it.Next(buf[:]) {
+							n += k
+						}
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/posting")
+			})
+		}
+	})
+}
+
+// TestSizes prints what the parts of an index take.
+func TestSizes(t *testing.T) {
+	names := []string{"files", "owner", "start", "span", "l0", "l1", "l2", "l3", "l4", "l5", "l6", "l7", "titleIndex", "titles", "shapes", "blocks", "dict", "postings"}
+	for _, dir := range trees() {
+		c := readCorpus(t, dir, 1_000_000)
+		r := open(t, build(c))
+		df1, n := 0, 0
+		for _, term := range r.Terms(nil) {
+			n += int(term.DocFreq)
+			if term.DocFreq == 1 {
+				df1++
+			}
+		}
+		t.Logf("%s: %d bytes, %d lines, %d files, %d chunks, %d ops, %d terms, %d single, %d postings", dir, c.bytes, c.lines, r.Files(), r.Chunks(), len(c.ops), r.NumTerms(), df1, n)
+		for i, s := range r.header.section {
+			t.Logf("%12s %9d %.4f", names[i], s.size, float64(s.size)/float64(c.bytes))
+		}
+	}
+}

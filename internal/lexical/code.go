@@ -1,0 +1,189 @@
+package lexical
+
+import "encoding/binary"
+
+// A list of postings is written in bytes of which the first of each posting says all in two of three cases. What
+// follows from it is the table codes, made from the constants below, which were chosen by measuring source code:
+//
+//	plain   shape s of the first 16, and one of the gaps from 0 to plainGaps[s]-1
+//	wide    shape s, and a gap from there on: 256 gaps per code of shortGaps[s], with one more byte
+//	wider   shape s, and a gap behind those, with two more bytes
+//	run     two or more postings with gap 0 and shape 0
+//	rare    a small gap, and one more byte for a shape of 16 or more
+//	escape  varints of gap and shape
+//
+// A gap is how many chunks lie between a posting and the one before it, or the beginning. Shapes are numbered by how
+// often they are used in the whole index. A list of manyPostings or more begins with a varint of the shape that is the
+// commonest in it, which is number 0 in it, and those before move up by one: the words of a path are like each other, but
+// not like words of the body.
+
+const (
+	commonShapes = 16
+	rareGaps     = 11
+	longestRun   = 12
+	manyPostings = 8
+	longestCode  = 4 // bytes that the decoder reads at a posting, of which it needs at most three
+)
+
+var (
+	plainGaps = [commonShapes]uint32{78, 24, 19, 8, 8, 7, 5, 4, 4, 3, 3, 2, 2, 2, 1, 1}
+	shortGaps = [commonShapes]uint32{19, 6, 5, 1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+)
+
+// code is what the first byte of a posting says.
+type code struct {
+	gap   uint32 // of which the bytes that follow are the rest
+	mask  uint32 // of those bytes in the word behind the first
+	size  uint8  // in bytes
+	shape uint8
+	kind  uint8
+}
+
+const (
+	kindGap = iota // shape and gap are as the code and the word say
+	kindRun        // gap is the number of postings
+	kindRare
+	kindEscape
+)
+
+// Codes in their order: plain and wide ones of shape 0, those of shape 1 and so on, wider ones, runs, rare, escape.
+var (
+	codes      [256]code
+	plainCode  [commonShapes]uint32 // first code of each shape
+	widerCode  uint32               // that of shape 0
+	runCode    uint32               // of two postings
+	rareCode   uint32               // of gap 0
+	escapeCode uint32
+)
+
+func init() {
+	n := uint32(0)
+	add := func(c code) { codes[n] = c; n++ }
+	for s := range uint8(commonShapes) {
+		plainCode[s] = n
+		for gap := range plainGaps[s] {
+			add(code{gap: gap, size: 1, shape: s})
+		}
+		for i := range shortGaps[s] {
+			add(code{gap: plainGaps[s] + i<<8, mask: 0xff, size: 2, shape: s})
+		}
+	}
+	widerCode = n
+	for s := range uint8(commonShapes) {
+		add(code{gap: plainGaps[s] + shortGaps[s]<<8, mask: 0xffff, size: 3, shape: s})
+	}
+	runCode = n
+	for length := range uint32(longestRun - 1) {
+		add(code{gap: length + 2, size: 1, kind: kindRun})
+	}
+	rareCode = n
+	for gap := range uint32(rareGaps) {
+		add(code{gap: gap, size: 2, kind: kindRare})
+	}
+	escapeCode = n
+	add(code{size: 1, kind: kindEscape})
+	if n != 256 {
+		panic("lexical: the codes of postings are not 256")
+	}
+}
+
+// appendPostings encodes a list.
+func appendPostings(dst []byte, list []rankedPosting) []byte {
+	common := uint32(0)
+	if len(list) >= manyPostings {
+		common = commonest(list)
+		dst = binary.AppendUvarint(dst, uint64(common))
+	}
+	next, run := uint32(0), uint32(0)
+	for _, p := range list {
+		gap, shape := p.chunk-next, p.shape
+		next = p.chunk + 1
+		switch {
+		case shape == common:
+			shape = 0
+		case shape < common:
+			shape++
+		}
+		if gap == 0 && shape == 0 {
+			if run++; run == longestRun {
+				dst, run = appendRun(dst, run), 0
+			}
+			continue
+		}
+		dst, run = appendRun(dst, run), 0
+		dst = appendPosting(dst, gap, shape)
+	}
+	return appendRun(dst, run)
+}
+
+// commonest returns the shape that most postings have, by a guess that is right if half of them have it.
+func commonest(list []rankedPosting) uint32 {
+	best, votes := uint32(0), 0
+	for _, p := range list {
+		switch {
+		case p.shape == best:
+			votes++
+		case votes == 0:
+			best, votes = p.shape, 1
+		default:
+			votes--
+		}
+	}
+	return best
+}
+
+// appendRun encodes n postings with gap 0 and shape 0.
+func appendRun(dst []byte, n uint32) []byte {
+	switch n {
+	case 0:
+		return dst
+	case 1:
+		return append(dst, byte(plainCode[0]))
+	}
+	return append(dst, byte(runCode+n-2))
+}
+
+// appendPosting encodes one posting.
+func appendPosting(dst []byte, gap, shape uint32) []byte {
+	if shape < commonShapes {
+		rest := gap
+		if rest < plainGaps[shape] {
+			return append(dst, byte(plainCode[shape]+rest))
+		}
+		rest -= plainGaps[shape]
+		if rest>>8 < shortGaps[shape] {
+			return append(dst, byte(plainCode[shape]+plainGaps[shape]+rest>>8), byte(rest))
+		}
+		rest -= shortGaps[shape] << 8
+		if rest <= 0xffff {
+			return append(dst, byte(widerCode+shape), byte(rest), byte(rest>>8))
+		}
+	} else if gap < rareGaps && shape < commonShapes+256 {
+		return append(dst, byte(rareCode+gap), byte(shape-commonShapes))
+	}
+	dst = append(dst, byte(escapeCode))
+	dst = binary.AppendUvarint(dst, uint64(gap))
+	return binary.AppendUvarint(dst, uint64(shape))
+}
+
+// codeSize returns the size of the posting that data begin with, 0 if they do not hold it.
+func codeSize(data []byte) int {
+	if len(data) == 0 {
+		return 0
+	}
+	c := codes[data[0]]
+	size := int(c.size)
+	if c.kind == kindEscape {
+		for range 2 {
+			_, n := binary.Uvarint(data[min(size, len(data)):])
+			if n <= 0 {
+				return 0
+			}
+			size += n
+		}
+	}
+	if size > len(data) {
+		return 0
+	}
+	return size
+}
