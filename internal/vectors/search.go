@@ -1,0 +1,86 @@
+package vectors
+
+import (
+	"context"
+	"fmt"
+)
+
+// Scored is a text that was found.
+type Scored struct {
+	Key   Key
+	Score float32 // cosine of the angle to the query, from -1 to 1
+	IDs   []int   // numbers of the texts in the Set that was searched, ascending; nil without one
+}
+
+// Search returns the k vectors nearest to the query vector by the cosine, nearest first; of equal ones those with smaller
+// keys. They are exactly those that comparing with every vector in float32 gives. There are fewer than k only when the
+// store has fewer.
+func (s *Store) Search(ctx context.Context, vector []float32, k int) ([]Scored, error) {
+	return s.search(ctx, vector, k, nil)
+}
+
+// search searches the rows of a set, or all when it is nil. Rows that turn out to be damaged are dropped, and the search
+// is made again without them: their bounds may have kept others out.
+func (s *Store) search(ctx context.Context, vector []float32, k int, set *Set) ([]Scored, error) {
+	q, err := newQuery(vector)
+	if err != nil {
+		return nil, fmt.Errorf("vectors: search: the query: %w", err)
+	}
+	for {
+		found, st, damaged, err := s.searchOnce(ctx, q, k, set)
+		if err != nil {
+			return nil, fmt.Errorf("vectors: search: %w", err)
+		}
+		if len(damaged) == 0 {
+			return found, nil
+		}
+		s.dropRows(st, damaged)
+	}
+}
+
+// searchOnce searches with the store locked. The rows of st that it found damaged come with the result.
+func (s *Store) searchOnce(ctx context.Context, q *query, k int, set *Set) (found []Scored, st *state, damaged []int, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	st = s.st
+	switch {
+	case s.closed:
+		return nil, st, nil, ErrClosed
+	case st.alive == 0 || k < 1:
+		return nil, st, nil, ctx.Err()
+	case len(q.exact) != st.dim:
+		return nil, st, nil, fmt.Errorf("the query has %d components, the store's vectors have %d", len(q.exact), st.dim)
+	}
+	x := scanner{st: st, q: q, k: min(k, st.alive), rows: st.live}
+	var sel *selection
+	if set != nil {
+		if sel, err = set.current(); err != nil {
+			return nil, st, nil, err
+		}
+		x.rows = sel.rows
+	}
+	if err := x.scan(ctx); err != nil {
+		return nil, st, nil, err
+	}
+	best, damaged, err := x.rescore()
+	for _, b := range best {
+		hit := Scored{Key: b.key, Score: b.score}
+		if sel != nil {
+			hit.IDs = sel.ids(b.row)
+		}
+		found = append(found, hit)
+	}
+	return found, st, damaged, err
+}
+
+// dropRows takes damaged rows out, unless the store has been loaded anew meanwhile.
+func (s *Store) dropRows(st *state, rows []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.st != st {
+		return
+	}
+	for _, row := range rows {
+		st.drop(row)
+	}
+}

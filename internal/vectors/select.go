@@ -1,0 +1,95 @@
+package vectors
+
+import (
+	"context"
+	"sync"
+)
+
+// Set is a choice of texts, by the keys of Store.Select. It follows its store: what is appended later is found. It is safe
+// for concurrent use.
+type Set struct {
+	store *Store
+	keys  []Key
+
+	mu  sync.Mutex
+	sel *selection
+}
+
+// selection is a set at one state of the store.
+type selection struct {
+	st      *state
+	gen     uint64
+	rows    bits
+	first   []int32 // smallest number of a key for each row, plus one; 0 for none
+	next    []int32 // next number with the same key, plus one
+	missing []int
+}
+
+// Select returns the set of the texts with these keys, in which a text's number is its place among keys. Texts that are
+// equal have equal keys. The keys must not be changed afterwards.
+func (s *Store) Select(keys []Key) *Set { return &Set{store: s, keys: keys} }
+
+// Len returns the number of texts.
+func (t *Set) Len() int { return len(t.keys) }
+
+// Missing returns the numbers of texts that have no vector, ascending; of equal texts the first.
+func (t *Set) Missing() ([]int, error) {
+	t.store.mu.RLock()
+	defer t.store.mu.RUnlock()
+	if t.store.closed {
+		return nil, ErrClosed
+	}
+	sel, err := t.current()
+	if err != nil {
+		return nil, err
+	}
+	return append([]int(nil), sel.missing...), nil
+}
+
+// Search returns the k texts of the set nearest to vector; see Store.Search.
+func (t *Set) Search(ctx context.Context, vector []float32, k int) ([]Scored, error) {
+	return t.store.search(ctx, vector, k, t)
+}
+
+// current returns the selection for the store as it is. The store is locked for reading.
+func (t *Set) current() (*selection, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	st := t.store.st
+	if t.sel != nil && t.sel.st == st && t.sel.gen == st.gen {
+		return t.sel, nil
+	}
+	sel := &selection{st: st, gen: st.gen, rows: bits(nil).grown(st.rows), first: make([]int32, st.rows), next: make([]int32, len(t.keys))}
+	if err := guarded(func() error { sel.fill(t.keys); return nil }); err != nil {
+		return nil, err
+	}
+	t.sel = sel
+	return sel, nil
+}
+
+// fill looks the keys up, the last first, so that the lists of equal keys ascend.
+func (x *selection) fill(keys []Key) {
+	absent := map[Key]int{}
+	for i := len(keys) - 1; i >= 0; i-- {
+		row, ok := x.st.find(keys[i])
+		if !ok {
+			absent[keys[i]] = i
+			continue
+		}
+		x.rows.add(row)
+		x.next[i], x.first[row] = x.first[row], int32(i+1)
+	}
+	for i, k := range keys {
+		if at, ok := absent[k]; ok && at == i {
+			x.missing = append(x.missing, i)
+		}
+	}
+}
+
+// ids returns the numbers of the texts of a row.
+func (x *selection) ids(row int) (ids []int) {
+	for i := x.first[row]; i > 0; i = x.next[i-1] {
+		ids = append(ids, int(i-1))
+	}
+	return ids
+}

@@ -1,0 +1,107 @@
+package vectors
+
+import (
+	"sort"
+)
+
+// state is what a store knows: its rows and which of them count. It is guarded by Store.mu.
+type state struct {
+	dim    int          // 0 as long as there is no vector
+	unmap  func() error // gives the mapped blocks back; nil when there are none
+	blocks []*block     // of rows
+	firsts []int        // number of each block's first row
+	rows   int          // counting from the first block on
+	live   bits         // rows that were not deleted, replaced or found damaged
+	alive  int          // how many
+	index  index        // rows by key
+	pieces []piece      // of the blocks, as a search takes them
+	end    int64        // of the last block in the file
+	heap   int64        // bytes of blocks that are not mapped
+	small  int          // blocks of few rows, and blocks of deleted keys
+	lost   int64        // bytes of the file that belong to no block
+	gen    uint64       // counts changes of rows
+}
+
+// piece is some rows of a block.
+type piece struct {
+	b      *block
+	first  int // number of the first row
+	lo, hi int // rows of the block
+}
+
+// pieceBytes is how many rounded bytes a piece has: little enough that the cores end together, much enough that taking
+// a piece costs nothing beside it.
+const pieceBytes = 192 << 10
+
+// add takes a block in.
+func (s *state) add(b *block) {
+	s.gen++
+	s.end = max(s.end, b.off+b.size)
+	if b.n < smallBlock || b.kind == kindDead {
+		s.small++
+	}
+	if b.kind == kindDead {
+		for i := range b.n {
+			if row, ok := s.find(b.key(i)); ok {
+				s.drop(row)
+			}
+		}
+		return
+	}
+	first := s.rows
+	s.blocks, s.firsts = append(s.blocks, b), append(s.firsts, first)
+	s.rows += b.n
+	s.live = s.live.grown(s.rows)
+	s.index.reserve(b.n, s.key)
+	for i := range b.n {
+		k := b.key(i)
+		if old, ok := s.find(k); ok {
+			s.drop(old)
+		}
+		s.index.put(k, first+i, s.key)
+		s.live.add(first + i)
+		s.alive++
+	}
+	step := max(1, pieceBytes/strideOf(s.dim))
+	for lo := 0; lo < b.n; lo += step {
+		s.pieces = append(s.pieces, piece{b, first + lo, lo, min(b.n, lo+step)})
+	}
+}
+
+// drop takes a row out.
+func (s *state) drop(row int) {
+	if s.live.has(row) {
+		s.live.remove(row)
+		s.alive--
+		s.gen++
+	}
+}
+
+// find returns the row of a key that counts.
+func (s *state) find(k Key) (row int, ok bool) {
+	row, ok = s.index.find(k, s.key)
+	return row, ok && s.live.has(row)
+}
+
+// at returns the block of a row and the row's number in it.
+func (s *state) at(row int) (*block, int) {
+	i := sort.SearchInts(s.firsts, row+1) - 1
+	return s.blocks[i], row - s.firsts[i]
+}
+
+// key returns the key of a row.
+func (s *state) key(row int) Key {
+	b, i := s.at(row)
+	return b.key(i)
+}
+
+// rebind has all blocks lie in data, the bytes of the file.
+func (s *state) rebind(data []byte, unmap func() error) {
+	for _, b := range s.blocks {
+		b.bind(data[b.off:], s.dim)
+	}
+	if s.unmap != nil {
+		_ = s.unmap() // what is left mapped is not used any more
+	}
+	s.unmap, s.heap = unmap, 0
+}

@@ -1,0 +1,258 @@
+package vectors
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Errors of a store.
+var (
+	ErrReadOnly = errors.New("vectors: another process is writing this store; what it adds is seen after Refresh")
+	ErrClosed   = errors.New("vectors: the store is closed")
+)
+
+// Config says what a store holds.
+type Config struct {
+	// Model names what made the vectors, with its version: vectors of different models cannot be compared. A file of
+	// another model is replaced.
+	Model string
+	// Dim is the number of components of the vectors, or 0 for that of the file or else of the first one appended. A file
+	// with another number is replaced.
+	Dim int
+}
+
+// Store is embeddings by the keys of their texts. It is safe for concurrent use.
+type Store struct {
+	path string
+	cfg  Config
+
+	write  sync.Mutex // held while the file is changed
+	memory bool       // what is appended stays in memory
+	lock   *os.File   // held while this process may write; nil when it may not
+	file   *os.File   // for appending; nil when the file is to be made anew
+	seen   os.FileInfo
+	note   string // why the file is not used as it is
+	broken error  // after which this store and its file may differ
+
+	mu     sync.RWMutex
+	st     *state
+	closed bool
+}
+
+// Open opens the store in the file path, which is made when the first vector is appended. An empty path means a store
+// in memory.
+//
+// A file that is damaged, of another version or of other vectors is no error: it is replaced, and Status says why. Nor is
+// a directory that cannot be written: then vectors are kept in memory.
+func Open(path string, cfg Config) (*Store, error) {
+	if cfg.Model == "" || len(cfg.Model) > maxName {
+		return nil, fmt.Errorf("vectors: open store: Config.Model has %d bytes, want 1 to %d; name what makes the vectors, with its version", len(cfg.Model), maxName)
+	}
+	if cfg.Dim < 0 || cfg.Dim > MaxDim {
+		return nil, fmt.Errorf("vectors: open store: Config.Dim is %d, want 0 to %d", cfg.Dim, MaxDim)
+	}
+	s := &Store{path: path, cfg: cfg, memory: path == "", st: &state{dim: cfg.Dim}}
+	if path == "" {
+		return s, nil
+	}
+	if err := s.enter(); err != nil {
+		return nil, fmt.Errorf("vectors: open %s: %w", path, err)
+	}
+	if err := s.load(); err != nil {
+		_ = s.Close() // what there is to say is why
+		return nil, fmt.Errorf("vectors: open %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// enter takes the right to write, if it is to be had.
+func (s *Store) enter() error {
+	err := os.MkdirAll(filepath.Dir(s.path), 0o777)
+	var f *os.File
+	if err == nil {
+		f, err = os.OpenFile(s.path+".lock", os.O_RDWR|os.O_CREATE, 0o666)
+	}
+	if err != nil {
+		s.memory, s.note = true, fmt.Sprintf("vectors are not kept: %v", err)
+		return nil
+	}
+	ok, err := lockFile(f)
+	if !ok {
+		return errors.Join(err, f.Close())
+	}
+	s.lock = f
+	return nil
+}
+
+// load reads the file, if there is one, and takes its place in the store.
+func (s *Store) load() error {
+	f, info, err := s.openFile()
+	if err != nil || f == nil {
+		return err
+	}
+	st := &state{dim: s.cfg.Dim}
+	note, err := s.parse(st, f, info.Size())
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if note != "" {
+		s.note = note
+	}
+	if s.lock == nil || st.end == 0 { // not to be written, or to be replaced
+		err = f.Close()
+		f = nil
+	} else if st.end < info.Size() {
+		err = f.Truncate(st.end) // a block that a crash cut off
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.st
+	st.gen += old.gen + 1
+	s.st, s.file, s.seen = st, f, info
+	if old.unmap != nil {
+		err = errors.Join(err, old.unmap())
+	}
+	return err
+}
+
+// openFile opens the file as it may be used; nil if there is none.
+func (s *Store) openFile() (*os.File, os.FileInfo, error) {
+	how := os.O_RDONLY
+	if s.lock != nil {
+		how = os.O_RDWR
+	}
+	f, err := os.OpenFile(s.path, how, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// parse reads the file into st. A file that cannot be used is left out, and note says why.
+func (s *Store) parse(st *state, f *os.File, size int64) (note string, err error) {
+	data, unmap, err := mapFile(f, size)
+	if err != nil {
+		return "", err
+	}
+	err = guarded(func() error {
+		h, err := parseHeader(data)
+		switch {
+		case err != nil:
+			note = fmt.Sprintf("the file is made anew: %v", err)
+		case h.model != s.cfg.Model:
+			note = fmt.Sprintf("the file is made anew: its vectors are of %q", h.model)
+		case s.cfg.Dim != 0 && h.dim != s.cfg.Dim:
+			note = fmt.Sprintf("the file is made anew: its vectors have %d components, not %d", h.dim, s.cfg.Dim)
+		}
+		if note != "" {
+			return nil
+		}
+		st.dim, st.end = h.dim, h.size()
+		blocks, end, lost := parseBlocks(data, h.size(), h.dim)
+		for _, b := range blocks {
+			st.add(b)
+		}
+		st.end, st.lost = end, lost
+		return nil
+	})
+	if err != nil || len(st.blocks) == 0 {
+		return note, errors.Join(err, unmap())
+	}
+	st.unmap = unmap
+	return note, nil
+}
+
+// Refresh takes in what another process has written since. It does nothing where this process writes.
+func (s *Store) Refresh() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if s.isClosed() {
+		return ErrClosed
+	}
+	if s.lock != nil || s.memory {
+		return nil
+	}
+	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && s.seen != nil && os.SameFile(info, s.seen) && info.Size() == s.seen.Size() {
+		return nil
+	}
+	if err == nil {
+		err = s.load()
+	}
+	if err != nil {
+		return fmt.Errorf("vectors: refresh %s: %w", s.path, err)
+	}
+	return nil
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
+}
+
+// Close gives memory and files back. It waits for searches under way. It may be called more than once.
+func (s *Store) Close() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	if s.st.unmap != nil {
+		errs = append(errs, s.st.unmap())
+	}
+	s.st = &state{gen: s.st.gen + 1}
+	for _, f := range []*os.File{s.file, s.lock} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Status describes a store.
+type Status struct {
+	Rows     int    // vectors that count
+	Dead     int    // vectors that were deleted, replaced or found damaged; Tidy removes them
+	Dim      int    // components of a vector; 0 while that is not known
+	Bytes    int64  // of the file
+	Lost     int64  // bytes of the file that were damaged
+	Writable bool   // this process may append
+	Note     string // why the file is made anew, or why vectors are not kept
+}
+
+// Status returns what there is to say of the store.
+func (s *Store) Status() Status {
+	s.write.Lock()
+	defer s.write.Unlock()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	st := s.st
+	u := Status{Rows: st.alive, Dead: st.rows - st.alive, Dim: st.dim, Lost: st.lost, Note: s.note,
+		Writable: !s.closed && s.broken == nil && (s.memory || s.lock != nil)}
+	if !s.memory {
+		u.Bytes = st.end
+	}
+	return u
+}

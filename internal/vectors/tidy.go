@@ -1,0 +1,161 @@
+package vectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Tidy writes the file anew, without dead vectors and in large blocks, when that is worth it: when half of it is dead, or
+// when a quarter of the vectors lie in small blocks. Searches go on meanwhile. A crash leaves the old file or the new one.
+func (s *Store) Tidy(ctx context.Context) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if s.isClosed() {
+		return ErrClosed
+	}
+	if s.memory || s.lock == nil || s.broken != nil || !s.untidy() {
+		return nil
+	}
+	if err := s.rewrite(ctx); err != nil {
+		return fmt.Errorf("vectors: tidy %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// untidy tells whether rewriting is worth it.
+func (s *Store) untidy() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	st := s.st
+	inSmall := 0
+	for _, b := range st.blocks {
+		if b.n < smallBlock {
+			inSmall += b.n
+		}
+	}
+	return st.rows-st.alive > max(st.alive, smallBlock) || st.small > 64 && 4*inSmall > st.alive
+}
+
+// rewrite copies the rows that count to a new file and opens it.
+func (s *Store) rewrite(ctx context.Context) error {
+	s.mu.RLock()
+	h := header{model: s.cfg.Model, dim: s.st.dim}
+	s.mu.RUnlock()
+	renamed, err := s.replace(func(w io.Writer) error {
+		if _, err := w.Write(h.encode()); err != nil {
+			return err
+		}
+		return s.copyRows(ctx, w)
+	})
+	if err == nil {
+		err = s.reload()
+	}
+	if renamed {
+		s.broken = err
+	}
+	return err
+}
+
+// reload takes the file in that this process has just written.
+func (s *Store) reload() error {
+	file := s.file
+	s.file = nil
+	return errors.Join(file.Close(), s.load())
+}
+
+// copyRows writes the rows that count in full blocks. Rows that are damaged are left behind.
+func (s *Store) copyRows(ctx context.Context, w io.Writer) error {
+	out := newCopier(s.st.dim)
+	for row := 0; row < s.st.rows; row++ { // only who holds s.write adds rows
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := s.copyRow(out, row); err != nil {
+			return err
+		}
+		if out.full() {
+			if err := out.flush(w); err != nil {
+				return err
+			}
+		}
+	}
+	return out.flush(w)
+}
+
+func (s *Store) copyRow(out *copier, row int) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return guarded(func() error {
+		if !s.st.live.has(row) {
+			return nil
+		}
+		b, i := s.st.at(row)
+		if b.sound() && b.exactRow(i, s.st.dim) != nil {
+			out.add(b, i)
+		}
+		return nil
+	})
+}
+
+// copier collects rows for a block.
+type copier struct {
+	dim  int
+	b    *block
+	data []byte
+}
+
+func newCopier(dim int) *copier {
+	c := &copier{dim: dim}
+	c.reset()
+	return c
+}
+
+func (c *copier) reset() {
+	c.b = &block{kind: kindRows, n: blockRows}
+	if c.data == nil {
+		c.data = make([]byte, blockSize(kindRows, blockRows, c.dim))
+	}
+	c.b.bind(c.data, c.dim)
+	c.b.n = 0
+}
+
+func (c *copier) full() bool { return c.b.n == blockRows }
+
+// add copies row i of b.
+func (c *copier) add(b *block, i int) {
+	part := func(dst, src []byte, width int) {
+		copy(dst[width*c.b.n:], src[width*i:width*(i+1)])
+	}
+	part(c.b.keys, b.keys, 16)
+	part(c.b.scales, b.scales, 8)
+	part(c.b.sums, b.sums, 4)
+	part(c.b.rounded, b.rounded, strideOf(c.dim))
+	part(c.b.exact, b.exact, 4*c.dim)
+	c.b.n++
+}
+
+// flush writes the block and begins the next.
+func (c *copier) flush(w io.Writer) error {
+	n := c.b.n
+	if n == 0 {
+		return nil
+	}
+	data := c.data
+	if n < blockRows { // the last one: its parts move together
+		b := &block{kind: kindRows, n: n}
+		data = make([]byte, blockSize(kindRows, n, c.dim))
+		b.bind(data, c.dim)
+		copy(b.keys, c.b.keys)
+		copy(b.scales, c.b.scales)
+		copy(b.sums, c.b.sums)
+		copy(b.rounded, c.b.rounded)
+		copy(b.exact, c.b.exact)
+		c.b = b
+	}
+	c.b.seal(data)
+	_, err := w.Write(data)
+	c.reset()
+	return err
+}
