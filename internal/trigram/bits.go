@@ -1,0 +1,125 @@
+package trigram
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// A sorted list of n different numbers below N is written as a binary interpolative code: the middle one, in as many bits as
+// the numbers it can be need, then both halves, whose bounds are known by then. Runs of neighbours take no bits at all.
+
+// bitWriter appends bits, the highest first.
+type bitWriter struct {
+	out  []byte
+	word uint64
+	free uint // bits of word that are still free, from below
+}
+
+func (w *bitWriter) bits(v uint32, n uint) {
+	if n > w.free {
+		w.flush()
+	}
+	w.free -= n
+	w.word |= uint64(v) << w.free
+}
+
+// flush writes whole bytes out.
+func (w *bitWriter) flush() {
+	for w.free <= 56 {
+		w.out = append(w.out, byte(w.word>>56))
+		w.word <<= 8
+		w.free += 8
+	}
+}
+
+// list writes a sorted list of numbers in [lo, hi), from a byte boundary to the next.
+func (w *bitWriter) list(list []uint32, hi uint32) {
+	w.word, w.free = 0, 64
+	w.part(list, 0, hi)
+	w.flush()
+	if w.free < 64 {
+		w.out = append(w.out, byte(w.word>>56))
+	}
+}
+
+func (w *bitWriter) part(list []uint32, lo, hi uint32) {
+	for len(list) > 0 && uint32(len(list)) < hi-lo {
+		m := len(list) / 2
+		mid := list[m]
+		w.below(mid-lo-uint32(m), hi-lo-uint32(len(list))+1)
+		w.part(list[:m], lo, mid)
+		list, lo = list[m+1:], mid+1
+	}
+}
+
+// below writes v, which is less than r. Where r is no power of two, the values in the middle take a bit less.
+func (w *bitWriter) below(v, r uint32) {
+	n, short := widths(r)
+	if v -= (r - short) / 2; int32(v) < 0 {
+		v += r
+	}
+	if v < short {
+		w.bits(v, n-1)
+	} else {
+		w.bits(v+short, n)
+	}
+}
+
+// widths are the bits that a number below r takes, and how many of the numbers take one bit less. r is at least 2.
+func widths(r uint32) (n uint, short uint32) {
+	n = uint(bits.Len32(r - 1))
+	return n, uint32(uint64(1)<<n - uint64(r))
+}
+
+// bitReader reads what bitWriter wrote. Behind the end of the data it reads zeros, whatever the data: a list that it makes is
+// sorted and within its bounds even of foreign bytes.
+type bitReader struct {
+	data []byte
+	pos  uint // in bits
+}
+
+// word is the next 57 bits or more, the first of them highest.
+func (r *bitReader) word() uint64 {
+	i := r.pos >> 3
+	if i+8 <= uint(len(r.data)) {
+		return binary.BigEndian.Uint64(r.data[i:]) << (r.pos & 7)
+	}
+	var tail [8]byte
+	if i < uint(len(r.data)) {
+		copy(tail[:], r.data[i:])
+	}
+	return binary.BigEndian.Uint64(tail[:]) << (r.pos & 7)
+}
+
+// list reads as many numbers in [lo, hi) as out has room for, which must not be more than there are.
+func (r *bitReader) list(out []uint32, lo, hi uint32) {
+	for len(out) > 0 {
+		if uint32(len(out)) == hi-lo {
+			for i := range out {
+				out[i] = lo + uint32(i)
+			}
+			return
+		}
+		m := len(out) / 2
+		mid := lo + uint32(m) + r.below(hi-lo-uint32(len(out))+1)
+		out[m] = mid
+		r.list(out[:m], lo, mid)
+		out, lo = out[m+1:], mid+1
+	}
+}
+
+func (r *bitReader) below(n uint32) uint32 {
+	width, short := widths(n)
+	word := r.word()
+	v := uint32(word >> 32 >> (33 - width))
+	if v < short {
+		r.pos += width - 1
+	} else {
+		v = uint32(word>>32>>(32-width)) - short
+		r.pos += width
+	}
+	if v += (n - short) / 2; v >= n {
+		v -= n
+	}
+	return v
+}
