@@ -65,8 +65,11 @@ func mapNamespace(from, to owner) (*os.File, error) {
 
 func bornNamespace(from, to owner) (*os.File, error) {
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"sandbox"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER,
-		Ptrace:      true,
+		Cloneflags: unix.CLONE_NEWUSER,
+		Ptrace:     true,
+		// Else, if the broker dies first, its heir would be the one to let it go on,
+		// and knows nothing of it.
+		Pdeathsig:   syscall.SIGKILL,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: from.uid, HostID: to.uid, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: from.gid, HostID: to.gid, Size: 1}},
 	}})

@@ -217,7 +217,7 @@ func (v *victimHost) killed(who string) {
 	v.t.Helper()
 	pid := v.find(who)
 	if pid == 0 {
-		v.t.Fatal("nobody to kill")
+		v.t.Fatalf("nobody to kill among\n%s", v.describe(v.left()))
 	}
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		v.t.Fatal(err)

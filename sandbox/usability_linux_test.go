@@ -50,7 +50,7 @@ var usables = []usable{
 	{name: "node's parts", needs: "node", files: map[string]string{"t.js": jsParts}, script: `node t.js`, want: "forked\nwatched\nserved\n"},
 	{name: "npm's scripts", needs: "npm", files: map[string]string{"package.json": `{"name": "x", "version": "1.0.0", "scripts": {"pretest": "echo before", "test": "node -e \"console.log('tested')\""}}`}, script: `npm test --silent`, want: "before\ntested\n"},
 	{name: "cargo", needs: "cargo", files: map[string]string{"Cargo.toml": "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/main.rs": "fn main() { println!(\"hi\") }\n"}, script: `cargo run -q --offline`, want: "hi\n"},
-	{name: "go with a server", needs: "go", files: map[string]string{"go.mod": "module m\n\ngo 1.21\n", "m_test.go": goServer}, script: `CGO_ENABLED=0 go test ./... | cut -c 1-2`, want: "ok\n"},
+	{name: "go with a server", needs: "go", files: map[string]string{"go.mod": "module m\n\ngo 1.21\n", "m_test.go": goServer}, script: `go test ./... | cut -c 1-2`, want: "ok\n"},
 }
 
 const pyTerminal = `import os, pty
