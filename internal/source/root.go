@@ -88,7 +88,7 @@ func readUpTo(f io.Reader, size, max int64) ([]byte, error) {
 // stateOf describes a file by its FileInfo, taken when the clock showed seen or later.
 func stateOf(path string, fi fs.FileInfo, seen int64) File {
 	f := File{Path: path, Size: fi.Size(), ModTime: fi.ModTime().UnixNano(), Mode: fi.Mode()}
-	f.Inode, f.Changed = identity(fi)
+	f.Inode, f.Changed = Identity(fi)
 	f.markRacy(seen)
 	return f
 }

@@ -1,0 +1,74 @@
+package codestore
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A View is the index at one moment. Nothing in it changes, whatever writers do. Close it soon: it keeps old segments
+// open.
+type View struct {
+	store *Store
+	state *state
+}
+
+// View returns the newest state that any process has committed. It costs a look at one file's times.
+func (s *Store) View() (*View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	s.reload()
+	s.state.refs++
+	return &View{store: s, state: s.state}, nil
+}
+
+// Close ends the use of the View and of all bytes that came from it.
+func (v *View) Close() {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	if v.state != nil {
+		_ = v.store.release(v.state)
+		v.state = nil
+	}
+}
+
+// Segments returns the segments that have live documents.
+func (v *View) Segments() []*Segment { return v.state.segments }
+
+// Generation grows with each change of the index.
+func (v *View) Generation() uint64 { return v.state.generation }
+
+// Docs returns how many documents are alive.
+func (v *View) Docs() int {
+	n := 0
+	for _, s := range v.state.segments {
+		n += s.live
+	}
+	return n
+}
+
+// Lookup returns the live document at path, as its segment's number in Segments and its own within that.
+func (v *View) Lookup(path string) (segment, doc int, ok bool) {
+	for n, s := range v.state.segments {
+		if i, ok := s.Find(path); ok {
+			return n, i, true
+		}
+	}
+	return 0, 0, false
+}
+
+// Verify reads everything and checks all checksums. What it finds is for a person; Sync does not act on it.
+func (v *View) Verify() error {
+	var bad []string
+	for _, s := range v.state.segments {
+		if err := s.file.verify(); err != nil {
+			bad = append(bad, fmt.Sprintf("%s: %v", s.Name(), err))
+		}
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("codestore: verify index: %s; remove the index to have it built anew", strings.Join(bad, "; "))
+	}
+	return nil
+}
