@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -92,22 +93,24 @@ func BenchmarkLookup(b *testing.B) {
 		r := open(b, build(c))
 		var names [][]byte
 		for _, o := range c.ops {
-			if o.kind == opAdd && len(names) < 10_000 {
+			if o.kind == opAdd && len(names) < 100_000 {
 				names = append(names, c.text[o.at:][:o.size])
 			}
 		}
 		b.ReportAllocs()
-		i := 0
+		i, start := 0, cpuTime()
 		for b.Loop() {
 			if _, ok := r.Lookup(names[i%len(names)]); !ok {
 				b.Fatal("missing")
 			}
 			i += 7919
 		}
+		b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(b.N), "cpu-ns/op")
 	})
 }
 
-// BenchmarkPostings decodes all lists, and those of the commonest terms.
+// BenchmarkPostings decodes all lists, those of the commonest terms, and one of a term that stands once in every tenth
+// chunk or so.
 func BenchmarkPostings(b *testing.B) {
 	eachTree(b, func(b *testing.B, c *corpus) {
 		r := open(b, build(c))
@@ -118,26 +121,37 @@ func BenchmarkPostings(b *testing.B) {
 				long = append(long, t)
 			}
 		}
-		for _, set := range []struct {
-			name  string
-			terms []Term
-		}{{"all", every}, {"long", long}} {
-			b.Run(set.name, func(b *testing.B) {
-				b.ReportAllocs()
-				var buf [256]Posting
-				n := 0
-				for b.Loop() {
-					for _, t := range set.terms {
-						it := r.Postings(t)
-						for k := it.Next(buf[:]); k > 0; k = it.Next(buf[:]) {
-							n += k
-						}
-					}
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/posting")
-			})
-		}
+		b.Run("all", func(b *testing.B) { decode(b, r, every) })
+		b.Run("long", func(b *testing.B) { decode(b, r, long) })
 	})
+	x := NewBuilder()
+	x.StartFile()
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 500_000 {
+		x.StartChunk(1, 1, nil)
+		if rng.IntN(10) == 0 {
+			x.Add([]byte("once"), 0)
+		}
+	}
+	r := open(b, x.Bytes())
+	once, _ := r.Lookup([]byte("once"))
+	b.Run("once", func(b *testing.B) { decode(b, r, []Term{once}) })
+}
+
+func decode(b *testing.B, r *Reader, terms []Term) {
+	b.ReportAllocs()
+	var buf [256]Posting
+	n := 0
+	start := cpuTime()
+	for b.Loop() {
+		for _, t := range terms {
+			it := r.Postings(t)
+			for k := it.Next(buf[:]); k > 0; k = it.Next(buf[:]) {
+				n += k
+			}
+		}
+	}
+	b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(n), "cpu-ns/posting")
 }
 
 // TestSizes prints what the parts of an index take.

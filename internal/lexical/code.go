@@ -6,8 +6,8 @@ import "encoding/binary"
 // follows from it is the table codes, made from the constants below, which were chosen by measuring source code:
 //
 //	plain   shape s of the first 16, and one of the gaps from 0 to plainGaps[s]-1
-//	wide    shape s, and a gap from there on: 256 gaps per code of shortGaps[s], with one more byte
-//	wider   shape s, and a gap behind those, with two more bytes
+//	short   shape s, and a gap from there on: 256 gaps per code of shortGaps[s], with one more byte
+//	wide    shape s, and a gap behind those, with two more bytes
 //	run     two or more postings with gap 0 and shape 0
 //	rare    a small gap, and one more byte for a shape of 16 or more
 //	escape  varints of gap and shape
@@ -22,7 +22,6 @@ const (
 	rareGaps     = 11
 	longestRun   = 12
 	manyPostings = 8
-	longestCode  = 4 // bytes that the decoder reads at a posting, of which it needs at most three
 )
 
 var (
@@ -32,60 +31,69 @@ var (
 
 // code is what the first byte of a posting says.
 type code struct {
-	gap   uint32 // of which the bytes that follow are the rest
-	mask  uint32 // of those bytes in the word behind the first
-	size  uint8  // in bytes
+	gap   uint16 // of which the bytes that follow are the rest; of a run its length
 	shape uint8
-	kind  uint8
+	kind  kind
 }
 
+type kind uint8
+
 const (
-	kindGap = iota // shape and gap are as the code and the word say
-	kindRun        // gap is the number of postings
+	kindPlain kind = iota
+	kindShort
+	kindWide
+	kindRun
 	kindRare
 	kindEscape
 )
 
-// Codes in their order: plain and wide ones of shape 0, those of shape 1 and so on, wider ones, runs, rare, escape.
-var (
-	codes      [256]code
-	plainCode  [commonShapes]uint32 // first code of each shape
-	widerCode  uint32               // that of shape 0
-	runCode    uint32               // of two postings
-	rareCode   uint32               // of gap 0
-	escapeCode uint32
-)
+// codeTable are codes in their order: plain and short ones of shape 0, those of shape 1 and so on; wide ones; runs; rare
+// ones; the escape.
+type codeTable struct {
+	codes  [256]code
+	plain  [commonShapes]uint32 // first code of each shape
+	wide   uint32               // that of shape 0
+	run    uint32               // of two postings
+	rare   uint32               // of gap 0
+	escape uint32
+}
 
-func init() {
+func makeCodes() (t codeTable) {
 	n := uint32(0)
-	add := func(c code) { codes[n] = c; n++ }
-	for s := range uint8(commonShapes) {
-		plainCode[s] = n
+	add := func(gap, shape uint32, kind kind) {
+		t.codes[n] = code{uint16(gap), uint8(shape), kind}
+		n++
+	}
+	for s := range uint32(commonShapes) {
+		t.plain[s] = n
 		for gap := range plainGaps[s] {
-			add(code{gap: gap, size: 1, shape: s})
+			add(gap, s, kindPlain)
 		}
 		for i := range shortGaps[s] {
-			add(code{gap: plainGaps[s] + i<<8, mask: 0xff, size: 2, shape: s})
+			add(plainGaps[s]+i<<8, s, kindShort)
 		}
 	}
-	widerCode = n
-	for s := range uint8(commonShapes) {
-		add(code{gap: plainGaps[s] + shortGaps[s]<<8, mask: 0xffff, size: 3, shape: s})
+	t.wide = n
+	for s := range uint32(commonShapes) {
+		add(plainGaps[s]+shortGaps[s]<<8, s, kindWide)
 	}
-	runCode = n
-	for length := range uint32(longestRun - 1) {
-		add(code{gap: length + 2, size: 1, kind: kindRun})
+	t.run = n
+	for length := uint32(2); length <= longestRun; length++ {
+		add(length, 0, kindRun)
 	}
-	rareCode = n
+	t.rare = n
 	for gap := range uint32(rareGaps) {
-		add(code{gap: gap, size: 2, kind: kindRare})
+		add(gap, 0, kindRare)
 	}
-	escapeCode = n
-	add(code{size: 1, kind: kindEscape})
-	if n != 256 {
-		panic("lexical: the codes of postings are not 256")
-	}
+	t.escape = n
+	add(0, 0, kindEscape)
+	return t
 }
+
+var (
+	codeOf = makeCodes()
+	codes  = codeOf.codes
+)
 
 // appendPostings encodes a list.
 func appendPostings(dst []byte, list []rankedPosting) []byte {
@@ -138,9 +146,9 @@ func appendRun(dst []byte, n uint32) []byte {
 	case 0:
 		return dst
 	case 1:
-		return append(dst, byte(plainCode[0]))
+		return append(dst, byte(codeOf.plain[0]))
 	}
-	return append(dst, byte(runCode+n-2))
+	return append(dst, byte(codeOf.run+n-2))
 }
 
 // appendPosting encodes one posting.
@@ -148,20 +156,20 @@ func appendPosting(dst []byte, gap, shape uint32) []byte {
 	if shape < commonShapes {
 		rest := gap
 		if rest < plainGaps[shape] {
-			return append(dst, byte(plainCode[shape]+rest))
+			return append(dst, byte(codeOf.plain[shape]+rest))
 		}
 		rest -= plainGaps[shape]
 		if rest>>8 < shortGaps[shape] {
-			return append(dst, byte(plainCode[shape]+plainGaps[shape]+rest>>8), byte(rest))
+			return append(dst, byte(codeOf.plain[shape]+plainGaps[shape]+rest>>8), byte(rest))
 		}
 		rest -= shortGaps[shape] << 8
 		if rest <= 0xffff {
-			return append(dst, byte(widerCode+shape), byte(rest), byte(rest>>8))
+			return append(dst, byte(codeOf.wide+shape), byte(rest), byte(rest>>8))
 		}
 	} else if gap < rareGaps && shape < commonShapes+256 {
-		return append(dst, byte(rareCode+gap), byte(shape-commonShapes))
+		return append(dst, byte(codeOf.rare+gap), byte(shape-commonShapes))
 	}
-	dst = append(dst, byte(escapeCode))
+	dst = append(dst, byte(codeOf.escape))
 	dst = binary.AppendUvarint(dst, uint64(gap))
 	return binary.AppendUvarint(dst, uint64(shape))
 }
@@ -171,11 +179,15 @@ func codeSize(data []byte) int {
 	if len(data) == 0 {
 		return 0
 	}
-	c := codes[data[0]]
-	size := int(c.size)
-	if c.kind == kindEscape {
+	size := 1
+	switch codes[data[0]].kind {
+	case kindShort, kindRare:
+		size = 2
+	case kindWide:
+		size = 3
+	case kindEscape:
 		for range 2 {
-			_, n := binary.Uvarint(data[min(size, len(data)):])
+			_, n := binary.Uvarint(data[size:])
 			if n <= 0 {
 				return 0
 			}

@@ -92,10 +92,8 @@ func (b *Builder) writeTerms(w *sectionWriter) {
 		w.out = appendPostings(w.out, list)
 		d.endTerm(len(list), b.countFiles(list), len(w.out)-before)
 	}
-	// The decoder reads some bytes further than a posting.
-	w.out = append(w.out, make([]byte, longestCode)...)
 	w.end(secPostings, start)
-	w.put(secDict, append(d.data, make([]byte, longestCode)...))
+	w.put(secDict, d.data)
 	w.put(secBlocks, encodeColumn(len(d.blocks), func(i int) uint32 { return d.blocks[i] }))
 	w.put(secShapes, encodeShapes(shapes))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"iter"
-	"sort"
 )
 
 func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
@@ -23,10 +22,43 @@ func (r *Reader) Lookup(name []byte) (Term, bool) {
 		name = name[:MaxTerm]
 	}
 	c := cursor{r: r}
-	if !c.seek(name) || !bytes.Equal(c.name, name) {
-		return Term{}, false
+	c.block(c.blockOf(name))
+	same := 0 // bytes that the term before shares with name
+	for c.at < c.r.header.terms {
+		shared, more, ok := c.readLengths()
+		if !ok || shared < same {
+			break // what differs now from the term before is behind name
+		}
+		rest := c.data[:more]
+		c.data = c.data[more:]
+		if !c.readTerm() {
+			break
+		}
+		c.at++
+		if shared > same {
+			continue
+		}
+		k := commonPrefix(rest, name[same:])
+		same += k
+		if k == len(rest) && same == len(name) {
+			return c.term, true
+		}
+		if k < len(rest) && (same == len(name) || rest[k] > name[same]) {
+			break
+		}
 	}
-	return c.term, true
+	return Term{}, false
+}
+
+// commonPrefix returns how many bytes a and b begin with alike.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
 }
 
 // Terms gives all terms that begin with a prefix, in order of their bytes. A name is valid until the next one.
@@ -53,18 +85,29 @@ type cursor struct {
 
 // seek goes to the first term that is not less than name, and says whether there is one.
 func (c *cursor) seek(name []byte) bool {
-	n := int(c.r.header.terms+dictBlock-1) / dictBlock
-	block := sort.Search(n, func(i int) bool {
-		c.block(i)
-		return !c.next() || bytes.Compare(c.name, name) > 0
-	})
-	c.block(max(block-1, 0))
+	c.block(c.blockOf(name))
 	for c.next() {
 		if bytes.Compare(c.name, name) >= 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// blockOf returns the last block whose first term is not behind name, or the first.
+func (c *cursor) blockOf(name []byte) int {
+	low, high := 0, (int(c.r.header.terms)+dictBlock-1)/dictBlock
+	for high-low > 1 {
+		middle := int(uint(low+high) / 2)
+		c.block(middle)
+		_, more, ok := c.readLengths()
+		if !ok || bytes.Compare(c.data[:more], name) > 0 {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return low
 }
 
 // block goes before the first term of a block.
@@ -91,23 +134,29 @@ func (c *cursor) next() bool {
 }
 
 func (c *cursor) readName() bool {
-	if len(c.data) == 0 {
-		return false
-	}
-	shared, more := uint64(c.data[0]>>4), uint64(c.data[0]&15)
-	c.data = c.data[1:]
-	if shared == 15 {
-		shared += c.uvarint()
-	}
-	if more == 15 {
-		more += c.uvarint()
-	}
-	if shared > uint64(len(c.name)) || more > uint64(len(c.data)) {
+	shared, more, ok := c.readLengths()
+	if !ok || shared > len(c.name) || shared+more > MaxTerm {
 		return false
 	}
 	c.name = append(c.name[:shared], c.data[:more]...)
 	c.data = c.data[more:]
 	return true
+}
+
+// readLengths reads how many bytes the next name shares with the one before, and how many follow, which are there.
+func (c *cursor) readLengths() (shared, more int, ok bool) {
+	if len(c.data) == 0 {
+		return 0, 0, false
+	}
+	s, m := uint64(c.data[0]>>4), uint64(c.data[0]&15)
+	c.data = c.data[1:]
+	if s == 15 {
+		s += min(c.uvarint(), MaxTerm)
+	}
+	if m == 15 {
+		m += min(c.uvarint(), MaxTerm)
+	}
+	return int(s), int(m), m <= uint64(len(c.data))
 }
 
 func (c *cursor) readTerm() bool {

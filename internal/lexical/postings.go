@@ -10,18 +10,17 @@ type Posting struct {
 
 // Iterator gives the postings of a term, by ascending chunk. Every chunk it gives is less than [Reader.Chunks].
 type Iterator struct {
-	data   []byte // what is left of the list, with some bytes of what follows it as capacity
-	common [commonShapes]uint64
-	first  uint32 // the list's commonest shape
-	shapes []byte
+	r      *Reader
+	data   []byte // what is left of the list
 	next   uint64 // the least chunk that can follow
-	chunks uint64
+	counts uint64 // of shape 0
+	first  uint32 // its rank in the index; those before it are one higher here
 	run    uint32 // postings left of a run
 }
 
 // Postings returns the postings of a term of this index.
 func (r *Reader) Postings(t Term) Iterator {
-	it := Iterator{data: t.postings, common: r.common, shapes: r.shapes, chunks: uint64(r.header.chunks)}
+	it := Iterator{r: r, data: t.postings, counts: r.common[0]}
 	if t.DocFreq < manyPostings {
 		return it
 	}
@@ -32,42 +31,55 @@ func (r *Reader) Postings(t Term) Iterator {
 	}
 	it.data = it.data[n:]
 	it.first = uint32(first)
-	if first > 0 {
-		copy(it.common[1:min(first+1, commonShapes)], r.common[:])
-		it.common[0] = binary.LittleEndian.Uint64(r.shapes[8*first:])
-	}
+	it.counts = r.shape(first)
 	return it
 }
 
+// shape returns the counts of a shape by its rank in the index, which must exist.
+func (r *Reader) shape(rank uint64) uint64 { return binary.LittleEndian.Uint64(r.shapes[8*rank:]) }
+
 // Next fills buf with the postings that follow, and returns how many there were; 0 at the end.
 func (it *Iterator) Next(buf []Posting) int {
-	if it.run > 0 {
-		return it.fillRun(buf)
-	}
-	data, end, next := it.data[:cap(it.data)], len(it.data), it.next
-	i, n := 0, 0
-	for n < len(buf) && i < end && i+longestCode <= len(data) {
-		word := binary.LittleEndian.Uint32(data[i:])
-		c := &codes[byte(word)]
-		i += int(c.size)
-		gap, counts := uint64(c.gap+word>>8&c.mask), it.common[c.shape&(commonShapes-1)]
-		if c.kind != kindGap {
-			if c.kind == kindRun {
-				it.next, it.run = next, c.gap
-				n += it.fillRun(buf[n:])
-				next = it.next
-				continue
-			}
-			var ok bool
-			if gap, counts, i, ok = it.special(c, data[:end], i); !ok {
-				i = end
+	n := it.fillRun(buf)
+	data, next, chunks := it.data, it.next, uint64(it.r.header.chunks)
+	common, first, zero := &it.r.common, int64(it.first), it.counts
+	i := 0
+	for n < len(buf) && i < len(data) {
+		c := codes[data[i]]
+		i++
+		gap := uint64(c.gap)
+		// Most branch predictors know better than a table how long the next posting is.
+		switch c.kind {
+		case kindPlain:
+		case kindShort:
+			if i >= len(data) {
 				break
 			}
+			gap += uint64(data[i])
+			i++
+		case kindWide:
+			if i+1 >= len(data) {
+				i = len(data)
+				break
+			}
+			gap += uint64(data[i]) | uint64(data[i+1])<<8
+			i += 2
+		default:
+			it.next = next
+			n, i = it.special(c, i, buf, n)
+			next = it.next
+			continue
 		}
 		next += gap
-		if next >= it.chunks {
-			i = end
+		if next >= chunks {
+			i = len(data)
 			break
+		}
+		rank := int64(c.shape)
+		rank += (first-rank)>>63 ^ -1 // one less up to first: arithmetic, as no predictor knows
+		counts := common[rank&(commonShapes-1)]
+		if c.shape == 0 {
+			counts = zero
 		}
 		p := &buf[n]
 		p.Chunk = uint32(next)
@@ -76,53 +88,72 @@ func (it *Iterator) Next(buf []Posting) int {
 		n++
 	}
 	it.next = next
-	it.data = it.data[min(i, end):]
+	it.data = data[i:]
 	return n
+}
+
+// special decodes what is neither plain nor followed by a gap, into buf from n on. The code ends at i. It returns how many
+// postings there are in buf then, and where in the list to go on.
+func (it *Iterator) special(c code, i int, buf []Posting, n int) (filled, end int) {
+	if c.kind == kindRun {
+		it.run = uint32(c.gap)
+		return n + it.fillRun(buf[n:]), i
+	}
+	gap, shape, i := it.rare(c, i)
+	rank := uint64(shape)
+	switch {
+	case shape == 0:
+		rank = uint64(it.first)
+	case shape <= uint64(it.first):
+		rank--
+	}
+	chunks := uint64(it.r.header.chunks)
+	if gap >= chunks-it.next || rank >= uint64(len(it.r.shapes)/8) {
+		return n, len(it.data)
+	}
+	chunk := it.next + gap
+	buf[n].Chunk = uint32(chunk)
+	binary.LittleEndian.PutUint64(buf[n].TF[:], it.r.shape(rank))
+	it.next = chunk + 1
+	return n + 1, i
+}
+
+// rare decodes gap and shape of a rare code, which ends at i. Where the list ends before they do the shape is one that
+// no index has.
+func (it *Iterator) rare(c code, i int) (gap, shape uint64, end int) {
+	const none = 1 << 63
+	if c.kind == kindRare {
+		if i >= len(it.data) {
+			return 0, none, i
+		}
+		return uint64(c.gap), uint64(it.data[i]) + commonShapes, i + 1
+	}
+	gap, n := binary.Uvarint(it.data[i:])
+	if n <= 0 {
+		return 0, none, i
+	}
+	shape, m := binary.Uvarint(it.data[i+n:])
+	if m <= 0 {
+		return 0, none, i
+	}
+	return gap, shape, i + n + m
 }
 
 // fillRun gives what is left of a run.
 func (it *Iterator) fillRun(buf []Posting) int {
-	n := min(uint64(it.run), uint64(len(buf)), it.chunks-it.next)
+	if it.run == 0 {
+		return 0
+	}
+	left := uint64(it.r.header.chunks) - it.next
+	n := min(uint64(it.run), uint64(len(buf)), left)
 	for i := range buf[:n] {
 		buf[i].Chunk = uint32(it.next) + uint32(i)
-		binary.LittleEndian.PutUint64(buf[i].TF[:], it.common[0])
+		binary.LittleEndian.PutUint64(buf[i].TF[:], it.counts)
 	}
 	it.next += n
 	it.run -= uint32(n)
-	if it.next == it.chunks {
+	if n == left {
 		it.run = 0
 	}
 	return int(n)
-}
-
-// special decodes a posting with a rare shape or a large gap, whose code ends at i. It returns where the posting ends.
-func (it *Iterator) special(c *code, data []byte, i int) (gap, counts uint64, end int, ok bool) {
-	var shape uint64
-	if c.kind == kindRare {
-		if i > len(data) {
-			return 0, 0, 0, false
-		}
-		gap, shape = uint64(c.gap), uint64(data[i-1])+commonShapes
-	} else {
-		var n, m int
-		gap, n = binary.Uvarint(data[i:])
-		if n <= 0 || gap > it.chunks {
-			return 0, 0, 0, false
-		}
-		shape, m = binary.Uvarint(data[i+n:])
-		if m <= 0 {
-			return 0, 0, 0, false
-		}
-		i += n + m
-	}
-	switch {
-	case shape == 0:
-		shape = uint64(it.first)
-	case shape <= uint64(it.first):
-		shape--
-	}
-	if shape >= uint64(len(it.shapes)/8) {
-		return 0, 0, 0, false
-	}
-	return gap, binary.LittleEndian.Uint64(it.shapes[8*shape:]), i, true
 }
