@@ -156,7 +156,7 @@ func decode(b *testing.B, r *Reader, terms []Term) {
 
 // TestSizes prints what the parts of an index take.
 func TestSizes(t *testing.T) {
-	names := []string{"files", "owner", "start", "span", "l0", "l1", "l2", "l3", "l4", "l5", "l6", "l7", "titleIndex", "titles", "shapes", "blocks", "dict", "postings"}
+	names := []string{"files", "owner", "line", "skip", "span", "l0", "l1", "l2", "l3", "l4", "l5", "l6", "l7", "titleIndex", "titles", "shapes", "blocks", "dict", "postings"}
 	for _, dir := range trees() {
 		c := readCorpus(t, dir, 1_000_000)
 		r := open(t, build(c))

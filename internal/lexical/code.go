@@ -174,28 +174,42 @@ func appendPosting(dst []byte, gap, shape uint32) []byte {
 	return binary.AppendUvarint(dst, uint64(shape))
 }
 
-// codeSize returns the size of the posting that data begin with, 0 if they do not hold it.
-func codeSize(data []byte) int {
+// decodePosting decodes the posting that data begin with, which is no run. Its size is 0 where there is none.
+func decodePosting(data []byte) (gap, shape uint64, size int) {
 	if len(data) == 0 {
-		return 0
+		return 0, 0, 0
 	}
-	size := 1
-	switch codes[data[0]].kind {
-	case kindShort, kindRare:
-		size = 2
-	case kindWide:
-		size = 3
-	case kindEscape:
-		for range 2 {
-			_, n := binary.Uvarint(data[size:])
-			if n <= 0 {
-				return 0
-			}
-			size += n
+	c := codes[data[0]]
+	gap, shape = uint64(c.gap), uint64(c.shape)
+	switch {
+	case c.kind == kindPlain:
+		return gap, shape, 1
+	case c.kind == kindShort && len(data) > 1:
+		return gap + uint64(data[1]), shape, 2
+	case c.kind == kindWide && len(data) > 2:
+		return gap + uint64(data[1]) + uint64(data[2])<<8, shape, 3
+	case c.kind == kindRare || c.kind == kindEscape:
+		gap, shape, size = decodeRare(c, data[1:])
+		return gap, shape, min(size, 1) + size
+	}
+	return 0, 0, 0
+}
+
+// decodeRare decodes what follows a code for rare shapes or the escape. Its size is 0 where it is not there.
+func decodeRare(c code, data []byte) (gap, shape uint64, size int) {
+	if c.kind == kindRare {
+		if len(data) == 0 {
+			return 0, 0, 0
 		}
+		return uint64(c.gap), uint64(data[0]) + commonShapes, 1
 	}
-	if size > len(data) {
-		return 0
+	gap, n := binary.Uvarint(data)
+	if n <= 0 {
+		return 0, 0, 0
 	}
-	return size
+	shape, m := binary.Uvarint(data[n:])
+	if m <= 0 {
+		return 0, 0, 0
+	}
+	return gap, shape, n + m
 }

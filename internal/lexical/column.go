@@ -62,3 +62,8 @@ func encodeAtLeast(largest uint32, n int, at func(i int) uint32) []byte {
 	}
 	return out
 }
+
+// zigzag makes small numbers of differences that are near zero on either side.
+func zigzag(d uint32) uint32 { return d<<1 ^ uint32(int32(d)>>31) }
+
+func unzigzag(z uint32) uint32 { return z>>1 ^ -(z & 1) }

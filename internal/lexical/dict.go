@@ -9,9 +9,11 @@ import "encoding/binary"
 //	its further bytes
 //	a byte for the pair of chunks and files that it stands in, see pairCode; if 255, varints of chunks and of
 //	chunks less files
-//	its posting, if it is the only one; else a varint of the size of its list
+//	if it has one posting, that, with twice the distance to the chunk of the last such term of the block (or to chunk
+//	0) for a gap, less one if it lies before; else a varint of the size of its list
 //
-// The first term of a block shares nothing. Lists lie in postings in the order of terms.
+// The first term of a block shares nothing. Lists lie in postings in the order of terms. Neighbours in the dictionary that
+// stand in one place are often neighbours in the text, so such distances are short.
 
 // dictBlock is how many terms share an entry of the sparse index.
 const dictBlock = 16
@@ -39,6 +41,7 @@ type dictWriter struct {
 	data   []byte
 	blocks []uint32 // place in data and in postings, of each block
 	last   []byte
+	chunk  uint32 // of the last single posting of the block
 	n      int
 }
 
@@ -47,6 +50,7 @@ func (d *dictWriter) startTerm(name []byte, postings int) {
 	shared := 0
 	if d.n%dictBlock == 0 {
 		d.blocks = append(d.blocks, uint32(len(d.data)), uint32(postings))
+		d.chunk = 0
 	} else {
 		for shared < len(name) && shared < len(d.last) && name[shared] == d.last[shared] {
 			shared++
@@ -78,8 +82,9 @@ func (d *dictWriter) endTerm(chunks, files, size int) {
 }
 
 // addSingle writes a term with one posting.
-func (d *dictWriter) addSingle(name []byte, postings int, list []rankedPosting) {
+func (d *dictWriter) addSingle(name []byte, postings int, p rankedPosting) {
 	d.startTerm(name, postings)
 	d.data = append(d.data, pairCode(1, 1))
-	d.data = appendPostings(d.data, list)
+	d.data = appendPosting(d.data, zigzag(p.chunk-d.chunk), p.shape)
+	d.chunk = p.chunk
 }

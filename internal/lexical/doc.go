@@ -14,8 +14,10 @@
 // size and CRC-32C of each section is followed by the sections:
 //
 //	files      number of the first chunk of each file, and the number of chunks
-//	owner      file of each chunk
-//	start,span first line of each chunk, and how many lines follow it
+//	owner      file of every 32nd chunk
+//	line       last line before every 32nd chunk that a chunk of its file covers
+//	skip       zigzag of how many lines lie between each chunk and the one before in its file (or the file's beginning)
+//	span       how many lines follow the first one of each chunk
 //	length     eight columns: length of each chunk in each field
 //	titleIndex place of every 16th title in titles
 //	titles     varint of 0: the title before it again; else its length plus one, and the title

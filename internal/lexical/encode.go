@@ -62,14 +62,24 @@ func (b *Builder) writeChunks(w *sectionWriter) {
 		}
 		return b.files[i]
 	}))
-	w.put(secOwner, encodeColumn(n, func(i int) uint32 { return b.chunks[i].file }))
-	w.put(secStart, encodeColumn(n, func(i int) uint32 { return b.chunks[i].start }))
+	samples := (n + sampleChunks - 1) / sampleChunks
+	w.put(secOwner, encodeColumn(samples, func(i int) uint32 { return b.chunks[i*sampleChunks].file }))
+	w.put(secLine, encodeColumn(samples, func(i int) uint32 { return b.lineBefore(i * sampleChunks) }))
+	w.put(secSkip, encodeColumn(n, func(i int) uint32 { return zigzag(b.chunks[i].start - b.lineBefore(i) - 1) }))
 	w.put(secSpan, encodeColumn(n, func(i int) uint32 { return b.chunks[i].end - b.chunks[i].start }))
 	for f := range Fields {
 		w.put(secLength+f, encodeColumn(n, func(i int) uint32 { return b.chunks[i].length[f] }))
 	}
 	w.put(secTitleIndex, encodeColumn(len(b.titles.index), func(i int) uint32 { return b.titles.index[i] }))
 	w.put(secTitles, b.titles.data)
+}
+
+// lineBefore returns the last line of the chunk before chunk i in its file, 0 if that is the first.
+func (b *Builder) lineBefore(i int) uint32 {
+	if i == 0 || b.chunks[i-1].file != b.chunks[i].file {
+		return 0
+	}
+	return b.chunks[i-1].end
 }
 
 // writeTerms writes postings, dictionary and shapes.
@@ -84,7 +94,7 @@ func (b *Builder) writeTerms(w *sectionWriter) {
 		list = b.list(t, chain, rank, list[:0])
 		name := b.names.bytes(t.name, int(t.size))
 		if len(list) == 1 {
-			d.addSingle(name, len(w.out)-start, list)
+			d.addSingle(name, len(w.out)-start, list[0])
 			continue
 		}
 		before := len(w.out)

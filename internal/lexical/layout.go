@@ -9,10 +9,11 @@ import (
 const (
 	secFiles = iota
 	secOwner
-	secStart
+	secLine
+	secSkip
 	secSpan
 	secLength
-	secTitleIndex = secLength + Fields + iota - 5
+	secTitleIndex = secLength + Fields + iota - 6
 	secTitles
 	secShapes
 	secBlocks

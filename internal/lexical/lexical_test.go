@@ -81,11 +81,12 @@ func fill(rng *rand.Rand, files int, keep func(file int) bool, to indexer) {
 			if rng.IntN(2) == 0 {
 				title = fmt.Appendf(nil, "title%d", rng.IntN(1000)*rng.IntN(2))
 			}
+			line += uint32(rng.IntN(2) * rng.IntN(2000) * rng.IntN(2))
 			end := line + uint32(rng.IntN(60))
 			if !drop {
 				to.StartChunk(line, end, title)
 			}
-			line = end + 1
+			line = end - min(end-1, uint32(rng.IntN(4)/3*rng.IntN(300)))
 			for range rng.IntN(1 << rng.IntN(10)) {
 				term, field := vocabulary[zipf.Uint64()], Field(min(rng.IntN(8), rng.IntN(fieldsUsed)))
 				if !drop {

@@ -14,6 +14,9 @@ type Term struct {
 	FileFreq uint32 // files it stands in
 
 	postings []byte
+	counts   uint64 // of its only posting, where it is single
+	chunk    uint32
+	single   bool
 }
 
 // Lookup finds a term.
@@ -81,6 +84,8 @@ type cursor struct {
 	list uint64 // place of the next list in postings
 	name []byte
 	term Term
+
+	chunk uint32 // of the last single posting of the block
 }
 
 // seek goes to the first term that is not less than name, and says whether there is one.
@@ -113,7 +118,7 @@ func (c *cursor) blockOf(name []byte) int {
 // block goes before the first term of a block.
 func (c *cursor) block(i int) {
 	c.at = uint32(i * dictBlock)
-	c.data, c.name = nil, c.name[:0]
+	c.data, c.name, c.chunk = nil, c.name[:0], 0
 	if c.at >= c.r.header.terms {
 		return
 	}
@@ -125,6 +130,9 @@ func (c *cursor) block(i int) {
 
 // next goes to the next term, and says whether there is one.
 func (c *cursor) next() bool {
+	if c.at%dictBlock == 0 {
+		c.chunk = 0
+	}
 	if c.at >= c.r.header.terms || !c.readName() || !c.readTerm() {
 		c.at = c.r.header.terms
 		return false
@@ -171,9 +179,7 @@ func (c *cursor) readTerm() bool {
 		c.term.DocFreq, c.term.FileFreq = uint32(chunks), uint32(chunks-c.uvarint())
 	}
 	if pair[0] == 1 {
-		size := codeSize(c.data)
-		c.term.postings, c.data = c.data[:size], c.data[size:]
-		return size > 0
+		return c.readSingle()
 	}
 	size, all := c.uvarint(), c.r.postings
 	if c.list > uint64(len(all)) || size > uint64(len(all))-c.list {
@@ -182,6 +188,17 @@ func (c *cursor) readTerm() bool {
 	c.term.postings = all[c.list : c.list+size]
 	c.list += size
 	return true
+}
+
+func (c *cursor) readSingle() bool {
+	gap, shape, size := decodePosting(c.data)
+	if size == 0 || shape >= uint64(len(c.r.shapes)/8) {
+		return false
+	}
+	c.data = c.data[size:]
+	c.chunk += unzigzag(uint32(gap))
+	c.term.single, c.term.chunk, c.term.counts = true, c.chunk, c.r.shape(shape)
+	return c.chunk < c.r.header.chunks
 }
 
 // uvarint reads a number, 2^64-1 where there is none.

@@ -21,7 +21,11 @@ type Iterator struct {
 // Postings returns the postings of a term of this index.
 func (r *Reader) Postings(t Term) Iterator {
 	it := Iterator{r: r, data: t.postings, counts: r.common[0]}
-	if t.DocFreq < manyPostings {
+	switch {
+	case t.single:
+		it.counts, it.next, it.run = t.counts, uint64(t.chunk), 1
+		return it
+	case t.DocFreq < manyPostings:
 		return it
 	}
 	first, n := binary.Uvarint(it.data)
@@ -99,44 +103,22 @@ func (it *Iterator) special(c code, i int, buf []Posting, n int) (filled, end in
 		it.run = uint32(c.gap)
 		return n + it.fillRun(buf[n:]), i
 	}
-	gap, shape, i := it.rare(c, i)
-	rank := uint64(shape)
+	gap, shape, size := decodeRare(c, it.data[i:])
+	rank := shape
 	switch {
 	case shape == 0:
 		rank = uint64(it.first)
 	case shape <= uint64(it.first):
 		rank--
 	}
-	chunks := uint64(it.r.header.chunks)
-	if gap >= chunks-it.next || rank >= uint64(len(it.r.shapes)/8) {
+	if size == 0 || gap >= uint64(it.r.header.chunks)-it.next || rank >= uint64(len(it.r.shapes)/8) {
 		return n, len(it.data)
 	}
 	chunk := it.next + gap
 	buf[n].Chunk = uint32(chunk)
 	binary.LittleEndian.PutUint64(buf[n].TF[:], it.r.shape(rank))
 	it.next = chunk + 1
-	return n + 1, i
-}
-
-// rare decodes gap and shape of a rare code, which ends at i. Where the list ends before they do the shape is one that
-// no index has.
-func (it *Iterator) rare(c code, i int) (gap, shape uint64, end int) {
-	const none = 1 << 63
-	if c.kind == kindRare {
-		if i >= len(it.data) {
-			return 0, none, i
-		}
-		return uint64(c.gap), uint64(it.data[i]) + commonShapes, i + 1
-	}
-	gap, n := binary.Uvarint(it.data[i:])
-	if n <= 0 {
-		return 0, none, i
-	}
-	shape, m := binary.Uvarint(it.data[i+n:])
-	if m <= 0 {
-		return 0, none, i
-	}
-	return gap, shape, i + n + m
+	return n + 1, i + size
 }
 
 // fillRun gives what is left of a run.

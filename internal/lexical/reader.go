@@ -6,19 +6,22 @@ import (
 	"fmt"
 )
 
+// sampleChunks is how many chunks share a sample of their file and line.
+const sampleChunks = 32
+
 // Reader reads an index where it lies. It is safe for concurrent use. What it returns as slices lies in the index's
 // bytes: it must not be changed, nor used when the bytes are unmapped.
 type Reader struct {
 	header header
 
-	files, owner, start, span column
-	length                    [Fields]column
-	titleIndex                column
-	titles                    []byte
-	shapes                    []byte
-	blocks                    column
-	dict, postings            []byte
-	data                      []byte
+	files, owner, line, skip, span column
+	length                         [Fields]column
+	titleIndex                     column
+	titles                         []byte
+	shapes                         []byte
+	blocks                         column
+	dict, postings                 []byte
+	data                           []byte
 
 	common [commonShapes]uint64 // the first of shapes
 }
@@ -75,8 +78,9 @@ func (r *Reader) open() error {
 	h := &r.header
 	chunks := uint64(h.chunks)
 	r.files = col(secFiles, uint64(h.files)+1)
-	r.owner = col(secOwner, chunks)
-	r.start, r.span = col(secStart, chunks), col(secSpan, chunks)
+	samples := (chunks + sampleChunks - 1) / sampleChunks
+	r.owner, r.line = col(secOwner, samples), col(secLine, samples)
+	r.skip, r.span = col(secSkip, chunks), col(secSpan, chunks)
 	for f := range r.length {
 		r.length[f] = col(secLength+f, chunks)
 	}
@@ -89,6 +93,7 @@ func (r *Reader) open() error {
 	}
 	r.dict, _ = r.section(secDict)
 	r.postings, _ = r.section(secPostings)
+	ok = ok && chunks < 1<<31 // so that nothing overflows below
 	// Each file, chunk and term has a byte at least, so that no loop or allocation goes by a number that nothing stands for.
 	ok = ok && uint64(len(r.titles)) >= chunks && len(r.dict)/3 >= int(h.terms) && r.files.width > 0
 	if !ok || !r.filesAscend() {
@@ -97,16 +102,16 @@ func (r *Reader) open() error {
 	return nil
 }
 
-// filesAscend says whether the files divide the chunks, and the chunks name them.
+// filesAscend says whether the files divide the chunks, and the samples of their owners are right.
 func (r *Reader) filesAscend() bool {
-	last := uint32(0)
+	last, sample := uint32(0), uint32(0)
 	for f := range r.header.files {
 		first, end := r.files.at(f), r.files.at(f+1)
 		if first != last || end < first || end > r.header.chunks {
 			return false
 		}
-		for c := first; c < end; c++ {
-			if r.owner.at(c) != f {
+		for ; sample*sampleChunks < end; sample++ {
+			if r.owner.at(sample) != f {
 				return false
 			}
 		}
@@ -146,16 +151,41 @@ func (r *Reader) ChunksOf(file uint32) (first, end uint32) {
 	return r.files.at(file), r.files.at(file + 1)
 }
 
-// FileOf returns the file of a chunk, which must exist.
-func (r *Reader) FileOf(chunk uint32) uint32 { return r.owner.at(chunk) }
+// FileOf returns the file of a chunk, 0 for one that does not exist.
+func (r *Reader) FileOf(chunk uint32) uint32 {
+	if chunk >= r.header.chunks {
+		return 0
+	}
+	sample := chunk / sampleChunks
+	low, high := r.owner.at(sample), r.header.files
+	if next := sample + 1; next*sampleChunks < r.header.chunks {
+		high = r.owner.at(next) + 1
+	}
+	for high-low > 1 { // chunk lies in a file of [low, high)
+		middle := low + (high-low)/2
+		if r.files.at(middle) <= chunk {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
 
 // Lines returns the first and last line of a chunk; zeros for one that does not exist.
 func (r *Reader) Lines(chunk uint32) (start, end uint32) {
 	if chunk >= r.header.chunks {
 		return 0, 0
 	}
-	start = r.start.at(chunk)
-	return start, start + r.span.at(chunk)
+	first, _ := r.ChunksOf(r.FileOf(chunk))
+	if sampled := chunk / sampleChunks * sampleChunks; sampled >= first {
+		first, end = sampled, r.line.at(sampled/sampleChunks)
+	}
+	for c := first; c <= chunk; c++ {
+		start = end + 1 + unzigzag(r.skip.at(c))
+		end = start + r.span.at(c)
+	}
+	return start, end
 }
 
 // Title returns the title of a chunk.
