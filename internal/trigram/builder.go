@@ -11,11 +11,12 @@ type Builder struct {
 	seen  []uint64 // a bit for each trigram of the document at hand
 	found []uint32 // the trigrams of the document at hand
 	text  []byte   // the same, folded
+	size  int      // of all text so far
 }
 
-// NewBuilder makes an empty index. It takes 2 MB at once and then about a third of the text that is added, at most.
+// NewBuilder makes an empty index. It grows to about half of the text that is added, and 2 MB.
 func NewBuilder() *Builder {
-	return &Builder{seen: make([]uint64, 1<<24/64), lists: newPostings()}
+	return &Builder{lists: newPostings()}
 }
 
 // Add adds a document. Documents come in ascending order of their numbers, or Add panics. A large file is better added as
@@ -27,8 +28,10 @@ func (b *Builder) Add(doc uint32, text []byte) {
 	b.docs = append(b.docs, doc)
 	b.collect(b.folded(text))
 	b.lists.add(uint32(len(b.docs)-1), b.found)
-	for _, t := range b.found {
-		b.seen[t>>6] = 0
+	if b.seen != nil {
+		for _, t := range b.found {
+			b.seen[t>>6] = 0
+		}
 	}
 }
 
@@ -58,14 +61,26 @@ func ascii(text []byte) bool {
 	return true
 }
 
-// collect finds the different trigrams of text.
+// smallText is as much text as is not worth the table of trigrams seen: an index of one changed file is made at once.
+const smallText = 64 << 10
+
+// collect finds the trigrams of text: the different ones, unless there is little text in all.
 func (b *Builder) collect(text []byte) {
 	b.found = b.found[:0]
-	if len(text) < 3 {
+	if b.size += len(text); b.seen == nil && b.size > smallText {
+		b.seen = make([]uint64, 1<<24/64)
+	}
+	t := uint32(text[0])
+	if b.seen == nil {
+		for _, c := range text[1:] {
+			t = t<<8&0xffffff | uint32(c)
+			b.found = append(b.found, t)
+		}
+		b.found = b.found[1:] // the first is a pair
 		return
 	}
+	t = t<<8 | uint32(text[1])
 	seen := (*[1 << 24 / 64]uint64)(b.seen)
-	t := uint32(text[0])<<8 | uint32(text[1])
 	for _, c := range text[2:] {
 		t = t<<8&0xffffff | uint32(c)
 		if word, bit := &seen[t>>6], uint64(1)<<(t&63); *word&bit == 0 {

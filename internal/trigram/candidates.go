@@ -36,33 +36,24 @@ func (e *evaluation) find(key uint32) list {
 	return l
 }
 
-// estimate is how many documents a part can name at most.
-func (e *evaluation) estimate(n *node) uint32 {
+// estimate is how many documents a part can name at most, and how many entries of lists are to be read to know.
+func (e *evaluation) estimate(n *node) (most uint32, work uint64) {
 	switch n.op {
 	case opNone:
-		return 0
+		return 0, 0
 	case opAll:
-		return e.r.n
+		return e.r.n, 0
 	}
 	least, sum := e.r.n, uint64(0)
-	see := func(count uint32) {
-		least = min(least, count)
-		sum += uint64(count)
-	}
-	for _, g := range n.grams {
-		if l := e.find(g); l.bad {
-			see(e.r.n)
-		} else {
-			see(l.count)
-		}
-	}
-	for _, s := range n.subs {
-		see(e.estimate(s))
+	for _, o := range e.operands(n) {
+		least = min(least, o.most)
+		sum += uint64(o.most)
+		work += o.work
 	}
 	if n.op == opAnd {
-		return least
+		return least, work
 	}
-	return uint32(min(sum, uint64(e.r.n)))
+	return uint32(min(sum, uint64(e.r.n))), work
 }
 
 // node is the places of a part's documents, or every document. The places must not be changed.
@@ -78,20 +69,26 @@ func (e *evaluation) node(n *node) (places []uint32, every bool) {
 	return e.or(n)
 }
 
-// operand is a trigram or a part, and how many documents it can name.
+// operand is a trigram or a part, how many documents it can name, and how many entries of lists there are to read for it.
 type operand struct {
 	sub  *node
 	key  uint32
 	most uint32
+	work uint64
 }
 
 func (e *evaluation) operands(n *node) []operand {
 	out := make([]operand, 0, len(n.grams)+len(n.subs))
 	for _, g := range n.grams {
-		out = append(out, operand{key: g, most: e.find(g).count})
+		l := e.find(g)
+		if l.bad {
+			l.count = e.r.n
+		}
+		out = append(out, operand{key: g, most: l.count, work: uint64(l.count)})
 	}
 	for _, s := range n.subs {
-		out = append(out, operand{sub: s, most: e.estimate(s)})
+		most, work := e.estimate(s)
+		out = append(out, operand{sub: s, most: most, work: work})
 	}
 	return out
 }
@@ -118,19 +115,25 @@ func (e *evaluation) places(o operand) ([]uint32, bool) {
 	return places, false
 }
 
-// worth is how many entries of a list may be decoded to be rid of a candidate: a few microseconds, against reading and
-// searching a file.
+// worth is how many entries of lists may be read to be rid of one candidate: some ten nanoseconds each, against the ten
+// microseconds and more that reading and searching a file takes.
 const worth = 1000
 
-// and starts with what names the fewest documents, and ends when reading more lists would cost more than it could save.
+// and starts with what names the fewest documents, and leaves out what would cost more to read than it is likely to save:
+// at best the share of documents it does not name, and hardly more than twice what the one before it saved.
 func (e *evaluation) and(n *node) ([]uint32, bool) {
 	ops := e.operands(n)
-	slices.SortStableFunc(ops, func(a, b operand) int { return cmp.Compare(a.most, b.most) })
+	slices.SortStableFunc(ops, func(a, b operand) int {
+		return cmp.Or(cmp.Compare(a.most, b.most), cmp.Compare(a.work, b.work))
+	})
 	var out []uint32
-	every := true
+	every, trend := true, 1.0
 	for _, o := range ops {
-		if !every && (len(out) == 0 || uint64(o.most) > worth*uint64(len(out))) {
-			break
+		if !every {
+			share := min(1-float64(o.most)/float64(e.r.n), trend)
+			if float64(o.work) >= share*worth*float64(len(out)) {
+				continue
+			}
 		}
 		places, any := e.places(o)
 		switch {
@@ -138,7 +141,9 @@ func (e *evaluation) and(n *node) ([]uint32, bool) {
 		case every:
 			out, every = places, false
 		default:
+			had := len(out)
 			out = intersect(out, places)
+			trend = min(1, 2*float64(had-len(out))/float64(had)+trend/4)
 		}
 	}
 	return out, every
