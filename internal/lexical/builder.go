@@ -158,6 +158,6 @@ func (b *Builder) grow() {
 
 // write puts the newest posting of a term, which is complete, behind those written.
 func (b *Builder) write(t *termState) {
-	b.append(t, uint64(t.chunk-t.after), b.shapes.number(t.counts))
+	b.append(t, t.chunk-t.after, b.shapes.number(t.counts))
 	t.after = t.chunk + 1
 }

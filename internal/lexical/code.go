@@ -22,6 +22,8 @@ const (
 	rareGaps     = 11
 	longestRun   = 12
 	manyPostings = 8
+
+	longestPosting = 1 + 2*binary.MaxVarintLen32 // in bytes
 )
 
 var (

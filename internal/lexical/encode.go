@@ -162,15 +162,9 @@ type rankedPosting struct {
 func (b *Builder) list(t *termState, chain []byte, rank []uint32, dst []rankedPosting) []rankedPosting {
 	chunk := uint32(0)
 	for len(chain) > 0 {
-		v, n := binary.Uvarint(chain)
+		gap, shape, n := decodePosting(chain)
 		chain = chain[n:]
-		shape := v & 3
-		if shape == 3 {
-			more, n := binary.Uvarint(chain)
-			chain = chain[n:]
-			shape += more
-		}
-		chunk += uint32(v >> 2)
+		chunk += uint32(gap)
 		dst = append(dst, rankedPosting{chunk, rank[shape]})
 		chunk++
 	}

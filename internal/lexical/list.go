@@ -3,8 +3,8 @@ package lexical
 import "encoding/binary"
 
 // A term's postings are collected in a chain of blocks of growing size, whose last four bytes hold the place of the next
-// one. In them a posting is a varint of gap<<2|shape, and where shape is 3 another of the shape less 3. Shapes have the
-// numbers of their first appearance here: which are the most frequent is known only at the end.
+// one. They are encoded as in the index but for runs, and with shapes numbered by their first appearance: which are the
+// most frequent is known only at the end.
 
 // blockSizes are the sizes of the blocks of a chain, the last for all that follow.
 var blockSizes = [...]uint16{12, 20, 36, 68, 132, 260, 516}
@@ -12,13 +12,9 @@ var blockSizes = [...]uint16{12, 20, 36, 68, 132, 260, 516}
 const linkSize = 4
 
 // append writes a posting at the end of a term's chain.
-func (b *Builder) append(t *termState, gap uint64, shape uint32) {
-	var buf [2 * binary.MaxVarintLen64]byte
-	n := binary.PutUvarint(buf[:], gap<<2|uint64(min(shape, 3)))
-	if shape >= 3 {
-		n += binary.PutUvarint(buf[n:], uint64(shape-3))
-	}
-	for _, c := range buf[:n] {
+func (b *Builder) append(t *termState, gap, shape uint32) {
+	var buf [longestPosting]byte
+	for _, c := range appendPosting(buf[:0], gap, shape) {
 		if t.room == 0 {
 			b.link(t)
 		}
