@@ -10,7 +10,7 @@ import (
 
 const (
 	blockRows  = 4096    // rows that one block gets at most
-	smallBlock = 1024    // a block of fewer rows is worth joining with others
+	blockBytes = 8 << 20 // bytes, about
 	maxHeap    = 8 << 20 // bytes of new blocks that are kept beside the mapping before the file is mapped anew
 )
 
@@ -45,7 +45,7 @@ func (s *Store) Append(keys []Key, vectors [][]float32) error {
 		return err
 	}
 	for len(keys) > 0 {
-		n := min(blockRows, len(keys))
+		n := min(rowsOf(dim), len(keys))
 		b, data := encodeRows(keys[:n], rows[:n], dim)
 		if err := s.put(b, data, dim); err != nil {
 			return fmt.Errorf("vectors: append %d vectors to %s: %w", n, s.path, err)
@@ -54,6 +54,9 @@ func (s *Store) Append(keys []Key, vectors [][]float32) error {
 	}
 	return nil
 }
+
+// rowsOf returns how many rows of dim components a block gets at most.
+func rowsOf(dim int) int { return min(blockRows, blockBytes/int(blockSize(kindRows, 1, dim))) }
 
 // unitRows returns the vectors scaled to length 1.
 func unitRows(vectors [][]float32, dim int) ([][]float32, error) {
@@ -127,6 +130,13 @@ func (s *Store) present(keys []Key) (had []Key, err error) {
 	return had, err
 }
 
+// ready makes sure that Append can be called, before work is put into vectors.
+func (s *Store) ready() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	return s.writable()
+}
+
 // writable makes sure that this process may write: it becomes the writer if the one before is gone.
 func (s *Store) writable() error {
 	switch {
@@ -185,6 +195,13 @@ func (s *Store) writeBlock(b *block, data []byte, dim int) (err error) {
 			return err
 		})
 		return err
+	}
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() < s.st.end {
+		return errCut
 	}
 	b.off = s.st.end
 	if _, err = s.file.WriteAt(data, b.off); err == nil {

@@ -24,18 +24,19 @@ func (x *index) find(k Key, keyOf func(row int) Key) (row int, ok bool) {
 	return 0, false
 }
 
-// put sets the row of a key.
-func (x *index) put(k Key, row int, keyOf func(row int) Key) {
+// put sets the row of a key and returns the one it had.
+func (x *index) put(k Key, row int, keyOf func(row int) Key) (old int, had bool) {
 	x.reserve(1, keyOf)
 	at, tag := x.begin(k)
 	for ; x.slots[at] != 0; at = x.next(at) {
 		if e := x.slots[at]; uint32(e>>32) == tag && keyOf(rowOf(e)) == k {
 			x.slots[at] = entry(tag, row)
-			return
+			return rowOf(e), true
 		}
 	}
 	x.slots[at] = entry(tag, row)
 	x.used++
+	return 0, false
 }
 
 // reserve makes room for n more keys.

@@ -37,7 +37,7 @@ const pieceBytes = 192 << 10
 func (s *state) add(b *block) {
 	s.gen++
 	s.end = max(s.end, b.off+b.size)
-	if b.n < smallBlock || b.kind == kindDead {
+	if s.isSmall(b) {
 		s.small++
 	}
 	if b.kind == kindDead {
@@ -54,11 +54,9 @@ func (s *state) add(b *block) {
 	s.live = s.live.grown(s.rows)
 	s.index.reserve(b.n, s.key)
 	for i := range b.n {
-		k := b.key(i)
-		if old, ok := s.find(k); ok {
+		if old, had := s.index.put(b.key(i), first+i, s.key); had {
 			s.drop(old)
 		}
-		s.index.put(k, first+i, s.key)
 		s.live.add(first + i)
 		s.alive++
 	}
@@ -67,6 +65,9 @@ func (s *state) add(b *block) {
 		s.pieces = append(s.pieces, piece{b, first + lo, lo, min(b.n, lo+step)})
 	}
 }
+
+// isSmall tells whether a block is worth joining with others.
+func (s *state) isSmall(b *block) bool { return b.kind == kindDead || b.n < rowsOf(s.dim)/4 }
 
 // drop takes a row out.
 func (s *state) drop(row int) {

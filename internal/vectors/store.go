@@ -126,7 +126,7 @@ func (s *Store) openFile() (*os.File, os.FileInfo, error) {
 		how = os.O_RDWR
 	}
 	f, err := os.OpenFile(s.path, how, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err != nil && s.memory {
 		return nil, nil, nil
 	}
 	if err != nil {

@@ -31,11 +31,11 @@ func (s *Store) untidy() bool {
 	st := s.st
 	inSmall := 0
 	for _, b := range st.blocks {
-		if b.n < smallBlock {
+		if st.isSmall(b) {
 			inSmall += b.n
 		}
 	}
-	return st.rows-st.alive > max(st.alive, smallBlock) || st.small > 64 && 4*inSmall > st.alive
+	return st.rows-st.alive > max(st.alive, 1000) || st.small > 64 && 4*inSmall > st.alive
 }
 
 // rewrite copies the rows that count to a new file and opens it.
@@ -67,7 +67,7 @@ func (s *Store) reload() error {
 
 // copyRows writes the rows that count in full blocks. Rows that are damaged are left behind.
 func (s *Store) copyRows(ctx context.Context, w io.Writer) error {
-	out := newCopier(s.st.dim)
+	out := newCopier(s.st.dim, min(s.st.rows, rowsOf(s.st.dim)))
 	for row := 0; row < s.st.rows; row++ { // only who holds s.write adds rows
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -101,27 +101,25 @@ func (s *Store) copyRow(out *copier, row int) error {
 
 // copier collects rows for a block.
 type copier struct {
-	dim  int
-	b    *block
-	data []byte
+	dim, rows int // rows of a full block
+	b         *block
+	data      []byte
 }
 
-func newCopier(dim int) *copier {
-	c := &copier{dim: dim}
+func newCopier(dim, rows int) *copier {
+	c := &copier{dim: dim, rows: rows, data: make([]byte, blockSize(kindRows, rows, dim))}
 	c.reset()
 	return c
 }
 
+// reset begins a block; its parts lie where those of a full one do.
 func (c *copier) reset() {
-	c.b = &block{kind: kindRows, n: blockRows}
-	if c.data == nil {
-		c.data = make([]byte, blockSize(kindRows, blockRows, c.dim))
-	}
+	c.b = &block{kind: kindRows, n: c.rows}
 	c.b.bind(c.data, c.dim)
 	c.b.n = 0
 }
 
-func (c *copier) full() bool { return c.b.n == blockRows }
+func (c *copier) full() bool { return c.b.n == c.rows }
 
 // add copies row i of b.
 func (c *copier) add(b *block, i int) {
@@ -143,7 +141,7 @@ func (c *copier) flush(w io.Writer) error {
 		return nil
 	}
 	data := c.data
-	if n < blockRows { // the last one: its parts move together
+	if n < c.rows { // the last one: its parts move together
 		b := &block{kind: kindRows, n: n}
 		data = make([]byte, blockSize(kindRows, n, c.dim))
 		b.bind(data, c.dim)

@@ -1,0 +1,163 @@
+package vectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// FillConfig says how missing vectors are made.
+type FillConfig struct {
+	// Embed returns a vector for each text. An error that has a method Refused() bool which returns true says that a text
+	// among them can never be embedded: then the batch is halved until that one is alone, and is left out. Any other error
+	// ends the filling.
+	Embed func(ctx context.Context, texts []string) ([][]float32, error)
+
+	Batch    int            // texts of one call of Embed; 0 means 64
+	Workers  int            // calls of Embed at a time; 0 means 1
+	Rate     float64        // texts a second at most; 0 means no limit
+	Progress func(Progress) // called after each batch, from one goroutine at a time
+}
+
+// Progress counts texts; equal texts count once.
+type Progress struct {
+	Total   int   // that have to be made
+	Added   int   // that were made and kept
+	Skipped int   // that could not be read or embedded
+	Err     error // why the first of those was skipped
+}
+
+// Fill makes the vectors that the set lacks and appends them to its store. text returns a text by its number; when it
+// returns an error the text is skipped, since files change while they are read.
+//
+// It returns when all is done, when ctx ends or with the first error of Embed or of the store. What was embedded until
+// then is kept, and the next Fill goes on from there. It is meant to run beside searches.
+func (t *Set) Fill(ctx context.Context, text func(id int) (string, error), cfg FillConfig) (Progress, error) {
+	missing, err := t.Missing()
+	if err != nil {
+		return Progress{}, err
+	}
+	if len(missing) == 0 {
+		return Progress{}, nil
+	}
+	if err := t.store.ready(); err != nil {
+		return Progress{}, err
+	}
+	if cfg.Batch < 1 {
+		cfg.Batch = 64
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f := &filler{set: t, cfg: cfg, text: text, fail: cancel, pace: newPace(cfg.Rate), progress: Progress{Total: len(missing)}}
+	batches := make(chan []int)
+	var wg sync.WaitGroup
+	for range max(1, cfg.Workers) {
+		wg.Go(func() { f.work(ctx, batches) })
+	}
+	for len(missing) > 0 && ctx.Err() == nil {
+		n := min(cfg.Batch, len(missing))
+		select {
+		case batches <- missing[:n]:
+			missing = missing[n:]
+		case <-ctx.Done():
+		}
+	}
+	close(batches)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return f.progress, fmt.Errorf("vectors: fill: %w", context.Cause(ctx))
+	}
+	return f.progress, t.store.Tidy(ctx)
+}
+
+// filler is one Fill under way.
+type filler struct {
+	set  *Set
+	cfg  FillConfig
+	text func(id int) (string, error)
+	fail func(error) // ends the filling
+	pace *pace
+
+	mu       sync.Mutex
+	progress Progress
+}
+
+// work makes the vectors of batches until there are no more.
+func (f *filler) work(ctx context.Context, batches <-chan []int) {
+	for ids := range batches {
+		var keys []Key
+		var texts []string
+		for _, id := range ids {
+			if ctx.Err() != nil {
+				return
+			}
+			text, err := f.text(id)
+			if err == nil && strings.TrimSpace(text) == "" {
+				err = errors.New("the text is empty")
+			}
+			if err != nil {
+				f.count(0, fmt.Errorf("text %d: %w", id, err))
+				continue
+			}
+			keys, texts = append(keys, f.set.keys[id]), append(texts, text)
+		}
+		if err := f.batch(ctx, keys, texts); err != nil {
+			f.fail(err)
+			return
+		}
+	}
+}
+
+// batch makes the vectors of some texts, of fewer at a time where one is refused.
+func (f *filler) batch(ctx context.Context, keys []Key, texts []string) error {
+	if len(texts) == 0 {
+		return nil
+	}
+	if err := f.pace.wait(ctx, len(texts)); err != nil {
+		return err
+	}
+	vectors, err := f.cfg.Embed(ctx, texts)
+	if err == nil {
+		if len(vectors) != len(texts) {
+			return fmt.Errorf("the embedder gave %d vectors for %d texts", len(vectors), len(texts))
+		}
+		if err := f.set.store.Append(keys, vectors); err != nil {
+			return err
+		}
+		f.count(len(texts), nil)
+		return nil
+	}
+	if r, ok := errors.AsType[interface {
+		error
+		Refused() bool
+	}](err); !ok || !r.Refused() {
+		return err
+	}
+	if len(texts) == 1 {
+		f.count(0, err)
+		return nil
+	}
+	half := len(texts) / 2
+	if err := f.batch(ctx, keys[:half], texts[:half]); err != nil {
+		return err
+	}
+	return f.batch(ctx, keys[half:], texts[half:])
+}
+
+// count reports that so many vectors were added, or that a text was skipped.
+func (f *filler) count(added int, skipped error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.progress.Added += added
+	if skipped != nil {
+		f.progress.Skipped++
+		if f.progress.Err == nil {
+			f.progress.Err = skipped
+		}
+	}
+	if f.cfg.Progress != nil {
+		f.cfg.Progress(f.progress)
+	}
+}
