@@ -255,8 +255,8 @@ func (w *worker) foreign(n *node, dir *os.File, entries []fs.DirEntry) Skip {
 			if e.Type().IsRegular() && w.isWorktree(dir, n) {
 				return SkipWorktree
 			}
-		case "CACHEDIR.TAG", "pyvenv.cfg":
-			if !w.opts.KeepTools && e.Type().IsRegular() {
+		default:
+			if !w.opts.KeepTools && isToolMark(e) {
 				return SkipTool
 			}
 		}
@@ -267,7 +267,18 @@ func (w *worker) foreign(n *node, dir *os.File, entries []fs.DirEntry) Skip {
 // isWorktree tells a further work tree of a repository, whose files are those of this tree again, from a submodule.
 func (w *worker) isWorktree(dir *os.File, n *node) bool {
 	k, err := readHead(dir, ".git", n.path+"/.git", w.root, w.head)
-	return err == nil && bytes.HasPrefix(w.head[:k], []byte("gitdir: ")) && bytes.Contains(w.head[:k], []byte("/worktrees/"))
+	return err == nil && linksWorktree(w.head[:k])
+}
+
+// linksWorktree reads a .git file.
+func linksWorktree(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("gitdir: ")) && bytes.Contains(text, []byte("/worktrees/"))
+}
+
+// isToolMark recognises what tools put into directories that only they fill: https://bford.info/cachedir/ and Python's
+// virtual environments.
+func isToolMark(e fs.DirEntry) bool {
+	return (e.Name() == "CACHEDIR.TAG" || e.Name() == "pyvenv.cfg") && e.Type().IsRegular()
 }
 
 // collect appends what was found below n to t, in the order of paths.
