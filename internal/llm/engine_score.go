@@ -15,16 +15,11 @@ func (e *Engine) exactLogits(ctx context.Context, n *Network, tokens []int32) ([
 		return nil, err
 	}
 	defer e.scoring.Done()
-	c, err := NewCache(n, CacheConfig{Type: gguf.TypeF32, Pages: PagesFor(len(tokens))})
+	c, seq, err := exactCache(n, len(tokens))
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	seq := &Seq{}
-	for range PagesFor(len(tokens)) {
-		page, _ := c.Alloc() // there are as many as are needed
-		seq.Pages = append(seq.Pages, page)
-	}
 	rows := make([][]float32, 0, len(tokens))
 	for len(tokens) > 0 {
 		if ctx.Err() != nil {
@@ -37,6 +32,20 @@ func (e *Engine) exactLogits(ctx context.Context, n *Network, tokens []int32) ([
 		tokens = tokens[k:]
 	}
 	return rows, nil
+}
+
+// exactCache makes a cache in F32 for one text of so many tokens.
+func exactCache(n *Network, tokens int) (*Cache, *Seq, error) {
+	c, err := NewCache(n, CacheConfig{Type: gguf.TypeF32, Pages: PagesFor(tokens)})
+	if err != nil {
+		return nil, nil, err
+	}
+	seq := &Seq{}
+	for range PagesFor(tokens) {
+		page, _ := c.Alloc() // there are as many as are needed
+		seq.Pages = append(seq.Pages, page)
+	}
+	return c, seq, nil
 }
 
 // enter counts a computation of logits, unless the engine is closing.
@@ -52,22 +61,31 @@ func (e *Engine) enter() error {
 
 // scorePass computes a slice between two passes of the scheduler and appends copies of its logits.
 func (e *Engine) scorePass(n *Network, c *Cache, s Slice, rows [][]float32) ([][]float32, error) {
+	err := e.exclusively(func() error {
+		if err := n.Forward(c, []Slice{s}); err != nil {
+			return err
+		}
+		for i := range s.Outputs {
+			rows = append(rows, append([]float32(nil), n.Logits(i)...))
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// exclusively calls do, which uses the network, between two passes of the scheduler.
+func (e *Engine) exclusively(do func() error) error {
 	e.network.Lock()
 	defer e.network.Unlock()
 	e.mu.Lock()
 	abort := e.abort
 	e.mu.Unlock()
 	if abort {
-		return nil, ErrClosed
+		return ErrClosed
 	}
-	if err := n.Forward(c, []Slice{s}); err != nil {
-		if _, ok := errors.AsType[*NumberError](err); ok {
-			return nil, ErrNaN
-		}
-		return nil, err
+	err := do()
+	if _, ok := errors.AsType[*NumberError](err); ok {
+		return ErrNaN
 	}
-	for i := range s.Outputs {
-		rows = append(rows, append([]float32(nil), n.Logits(i)...))
-	}
-	return rows, nil
+	return err
 }

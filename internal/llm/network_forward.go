@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tensor"
 )
 
-// NumberError reports that a pass gave logits that are infinite or no numbers: the weights are damaged, or the
+// NumberError reports that a pass gave logits or hidden states that are infinite or no numbers: the weights are damaged, or the
 // computation ran out of range. The other slices of the pass have sound logits.
 type NumberError struct {
 	Slices []int // the slices concerned
@@ -21,6 +21,11 @@ func (e *NumberError) Error() string {
 //
 // When an error other than a *NumberError is returned, no sequence has changed.
 func (n *Network) Forward(c *Cache, slices []Slice) error {
+	n.pass.bare = false
+	return n.forward(c, slices)
+}
+
+func (n *Network) forward(c *Cache, slices []Slice) error {
 	tokens, outputs, err := n.checkSlices(c, slices)
 	if err != nil {
 		return err
@@ -61,6 +66,7 @@ type pass struct {
 	l       *layer
 	index   int // of l
 	last    bool
+	bare    bool // no logits are wanted, only what they would be made of
 
 	token  []int32   // of each row of the pass
 	pos    []int32   // position in its sequence
@@ -114,7 +120,9 @@ func (p *pass) begin(c *Cache, slices []Slice, tokens, outputs int) {
 	p.q = grow(p.q, tokens*h.Heads*h.HeadDim)
 	p.k, p.v = grow(p.k, tokens*h.KVWidth()), grow(p.v, tokens*h.KVWidth())
 	p.proj = grow(p.proj, tokens*h.Embed)
-	p.logits = grow(p.logits, outputs*h.Vocab)
+	if !p.bare {
+		p.logits = grow(p.logits, outputs*h.Vocab)
+	}
 	if p.reserved != c.layout {
 		p.attn.reserve(p)
 		p.reserved = c.layout
@@ -223,9 +231,11 @@ func (p *pass) finish() {
 	h := &p.n.hyper
 	p.in.Reset(p.rows, h.Embed)
 	p.run(p.rows, finalNormJob{p})
-	p.phase.start(&p.in)
-	p.phase.add(&p.n.output, p.logits, h.Vocab, nil)
-	p.multiply()
+	if !p.bare {
+		p.phase.start(&p.in)
+		p.phase.add(&p.n.output, p.logits, h.Vocab, nil)
+		p.multiply()
+	}
 	p.bad = grow(p.bad, p.rows)
 	p.run(p.rows, finiteJob{p})
 }
@@ -238,7 +248,9 @@ func (j finalNormJob) Do(_, i int) {
 	for t := lo; t < hi; t++ {
 		tensor.RMSNorm(p.in.F32(t), p.xRow(t), p.n.norm, p.n.hyper.Eps)
 	}
-	prepare(&p.in, lo, hi, &p.n.output)
+	if !p.bare {
+		prepare(&p.in, lo, hi, &p.n.output)
+	}
 }
 
 type finiteJob struct{ p *pass }
@@ -246,7 +258,11 @@ type finiteJob struct{ p *pass }
 func (j finiteJob) Do(_, i int) {
 	lo, hi := piece(i, j.p.rows)
 	for t := lo; t < hi; t++ {
-		j.p.bad[t] = !tensor.Finite(j.p.n.Logits(t))
+		row := j.p.in.F32(t)
+		if !j.p.bare {
+			row = j.p.n.Logits(t)
+		}
+		j.p.bad[t] = !tensor.Finite(row)
 	}
 }
 

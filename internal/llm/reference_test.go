@@ -242,6 +242,15 @@ func (r *reference) feedForward(l int, x []float64) []float64 {
 
 // next returns the logits after one more token.
 func (r *reference) next(token int32) []float64 {
+	x := r.hidden(token)
+	if r.t["output.weight"] == nil {
+		return r.mul("token_embd", 0, x)
+	}
+	return r.mul("output", 0, x)
+}
+
+// hidden returns what the logits after one more token are made of.
+func (r *reference) hidden(token int32) []float64 {
 	embd := int(r.num("embedding_length", 0))
 	x := append([]float64(nil), r.t["token_embd.weight"][int(token)*embd:(int(token)+1)*embd]...)
 	for l := range r.keys {
@@ -257,9 +266,5 @@ func (r *reference) next(token int32) []float64 {
 			x[i] += v
 		}
 	}
-	x = r.norm(x, "output_norm")
-	if r.t["output.weight"] == nil {
-		return r.mul("token_embd", 0, x)
-	}
-	return r.mul("output", 0, x)
+	return r.norm(x, "output_norm")
 }

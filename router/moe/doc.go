@@ -44,6 +44,9 @@
 //     would be without the list; should it make such a call, it is drawn again where there is a temperature, and else, or
 //     after 32 draws, searched for. When no other answer is left, the error wraps [ErrAvoided].
 //
+// [Model].Embed turns texts into vectors to search by. It is for embedding models that are causal transformers, such as
+// Qwen3-Embedding; encoders such as BERT do not load.
+//
 // With both tools and an output schema the model may call, and an answer without calls is of the schema. Formats that
 // write calls without a marker cannot tell the two apart: there the answer is of the schema, unless a call is required.
 //

@@ -39,3 +39,6 @@ func Constraint(m *Model, req *agent.Request) (llm.Constraint, error) {
 
 // EndTokens returns the tokens that end an answer.
 func EndTokens(m *Model) []int32 { return m.tok.EndOfGeneration() }
+
+// EmbedTokens returns the tokens that a text is embedded as.
+func EmbedTokens(m *Model, text string) []int32 { return m.embedTokens(text) }

@@ -57,6 +57,7 @@ func (m *Model) load(f *gguf.File, cfg Config) error {
 	if m.name = cfg.Name; m.name == "" {
 		m.name = hyper.Name
 	}
+	m.embedding = readEmbedding(f, hyper.Arch)
 	if err := m.readText(f, &hyper); err != nil {
 		return err
 	}

@@ -25,6 +25,8 @@ type Model struct {
 	vocab    func() *grammar.Vocab // made when it is first needed
 	grammars grammarCache
 
+	embedding embedding
+
 	pool    *tensor.Pool
 	net     *llm.Network
 	engine  *llm.Engine

@@ -1,0 +1,81 @@
+package moe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/luthier-dev/luthier/internal/gguf"
+	"github.com/luthier-dev/luthier/internal/llm"
+)
+
+// embedding is what a file says of how its model embeds texts.
+type embedding struct {
+	pooling llm.Pooling
+	err     error // why it cannot
+}
+
+// readEmbedding reads how the model of f embeds. A file that says nothing is of a model that was made to write; the mean
+// over its tokens is the usual choice then.
+func readEmbedding(f *gguf.File, arch string) embedding {
+	if causal, ok := f.Bool(arch + ".attention.causal"); ok && !causal {
+		return embedding{err: errors.New("its tokens attend to those that follow them, and this engine computes causal attention only; take an embedding model made from a causal one, such as Qwen3-Embedding, or a server")}
+	}
+	kind, ok := f.Uint(arch + ".pooling_type")
+	if !ok {
+		return embedding{pooling: llm.PoolMean}
+	}
+	switch kind { // the numbers of llama.cpp
+	case 0, 1:
+		return embedding{pooling: llm.PoolMean}
+	case 2:
+		return embedding{pooling: llm.PoolFirst}
+	case 3:
+		return embedding{pooling: llm.PoolLast}
+	case 4:
+		return embedding{err: errors.New("it is a model that ranks pairs of texts (pooling_type 4), not one that embeds them")}
+	}
+	return embedding{err: fmt.Errorf("its pooling_type %d is unknown; known are 0 to 4", kind)}
+}
+
+// Embed returns a vector for each of texts: the hidden states of a text's tokens behind the last norm, pooled as the model's
+// file says (pooling_type: mean, first or last token), else their mean. Vectors are as wide as the model's residual stream and
+// are not scaled to a length.
+//
+// It is made for embedding models that are causal transformers, such as the GGUF files of Qwen3-Embedding; those were
+// trained to be asked with an instruction before the query. Any other model that [Load] takes gives vectors, too, but models that were trained to
+// write do not tell meanings apart well. Encoders such as BERT, and models whose file turns causal attention off, are not supported: the
+// first are refused by Load, the second here.
+//
+// Marks of the chat template in a text are plain text. A text that is empty or longer than the context is an error of
+// kind [agent.ErrInvalid] or [agent.ErrContextLength], and nothing is returned for the others.
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if m.embedding.err != nil {
+		return nil, unsupported(fmt.Errorf("moe: embed with %s: %w", m.name, m.embedding.err))
+	}
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		if text == "" {
+			return nil, invalid(fmt.Errorf("moe: embed text %d of %d: it is empty", i, len(texts)))
+		}
+		v, err := m.engine.Embed(ctx, m.embedTokens(text), m.embedding.pooling)
+		if err != nil {
+			return nil, modelError(ctx, fmt.Errorf("moe: embed text %d of %d: %w", i, len(texts), err))
+		}
+		vectors[i] = v
+	}
+	return vectors, nil
+}
+
+// embedTokens returns the tokens of a text between the marks that the model's file asks for.
+func (m *Model) embedTokens(text string) []int32 {
+	var tokens []int32
+	if bos, ok := m.tok.BOS(); ok && m.tok.AddBOS() {
+		tokens = append(tokens, bos)
+	}
+	tokens = m.tok.Append(tokens, text, false)
+	if eos, ok := m.tok.EOS(); ok && m.tok.AddEOS() {
+		tokens = append(tokens, eos)
+	}
+	return tokens
+}
