@@ -29,6 +29,7 @@ type Builder struct {
 	terms  pages[termState]
 	names  arena // the terms' bytes
 	lists  arena // blocks of the terms' postings
+	listed int   // bytes used there
 	shapes shapeSet
 }
 
@@ -118,11 +119,14 @@ func (b *Builder) term(name []byte) *termState {
 			continue
 		}
 		t := b.terms.at(uint32(slot) - 1)
-		if string(b.names.bytes(t.name, int(t.size))) == string(name) {
+		if string(b.name(t)) == string(name) {
 			return t
 		}
 	}
 }
+
+// name returns a term's bytes.
+func (b *Builder) name(t *termState) []byte { return b.names.bytes(t.name, int(t.size)) }
 
 // newTerm enters a term at the empty slot i.
 func (b *Builder) newTerm(i, hash uint64, name []byte) *termState {

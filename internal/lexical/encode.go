@@ -31,8 +31,11 @@ func (b *Builder) WriteTo(w io.Writer) (int64, error) {
 
 // estimate returns about how long the encoded index will be, rather too much.
 func (b *Builder) estimate() int {
-	return headerSize + int(b.lists.next) + int(b.names.next) + 4*int(b.used) + 20*len(b.chunks) + len(b.titles.data)
+	return headerSize + b.listed + b.dictEstimate() + 12*len(b.chunks) + 8*len(b.shapes.all) + len(b.titles.data)
 }
+
+// dictEstimate returns about how long the dictionary will be: a term saves about what its numbers take.
+func (b *Builder) dictEstimate() int { return int(b.names.next + b.used) }
 
 // sectionWriter puts sections one behind the other.
 type sectionWriter struct {
@@ -85,14 +88,14 @@ func (b *Builder) lineBefore(i int) uint32 {
 // writeTerms writes postings, dictionary and shapes.
 func (b *Builder) writeTerms(w *sectionWriter) {
 	shapes, rank := b.rankShapes()
-	var d dictWriter
+	d := dictWriter{data: make([]byte, 0, b.dictEstimate())}
 	start := len(w.out)
 	var chain []byte
 	var list []rankedPosting
 	for _, t := range b.sortedTerms() {
 		chain = b.written(t, chain[:0])
 		list = b.list(t, chain, rank, list[:0])
-		name := b.names.bytes(t.name, int(t.size))
+		name := b.name(t)
 		if len(list) == 1 {
 			d.addSingle(name, len(w.out)-start, list[0])
 			continue
@@ -133,12 +136,12 @@ func (b *Builder) sortedTerms() []*termState {
 	for i := range entries {
 		t := b.terms.at(uint32(i))
 		var key [8]byte
-		copy(key[:], b.names.bytes(t.name, int(t.size)))
+		copy(key[:], b.name(t))
 		entries[i] = entry{binary.BigEndian.Uint64(key[:]), uint32(i)}
 	}
 	name := func(id uint32) []byte {
 		t := b.terms.at(id)
-		return b.names.bytes(t.name, int(t.size))
+		return b.name(t)
 	}
 	slices.SortFunc(entries, func(x, y entry) int {
 		if x.key != y.key {

@@ -14,7 +14,9 @@ const linkSize = 4
 // append writes a posting at the end of a term's chain.
 func (b *Builder) append(t *termState, gap, shape uint32) {
 	var buf [longestPosting]byte
-	for _, c := range appendPosting(buf[:0], gap, shape) {
+	code := appendPosting(buf[:0], gap, shape)
+	b.listed += len(code)
+	for _, c := range code {
 		if t.room == 0 {
 			b.link(t)
 		}
