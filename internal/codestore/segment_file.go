@@ -9,6 +9,7 @@ import (
 	"os"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/luthier-dev/luthier/internal/source"
 )
@@ -16,6 +17,8 @@ import (
 // A segmentFile is an open segment. Its table is in memory; the whole of it is mapped, or in memory too.
 type segmentFile struct {
 	name     string
+	file     string // where it is on disk, "" when it is in memory only
+	at       stamp  // of that file
 	docs     int
 	table    []byte
 	records  []byte // of the documents, within table
@@ -24,6 +27,7 @@ type segmentFile struct {
 	refs     int // of states and of writers; guarded by Store.mu
 	source   int64
 	sections map[string]*section
+	broken   atomic.Bool // one of its checksums was wrong
 
 	mu     sync.Mutex
 	values map[string]*value
@@ -73,7 +77,11 @@ func openSegment(path, name string, f Format, noMap bool) (*segmentFile, error) 
 		if err != nil {
 			return nil, err
 		}
-		return parseSegment(name, f, data, data)
+		s, err := parseSegment(name, f, data, data)
+		if err == nil {
+			s.file, s.at = path, stampOf(fi)
+		}
+		return s, err
 	}
 	head := make([]byte, headerSize)
 	if _, err := io.ReadFull(file, head); err != nil {
@@ -99,7 +107,7 @@ func openSegment(path, name string, f Format, noMap bool) (*segmentFile, error) 
 	if err != nil {
 		return nil, errors.Join(err, unmap())
 	}
-	s.unmap = unmap
+	s.unmap, s.file, s.at = unmap, path, stampOf(fi)
 	return s, nil
 }
 
@@ -197,6 +205,7 @@ func (s *segmentFile) findSections(records []byte) error {
 		sec.check = sync.OnceValue(func() error {
 			return Guard(func() error {
 				if checksum(sec.data) != sec.sum {
+					s.broken.Store(true)
 					return damaged("checksum of section %q is wrong", name)
 				}
 				return nil
@@ -205,6 +214,25 @@ func (s *segmentFile) findSections(records []byte) error {
 		s.sections[name] = sec
 	}
 	return nil
+}
+
+// lost says why a segment must be built again although it is open: its file was shortened, replaced or removed by
+// somebody, or a checksum was wrong.
+func (s *segmentFile) lost() string {
+	if s.broken.Load() {
+		return "a checksum is wrong"
+	}
+	if s.file == "" {
+		return ""
+	}
+	fi, err := os.Stat(s.file)
+	switch {
+	case err != nil:
+		return err.Error()
+	case stampOf(fi) != s.at:
+		return "its file was changed by another program"
+	}
+	return ""
 }
 
 // verify checks all sections.

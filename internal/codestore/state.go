@@ -104,6 +104,10 @@ func (d *disk) loadState(m *manifest, f Format, have map[string]*segmentFile) (*
 
 func (d *disk) loadSegment(entry manifestSegment, f Format, have map[string]*segmentFile) (*Segment, error) {
 	file := have[entry.Name]
+	if file != nil && file.lost() != "" {
+		delete(have, entry.Name) // what is open is not what is there
+		file = nil
+	}
 	if file == nil {
 		var err error
 		if file, err = openSegment(d.at(entry.Name), entry.Name, f, d.opts.NoMap); err != nil {

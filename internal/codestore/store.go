@@ -209,10 +209,26 @@ func (s *Store) base() *state {
 	if s.diverged || s.memory != "" {
 		return s.state
 	}
-	if _, err := os.Lstat(s.disk.at(manifestName)); err == nil && s.usable {
+	if _, err := os.Lstat(s.disk.at(manifestName)); err != nil || !s.usable {
+		return &state{generation: s.state.generation}
+	}
+	var whole []*Segment
+	var lost []string
+	for _, seg := range s.state.segments {
+		if why := seg.file.lost(); why != "" {
+			lost = append(lost, seg.file.name+": "+why)
+		} else {
+			whole = append(whole, seg)
+		}
+	}
+	if len(lost) == 0 {
 		return s.state
 	}
-	return &state{generation: s.state.generation}
+	s.rebuilt = strings.Join(lost, "; ")
+	for _, seg := range whole {
+		seg.file.refs++
+	}
+	return &state{generation: s.state.generation, segments: whole}
 }
 
 // degrade makes the store go on in memory.

@@ -3,15 +3,16 @@ package codestore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/luthier-dev/luthier/internal/source"
 )
 
-// Update brings a few paths of the index up to date: files as a scan below root found them now, with Skip set for those
-// that are gone or are not to be indexed any more. It reads each file, builds one small segment of those whose content
-// differs, and folds small segments when there are many. Unlike Sync it does not wait for the disk.
+// Update brings a few paths of the index up to date: files as [source.Look] finds them now below root. One with Skip set
+// stands for everything at and below its path and is forgotten, the others are read and, where the content differs,
+// built into one small segment; small segments are folded when there are many. Unlike Sync it does not wait for the disk.
 func (s *Store) Update(ctx context.Context, root string, files ...source.File) (Report, error) {
 	base, end, err := s.begin(ctx)
 	if err != nil {
@@ -25,46 +26,76 @@ func (s *Store) Update(ctx context.Context, root string, files ...source.File) (
 	defer w.close()
 	p := newPlan(base)
 	p.keepAll()
-	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
-	for i := range files {
-		if i+1 < len(files) && files[i+1].Path == files[i].Path {
-			continue // the later word counts
-		}
-		w.updateFile(p, files[i])
-	}
+	touched := w.updateFiles(p, files)
 	if len(p.build) > 0 {
 		w.report.Folded = p.foldSmall(tinySegment)
 	}
 	if err := w.finish(ctx, p, base, false); err != nil {
 		return w.report, fmt.Errorf("codestore: update: %w", err)
 	}
-	return w.report, nil
-}
-
-// updateFile sorts one file into the plan.
-func (w *writer) updateFile(p *plan, f source.File) {
-	var alive *ref
-	for _, r := range p.candidates(&f) {
-		if r.seg.live.has(r.doc) {
-			alive = &r
-		}
-	}
-	if f.Skip == source.NotSkipped {
-		content, state, err := w.read(&f)
-		if f.Skip = unfit(state, err); f.Skip != source.NotSkipped {
-			w.skip(f, f.Skip)
-		} else if alive != nil && alive.seg.seg.file.hash(alive.doc) == source.HashOf(content) {
-			w.report.Rehashed++
-			return
-		} else {
-			p.build = append(p.build, f)
-		}
-	}
-	if alive != nil {
-		alive.seg.live.remove(alive.doc)
-		if f.Skip != source.NotSkipped {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for path := range touched {
+		if _, _, ok := s.state.find(path); !ok {
 			w.report.Removed++
 		}
 	}
+	return w.report, nil
+}
+
+// updateFiles sorts files into the plan and returns the paths of documents that were alive and may not be any more.
+func (w *writer) updateFiles(p *plan, files []source.File) (touched map[string]bool) {
+	touched = map[string]bool{}
+	latest := map[string]source.File{}
+	for _, f := range files {
+		if f.Skip != source.NotSkipped {
+			p.remove(f.Path, touched)
+		} else {
+			latest[f.Path] = f
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(latest)) {
+		w.updateFile(p, latest[path], touched)
+	}
+	return touched
+}
+
+// remove lets the document at path die, and all that lie below it.
+func (p *plan) remove(path string, touched map[string]bool) {
+	below := path + "/"
+	if path == "." {
+		below = ""
+	}
+	for _, k := range p.kept {
+		kill := func(i int) {
+			if k.live.has(i) {
+				k.live.remove(i)
+				touched[string(k.seg.file.path(i))] = true
+			}
+		}
+		if i, ok := k.seg.file.find(path); ok {
+			kill(i)
+		}
+		first, _ := k.seg.file.find(below)
+		for i := first; i < k.seg.file.docs && strings.HasPrefix(string(k.seg.file.path(i)), below); i++ {
+			kill(i)
+		}
+	}
+}
+
+// updateFile keeps the document that has the content of f, else lets f be built.
+func (w *writer) updateFile(p *plan, f source.File, touched map[string]bool) {
+	for _, r := range p.candidates(&f) {
+		if r.seg.live.has(r.doc) {
+			r.seg.live.remove(r.doc)
+			touched[f.Path] = true
+		}
+	}
+	if same, _ := w.match(p, &f); same.seg != nil {
+		// Newer times are left to the next Sync, which reads the file once more for it.
+		same.seg.live.add(same.doc)
+		w.report.Rehashed++
+		return
+	}
+	p.build = append(p.build, f)
 }
