@@ -55,8 +55,8 @@ func CompileTree(tree *syntax.Regexp) (*Pattern, error) {
 	if p.whole && bytes.ContainsAny(p.need, "\r\n") {
 		p.whole = false // it may stand across the end of a line
 	}
-	if !p.whole && len(p.need) < 3 {
-		p.need = nil // it would be found everywhere
+	if !p.whole && len(p.need) < 2 || len(p.need) == 0 {
+		p.need, p.whole = nil, false // it would be found everywhere
 	}
 	p.every = p.auto != nil && p.auto.matchesAll()
 	return p, nil

@@ -133,7 +133,7 @@ func TestRequired(t *testing.T) {
 // An expression whose states are too many is handed to package regexp, in the middle of a text, and nothing is lost.
 func TestTooManyStates(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	text := make([]byte, 3<<20)
+	text := make([]byte, 300<<10)
 	for i := range text {
 		text[i] = "abab\n"[rnd.IntN(5)]
 		if i%1000 > 4 && text[i] == '\n' {

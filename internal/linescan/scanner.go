@@ -141,6 +141,12 @@ func (s *Scanner) next(text []byte, at int) (int, bool) {
 	state, row := int32(0), t.next
 	for i := at; i < len(text); {
 		to := row[int(state)+int(col[text[i]])]
+		if to == state {
+			// Nothing waits for a load here but the branch, which is foreseen.
+			for i++; i < len(text) && row[int(state)+int(col[text[i]])] == state; i++ {
+			}
+			continue
+		}
 		if to >= 0 {
 			state = to
 			i++

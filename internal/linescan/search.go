@@ -12,7 +12,7 @@ import (
 type Match struct {
 	Doc    uint32
 	Number int    // of the line, from 1
-	Text   []byte // the line without its ending, a part of what was read
+	Text   []byte // the line without its ending; it stays as it is until the loop goes on
 }
 
 // SearchOptions bound a search.
@@ -22,15 +22,18 @@ type SearchOptions struct {
 }
 
 const (
-	maxBatch = 16 // documents that a worker takes at once
-	ahead    = 4  // batches for each worker that may wait to be taken
+	maxBatch = 8 // documents that a worker takes at once
+	ahead    = 4 // batches for each worker that may wait to be taken
 )
 
-// Search finds the matching lines of documents, in the order of docs. It reads and scans several at once by read, which must
-// allow that and must not change what it returned while the search runs. A document that cannot be read is an error with its
-// number in Doc; the search goes on behind it if the caller does. Where ctx ends, its cause is the last thing that comes.
-// When the loop is left, no goroutine is.
-func Search(ctx context.Context, docs []uint32, read func(doc uint32) ([]byte, error), p *Pattern, o SearchOptions) iter.Seq2[Match, error] {
+// ReadFunc returns the text of a document. It may put it into the room of buf, whose length is 0, or return bytes of its own,
+// which must stay as they are until the same goroutine calls again. Several call at once.
+type ReadFunc func(doc uint32, buf []byte) ([]byte, error)
+
+// Search finds the matching lines of documents, in the order of docs, reading and scanning several at once. A document that
+// cannot be read is an error with its number in Doc; the search goes on behind it if the caller does. Where ctx ends, its cause
+// is the last thing that comes. When the loop is left, no goroutine is.
+func Search(ctx context.Context, docs []uint32, read ReadFunc, p *Pattern, o SearchOptions) iter.Seq2[Match, error] {
 	return func(yield func(Match, error) bool) {
 		workers := o.Workers
 		if workers <= 0 {
@@ -62,7 +65,7 @@ func Search(ctx context.Context, docs []uint32, read func(doc uint32) ([]byte, e
 // job is one search. Workers take batches in order and may be ahead of the caller by as many as there are slots.
 type job struct {
 	docs    []uint32
-	read    func(doc uint32) ([]byte, error)
+	read    ReadFunc
 	p       *Pattern
 	limit   int // of lines; below 0 there is none
 	per     int // documents a batch
@@ -76,18 +79,28 @@ type job struct {
 // batch is what was found in some documents that follow one another.
 type batch struct {
 	docs  []found
-	lines []Line
+	lines []Line // places in text
+	text  []byte // the lines that match
 }
 
 type found struct {
 	doc   uint32
-	text  []byte
 	lines int // how many of the batch's lines, in order, are this document's
 	err   error
 }
 
+// worker reads each document into the same memory, most of which stays in the processor's cache.
+type worker struct {
+	*job
+	scanner *Scanner
+	room    []byte
+	lines   []Line
+}
+
+const firstRoom = 64 << 10
+
 func (j *job) work(ctx context.Context) {
-	s := j.p.Scanner()
+	w := worker{job: j, scanner: j.p.Scanner(), room: make([]byte, 0, firstRoom)}
 	for {
 		select {
 		case <-ctx.Done():
@@ -102,29 +115,43 @@ func (j *job) work(ctx context.Context) {
 		if b == nil {
 			b = &batch{}
 		}
-		j.scan(ctx, s, b, j.docs[i*j.per:min((i+1)*j.per, len(j.docs))])
+		w.batch(ctx, b, j.docs[i*j.per:min((i+1)*j.per, len(j.docs))])
 		j.slots[i%len(j.slots)] <- b
 	}
 }
 
-func (j *job) scan(ctx context.Context, s *Scanner, b *batch, docs []uint32) {
-	b.docs, b.lines = b.docs[:0], b.lines[:0]
+func (w *worker) batch(ctx context.Context, b *batch, docs []uint32) {
+	b.docs, b.lines, b.text = b.docs[:0], b.lines[:0], b.text[:0]
 	for _, doc := range docs {
 		left := -1
-		if j.limit >= 0 {
-			left = j.limit - len(b.lines)
+		if w.limit >= 0 {
+			left = w.limit - len(b.lines)
 		}
 		if left == 0 || ctx.Err() != nil {
 			return
 		}
-		text, err := j.read(doc)
-		had := len(b.lines)
-		if err == nil {
-			b.lines = s.Append(b.lines, text, left)
+		text, err := w.read(doc, w.room)
+		if err != nil {
+			b.docs = append(b.docs, found{doc: doc, err: err})
+			continue
 		}
-		if n := len(b.lines) - had; n > 0 || err != nil {
-			b.docs = append(b.docs, found{doc, text, n, err})
+		w.lines = w.scanner.Append(w.lines[:0], text, left)
+		if len(w.lines) > 0 {
+			b.add(doc, text, w.lines)
 		}
+		if len(text) >= cap(w.room) {
+			w.room = make([]byte, 0, len(text)+len(text)/4)
+		}
+	}
+}
+
+// add copies lines, as the text's memory is for the next one.
+func (b *batch) add(doc uint32, text []byte, lines []Line) {
+	b.docs = append(b.docs, found{doc: doc, lines: len(lines)})
+	for _, l := range lines {
+		at := len(b.text)
+		b.text = append(b.text, text[l.Start:l.End]...)
+		b.lines = append(b.lines, Line{l.Number, at, len(b.text)})
 	}
 }
 
@@ -147,7 +174,7 @@ func (j *job) deliver(ctx context.Context, yield func(Match, error) bool) {
 				return
 			}
 			for _, l := range lines[:f.lines] {
-				if !yield(Match{Doc: f.doc, Number: l.Number, Text: f.text[l.Start:l.End:l.End]}, nil) {
+				if !yield(Match{Doc: f.doc, Number: l.Number, Text: b.text[l.Start:l.End:l.End]}, nil) {
 					return
 				}
 				if left--; left == 0 {
@@ -156,7 +183,7 @@ func (j *job) deliver(ctx context.Context, yield func(Match, error) bool) {
 			}
 			lines = lines[f.lines:]
 		}
-		clear(b.docs) // the texts are the caller's to keep, not the pool's
+		clear(b.docs) // of errors
 		j.spare.Put(b)
 		j.tokens <- struct{}{}
 	}
