@@ -42,6 +42,13 @@ func (r *Reader) Postings(t Term) Iterator {
 // shape returns the counts of a shape by its rank in the index, which must exist.
 func (r *Reader) shape(rank uint64) uint64 { return binary.LittleEndian.Uint64(r.shapes[8*rank:]) }
 
+// findCommon notes the counts of the most frequent shapes.
+func (r *Reader) findCommon() {
+	for i := range min(commonShapes, len(r.shapes)/8) {
+		r.common[i] = r.shape(uint64(i))
+	}
+}
+
 // Next fills buf with the postings that follow, and returns how many there were; 0 at the end.
 func (it *Iterator) Next(buf []Posting) int {
 	n := it.fillRun(buf)
@@ -57,13 +64,14 @@ func (it *Iterator) Next(buf []Posting) int {
 		case kindPlain:
 		case kindShort:
 			if i >= len(data) {
+				gap = chunks // the list is cut off: none follows
 				break
 			}
 			gap += uint64(data[i])
 			i++
 		case kindWide:
 			if i+1 >= len(data) {
-				i = len(data)
+				gap = chunks
 				break
 			}
 			gap += uint64(data[i]) | uint64(data[i+1])<<8

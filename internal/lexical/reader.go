@@ -1,7 +1,6 @@
 package lexical
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -16,8 +15,7 @@ type Reader struct {
 
 	files, owner, line, skip, span column
 	length                         [Fields]column
-	titleIndex                     column
-	titles                         []byte
+	titles                         titles
 	shapes                         []byte
 	blocks                         column
 	dict, postings                 []byte
@@ -84,19 +82,18 @@ func (r *Reader) open() error {
 	for f := range r.length {
 		r.length[f] = col(secLength+f, chunks)
 	}
-	r.titleIndex = col(secTitleIndex, (chunks+titleBlock-1)/titleBlock)
+	r.titles.n = uint32((chunks + titleBlock - 1) / titleBlock)
+	r.titles.index = col(secTitleIndex, uint64(r.titles.n))
 	r.blocks = col(secBlocks, 2*((uint64(h.terms)+dictBlock-1)/dictBlock))
-	r.titles, _ = r.section(secTitles)
+	r.titles.data, _ = r.section(secTitles)
 	r.shapes, _ = r.section(secShapes)
-	for i := range min(commonShapes, len(r.shapes)/8) {
-		r.common[i] = binary.LittleEndian.Uint64(r.shapes[8*i:])
-	}
+	r.findCommon()
 	r.dict, _ = r.section(secDict)
 	r.postings, _ = r.section(secPostings)
 	ok = ok && chunks < 1<<31 // so that nothing overflows below
 	// Each file, chunk and term has a byte at least, so that no loop or allocation goes by a number that nothing stands for.
-	ok = ok && uint64(len(r.titles)) >= chunks && len(r.dict)/3 >= int(h.terms) && r.files.width > 0
-	if !ok || !r.filesAscend() {
+	ok = ok && uint64(len(r.titles.data)) >= chunks && len(r.dict)/3 >= int(h.terms) && r.files.width > 0
+	if !ok || !r.filesAscend() || !r.titles.fit() {
 		return errors.New("lexical: open index: tables do not fit together: build it anew")
 	}
 	return nil
@@ -193,7 +190,7 @@ func (r *Reader) Title(chunk uint32) []byte {
 	if chunk >= r.header.chunks {
 		return nil
 	}
-	return titleAt(r.titles, r.titleIndex, chunk)
+	return r.titles.at(chunk)
 }
 
 // Length returns the length of a chunk in a field: how many terms and stop words it has there.

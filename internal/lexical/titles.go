@@ -31,13 +31,34 @@ func (w *titleWriter) add(title []byte) {
 	w.last = append(w.last[:0], title...)
 }
 
-// titleAt returns title i, which lies in data. It is empty where the data are broken.
-func titleAt(data []byte, index column, i uint32) []byte {
-	from := int(index.at(i / titleBlock))
-	if from > len(data) {
-		return nil
+// titles are those of all chunks. Each entry of index is a place in data, and none is less than the one before: what can be
+// read is not much more than data.
+type titles struct {
+	data  []byte
+	index column
+	n     uint32 // entries of index
+}
+
+// fit says whether the entries of the index ascend.
+func (t *titles) fit() bool {
+	last := uint32(0)
+	for i := range t.n {
+		at := t.index.at(i)
+		if at < last || uint64(at) > uint64(len(t.data)) {
+			return false
+		}
+		last = at
 	}
-	data = data[from:]
+	return true
+}
+
+// at returns title i, which lies in data. It is empty where the data are broken.
+func (t *titles) at(i uint32) []byte {
+	block := i / titleBlock
+	data := t.data[t.index.at(block):]
+	if block+1 < t.n {
+		data = t.data[t.index.at(block):t.index.at(block+1)]
+	}
 	var title []byte
 	for range i%titleBlock + 1 {
 		n, size := binary.Uvarint(data)
