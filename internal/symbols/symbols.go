@@ -1,0 +1,148 @@
+// Package symbols finds what a source file defines and what it refers to, for an outline, a symbol index and a map of a
+// repository.
+//
+// [Of] needs no C: Go is parsed by go/parser, the other languages are read by their tokens, with comments, strings and
+// the nesting of braces or indentation known, but no grammar. Code that a reader would call unusual may be missing from
+// its result, and [Result.Exact] says so. The package treesitter beside this one has a [Parser] with grammars, for hosts
+// that build with cgo and want them: it is a value that is passed, nothing registers itself.
+//
+// A [Result] of many files goes into one block of bytes by [Encode], which [Open] makes searchable without decoding it.
+package symbols
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Kinds of definitions. They are the same for all languages, so that a ranking can weigh them.
+const (
+	Func      = "func"
+	Method    = "method"
+	Class     = "class"
+	Struct    = "struct"
+	Interface = "interface" // also protocols and traits of Scala and PHP
+	Trait     = "trait"
+	Enum      = "enum"
+	Type      = "type"
+	Const     = "const"
+	Var       = "var"
+	Module    = "module" // namespaces too
+	Impl      = "impl"   // a block that adds to a type: Rust's impl, Swift's extension
+	Macro     = "macro"
+	Property  = "property"
+	Decl      = "decl" // a declaration whose definition is elsewhere: a prototype
+	Heading   = "heading"
+)
+
+// Kinds of references.
+const (
+	Call    = "call"
+	TypeUse = "type"
+)
+
+// A Def is one definition. Lines count from 1.
+type Def struct {
+	Name      string
+	Kind      string
+	Container string // names of the definitions around it, joined by dots: "Server.Handler"
+	Signature string // how it begins, on one line and without its body
+	StartLine int    // with its decorators and annotations
+	EndLine   int    // inclusive
+	Line      int    // where its name stands
+	DocLine   int    // where the comment right above it begins; 0 without one
+	Depth     int    // number of definitions around it
+	Exported  bool   // as far as the file tells
+}
+
+// FullName is the name with its container: "Server.Close".
+func (d *Def) FullName() string {
+	if d.Container == "" {
+		return d.Name
+	}
+	return d.Container + "." + d.Name
+}
+
+// A Ref is a call or the use of a type. Several of one name in one line are one Ref.
+type Ref struct {
+	Name string
+	Line int
+	Kind string
+}
+
+// A Result is what was found in one file, both lists in order of their lines.
+type Result struct {
+	Defs   []Def
+	Refs   []Ref
+	Exact  bool   // a parser of the language read it whole, without errors
+	Parser string // such as "go/parser", "tree-sitter/rust", "tokens/python"
+}
+
+// A Parser finds the symbols of one file. It may be used by several goroutines at once.
+type Parser interface {
+	// Of reads the file's text. The path only tells the language and may be relative.
+	Of(path string, src []byte) (Result, error)
+}
+
+// ErrUnknown says that a file's language is not known. Any other kind of trouble with a text gives a shorter result.
+var ErrUnknown = errors.New("language not known")
+
+// ErrTooLarge says that a file is larger than [MaxSize].
+var ErrTooLarge = errors.New("file too large")
+
+// MaxSize is the size in bytes of the largest text that is read: beyond it lies generated code.
+const MaxSize = 4 << 20
+
+// Plain is the parser without C.
+type Plain struct{}
+
+// Of is [Of].
+func (Plain) Of(path string, src []byte) (Result, error) { return Of(path, src) }
+
+// Of finds the symbols of a source file by its name's ending. It never panics, and its time grows with the text's length.
+func Of(name string, src []byte) (Result, error) {
+	lang, ok := languages[Ending(name)]
+	if !ok {
+		return Result{}, fmt.Errorf("symbols: read %s: %w", path.Base(name), ErrUnknown)
+	}
+	if len(src) > MaxSize {
+		return Result{}, fmt.Errorf("symbols: read %s: %w", path.Base(name), ErrTooLarge)
+	}
+	if lang.name == "go" {
+		return ofGo(src), nil
+	}
+	return lang.read(name, src), nil
+}
+
+// Known reports whether [Of] knows the language of a file of that name.
+func Known(name string) bool {
+	_, ok := languages[Ending(name)]
+	return ok
+}
+
+// Ending is the part of a file's name that tells its language, such as ".go".
+func Ending(name string) string { return strings.ToLower(path.Ext(name)) }
+
+// maxSignature is the length in bytes at which a signature is cut.
+const maxSignature = 240
+
+// OneLine writes text with every run of white space as one space, and cuts it.
+func OneLine(text []byte) string {
+	out := make([]byte, 0, min(len(text), maxSignature))
+	space := false
+	for _, c := range text {
+		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			space = len(out) > 0
+			continue
+		}
+		if space {
+			out = append(out, ' ')
+			space = false
+		}
+		if out = append(out, c); len(out) >= maxSignature {
+			return strings.ToValidUTF8(string(out), "") + "..."
+		}
+	}
+	return strings.ToValidUTF8(string(out), "\uFFFD")
+}

@@ -1,0 +1,55 @@
+//go:build cgo && !luthier_nosymbols
+
+package treesitter
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/luthier-dev/luthier/internal/symbols"
+)
+
+// BenchmarkOf reads the trees below $LUTHIER_TREES and reports seconds for a million lines, beside the reader by tokens.
+func BenchmarkOf(b *testing.B) {
+	root := os.Getenv("LUTHIER_TREES")
+	if root == "" {
+		b.Skip("set LUTHIER_TREES to a directory of source trees")
+	}
+	trees, err := os.ReadDir(root)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := New()
+	for _, tree := range trees {
+		var paths []string
+		var texts [][]byte
+		lines := 0
+		err := filepath.WalkDir(filepath.Join(root, tree.Name()), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() || !slices.Contains(p.Grammars(), filepath.Ext(path)) {
+				return err
+			}
+			src, err := os.ReadFile(path)
+			paths, texts = append(paths, path), append(texts, src)
+			lines += bytes.Count(src, []byte("\n"))
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for name, parser := range map[string]symbols.Parser{"grammar": p, "tokens": symbols.Plain{}} {
+			b.Run(tree.Name()+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					for i, src := range texts {
+						_, _ = parser.Of(paths[i], src)
+					}
+				}
+				b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(max(lines, 1))*1e6, "s/Mline")
+			})
+		}
+	}
+}

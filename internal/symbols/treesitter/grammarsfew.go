@@ -1,0 +1,5 @@
+//go:build cgo && !luthier_nosymbols && !luthier_allgrammars
+
+package treesitter
+
+func moreGrammars() []grammar { return nil }

@@ -1,0 +1,51 @@
+//go:build cgo && !luthier_nosymbols
+
+package treesitter
+
+import (
+	"slices"
+
+	"github.com/luthier-dev/luthier/internal/symbols"
+)
+
+// mend adds, from a reading by tokens, what the grammar missed in a file that has errors: definitions whose lines have
+// none, and references within what it could not read.
+func (f *file) mend(r *symbols.Result, plain symbols.Result) {
+	have := map[int]bool{}
+	for _, d := range r.Defs {
+		have[d.Line] = true
+	}
+	for _, d := range plain.Defs {
+		if !have[d.Line] {
+			r.Defs = append(r.Defs, d)
+		}
+	}
+	slices.SortStableFunc(r.Defs, func(a, b symbols.Def) int { return a.StartLine - b.StartLine })
+	if len(f.errors) == 0 {
+		return
+	}
+	bad := f.badLines()
+	r.Refs = slices.DeleteFunc(r.Refs, func(x symbols.Ref) bool { return bad[x.Line] })
+	for _, x := range plain.Refs {
+		if bad[x.Line] {
+			r.Refs = append(r.Refs, x)
+		}
+	}
+	slices.SortStableFunc(r.Refs, func(a, b symbols.Ref) int { return a.Line - b.Line })
+}
+
+// badLines tells by line, from 1, what the grammar could not read.
+func (f *file) badLines() []bool {
+	begin := make([]int, len(f.starts)+2) // errors that begin less those that ended before
+	for _, e := range f.errors {
+		begin[f.line(e.from)]++
+		begin[f.line(e.to)+1]--
+	}
+	bad := make([]bool, len(f.starts)+2)
+	open := 0
+	for l := range bad {
+		open += begin[l]
+		bad[l] = open > 0
+	}
+	return bad
+}
