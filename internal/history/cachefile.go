@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
 // cacheFile is where the store of a repository is kept between processes. Several may
@@ -102,7 +104,8 @@ func replaceFile(path string, b []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, ".history-*.tmp")
+	removeStale(dir)
+	tmp, err := os.CreateTemp(dir, tmpPrefix+"*")
 	if err != nil {
 		return err
 	}
@@ -119,6 +122,24 @@ func replaceFile(path string, b []byte) error {
 	}
 	syncDir(dir)
 	return nil
+}
+
+const (
+	tmpPrefix = ".history-tmp-"
+	// staleAfter is when a file that a killed process left is in nobody's way.
+	staleAfter = time.Hour
+)
+
+func removeStale(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tmpPrefix) {
+			continue
+		}
+		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > staleAfter {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // syncDir makes the new name last; systems that cannot do it do without.

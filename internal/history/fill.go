@@ -17,12 +17,12 @@ func (o *opening) fill(head string) {
 	// In the first round the commits since the last time come, in the second what is
 	// older than that; more are needed only where times run backwards.
 	for round := 0; round < 8; round++ {
-		live, lacking := o.store.walk(ref, o.opts.MaxCommits, o.opts.Merges == FirstParent)
+		live, lacking, certain := o.store.walk(ref, o.opts.MaxCommits, o.opts.Merges == FirstParent)
 		o.live = live
 		if len(lacking) == 0 {
 			break
 		}
-		q := reading{n: o.opts.MaxCommits - len(live)}
+		q := reading{n: o.opts.MaxCommits - certain}
 		for _, i := range lacking {
 			q.want = append(q.want, o.store.missing[i].id)
 		}
@@ -37,7 +37,7 @@ func (o *opening) fill(head string) {
 			}
 		}
 		if o.status.State != Ready {
-			o.live, _ = o.store.walk(ref, o.opts.MaxCommits, o.opts.Merges == FirstParent)
+			o.live, _, _ = o.store.walk(ref, o.opts.MaxCommits, o.opts.Merges == FirstParent)
 			break
 		}
 	}
@@ -72,8 +72,8 @@ func (o *opening) read(q reading) bool {
 	if added == 0 && err != nil && !o.status.GoGit && o.ctx.Err() == nil && !errors.Is(err, errStopped) {
 		// A git too old for an option, or one that cannot start.
 		if other, goErr := o.goGit(); goErr == nil {
-			if added, goErr = o.readFrom(other, q); goErr == nil {
-				err = nil
+			if added, goErr = o.readFrom(other, q); goErr == nil || added > 0 {
+				err = goErr
 			}
 		}
 	}

@@ -133,14 +133,20 @@ func (g *gitSource) read(ctx context.Context, q reading, yield func(*rawCommit))
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%w: %w", errNoGit, err)
 	}
-	parseErr := g.parse(out, yield)
-	if parseErr != nil {
+	last, err := g.parse(out, yield)
+	if err != nil {
 		_ = cmd.Process.Kill()
 	}
-	return errors.Join(parseErr, gitError(cmd.Wait(), stderr.String()))
+	err = errors.Join(err, gitError(cmd.Wait(), stderr.String()))
+	if err == nil && last != nil {
+		yield(last)
+	}
+	return err
 }
 
-func (g *gitSource) parse(out io.Reader, yield func(*rawCommit)) error {
+// parse yields all commits but the last: only when git has ended well is it known that
+// there are no more changes of it to come.
+func (g *gitSource) parse(out io.Reader, yield func(*rawCommit)) (last *rawCommit, err error) {
 	cut := map[string]bool{}
 	for _, h := range g.repo.shallow {
 		cut[h] = true
@@ -149,13 +155,16 @@ func (g *gitSource) parse(out io.Reader, yield func(*rawCommit)) error {
 	for {
 		c, err := p.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return last, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c.boundary = len(cut) > 0 && cut[hex.EncodeToString([]byte(c.id))]
-		yield(c)
+		if last != nil {
+			yield(last)
+		}
+		last = c
 	}
 }
 

@@ -82,10 +82,9 @@ func (g *goGitSource) read(ctx context.Context, q reading, yield func(*rawCommit
 			continue
 		}
 		raw, changesErr := g.commit(ctx, c)
-		if raw == nil {
+		if changesErr != nil {
 			return changesErr
 		}
-		err = errors.Join(err, changesErr)
 		yield(raw)
 		n++
 		for _, p := range raw.parents {
@@ -108,7 +107,7 @@ func (g *goGitSource) commit(ctx context.Context, c *object.Commit) (*rawCommit,
 	if len(c.ParentHashes) > 0 {
 		parent, err := object.GetCommit(g.objects, c.ParentHashes[0])
 		if err != nil {
-			return raw, fmt.Errorf("commit %s cannot be read: %w", c.ParentHashes[0], err)
+			return nil, fmt.Errorf("commit %s cannot be read: %w", c.ParentHashes[0], err)
 		}
 		before = parent.TreeHash
 	}

@@ -1,15 +1,18 @@
 package history
 
 // walk goes from a head to older commits in the order of git log, newest first, and
-// returns at most n. lacking are parents not in the store that are to be read before the
-// order is certain; the walk goes on without them.
-func (s *store) walk(head int32, n int, firstParent bool) (live []int32, lacking []int32) {
+// returns at most n. lacking are parents not in the store that come before the end; the
+// walk goes on without them, so that only the first certain commits are the right ones.
+func (s *store) walk(head int32, n int, firstParent bool) (live, lacking []int32, certain int) {
 	w := walker{s: s, seen: make([]bool, len(s.commits)), seenMissing: make([]bool, len(s.missing))}
 	w.push(head, 0)
 	for len(w.heap) > 0 && len(live) < n {
 		top := w.pop()
 		if top.ref < 0 {
 			if s.missing[^top.ref].bound != never {
+				if len(lacking) == 0 {
+					certain = len(live)
+				}
 				lacking = append(lacking, ^top.ref)
 			}
 			continue
@@ -24,7 +27,7 @@ func (s *store) walk(head int32, n int, firstParent bool) (live []int32, lacking
 			w.push(p, t)
 		}
 	}
-	return live, lacking
+	return live, lacking, certain
 }
 
 // walker is a queue by time, and by order of arrival among equals.
