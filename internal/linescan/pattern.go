@@ -20,6 +20,7 @@ type Pattern struct {
 	re    *regexp.Regexp
 	auto  *automaton // nil where the expression is too large for one
 	need  []byte     // stands in every line that matches; nil if nothing is known to
+	lead  *lead      // how matches start; nil if that is not known or need is better
 	whole bool       // need is all there is to match
 	every bool       // every line matches
 }
@@ -55,7 +56,10 @@ func CompileTree(tree *syntax.Regexp) (*Pattern, error) {
 	if p.whole && bytes.ContainsAny(p.need, "\r\n") {
 		p.whole = false // it may stand across the end of a line
 	}
-	if !p.whole && len(p.need) < 2 || len(p.need) == 0 {
+	if !p.whole && len(p.need) < 3 {
+		p.lead = newLead(tree)
+	}
+	if !p.whole && (len(p.need) < 2 || p.lead != nil) || len(p.need) == 0 {
 		p.need, p.whole = nil, false // it would be found everywhere
 	}
 	p.every = p.auto != nil && p.auto.matchesAll()

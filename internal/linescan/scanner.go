@@ -35,7 +35,14 @@ func (s *Scanner) Append(dst []Line, text []byte, max int) []Line {
 	case s.p.every:
 		w.all()
 	case s.p.need != nil:
-		s.byText(&w)
+		s.byHint(&w, false, func(at int) int {
+			if i := bytes.Index(text[at:], s.p.need); i >= 0 {
+				return at + i
+			}
+			return -1
+		})
+	case s.p.lead != nil:
+		s.byHint(&w, true, func(at int) int { return s.p.lead.find(text, at) })
 	default:
 		s.byState(&w)
 	}
@@ -83,29 +90,39 @@ func (w *walk) all() {
 	}
 }
 
-// byText looks for the text that every match holds.
-func (s *Scanner) byText(w *walk) {
+// byHint looks at the lines of those places only that next finds at or behind at; below 0 there are no more. With starts no match
+// starts before such a place.
+func (s *Scanner) byHint(w *walk, starts bool, next func(at int) int) {
 	for at := 0; w.left > 0 && at < len(w.text); {
-		i := bytes.Index(w.text[at:], s.p.need)
+		i := next(at)
 		if i < 0 {
 			return
 		}
-		i += at
 		start := at + bytes.LastIndexByte(w.text[at:i], '\n') + 1
 		end := w.lineEnd(i)
-		if s.p.whole || s.matches(w.text[start:end]) {
+		from := 0
+		if starts {
+			from = i - start
+		}
+		if s.p.whole || s.matches(w.text[start:end], from) {
 			w.take(start, end)
 		}
 		at = end + 1
 	}
 }
 
-// matches decides on one line without its newline.
-func (s *Scanner) matches(line []byte) bool {
+// matches decides on one line without its newline, no match of which starts before from.
+func (s *Scanner) matches(line []byte, from int) bool {
 	if s.table == nil {
 		return s.p.re.Match(bytes.TrimSuffix(line, []byte{'\r'}))
 	}
-	_, found := s.next(line, 0)
+	state := int32(0)
+	if from > 0 {
+		if state = s.table.startBehind(line[from-1]); state == toFull {
+			from, state = 0, 0
+		}
+	}
+	_, found := s.next(line, from, state)
 	return found
 }
 
@@ -113,13 +130,13 @@ func (s *Scanner) byState(w *walk) {
 	for at := 0; w.left > 0 && at < len(w.text); {
 		if s.table == nil {
 			end := w.lineEnd(at)
-			if s.matches(w.text[at:end]) {
+			if s.matches(w.text[at:end], 0) {
 				w.take(at, end)
 			}
 			at = end + 1
 			continue
 		}
-		i, found := s.next(w.text, at)
+		i, found := s.next(w.text, at, 0)
 		if !found {
 			if s.table != nil {
 				return
@@ -132,13 +149,13 @@ func (s *Scanner) byState(w *walk) {
 	}
 }
 
-// next runs the automaton from a line's start at. It returns a place in the first line that matches, the newline behind it
+// next runs the automaton from at, the start of a line if state is 0. It returns a place in the first line that matches, the newline behind it
 // included. When states do not suffice it gives up on them: s.table is nil then and the place is the start of the line where
 // package regexp is to go on, unless there is but one.
-func (s *Scanner) next(text []byte, at int) (int, bool) {
+func (s *Scanner) next(text []byte, at int, state int32) (int, bool) {
 	t := s.table
 	col := &t.auto.byte
-	state, row := int32(0), t.next
+	row := t.next
 	for i := at; i < len(text); {
 		to := row[int(state)+int(col[text[i]])]
 		if to == state {
@@ -170,8 +187,7 @@ func (s *Scanner) next(text []byte, at int) (int, bool) {
 			}
 			state, n = 0, end+1
 		case toFull:
-			start := bytes.LastIndexByte(text[:i], '\n') + 1
-			return s.restart(text, max(at, start))
+			return s.restart(text, bytes.LastIndexByte(text[:i], '\n')+1)
 		default:
 			state = to
 		}
@@ -185,15 +201,15 @@ func (s *Scanner) next(text []byte, at int) (int, bool) {
 
 const maxResets = 30
 
-// restart forgets all states, and gives up on them where that happens too often.
+// restart forgets all states and goes on at a line's start, and gives up on them where that happens too often.
 func (s *Scanner) restart(text []byte, at int) (int, bool) {
 	if s.resets++; s.resets > maxResets {
 		s.table = nil
 		if bytes.IndexByte(text[at:], '\n') < 0 {
-			return len(text), s.matches(text[at:])
+			return len(text), s.matches(text[at:], 0)
 		}
 		return at, false
 	}
 	s.table = newTable(s.p.auto)
-	return s.next(text, at)
+	return s.next(text, at, 0)
 }

@@ -1,6 +1,7 @@
 package linescan
 
 import (
+	"regexp/syntax"
 	"slices"
 	"unicode/utf8"
 )
@@ -13,6 +14,7 @@ type table struct {
 	states []state
 	byKey  map[string]int32
 	keyBuf []byte
+	starts [otherBefore + 1]int32 // states at a start of a match, by what is before; 0 if not made yet
 }
 
 type state struct {
@@ -55,6 +57,22 @@ func (t *table) state(places []uint32, prev before) int32 {
 	t.states = append(t.states, state{places, prev})
 	t.byKey[string(t.keyBuf)] = row
 	return row
+}
+
+// startBehind is the state in which nothing has been seen but a byte, in the same line. It may be toFull.
+func (t *table) startBehind(b byte) int32 {
+	prev := otherBefore
+	if t.auto.context && syntax.IsWordChar(rune(b)) {
+		prev = wordBefore
+	}
+	if t.starts[prev] == 0 {
+		state := t.state([]uint32{uint32(t.auto.prog.Start)}, prev)
+		if state == toFull {
+			return state
+		}
+		t.starts[prev] = state
+	}
+	return t.starts[prev]
 }
 
 // fill finds out where a class leads.
