@@ -154,22 +154,24 @@ func decode(b *testing.B, r *Reader, terms []Term) {
 	b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(n), "cpu-ns/posting")
 }
 
-// TestSizes prints what the parts of an index take.
-func TestSizes(t *testing.T) {
-	names := []string{"files", "owner", "line", "skip", "span", "l0", "l1", "l2", "l3", "l4", "l5", "l6", "l7", "titleIndex", "titles", "shapes", "blocks", "dict", "postings"}
+// TestSize holds an index of real code to 0.15 times the source, and prints what its parts take.
+func TestSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads the standard library")
+	}
+	names := [sections]string{"files", "owner", "line", "skip", "span", "length 0", "length 1", "length 2", "length 3", "length 4",
+		"length 5", "length 6", "length 7", "title index", "titles", "shapes", "blocks", "dict", "postings"}
 	for _, dir := range trees() {
-		c := readCorpus(t, dir, 1_000_000)
-		r := open(t, build(c))
-		df1, n := 0, 0
-		for _, term := range r.Terms(nil) {
-			n += int(term.DocFreq)
-			if term.DocFreq == 1 {
-				df1++
-			}
-		}
-		t.Logf("%s: %d bytes, %d lines, %d files, %d chunks, %d ops, %d terms, %d single, %d postings", dir, c.bytes, c.lines, r.Files(), r.Chunks(), len(c.ops), r.NumTerms(), df1, n)
+		c := readCorpus(t, dir, 500_000)
+		data := build(c)
+		r := open(t, data)
+		ratio := float64(len(data)) / float64(c.bytes)
+		t.Logf("%s: %d bytes, %d lines, %d files, %d chunks, %d terms: %.4f", dir, c.bytes, c.lines, r.Files(), r.Chunks(), r.NumTerms(), ratio)
 		for i, s := range r.header.section {
 			t.Logf("%12s %9d %.4f", names[i], s.size, float64(s.size)/float64(c.bytes))
+		}
+		if ratio > 0.15 {
+			t.Errorf("%s: the index takes %.4f of the source, want 0.15 at most", dir, ratio)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 // small builds an index that has a bit of everything, small enough to be fuzzed.
 func small(seed uint64, files int) []byte {
 	b := NewBuilder()
-	fill(rand.New(rand.NewPCG(seed, 7)), files, all, b)
+	rng := rand.New(rand.NewPCG(seed, 7))
+	fillWith(rng, randomTerms(rng, 200), files, all, b)
 	return b.Bytes()
 }
 

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,7 +71,10 @@ type indexer interface {
 
 // fill gives an index random files. Which of them is decided by keep, whatever it says the rest is the same.
 func fill(rng *rand.Rand, files int, keep func(file int) bool, to indexer) {
-	vocabulary := randomTerms(rng)
+	fillWith(rng, randomTerms(rng, 2000), files, keep, to)
+}
+
+func fillWith(rng *rand.Rand, vocabulary [][]byte, files int, keep func(file int) bool, to indexer) {
 	zipf := rand.NewZipf(rng, 1.2, 1, uint64(len(vocabulary)-1))
 	fieldsUsed := 1 + rng.IntN(Fields)
 	for file := range files {
@@ -101,9 +107,9 @@ func fill(rng *rand.Rand, files int, keep func(file int) bool, to indexer) {
 }
 
 // randomTerms makes words that share beginnings, some of them long, empty or of strange bytes.
-func randomTerms(rng *rand.Rand) [][]byte {
+func randomTerms(rng *rand.Rand, n int) [][]byte {
 	terms := [][]byte{{}, {0}, {0, 0}, {0xff}, bytes.Repeat([]byte("x"), 254), bytes.Repeat([]byte("x"), 255), bytes.Repeat([]byte("x"), 300)}
-	for range 1 + rng.IntN(2000) {
+	for range 1 + rng.IntN(n) {
 		var t []byte
 		if len(terms) > 10 && rng.IntN(3) > 0 {
 			t = append(t, terms[rng.IntN(len(terms))]...)
@@ -163,7 +169,11 @@ func open(t testing.TB, data []byte) *Reader {
 	return r
 }
 
+// diff says how two indexes differ.
 func diff(want, got *naive) string {
+	if reflect.DeepEqual(want, got) { // much faster
+		return ""
+	}
 	return cmp.Diff(want, got, cmp.AllowUnexported(naiveChunk{}), cmp.FilterPath(func(p cmp.Path) bool {
 		return p.Last().String() == ".chunks"
 	}, cmp.Ignore()))
@@ -207,12 +217,11 @@ func checkLookup(t *testing.T, r *Reader, want *naive) {
 				t.Fatalf("chunk %d is of file %d, want %d", c, r.FileOf(c), want.chunks[c].file)
 			}
 		}
-		got := Term{DocFreq: term.DocFreq, FileFreq: term.FileFreq}
-		if d := cmp.Diff(Term{DocFreq: uint32(len(postings)), FileFreq: uint32(len(files))}, got, cmp.AllowUnexported(Term{})); d != "" {
-			t.Fatalf("term %q (-want +got):\n%s", name, d)
+		if int(term.DocFreq) != len(postings) || int(term.FileFreq) != len(files) {
+			t.Fatalf("term %q stands in %d chunks and %d files, want %d and %d", name, term.DocFreq, term.FileFreq, len(postings), len(files))
 		}
-		if d := cmp.Diff(postings, readPostings(r, term, 256)); d != "" {
-			t.Fatalf("term %q (-want +got):\n%s", name, d)
+		if got := readPostings(r, term, 256); !maps.Equal(postings, got) {
+			t.Fatalf("term %q (-want +got):\n%s", name, cmp.Diff(postings, got))
 		}
 		for _, other := range []string{name + "\x00", name + "q", "q" + name} {
 			_, want := want.Terms[other[:min(len(other), MaxTerm)]]
@@ -241,6 +250,80 @@ func TestPrefix(t *testing.T) {
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("prefix %q (-want +got):\n%s", prefix, d)
+		}
+	}
+}
+
+// TestParallel reads one index in many goroutines.
+func TestParallel(t *testing.T) {
+	b, want := NewBuilder(), newNaive()
+	fill(rand.New(rand.NewPCG(4, 2)), 20, all, b)
+	fill(rand.New(rand.NewPCG(4, 2)), 20, all, want)
+	r := open(t, b.Bytes())
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if d := diff(want, read(r)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// TestMisuse calls a builder in orders that it refuses.
+func TestMisuse(t *testing.T) {
+	for name, fn := range map[string]func(b *Builder){
+		"chunk without a file":  func(b *Builder) { b.StartChunk(1, 2, nil) },
+		"term without a chunk":  func(b *Builder) { b.StartFile(); b.Add([]byte("a"), 0) },
+		"count without a chunk": func(b *Builder) { b.StartFile(); b.StartChunk(1, 2, nil); b.StartFile(); b.Count(0, 1) },
+		"field":                 func(b *Builder) { b.StartFile(); b.StartChunk(1, 2, nil); b.Add([]byte("a"), Fields) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("it did not panic")
+				}
+			}()
+			fn(NewBuilder())
+		})
+	}
+}
+
+// TestSaturation counts a term more often than a byte holds.
+func TestSaturation(t *testing.T) {
+	b := NewBuilder()
+	b.StartFile()
+	b.StartChunk(3, 9, []byte("title"))
+	for range 70_000 {
+		b.Add([]byte("a"), 1)
+	}
+	b.Add([]byte("a"), 2)
+	r := open(t, b.Bytes())
+	term, _ := r.Lookup([]byte("a"))
+	want := map[uint32][Fields]uint8{0: {1: 255, 2: 1}}
+	if d := cmp.Diff(want, readPostings(r, term, 1)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if n := r.Length(0, 1); n != 70_000 {
+		t.Errorf("length %d, want 70000", n)
+	}
+}
+
+// TestVersion opens what is no index, and one of another version.
+func TestVersion(t *testing.T) {
+	data := small(1, 2)
+	data[countsAt] = version + 1
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"empty":   {nil, "not an index"},
+		"foreign": {bytes.Repeat([]byte("no index"), 100), "not an index"},
+		"version": {data, "its version is 2, this program reads 1"},
+	} {
+		if _, err := Open(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one that says %q", name, err, c.want)
 		}
 	}
 }
