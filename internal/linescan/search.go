@@ -97,7 +97,7 @@ type worker struct {
 	lines   []Line
 }
 
-const firstRoom = 64 << 10
+const firstRoom = 256 << 10
 
 func (j *job) work(ctx context.Context) {
 	w := worker{job: j, scanner: j.p.Scanner(), room: make([]byte, 0, firstRoom)}
