@@ -42,7 +42,8 @@ var errBrokerGone = errors.New("the broker has died")
 type broker struct {
 	conn *conn
 	proc *os.Process
-	euid int // whom it was started as
+	euid int      // whom it was started as
+	host hostView // as it was then, which is how its sandboxes differ from it
 
 	mu    sync.Mutex
 	users int // sandboxes and requests; the socket is listened to while there are any
@@ -104,7 +105,7 @@ func startBroker(ctx context.Context) (*broker, error) {
 	c, err := newConn(hostEnd)
 	if err == nil {
 		c.shareTypes()
-		b := &broker{conn: c, proc: proc, euid: os.Geteuid(), asks: map[uint64]chan brokerAnswer{}, boxes: map[*guestSpawner]struct{}{}}
+		b := &broker{conn: c, proc: proc, euid: os.Geteuid(), host: lookAtHost(), asks: map[uint64]chan brokerAnswer{}, boxes: map[*guestSpawner]struct{}{}}
 		b.enter()
 		if _, _, err = b.ask(ctx, brokerRequest{Op: opHello}); err == nil {
 			return b, nil

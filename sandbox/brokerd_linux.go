@@ -34,6 +34,7 @@ type brokerd struct {
 	mounter *mounter
 	owners  ownerMaps
 	filters filterCache
+	caps    int
 
 	mu      sync.Mutex
 	next    uint64
@@ -115,7 +116,7 @@ func runBroker() int {
 		fmt.Fprintln(os.Stderr, err)
 		return failStatus
 	}
-	d := &brokerd{conn: c, parent: parent, mounter: newMounter(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
+	d := &brokerd{conn: c, parent: parent, mounter: newMounter(), caps: knownCaps(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
 	for {
 		var r brokerRequest
 		files, err := c.hear(&r)

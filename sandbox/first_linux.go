@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/pid1"
@@ -94,11 +95,26 @@ func (s *script) setLimits(l Limits) {
 func (s *script) dropPrivileges() {
 	s.Must("set no_new_privs", unix.SYS_PRCTL, pid1.N(unix.PR_SET_NO_NEW_PRIVS), pid1.N(1), pid1.N(0), pid1.N(0), pid1.N(0))
 	s.Must("clear ambient capabilities", unix.SYS_PRCTL, pid1.N(unix.PR_CAP_AMBIENT), pid1.N(unix.PR_CAP_AMBIENT_CLEAR_ALL), pid1.N(0), pid1.N(0), pid1.N(0))
-	for c := range 64 {
+	for c := range s.caps {
 		// beyond the kernel's last it is an invalid argument
 		s.MustBut(unix.EINVAL, "drop capability "+strconv.Itoa(c), unix.SYS_PRCTL, pid1.N(unix.PR_CAPBSET_DROP), pid1.N(c), pid1.N(0), pid1.N(0), pid1.N(0))
 	}
 	s.setCapabilities(nil)
+}
+
+// knownCaps is how many capabilities the kernel knows, or as many as there can be if
+// that is not to be learnt.
+func knownCaps() int {
+	const most = 64
+	b, err := os.ReadFile("/proc/sys/kernel/cap_last_cap")
+	if err != nil {
+		return most
+	}
+	last, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || last < unix.CAP_LAST_CAP || last >= most {
+		return most
+	}
+	return last + 1
 }
 
 // tryToWrite tries where nothing should be writable.
@@ -125,9 +141,11 @@ func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err 
 	if err != nil {
 		return nil, nil, nil, os.NewSyscallError("socketpair", err)
 	}
+	// With the poller, as who waits in a call keeps the runtime looking out for its end.
+	_ = unix.SetNonblock(fds[0], true)
 	control = os.NewFile(uintptr(fds[0]), "control")
 	b = &box{gone: make(chan struct{}), user: o.User, tell: os.NewFile(uintptr(fds[1]), "control")}
-	s := script{filters: &d.filters}
+	s := script{filters: &d.filters, caps: d.caps}
 	probes := s.wallIn(sp, id)
 	p, err := d.parent.Fork(&s.Script, fds[1], cloneFlags(sp))
 	if err != nil {
@@ -192,22 +210,17 @@ func (b *box) prepare(o *spawnOrder, id identity, control *os.File) error {
 	if err := b.enter(o.Cgroups); err != nil {
 		return err
 	}
-	_, err = unix.Write(int(control.Fd()), []byte{1})
+	_, err = control.Write([]byte{1})
 	return err
 }
 
 // ready waits for the process's word that its walls stand, and looks at them.
 func (b *box) ready(control *os.File, s *script, sp *spec, id identity, probes wallProbes) (*facts, error) {
-	fd := int(control.Fd())
-	patience := unix.NsecToTimeval(int64(birthPatience))
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience); err != nil {
+	if err := control.SetReadDeadline(time.Now().Add(birthPatience)); err != nil {
 		return nil, err
 	}
 	body, oob := make([]byte, 256), make([]byte, unix.CmsgSpace(4))
-	n, oobn, err := 0, 0, error(unix.EINTR)
-	for errors.Is(err, unix.EINTR) {
-		n, oobn, _, _, err = unix.Recvmsg(fd, body, oob, unix.MSG_CMSG_CLOEXEC)
-	}
+	n, oobn, err := receiveFrom(control, body, oob)
 	if err != nil {
 		return nil, fmt.Errorf("wait for the first process: %w", err)
 	}
@@ -235,4 +248,24 @@ func (b *box) ready(control *os.File, s *script, sp *spec, id identity, probes w
 		b.watchMemory(sp.Watch)
 	}
 	return b.observe(sp, id, &a, probes, len(files) > 0)
+}
+
+// receiveFrom waits for a message on a socket that does not block.
+func receiveFrom(f *os.File, body, oob []byte) (n, oobn int, err error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, 0, err
+	}
+	waitErr := raw.Read(func(fd uintptr) bool {
+		for {
+			n, oobn, _, _, err = unix.Recvmsg(int(fd), body, oob, unix.MSG_CMSG_CLOEXEC)
+			if err != unix.EINTR {
+				return err != unix.EAGAIN
+			}
+		}
+	})
+	if waitErr != nil {
+		err = waitErr
+	}
+	return n, oobn, err
 }

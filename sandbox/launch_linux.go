@@ -42,6 +42,7 @@ func launchByBroker(ctx context.Context, o *spawnOrder) (*guestSpawner, *facts, 
 	if err != nil {
 		return nil, nil, err
 	}
+	o.Spec.Host = b.host
 	r, files, err := b.ask(ctx, brokerRequest{Op: opSpawn, Spawn: o})
 	if err == nil && (len(files) != 2 || r.Facts == nil) {
 		err = errors.New("the broker's answer is incomplete")

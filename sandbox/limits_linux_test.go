@@ -114,7 +114,7 @@ func raiseWatched(t *testing.T, cfg *Config, ws *workspace) (*raised, error) {
 	if err != nil {
 		return nil, err
 	}
-	sp := &spec{Tier: TierNamespaces, Root: true, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Host: lookAtHost()}
+	sp := &spec{Tier: TierNamespaces, Root: true, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits}
 	none := bounds{why: errors.New("the test wants none")}
 	sp.Watch = none.watch(cfg.Limits)
 	run, f, err := launch(t.Context(), sp, launchOptions{broker: &spawnOrder{User: id.wire(), Owned: p.ownedList(), Scratch: cfg.ScratchDir}})

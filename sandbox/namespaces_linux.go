@@ -100,7 +100,7 @@ func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *ow
 		return nil, err
 	}
 	b := newBounds(cfg.Limits)
-	sp := &spec{Tier: TierNamespaces, Root: true, Later: keep, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits), Host: lookAtHost()}
+	sp := &spec{Tier: TierNamespaces, Root: true, Later: keep, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits)}
 	if cfg.hostNet {
 		sp.shareNetwork()
 	}

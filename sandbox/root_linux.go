@@ -27,6 +27,7 @@ type script struct {
 	made map[string]bool // directories
 
 	filters *filterCache
+	caps    int // capabilities that there may be
 }
 
 var here = pid1.N(unix.AT_FDCWD)
@@ -43,6 +44,9 @@ func (s *script) enterRoot(sp *spec) {
 	// All sources were opened before the old root goes out of sight, and nothing is
 	// placed until it has: a symbolic link in a workspace then leads nowhere.
 	s.switchRoot()
+	if !sp.HostNet {
+		s.freePorts()
+	}
 	for i := range sp.Mounts {
 		s.place(&sp.Mounts[i])
 	}
@@ -67,9 +71,7 @@ func (s *script) mount(what, source, target, kind string, flags int, options str
 	s.Must(what, unix.SYS_MOUNT, arg(source), s.String(target), arg(kind), pid1.N(flags), arg(options))
 }
 
-// loopback brings the interface up, and lets everybody inside use every port of it.
-// Where that cannot be had, names of Config.Net can be reached through the proxy
-// only.
+// loopback brings the interface up.
 func (s *script) loopback() {
 	var up [40]byte // struct ifreq
 	copy(up[:], "lo")
@@ -77,6 +79,12 @@ func (s *script) loopback() {
 	fd := s.Must("open a socket", unix.SYS_SOCKET, pid1.N(unix.AF_INET), pid1.N(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), pid1.N(0))
 	s.Must("bring loopback up", unix.SYS_IOCTL, fd, pid1.N(unix.SIOCSIFFLAGS), s.Bytes(up[:]))
 	s.May(unix.SYS_CLOSE, fd)
+}
+
+// freePorts lets everybody inside use every port. Where that cannot be had, names of
+// Config.Net can be reached through the proxy only. It is done in the new /proc: in
+// one that many see, a name of a network's is looked for among those of all networks.
+func (s *script) freePorts() {
 	s.writeFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0")
 }
 

@@ -41,6 +41,7 @@ func (s *script) secondWall(sp *spec) (probe uint64) {
 				s.rule(set, m.Target, access)
 			}
 		}
+		s.May(unix.SYS_CLOSE, pid1.N(ruleFD))
 	}
 	s.Must("restrict by Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, set, pid1.N(0))
 	if !sp.Later {
@@ -70,6 +71,5 @@ func (s *script) rule(set pid1.Arg, path string, access uint64) {
 	s.Must(what, unix.SYS_DUP3, fd, pid1.N(ruleFD), pid1.N(unix.O_CLOEXEC))
 	beneath := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: ruleFD}
 	s.Must(what, unix.SYS_LANDLOCK_ADD_RULE, set, pid1.N(unix.LANDLOCK_RULE_PATH_BENEATH), pid1.Value(&s.Script, &beneath), pid1.N(0))
-	s.May(unix.SYS_CLOSE, fd)
-	s.May(unix.SYS_CLOSE, pid1.N(ruleFD))
+	s.May(unix.SYS_CLOSE, fd) // the next rule closes the other
 }

@@ -69,3 +69,11 @@ func TestLandlockIsASecondWall(t *testing.T) {
 		t.Errorf("control: %v %v: the attack does not bite", exit, err)
 	}
 }
+
+// No capability is left in the bounding set, also of those that only this kernel knows.
+func TestBoundingSetIsEmpty(t *testing.T) {
+	sb := open(t, walled(t, TierNamespaces).withDir(t))
+	if got := strings.TrimSpace(sh(t, sb, "grep CapBnd /proc/self/status")); strings.Trim(got, "CapBnd:\t0 ") != "" {
+		t.Errorf("inside: %s", got)
+	}
+}
