@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // FillConfig says how missing vectors are made.
 type FillConfig struct {
 	// Embed returns a vector for each text. An error that has a method Refused() bool which returns true says that a text
 	// among them can never be embedded: then the batch is halved until that one is alone, and is left out. Any other error
-	// ends the filling.
+	// ends the filling, and so do many refusals in a row: then something else is wrong.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 
 	Batch    int            // texts of one call of Embed; 0 means 64
@@ -80,9 +81,13 @@ type filler struct {
 	fail func(error) // ends the filling
 	pace *pace
 
+	refused  atomic.Int64 // texts since the last that was embedded
 	mu       sync.Mutex
 	progress Progress
 }
+
+// maxRefused is how many texts in a row may be refused.
+const maxRefused = 32
 
 // work makes the vectors of batches until there are no more.
 func (f *filler) work(ctx context.Context, batches <-chan []int) {
@@ -126,6 +131,7 @@ func (f *filler) batch(ctx context.Context, keys []Key, texts []string) error {
 		if err := f.set.store.Append(keys, vectors); err != nil {
 			return err
 		}
+		f.refused.Store(0)
 		f.count(len(texts), nil)
 		return nil
 	}
@@ -137,6 +143,9 @@ func (f *filler) batch(ctx context.Context, keys []Key, texts []string) error {
 	}
 	if len(texts) == 1 {
 		f.count(0, err)
+		if f.refused.Add(1) > maxRefused {
+			return fmt.Errorf("%d texts in a row were refused: %w", maxRefused, err)
+		}
 		return nil
 	}
 	half := len(texts) / 2

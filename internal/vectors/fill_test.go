@@ -138,6 +138,20 @@ func TestFillGoesOn(t *testing.T) {
 	}
 }
 
+// TestFillGivesUp ends when everything is refused, long before every text was tried.
+func TestFillGivesUp(t *testing.T) {
+	s := open(t, "")
+	keys, text := texts(5000)
+	calls := 0
+	got, err := s.Select(keys).Fill(t.Context(), text, FillConfig{Batch: 16, Embed: func(context.Context, []string) ([][]float32, error) {
+		calls++
+		return nil, refusal{errors.New("no such model")}
+	}})
+	if err == nil || !strings.Contains(err.Error(), "no such model") || got.Added != 0 || calls > 100 {
+		t.Errorf("%+v after %d calls: %v", got, calls, err)
+	}
+}
+
 // TestFillRefuses ends with what an embedder must not do.
 func TestFillRefuses(t *testing.T) {
 	s := open(t, "")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/gguf"
 	"github.com/luthier-dev/luthier/internal/llm"
 )
@@ -48,7 +49,7 @@ func readEmbedding(f *gguf.File, arch string) embedding {
 // first are refused by Load, the second here.
 //
 // Marks of the chat template in a text are plain text. A text that is empty or longer than the context is an error of
-// kind [agent.ErrInvalid] or [agent.ErrContextLength], and nothing is returned for the others.
+// kind [agent.ErrInvalid] or [agent.ErrContextLength] that has a method Refused, and nothing is returned for the others.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if m.embedding.err != nil {
 		return nil, unsupported(fmt.Errorf("moe: embed with %s: %w", m.name, m.embedding.err))
@@ -56,16 +57,29 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		if text == "" {
-			return nil, invalid(fmt.Errorf("moe: embed text %d of %d: it is empty", i, len(texts)))
+			return nil, textError{invalid(fmt.Errorf("moe: embed text %d of %d: it is empty", i, len(texts)))}
 		}
 		v, err := m.engine.Embed(ctx, m.embedTokens(text), m.embedding.pooling)
 		if err != nil {
-			return nil, modelError(ctx, fmt.Errorf("moe: embed text %d of %d: %w", i, len(texts), err))
+			me := modelError(ctx, fmt.Errorf("moe: embed text %d of %d: %w", i, len(texts), err))
+			if me.Kind == agent.ErrContextLength {
+				return nil, textError{me}
+			}
+			return nil, me
 		}
 		vectors[i] = v
 	}
 	return vectors, nil
 }
+
+// textError is an error that one of the texts is the reason of.
+type textError struct{ *agent.ModelError }
+
+// Refused says that other texts may be embedded.
+func (textError) Refused() bool { return true }
+
+// Unwrap returns the *[agent.ModelError].
+func (e textError) Unwrap() error { return e.ModelError }
 
 // embedTokens returns the tokens of a text between the marks that the model's file asks for.
 func (m *Model) embedTokens(text string) []int32 {

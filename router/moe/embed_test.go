@@ -147,6 +147,9 @@ func TestEmbedRefuses(t *testing.T) {
 	refused(t, err, agent.ErrInvalid, "text 1 of 2", "empty")
 	_, err = m.Embed(t.Context(), []string{"x", strings.Repeat("word and ", 300)})
 	refused(t, err, agent.ErrContextLength, "text 1 of 2")
+	if r, ok := err.(interface{ Refused() bool }); !ok || !r.Refused() {
+		t.Errorf("%T does not say that the text is the reason", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = m.Embed(ctx, []string{"x"})
@@ -175,3 +178,9 @@ func TestEncodersDoNotLoad(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What package retrieval/embed takes for a model.
+var _ interface {
+	Name() string
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+} = (*moe.Model)(nil)
