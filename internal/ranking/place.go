@@ -1,0 +1,132 @@
+package ranking
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Place is a chunk of a file that was found.
+type Place struct {
+	File       int // its number in Ranking.Files
+	Chunk      uint32
+	Start, End int // lines from 1, both included
+	Score      float64
+	x          [numPlace]float32
+}
+
+// A placeFeature is one number that tells how good a place a chunk is.
+type placeFeature int
+
+const (
+	pFile     placeFeature = iota // how far the file is below the best
+	pFileRank                     // 1 for the first file, 1/2 for the second
+	pWords                        // as a share of the best of all files
+	pTitle
+	pNames
+	pWordsHere // as a share of the best of this file
+	pTitleHere
+	pNamesHere
+	pTitled      // it begins with a definition
+	pTitleWords  // the share of its title's words that the query has
+	pTitleStrong // those that stand in the query's first line or are identifiers
+	pFirst       // the head of the file
+	pSize
+	pPosition
+	pMentioned // the query names one of its lines
+	pRank
+	pNamesRank
+	numPlace
+)
+
+var placeNames = [numPlace]string{
+	"file's score", "file's rank", "words", "title", "names", "words in its file", "title in its file", "names in its file",
+	"defines something", "its name's words", "its name in the title", "head of the file", "size", "position", "line mentioned",
+	"rank in its file", "rank by names in its file",
+}
+
+// filesWithPlaces is how many of the best files are looked into.
+const filesWithPlaces = 30
+
+// Places orders the chunks of the best files.
+func (k *Ranking) Places(m *Model) []Place {
+	var out []Place
+	for i := range k.Files[:min(len(k.Files), filesWithPlaces)] {
+		out = k.placesOf(i, out)
+	}
+	for i := range out {
+		out[i].Score = m.place(&out[i].x)
+	}
+	slices.SortStableFunc(out, func(a, b Place) int { return cmp.Compare(b.Score, a.Score) })
+	return out
+}
+
+// placesOf appends the chunks of one file.
+func (k *Ranking) placesOf(i int, out []Place) []Place {
+	f := &k.Files[i]
+	d, lex := &k.r.sums[f.Segment], k.r.segs[f.Segment].Lex
+	from, to := lex.ChunksOf(f.ID)
+	words, title, names := d.words[from:to], d.title[from:to], d.names[from:to]
+	bestW, bestT, bestN := largest(words), largest(title), largest(names)
+	for c := range to - from {
+		start, end := lex.Lines(from + c)
+		p := Place{File: i, Chunk: from + c, Start: int(start), End: int(end)}
+		p.x = [numPlace]float32{
+			pFile: float32(f.Score - k.Files[0].Score), pFileRank: 1 / float32(i+1),
+			pWords: div(words[c], k.r.max[bestChunk]), pTitle: div(title[c], k.r.max[bestTitle]), pNames: div(names[c], k.r.max[bestChunk]),
+			pWordsHere: div(words[c], bestW), pTitleHere: div(title[c], bestT), pNamesHere: div(names[c], bestN),
+			pFirst: truth(c == 0), pSize: float32(math.Log(float64(end-start+2))) / 4, pPosition: float32(c) / float32(to-from),
+			pRank: 1 / float32(1+above(words, words[c])), pNamesRank: 1 / float32(1+above(names, names[c])),
+		}
+		k.r.q.titled(lex.Title(from+c), &p.x)
+		for j := range k.r.q.Mentions {
+			if l := k.r.q.Mentions[j].Line; l >= int(start) && l <= int(end) {
+				p.x[pMentioned] = 1
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func largest(s []float32) (m float32) {
+	for _, v := range s {
+		m = max(m, v)
+	}
+	return m
+}
+
+func above(s []float32, x float32) (n int) {
+	for _, v := range s {
+		if v > x {
+			n++
+		}
+	}
+	return n
+}
+
+// titled compares a chunk's title with the query.
+func (q *Query) titled(title []byte, x *[numPlace]float32) {
+	if len(title) == 0 {
+		return
+	}
+	x[pTitled] = 1
+	all, in, strong := 0, 0, 0
+	EachTerm(string(title), &q.split, func(t []byte) {
+		all++
+		if i, ok := q.index[string(t)]; ok {
+			in++
+			if w := &q.Terms[i].W; w[Title] > 0 || w[Names] > 0 {
+				strong++
+			}
+		}
+	})
+	if all > 0 {
+		x[pTitleWords], x[pTitleStrong] = float32(in)/float32(all), float32(strong)/float32(all)
+	}
+}
+
+// Title is the name of what is defined at a place, or goes on there.
+func (k *Ranking) Title(p *Place) string {
+	return string(k.r.segs[k.Files[p.File].Segment].Lex.Title(p.Chunk))
+}

@@ -1,0 +1,139 @@
+package ranking
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
+
+// A File is a file that was found.
+type File struct {
+	Segment int
+	ID      uint32
+	Score   float64
+	x       [numFeatures]float32
+}
+
+// A Ranking is the answer to a query.
+type Ranking struct {
+	Files []File // best first
+	r     *scored
+}
+
+// perList is how many of the best files of each list are looked at closely.
+const perList = 60
+
+var candidateLists = [...]list{allWords, allTitle, allNames, pathWords, defWords, bestChunk, bestTitle, commentWords}
+
+// Rank orders the files of segments for a query. log may be nil. Only files that
+// have a word of the query, or were changed by a commit that has, can be found.
+func Rank(q *Query, segs []Segment, log *Log, m *Model) *Ranking {
+	r := score(q, segs)
+	h := votesFor(q, log)
+	out := &Ranking{r: r}
+	for at := range segs {
+		if h != nil {
+			r.voted(at, h)
+		}
+	}
+	for _, c := range r.candidates(h) {
+		f := File{Segment: c.seg, ID: r.sums[c.seg].files[c.row]}
+		r.features(c.seg, c.row, h, &f.x)
+		f.Score = m.file(&f.x)
+		out.Files = append(out.Files, f)
+	}
+	slices.SortStableFunc(out.Files, func(a, b File) int { return cmp.Compare(b.Score, a.Score) })
+	return out
+}
+
+// voted gives files that only the log found a row.
+func (r *scored) voted(at int, h *votes) {
+	d := &r.sums[at]
+	for i := range r.segs[at].Info {
+		f := &r.segs[at].Info[i]
+		if d.slot[i] != 0 || !f.Logged || r.segs[at].Live != nil && !r.segs[at].Live(uint32(i)) {
+			continue
+		}
+		if h.of[f.Log].rank > 0 {
+			d.files = append(d.files, uint32(i))
+			d.rows = append(d.rows, [numLists]float32{})
+			d.slot[i] = int32(len(d.rows))
+		}
+	}
+}
+
+type rowRef struct{ seg, row int }
+
+// candidates are the rows that stand high in any list, in a fixed order.
+func (r *scored) candidates(h *votes) []rowRef {
+	seen := map[rowRef]bool{}
+	for _, l := range candidateLists {
+		top := topRows{}
+		for s := range r.sums {
+			for i := range r.sums[s].rows {
+				top.add(rowRef{s, i}, r.sums[s].rows[i][l])
+			}
+		}
+		for _, c := range top {
+			seen[c.rowRef] = true
+		}
+	}
+	if h != nil {
+		for s := range r.sums {
+			for i, f := range r.sums[s].files {
+				if info := &r.segs[s].Info[f]; info.Logged && h.of[info.Log].rank > 1/(1+perList/3.) {
+					seen[rowRef{s, i}] = true
+				}
+			}
+		}
+	}
+	out := make([]rowRef, 0, len(seen))
+	for c := range seen {
+		out = append(out, c)
+	}
+	path := func(c rowRef) string { return r.segs[c.seg].Info[r.sums[c.seg].files[c.row]].Path }
+	slices.SortFunc(out, func(a, b rowRef) int { return cmp.Compare(path(a), path(b)) })
+	return out
+}
+
+// topRows is a heap of the best rows of one list, the least of them first.
+type topRows []struct {
+	rowRef
+	score float32
+}
+
+func (t topRows) Len() int           { return len(t) }
+func (t topRows) Less(i, j int) bool { return t[i].score < t[j].score }
+func (t topRows) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
+func (t *topRows) Push(any)          { panic("not used") }
+func (t *topRows) Pop() any          { panic("not used") }
+
+func (t *topRows) add(c rowRef, score float32) {
+	switch {
+	case score <= 0 || len(*t) == perList && score <= (*t)[0].score:
+	case len(*t) < perList:
+		*t = append(*t, struct {
+			rowRef
+			score float32
+		}{c, score})
+		if len(*t) == perList {
+			heap.Init(t)
+		}
+	default:
+		(*t)[0].rowRef, (*t)[0].score = c, score
+		heap.Fix(t, 0)
+	}
+}
+
+// Boost adds to the scores of files what fn says of their paths, and orders them anew.
+func (k *Ranking) Boost(fn func(path string) float64) {
+	for i := range k.Files {
+		k.Files[i].Score += fn(k.Path(&k.Files[i]))
+	}
+	slices.SortStableFunc(k.Files, func(a, b File) int { return cmp.Compare(b.Score, a.Score) })
+}
+
+// Keep drops the files that fn refuses.
+func (k *Ranking) Keep(fn func(path string) bool) {
+	k.Files = slices.DeleteFunc(k.Files, func(f File) bool { return !fn(k.Path(&f)) })
+}

@@ -1,0 +1,60 @@
+package ranking
+
+import (
+	"time"
+
+	"github.com/luthier-dev/luthier/internal/codetext"
+	"github.com/luthier-dev/luthier/internal/history"
+)
+
+// TokenizerKey names what LogWords does; change it with that.
+const TokenizerKey = "ranking-1"
+
+// LogWords are the terms of a commit's message, as a history.Options.Tokenizer.
+func LogWords(text string) []string {
+	var s codetext.Splitter
+	var out []string
+	EachTerm(text, &s, func(t []byte) { out = append(out, string(t)) })
+	return out
+}
+
+// votes are the files that commits with messages like the query changed.
+type votes struct {
+	of []vote // by file of the log
+}
+
+type vote struct {
+	score float32 // as a share of the best
+	rank  float32 // 1 for the first, falling with those above
+}
+
+// voteParams are the knobs of the search of messages: the newest count more, and a
+// commit of many files says little of each.
+var voteParams = history.Params{B: 0.5, HalfLife: 6 * 365 * 24 * time.Hour, FileExponent: 0.5}
+
+// maxVotes bounds the files that are taken from the log.
+const maxVotes = 200
+
+func votesFor(q *Query, log *Log) *votes {
+	if log == nil {
+		return nil
+	}
+	words := make([]string, 0, len(q.Terms))
+	p := voteParams
+	for i := range q.Terms {
+		t := &q.Terms[i]
+		if w := max(t.W[Words], t.W[Names], quotedShare*t.W[Quoted]) + t.W[Title]; w > 0 {
+			words = append(words, t.Text)
+			p.Weights = append(p.Weights, w)
+		}
+	}
+	found := log.ScoreFiles(words, p)
+	v := &votes{of: make([]vote, len(log.Files()))}
+	for i, f := range found[:min(len(found), maxVotes)] {
+		if found[0].Score <= 0 {
+			break
+		}
+		v.of[f.File] = vote{f.Score / found[0].Score, 1 / (1 + float32(i)/3)}
+	}
+	return v
+}

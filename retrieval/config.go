@@ -1,0 +1,73 @@
+package retrieval
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Config says how a tree is indexed. The zero value is a good one.
+type Config struct {
+	// CacheDir is where indexes are kept; empty means a directory of the user's cache
+	// (os.UserCacheDir). Where it cannot be written, the index is kept in memory.
+	CacheDir string
+	// Base is another tree that this one is a copy of, such as the workspace that a
+	// sandbox was forked from. When it has an index, only what differs is indexed.
+	Base string
+
+	// Background makes Open return at once. Until the index is ready, Search looks
+	// through the files as they are and says so by Hit.Why.
+	Background bool
+	// Watch keeps the index up to date by itself, as far as the system allows.
+	Watch bool
+
+	// Ignore has more patterns in the language of .gitignore for what is not indexed.
+	Ignore []string
+	// MaxFileSize in bytes: larger files are not indexed; 0 means 1 MiB.
+	MaxFileSize int64
+	// MaxFiles bounds the index; 0 means 200,000.
+	MaxFiles int
+
+	// NoHistory leaves the git log alone.
+	NoHistory bool
+	// GitDir and Head are for trees that are no work tree of git: the repository to read
+	// and the commit whose ancestors count. Empty means what dir has.
+	GitDir, Head string
+
+	// Embedder adds its vectors to the ranking. They are made in the background after
+	// Open and kept; what has none yet is found by words.
+	Embedder Embedder
+
+	// Progress is told how far Open is, if it takes long enough to notice. It is called
+	// from one goroutine at a time.
+	Progress func(Progress)
+}
+
+// Progress tells how far indexing is.
+type Progress struct {
+	Stage      string // "scan", "index", "history", "symbols", "trigrams", "embed"
+	Files      int    // or commits; done
+	TotalFiles int    // 0 while that is not known
+	Bytes      int64
+	TotalBytes int64
+}
+
+// home is the directory that holds all of a tree's indexes.
+func (c *Config) home(dir string) (string, error) {
+	base := c.CacheDir
+	if base == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			cache = filepath.Join(os.TempDir(), fmt.Sprintf("luthier-%d", os.Getuid()))
+		}
+		base = filepath.Join(cache, "luthier", "retrieval")
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(real))
+	return filepath.Join(base, filepath.Base(real)+"-"+hex.EncodeToString(sum[:8])), nil
+}

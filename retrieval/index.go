@@ -1,0 +1,216 @@
+package retrieval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/internal/history"
+	"github.com/luthier-dev/luthier/internal/ranking"
+	"github.com/luthier-dev/luthier/internal/source"
+)
+
+// Index is the index of one tree. It is safe for concurrent use; close it when done.
+type Index struct {
+	dir  string // absolute
+	home string // where the indexes lie
+	cfg  Config
+	root *source.Root
+
+	words, trigrams *layer
+
+	log      atomic.Pointer[ranking.Log]
+	logReady chan struct{}
+	logState atomic.Pointer[history.Status]
+
+	tree   atomic.Pointer[source.Tree] // of the last scan
+	writes sync.Mutex                  // one scan or update at a time
+	cache  tables
+
+	background sync.WaitGroup
+	cancel     context.CancelFunc
+	closed     atomic.Bool
+	watching   atomic.Pointer[string] // why not all is watched, nil when nothing is
+	progress   sync.Mutex
+	failed     atomic.Pointer[error] // of the first indexing in the background
+}
+
+// ErrClosed is what a closed Index answers.
+var ErrClosed = errors.New("retrieval: the index is closed")
+
+// Open opens the index of the tree at dir, makes it where there is none, and brings it
+// up to date. It returns when words can be searched and the git log is read (see
+// [Config.Background]); symbols and trigrams follow in the background. Cancelling ctx
+// ends Open; what was done by then is found by the next one.
+func Open(ctx context.Context, dir string, cfg Config) (*Index, error) {
+	x, err := newIndex(ctx, dir, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("retrieval: open %s: %w", dir, err)
+	}
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	x.cancel = cancel
+	stop := func() bool { return true }
+	if !cfg.Background {
+		stop = context.AfterFunc(ctx, cancel) // until Open returns
+	}
+	x.background.Go(func() { x.readLog(work) })
+	x.background.Go(func() { x.first(work) })
+	if cfg.Background {
+		return x, nil
+	}
+	err = x.words.wait(ctx)
+	if err == nil {
+		select {
+		case <-x.logReady:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("retrieval: index %s: %w", dir, err), x.Close())
+	}
+	return x, nil
+}
+
+func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if fi, err := os.Stat(abs); err != nil {
+		return nil, err
+	} else if !fi.IsDir() {
+		return nil, errors.New("not a directory; give the root of the tree to be searched")
+	}
+	x := &Index{dir: abs, cfg: cfg, logReady: make(chan struct{})}
+	if x.home, err = cfg.home(abs); err != nil {
+		return nil, err
+	}
+	base := ""
+	if cfg.Base != "" {
+		if base, err = cfg.home(cfg.Base); err != nil {
+			return nil, fmt.Errorf("base: %w", err)
+		}
+	}
+	if x.root, err = source.OpenRoot(abs); err != nil {
+		return nil, err
+	}
+	opts := codestore.Options{MaxFileSize: cfg.MaxFileSize}
+	for _, l := range []struct {
+		to    **layer
+		stage string
+		f     codestore.Format
+	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}} {
+		if *l.to, err = openLayer(ctx, x.home, base, l.stage, l.f, opts); err != nil {
+			return nil, errors.Join(err, x.closeParts())
+		}
+	}
+	return x, nil
+}
+
+// first makes all indexes, the most needed one first.
+func (x *Index) first(ctx context.Context) {
+	if x.cfg.Watch {
+		x.watch(ctx) // before the scan, so that nothing falls between
+	}
+	if err := x.sync(ctx); err != nil {
+		err = fmt.Errorf("retrieval: index %s: %w", x.dir, err)
+		x.failed.Store(&err)
+	}
+}
+
+// scanOptions are those of every look at the tree.
+func (x *Index) scanOptions() source.Options {
+	return source.Options{MaxFileSize: x.cfg.MaxFileSize, MaxFiles: x.cfg.MaxFiles, Ignore: x.cfg.Ignore, Previous: x.tree.Load()}
+}
+
+// sync scans the tree and brings all layers up to it.
+func (x *Index) sync(ctx context.Context) error {
+	x.writes.Lock()
+	defer x.writes.Unlock()
+	opts := x.scanOptions()
+	if x.cfg.Progress != nil {
+		opts.Progress = func(files int, bytes int64) { x.tell(Progress{Stage: "scan", Files: files, Bytes: bytes}) }
+	}
+	tree, err := source.Scan(ctx, x.dir, opts)
+	if err != nil {
+		for _, l := range x.layers() {
+			l.fail(err)
+		}
+		return err
+	}
+	x.tree.Store(tree)
+	for _, l := range x.layers() {
+		if e := l.sync(ctx, tree, x.tell); e != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", l.stage, e))
+		}
+		x.cache.forget()
+	}
+	return err
+}
+
+func (x *Index) layers() []*layer { return []*layer{x.words, x.trigrams} }
+
+// tell reports progress, one caller at a time.
+func (x *Index) tell(p Progress) {
+	if x.cfg.Progress != nil {
+		x.progress.Lock()
+		defer x.progress.Unlock()
+		x.cfg.Progress(p)
+	}
+}
+
+// readLog reads the git log.
+func (x *Index) readLog(ctx context.Context) {
+	defer close(x.logReady)
+	if x.cfg.NoHistory {
+		return
+	}
+	opts := history.Options{
+		CacheDir: filepath.Join(x.home, "history"), GitDir: x.cfg.GitDir, Head: x.cfg.Head,
+		Tokenizer: ranking.LogWords, TokenizerKey: ranking.TokenizerKey,
+	}
+	if x.cfg.Progress != nil {
+		opts.Progress = func(n int) { x.tell(Progress{Stage: "history", Files: n}) }
+	}
+	log, err := history.Open(ctx, x.dir, opts)
+	if err != nil {
+		x.logState.Store(&history.Status{State: history.Broken, Reason: err.Error()})
+		return
+	}
+	state := log.Status()
+	x.logState.Store(&state)
+	x.log.Store(ranking.NewLog(log))
+	x.cache.forget()
+}
+
+// Close ends all work in the background and frees what the Index holds.
+func (x *Index) Close() error {
+	if x.closed.Swap(true) {
+		return nil
+	}
+	if x.cancel != nil {
+		x.cancel()
+	}
+	x.background.Wait()
+	return x.closeParts()
+}
+
+func (x *Index) closeParts() error {
+	x.cache.forget()
+	var errs []error
+	for _, l := range x.layers() {
+		if l != nil {
+			errs = append(errs, l.store.Close())
+		}
+	}
+	return errors.Join(append(errs, x.root.Close())...)
+}

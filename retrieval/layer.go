@@ -1,0 +1,120 @@
+package retrieval
+
+import (
+	"context"
+	"encoding/binary"
+	"path/filepath"
+	"sync"
+
+	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/internal/lexical"
+	"github.com/luthier-dev/luthier/internal/ranking"
+	"github.com/luthier-dev/luthier/internal/source"
+)
+
+// A layer is one index of the tree: of words, of trigrams, of symbols. Each stands on
+// its own, so that words can be searched while the others are still being made.
+type layer struct {
+	store *codestore.Store
+	stage string
+
+	once  sync.Once
+	ready chan struct{} // closed after the first Sync, be it a failed one
+
+	mu     sync.Mutex
+	report codestore.Report
+	err    error
+}
+
+// openLayer opens the index of a format below home, on top of base's if that is not empty.
+func openLayer(ctx context.Context, home, base, stage string, f codestore.Format, opts codestore.Options) (*layer, error) {
+	var s *codestore.Store
+	var err error
+	if base != "" {
+		s, err = codestore.OpenOver(ctx, filepath.Join(home, f.Name), filepath.Join(base, f.Name), f, opts)
+	} else {
+		s, err = codestore.Open(filepath.Join(home, f.Name), f, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &layer{store: s, stage: stage, ready: make(chan struct{})}, nil
+}
+
+// sync brings the layer up to a tree.
+func (l *layer) sync(ctx context.Context, tree *source.Tree, progress func(Progress)) error {
+	var tell func(codestore.Progress)
+	if progress != nil {
+		tell = func(p codestore.Progress) {
+			progress(Progress{Stage: l.stage, Files: p.Files, TotalFiles: p.TotalFiles, Bytes: p.Bytes, TotalBytes: p.TotalBytes})
+		}
+	}
+	r, err := l.store.Sync(ctx, tree, tell)
+	l.mu.Lock()
+	l.report, l.err = r, err
+	l.mu.Unlock()
+	l.once.Do(func() { close(l.ready) })
+	return err
+}
+
+// wait returns when the layer can be searched.
+func (l *layer) wait(ctx context.Context) error {
+	select {
+	case <-l.ready:
+	default:
+		select {
+		case <-l.ready:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+func (l *layer) isReady() bool {
+	select {
+	case <-l.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// Sections of the layer of words.
+const (
+	wordsSection = "lexical"
+	linesSection = "lines" // lines of each document, four bytes each
+)
+
+// wordsFormat indexes words by chunk and field.
+func wordsFormat() codestore.Format {
+	return codestore.Format{Name: "words", Version: 1, Build: buildWords}
+}
+
+func buildWords(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
+	b := lexical.NewBuilder()
+	x := ranking.NewIndexer(b)
+	lines := make([]byte, 0, 4*len(docs))
+	for i := range docs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		raw, err := read(i)
+		if err != nil {
+			return nil, err
+		}
+		text, _ := source.Text(raw)
+		lines = binary.LittleEndian.AppendUint32(lines, uint32(x.Add(docs[i].Path, text)))
+	}
+	return []codestore.Section{{Name: wordsSection, Data: b.Bytes()}, {Name: linesSection, Data: lines}}, nil
+}
+
+// fail makes the layer answer with an error until a Sync succeeds.
+func (l *layer) fail(err error) {
+	l.mu.Lock()
+	l.err = err
+	l.mu.Unlock()
+	l.once.Do(func() { close(l.ready) })
+}

@@ -1,0 +1,111 @@
+package retrieval
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/internal/codetext"
+	"github.com/luthier-dev/luthier/internal/lexical"
+	"github.com/luthier-dev/luthier/internal/ranking"
+	"github.com/luthier-dev/luthier/internal/source"
+)
+
+// plainBytes bounds what a search without an index reads.
+const plainBytes = 64 << 20
+
+// plainReason is the Why of hits that no index found.
+const plainReason = "found without the index, which is still being made"
+
+// plain searches the files as they are: those that have most words of the query are
+// indexed in memory, and ranked as always. It needs no index and no log.
+func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
+	tree := x.tree.Load()
+	if tree == nil {
+		var err error
+		if tree, err = source.Scan(ctx, x.dir, x.scanOptions()); err != nil {
+			return nil, fmt.Errorf("retrieval: search: %w", err)
+		}
+	}
+	best, err := x.mostWords(ctx, ranking.Parse(q.Text), tree)
+	if err != nil {
+		return nil, fmt.Errorf("retrieval: search: %w", err)
+	}
+	b := lexical.NewBuilder()
+	ix := ranking.NewIndexer(b)
+	table := make([]ranking.Info, 0, len(best))
+	texts := map[string]*text{}
+	for _, f := range best {
+		t := x.readText(codestore.Doc{File: f})
+		if t.err != nil {
+			continue
+		}
+		texts[f.Path] = t
+		table = append(table, ranking.Info{Path: f.Path, Class: f.Class, Lines: ix.Add(f.Path, t.content)})
+	}
+	lex, err := lexical.Open(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("retrieval: search: %w", err)
+	}
+	ranking.SharesOf(table).Set(table)
+	r := ranking.Rank(ranking.Parse(q.Text), []ranking.Segment{{Lex: lex, Sizes: ranking.SizesOf(lex), Info: table}}, nil, ranking.Learned())
+	x.personalise(&q, r)
+	return q.pick(r, r.Places(ranking.Learned()), func(f *ranking.File) (*text, string) {
+		return texts[r.Path(f)], plainReason
+	}), nil
+}
+
+// plainFiles is how many files a search without an index ranks.
+const plainFiles = 300
+
+// mostWords are the files of a tree that have most of the query's words.
+func (x *Index) mostWords(ctx context.Context, pq *ranking.Query, tree *source.Tree) ([]source.File, error) {
+	type counted struct {
+		f source.File
+		n float32
+	}
+	var mu sync.Mutex
+	var all []counted
+	var wg sync.WaitGroup
+	next := make(chan source.File)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			var l codetext.Lexer
+			var s codetext.Splitter
+			for f := range next {
+				t := x.readText(codestore.Doc{File: f})
+				if t.err != nil {
+					continue
+				}
+				if n := pq.Count(&l, &s, f.Path, t.content); n > 0 {
+					mu.Lock()
+					all = append(all, counted{f, n})
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	read := int64(0)
+	for _, f := range tree.Files {
+		if read += f.Size; read > plainBytes || ctx.Err() != nil {
+			break
+		}
+		next <- f
+	}
+	close(next)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	slices.SortFunc(all, func(a, b counted) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.f.Path, b.f.Path)) })
+	var out []source.File
+	for _, c := range all[:min(len(all), plainFiles)] {
+		out = append(out, c.f)
+	}
+	slices.SortFunc(out, func(a, b source.File) int { return cmp.Compare(a.Path, b.Path) })
+	return out, nil
+}

@@ -1,0 +1,215 @@
+package retrieval
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/internal/ranking"
+)
+
+// Query says what is looked for. Only Text is needed.
+type Query struct {
+	Text string // a question, an issue, the title of a commit, a stack trace
+	K    int    // how many places at most; 0 means 10
+
+	// PerFile is how many places of one file are given at most, so that the answer
+	// covers several files; 0 means 3, and a negative number all.
+	PerFile int
+	// Under limits the search to files at or below these paths.
+	Under []string
+	// Near are files that the task is already about: their neighbours count more.
+	Near []string
+	// Held are places whose text the asker has already: they are left out.
+	Held []Range
+}
+
+// Range is some lines of a file, from 1 and both included.
+type Range struct {
+	Path               string
+	StartLine, EndLine int
+}
+
+// Hit is one place that was found.
+type Hit struct {
+	Path               string  // slash-separated, relative to the tree
+	StartLine, EndLine int     // from 1, both included
+	Symbol             string  // the definition that begins there or goes on there, "" when unknown
+	Score              float64 // comparable within one answer: higher is better
+	Snippet            string  // the lines
+	Why                []string
+}
+
+const (
+	defaultK       = 10
+	defaultPerFile = 3
+)
+
+// Search finds the places that have most to do with a text, the best first. An empty
+// answer is no error. Until the first index is ready it looks through the files as
+// they are.
+func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
+	if x.closed.Load() {
+		return nil, ErrClosed
+	}
+	if strings.TrimSpace(q.Text) == "" {
+		return nil, fmt.Errorf("retrieval: search: the text is empty; say in words what is looked for")
+	}
+	if x.cfg.Background && !x.words.isReady() {
+		return x.plain(ctx, q)
+	}
+	if err := x.words.wait(ctx); err != nil {
+		return nil, fmt.Errorf("retrieval: search: %w", err)
+	}
+	hits, stale, err := x.searchOnce(ctx, q)
+	if err == nil && len(stale) > 0 {
+		if x.Update(ctx, stale...) == nil {
+			hits, _, err = x.searchOnce(ctx, q)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("retrieval: search: %w", err)
+	}
+	return hits, nil
+}
+
+// searchOnce searches one state of the index, and tells which files changed since.
+func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []string, err error) {
+	err = codestore.Guard(func() error {
+		s, err := x.snapshot()
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		r := ranking.Rank(ranking.Parse(q.Text), s.segs, x.log.Load(), ranking.Learned())
+		x.personalise(&q, r)
+		places := r.Places(ranking.Learned())
+		hits, stale = x.hits(&q, s, r, places)
+		return ctx.Err()
+	})
+	return hits, stale, err
+}
+
+// hits makes the answer, and tells which of the files in it changed since they were indexed.
+func (x *Index) hits(q *Query, s *snapshot, r *ranking.Ranking, places []ranking.Place) (hits []Hit, stale []string) {
+	texts := texts{x: x}
+	hits = q.pick(r, places, func(f *ranking.File) (*text, string) {
+		t := texts.of(s.doc(f.Segment, f.ID))
+		if t.stale {
+			stale = append(stale, r.Path(f))
+		}
+		return t, ""
+	})
+	slices.Sort(stale)
+	return hits, slices.Compact(stale)
+}
+
+// pick takes the best places that the query allows. textOf reads a file, and may give
+// the reason why its places were found; a file that cannot be read is left out.
+func (q *Query) pick(r *ranking.Ranking, places []ranking.Place, textOf func(*ranking.File) (*text, string)) []Hit {
+	k, per := q.K, q.PerFile
+	if k <= 0 {
+		k = defaultK
+	}
+	if per == 0 {
+		per = defaultPerFile
+	}
+	var hits []Hit
+	count := map[int]int{}
+	why := map[int][]string{}
+	for i := range places {
+		if len(hits) == k {
+			break
+		}
+		p := &places[i]
+		f := &r.Files[p.File]
+		name := r.Path(f)
+		if per > 0 && count[p.File] >= per || !q.allows(name) || q.holds(name, p.Start, p.End) {
+			continue
+		}
+		t, reason := textOf(f)
+		if t == nil || t.stale || t.err != nil {
+			continue
+		}
+		if why[p.File] == nil {
+			why[p.File] = reasons(f)
+			if reason != "" {
+				why[p.File] = append([]string{reason}, why[p.File]...)
+			}
+		}
+		count[p.File]++
+		hits = append(hits, Hit{
+			Path: name, StartLine: p.Start, EndLine: p.End, Symbol: r.Title(p), Score: p.Score,
+			Snippet: t.lines(p.Start, p.End), Why: why[p.File],
+		})
+	}
+	return hits
+}
+
+func (q *Query) allows(name string) bool {
+	if len(q.Under) == 0 {
+		return true
+	}
+	for _, u := range q.Under {
+		u = path.Clean(u)
+		if u == "." || name == u || strings.HasPrefix(name, u+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *Query) holds(name string, start, end int) bool {
+	for _, h := range q.Held {
+		if h.Path == name && h.StartLine <= start && h.EndLine >= end {
+			return true
+		}
+	}
+	return false
+}
+
+// reasons says in words what made a file's score.
+func reasons(f *ranking.File) []string {
+	var out []string
+	for _, r := range ranking.Learned().Why(f, 4) {
+		sign := "+"
+		if r.Weight < 0 {
+			sign = "−"
+		}
+		out = append(out, fmt.Sprintf("%s%.1f %s", sign, max(r.Weight, -r.Weight), r.Feature))
+	}
+	return out
+}
+
+// personalise lets the neighbours of files that the task is about count more.
+func (x *Index) personalise(q *Query, r *ranking.Ranking) {
+	if len(q.Near) == 0 {
+		return
+	}
+	const sameDir, together = 0.4, 1.0
+	dirs := map[string]bool{}
+	related := map[string]float64{}
+	log := x.log.Load()
+	for _, n := range q.Near {
+		dirs[path.Dir(n)] = true
+		if log == nil {
+			continue
+		}
+		if id, ok := log.File(n); ok {
+			for _, o := range log.Together(id, 20) {
+				name := log.Files()[o.File]
+				related[name] = max(related[name], float64(o.Score))
+			}
+		}
+	}
+	r.Boost(func(name string) float64 {
+		b := together * min(related[name], 1)
+		if dirs[path.Dir(name)] {
+			b += sameDir
+		}
+		return b
+	})
+}

@@ -1,0 +1,127 @@
+package retrieval
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/internal/lexical"
+	"github.com/luthier-dev/luthier/internal/ranking"
+)
+
+// tables keeps what is known of the files of each segment, so that a search need not
+// find it out anew. A table is never changed once it is here.
+type tables struct {
+	mu     sync.Mutex
+	epoch  int // grows with forget
+	of     map[string][]ranking.Info
+	shares ranking.Shares
+}
+
+// forget drops all tables, after the log or the whole tree was read again.
+func (t *tables) forget() {
+	t.mu.Lock()
+	t.of, t.shares = nil, nil
+	t.epoch++
+	t.mu.Unlock()
+}
+
+// snapshot is one moment of the layer of words, ready to be searched.
+type snapshot struct {
+	view *codestore.View
+	segs []ranking.Segment
+}
+
+func (s *snapshot) close() { s.view.Close() }
+
+// doc tells what is known of a file that was found.
+func (s *snapshot) doc(segment int, id uint32) codestore.Doc {
+	return s.view.Segments()[segment].Doc(int(id))
+}
+
+type openWords struct {
+	lex   *lexical.Reader
+	sizes *ranking.Sizes
+	lines []byte
+}
+
+// snapshot opens the newest state. Call it, and use it, within codestore.Guard.
+func (x *Index) snapshot() (*snapshot, error) {
+	view, err := x.words.store.View()
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{view: view}
+	for _, seg := range view.Segments() {
+		v, err := seg.Value("words", func() (any, error) { return openSegment(seg) })
+		if err != nil {
+			view.Close()
+			return nil, err
+		}
+		w := v.(*openWords)
+		s.segs = append(s.segs, ranking.Segment{Lex: w.lex, Sizes: w.sizes, Live: func(f uint32) bool { return seg.Live(int(f)) }})
+	}
+	x.cache.fill(s, x.log.Load())
+	return s, nil
+}
+
+func openSegment(seg *codestore.Segment) (*openWords, error) {
+	data, err := seg.Section(wordsSection)
+	if err != nil {
+		return nil, err
+	}
+	lex, err := lexical.Open(data)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := seg.Section(linesSection)
+	if err != nil {
+		return nil, err
+	}
+	return &openWords{lex, ranking.SizesOf(lex), lines}, nil
+}
+
+// fill gives each segment its table.
+func (t *tables) fill(s *snapshot, log *ranking.Log) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil {
+		t.of = map[string][]ranking.Info{}
+	}
+	var fresh, all [][]ranking.Info
+	now := map[string][]ranking.Info{}
+	for i, seg := range s.view.Segments() {
+		table, ok := t.of[seg.Name()]
+		if !ok {
+			table = newTable(seg, s.segs[i].Lex.Files())
+			log.Set(table)
+			fresh = append(fresh, table)
+		}
+		now[seg.Name()] = table
+		all = append(all, table)
+		s.segs[i].Info = table
+	}
+	if t.shares == nil {
+		t.shares = ranking.SharesOf(all...)
+	}
+	for _, table := range fresh {
+		t.shares.Set(table)
+	}
+	t.of = now
+}
+
+func newTable(seg *codestore.Segment, files int) []ranking.Info {
+	table := make([]ranking.Info, files)
+	var lines []byte
+	if v, err := seg.Value("words", func() (any, error) { return openSegment(seg) }); err == nil {
+		lines = v.(*openWords).lines
+	}
+	for i := range min(files, seg.Docs()) {
+		d := seg.Doc(i)
+		table[i] = ranking.Info{Path: d.Path, Class: d.Class}
+		if 4*i+4 <= len(lines) {
+			table[i].Lines = int(binary.LittleEndian.Uint32(lines[4*i:]))
+		}
+	}
+	return table
+}

@@ -1,0 +1,32 @@
+package retrieval
+
+import (
+	"context"
+
+	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/internal/trigram"
+)
+
+const trigramSection = "trigrams"
+
+// trigramFormat indexes which three bytes follow one another in each document.
+func trigramFormat() codestore.Format {
+	return codestore.Format{Name: "trigrams", Version: 1, Build: buildTrigrams}
+}
+
+func buildTrigrams(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
+	b := trigram.NewBuilder()
+	for i := range docs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		raw, err := read(i)
+		if err != nil {
+			return nil, err
+		}
+		text, _ := source.Text(raw)
+		b.Add(uint32(i), text)
+	}
+	return []codestore.Section{{Name: trigramSection, Data: b.Bytes()}}, nil
+}

@@ -1,0 +1,125 @@
+package retrieval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/luthier-dev/luthier/internal/source"
+)
+
+// Update takes in what changed at the given paths, slash-separated and relative to the
+// tree (or absolute and below it): files that are new, changed or gone, or directories.
+// Without paths the whole tree is looked at again, and the git log for new commits.
+// When it returns, searches find the new text.
+func (x *Index) Update(ctx context.Context, paths ...string) error {
+	if x.closed.Load() {
+		return ErrClosed
+	}
+	if len(paths) == 0 {
+		if err := x.words.wait(ctx); err != nil && ctx.Err() != nil {
+			return err
+		}
+		if err := x.sync(ctx); err != nil {
+			return fmt.Errorf("retrieval: update %s: %w", x.dir, err)
+		}
+		return nil
+	}
+	rel := make([]string, len(paths))
+	for i, p := range paths {
+		var err error
+		if rel[i], err = x.relative(p); err != nil {
+			return err
+		}
+	}
+	if err := x.words.wait(ctx); err != nil {
+		return err
+	}
+	x.writes.Lock()
+	defer x.writes.Unlock()
+	files, err := source.Look(ctx, x.dir, x.scanOptions(), rel...)
+	if err != nil {
+		return fmt.Errorf("retrieval: update %s: %w", x.dir, err)
+	}
+	for _, l := range x.layers() {
+		if !l.isReady() {
+			continue // its first Sync comes after this and reads the files anew
+		}
+		if _, e := l.store.Update(ctx, x.dir, files...); e != nil {
+			err = errors.Join(err, fmt.Errorf("retrieval: update %s: %w", l.stage, e))
+		}
+	}
+	return err
+}
+
+// relative makes a path one of the tree.
+func (x *Index) relative(p string) (string, error) {
+	if filepath.IsAbs(p) {
+		r, err := filepath.Rel(x.dir, p)
+		if err != nil {
+			return "", fmt.Errorf("retrieval: update %s: %w", p, err)
+		}
+		p = r
+	}
+	p = filepath.ToSlash(filepath.Clean(p))
+	if p == ".." || strings.HasPrefix(p, "../") {
+		return "", fmt.Errorf("retrieval: update %s: the path lies outside of %s", p, x.dir)
+	}
+	return p, nil
+}
+
+// rescanEvery is how often a tree is scanned of which not all can be watched.
+const rescanEvery = 30 * time.Second
+
+// watch follows changes of the tree until ctx ends.
+func (x *Index) watch(ctx context.Context) {
+	w, err := source.Watch(ctx, x.dir, source.WatchOptions{Ignore: x.cfg.Ignore})
+	limit := ""
+	if err != nil {
+		limit = err.Error()
+	} else {
+		limit = w.Limit()
+	}
+	x.watching.Store(&limit)
+	x.background.Go(func() { x.follow(ctx, w) })
+}
+
+// follow takes in batches of a Watcher, or scans from time to time without one.
+func (x *Index) follow(ctx context.Context, w *source.Watcher) {
+	var batches <-chan source.Batch
+	if w != nil {
+		defer w.Close()
+		batches = w.Batches()
+	}
+	tick := time.NewTicker(rescanEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case b, ok := <-batches:
+			if !ok {
+				batches = nil
+				w = nil
+				continue
+			}
+			if b.Rescan {
+				x.Update(ctx) // what fails is tried again with the next change, and by the search that needs it
+			} else {
+				x.Update(ctx, b.Paths...)
+			}
+		case <-tick.C:
+			limit := "watching has ended"
+			if w != nil {
+				limit = w.Limit()
+			}
+			x.watching.Store(&limit)
+			if limit != "" {
+				x.Update(ctx)
+			}
+		}
+	}
+}
