@@ -273,16 +273,16 @@ func TestParallel(t *testing.T) {
 
 // TestMisuse calls a builder in orders that it refuses.
 func TestMisuse(t *testing.T) {
-	for name, fn := range map[string]func(b *Builder){
-		"chunk without a file":  func(b *Builder) { b.StartChunk(1, 2, nil) },
-		"term without a chunk":  func(b *Builder) { b.StartFile(); b.Add([]byte("a"), 0) },
-		"count without a chunk": func(b *Builder) { b.StartFile(); b.StartChunk(1, 2, nil); b.StartFile(); b.Count(0, 1) },
-		"field":                 func(b *Builder) { b.StartFile(); b.StartChunk(1, 2, nil); b.Add([]byte("a"), Fields) },
+	for want, fn := range map[string]func(b *Builder){
+		"call StartFile first":   func(b *Builder) { b.StartChunk(1, 2, nil) },
+		"add term: no chunk":     func(b *Builder) { b.StartFile(); b.Add([]byte("a"), 0) },
+		"count: no chunk":        func(b *Builder) { b.StartFile(); b.StartChunk(1, 2, nil); b.StartFile(); b.Count(0, 1) },
+		"index out of range [8]": func(b *Builder) { b.StartFile(); b.StartChunk(1, 2, nil); b.Add([]byte("a"), Fields) },
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(want, func(t *testing.T) {
 			defer func() {
-				if recover() == nil {
-					t.Error("it did not panic")
+				if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+					t.Errorf("it panics with %q, want %q", got, want)
 				}
 			}()
 			fn(NewBuilder())

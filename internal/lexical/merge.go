@@ -57,19 +57,10 @@ func (b *Builder) takeTerm(r *Reader, name []byte, term Term, moved []uint32, bu
 				b.current = chunk // for a new term
 				t = b.term(name)
 			}
-			b.takePosting(t, chunk, &p)
+			if t.counts != 0 {
+				b.write(t)
+			}
+			t.chunk, t.counts = chunk, counts(&p)
 		}
 	}
-}
-
-// takePosting makes a posting the newest of a term. One that is not behind those before it, which only a broken index
-// has, is left out.
-func (b *Builder) takePosting(t *termState, chunk uint32, p *Posting) {
-	if t.counts != 0 {
-		if chunk <= t.chunk {
-			return
-		}
-		b.write(t)
-	}
-	t.chunk, t.counts = chunk, counts(p)
 }
