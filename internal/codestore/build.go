@@ -15,8 +15,9 @@ import (
 // maxBatchDocs bounds the documents of a segment, so that many tiny files are spread over the workers too.
 const maxBatchDocs = 1 << 14
 
-// worthSplitting is the source below which a build is not spread over all workers.
-const worthSplitting = 2 << 20
+// splitShare is the part of Options.SegmentBytes that a segment has at least when a build is spread over the workers. It
+// is more than what makes a segment small, so that what was folded is not folded again.
+const splitShare = smallShare / 2
 
 // batches cuts files, sorted by path, into groups of about the same size, each for one segment.
 func (o *Options) batches(files []source.File) [][]source.File {
@@ -25,9 +26,7 @@ func (o *Options) batches(files []source.File) [][]source.File {
 		total += files[i].Size
 	}
 	n := max(int((total+o.SegmentBytes-1)/o.SegmentBytes), (len(files)+maxBatchDocs-1)/maxBatchDocs, 1)
-	if n < o.Workers && total >= worthSplitting {
-		n = o.Workers
-	}
+	n = max(n, int(min(int64(o.Workers), total/(o.SegmentBytes/splitShare))))
 	share, most := total/int64(n)+1, (len(files)+n-1)/n*2
 	var out [][]source.File
 	start, size := 0, int64(0)

@@ -153,7 +153,7 @@ func (p *plan) fold(k *kept) (docs int) {
 
 const (
 	manySegments = 8         // small segments that are left alone
-	smallShare   = 8         // a segment is small below this part of Options.SegmentBytes, to Sync
+	smallShare   = 32        // a segment is small below this part of Options.SegmentBytes, to Sync
 	tinySegment  = 256 << 10 // of source: a segment is small to Update
 )
 
@@ -161,7 +161,7 @@ const (
 func (p *plan) foldSmall(limit int64) (docs int) {
 	var small []*kept
 	for _, k := range p.kept {
-		if n := k.live.count(); n > 0 && k.source() < limit {
+		if n := k.live.count(); n > 0 && n < maxBatchDocs/smallShare && k.source() < limit {
 			small = append(small, k)
 		}
 	}
