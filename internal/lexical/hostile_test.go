@@ -242,3 +242,20 @@ func TestLongName(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// TestTitleBlocks reads a title that says to be longer than its block, which would let a small index hold huge titles.
+func TestTitleBlocks(t *testing.T) {
+	var w titleWriter
+	for i := range 2 * titleBlock {
+		w.add([]byte{'a' + byte(i%2)})
+	}
+	last := int(w.index[1]) - 2 // length of the last title of the first block
+	w.data[last] = 9
+	titles := titles{data: w.data, index: column{data: []byte{0, byte(w.index[1])}, width: 1}, n: 2}
+	if got := titles.at(titleBlock - 1); got != nil {
+		t.Errorf("title %q, want none", got)
+	}
+	if got := string(titles.at(titleBlock)); got != "a" {
+		t.Errorf("title of the next block %q, want a", got)
+	}
+}
