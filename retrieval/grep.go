@@ -1,0 +1,128 @@
+package retrieval
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/internal/linescan"
+	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/internal/trigram"
+)
+
+// GrepQuery says which lines are looked for.
+type GrepQuery struct {
+	Pattern  string // a regular expression in RE2's syntax, matched line by line
+	Literal  bool   // the pattern is text, not an expression
+	FoldCase bool   // case does not matter
+	Under    []string
+	Limit    int // how many lines at most; 0 means no limit
+}
+
+// Line is a line that matches.
+type Line struct {
+	Path   string
+	Number int    // from 1
+	Text   []byte // without its ending; it is the caller's
+}
+
+// Grep finds the lines of indexed files that match, by path and line. It reads only
+// files that may hold a match, which the index tells, and until that is ready all of
+// them; so what it finds is exact for files that did not change since the last
+// [Index.Update]. A file that cannot be read is an error of its own, after which the
+// search goes on.
+func (x *Index) Grep(ctx context.Context, q GrepQuery) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		if err := x.grep(ctx, &q, yield); err != nil {
+			yield(Line{}, fmt.Errorf("retrieval: grep: %w", err))
+		}
+	}
+}
+
+func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) bool) error {
+	if x.closed.Load() {
+		return ErrClosed
+	}
+	p, err := linescan.Compile(q.Pattern, linescan.Options{Literal: q.Literal, FoldCase: q.FoldCase})
+	if err != nil {
+		return err
+	}
+	paths, err := x.mayMatch(ctx, trigram.CompileTree(p.Tree()))
+	if err != nil {
+		return err
+	}
+	under := Query{Under: q.Under}
+	paths = slices.DeleteFunc(paths, func(p string) bool { return !under.allows(p) })
+	slices.Sort(paths)
+	docs := make([]uint32, len(paths))
+	for i := range docs {
+		docs[i] = uint32(i)
+	}
+	read := func(doc uint32, _ []byte) ([]byte, error) {
+		raw, _, err := x.root.ReadFile(paths[doc], max(x.cfg.MaxFileSize, source.DefaultMaxFileSize))
+		text, _ := source.Text(raw)
+		return text, err
+	}
+	for m, err := range linescan.Search(ctx, docs, read, p, linescan.SearchOptions{Limit: q.Limit}) {
+		l := Line{Number: m.Number, Text: bytes.Clone(m.Text)}
+		if int(m.Doc) < len(paths) {
+			l.Path = paths[m.Doc]
+		}
+		if err != nil {
+			err = fmt.Errorf("retrieval: grep: %w", err)
+		}
+		if !yield(l, err) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// mayMatch are the paths of the files that may hold a match.
+func (x *Index) mayMatch(ctx context.Context, q *trigram.Query) ([]string, error) {
+	if !x.trigrams.isReady() || x.trigrams.wait(ctx) != nil {
+		tree := x.tree.Load()
+		if tree == nil {
+			var err error
+			if tree, err = source.Scan(ctx, x.dir, x.scanOptions()); err != nil {
+				return nil, err
+			}
+		}
+		paths := make([]string, 0, len(tree.Files))
+		for i := range tree.Files {
+			paths = append(paths, tree.Files[i].Path)
+		}
+		return paths, nil
+	}
+	var paths []string
+	err := codestore.Guard(func() error {
+		view, err := x.trigrams.store.View()
+		if err != nil {
+			return err
+		}
+		defer view.Close()
+		for _, seg := range view.Segments() {
+			v, err := seg.Value("trigrams", func() (any, error) {
+				data, err := seg.Section(trigramSection)
+				if err != nil {
+					return nil, err
+				}
+				return trigram.Open(data)
+			})
+			if err != nil {
+				return err
+			}
+			for _, d := range v.(*trigram.Reader).Candidates(q) {
+				if int(d) < seg.Docs() && seg.Live(int(d)) {
+					paths = append(paths, strings.Clone(seg.Path(int(d))))
+				}
+			}
+		}
+		return nil
+	})
+	return paths, err
+}

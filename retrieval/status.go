@@ -1,0 +1,135 @@
+package retrieval
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/history"
+)
+
+// Status tells what an Index covers, and what is missing and why.
+type Status struct {
+	Dir, CacheDir string
+
+	Files   int   // worth indexing, by the last look at the tree
+	Bytes   int64 // of them
+	Skipped []SkippedFile
+	Layers  []LayerStatus
+
+	History string // in words: how much of the git log is used, or why none
+	Commits int
+	Watch   string // "off", "on", or why not all changes are noticed
+	Err     error  // why the first indexing failed
+}
+
+// SkippedFile is a file that is not indexed. Files that git ignores are not listed.
+type SkippedFile struct {
+	Path   string // for what a tool filled, such as node_modules, its directory
+	Reason string // such as "binary" or "too large"
+}
+
+// LayerStatus is the state of one of the indexes.
+type LayerStatus struct {
+	Name     string // "index" (of words), "trigrams", "symbols"
+	Ready    bool
+	Files    int // indexed
+	Segments int
+	Bytes    int64  // of the index
+	Rebuilt  string // why an earlier index could not be used, "" when it could
+	InMemory string // why nothing is kept on disk, "" when it is
+	Err      error
+}
+
+// Status tells what is indexed, what is not, and why. It costs next to nothing.
+func (x *Index) Status() Status {
+	s := Status{Dir: x.dir, CacheDir: x.home, Watch: "off", History: "not read yet"}
+	if t := x.tree.Load(); t != nil {
+		s.Files, s.Bytes = len(t.Files), t.Bytes
+		for i := range t.Skipped {
+			s.Skipped = append(s.Skipped, SkippedFile{t.Skipped[i].Path, t.Skipped[i].Skip.String()})
+		}
+	}
+	for _, l := range x.layers() {
+		s.Layers = append(s.Layers, l.status())
+	}
+	if h := x.logState.Load(); h != nil {
+		s.Commits, s.History = h.Commits, historyInWords(h)
+	} else if x.cfg.NoHistory {
+		s.History = "off"
+	}
+	if w := x.watching.Load(); w != nil {
+		if s.Watch = *w; *w == "" {
+			s.Watch = "on"
+		}
+	}
+	if e := x.failed.Load(); e != nil {
+		s.Err = *e
+	}
+	return s
+}
+
+func (l *layer) status() LayerStatus {
+	l.mu.Lock()
+	s := LayerStatus{
+		Name: l.stage, Ready: l.isReady() && l.err == nil, Segments: l.report.Segments,
+		Rebuilt: l.report.Rebuilt, InMemory: l.report.Memory, Err: l.err,
+	}
+	l.mu.Unlock()
+	if v, err := l.store.View(); err == nil {
+		s.Files = v.Docs()
+		for _, seg := range v.Segments() {
+			s.Bytes += seg.Size()
+		}
+		v.Close()
+	}
+	return s
+}
+
+func historyInWords(h *history.Status) string {
+	var parts []string
+	switch h.State {
+	case history.Ready:
+		parts = append(parts, fmt.Sprintf("%d commits", h.Commits))
+	default:
+		parts = append(parts, h.State.String())
+	}
+	for _, p := range []struct {
+		is   bool
+		text string
+	}{{h.Limited, "older ones are left out"}, {h.Shallow, "shallow clone"}, {h.GoGit, "read without the git program"}} {
+		if p.is {
+			parts = append(parts, p.text)
+		}
+	}
+	if h.Reason != "" {
+		parts = append(parts, h.Reason)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// String tells the status in a few lines.
+func (s Status) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d files, %.1f MB; %d skipped\n", s.Dir, s.Files, float64(s.Bytes)/1e6, len(s.Skipped))
+	for _, l := range s.Layers {
+		state := "being made"
+		switch {
+		case l.Err != nil:
+			state = l.Err.Error()
+		case l.Ready:
+			state = "ready"
+		}
+		fmt.Fprintf(&b, "%-9s %s, %d files, %.1f MB", l.Name, state, l.Files, float64(l.Bytes)/1e6)
+		for _, note := range []string{l.Rebuilt, l.InMemory} {
+			if note != "" {
+				b.WriteString("; " + note)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "history   %s\nwatching  %s\n", s.History, s.Watch)
+	if s.Err != nil {
+		fmt.Fprintf(&b, "failed    %v\n", s.Err)
+	}
+	return b.String()
+}
