@@ -113,9 +113,12 @@ func TestSearchEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var reads atomic.Int64
+	var reads, running atomic.Int64
 	counted := func(doc uint32, buf []byte) ([]byte, error) {
 		reads.Add(1)
+		running.Add(1)
+		defer running.Add(-1)
+		time.Sleep(100 * time.Microsecond)
 		return read(doc, buf)
 	}
 	cause := errors.New("enough")
@@ -141,6 +144,9 @@ func TestSearchEnds(t *testing.T) {
 	}
 	if got := reads.Load(); got > 500 {
 		t.Errorf("%d of 2000 documents were read for one line", got)
+	}
+	if got := running.Load(); got > 0 {
+		t.Errorf("%d documents are still being read", got)
 	}
 
 	// A context that ends while a document is read.

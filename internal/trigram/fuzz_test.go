@@ -127,6 +127,7 @@ func FuzzNoneMissing(f *testing.F) {
 	for _, s := range [][2]string{
 		{`(?i)kelvin scale$`, "x \u212aelvin \u017fCALE\r\n"}, {`a(b|cd)*?e{2,3}[^f]`, "abcdabeeg"}, {`^\s*func\s+\w+`, "\n\tfunc x"},
 		{"\uFFFD.\xc3\xa9", "\xff\xe9é"}, {`(?s)a.b$`, "a\nb\n"}, {`(?m)^$`, "\n"}, {`\bx\B|[[:^alpha:]]{3}`, "x123"},
+		{`(?m)a$\nbc`, "a\nbc"}, {"[a\uFFFD]bc", "\xffbc"}, {`(?m)^ab^c|x$$`, "ab\nx\r\n"},
 	} {
 		f.Add(s[0], s[1])
 	}
