@@ -210,8 +210,6 @@ func TestTables(t *testing.T) {
 		"owner":                  func(data []byte) { section(data, secOwner)[1] = 2 },
 		"titles descend":         func(data []byte) { section(data, secTitleIndex)[2] = 255 },
 		"title behind the end":   func(data []byte) { section(data, secTitleIndex)[7] = 255 },
-		// Columns may be absent, and then nothing but the titles and the dictionary tells how many there are.
-		"chunks without titles": func(data []byte) { le.PutUint64(data[sectionsAt+entrySize*secTitles+8:], 119) },
 		"terms without entries": func(data []byte) {
 			le.PutUint32(data[countsAt+12:], 1<<31)
 			le.PutUint64(data[sectionsAt+entrySize*secBlocks+8:], 0)
@@ -257,5 +255,16 @@ func TestTitleBlocks(t *testing.T) {
 	}
 	if got := string(titles.at(titleBlock)); got != "a" {
 		t.Errorf("title of the next block %q, want a", got)
+	}
+}
+
+// TestManyChunks opens an index of a thousand million chunks of which there is nothing but the number.
+func TestManyChunks(t *testing.T) {
+	h := header{files: 1, chunks: 1 << 30}
+	w := sectionWriter{header: &h, out: make([]byte, headerSize)}
+	w.put(secFiles, encodeColumn(2, func(i int) uint32 { return uint32(i) << 30 }))
+	h.encode(w.out)
+	if _, err := Open(w.out); err == nil {
+		t.Error("it opens")
 	}
 }

@@ -327,3 +327,40 @@ func TestVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestBytesBetween encodes before all is added, which must not show in what is encoded later.
+func TestBytesBetween(t *testing.T) {
+	add := func(b *Builder, n int) {
+		for range n {
+			b.Add([]byte("a"), 0)
+			b.Add([]byte("b"), 1)
+		}
+	}
+	once, twice := NewBuilder(), NewBuilder()
+	for _, b := range []*Builder{once, twice} {
+		b.StartFile()
+		b.StartChunk(1, 2, nil)
+		add(b, 3)
+		if b == twice {
+			b.Bytes()
+		}
+		add(b, 4)
+	}
+	if !bytes.Equal(once.Bytes(), twice.Bytes()) {
+		t.Error("it shows")
+	}
+}
+
+// TestArena fills some pages with pieces that do not fit them.
+func TestArena(t *testing.T) {
+	var a arena
+	var places []uint32
+	for i := range 1000 {
+		places = append(places, a.put(bytes.Repeat([]byte{byte(i)}, i%256)))
+	}
+	for i, at := range places {
+		if got := a.bytes(at, i%256); !bytes.Equal(got, bytes.Repeat([]byte{byte(i)}, i%256)) {
+			t.Fatalf("piece %d has changed", i)
+		}
+	}
+}
