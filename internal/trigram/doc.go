@@ -20,9 +20,15 @@
 //
 // # Why triples, and why of whole documents
 //
-// On Go's standard library (49 MB) and on astropy with svelte (28 MB), folded trigrams take 0.09 to 0.10 of the source; sparse
-// n-grams of up to eight bytes, whose ends are rarer than what lies between, 0.37 to 0.39 with the same code for lists, four
-// times as much and two and a half times what was to be had. The lists are written as binary interpolative codes (Moffat and
-// Stuiver, 2000): documents that lie in one directory are alike, and this code takes a quarter less than Golomb's, and half of
-// what variable-length bytes take.
+// Weighed against sparse n-grams (substrings of up to eight bytes whose ends are rarer than all between) on Go's standard library
+// (48 MB in 5,673 files) and on astropy with svelte (28 MB in 9,668), with the same code for lists:
+//
+//	                      trigrams        sparse n-grams
+//	size of the source    0.09, 0.10      0.37, 0.39
+//	entries               6.5 million     14.9 million
+//	candidates, 16 texts  6,716           5,434 (4,872 match)
+//
+// A fourth more candidates for a quarter of the size: each costs some twenty microseconds, and the larger index would not fit
+// what an index may take here. Lists are binary interpolative codes (Moffat and Stuiver, 2000): documents that lie in one
+// directory are alike, and this code takes a quarter less than Golomb's and half of what variable-length bytes take.
 package trigram
