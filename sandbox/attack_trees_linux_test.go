@@ -98,6 +98,7 @@ func empty(t testing.TB, dir string) {
 }
 
 func TestAttackDeepTree(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg Config) {
 		const depth = 3000
 		sb, scratch := hostile(t, cfg, "deep", strconv.Itoa(depth), "d")
@@ -172,6 +173,7 @@ func countTree(t testing.TB, dir string) int {
 
 // Paths that take more memory than a host should give.
 func TestAttackLongPaths(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg Config) {
 		sb, scratch := hostile(t, cfg, "deep", "2500", strings.Repeat("n", 255))
 		if _, err := sb.(Differ).Changes(t.Context()); !errors.Is(err, ErrTooLarge) {
@@ -330,6 +332,7 @@ func TestSameContent(t *testing.T) {
 }
 
 func TestAttackNamesAlike(t *testing.T) {
+	t.Parallel()
 	sb, _ := hostile(t, Config{}, "alike", "13")
 	r := review(t, sb)
 	if len(r.Changes) != 1<<13 || len(r.Findings) != 1<<13 || r.Findings[0].Rule != RuleNameCollision {
@@ -338,6 +341,7 @@ func TestAttackNamesAlike(t *testing.T) {
 }
 
 func TestAttackManyLinks(t *testing.T) {
+	t.Parallel()
 	sb, _ := hostile(t, Config{}, "links")
 	r := review(t, sb)
 	if !slices.ContainsFunc(r.Refused(), func(f Finding) bool { return f.Rule == RuleUnreadable && strings.HasPrefix(f.Path, "m") }) {
@@ -453,6 +457,7 @@ func TestPlaceIsTheOneThatWasSeen(t *testing.T) {
 
 // Layers are merged without paths, too.
 func TestMergeDeepLayers(t *testing.T) {
+	t.Parallel()
 	a, b, dst := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "merged")
 	for _, dir := range []string{a, b} {
 		sb := open(t, withDirInPlace(dir))

@@ -14,6 +14,7 @@ import (
 // An ordinary user is attacked, and protected, as root is. All attacks and the
 // cases of use run again as that user.
 func TestAttacksAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("is one already")
 	}

@@ -21,6 +21,7 @@ import (
 )
 
 func TestExecReportsHowACommandEnded(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)
 		type result struct {
@@ -161,6 +162,7 @@ func TestOutputIsComplete(t *testing.T) {
 }
 
 func TestTimeoutKillsTheTree(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)
 		for _, script := range []string{

@@ -26,6 +26,7 @@ func python(t testing.TB, sb Sandbox) {
 }
 
 func TestGoBuildAndTestInside(t *testing.T) {
+	t.Parallel()
 	need(t, "go")
 	root, err := filepath.Abs("..")
 	if err != nil {
