@@ -217,6 +217,9 @@ func (f *file) named(d *symbols.Def, text []byte) {
 		return
 	}
 	text = bytes.Trim(text, "#] ")
+	if i := bytes.IndexByte(text, '['); i > 0 && f.lang.name == "python" {
+		text = text[:i] // type Alias[T]
+	}
 	for _, sep := range []string{"::", "."} {
 		if i := bytes.LastIndex(text, []byte(sep)); i >= 0 && len(text) < 240 {
 			before := strings.ReplaceAll(string(text[:i]), "::", ".")

@@ -112,7 +112,7 @@ func captureOf(name string) capture {
 }
 
 // timeLimit bounds the parsing of a file in microseconds: far more than any real one takes.
-func timeLimit(size int) int { return 2_000_000 + 10*size }
+func timeLimit(size int) int { return 300_000 + 5*size }
 
 // Of finds the symbols of a file. What its grammar cannot read is read as [symbols.Of] does.
 func (p *Parser) Of(path string, src []byte) (symbols.Result, error) {
