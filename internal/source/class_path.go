@@ -17,10 +17,10 @@ func classifyPath(path string) Class {
 		stem, ext = name[:i], name[i+1:]
 	}
 	c := byName[name] | byExt[ext]
-	if c.Any(Build) && ext == "txt" {
-		c &^= Doc // CMakeLists.txt
-	}
 	c |= classifyName(base, name, stem, ext)
+	if c.Any(Build) && ext == "txt" {
+		c &^= Doc // CMakeLists.txt, requirements.txt
+	}
 	return c | classifyDir(dir, c, ext)
 }
 
@@ -34,21 +34,35 @@ func classifyDir(dir string, c Class, ext string) Class {
 	if i := strings.Index("/"+dir+"/", "/src/main/"); i >= 0 {
 		dir = strings.TrimSuffix(dir[:i], "/")
 	}
-	first := true
+	before := ""
 	for elem := range strings.SplitSeq(dir, "/") {
-		switch d := byDir[elem]; {
-		case elem == "doc" && !first && isCode(c, ext): // a package of that name, such as go/doc
-		case d != 0:
-			c |= d
-		case strings.HasSuffix(elem, ".tests") || strings.HasSuffix(elem, ".test") || strings.HasPrefix(elem, "test_") || strings.HasSuffix(elem, "_test") || strings.HasSuffix(elem, "_tests"):
-			c |= Test
+		d := byDir[elem]
+		switch {
+		case before == "":
+			d |= byTopDir[elem]
+		case elem == "doc" && !isCode(c, ext):
+			d |= Doc
+		case before == "src" && strings.HasPrefix(elem, "test") && camelTests[ext]: // testFixtures and the like, of Gradle
+			d |= Test
 		}
-		first = false
+		if isTestDir(elem) {
+			d |= Test
+		}
+		if c.Any(Test) {
+			d &^= Example // samples that a test reads
+		}
+		c |= d
+		before = elem
 	}
 	if strings.HasPrefix(dir, ".github/workflows") || strings.HasPrefix(dir, ".circleci") {
 		c |= Build
 	}
 	return c
+}
+
+func isTestDir(name string) bool {
+	return strings.HasSuffix(name, ".tests") || strings.HasSuffix(name, ".test") || strings.HasSuffix(name, "-tests") || strings.HasPrefix(name, "test-") ||
+		strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test") || strings.HasSuffix(name, "_tests")
 }
 
 // isCode reports whether nothing marks a file of class c as other than source code.

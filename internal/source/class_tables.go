@@ -16,15 +16,23 @@ func table(rows map[Class]string) map[string]Class {
 
 var byDir = table(map[Class]string{
 	Vendored: `vendor vendored _vendor third_party third-party thirdparty 3rdparty node_modules bower_components
-		jspm_packages extern external cextern deps dist pods carthage site-packages`,
+		jspm_packages extern cextern dist pods carthage site-packages`,
 	Test: `test tests __tests__ spec specs __spec__ testdata test-data test_data testsuite testsuites testlib fixtures fixture
 		__fixtures__ __mocks__ mocks mock __snapshots__ snapshots e2e androidtest unittests unittest integrationtest
 		integration-tests integration_tests functional-tests testcases golden`,
 	Example: `example examples demo demos sample samples playground playgrounds tutorial tutorials _examples`,
-	Bench:   `bench benches benchmark benchmarks asv_bench perf`,
-	Doc:     `doc docs documentation man javadoc`,
-	Script:  `scripts`,
-	Build:   `.circleci .buildkite ci .ci`,
+	Bench:   `bench benches benchmark benchmarks benchmarking asv_bench`,
+	Doc:     `docs documentation javadoc`,
+	Build:   `.circleci .buildkite .ci`,
+})
+
+// byTopDir are names that mean this at the top of a tree only: deeper they are packages as often, such as go/doc.
+var byTopDir = table(map[Class]string{
+	Vendored: `external deps`,
+	Bench:    `perf`,
+	Doc:      `doc man`,
+	Script:   `scripts`,
+	Build:    `ci`,
 })
 
 var byExt = table(map[Class]string{

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Look tells what a scan would find at a few paths, and below those that are directories. A path that is gone, ignored
-// or a directory yields a File of SkipGone, which stands for everything at and below it; the files of a directory follow
-// it. So the result is what has to be forgotten and what has to be read again.
+// Look tells what a scan would find at a few paths, and below those that are directories. Each path yields a File of
+// SkipGone first, which stands for everything that was at and below it, then what is there now. So the result is what
+// has to be forgotten and, after that, what has to be there.
 func Look(ctx context.Context, root string, opts Options, paths ...string) ([]File, error) {
 	o := opts.withDefaults()
 	o.Progress = nil
@@ -60,7 +60,7 @@ func (l *looker) look(ctx context.Context, p string) ([]File, error) {
 	}
 	if !fi.IsDir() {
 		f, err := l.file(p, up, fi)
-		return []File{f}, err
+		return append(gone, f), err // it may have been a directory
 	}
 	n := &node{path: p, depth: strings.Count(p, "/") + 1}
 	if p == "." {

@@ -34,7 +34,7 @@ const (
 	defaultQuiet      = 100 * time.Millisecond
 	defaultDelay      = time.Second
 	leastWait         = 10 * time.Millisecond // so that batches are not made anew for each change
-	maxPending        = 10_000 // changed paths, beyond which scanning all is cheaper
+	maxPending        = 10_000                // changed paths, beyond which scanning all is cheaper
 )
 
 // A Batch tells what may have changed. Paths are for [Look]; a directory stands for all below it.
