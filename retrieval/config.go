@@ -30,6 +30,9 @@ type Config struct {
 	// MaxFiles bounds the index; 0 means 200,000.
 	MaxFiles int
 
+	// WordsOnly makes only the index that Search needs: Grep then reads all files, and
+	// what needs symbols answers with an error.
+	WordsOnly bool
 	// NoHistory leaves the git log alone.
 	NoHistory bool
 	// GitDir and Head are for trees that are no work tree of git: the repository to read

@@ -84,7 +84,7 @@ func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) 
 
 // mayMatch are the paths of the files that may hold a match.
 func (x *Index) mayMatch(ctx context.Context, q *trigram.Query) ([]string, error) {
-	if !x.trigrams.isReady() || x.trigrams.wait(ctx) != nil {
+	if x.trigrams == nil || !x.trigrams.isReady() || x.trigrams.wait(ctx) != nil {
 		tree := x.tree.Load()
 		if tree == nil {
 			var err error

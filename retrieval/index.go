@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -104,11 +105,15 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 		return nil, err
 	}
 	opts := codestore.Options{MaxFileSize: cfg.MaxFileSize}
-	for _, l := range []struct {
+	kinds := []struct {
 		to    **layer
 		stage string
 		f     codestore.Format
-	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}} {
+	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}}
+	if cfg.WordsOnly {
+		kinds = kinds[:1]
+	}
+	for _, l := range kinds {
 		if *l.to, err = openLayer(ctx, x.home, base, l.stage, l.f, opts); err != nil {
 			return nil, errors.Join(err, x.closeParts())
 		}
@@ -157,7 +162,10 @@ func (x *Index) sync(ctx context.Context) error {
 	return err
 }
 
-func (x *Index) layers() []*layer { return []*layer{x.words, x.trigrams} }
+// layers are the indexes that are kept, the most needed one first.
+func (x *Index) layers() []*layer {
+	return slices.DeleteFunc([]*layer{x.words, x.trigrams}, func(l *layer) bool { return l == nil })
+}
 
 // tell reports progress, one caller at a time.
 func (x *Index) tell(p Progress) {
@@ -208,9 +216,7 @@ func (x *Index) closeParts() error {
 	x.cache.forget()
 	var errs []error
 	for _, l := range x.layers() {
-		if l != nil {
-			errs = append(errs, l.store.Close())
-		}
+		errs = append(errs, l.store.Close())
 	}
 	return errors.Join(append(errs, x.root.Close())...)
 }

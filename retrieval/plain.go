@@ -44,6 +44,7 @@ func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 		if t.err != nil {
 			continue
 		}
+		t.stale = false // what was just read is what is ranked
 		texts[f.Path] = t
 		table = append(table, ranking.Info{Path: f.Path, Class: f.Class, Lines: ix.Add(f.Path, t.content)})
 	}

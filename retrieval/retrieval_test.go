@@ -1,0 +1,243 @@
+package retrieval_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/luthier-dev/luthier/retrieval"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// tree writes files below a new directory.
+func tree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		put(t, dir, name, text)
+	}
+	return dir
+}
+
+func put(t testing.TB, dir, name, text string) {
+	t.Helper()
+	name = filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t testing.TB, dir string, cfg retrieval.Config) *retrieval.Index {
+	t.Helper()
+	if cfg.CacheDir == "" {
+		cfg.CacheDir = t.TempDir()
+	}
+	x, err := retrieval.Open(t.Context(), dir, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return x
+}
+
+func paths(t testing.TB, x *retrieval.Index, q retrieval.Query) []string {
+	t.Helper()
+	hits, err := x.Search(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, h := range hits {
+		out = append(out, h.Path)
+	}
+	return out
+}
+
+func first(t testing.TB, x *retrieval.Index, text string) string {
+	t.Helper()
+	if p := paths(t, x, retrieval.Query{Text: text}); len(p) > 0 {
+		return p[0]
+	}
+	return ""
+}
+
+var shop = map[string]string{
+	"go.mod":            "module example.org/shop\n",
+	"cart/cart.go":      "package cart\n\n// Cart holds what a customer is about to buy.\ntype Cart struct{ lines []line }\n\ntype line struct{ sku string; n int }\n\n// AddItem puts an article into the cart.\nfunc (c *Cart) AddItem(sku string, n int) { c.lines = append(c.lines, line{sku, n}) }\n",
+	"cart/cart_test.go": "package cart\n\nimport \"testing\"\n\nfunc TestAddItem(t *testing.T) { var c Cart; c.AddItem(\"a\", 1); c.AddItem(\"a\", 2) }\n",
+	"tax/vat.go":        "package tax\n\n// VAT is the value added tax of a country in percent.\nfunc VAT(country string) float64 {\n\tswitch country {\n\tcase \"DE\":\n\t\treturn 19\n\t}\n\treturn 0\n}\n",
+	"mail/retry.go":     "package mail\n\nimport \"time\"\n\n// backoff waits longer after each failed delivery.\nfunc backoff(attempt int) time.Duration {\n\treturn time.Second << attempt\n}\n",
+	"README.md":         "# Shop\n\nAdd an item to the cart, pay tax, get mail.\n",
+}
+
+func TestSearch(t *testing.T) {
+	x := open(t, tree(t, shop), retrieval.Config{})
+	for text, want := range map[string]string{
+		"how is an item added to the cart":            "cart/cart.go",
+		"AddItem":                                     "cart/cart.go",
+		"value added tax is wrong for Germany":        "tax/vat.go",
+		"panic in mail/retry.go:6":                    "mail/retry.go",
+		"waiting between attempts of failed delivery": "mail/retry.go",
+	} {
+		if got := first(t, x, text); got != want {
+			t.Errorf("%q: first is %s, want %s", text, got, want)
+		}
+	}
+	hits, err := x.Search(t.Context(), retrieval.Query{Text: "backoff after failed delivery", K: 1})
+	if err != nil || len(hits) != 1 {
+		t.Fatalf("%d hits, %v", len(hits), err)
+	}
+	h := hits[0]
+	if h.Symbol != "backoff" || h.StartLine > 5 || h.EndLine < 8 || !strings.Contains(h.Snippet, "time.Second << attempt") || len(h.Why) == 0 {
+		t.Errorf("hit %+v", h)
+	}
+	if hits, err := x.Search(t.Context(), retrieval.Query{Text: "zzzz"}); len(hits) > 0 || err != nil {
+		t.Errorf("a word that is nowhere: %v, %v", hits, err)
+	}
+	if _, err := x.Search(t.Context(), retrieval.Query{Text: " \n"}); err == nil {
+		t.Error("an empty text is searched")
+	}
+}
+
+func TestQueryLimits(t *testing.T) {
+	x := open(t, tree(t, shop), retrieval.Config{})
+	for _, p := range paths(t, x, retrieval.Query{Text: "cart item tax mail", Under: []string{"cart"}}) {
+		if !strings.HasPrefix(p, "cart/") {
+			t.Errorf("%s is not under cart", p)
+		}
+	}
+	held := []retrieval.Range{{Path: "tax/vat.go", StartLine: 1, EndLine: 1000}}
+	for _, p := range paths(t, x, retrieval.Query{Text: "value added tax", Held: held}) {
+		if p == "tax/vat.go" {
+			t.Error("what is held is found")
+		}
+	}
+	if p := paths(t, x, retrieval.Query{Text: "cart item tax mail", K: 2}); len(p) != 2 {
+		t.Errorf("asked for two places, got %v", p)
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	dir := tree(t, shop)
+	x := open(t, dir, retrieval.Config{})
+	put(t, dir, "ship/parcel.go", "package ship\n\n// Parcel is what a courier carries.\ntype Parcel struct{ grams int }\n")
+	if got := first(t, x, "parcel courier"); got != "" {
+		t.Errorf("a file that nobody told of is found: %s", got)
+	}
+	if err := x.Update(t.Context(), "ship/parcel.go"); err != nil {
+		t.Fatal(err)
+	}
+	if got := first(t, x, "parcel courier"); got != "ship/parcel.go" {
+		t.Errorf("new file: found %q", got)
+	}
+	// A search that runs into a changed file takes it in by itself.
+	put(t, dir, "ship/parcel.go", "package ship\n\n// Crate is what a courier carries, of wood.\ntype Crate struct{ kilograms int }\n")
+	hits, err := x.Search(t.Context(), retrieval.Query{Text: "what does the courier carry", K: 1})
+	if err != nil || len(hits) != 1 || hits[0].Symbol != "Crate" || !strings.Contains(hits[0].Snippet, "kilograms") {
+		t.Errorf("after a change: %+v, %v", hits, err)
+	}
+	if err := os.Remove(filepath.Join(dir, "ship/parcel.go")); err != nil {
+		t.Fatal(err)
+	}
+	if got := first(t, x, "courier"); got != "" {
+		t.Errorf("a file that is gone is found: %s", got)
+	}
+	put(t, dir, "a/b.go", "package a\n\nfunc Lighthouse() {}\n")
+	if err := x.Update(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := first(t, x, "lighthouse"); got != "a/b.go" {
+		t.Errorf("after a scan: %q", got)
+	}
+	if err := x.Update(t.Context(), "../elsewhere.go"); err == nil {
+		t.Error("a path outside of the tree is taken")
+	}
+}
+
+func TestHistoryCounts(t *testing.T) {
+	dir := tree(t, map[string]string{"one.go": "package p\n\nfunc alpha() {}\n", "two.go": "package p\n\nfunc beta() {}\n"})
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-qm", "start")
+	put(t, dir, "two.go", "package p\n\nfunc beta() { println() }\n")
+	git(t, dir, "commit", "-qam", "Avoid the flicker of the lamp at dawn")
+	x := open(t, dir, retrieval.Config{})
+	if got := first(t, x, "the lamp flickers at dawn again"); got != "two.go" {
+		t.Errorf("found %q by the log; status:\n%v", got, x.Status())
+	}
+	if s := x.Status(); s.Commits != 2 {
+		t.Errorf("%d commits in\n%v", s.Commits, s)
+	}
+	without := open(t, dir, retrieval.Config{NoHistory: true})
+	if got := first(t, without, "the lamp flickers at dawn again"); got != "" {
+		t.Errorf("found %q without the log", got)
+	}
+}
+
+func git(t testing.TB, dir string, args ...string) {
+	t.Helper()
+	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func TestGrep(t *testing.T) {
+	dir := tree(t, shop)
+	x := open(t, dir, retrieval.Config{})
+	var got []string
+	for l, err := range x.Grep(t.Context(), retrieval.GrepQuery{Pattern: `additem\(`, FoldCase: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s:%d", l.Path, l.Number))
+	}
+	if want := "cart/cart.go:9 cart/cart_test.go:5"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	for _, err := range x.Grep(t.Context(), retrieval.GrepQuery{Pattern: `(`}) {
+		if err == nil {
+			t.Error("a broken pattern matches")
+		}
+	}
+}
+
+func TestBackground(t *testing.T) {
+	x := open(t, tree(t, shop), retrieval.Config{Background: true})
+	hits, err := x.Search(t.Context(), retrieval.Query{Text: "value added tax"})
+	if err != nil || len(hits) == 0 || hits[0].Path != "tax/vat.go" {
+		t.Errorf("while indexing: %+v, %v", hits, err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := tree(t, shop)
+	for _, p := range []string{filepath.Join(dir, "missing"), filepath.Join(dir, "go.mod")} {
+		if _, err := retrieval.Open(t.Context(), p, retrieval.Config{CacheDir: t.TempDir()}); err == nil {
+			t.Errorf("%s is opened", p)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := retrieval.Open(ctx, dir, retrieval.Config{CacheDir: t.TempDir()}); err == nil {
+		t.Error("opened although cancelled")
+	}
+	x := open(t, dir, retrieval.Config{})
+	x.Close()
+	if _, err := x.Search(t.Context(), retrieval.Query{Text: "cart"}); err != retrieval.ErrClosed {
+		t.Errorf("a closed index answers %v", err)
+	}
+}
