@@ -146,7 +146,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestCutOff cuts the file at every length: what remains is the vectors whose blocks are whole, and more can be appended.
+// TestCutOff cuts the file at many lengths: what remains is the vectors whose blocks are whole, and more can be appended.
 func TestCutOff(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -161,7 +161,7 @@ func TestCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for n := 0; n < len(data); n += 13 {
+	for n := 0; n < len(data); n += 29 {
 		rows := 0
 		for i, end := range ends {
 			if end <= int64(n) {
@@ -239,7 +239,7 @@ func TestDamage(t *testing.T) {
 		score[hit.Key] = hit.Score
 	}
 	r := rand.New(rand.NewPCG(4, 4))
-	for range 300 {
+	for range 150 {
 		bad := bytes.Clone(data)
 		for range 1 + r.IntN(4) {
 			bad[r.IntN(len(bad))] ^= byte(1 + r.IntN(255))
@@ -347,7 +347,7 @@ func TestTwoStores(t *testing.T) {
 // TestTogether searches, appends, deletes and tidies at once.
 func TestTogether(t *testing.T) {
 	s := open(t, file(t))
-	names, all := keys(0, 4000), cloud(random(1), 4000, 32)
+	names, all := keys(0, 1600), cloud(random(1), 1600, 32)
 	set := s.Select(names)
 	done := make(chan struct{})
 	var readers sync.WaitGroup
@@ -369,7 +369,7 @@ func TestTogether(t *testing.T) {
 	var writers sync.WaitGroup
 	for w := range 2 {
 		writers.Go(func() {
-			for lo := 2000 * w; lo < 2000*(w+1); lo += 20 {
+			for lo := 800 * w; lo < 800*(w+1); lo += 20 {
 				if err := s.Append(names[lo:lo+20], all[lo:lo+20]); err != nil {
 					t.Error(err)
 				}

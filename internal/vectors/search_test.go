@@ -33,7 +33,7 @@ func TestSearchIsExact(t *testing.T) {
 			s := open(t, file(t))
 			names := keys(0, len(shape.vectors))
 			add(t, s, names, shape.vectors)
-			for i := range 20 {
+			for i := range 8 {
 				query := gauss(r, len(shape.vectors[0]), 1)
 				if i%2 == 0 {
 					query = shape.vectors[r.IntN(len(shape.vectors))]
