@@ -28,6 +28,10 @@ func writeForever(dir string) {
 				os.Exit(3)
 			}
 		}
+		if os.Getenv("HISTORY_TEST_LIMIT") != "" {
+			time.Sleep(50 * time.Millisecond) // a signal may be on its way
+			os.Exit(0)
+		}
 		names, _ := filepath.Glob(filepath.Join(cache, "history-*"))
 		for _, name := range names {
 			os.Remove(name)

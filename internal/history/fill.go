@@ -12,7 +12,6 @@ const maxTips = 64
 // fill reads what the store lacks of a head's newest ancestors, and walks them.
 func (o *opening) fill(head string) {
 	o.status.Cached = len(o.store.commits)
-	first := len(o.store.commits)
 	ref := o.headRef(head)
 	// In the first round the commits since the last time come, in the second what is
 	// older than that; more are needed only where times run backwards.
@@ -41,7 +40,6 @@ func (o *opening) fill(head string) {
 			break
 		}
 	}
-	o.status.Read = len(o.store.commits) - first
 	o.finish(ref)
 }
 
@@ -105,6 +103,7 @@ func (o *opening) readFrom(src source, q reading) (added int, err error) {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	o.status.Read += n
 	a.Finish(err != nil || n >= q.n, last)
 	if o.opts.Progress != nil {
 		o.opts.Progress(a.Len())

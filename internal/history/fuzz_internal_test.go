@@ -46,12 +46,58 @@ func TestParseLog(t *testing.T) {
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(rawCommit{}, rawChange{})); d != "" {
 		t.Error("(-want +got):\n" + d)
 	}
-	for n := range len(someLog) {
+	// Cut off within a field it is an error, and what came before is right.
+	for n := 1; n < len(someLog); n++ {
 		p := newLogParser(strings.NewReader(someLog[:n]), 20)
-		for {
-			if _, err := p.Next(); err != nil {
-				break
+		var err error
+		for i := 0; err == nil; i++ {
+			var c *rawCommit
+			if c, err = p.Next(); err == nil && (c.id != want[i].id || c.message != want[i].message) {
+				t.Errorf("cut off after %d bytes, the commit %d is %+v", n, i, c)
 			}
+		}
+		if end := someLog[n-1]; end != 0 && end != '\n' && errors.Is(err, io.EOF) {
+			t.Errorf("cut off after %d bytes, within a field, it is no error", n)
+		}
+	}
+}
+
+// TestHostileCache writes what no honest file holds, with right checksums.
+func TestHostileCache(t *testing.T) {
+	id := strings.Repeat("i", 20)
+	meta := []byte{20, 0}
+	commit := func(tail string) string { return "\x00\x01" + id + "\x02\x00" + tail } // no path, one commit
+	whole := commit("\x00\x00\x00\x00")
+	for _, tt := range []struct {
+		name, meta, batch, words string
+		ok                       bool
+	}{
+		{"all is well", string(meta), whole, "\x01k\x00\x00\x00", true},
+		{"hashes of no length", "\x00\x00", whole, "", false},
+		{"more paths than bytes", string(meta), "\xff\xff\x7f", "", false},
+		{"more commits than bytes", string(meta), "\x00\xff\xff\xff\x7f", "", false},
+		{"a path that begins with more than there was", string(meta), "\x01\x05\x01a\x00", "", false},
+		{"a parent after the end", string(meta), commit("\x01\x09\x00\x00\x00"), "", false},
+		{"more parents than bytes", string(meta), commit("\xff\x7f\x00\x00\x00"), "", false},
+		{"a text longer than the rest", string(meta), commit("\x00\x7f\x00\x00\x00"), "", false},
+		{"its own parent", string(meta), commit("\x01\x01\x00\x00\x00"), "", true},
+		{"a change of a path that is not there", string(meta), commit("\x00\x00\x00\x02\xff\x01"), "", true},
+		{"words of more commits", string(meta), whole, "\x01k\x00\x00\x02\x00\x00", false},
+		{"words with a gap", string(meta), whole, "\x01k\x01\x00\x00", false},
+		{"a word that is not there", string(meta), whole, "\x01k\x00\x01\x01w\x01\x02\x09\x01", true},
+	} {
+		b := append([]byte(nil), magic...)
+		b = appendFrame(b, frameMeta, []byte(tt.meta))
+		b = appendFrame(b, frameBatch, []byte(tt.batch))
+		if tt.words != "" {
+			b = appendFrame(b, frameWords, []byte(tt.words))
+		}
+		s, _, err := decodeStore(b, "k")
+		if (err == nil) != tt.ok {
+			t.Errorf("%s: error %v, want none: %v", tt.name, err, tt.ok)
+		}
+		if err == nil {
+			useStore(s)
 		}
 	}
 }

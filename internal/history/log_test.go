@@ -137,16 +137,20 @@ func TestRewrittenHistory(t *testing.T) {
 	r := three(t)
 	o := history.Options{CacheDir: t.TempDir()}
 	open(t, r.dir, o)
-	r.git("reset", "-q", "--hard", "HEAD~1")
-	r.commit("three again", files{"c": "1"})
-	r.git("reflog", "expire", "--expire=now", "--all")
-	r.git("gc", "-q", "--prune=now") // the old tip is no more
-	got := open(t, r.dir, o)
-	if d := cmp.Diff(say(open(t, r.dir, history.Options{})), say(got)); d != "" {
-		t.Errorf("after a rewrite (-without cache +with):\n%s", d)
-	}
-	if s := got.Status(); s.Read != 1 || s.Cached != 3 {
-		t.Errorf("read %d with %d in the cache, want 1 with 3", s.Read, s.Cached)
+	for i, prune := range []bool{false, true} { // with the old tip still there, and without
+		r.git("reset", "-q", "--hard", "HEAD~1")
+		r.commit(fmt.Sprintf("three again %d", i), files{"c": "1"})
+		if prune {
+			r.git("reflog", "expire", "--expire=now", "--all")
+			r.git("gc", "-q", "--prune=now")
+		}
+		got := open(t, r.dir, o)
+		if d := cmp.Diff(say(open(t, r.dir, history.Options{})), say(got)); d != "" {
+			t.Errorf("after a rewrite (-without cache +with):\n%s", d)
+		}
+		if s := got.Status(); !prune && s.Read != 1 || s.Cached != 3+i {
+			t.Errorf("read %d with %d in the cache, want 1 with %d", s.Read, s.Cached, 3+i)
+		}
 	}
 }
 

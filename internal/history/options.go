@@ -43,7 +43,7 @@ type Options struct {
 	// MaxCommits bounds how many commits count, newest first; zero means 20,000.
 	MaxCommits int
 	// MaxFiles is the number of files beyond which a commit says nothing of them; zero
-	// means 30. Renames in larger ones are followed all the same.
+	// means 60. Renames in larger ones are followed all the same.
 	MaxFiles int
 	// Merges says which commits count.
 	Merges Merges
@@ -59,7 +59,7 @@ type Options struct {
 
 const (
 	defaultMaxCommits = 20_000
-	defaultMaxFiles   = 30
+	defaultMaxFiles   = 60
 	defaultGitTime    = 2 * time.Minute
 	defaultGoGitTime  = 10 * time.Second
 )

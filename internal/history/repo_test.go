@@ -19,6 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("HISTORY_TEST_WRITER"); dir != "" {
+		limitFileSize()
 		writeForever(dir)
 	}
 	goleak.VerifyTestMain(m)

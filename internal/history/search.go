@@ -9,7 +9,8 @@ import (
 
 // Params are the knobs of a search. A zero knob has the default that is named.
 type Params struct {
-	// K1 and B are those of BM25; 1.2 and 0.75.
+	// K1 and B are those of BM25; 3 and 0.9, since a message is short and a word that
+	// stands twice in it means more than one in a file.
 	K1, B float32
 	// SubjectWeight is how often a word of the subject counts; 2.
 	SubjectWeight float32
@@ -31,8 +32,8 @@ type Params struct {
 }
 
 func (p Params) withDefaults() Params {
-	p.K1 = orDefault(p.K1, 1.2)
-	p.B = orDefault(p.B, 0.75)
+	p.K1 = orDefault(p.K1, 3)
+	p.B = orDefault(p.B, 0.9)
 	p.SubjectWeight = orDefault(p.SubjectWeight, 2)
 	p.Commits = orDefault(p.Commits, 50)
 	p.FileExponent = orDefault(p.FileExponent, 1)

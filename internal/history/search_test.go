@@ -12,6 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/history"
 )
 
+const k1, b = 1.2, 0.75
+
 // naiveSearch is BM25 as it is written in books.
 func naiveSearch(l *history.Log, words []string, sw float64) []history.CommitScore {
 	type doc struct {
@@ -47,7 +49,7 @@ func naiveSearch(l *history.Log, words []string, sw float64) []history.CommitSco
 					df++
 				}
 			}
-			score += math.Log(1+(n-df+0.5)/(df+0.5)) * d.tf[w] * 2.2 / (d.tf[w] + 1.2*(1-0.75+0.75*d.n/mean))
+			score += math.Log(1+(n-df+0.5)/(df+0.5)) * d.tf[w] * (k1 + 1) / (d.tf[w] + k1*(1-b+b*d.n/mean))
 		}
 		if score > 0 {
 			out = append(out, history.CommitScore{Commit: d.commit, Score: float32(score)})
@@ -69,15 +71,16 @@ func naiveSearch(l *history.Log, words []string, sw float64) []history.CommitSco
 func TestSearchIsBM25(t *testing.T) {
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(21, 22)), 100)
+	p := history.Params{K1: k1, B: b}
 	for _, key := range []string{"", "v1"} { // without and with words in the cache
 		l := open(t, r.dir, history.Options{Head: heads[99], CacheDir: t.TempDir(), TokenizerKey: key, Tokenizer: history.Words})
 		for _, q := range [][]string{{"alpha"}, {"beta", "gamma", "beta"}, {"theta", "unheard", "iota", "mu"}} {
 			want := naiveSearch(l, q, 2)
-			got := l.Search(q, len(want)+5, history.Params{})
+			got := l.Search(q, len(want)+5, p)
 			if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-3)); d != "" {
 				t.Errorf("%v (-want +got):\n%s", q, d)
 			}
-			if few := l.Search(q, 3, history.Params{}); !cmp.Equal(got[:min(3, len(got))], few) {
+			if few := l.Search(q, 3, p); !cmp.Equal(got[:min(3, len(got))], few) {
 				t.Errorf("%v: the best three are %v, want %v", q, few, got[:3])
 			}
 		}

@@ -190,7 +190,7 @@ func removeObject(t *testing.T, r *repo, hash string) {
 // TestSubdirectory keeps to what lies in the directory, and names it from there.
 func TestSubdirectory(t *testing.T) {
 	r := newRepo(t)
-	r.commit("one", files{"sub/a.go": "1", "b.go": "1"})
+	r.commit("one", files{"sub/a.go": "1", "b.go": "1", "else/where/long.go": "1"})
 	r.git("mv", "b.go", "sub/b.go")
 	r.commit("two", nil)
 	l := open(t, filepath.Join(r.dir, "sub"), history.Options{})

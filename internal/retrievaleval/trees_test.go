@@ -157,17 +157,36 @@ func TestCheckoutsSideBySide(t *testing.T) {
 	}
 	defer trees.Close()
 	var dirs []string
+	var releases []func()
 	for i, c := range commits {
 		dir, release, err := trees.Checkout(t.Context(), "a+a", c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer release()
+		releases = append(releases, release)
 		dirs = append(dirs, dir)
 		for j := range i + 1 {
 			if d := cmp.Diff(all[j], readTree(t, dirs[j])); d != "" {
 				t.Errorf("commit %d (-want +got):\n%s", j, d)
 			}
+		}
+	}
+	for range 2 { // and one that was released is given once
+		for _, release := range releases {
+			release()
+		}
+		releases = nil
+		seen := map[string]bool{}
+		for range 3 {
+			dir, release, err := trees.Checkout(t.Context(), "a+a", commits[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[dir] {
+				t.Error("a directory was given twice")
+			}
+			seen[dir] = true
+			releases = append(releases, release)
 		}
 	}
 	for _, bad := range []string{"main", strings.Repeat("1", 40), "--help"} {

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package history_test
+
+func limitFileSize() {}
