@@ -72,6 +72,10 @@ func (p *Pattern) String() string { return p.tree.String() }
 // Tree is the parsed expression. It must not be changed.
 func (p *Pattern) Tree() *syntax.Regexp { return p.tree }
 
+// Find is where the first match in a line is, as start and end, or nil. The line must be given without its ending. It is slow
+// beside a scan: it is meant for the lines that are shown.
+func (p *Pattern) Find(line []byte) []int { return p.re.FindIndex(line) }
+
 // required is the longest text that is known to stand in every match, and whether it is all of each match.
 func required(re *syntax.Regexp) (text []byte, whole bool) {
 	switch re.Op {

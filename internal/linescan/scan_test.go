@@ -111,6 +111,19 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+func TestFind(t *testing.T) {
+	p, err := Compile(`o+$`, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{4, 6}, p.Find([]byte("foo oo"))); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.Find([]byte("oof")); got != nil {
+		t.Error(got)
+	}
+}
+
 func TestRequired(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, need string

@@ -47,9 +47,11 @@ func BenchmarkBuild(b *testing.B) {
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	var data []byte
+	cpu := ownTime()
 	for b.Loop() {
 		data = build(docs).Bytes()
 	}
+	b.ReportMetric(float64(size)*float64(b.N)/1e6/(ownTime()-cpu).Seconds(), "MB/cpu-s")
 	b.ReportMetric(float64(len(data))/float64(size), "bytes/source")
 	b.ReportMetric(float64(len(docs)), "docs")
 }
@@ -117,6 +119,7 @@ func BenchmarkCandidates(b *testing.B) {
 		b.Run(fmt.Sprintf("%q", pattern), func(b *testing.B) {
 			var got []uint32
 			b.ReportAllocs()
+			cpu := ownTime()
 			for b.Loop() {
 				q, err := Compile(pattern, Options{})
 				if err != nil {
@@ -124,6 +127,7 @@ func BenchmarkCandidates(b *testing.B) {
 				}
 				got = r.Candidates(q)
 			}
+			b.ReportMetric(float64((ownTime()-cpu).Nanoseconds())/float64(b.N)/1000, "cpu-us")
 			found := 0
 			for _, d := range got {
 				if re.Match(docs[d]) {

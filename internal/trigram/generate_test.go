@@ -7,8 +7,6 @@ import (
 	"unicode"
 )
 
-func foldNext(r rune) rune { return unicode.SimpleFold(r) }
-
 // alphabets of texts and of expressions over them; each is small, so that things match.
 var alphabets = [][]string{
 	{"a", "b", "c", "\n"},
