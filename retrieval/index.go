@@ -24,6 +24,7 @@ type Index struct {
 	root *source.Root
 
 	words, trigrams *layer
+	embedding       *embedding // nil without an Embedder
 
 	log      atomic.Pointer[ranking.Log]
 	logReady chan struct{}
@@ -61,6 +62,9 @@ func Open(ctx context.Context, dir string, cfg Config) (*Index, error) {
 	}
 	x.background.Go(func() { x.readLog(work) })
 	x.background.Go(func() { x.first(work) })
+	if x.embedding != nil {
+		x.background.Go(func() { x.embedding.fill(work) })
+	}
 	if cfg.Background {
 		return x, nil
 	}
@@ -118,6 +122,11 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 			return nil, errors.Join(err, x.closeParts())
 		}
 	}
+	if cfg.Embedder != nil {
+		if x.embedding, err = openEmbedding(ctx, x, base, opts); err != nil {
+			return nil, errors.Join(err, x.closeParts())
+		}
+	}
 	return x, nil
 }
 
@@ -159,12 +168,19 @@ func (x *Index) sync(ctx context.Context) error {
 		}
 		x.cache.forget()
 	}
+	if x.embedding != nil {
+		x.embedding.kick()
+	}
 	return err
 }
 
 // layers are the indexes that are kept, the most needed one first.
 func (x *Index) layers() []*layer {
-	return slices.DeleteFunc([]*layer{x.words, x.trigrams}, func(l *layer) bool { return l == nil })
+	all := []*layer{x.words, x.trigrams}
+	if x.embedding != nil {
+		all = append(all, x.embedding.layer)
+	}
+	return slices.DeleteFunc(all, func(l *layer) bool { return l == nil })
 }
 
 // tell reports progress, one caller at a time.
@@ -217,6 +233,9 @@ func (x *Index) closeParts() error {
 	var errs []error
 	for _, l := range x.layers() {
 		errs = append(errs, l.store.Close())
+	}
+	if x.embedding != nil {
+		errs = append(errs, x.embedding.store.Close())
 	}
 	return errors.Join(append(errs, x.root.Close())...)
 }

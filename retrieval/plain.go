@@ -53,9 +53,9 @@ func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 		return nil, fmt.Errorf("retrieval: search: %w", err)
 	}
 	ranking.SharesOf(table).Set(table)
-	r := ranking.Rank(ranking.Parse(q.Text), []ranking.Segment{{Lex: lex, Sizes: ranking.SizesOf(lex), Info: table}}, nil, ranking.Learned())
+	r := ranking.Rank(ranking.Parse(q.Text), []ranking.Segment{{Lex: lex, Sizes: ranking.SizesOf(lex), Info: table}}, nil, ranking.Learned(), nil)
 	x.personalise(&q, r)
-	return q.pick(r, r.Places(ranking.Learned()), func(f *ranking.File) (*text, string) {
+	return q.pick(r, r.Places(ranking.Learned(), nil), func(f *ranking.File) (*text, string) {
 		return texts[r.Path(f)], plainReason
 	}), nil
 }

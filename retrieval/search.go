@@ -84,9 +84,13 @@ func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []st
 			return err
 		}
 		defer s.close()
-		r := ranking.Rank(ranking.Parse(q.Text), s.segs, x.log.Load(), ranking.Learned())
+		near, err := x.nearest(ctx, q.Text)
+		if err != nil {
+			return err
+		}
+		r := ranking.Rank(ranking.Parse(q.Text), s.segs, x.log.Load(), ranking.Learned(), near.files)
 		x.personalise(&q, r)
-		places := r.Places(ranking.Learned())
+		places := r.Places(ranking.Learned(), near.places)
 		hits, stale = x.hits(&q, s, r, places)
 		return ctx.Err()
 	})

@@ -39,7 +39,14 @@ func (x *Index) readText(d codestore.Doc) *text {
 	if err != nil {
 		return &text{stale: true, err: err}
 	}
-	t := &text{stale: !d.File.Fresh(&now) && source.HashOf(raw) != d.Hash}
+	t := newText(raw)
+	t.stale = !d.File.Fresh(&now) && source.HashOf(raw) != d.Hash
+	return t
+}
+
+// newText finds the lines of a file's content.
+func newText(raw []byte) *text {
+	t := &text{}
 	t.content, _ = source.Text(raw)
 	t.starts = append(t.starts, 0)
 	for i := 0; ; {

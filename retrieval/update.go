@@ -52,6 +52,9 @@ func (x *Index) Update(ctx context.Context, paths ...string) error {
 			err = errors.Join(err, fmt.Errorf("retrieval: update %s: %w", l.stage, e))
 		}
 	}
+	if x.embedding != nil {
+		x.embedding.kick()
+	}
 	return err
 }
 

@@ -31,10 +31,10 @@ func main() {
 }
 
 type options struct {
-	dir, mirrors, out string
-	k, every          int
-	only              string
-	noHistory, quick  bool
+	dir, mirrors, out, keep string
+	k, every                int
+	only                    string
+	noHistory, quick        bool
 }
 
 func run(ctx context.Context) error {
@@ -44,6 +44,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&o.dir, "dir", ".", "tree to search")
 	flag.StringVar(&o.mirrors, "mirrors", "", "`directory` of the queries' repositories")
 	flag.StringVar(&o.out, "o", "", "`file` for the weights; without it they are only measured")
+	flag.StringVar(&o.keep, "keep", "", "with -train: `file` that keeps the features, or has them from an earlier run")
 	flag.StringVar(&o.only, "repo", "", "only queries of repositories whose name has this")
 	flag.IntVar(&o.k, "k", 5, "how many places")
 	flag.IntVar(&o.every, "every", 1, "only every n-th query")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,8 +21,8 @@ import (
 
 // asked is a query with the features of what it found.
 type asked struct {
-	q ev.Query
-	*ranking.Example
+	Query   ev.Query
+	Example *ranking.Example
 }
 
 // learn finds weights for the features, and measures them on repositories that they
@@ -30,24 +32,13 @@ func learn(ctx context.Context, pattern string, o *options) error {
 	if err != nil {
 		return err
 	}
-	cache, err := os.MkdirTemp("", "retrieve-log-")
+	all, err := collect(ctx, by, o)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(cache)
-	var mu sync.Mutex
-	var all []asked
-	err = eachTree(ctx, by, o, func(ctx context.Context, q ev.Query, dir, git string) error {
-		e, err := example(ctx, q, dir, git, cache, o)
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, asked{q, e})
-		return err
+	slices.SortFunc(all, func(a, b asked) int {
+		return cmp.Or(cmp.Compare(a.Query.Repo, b.Query.Repo), cmp.Compare(a.Query.ID, b.Query.ID))
 	})
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(all, func(a, b asked) int { return cmp.Or(cmp.Compare(a.q.Repo, b.q.Repo), cmp.Compare(a.q.ID, b.q.ID)) })
 	fmt.Printf("each repository by weights of the others\n%s", ev.Table(crossed(all, sorted(by))))
 	if o.out == "" {
 		return nil
@@ -78,7 +69,7 @@ func example(ctx context.Context, q ev.Query, dir, git, cache string, o *options
 	}
 	log.Set(seg.Info)
 	ranking.SharesOf(seg.Info).Set(seg.Info)
-	r := ranking.Rank(ranking.Parse(q.Text), []ranking.Segment{seg}, log, ranking.Learned())
+	r := ranking.Rank(ranking.Parse(q.Text), []ranking.Segment{seg}, log, ranking.Learned(), nil)
 	r.Keep(q.InScope)
 	places := func(path string, start, end int) bool {
 		p, _ := ev.Place(q, []ev.Hit{{Path: path, StartLine: start, EndLine: end}})
@@ -134,19 +125,49 @@ const folds = 5
 func crossed(all []asked, repos []string) []ev.Result {
 	var out []ev.Result
 	for k := range folds {
-		held := func(a asked) bool { return slices.Index(repos, a.q.Repo)%folds == k }
+		held := func(a asked) bool { return slices.Index(repos, a.Query.Repo)%folds == k }
 		m := ranking.Learn(examples(slices.DeleteFunc(slices.Clone(all), held)), ranking.LearnOptions{})
 		for _, a := range all {
 			if !held(a) {
 				continue
 			}
-			files, places := a.Rank(m)
+			files, places := a.Example.Rank(m)
 			var hits []ev.Hit
 			for _, p := range places {
 				hits = append(hits, ev.Hit{Path: p.Path, StartLine: p.Start, EndLine: p.End})
 			}
-			out = append(out, ev.Score(a.q, files).WithPlace(a.q, hits))
+			out = append(out, ev.Score(a.Query, files).WithPlace(a.Query, hits))
 		}
 	}
 	return out
+}
+
+// collect makes the examples, or has them from the file of an earlier run.
+func collect(ctx context.Context, by map[string][]ev.Query, o *options) ([]asked, error) {
+	if b, err := os.ReadFile(o.keep); o.keep != "" && err == nil {
+		var all []asked
+		return all, gob.NewDecoder(bytes.NewReader(b)).Decode(&all)
+	}
+	cache, err := os.MkdirTemp("", "retrieve-log-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(cache)
+	var mu sync.Mutex
+	var all []asked
+	err = eachTree(ctx, by, o, func(ctx context.Context, q ev.Query, dir, git string) error {
+		e, err := example(ctx, q, dir, git, cache, o)
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, asked{q, e})
+		return err
+	})
+	if err != nil || o.keep == "" {
+		return all, err
+	}
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(all); err != nil {
+		return nil, err
+	}
+	return all, os.WriteFile(o.keep, b.Bytes(), 0o644)
 }

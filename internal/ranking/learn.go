@@ -1,7 +1,10 @@
 package ranking
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/gob"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -206,4 +209,61 @@ func (c *choice) gradient(w, g []float64) {
 			g[j] += d * float64(v)
 		}
 	}
+}
+
+// kept is an Example as it is written down.
+type kept struct {
+	Files []keptFile
+}
+
+type keptFile struct {
+	Path   string
+	X      []float32
+	Right  bool
+	Places []keptPlace
+}
+
+type keptPlace struct {
+	Start, End int
+	X          []float32
+	Right      bool
+}
+
+// GobEncode writes an Example down, so that training can be repeated without searching again.
+func (e *Example) GobEncode() ([]byte, error) {
+	var k kept
+	for i := range e.files {
+		f := &e.files[i]
+		kf := keptFile{Path: f.path, X: f.x[:], Right: f.right}
+		for j := range f.places {
+			p := &f.places[j]
+			kf.Places = append(kf.Places, keptPlace{p.start, p.end, p.x[:], p.right})
+		}
+		k.Files = append(k.Files, kf)
+	}
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(k)
+	return b.Bytes(), err
+}
+
+// GobDecode reads what GobEncode wrote with the same features.
+func (e *Example) GobDecode(b []byte) error {
+	var k kept
+	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&k); err != nil {
+		return err
+	}
+	for _, f := range k.Files {
+		if len(f.X) != int(numFeatures) {
+			return fmt.Errorf("ranking: read example: it has %d features of files, not %d; make it anew", len(f.X), numFeatures)
+		}
+		x := exampleFile{path: f.Path, x: [numFeatures]float32(f.X), right: f.Right}
+		for _, p := range f.Places {
+			if len(p.X) != int(numPlace) {
+				return fmt.Errorf("ranking: read example: it has %d features of places, not %d; make it anew", len(p.X), numPlace)
+			}
+			x.places = append(x.places, examplePlace{p.Start, p.End, [numPlace]float32(p.X), p.Right})
+		}
+		e.files = append(e.files, x)
+	}
+	return nil
 }

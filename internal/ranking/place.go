@@ -48,14 +48,18 @@ var placeNames = [numPlace]string{
 // filesWithPlaces is how many of the best files are looked into.
 const filesWithPlaces = 30
 
-// Places orders the chunks of the best files.
-func (k *Ranking) Places(m *Model) []Place {
+// Places orders the chunks of the best files. also, which may be nil, adds to the
+// score of a chunk by its path and first line.
+func (k *Ranking) Places(m *Model, also func(path string, start int) float64) []Place {
 	var out []Place
 	for i := range k.Files[:min(len(k.Files), filesWithPlaces)] {
 		out = k.placesOf(i, out)
 	}
 	for i := range out {
 		out[i].Score = m.place(&out[i].x)
+		if also != nil {
+			out[i].Score += also(k.Path(&k.Files[out[i].File]), out[i].Start)
+		}
 	}
 	slices.SortStableFunc(out, func(a, b Place) int { return cmp.Compare(b.Score, a.Score) })
 	return out

@@ -26,46 +26,47 @@ const perList = 60
 var candidateLists = [...]list{allWords, allTitle, allNames, pathWords, defWords, bestChunk, bestTitle, commentWords}
 
 // Rank orders the files of segments for a query. log may be nil. Only files that
-// have a word of the query, or were changed by a commit that has, can be found.
-func Rank(q *Query, segs []Segment, log *Log, m *Model) *Ranking {
+// have a word of the query, or were changed by a commit that has, can be found, and
+// those that also names, with what is added to their scores.
+func Rank(q *Query, segs []Segment, log *Log, m *Model, also map[string]float64) *Ranking {
 	r := score(q, segs)
 	h := votesFor(q, log)
 	out := &Ranking{r: r}
-	for at := range segs {
-		if h != nil {
-			r.voted(at, h)
+	if h != nil || len(also) > 0 {
+		for at := range segs {
+			r.admit(at, h, also)
 		}
 	}
-	for _, c := range r.candidates(h) {
+	r.kin = kinOf(r)
+	for _, c := range r.candidates(h, also) {
 		f := File{Segment: c.seg, ID: r.sums[c.seg].files[c.row]}
 		r.features(c.seg, c.row, h, &f.x)
-		f.Score = m.file(&f.x)
+		f.Score = m.file(&f.x) + also[r.path(c)]
 		out.Files = append(out.Files, f)
 	}
 	slices.SortStableFunc(out.Files, func(a, b File) int { return cmp.Compare(b.Score, a.Score) })
 	return out
 }
 
-// voted gives files that only the log found a row.
-func (r *scored) voted(at int, h *votes) {
+// admit gives files that only the log or the caller found a row.
+func (r *scored) admit(at int, h *votes, also map[string]float64) {
 	d := &r.sums[at]
 	for i := range r.segs[at].Info {
 		f := &r.segs[at].Info[i]
-		if d.slot[i] != 0 || !f.Logged || r.segs[at].Live != nil && !r.segs[at].Live(uint32(i)) {
+		voted := h != nil && f.Logged && h.of[f.Log].rank > 0
+		if d.slot[i] != 0 || !voted && also[f.Path] == 0 || r.segs[at].Live != nil && !r.segs[at].Live(uint32(i)) {
 			continue
 		}
-		if h.of[f.Log].rank > 0 {
-			d.files = append(d.files, uint32(i))
-			d.rows = append(d.rows, [numLists]float32{})
-			d.slot[i] = int32(len(d.rows))
-		}
+		d.files = append(d.files, uint32(i))
+		d.rows = append(d.rows, [numLists]float32{})
+		d.slot[i] = int32(len(d.rows))
 	}
 }
 
 type rowRef struct{ seg, row int }
 
 // candidates are the rows that stand high in any list, in a fixed order.
-func (r *scored) candidates(h *votes) []rowRef {
+func (r *scored) candidates(h *votes, also map[string]float64) []rowRef {
 	seen := map[rowRef]bool{}
 	for _, l := range candidateLists {
 		top := topRows{}
@@ -78,12 +79,11 @@ func (r *scored) candidates(h *votes) []rowRef {
 			seen[c.rowRef] = true
 		}
 	}
-	if h != nil {
-		for s := range r.sums {
-			for i, f := range r.sums[s].files {
-				if info := &r.segs[s].Info[f]; info.Logged && h.of[info.Log].rank > 1/(1+perList/3.) {
-					seen[rowRef{s, i}] = true
-				}
+	for s := range r.sums {
+		for i, f := range r.sums[s].files {
+			info := &r.segs[s].Info[f]
+			if h != nil && info.Logged && h.of[info.Log].rank > 1/(1+perList/3.) || len(also) > 0 && also[info.Path] != 0 {
+				seen[rowRef{s, i}] = true
 			}
 		}
 	}
@@ -91,10 +91,11 @@ func (r *scored) candidates(h *votes) []rowRef {
 	for c := range seen {
 		out = append(out, c)
 	}
-	path := func(c rowRef) string { return r.segs[c.seg].Info[r.sums[c.seg].files[c.row]].Path }
-	slices.SortFunc(out, func(a, b rowRef) int { return cmp.Compare(path(a), path(b)) })
+	slices.SortFunc(out, func(a, b rowRef) int { return cmp.Compare(r.path(a), r.path(b)) })
 	return out
 }
+
+func (r *scored) path(c rowRef) string { return r.segs[c.seg].Info[r.sums[c.seg].files[c.row]].Path }
 
 // topRows is a heap of the best rows of one list, the least of them first.
 type topRows []struct {

@@ -1,0 +1,230 @@
+package retrieval
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/internal/codetext"
+	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/internal/vectors"
+)
+
+// embedding keeps vectors of the tree's chunks, and finds those near a query.
+type embedding struct {
+	x     *Index
+	e     Embedder
+	layer *layer // which chunks there are, by the keys of their texts
+	store *vectors.Store
+	wake  chan struct{}
+	now   atomic.Pointer[chunkSet]
+
+	mu   sync.Mutex
+	err  error // of the last filling
+	done vectors.Progress
+}
+
+// chunkSet is the chunks of one moment; set numbers them as places does.
+type chunkSet struct {
+	set    *vectors.Set
+	places []Range
+}
+
+// openEmbedding opens the vectors of an index.
+func openEmbedding(ctx context.Context, x *Index, base string, opts codestore.Options) (*embedding, error) {
+	l, err := openLayer(ctx, x.home, base, "embed", chunkFormat(), opts)
+	if err != nil {
+		return nil, err
+	}
+	name := vectors.KeyOf(x.cfg.Embedder.Name()).String() + ".vectors"
+	store, err := vectors.Open(filepath.Join(x.home, name), vectors.Config{Model: x.cfg.Embedder.Name(), Dim: x.cfg.Embedder.Dim()})
+	if err != nil {
+		return nil, fmt.Errorf("vectors: %w", err)
+	}
+	return &embedding{x: x, e: x.cfg.Embedder, layer: l, store: store, wake: make(chan struct{}, 1)}, nil
+}
+
+// kick has the vectors brought up to the tree soon.
+func (m *embedding) kick() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// fill makes missing vectors until ctx ends. What fails is tried again after the next change.
+func (m *embedding) fill(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.wake:
+		}
+		err := m.fillOnce(ctx)
+		m.mu.Lock()
+		m.err = err
+		m.mu.Unlock()
+	}
+}
+
+func (m *embedding) fillOnce(ctx context.Context) error {
+	c, err := m.chunks()
+	if err != nil {
+		return err
+	}
+	m.now.Store(c)
+	text := func(id int) (string, error) {
+		p := c.places[id]
+		t := m.x.readText(codestore.Doc{File: source.File{Path: p.Path}})
+		if t.err != nil {
+			return "", t.err
+		}
+		return chunkText(p.Path, t.lines(p.StartLine, p.EndLine)), nil
+	}
+	_, err = c.set.Fill(ctx, text, vectors.FillConfig{
+		Embed: func(ctx context.Context, texts []string) ([][]float32, error) {
+			return m.e.Embed(ctx, texts, EmbedDocument)
+		},
+		Progress: func(p vectors.Progress) {
+			m.mu.Lock()
+			m.done = p
+			m.mu.Unlock()
+			m.x.tell(Progress{Stage: "embed", Files: p.Added + p.Skipped, TotalFiles: p.Total})
+		},
+	})
+	return err
+}
+
+// chunkText is what is embedded of a chunk: where it stands says much of it.
+func chunkText(path, lines string) string { return path + "\n" + lines }
+
+// Sections of the layer of chunks.
+const (
+	keysSection  = "keys"  // of each chunk, 16 bytes
+	spansSection = "spans" // document, first line and last line of each chunk, four bytes each
+)
+
+func chunkFormat() codestore.Format {
+	return codestore.Format{Name: "chunks", Version: 1, Build: buildChunks}
+}
+
+func buildChunks(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
+	var lexer codetext.Lexer
+	var keys, spans []byte
+	for i := range docs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		raw, err := read(i)
+		if err != nil {
+			return nil, err
+		}
+		t := newText(raw)
+		for _, c := range lexer.Read(codetext.LangOf(docs[i].Path), t.content).Chunks {
+			lines := t.lines(c.First, c.Last)
+			if strings.TrimSpace(lines) == "" {
+				continue
+			}
+			key := vectors.KeyOf(chunkText(docs[i].Path, lines))
+			keys = append(keys, key[:]...)
+			for _, n := range [...]int{i, c.First, c.Last} {
+				spans = binary.LittleEndian.AppendUint32(spans, uint32(n))
+			}
+		}
+	}
+	return []codestore.Section{{Name: keysSection, Data: keys}, {Name: spansSection, Data: spans}}, nil
+}
+
+// chunks lists the chunks of the tree as it is indexed now.
+func (m *embedding) chunks() (*chunkSet, error) {
+	c := &chunkSet{}
+	var keys []vectors.Key
+	err := codestore.Guard(func() error {
+		view, err := m.layer.store.View()
+		if err != nil {
+			return err
+		}
+		defer view.Close()
+		for _, seg := range view.Segments() {
+			k, err := seg.Section(keysSection)
+			if err != nil {
+				return err
+			}
+			spans, err := seg.Section(spansSection)
+			if err != nil {
+				return err
+			}
+			for ; len(k) >= 16 && len(spans) >= 12; k, spans = k[16:], spans[12:] {
+				doc := int(binary.LittleEndian.Uint32(spans))
+				if doc >= seg.Docs() || !seg.Live(doc) {
+					continue
+				}
+				keys = append(keys, vectors.Key(k[:16]))
+				c.places = append(c.places, Range{
+					strings.Clone(seg.Path(doc)), int(binary.LittleEndian.Uint32(spans[4:])), int(binary.LittleEndian.Uint32(spans[8:])),
+				})
+			}
+		}
+		return nil
+	})
+	c.set = m.store.Select(keys)
+	return c, err
+}
+
+// near is what the vectors add to a search.
+type near struct {
+	files map[string]float64 // added to files' scores, by path
+	at    map[Range]float64  // added to places' scores; EndLine is 0
+}
+
+// places adds to the score of a place, and is nil when there is nothing to add.
+func (n *near) places(path string, start int) float64 { return n.at[Range{path, start, 0}] }
+
+// Weights of the vectors beside the other features, and how many are looked at.
+const (
+	nearChunks = 100
+	nearFile   = 2.0
+	nearPlace  = 1.5
+)
+
+// nearest asks the vectors. Without an Embedder, or before there are vectors, there is
+// nothing; an Embedder that fails costs its part of the answer, not the answer.
+func (x *Index) nearest(ctx context.Context, text string) (near, error) {
+	out := near{}
+	if x.embedding == nil {
+		return out, nil
+	}
+	c := x.embedding.now.Load()
+	if c == nil || c.set.Len() == 0 {
+		return out, nil
+	}
+	vs, err := x.embedding.e.Embed(ctx, []string{text}, EmbedQuery)
+	if err != nil || len(vs) != 1 {
+		x.embedding.mu.Lock()
+		x.embedding.err = fmt.Errorf("embed query: %w", err)
+		x.embedding.mu.Unlock()
+		return out, ctx.Err()
+	}
+	found, err := c.set.Search(ctx, vs[0], nearChunks)
+	if err != nil || len(found) == 0 {
+		return out, ctx.Err()
+	}
+	out.files, out.at = map[string]float64{}, map[Range]float64{}
+	best, least := found[0].Score, found[len(found)-1].Score
+	for i, f := range found {
+		// Cosines of one model lie close together: what counts is where among the best
+		// one lies, by score and by rank.
+		share := float64(f.Score-least)/float64(max(best-least, 1e-6))/2 + 1/(2+float64(i)/5)
+		for _, id := range f.IDs {
+			p := c.places[id]
+			out.files[p.Path] = max(out.files[p.Path], nearFile*share)
+			out.at[Range{p.Path, p.StartLine, 0}] = nearPlace * share
+		}
+	}
+	return out, nil
+}

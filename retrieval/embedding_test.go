@@ -1,0 +1,88 @@
+package retrieval_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/luthier-dev/luthier/retrieval"
+	"github.com/luthier-dev/luthier/retrieval/embed"
+)
+
+// concepts is a server of the embeddings API whose vectors count words that mean the same.
+func concepts(t *testing.T, texts *atomic.Int64) *embed.OpenAI {
+	groups := [][]string{{"car", "automobile", "vehicle"}, {"bread", "bakery", "loaf"}, {"rain", "weather", "umbrella"}}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Input []string }
+		json.NewDecoder(r.Body).Decode(&in)
+		type item struct {
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		}
+		var out struct {
+			Data []item `json:"data"`
+		}
+		for i, text := range in.Input {
+			texts.Add(1)
+			v := make([]float32, len(groups)+1)
+			v[len(groups)] = 0.1
+			for g, words := range groups {
+				for _, word := range words {
+					v[g] += float32(strings.Count(strings.ToLower(text), word))
+				}
+			}
+			out.Data = append(out.Data, item{i, v})
+		}
+		json.NewEncoder(w).Encode(out)
+	}))
+	t.Cleanup(s.Close)
+	e, err := embed.NewOpenAI(embed.OpenAIConfig{BaseURL: s.URL, Model: "concepts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestEmbedder(t *testing.T) {
+	files := map[string]string{
+		"garage.go": "package p\n\n// park puts the car away.\nfunc park(car int) {}\n",
+		"oven.go":   "package p\n\n// bake makes a loaf of bread.\nfunc bake() {}\n",
+		"sky.go":    "package p\n\n// forecast tells the weather.\nfunc forecast() {}\n",
+	}
+	for i := range 20 {
+		files[fmt.Sprintf("other%d.go", i)] = fmt.Sprintf("package p\n\n// other is number %d of nothing.\nfunc other%d() {}\n", i, i)
+	}
+	dir, cache := tree(t, files), t.TempDir()
+	var texts atomic.Int64
+	x := open(t, dir, retrieval.Config{CacheDir: cache, Embedder: concepts(t, &texts)})
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if got := first(t, x, "automobile"); got == "garage.go" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not found by meaning; status\n%v", x.Status())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := first(t, x, "forecast"); got != "sky.go" {
+		t.Errorf("by word: %q", got)
+	}
+	x.Close()
+	before := texts.Load()
+	x = open(t, dir, retrieval.Config{CacheDir: cache, Embedder: concepts(t, &texts)})
+	for first(t, x, "umbrella") != "sky.go" {
+		if time.Now().After(deadline) {
+			t.Fatal("not found by meaning after opening again")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := texts.Load() - before; n >= int64(len(files)) {
+		t.Errorf("%d texts were embedded again", n)
+	}
+}
