@@ -29,12 +29,12 @@ var brokerCaps = append([]uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SYS
 
 // brokerd is a broker, in its own process.
 type brokerd struct {
-	conn    *conn
-	parent  *pid1.Parent
-	mounter *mounter
-	owners  ownerMaps
-	filters filterCache
-	caps    int
+	conn      *conn
+	nurseries *nurseries
+	mounter   *mounter
+	owners    ownerMaps
+	filters   filterCache
+	caps      int
 
 	mu      sync.Mutex
 	next    uint64
@@ -111,12 +111,12 @@ func runBroker() int {
 			return failStatus
 		}
 	}
-	parent, err := pid1.NewParent()
+	births, err := newNurseries()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return failStatus
 	}
-	d := &brokerd{conn: c, parent: parent, mounter: newMounter(), caps: knownCaps(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
+	d := &brokerd{conn: c, nurseries: births, mounter: newMounter(), caps: knownCaps(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
 	for {
 		var r brokerRequest
 		files, err := c.hear(&r)
@@ -169,7 +169,7 @@ func (d *brokerd) spawn(o *spawnOrder) (out brokerReply, give []*os.File, err er
 		return out, nil, err
 	}
 	d.watchScratch(o.Scratch)
-	b, control, f, err := d.birth(o)
+	b, control, f, err := d.born(o)
 	if errors.Is(err, pid1.ErrNursery) {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		d.end()

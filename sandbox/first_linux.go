@@ -131,7 +131,7 @@ func (s *script) tryToWrite() (bits []uint64) {
 
 // birth forks a sandbox's first process and returns when it has walled itself in.
 // control is the host's end of its socket.
-func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err error) {
+func (d *brokerd) birth(o *spawnOrder, by *pid1.Parent) (b *box, control *os.File, f *facts, err error) {
 	sp, id := o.Spec, o.User.identity()
 	defer func() { closeMounts(sp.Mounts) }()
 	if err := d.openFor(sp.Mounts, o.Owned, id); err != nil {
@@ -147,8 +147,10 @@ func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err 
 	b = &box{gone: make(chan struct{}), user: o.User, tell: os.NewFile(uintptr(fds[1]), "control")}
 	s := script{filters: &d.filters, caps: d.caps}
 	probes := s.wallIn(sp, id)
-	p, err := d.parent.Fork(&s.Script, fds[1], cloneFlags(sp))
+	d.nurseries.births.RLock()
+	p, err := by.Fork(&s.Script, fds[1], cloneFlags(sp))
 	if err != nil {
+		d.nurseries.births.RUnlock()
 		closeFiles([]*os.File{control, b.tell})
 		return nil, nil, nil, explainClone(err)
 	}
@@ -166,9 +168,11 @@ func (d *brokerd) birth(o *spawnOrder) (b *box, control *os.File, f *facts, err 
 				break
 			}
 		}
+		d.nurseries.births.RUnlock()
 		return nil, nil, nil, err
 	}
 	d.adopt(b)
+	d.nurseries.births.RUnlock()
 	// It has done nothing yet, so all it does is done under its user and in its
 	// control groups.
 	if err = b.prepare(o, id, control); err == nil {

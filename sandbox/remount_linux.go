@@ -109,12 +109,14 @@ func (d *brokerd) openFor(mounts []mount, owned []int, id identity) error {
 
 // closeMounts closes the sources of mounts that will not be made.
 func closeMounts(mounts []mount) {
-	for _, m := range mounts {
+	for i := range mounts {
+		m := &mounts[i]
 		for _, fd := range append([]int{m.FD, m.UpperFD}, m.BelowFDs...) {
 			if fd > 2 {
 				unix.Close(fd)
 			}
 		}
+		m.FD, m.UpperFD, m.BelowFDs = 0, 0, nil
 	}
 }
 

@@ -129,7 +129,11 @@ func (p *Parent) answer() (Answer, error) {
 		if err != nil || n == 0 {
 			return Answer{}, errors.Join(ErrNursery, err)
 		}
-		return ParseAnswer(b[:n])
+		a, err := ParseAnswer(b[:n])
+		if err != nil {
+			return Answer{}, errors.Join(ErrNursery, err) // whatever answers, it is none
+		}
+		return a, nil
 	}
 }
 

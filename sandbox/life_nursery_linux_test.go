@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A nursery that is killed costs no sandbox: those that stand go on, and the next are
+// made by another, also while many are being made.
+func TestNurseryDeath(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("an ordinary user's broker is another's child")
+	}
+	standing := open(t, Config{})
+	n := uniqueSleep()
+	p, err := standing.Start(t.Context(), Cmd{Args: []string{"sleep", n}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := stand(t)
+	last := before.nursery
+	for range 5 {
+		done := make(chan error, 4)
+		for range cap(done) {
+			go func() {
+				sb, err := Local(t.Context(), Config{Dir: t.TempDir()})
+				if err == nil {
+					_, err = sb.Exec(t.Context(), Cmd{Args: []string{"true"}})
+					sb.Close()
+				}
+				done <- err
+			}()
+		}
+		if err := unix.Kill(last, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for range cap(done) {
+			if err := <-done; err != nil {
+				t.Errorf("a sandbox made meanwhile: %v", err)
+			}
+		}
+		// Four may have been made before the end of it.
+		open(t, Config{}).Close()
+		now := stand(t)
+		if now.nursery == last || now.broker != before.broker {
+			t.Fatalf("broker %d, nursery %d; they were %d and %d", now.broker, now.nursery, before.broker, last)
+		}
+		last = now.nursery
+	}
+	if left := processesWith(t, n); len(left) != 1 {
+		t.Errorf("of what ran before %q is left", left)
+	}
+	sh(t, standing, "true")
+	if err := p.Kill(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "end of all children but the nursery and a sandbox", func() bool {
+		now := stand(t)
+		return now.children <= before.children && now.descriptors[1] <= before.descriptors[1]+1
+	})
+}

@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/luthier-dev/luthier/internal/pid1"
+	"golang.org/x/sys/unix"
+)
+
+// nurseries are what first processes are forked by: one at a time, and a new one when it
+// has died. What it made before are the broker's own children and live on; the birth
+// that it died of is tried again.
+type nurseries struct {
+	mu      sync.Mutex
+	current *pid1.Parent
+
+	births sync.RWMutex // held for reading from a fork until the child is known
+}
+
+func newNurseries() (*nurseries, error) {
+	p, err := pid1.NewParent()
+	return &nurseries{current: p}, err
+}
+
+func (n *nurseries) get() *pid1.Parent {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.current
+}
+
+// renew replaces a nursery that has died, unless that was done already.
+func (n *nurseries) renew(dead *pid1.Parent) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.current != dead {
+		return nil
+	}
+	p, err := pid1.NewParent()
+	if err != nil {
+		return err
+	}
+	n.current = p
+	dead.Close()
+	return nil
+}
+
+// born is a birth by the current nursery, or by the next if that dies of it.
+func (d *brokerd) born(o *spawnOrder) (b *box, control *os.File, f *facts, err error) {
+	for again := true; ; again = false {
+		p := d.nurseries.get()
+		b, control, f, err = d.birth(o, p)
+		if !errors.Is(err, pid1.ErrNursery) {
+			return b, control, f, err
+		}
+		if renewErr := d.nurseries.renew(p); renewErr != nil {
+			return nil, nil, nil, errors.Join(err, renewErr)
+		}
+		go d.reapUnknown()
+		if !again {
+			// Not one that can be told from a death of its own: the next may do.
+			return nil, nil, nil, fmt.Errorf("two nurseries died of this: %v", err)
+		}
+	}
+}
+
+// reapUnknown waits for children that a nursery made and did not live to tell of. They
+// end by themselves: nobody holds the other end of their sockets.
+func (d *brokerd) reapUnknown() {
+	for range 20 {
+		d.nurseries.births.Lock()
+		for _, pid := range children() {
+			if !d.knows(pid) {
+				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // one that runs stays
+			}
+		}
+		d.nurseries.births.Unlock()
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// knows reports whether a child is a sandbox's, which has its own to wait for it.
+func (d *brokerd) knows(pid int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, b := range d.boxes {
+		if b.pid == pid {
+			return true
+		}
+	}
+	return false
+}
+
+// children lists this process's, of all its threads.
+func children() (pids []int) {
+	files, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		for _, word := range strings.Fields(string(text)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
