@@ -14,21 +14,12 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
 type symbolsIn struct {
 	Path string `json:"path,omitempty" jsonschema_description:"file to outline; with name, file or directory to look in"`
 	Name string `json:"name,omitempty" jsonschema_description:"name whose declarations to find, such as Server or Server.Shutdown"`
-}
-
-// A symbol is one declaration in a file.
-type symbol struct {
-	kind  string // such as "func", "method", "type", "class"
-	name  string // with its receiver or class: "Server.Shutdown"
-	sig   string // the declaration on one line
-	line  int    // from 1
-	end   int    // last line, 0 when unknown
-	depth int    // nesting
 }
 
 func (w *Workspace) symbolsTool() (agent.Tool, error) {
@@ -71,60 +62,56 @@ func (w *Workspace) outline(t target) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	syms, exact, err := symbolsOf(t.rel, cur.text)
+	found, err := symbols.Of(t.rel, []byte(cur.text))
 	if err != nil {
-		return "", fmt.Errorf("%s: %w; use grep for its declarations", quotePath(t.rel), err)
+		return "", noOutline(t.rel, err)
 	}
 	note := ""
-	if !exact {
+	if !found.Exact {
 		note = approximate
 	}
-	if len(syms) == 0 {
+	if len(found.Defs) == 0 {
 		return joinLines(fmt.Sprintf("%s declares nothing (%d lines).", quotePath(t.rel), countLines(cur.text)), notes(note)), nil
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%d lines)\n", quotePath(t.rel), countLines(cur.text))
-	for i, s := range syms {
+	for i, d := range found.Defs {
 		if b.Len() > w.cfg.Limits.ReadBytes {
-			note = strings.TrimPrefix(note+fmt.Sprintf("; %d more declarations are not shown", len(syms)-i), "; ")
+			note = strings.TrimPrefix(note+fmt.Sprintf("; %d more declarations are not shown", len(found.Defs)-i), "; ")
 			break
 		}
-		fmt.Fprintf(&b, "%s%s\t%s\n", strings.Repeat("  ", s.depth), s.lines(), cutLine(s.sig, 200))
+		fmt.Fprintf(&b, "%s%s\t%s\n", strings.Repeat("  ", min(d.Depth, maxIndent)), defLines(d), cutLine(d.Signature, 200))
 	}
 	return joinLines(b.String(), notes(note)), nil
 }
 
-func (s symbol) lines() string {
-	if s.end > s.line {
-		return fmt.Sprintf("%d-%d", s.line, s.end)
+// maxIndent is how deep an outline is indented. Deeper code is made by programs.
+const maxIndent = 20
+
+func noOutline(rel string, err error) error {
+	if errors.Is(err, symbols.ErrUnknown) {
+		return fmt.Errorf("%s: no outline for files ending in %q; use grep for its declarations", quotePath(rel), path.Ext(rel))
 	}
-	return fmt.Sprint(s.line)
+	return fmt.Errorf("%s: %w; use grep for its declarations", quotePath(rel), err)
 }
 
-// symbolsOf outlines a file by its name's ending; exact says that it was parsed.
-func symbolsOf(rel, text string) (syms []symbol, exact bool, err error) {
-	ext := strings.ToLower(path.Ext(rel))
-	if ext == ".go" {
-		if syms, err = goSymbols(text); err == nil {
-			return syms, true, nil
-		}
+// defLines are the lines of a whole declaration.
+func defLines(d symbols.Def) string {
+	if d.EndLine > d.StartLine {
+		return fmt.Sprintf("%d-%d", d.StartLine, d.EndLine)
 	}
-	shapes, ok := outlineShapes()[ext]
-	if !ok {
-		return nil, false, fmt.Errorf("no outline for files ending in %q", ext)
-	}
-	return shapes.outline(text), false, nil
+	return fmt.Sprint(d.StartLine)
 }
 
 type foundSymbol struct {
-	symbol
+	symbols.Def
 	rel   string
 	exact bool
 }
 
 // findSymbol looks for declarations of name in all files below t whose language is known.
 func (w *Workspace) findSymbol(ctx context.Context, t target, name string) (string, error) {
-	last := name[strings.LastIndexAny(name, ".:#/")+1:]
+	last := lastName(name)
 	if last == "" {
 		return "", fmt.Errorf("%q is not a name", name)
 	}
@@ -136,7 +123,7 @@ func (w *Workspace) findSymbol(ctx context.Context, t target, name string) (stri
 		return fmt.Sprintf("No declaration of %q found below %s; it may come from a dependency or an ignored file: use grep to see where it is used.", name, quotePath(t.rel)), nil
 	}
 	slices.SortFunc(found, func(a, b foundSymbol) int {
-		return cmp.Or(cmp.Compare(a.rel, b.rel), cmp.Compare(a.line, b.line))
+		return cmp.Or(cmp.Compare(a.rel, b.rel), cmp.Compare(a.StartLine, b.StartLine))
 	})
 	var b strings.Builder
 	loose := false
@@ -145,7 +132,7 @@ func (w *Workspace) findSymbol(ctx context.Context, t target, name string) (stri
 			fmt.Fprintf(&b, "(%d more declarations are not shown; give path to narrow the search)\n", len(found)-i)
 			break
 		}
-		fmt.Fprintf(&b, "%s:%s\t%s\n", quotePath(f.rel), f.lines(), cutLine(f.sig, 200))
+		fmt.Fprintf(&b, "%s:%s\t%s\n", quotePath(f.rel), defLines(f.Def), cutLine(f.Signature, 200))
 		loose = loose || !f.exact
 	}
 	note := ""
@@ -176,8 +163,7 @@ func (w *Workspace) scanSymbols(ctx context.Context, t target, name, last string
 		paths <- t
 	} else {
 		_, err = w.walk(ctx, t, false, func(rel string, d fs.DirEntry) error {
-			_, known := outlineShapes()[strings.ToLower(path.Ext(rel))]
-			if d.Type().IsRegular() && known {
+			if d.Type().IsRegular() && symbols.Known(rel) {
 				select {
 				case paths <- target{rel: rel}:
 				case <-ctx.Done():
@@ -192,15 +178,12 @@ func (w *Workspace) scanSymbols(ctx context.Context, t target, name, last string
 	return found, err
 }
 
-// maxOutlined is the size of the largest file that a search for a name looks into: beyond it lies generated code.
-const maxOutlined = 4 << 20
-
 func (w *Workspace) symbolsIn(t target, name, last string) []foundSymbol {
 	info, err := w.root.Lstat(t.rel)
 	if err != nil {
 		return nil
 	}
-	data, _, err := w.readAll(target{t.rel, info}, maxOutlined)
+	data, _, err := w.readAll(target{t.rel, info}, symbols.MaxSize)
 	if err != nil || !bytes.Contains(data, []byte(last)) {
 		return nil
 	}
@@ -208,29 +191,29 @@ func (w *Workspace) symbolsIn(t target, name, last string) []foundSymbol {
 	if kind != "" {
 		return nil
 	}
-	syms, exact, err := symbolsOf(t.rel, f.text)
+	all, err := symbols.Of(t.rel, []byte(f.text))
 	if err != nil {
 		return nil
 	}
 	var out []foundSymbol
-	for _, s := range syms {
-		if s.is(name, last) {
-			out = append(out, foundSymbol{s, t.rel, exact})
+	for _, d := range all.Defs {
+		if isCalled(d, name, last) {
+			out = append(out, foundSymbol{d, t.rel, all.Exact})
 		}
 	}
 	return out
 }
 
-// is reports whether s is what a model calls name: its full name, or the last part of it. A qualifier that the symbol
-// does not have (a package, say) is not held against it.
-func (s symbol) is(name, last string) bool {
-	own := s.name[strings.LastIndexByte(s.name, '.')+1:]
-	if own != last {
+// isCalled reports whether d is what a model calls name: its full name, or the last part of it. A qualifier that the
+// declaration does not have (a package, say) is not held against it.
+func isCalled(d symbols.Def, name, last string) bool {
+	if d.Name != last {
 		return false
 	}
-	if name == last || !strings.Contains(s.name, ".") {
+	if name == last || d.Container == "" {
 		return true
 	}
 	norm := strings.NewReplacer("::", ".", "#", ".", "/", ".").Replace(name)
-	return s.name == norm || strings.HasSuffix(norm, "."+s.name) || strings.HasSuffix(s.name, "."+norm)
+	own := d.FullName()
+	return own == norm || strings.HasSuffix(norm, "."+own) || strings.HasSuffix(own, "."+norm)
 }
