@@ -39,6 +39,8 @@ type Config struct {
 	// and the commit whose ancestors count. Empty means what dir has.
 	GitDir, Head string
 
+	// Parser finds definitions and references; nil means one in pure Go.
+	Parser Parser
 	// Embedder adds its vectors to the ranking. They are made in the background after
 	// Open and kept; what has none yet is found by words.
 	Embedder Embedder

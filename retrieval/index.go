@@ -23,8 +23,8 @@ type Index struct {
 	cfg  Config
 	root *source.Root
 
-	words, trigrams *layer
-	embedding       *embedding // nil without an Embedder
+	words, trigrams, symbols *layer
+	embedding                *embedding // nil without an Embedder
 
 	log      atomic.Pointer[ranking.Log]
 	logReady chan struct{}
@@ -34,6 +34,8 @@ type Index struct {
 	writes sync.Mutex                  // one scan or update at a time
 	cache  tables
 
+	graphMu    sync.Mutex
+	lastGraph  *graph
 	background sync.WaitGroup
 	cancel     context.CancelFunc
 	closed     atomic.Bool
@@ -113,7 +115,7 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 		to    **layer
 		stage string
 		f     codestore.Format
-	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}}
+	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}, {&x.symbols, "symbols", symbolFormat(cfg.Parser)}}
 	if cfg.WordsOnly {
 		kinds = kinds[:1]
 	}
@@ -176,7 +178,7 @@ func (x *Index) sync(ctx context.Context) error {
 
 // layers are the indexes that are kept, the most needed one first.
 func (x *Index) layers() []*layer {
-	all := []*layer{x.words, x.trigrams}
+	all := []*layer{x.words, x.trigrams, x.symbols}
 	if x.embedding != nil {
 		all = append(all, x.embedding.layer)
 	}

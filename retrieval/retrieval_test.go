@@ -241,3 +241,55 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("a closed index answers %v", err)
 	}
 }
+
+func TestSymbols(t *testing.T) {
+	dir := tree(t, shop)
+	put(t, dir, "cmd/main.go", "package main\n\nimport \"example.org/shop/cart\"\n\nfunc main() {\n\tvar c cart.Cart\n\tc.AddItem(\"a\", 1)\n}\n")
+	x := open(t, dir, retrieval.Config{})
+	defs, err := x.Definitions(t.Context(), "Cart.AddItem")
+	if err != nil || len(defs) != 1 || defs[0].Path != "cart/cart.go" || defs[0].Line != 9 {
+		t.Errorf("Cart.AddItem: %+v, %v", defs, err)
+	}
+	if defs, _ := x.Definitions(t.Context(), "additem"); len(defs) != 1 {
+		t.Errorf("additem: %+v", defs)
+	}
+	if defs, _ := x.Definitions(t.Context(), "Basket.AddItem"); len(defs) != 0 {
+		t.Errorf("Basket.AddItem: %+v", defs)
+	}
+	refs, err := x.References(t.Context(), "AddItem")
+	var in []string
+	for _, r := range refs {
+		in = append(in, r.Path+" "+r.In)
+	}
+	if want := "cart/cart_test.go TestAddItem,cmd/main.go main"; err != nil || !strings.Contains(strings.Join(in, ","), "cmd/main.go main") {
+		t.Errorf("references in %v, want %s; %v", in, want, err)
+	}
+	like, err := x.Symbols(t.Context(), "AdItem", 5)
+	if err != nil || len(like) == 0 || like[0].Name != "AddItem" {
+		t.Errorf("like AdItem: %+v, %v", like, err)
+	}
+	outline, err := x.Outline(t.Context(), "tax/vat.go")
+	if err != nil || len(outline) != 1 || outline[0].Name != "VAT" || outline[0].StartLine != 3 || outline[0].EndLine != 10 {
+		t.Errorf("outline: %+v, %v", outline, err)
+	}
+}
+
+func TestMap(t *testing.T) {
+	dir := tree(t, shop)
+	put(t, dir, "cmd/main.go", "package main\n\nimport \"example.org/shop/cart\"\n\nfunc main() {\n\tvar c cart.Cart\n\tc.AddItem(\"a\", 1)\n}\n")
+	x := open(t, dir, retrieval.Config{})
+	m, err := x.Map(t.Context(), 500)
+	if err != nil || !strings.HasPrefix(m, "cart/cart.go\n") || !strings.Contains(m, "func (c *Cart) AddItem(sku string, n int)") {
+		t.Errorf("map:\n%s%v", m, err)
+	}
+	m, err = x.MapFor(t.Context(), retrieval.MapQuery{Tokens: 40, Text: "value added tax of a country"})
+	if err != nil || !strings.HasPrefix(m, "tax/vat.go\n") || len(m) > 40*3 {
+		t.Errorf("map for tax:\n%s%v", m, err)
+	}
+	for range 3 {
+		again, _ := x.MapFor(t.Context(), retrieval.MapQuery{Tokens: 40, Text: "value added tax of a country"})
+		if again != m {
+			t.Errorf("the map changes:\n%s", again)
+		}
+	}
+}
