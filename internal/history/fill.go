@@ -75,7 +75,10 @@ func (o *opening) read(q reading) bool {
 			}
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errStopped):
+		o.fail(Unfinished, err)
+	case err != nil:
 		o.fail(Broken, err)
 	}
 	return added > 0

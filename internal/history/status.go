@@ -17,10 +17,13 @@ const (
 	// Broken means that the repository could not be read, or not up to its end; what
 	// was read counts.
 	Broken
+	// Unfinished means that reading took too long; what was read counts, and the next
+	// Open goes on from there if there is a cache.
+	Unfinished
 )
 
 func (s State) String() string {
-	return [...]string{"ready", "no repository", "empty", "no such head", "broken"}[s]
+	return [...]string{"ready", "no repository", "empty", "no such head", "broken", "unfinished"}[s]
 }
 
 // Status says what a log was made of.
