@@ -2,7 +2,9 @@ package retrieval
 
 import (
 	"context"
+	"maps"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -126,21 +128,28 @@ func (x *Index) newGraph(ctx context.Context) (*graph, error) {
 // link makes the edges, and counts the uses of each definition.
 func (g *graph) link(defined map[string][][2]int, used map[string][]use) {
 	weights := make([]map[int]float64, len(g.files))
-	for name, uses := range used {
-		defs := defined[name]
-		for _, u := range uses {
-			for _, d := range defs {
-				if d[0] == u.file {
-					continue
-				}
-				g.files[d[0]].defs[d[1]].uses += u.lines
-				if weights[u.file] == nil {
-					weights[u.file] = map[int]float64{}
-				}
-				weights[u.file][d[0]] += math.Sqrt(float64(u.lines)) / float64(len(defs)) / math.Log2(2+float64(len(uses)))
-			}
+	g.eachUse(defined, used, func(from, to int, d *graphDef, lines int, weight float64) {
+		if d.Container != "" {
+			return
 		}
-	}
+		if weights[from] == nil {
+			weights[from] = map[int]float64{}
+		}
+		d.uses += lines
+		weights[from][to] += weight
+	})
+	// A method's name alone says little (who calls Close means which one?): it counts
+	// where the file also uses something else of that file, or lies beside it.
+	g.eachUse(defined, used, func(from, to int, d *graphDef, lines int, weight float64) {
+		if d.Container == "" || weights[from][to] == 0 && path.Dir(g.files[from].path) != path.Dir(g.files[to].path) {
+			return
+		}
+		d.uses += lines
+		if weights[from] == nil {
+			weights[from] = map[int]float64{}
+		}
+		weights[from][to] += weight
+	})
 	for i, w := range weights {
 		f := &g.files[i]
 		for to, weight := range w {
@@ -149,6 +158,20 @@ func (g *graph) link(defined map[string][][2]int, used map[string][]use) {
 		slices.SortFunc(f.out, func(a, b edge) int { return a.to - b.to })
 		for _, e := range f.out {
 			f.total += e.weight
+		}
+	}
+}
+
+// eachUse calls fn for each file that uses a name which another file defines.
+func (g *graph) eachUse(defined map[string][][2]int, used map[string][]use, fn func(from, to int, d *graphDef, lines int, weight float64)) {
+	for _, name := range slices.Sorted(maps.Keys(used)) { // in order, so that sums are the same each time
+		uses, defs := used[name], defined[name]
+		for _, u := range uses {
+			for _, d := range defs {
+				if d[0] != u.file {
+					fn(u.file, d[0], &g.files[d[0]].defs[d[1]], u.lines, math.Sqrt(float64(u.lines))/float64(len(defs))/math.Log2(2+float64(len(uses))))
+				}
+			}
 		}
 	}
 }

@@ -54,12 +54,15 @@ func (x *Index) MapFor(ctx context.Context, q MapQuery) (string, error) {
 	return g.outline(g.rank(start), tokens*bytesPerToken), nil
 }
 
+// aside are files that a map shows last.
+const aside = source.Test | source.Example | source.Bench | source.Generated | source.Vendored
+
 // startOf says where a reader of the map begins: everywhere a little, and mostly at
 // the files that the query is about.
 func (x *Index) startOf(ctx context.Context, g *graph, q *MapQuery) ([]float64, error) {
 	start := make([]float64, len(g.files))
 	for i, f := range g.files {
-		if start[i] = 1; f.class.Any(source.Test | source.Example | source.Bench | source.Generated | source.Vendored) {
+		if start[i] = 1; f.class.Any(aside) {
 			start[i] = 0.05
 		}
 	}
@@ -103,6 +106,9 @@ type mapLine struct {
 func (g *graph) outline(rank []float64, room int) string {
 	var all []mapLine
 	for i, f := range g.files {
+		if f.class.Any(aside) {
+			rank[i] *= 0.05
+		}
 		for j := range f.defs {
 			all = append(all, mapLine{i, j, rank[i] * worth(&f.defs[j])})
 		}

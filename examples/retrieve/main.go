@@ -1,6 +1,8 @@
 // Command retrieve searches a tree, and measures and trains the search.
 //
 //	go run ./examples/retrieve [-dir DIR] [-k 5] where are retries counted
+//	go run ./examples/retrieve -map 2000 [the task in words]
+//	go run ./examples/retrieve -status
 //	go run ./examples/retrieve -eval 'queries/*.jsonl' -mirrors DIR
 //	go run ./examples/retrieve -train 'queries/*.jsonl' -mirrors DIR -o internal/ranking/weights.json
 //
@@ -31,10 +33,10 @@ func main() {
 }
 
 type options struct {
-	dir, mirrors, out, keep string
-	k, every                int
-	only                    string
-	noHistory, quick        bool
+	dir, mirrors, out, keep  string
+	k, every, tokens         int
+	only                     string
+	noHistory, quick, status bool
 }
 
 func run(ctx context.Context) error {
@@ -47,6 +49,8 @@ func run(ctx context.Context) error {
 	flag.StringVar(&o.keep, "keep", "", "with -train: `file` that keeps the features, or has them from an earlier run")
 	flag.StringVar(&o.only, "repo", "", "only queries of repositories whose name has this")
 	flag.IntVar(&o.k, "k", 5, "how many places")
+	flag.IntVar(&o.tokens, "map", 0, "print a map of the tree of at most so many `tokens`")
+	flag.BoolVar(&o.status, "status", false, "print what is indexed, and what is not")
 	flag.IntVar(&o.every, "every", 1, "only every n-th query")
 	flag.BoolVar(&o.noHistory, "nohistory", false, "do not use the git log")
 	flag.BoolVar(&o.quick, "quick", false, "with -eval: leave out the baselines")
@@ -56,13 +60,13 @@ func run(ctx context.Context) error {
 		return evaluate(ctx, *eval, &o)
 	case *train != "":
 		return learn(ctx, *train, &o)
-	case flag.NArg() == 0:
+	case flag.NArg() == 0 && o.tokens == 0 && !o.status:
 		return errors.New("say what to look for, such as: retrieve where are retries counted")
 	}
 	return search(ctx, strings.Join(flag.Args(), " "), &o)
 }
 
-// search prints the best places of a tree.
+// search prints the best places of a tree, or its map or status.
 func search(ctx context.Context, text string, o *options) error {
 	bar := newBar(os.Stderr)
 	x, err := retrieval.Open(ctx, o.dir, retrieval.Config{NoHistory: o.noHistory, Progress: bar.tell})
@@ -71,6 +75,18 @@ func search(ctx context.Context, text string, o *options) error {
 		return err
 	}
 	defer x.Close()
+	switch {
+	case o.status:
+		if err := x.Update(ctx); err != nil {
+			return err
+		}
+		fmt.Print(x.Status())
+		return nil
+	case o.tokens > 0:
+		m, err := x.MapFor(ctx, retrieval.MapQuery{Tokens: o.tokens, Text: text})
+		fmt.Print(m)
+		return err
+	}
 	hits, err := x.Search(ctx, retrieval.Query{Text: text, K: o.k})
 	if err != nil {
 		return err
