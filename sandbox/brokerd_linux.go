@@ -61,7 +61,7 @@ type box struct {
 	queues      *os.File // the file system of the sandbox's message queues
 
 	insideOnce sync.Once
-	inside     chan func(there bool) // run on a thread inside, if there is one
+	inside     chan func(notThere error) // run on a thread inside, if there is one
 }
 
 func brokerMain() int {

@@ -249,7 +249,9 @@ func (b *box) ready(control *os.File, s *script, sp *spec, id identity, probes w
 		}
 	}
 	if sp.Watch > 0 {
-		b.watchMemory(sp.Watch)
+		if err := b.watchMemory(sp.Watch); err != nil {
+			return nil, err
+		}
 	}
 	return b.observe(sp, id, &a, probes, len(files) > 0)
 }

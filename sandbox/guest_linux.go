@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type guestSpawner struct {
 	asks   map[uint64]*question // answers awaited, by request
 	err    error                // set when the supervisor is gone
 	gone   chan struct{}
+	blind  error // why it was ended, if the broker said so; listen's own
 	closed sync.Once
 }
 
@@ -73,7 +75,7 @@ func (g *guestSpawner) listen() {
 	for {
 		r, files, err := g.link.listenFiles()
 		if err != nil {
-			g.fail(fmt.Errorf("%w (%v)", ErrClosed, err))
+			g.fail(fmt.Errorf("%w (%v)", ErrClosed, cmp.Or(g.blind, err)))
 			return
 		}
 		g.mu.Lock()
@@ -94,6 +96,8 @@ func (g *guestSpawner) listen() {
 			g.denied(&r)
 		case r.Event == evExceeded:
 			g.exceeded()
+		case r.Event == evUnwatched:
+			g.blind = fmt.Errorf("its memory could not be watched any more: %v", r.Error.err())
 		case c != nil:
 			c.take(r)
 		}

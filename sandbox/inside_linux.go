@@ -73,16 +73,17 @@ func (b *box) enterAs() error {
 	return nil
 }
 
-// within runs f on the box's thread inside, if there can be one.
-func (b *box) within(f func()) {
+// within runs f on the box's thread inside, or says why there is none. It is no error
+// if the sandbox has ended.
+func (b *box) within(f func()) (err error) {
 	b.insideOnce.Do(func() {
-		b.inside = make(chan func(there bool))
+		b.inside = make(chan func(notThere error))
 		apart(func() {
 			err := b.enterAs()
 			for {
 				select {
 				case f := <-b.inside:
-					f(err == nil)
+					f(err)
 				case <-b.gone:
 					return
 				}
@@ -90,8 +91,8 @@ func (b *box) within(f func()) {
 		})
 	})
 	done := make(chan struct{})
-	work := func(there bool) {
-		if there {
+	work := func(notThere error) {
+		if err = notThere; err == nil {
 			f()
 		}
 		close(done)
@@ -100,6 +101,12 @@ func (b *box) within(f func()) {
 	case b.inside <- work:
 		<-done
 	case <-b.gone:
+	}
+	select {
+	case <-b.gone:
+		return nil
+	default:
+		return err
 	}
 }
 

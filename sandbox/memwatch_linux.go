@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,27 +32,54 @@ type memoryWatch struct {
 	kill func()
 }
 
-// look adds up once, and says how long it may be until the next time.
-func (w *memoryWatch) look() time.Duration {
-	pids := otherProcesses()
+// look adds up once, and says how long it may be until the next time. The error is that
+// it saw nothing.
+func (w *memoryWatch) look() (time.Duration, error) {
+	pids, err := otherProcesses()
+	if err != nil {
+		return watchEvery, err
+	}
 	if len(pids) == 0 {
-		return restEvery
+		return restEvery, nil
 	}
 	shared := sharedMemory()
 	if shared+sum(pids, resident) <= w.limit {
-		return watchEvery
+		return watchEvery, nil
 	}
 	// Over, if pages that several have mapped are counted once each. Counted by
 	// their share they may be within; that is dearer to ask, so it comes second.
 	if shared+sum(pids, proportional) <= w.limit {
-		return watchEvery
+		return watchEvery, nil
 	}
 	w.kill()
 	if shared > w.limit {
 		// With nobody left to remove it, it would be every later command's death.
 		emptyShared()
 	}
-	return watchEvery
+	return watchEvery, nil
+}
+
+// blindFor is how long a sandbox may go on unwatched: descriptors, say, may be short for
+// a moment.
+const blindFor = 2 * time.Second
+
+// keep looks until done. It returns why if it could not for too long.
+func (w *memoryWatch) keep(done <-chan struct{}, look func() (time.Duration, error)) error {
+	seen := time.Now()
+	for {
+		pause, err := look()
+		switch {
+		case err == nil:
+			seen = time.Now()
+		case time.Since(seen) > blindFor:
+			return err
+		}
+		select {
+		case <-done:
+			return nil
+		case <-time.After(pause):
+		}
+	}
 }
 
 // watchMemory watches from within, where the sandbox's supervisor is its first
@@ -70,26 +98,34 @@ func (s *supervisor) watchMemory(limit int64) {
 		_ = unix.Kill(-1, unix.SIGKILL) // from the first process: everyone else
 	}}
 	go func() {
-		for {
-			time.Sleep(w.look())
+		if err := w.keep(nil, w.look); err != nil {
+			fmt.Fprintln(os.Stderr, "sandbox: watch memory:", err)
+			os.Exit(failStatus) // which ends everybody
 		}
 	}()
 }
 
-// watchMemory watches a sandbox that the broker made.
-func (b *box) watchMemory(limit int64) {
+// watchMemory watches a sandbox that the broker made. One that cannot be watched does not
+// start, and one that cannot be any more ends.
+func (b *box) watchMemory(limit int64) error {
 	// The host has the first process do it: see exceeded.
 	w := &memoryWatch{limit: limit, kill: func() { b.say(reply{Event: evExceeded}) }}
+	look := func() (pause time.Duration, err error) {
+		if notThere := b.within(func() { pause, err = w.look() }); notThere != nil {
+			return 0, notThere
+		}
+		return max(pause, watchEvery), err
+	}
+	if _, err := look(); err != nil {
+		return fmt.Errorf("watch memory: %w", err)
+	}
 	go func() {
-		for pause := watchEvery; ; {
-			select {
-			case <-b.gone:
-				return
-			case <-time.After(pause):
-			}
-			b.within(func() { pause = w.look() })
+		if err := w.keep(b.gone, look); err != nil {
+			b.say(reply{Event: evUnwatched, Error: toWire(err)})
+			_ = b.fd.Kill()
 		}
 	}()
+	return nil
 }
 
 func emptyShared() {
@@ -102,20 +138,23 @@ func emptyShared() {
 	}
 }
 
-func otherProcesses() []string {
+func otherProcesses() ([]string, error) {
 	d, err := os.Open("/proc")
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer d.Close()
-	names, _ := d.Readdirnames(-1)
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
 	out := names[:0]
 	for _, n := range names {
 		if n[0] >= '1' && n[0] <= '9' && n != "1" {
 			out = append(out, n)
 		}
 	}
-	return out
+	return out, nil
 }
 
 func sum(pids []string, of func(pid string) int64) (n int64) {
@@ -171,7 +210,8 @@ func sharedMemory() (n int64) {
 // memfds is what lies in anonymous files that some process has open.
 func memfds() (n int64) {
 	seen := map[uint64]bool{}
-	for _, pid := range otherProcesses() {
+	pids, _ := otherProcesses()
+	for _, pid := range pids {
 		fds, err := os.ReadDir(filepath.Join("/proc", pid, "fd"))
 		if err != nil {
 			continue

@@ -76,8 +76,9 @@ const (
 	evDone    = "done"    // answer to a signal or kill
 	evExited  = "exited"
 
-	evDenied   = "denied"   // a call was refused; sent by the broker
-	evExceeded = "exceeded" // what runs takes more memory than all may have; likewise
+	evDenied    = "denied"    // a call was refused; sent by the broker
+	evUnwatched = "unwatched" // it is about to be ended, as that cannot be kept any more; likewise
+	evExceeded  = "exceeded"  // what runs takes more memory than all may have; likewise
 )
 
 // wireError is an error that keeps what errors.Is needs across the socket.

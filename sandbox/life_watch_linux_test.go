@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Who cannot get inside to watch says so: the sandbox does not start.
+func TestMemoryWatchThatCannotEnter(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	b := &box{pid: cmd.Process.Pid, gone: make(chan struct{})} // of whom no namespace can be opened
+	defer close(b.gone)
+	if err := b.watchMemory(1 << 20); err == nil || !strings.Contains(err.Error(), "watch memory") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A sandbox that the broker cannot look into any more ends, and says why.
+func TestMemoryWatchGoneBlind(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("an ordinary user's broker is another's child")
+	}
+	cfg := walled(t, TierNamespaces)
+	cfg, err := cfg.withDir(t).normalize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws, err := openWorkspace(t.Context(), &cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Limits.MemoryTotal = 128 << 20
+	r, err := raiseWatched(t, &cfg, ws)
+	if err != nil {
+		_ = ws.remove()
+		t.Skipf("this host does not grant the tier: %v", err)
+	}
+	sb := newLocal(ws, r.plan.env, r.iso, r.run)
+	defer sb.Close()
+	p, err := sb.Start(t.Context(), Cmd{Args: []string{"sleep", uniqueSleep()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broker := brokerPIDs(t, os.Getpid())[0]
+	var was unix.Rlimit
+	if err := unix.Prlimit(broker, unix.RLIMIT_NOFILE, nil, &was); err != nil {
+		t.Fatal(err)
+	}
+	// Only the soft one: a lowered hard one is not to be had back.
+	if err := unix.Prlimit(broker, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: was.Max}, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Prlimit(broker, unix.RLIMIT_NOFILE, &was, nil); err != nil {
+			t.Errorf("give the broker its descriptors back: %v, %+v", err, was)
+		}
+	}()
+	if _, err := p.Wait(); !errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "watched") {
+		t.Errorf("the command ended by %v", err)
+	}
+}
