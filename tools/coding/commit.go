@@ -46,6 +46,7 @@ func (w *Workspace) commit(ctx context.Context, changes []change) error {
 		}
 	}
 	tx.finish()
+	w.tellIndex(changes)
 	return nil
 }
 

@@ -147,13 +147,11 @@ func nextBase(base, before, after string, r replacement) string {
 // rememberEdit carries what was shown over an edit. Ranges behind the first change have moved; they are dropped rather
 // than guessed, so that nothing counts as shown that was not.
 func (w *Workspace) rememberEdit(ctx context.Context, rel string, v view, now string) {
-	next := view{text: now, known: true, whole: v.whole}
+	next := view{text: now, known: true, whole: v.whole, epoch: v.epoch}
 	first := firstDifference(v.text, now)
-	for _, r := range v.lines {
-		if r.last < first {
-			next.lines = append(next.lines, r)
-		}
-	}
+	moved := func(r lineRange) bool { return r.last >= first }
+	next.lines = slices.DeleteFunc(slices.Clone(v.lines), moved)
+	next.fresh = slices.DeleteFunc(slices.Clone(v.fresh), moved)
 	w.views.set(ctx, rel, next)
 }
 

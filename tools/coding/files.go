@@ -14,7 +14,7 @@ import (
 func (w *Workspace) fileTools() ([]agent.Tool, error) {
 	var out []agent.Tool
 	for _, make := range []func() (agent.Tool, error){
-		w.readTool, w.writeTool, w.editTool, w.patchTool, w.listTool, w.globTool, w.grepTool, w.searchTool, w.symbolsTool,
+		w.readTool, w.writeTool, w.editTool, w.patchTool, w.listTool, w.globTool, w.grepTool, w.searchTool, w.mapTool, w.symbolsTool,
 		w.todoTool, w.memoryTool, w.askTool,
 	} {
 		t, err := make()

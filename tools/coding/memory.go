@@ -64,7 +64,9 @@ func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
 	// Two projects may have directories of one name.
 	sum := sha256.Sum256([]byte(w.real))
 	name := fmt.Sprintf("%s-%x.md", strings.Trim(filepath.Base(w.real), ". "), sum[:6])
-	place := &Workspace{cfg: w.cfg, dir: w.cfg.MemoryDir, real: w.cfg.MemoryDir, root: root, fault: w.fault}
+	cfg := w.cfg
+	cfg.Index = nil // it is of another directory
+	place := &Workspace{cfg: cfg, dir: w.cfg.MemoryDir, real: w.cfg.MemoryDir, root: root, fault: w.fault}
 	return place, name, func() { root.Close() }, nil
 }
 

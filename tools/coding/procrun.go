@@ -51,7 +51,11 @@ func (w *Workspace) start(cmd sandbox.Cmd) (*sandbox.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.active.Go(func() { <-p.Done() })
+	w.tellIndex(nil) // now, for a search while it runs, and again when it is done
+	s.active.Go(func() {
+		<-p.Done()
+		w.tellIndex(nil)
+	})
 	return p, nil
 }
 

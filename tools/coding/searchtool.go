@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -17,7 +18,8 @@ type searchIn struct {
 const (
 	defaultHits = 8
 	maxHits     = 50
-	snippetSize = 1500
+	nearFiles   = 8   // of those read or changed last
+	heldFiles   = 100 // of those shown last; more are not compared with what they hold now
 )
 
 // searchTool is nil without an index: a tool that cannot answer is worse than none.
@@ -32,6 +34,19 @@ func (w *Workspace) searchTool() (agent.Tool, error) {
 	})
 }
 
+// tellIndex tells the index which files were changed, or with nil that a program has run.
+func (w *Workspace) tellIndex(changes []change) {
+	ix, ok := w.cfg.Index.(ChangeIndex)
+	if !ok {
+		return
+	}
+	paths := make([]string, len(changes))
+	for i := range changes {
+		paths[i] = changes[i].at.rel
+	}
+	ix.Changed(paths...)
+}
+
 func (w *Workspace) search(ctx context.Context, in searchIn) (string, error) {
 	if strings.TrimSpace(in.Query) == "" {
 		return "", errors.New("the query is empty; say in words what you look for")
@@ -40,29 +55,117 @@ func (w *Workspace) search(ctx context.Context, in searchIn) (string, error) {
 	if k <= 0 {
 		k = defaultHits
 	}
-	hits, err := w.cfg.Index.Search(ctx, in.Query, min(k, maxHits))
+	state := w.indexState()
+	l := lookup{w: w, ctx: ctx, epoch: epochOf(ctx), files: map[string]*foundFile{}}
+	hits, held, err := l.run(IndexQuery{Text: in.Query, K: min(k, maxHits), Near: w.views.worked(ctx, nearFiles)})
 	if err != nil {
 		return "", fmt.Errorf("%w; use grep meanwhile", err)
 	}
-	if len(hits) == 0 {
-		return fmt.Sprintf("Nothing found for %q; try other words, or grep for a name.", in.Query), nil
+	known := ""
+	if len(held) > 0 {
+		known = "already shown: " + placesName(held)
 	}
-	var b strings.Builder
-	for i, h := range hits {
-		if b.Len() > w.cfg.Limits.ReadBytes {
-			fmt.Fprintf(&b, "(%d more places are not shown)\n", len(hits)-i)
-			break
+	switch {
+	case len(hits) == 0 && len(held) == 0:
+		return joinLines(fmt.Sprintf("Nothing found for %q; try other words, or grep for a name.", in.Query), notes(state)), nil
+	case len(hits) == 0:
+		return joinLines("Nothing found that was not shown before.", notes(known, state)), nil
+	}
+	return joinLines(l.show(hits), notes(known, state)), nil
+}
+
+func (w *Workspace) indexState() string {
+	if ix, ok := w.cfg.Index.(StateIndex); ok {
+		return ix.State()
+	}
+	return ""
+}
+
+// A lookup is one call of the search tool. It reads every file once.
+type lookup struct {
+	w     *Workspace
+	ctx   context.Context
+	epoch int
+	files map[string]*foundFile
+}
+
+// run finds the places to show and, of those just as good, the ones that were shown before. What is held is only
+// looked for when it gets in the way, so that most calls search once.
+func (l *lookup) run(q IndexQuery) (hits, held []Hit, err error) {
+	if hits, err = l.find(q); err != nil {
+		return nil, nil, err
+	}
+	if hits, held = l.split(hits); len(held) == 0 {
+		return hits, nil, nil
+	}
+	if _, ok := l.w.cfg.Index.(TaskIndex); !ok {
+		return hits, held, nil
+	}
+	q.Held = l.held()
+	if hits, err = l.find(q); err != nil {
+		return nil, nil, err
+	}
+	hits, _ = l.split(hits)
+	return hits, held, nil
+}
+
+func (l *lookup) find(q IndexQuery) ([]Hit, error) {
+	if ix, ok := l.w.cfg.Index.(TaskIndex); ok {
+		return ix.SearchTask(l.ctx, q)
+	}
+	return l.w.cfg.Index.Search(l.ctx, q.Text, q.K)
+}
+
+// split parts what the model has already from what it has not.
+func (l *lookup) split(hits []Hit) (news, held []Hit) {
+	for _, h := range hits {
+		f := l.file(h.Path)
+		if v, ok := l.w.views.get(l.ctx, f.rel); ok && f.ok && v.holds(l.epoch, f.text, h.StartLine, min(h.EndLine, f.count())) {
+			held = append(held, h)
+		} else {
+			news = append(news, h)
 		}
-		fmt.Fprintf(&b, "%s:%d-%d", quotePath(h.Path), h.StartLine, h.EndLine)
-		if h.Symbol != "" {
-			fmt.Fprintf(&b, " %s", h.Symbol)
+	}
+	return news, held
+}
+
+// held are all places that the model was shown and that are as they were.
+func (l *lookup) held() []IndexRange {
+	order, views := l.w.views.all(l.ctx)
+	var out []IndexRange
+	for _, rel := range order[max(0, len(order)-heldFiles):] {
+		v := views[rel]
+		if !v.known || v.epoch != l.epoch || rel == resourceMemory {
+			continue
 		}
-		b.WriteByte('\n')
-		for i, line := range strings.Split(strings.TrimRight(clip(h.Snippet, snippetSize), "\n"), "\n") {
-			if h.Snippet != "" {
-				fmt.Fprintf(&b, "  %d\t%s\n", h.StartLine+i, cutLine(line, w.cfg.Limits.LineBytes))
+		f := l.file(rel)
+		for _, r := range v.fresh {
+			if f.ok && v.holds(l.epoch, f.text, r.first, r.last) {
+				if r.last == f.count() {
+					r.last++ // some count the nothing behind the last newline as a line
+				}
+				out = append(out, IndexRange{rel, r.first, r.last})
 			}
 		}
 	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return out
+}
+
+// placesName names places in one line, those of a file together.
+func placesName(hits []Hit) string {
+	var order []string
+	by := map[string][]lineRange{}
+	for _, h := range hits {
+		if by[h.Path] == nil {
+			order = append(order, h.Path)
+		}
+		by[h.Path] = append(by[h.Path], lineRange{h.StartLine, h.EndLine})
+	}
+	var out []string
+	for _, p := range order {
+		for _, r := range slices.Clone(mergeRanges(by[p])) {
+			out = append(out, fmt.Sprintf("%s:%d-%d", quotePath(p), r.first, r.last))
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -2,6 +2,7 @@ package coding
 
 import (
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,6 +17,9 @@ type view struct {
 	known bool   // text is kept; it is not for files too large to remember
 	whole bool   // every line was shown
 	lines []lineRange
+	fresh []lineRange // the lines shown since the session's history was last rewritten
+	epoch int         // of the session at that time
+	found bool        // only a search has shown it
 }
 
 // lineRange is the lines first to last, from 1, both included.
@@ -66,13 +70,66 @@ func (s *viewStore) forget(ctx context.Context, rel string) {
 // add extends what was shown of rel by one range. A range of a text that differs from the one seen before starts anew:
 // what was shown earlier is no longer what the file holds.
 func (s *viewStore) add(ctx context.Context, rel, text string, r lineRange, whole bool) {
+	s.extend(ctx, rel, text, r, whole, false)
+}
+
+// addFound is add for a range that a search has shown: it does not make the file one that the session works on.
+func (s *viewStore) addFound(ctx context.Context, rel, text string, r lineRange) {
+	s.extend(ctx, rel, text, r, false, true)
+}
+
+func (s *viewStore) extend(ctx context.Context, rel, text string, r lineRange, whole, found bool) {
 	v, ok := s.get(ctx, rel)
+	v.found = found && (!ok || v.found)
 	if !ok || !v.known || v.text != text {
-		v = view{text: text, known: true}
+		v = view{text: text, known: true, found: v.found}
 	}
+	if epoch := epochOf(ctx); v.epoch != epoch {
+		v.fresh, v.epoch = nil, epoch // what was shown before may be gone from the history
+	}
+	v.fresh = mergeRanges(append(slices.Clone(v.fresh), r))
 	v.lines = mergeRanges(append(slices.Clone(v.lines), r))
 	v.whole = v.whole || whole || len(v.lines) == 1 && v.lines[0].first == 1 && v.lines[0].last >= countLines(text)
 	s.set(ctx, rel, v)
+}
+
+// epochOf tells how often the history of ctx's session was rewritten.
+func epochOf(ctx context.Context) int {
+	if session := agent.SessionFrom(ctx); session != nil {
+		return session.Epoch()
+	}
+	return 0
+}
+
+// holds reports whether the lines first to last of text were shown and are still in the session's history.
+func (v *view) holds(epoch int, text string, first, last int) bool {
+	if !v.known || v.epoch != epoch {
+		return false
+	}
+	i := slices.IndexFunc(v.fresh, func(r lineRange) bool { return r.first <= first && last <= r.last })
+	return i >= 0 && (v.text == text || linesOf(v.text, first, last) == linesOf(text, first, last))
+}
+
+// worked returns the files that the session of ctx read or changed, the latest first, at most n.
+func (s *viewStore) worked(ctx context.Context, n int) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	sv := s.of(ctx)
+	for _, rel := range slices.Backward(sv.order) {
+		if len(out) < n && rel != resourceMemory && !sv.byPath[rel].found {
+			out = append(out, rel)
+		}
+	}
+	return out
+}
+
+// all returns the views of the session of ctx by path, in the order in which they were last used.
+func (s *viewStore) all(ctx context.Context) ([]string, map[string]view) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sv := s.of(ctx)
+	return slices.Clone(sv.order), maps.Clone(sv.byPath)
 }
 
 // of returns the views of the session of ctx; calls outside any session share one. s.mu is held.

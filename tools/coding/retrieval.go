@@ -1,0 +1,118 @@
+package coding
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/luthier-dev/luthier/retrieval"
+)
+
+// Retrieval makes an [Index] of a retrieval index over the workspace's directory. Searches know the files a session works
+// on, leave out what it was shown, and find what the tools wrote a moment ago. x stays the caller's to close.
+func Retrieval(x *retrieval.Index) Index { return &retrieved{x: x} }
+
+// retrieved remembers what changed until somebody asks: an agent edits more often than it searches, and no goroutine is
+// needed that nobody could end.
+type retrieved struct {
+	x *retrieval.Index
+
+	mu    sync.Mutex
+	paths map[string]bool
+	all   bool // a program has run
+
+	update sync.Mutex // one caller takes changes in, and others wait for it
+}
+
+var (
+	_ TaskIndex   = (*retrieved)(nil)
+	_ ChangeIndex = (*retrieved)(nil)
+	_ StateIndex  = (*retrieved)(nil)
+)
+
+// maxPending bounds what is remembered; beyond it the whole tree is looked at.
+const maxPending = 500
+
+func (r *retrieved) Search(ctx context.Context, text string, k int) ([]Hit, error) {
+	return r.SearchTask(ctx, IndexQuery{Text: text, K: k})
+}
+
+func (r *retrieved) SearchTask(ctx context.Context, q IndexQuery) ([]Hit, error) {
+	if err := r.refresh(ctx); err != nil {
+		return nil, err
+	}
+	rq := retrieval.Query{Text: q.Text, K: q.K, Near: q.Near}
+	for _, h := range q.Held {
+		rq.Held = append(rq.Held, retrieval.Range(h))
+	}
+	found, err := r.x.Search(ctx, rq)
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]Hit, len(found))
+	for i, h := range found {
+		hits[i] = Hit{Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Symbol: h.Symbol, Score: h.Score, Snippet: h.Snippet}
+	}
+	return hits, nil
+}
+
+func (r *retrieved) Changed(paths ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(paths) == 0 || len(r.paths)+len(paths) > maxPending {
+		r.all = true
+	}
+	if len(r.paths)+len(paths) > maxPending {
+		return
+	}
+	if r.paths == nil {
+		r.paths = map[string]bool{}
+	}
+	for _, p := range paths {
+		r.paths[p] = true
+	}
+}
+
+// refresh takes in what changed. While the index is being made it does not wait: what is searched then are the files
+// themselves. What fails is tried again with the next search, which meanwhile answers from what there is.
+func (r *retrieved) refresh(ctx context.Context) error {
+	r.update.Lock()
+	defer r.update.Unlock()
+	st := r.x.Status()
+	if !complete(&st) {
+		return nil
+	}
+	r.mu.Lock()
+	paths, all := r.paths, r.all
+	r.paths, r.all = nil, false
+	r.mu.Unlock()
+	var err error
+	switch {
+	case all && (st.Watch != "on" || len(paths) >= maxPending):
+		err = r.x.Update(ctx)
+	case len(paths) > 0:
+		err = r.x.Update(ctx, slices.Sorted(maps.Keys(paths))...)
+	}
+	if err != nil {
+		r.Changed(slices.Collect(maps.Keys(paths))...)
+		if all {
+			r.Changed()
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// State says that the index is still being made, or why there is none.
+func (r *retrieved) State() string {
+	st := r.x.Status()
+	if len(st.Layers) > 0 && !st.Layers[0].Ready && st.Layers[0].Err == nil {
+		return "the index is still being made: found by plain search"
+	}
+	return ""
+}
+
+// complete reports whether nothing is being indexed for the first time: an update would wait for that.
+func complete(st *retrieval.Status) bool {
+	return !slices.ContainsFunc(st.Layers, func(l retrieval.LayerStatus) bool { return !l.Ready })
+}

@@ -1,0 +1,205 @@
+package coding
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/symbols"
+)
+
+// The room for an answer of the search tool, in tokens. Each place has a floor; of what is left the first takes a third,
+// the next a third of the rest, and so on.
+const (
+	answerTokens = 2300
+	hitTokens    = 90
+	wholeHits    = 3 // places that are widened to the whole definition
+)
+
+// tokens estimates what text costs a model. Code with line numbers has three to four bytes a token.
+func tokens(text string) int { return (len(text) + 2) / 3 }
+
+// show writes the places and remembers their lines as shown.
+func (l *lookup) show(hits []Hit) string {
+	var b strings.Builder
+	room := min(max(answerTokens, len(hits)*hitTokens*3/2), tokens(strings.Repeat(" ", l.w.cfg.Limits.ReadBytes)))
+	shown := map[string][]lineRange{}
+	for i, h := range hits {
+		free := max(0, room-hitTokens*(len(hits)-i))
+		if i == len(hits)-1 {
+			free *= 3
+		}
+		s := l.snippet(h, i < wholeHits, hitTokens+free/3)
+		if s.covered(shown[h.Path]) {
+			continue // a place before was widened to hold this one
+		}
+		shown[h.Path] = mergeRanges(append(shown[h.Path], lineRange{s.first, s.last}))
+		text := s.String()
+		room -= tokens(text)
+		b.WriteString(text)
+		if s.file != nil && s.last >= s.first {
+			l.w.views.addFound(l.ctx, s.file.rel, s.file.text, lineRange{s.first, s.last})
+		}
+	}
+	return b.String()
+}
+
+// A snippet is a place as it is shown: whole lines, as many as there is room for.
+type snippet struct {
+	hit         Hit
+	file        *foundFile // nil when the lines are those of the index alone
+	first, last int        // lines shown
+	end         int        // of the place
+	lines       []string
+}
+
+func (s *snippet) covered(shown []lineRange) bool {
+	return slices.ContainsFunc(shown, func(r lineRange) bool { return r.first <= s.first && s.last <= r.last })
+}
+
+func (s *snippet) String() string {
+	var b strings.Builder
+	b.WriteString(s.head())
+	for i, line := range s.lines {
+		fmt.Fprintf(&b, "  %d\t%s\n", s.first+i, line)
+	}
+	if s.last < s.end && len(s.lines) > 0 {
+		fmt.Fprintf(&b, "  (lines %d-%d are left out)\n", s.last+1, s.end)
+	}
+	return b.String()
+}
+
+func (s *snippet) head() string {
+	head := fmt.Sprintf("%s:%d-%d", quotePath(s.hit.Path), s.first, s.end)
+	if s.hit.Symbol != "" {
+		head += " " + s.hit.Symbol
+	}
+	return head + "\n"
+}
+
+// snippet chooses the lines of a hit to show within a number of tokens.
+func (l *lookup) snippet(h Hit, widen bool, room int) *snippet {
+	s := &snippet{hit: h, first: h.StartLine, end: max(h.EndLine, h.StartLine)}
+	all := strings.Split(strings.TrimRight(h.Snippet, "\r\n"), "\n")
+	if h.Snippet == "" {
+		all = nil
+	} else if f := l.file(h.Path); f.ok && f.has(h) {
+		s.file = f
+		s.end = min(s.end, f.count())
+		if first, end := f.definition(h); widen && f.cost(first, end, l.w.cfg.Limits.LineBytes)+tokens(s.head()) <= room {
+			s.first, s.end = first, end
+		}
+		all = strings.Split(strings.TrimRight(linesOf(f.text, s.first, s.end), "\r\n"), "\n")
+	}
+	room -= tokens(s.head()) + tokens("  (lines 12345-12345 are left out)\n")
+	for i, line := range all {
+		line = cutLine(strings.TrimSuffix(line, "\r"), l.w.cfg.Limits.LineBytes)
+		if room -= lineCost(s.first+i, line); room < 0 && i > 0 {
+			break
+		}
+		s.lines = append(s.lines, line)
+	}
+	s.last = s.first + len(s.lines) - 1
+	if len(s.lines) == len(all) && len(all) > 0 {
+		s.end = max(s.last, s.first) // blank lines at the end count for nothing
+	}
+	return s
+}
+
+func lineCost(n int, line string) int { return tokens(fmt.Sprintf("  %d\t%s\n", n, line)) }
+
+// foundFile is a file of an answer, as it is on the disk now.
+type foundFile struct {
+	rel  string
+	text string
+	ok   bool // it is a text that can be read
+	defs []symbols.Def
+	read bool // defs are set
+}
+
+func (l *lookup) file(p string) *foundFile {
+	if f := l.files[p]; f != nil {
+		return f
+	}
+	f := &foundFile{rel: p}
+	l.files[p] = f
+	if cur, err := l.w.current(p); err == nil {
+		f.rel, f.text, f.ok = cur.at.rel, cur.text, true
+	}
+	return f
+}
+
+func (f *foundFile) count() int { return countLines(f.text) }
+
+// has reports whether a hit's text still stands where the index found it.
+func (f *foundFile) has(h Hit) bool {
+	norm := func(s string) string {
+		return strings.TrimRight(withLineEnding(strings.TrimPrefix(s, bomUTF8), "\n"), "\n")
+	}
+	return norm(h.Snippet) == norm(linesOf(f.text, h.StartLine, h.EndLine))
+}
+
+func (f *foundFile) cost(first, last, lineBytes int) int {
+	n := 0
+	for line := range strings.Lines(linesOf(f.text, first, last)) {
+		n += lineCost(first, cutLine(strings.TrimRight(line, "\r\n"), lineBytes))
+		first++
+	}
+	return n
+}
+
+// definition widens a hit to all of the definition that it shows a part of: the one it is named after, or else the
+// innermost around its first line.
+func (f *foundFile) definition(h Hit) (first, last int) {
+	if !f.read {
+		f.read = true
+		if found, err := symbols.Of(f.rel, []byte(f.text)); err == nil {
+			f.defs = found.Defs
+		}
+	}
+	first, last = h.StartLine, min(h.EndLine, f.count())
+	var best *symbols.Def
+	for i := range f.defs {
+		d := &f.defs[i]
+		switch {
+		case d.StartLine > last || d.EndLine < first:
+		case d.StartLine >= first && h.Symbol != "" && isCalled(*d, h.Symbol, lastName(h.Symbol)):
+			return first, max(last, d.EndLine)
+		case d.StartLine <= first && (best == nil || d.StartLine >= best.StartLine):
+			best = d
+		}
+	}
+	if best == nil {
+		return first, last
+	}
+	return min(first, best.StartLine), max(last, best.EndLine)
+}
+
+// lastName is a name without what qualifies it.
+func lastName(name string) string { return name[strings.LastIndexAny(name, ".:#/")+1:] }
+
+// linesOf returns the lines first to last of a text, from 1 and both included.
+func linesOf(text string, first, last int) string {
+	from, n := -1, 1
+	if first <= 1 {
+		from = 0
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\n' {
+			continue
+		}
+		if n == last {
+			if from < 0 {
+				return ""
+			}
+			return text[from : i+1]
+		}
+		if n++; n == first {
+			from = i + 1
+		}
+	}
+	if from < 0 {
+		return ""
+	}
+	return text[from:]
+}
