@@ -136,7 +136,7 @@ func (s *Store) writeSegment(docs []Doc, sections []Section, durable bool) (*seg
 		err := s.disk.write(name, durable, time.Time{}, pieces...)
 		if err == nil {
 			var f *segmentFile
-			if f, err = openSegment(s.disk.at(name), name, s.format, s.opts.NoMap); err == nil {
+			if f, err = openSegment(s.disk.at(name), name, s.format, s.opts); err == nil {
 				return f, nil
 			}
 		}

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// smallSegments makes several of a small tree.
-func smallSegments() Options { return Options{SegmentBytes: 3000, Workers: 2} }
+// smallSegments makes several of a small tree, and maps them as if they were large.
+func smallSegments() Options { return Options{SegmentBytes: 3000, Workers: 2, mapAll: true} }
 
 func child(work, root, dir string) error {
 	deadly, _ := strconv.Atoi(os.Getenv(childStep))

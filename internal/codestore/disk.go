@@ -103,8 +103,10 @@ func (d *disk) write(name string, durable bool, modified time.Time, pieces ...[]
 			return err
 		}
 	}
-	if err = f.Chmod(0o444); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+	if canMap { // elsewhere a file that must not be written cannot be replaced either
+		if err = f.Chmod(0o444); err != nil {
+			return err
+		}
 	}
 	d.opts.step("sync " + name)
 	if durable && !d.opts.NoFsync {

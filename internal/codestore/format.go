@@ -38,7 +38,8 @@ type Options struct {
 	NoMap        bool  // read segments into memory instead of mapping them
 	NoFsync      bool  // do not wait for the disk
 
-	step func(point string) // called before each change of the directory, for tests
+	step   func(point string) // called before each change of the directory, for tests
+	mapAll bool               // map small segments too, for tests
 }
 
 const (

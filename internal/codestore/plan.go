@@ -157,11 +157,17 @@ const (
 	tinySegment  = 256 << 10 // of source: a segment is small to Update
 )
 
+// isSmall reports whether a segment of so many documents and bytes of source should be joined with others, limit being
+// what is small for the bytes. Tiny files fill a segment by their number.
+func isSmall(docs int, source, limit int64) bool {
+	return docs < maxBatchDocs/smallShare && source < limit
+}
+
 // foldSmall folds the segments with less than limit bytes of source when there are many of them.
 func (p *plan) foldSmall(limit int64) (docs int) {
 	var small []*kept
 	for _, k := range p.kept {
-		if n := k.live.count(); n > 0 && n < maxBatchDocs/smallShare && k.source() < limit {
+		if n := k.live.count(); n > 0 && isSmall(n, k.source(), limit) {
 			small = append(small, k)
 		}
 	}

@@ -56,7 +56,7 @@ func damaged(format string, args ...any) error {
 }
 
 // openSegment opens a segment of format f. All but the content of its sections is checked.
-func openSegment(path, name string, f Format, noMap bool) (*segmentFile, error) {
+func openSegment(path, name string, f Format, o Options) (*segmentFile, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func openSegment(path, name string, f Format, noMap bool) (*segmentFile, error) 
 		return nil, err
 	}
 	size := fi.Size()
-	if noMap || size <= heapSegment || !canMap {
+	if o.NoMap || !canMap || size <= heapSegment && !o.mapAll {
 		data := make([]byte, 0)
 		if size <= maxHeapRead {
 			data, err = io.ReadAll(io.LimitReader(file, size))

@@ -3,6 +3,7 @@ package codestore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -45,7 +46,7 @@ func TestTwoProcesses(t *testing.T) {
 					t.Errorf("a view has %d documents: %v", len(got), err)
 					return
 				}
-				if n == 0 {
+				if n == 1 { // which writes nothing itself
 					v, _ := mine.View()
 					generations[v.Generation()] = true
 					v.Close()
@@ -93,6 +94,85 @@ func TestLockWaitsAndEnds(t *testing.T) {
 	}
 	time.AfterFunc(50*time.Millisecond, unlock)
 	syncTree(t, other, root)
+}
+
+// TestManifestTimeGrows shows that readers see a new manifest even when the clock was set back.
+func TestManifestTimeGrows(t *testing.T) {
+	root, dir := indexed(t)
+	future := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, manifestName), future, future); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir, smallSegments())
+	before := s.stamp
+	put(t, root, map[string]string{"new": "x"})
+	syncTree(t, s, root)
+	if s.stamp.modified <= before.modified {
+		t.Errorf("%+v after %+v", s.stamp, before)
+	}
+}
+
+// TestStaleTree syncs to a scan that is no longer true.
+func TestStaleTree(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	put(t, root, map[string]string{"stays": "x", "gone": "x", "large": "x", "binary": "x", "dir": "x", "changes": "x", "lines.js": "x"})
+	s := open(t, dir, Options{MaxFileSize: 5000})
+	tree := scan(t, root)
+	put(t, root, map[string]string{"large": strings.Repeat("x\n", 4000), "binary": "a\x00", "changes": "y", "lines.js": strings.Repeat("f(),", 1000)})
+	for _, p := range []string{"gone", "dir"} {
+		if err := os.Remove(filepath.Join(root, p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, root, map[string]string{"dir/f": "x"})
+	r, err := s.Sync(t.Context(), tree, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range r.Skipped {
+		got[f.Path] = f.Skip.String()
+	}
+	want := map[string]string{"gone": "gone", "large": "too large", "binary": "binary", "dir": "special file", "lines.js": "minified"}
+	if !maps.Equal(got, want) {
+		t.Errorf("skipped %v, want %v", got, want)
+	}
+	all, err := contents(s)
+	if want := map[string]string{"stays": "x", "changes": "y"}; err != nil || !maps.Equal(all, want) {
+		t.Errorf("%v, want %v; %v", all, want, err)
+	}
+}
+
+// TestFoldingEnds shows that segments which were just built or folded are not so many and small that they would be
+// folded at once.
+func TestFoldingEnds(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		o := Options{Workers: 1 + r.IntN(64), SegmentBytes: 1 << (20 + r.IntN(5))}.withDefaults()
+		files := make([]source.File, 1+r.IntN(200_000))
+		most := 1 + r.IntN(1<<r.IntN(20))
+		docs := 0
+		for i := range files {
+			files[i].Size = int64(r.IntN(most))
+		}
+		small := 0
+		for _, b := range o.batches(files) {
+			var bytes int64
+			for i := range b {
+				bytes += b[i].Size
+			}
+			docs += len(b)
+			if isSmall(len(b), bytes, o.SegmentBytes/smallShare) {
+				small++
+			}
+			if len(b) > maxBatchDocs || len(b) > 1 && bytes > 2*o.SegmentBytes {
+				t.Fatalf("a batch of %d files, %d bytes of %d", len(b), bytes, o.SegmentBytes)
+			}
+		}
+		if small >= manySegments || docs != len(files) {
+			t.Fatalf("%d small batches; %d of %d files; %+v", small, docs, len(files), o)
+		}
+	}
 }
 
 func TestViewIsConsistent(t *testing.T) {
@@ -327,6 +407,13 @@ func TestReadOnlyDirectory(t *testing.T) {
 	if r, err := s.Update(t.Context(), root, files...); err != nil || r.Removed != 10 || r.Memory == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
+	// What another process does from now on is not ours.
+	var others sync.WaitGroup
+	others.Go(func() { // on another thread, with its rights
+		put(t, root, map[string]string{"later": "x"})
+		syncTree(t, open(t, dir, smallSegments()), root)
+	})
+	others.Wait()
 	if got, err := contents(s); err != nil || len(got) != 30 {
 		t.Errorf("%d documents, %v", len(got), err)
 	}

@@ -110,7 +110,7 @@ func (d *disk) loadSegment(entry manifestSegment, f Format, have map[string]*seg
 	}
 	if file == nil {
 		var err error
-		if file, err = openSegment(d.at(entry.Name), entry.Name, f, d.opts.NoMap); err != nil {
+		if file, err = openSegment(d.at(entry.Name), entry.Name, f, d.opts); err != nil {
 			return nil, err
 		}
 		if len(file.data) <= heapSegment { // cheap, and Update does not wait for the disk

@@ -114,7 +114,7 @@ func (w *writer) adopt(p *plan, base *state) {
 		if named[name] {
 			continue
 		}
-		file, err := openSegment(d.at(name), name, w.store.format, w.store.opts.NoMap)
+		file, err := openSegment(d.at(name), name, w.store.format, w.store.opts)
 		if err != nil {
 			continue // it is swept away
 		}

@@ -82,6 +82,7 @@ func TestClassifyContent(t *testing.T) {
 		"one long line":       {"a.js", line, Minified},
 		"licence and a line":  {"a.js", "/*! a\n * b\n */\n" + line, Minified},
 		"long line in code":   {"a.js", "var x = '" + line + "'\n" + strings.Repeat("f(x)\n", 600), 0},
+		"long lines":          {"a.js", strings.Repeat(strings.Repeat("f(x) ", 80)+"\n", 20), 0},
 		"long json":           {"a.json", "{" + line + "}", Data | Minified},
 		"long prose":          {"a.md", line, Doc},
 		"wide table":          {"a.csv", strings.Repeat(strings.Repeat("1,", 100)+"\n", 50), Data},

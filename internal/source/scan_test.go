@@ -50,13 +50,13 @@ func paths(files []File) []string {
 
 func TestScan(t *testing.T) {
 	root := write(t, map[string]string{
-		".gitignore": "*.log\nbuild/\n", "a.go": "package a\n", "b/c.py": "x = 1\n", "b-c.py": "", "b/d/e.rs": "fn main() {}\n", "x.log": "no",
+		".gitignore": "*.log\nbuild/\n", "a.go": "package a\n", "b/c.py": "x = 1\n", "b-c.py": "", "c.go": "", "b/d/e.rs": "fn main() {}\n", "x.log": "no",
 		"build/out.go": "package no\n", "icon.png": "text all the same", "data.raw": "a\x00b", "host/skip.txt": "x",
 		"node_modules/m/index.js": "x", "cache/CACHEDIR.TAG": "", "cache/x": "y", "wt/.git": "gitdir: /r/.git/worktrees/wt\n", "wt/a.go": "package a\n",
 		"sub/.git": "gitdir: ../.git/modules/sub\n", "sub/a.go": "package a\n",
 	})
 	got := scan(t, root, Options{Ignore: []string{"/host"}})
-	want := []string{".gitignore", "a.go", "b-c.py", "b/c.py", "b/d/e.rs", "sub/a.go"}
+	want := []string{".gitignore", "a.go", "b-c.py", "b/c.py", "b/d/e.rs", "c.go", "sub/a.go"}
 	if d := cmp.Diff(want, paths(got.Files)); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}

@@ -125,8 +125,7 @@ type watchLoop struct {
 	watched map[string]int // directories and what each costs
 	cost    int
 	pending map[string]bool
-	rescan  string   // why, "" when it need not be
-	fresh   []string // directories that appeared since the last batch
+	rescan  string // why, "" when it need not be
 	since   time.Time
 }
 
@@ -193,13 +192,8 @@ func (l *watchLoop) sent() {
 func (l *watchLoop) settle() bool {
 	if l.rescan != "" {
 		l.rules = newRules(l.root, l.opts.Ignore)
-		l.fresh = []string{"."}
+		l.watchBelow(".")
 	}
-	// Watch new directories once more: the watch of one that was renamed ends with an event that may come after ours.
-	for _, dir := range l.fresh {
-		l.watch(dir)
-	}
-	l.fresh = nil
 	return l.rescan != "" || len(l.pending) > 0
 }
 
@@ -232,6 +226,9 @@ func (l *watchLoop) event(e fsnotify.Event) bool {
 		l.rescan = "the rules of what to ignore have changed"
 		return true
 	}
+	if dir := path.Dir(rel); dir != "." && (path.Base(rel) == "CACHEDIR.TAG" || path.Base(rel) == "pyvenv.cfg" || path.Base(rel) == ".git") {
+		return l.note(dir) // it says of the whole directory what it is
+	}
 	_, watched := l.watched[rel]
 	if gone && watched {
 		l.forget(rel)
@@ -247,7 +244,6 @@ func (l *watchLoop) event(e fsnotify.Event) bool {
 			return false // its entries tell for themselves
 		}
 		l.watch(rel)
-		l.fresh = append(l.fresh, rel)
 	}
 	return l.note(rel)
 }

@@ -2,9 +2,11 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +27,14 @@ func watching(t *testing.T, root string, opts WatchOptions) *Watcher {
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
+		}
+		select {
+		case _, ok := <-w.Batches():
+			if ok {
+				t.Error("a batch after Close")
+			}
+		default:
+			t.Error("Close did not wait for the end")
 		}
 		goleak.VerifyNone(t)
 	})
@@ -92,6 +102,8 @@ func TestWatch(t *testing.T) {
 	until(t, w, "moved/here.go")
 	put(t, root, map[string]string{"moved/deep/er/f.go": "3"})
 	until(t, w, "moved/deep/er/f.go")
+	put(t, root, map[string]string{"dir/CACHEDIR.TAG": ""}) // the whole directory is of no interest any more
+	until(t, w, "dir/sub/c.go")
 	if w.Limit() != "" {
 		t.Errorf("limit: %s", w.Limit())
 	}
@@ -117,10 +129,26 @@ func wantRescan(t *testing.T, w *Watcher, reason string) {
 func TestWatchRules(t *testing.T) {
 	root := write(t, map[string]string{".gitignore": "gen/\n", "gen/a.go": "1", "b.go": "1"})
 	w := watching(t, root, quick)
-	put(t, root, map[string]string{".gitignore": "*.log\n"})
+	put(t, root, map[string]string{"rules": "*.log\n"})
+	if err := os.Rename(filepath.Join(root, "rules"), filepath.Join(root, ".gitignore")); err != nil { // one change, not two
+		t.Fatal(err)
+	}
 	wantRescan(t, w, "ignore")
 	put(t, root, map[string]string{"gen/a.go": "2"}) // watched from now on
 	until(t, w, "gen/a.go")
+}
+
+// TestWatchAttributes shows that permissions and times alone are no news.
+func TestWatchAttributes(t *testing.T) {
+	root := write(t, map[string]string{"a.go": "1", "b.go": "1"})
+	w := watching(t, root, quick)
+	if err := errors.Join(os.Chmod(filepath.Join(root, "a.go"), 0o600), os.Chtimes(filepath.Join(root, "a.go"), time.Now(), time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, map[string]string{"b.go": "2"})
+	if b := <-w.Batches(); !slices.Equal(b.Paths, []string{"b.go"}) {
+		t.Errorf("%+v", b)
+	}
 }
 
 func TestWatchRootRemoved(t *testing.T) {
