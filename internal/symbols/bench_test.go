@@ -58,3 +58,5 @@ func BenchmarkOf(b *testing.B) {
 		})
 	}
 }
+
+func runtimeRoot() string { return runtime.GOROOT() }

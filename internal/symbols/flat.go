@@ -31,6 +31,7 @@ func (r *reader) shellFunction(i int) {
 	for (r.kind(to) == '-' || r.kind(to) == tokOp || r.kind(to) == ':' || r.kind(to) == '.') && r.kind(to+1) == tokIdent && r.toks[to-1].to == r.toks[to].from && r.toks[to].to == r.toks[to+1].from {
 		to += 2
 	}
+	whole := r.src[r.toks[from].from:r.toks[to-1].to]
 	parens := r.kind(to) == '(' && r.kind(to+1) == ')'
 	if name == i && !parens {
 		return
@@ -39,9 +40,7 @@ func (r *reader) shellFunction(i int) {
 		to += 2
 	}
 	d := r.def(Func, name, i, to)
-	if whole := r.src[r.toks[from].from:r.toks[to-1].to]; parens && !bytes.ContainsAny(whole[:len(whole)-1], " \t\n") {
-		d.Name = r.name(bytes.TrimRight(whole, "()"))
-	}
+	d.Name = r.name(whole)
 	if r.kind(to) == '{' {
 		d.EndLine = r.closing(to)
 	}
@@ -138,7 +137,7 @@ func markdownHeadings(src []byte) []Def {
 		}
 		d := Def{Name: name, Kind: Heading, Signature: OneLine(trimmed), StartLine: n, Line: n, EndLine: n, Depth: len(open), Exported: true}
 		if len(open) > 0 {
-			d.Container = out[open[len(open)-1]].Name
+			d.Container = out[open[len(open)-1]].FullName()
 		}
 		out = append(out, d)
 		open, levels = append(open, len(out)-1), append(levels, level)

@@ -155,16 +155,16 @@ var languages = func() map[string]*family {
 	kotlinMods := "public private internal protected open abstract sealed data inner annotation value final override companion suspend inline operator infix tailrec const lateinit expect actual external noinline crossinline implicit case lazy transparent opaque"
 	kotlin := &family{name: "kotlin", shape: braces, newlines: true, syntax: &nested, words: words(kotlinMods, modifier,
 		"class", word{Class, nameNext, true}, "enum", word{Enum, nameNext, false}, "interface", word{Interface, nameNext, true}, "object", word{Class, namePath, true},
-		"fun", word{Func, nameReceiver, true}, "val var", word{Const, nameReceiver, false}, "typealias", word{Type, nameNext, false},
+		"fun", word{Func, nameReceiver, true}, "val", word{Const, nameReceiver, false}, "var", word{Var, nameReceiver, false}, "typealias", word{Type, nameNext, false},
 		"constructor", word{Method, nameSelf, false})}
 	scala := &family{name: "scala", shape: braces, newlines: true, syntax: &nested, words: words(kotlinMods, modifier,
 		"class", word{Class, nameNext, true}, "object", word{Class, nameNext, true}, "trait", word{Trait, nameNext, true}, "enum", word{Enum, nameNext, true},
-		"def", word{Func, nameNext, true}, "val var", word{Const, nameNext, false}, "type", word{Type, nameNext, false}, "given", word{Const, nameNext, false})}
+		"def", word{Func, nameNext, true}, "val", word{Const, nameNext, false}, "var", word{Var, nameNext, false}, "type", word{Type, nameNext, false}, "given", word{Const, nameNext, false})}
 	swift := &family{name: "swift", shape: braces, newlines: true, syntax: &nested, words: words(
 		"public private internal open fileprivate final static override mutating nonmutating indirect required convenience lazy weak unowned dynamic nonisolated prefix postfix infix", modifier,
 		"class actor", word{Class, nameNext, true}, "struct", word{Struct, nameNext, true}, "enum", word{Enum, nameNext, true}, "protocol", word{Interface, nameNext, true},
 		"extension", word{Impl, namePath, true}, "func", word{Func, nameNext, true}, "typealias associatedtype", word{Type, nameNext, true},
-		"let var", word{Const, nameNext, false}, "init deinit subscript", word{Method, nameSelf, false})}
+		"let", word{Const, nameNext, false}, "var", word{Var, nameNext, false}, "init deinit subscript", word{Method, nameSelf, false})}
 	cWords := []any{"struct union", word{Struct, nameTagged, true}, "enum", word{Enum, nameTagged, true}, "typedef", word{Type, nameTypedef, false}}
 	c := &family{name: "c", shape: braces, style: styleC, syntax: &cSyntax, words: words(cWords...)}
 	cppWords := append([]any{"class", word{Class, nameTagged, true}, "namespace", word{Module, namePath, false}, "concept", word{Type, nameNext, false}, "using", word{Type, nameTypedef, false}, "inline", modifier}, cWords...)

@@ -56,7 +56,7 @@ func (x *lexer) short(c byte) {
 const maxOpen = 8
 
 // maxRegex bounds the length of a regular expression in bytes.
-const maxRegex = 2000
+const maxRegex = 500
 
 // finishString takes src[from:to] as one token; line is where it ends.
 func (x *lexer) finishString(from, to int, line uint32) {

@@ -1,0 +1,10 @@
+#!/bin/bash
+a() {
+  echo "b() {"
+}
+function my-fn {
+  cat <<EOF
+c() {
+EOF
+}
+d:e() { :; }
