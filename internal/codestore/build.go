@@ -67,7 +67,7 @@ func (w *writer) buildAll(ctx context.Context, files []source.File, durable bool
 			w.report.Built += f.docs
 		}
 	}
-	w.report.Built -= w.report.Folded
+	w.report.Built = max(0, w.report.Built-w.report.Folded) // a folded one may be gone by now
 	return slices.DeleteFunc(built, func(f *segmentFile) bool { return f == nil }), err
 }
 

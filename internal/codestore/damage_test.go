@@ -341,3 +341,14 @@ func TestCancel(t *testing.T) {
 	}
 	wantIndex(t, s, root)
 }
+
+func FuzzStates(f *testing.F) {
+	raw, _ := encodeStates(make([]byte, 2*stateSize))
+	f.Add(raw, 2)
+	f.Add([]byte(statesMagic), 0)
+	f.Fuzz(func(t *testing.T, raw []byte, docs int) {
+		if states, ok := decodeStates(raw, docs); ok && len(states) != stateSize*docs {
+			t.Errorf("%d bytes for %d documents", len(states), docs)
+		}
+	})
+}

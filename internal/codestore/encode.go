@@ -35,7 +35,7 @@ const (
 	layoutVersion = 1
 	headerSize    = 64
 	sectionSize   = 32
-	maxNames      = 1 << 31
+	maxNames      = 1<<31 - 1
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

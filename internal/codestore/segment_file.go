@@ -114,10 +114,9 @@ func openSegment(path, name string, f Format, o Options) (*segmentFile, error) {
 const maxHeapRead = 1 << 30
 
 type header struct {
-	docs, sections int
-	table, size    uint64
-	sum            uint32
-	formatName     int
+	docs, sections, formatName uint64 // each of 32 bits, wide enough for sums
+	table, size                uint64
+	sum                        uint32
 }
 
 func parseHeader(b []byte, f Format) (h header, err error) {
@@ -133,8 +132,8 @@ func parseHeader(b []byte, f Format) (h header, err error) {
 		return h, fmt.Errorf("segment has version %d of its format, this is %d", le.Uint32(b[12:]), f.Version)
 	}
 	h = header{
-		docs: int(le.Uint32(b[16:])), sections: int(le.Uint32(b[20:])), table: le.Uint64(b[24:]), size: le.Uint64(b[32:]),
-		sum: le.Uint32(b[40:]), formatName: int(le.Uint32(b[44:])),
+		docs: uint64(le.Uint32(b[16:])), sections: uint64(le.Uint32(b[20:])), table: le.Uint64(b[24:]), size: le.Uint64(b[32:]),
+		sum: le.Uint32(b[40:]), formatName: uint64(le.Uint32(b[44:])),
 	}
 	return h, nil
 }
@@ -156,19 +155,19 @@ func parseSegment(name string, f Format, head, data []byte) (*segmentFile, error
 	if checksum(table) != h.sum {
 		return nil, damaged("checksum of its table is wrong")
 	}
-	named := uint64(align8(h.formatName))
-	if need := named + recordSize*uint64(h.docs) + sectionSize*uint64(h.sections); need > h.table {
+	named := (h.formatName + 7) &^ 7
+	if need := named + recordSize*h.docs + sectionSize*h.sections; need > h.table {
 		return nil, damaged("table of %d bytes is too small for %d documents", h.table, h.docs)
 	}
 	if got := string(table[:h.formatName]); got != f.Name {
 		return nil, fmt.Errorf("segment is of format %q, this is %q", got, f.Name)
 	}
-	s := &segmentFile{name: name, docs: h.docs, table: table, data: data, unmap: func() error { return nil }, values: map[string]*value{}}
-	s.records = table[named : named+recordSize*uint64(h.docs)]
+	s := &segmentFile{name: name, docs: int(h.docs), table: table, data: data, unmap: func() error { return nil }, values: map[string]*value{}}
+	s.records = table[named : named+recordSize*h.docs]
 	if err := s.checkDocs(); err != nil {
 		return nil, err
 	}
-	return s, s.findSections(table[named+recordSize*uint64(h.docs):][:sectionSize*h.sections])
+	return s, s.findSections(table[named+recordSize*h.docs:][:sectionSize*h.sections])
 }
 
 // checkDocs checks that all paths lie within the table, are sorted and differ.

@@ -39,7 +39,7 @@ func looksBinary(head []byte) bool {
 
 // controls are the characters below the blank that text does not use: all but tab, line feed, vertical tab, form
 // feed, carriage return and escape.
-const controls = 0xffffffff &^ (1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1b)
+const controls uint32 = 0xffffffff &^ (1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1b)
 
 // Lines as a person writes them are shorter than these.
 const (
