@@ -21,6 +21,7 @@
 //   - router/moe: GGUF models in this process; router/moe/embedded: a small one that repairs a line of Go; router/serve: any
 //     model behind an OpenAI-compatible endpoint
 //   - sandbox: isolated processes
+//   - retrieval: the places of a large tree that matter; retrieval/embed: embedding models; retrieval/treesitter: grammars
 //   - agent/checkpoint: undo for a workspace
 //   - agent/agenttest: scripted models, recorded streams, fault injection and the conformance suite
 package luthier

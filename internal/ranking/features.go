@@ -55,6 +55,7 @@ const (
 	fHistory      // commits with such messages changed it
 	fHistoryShort // the same for short queries
 	fHistoryRank
+	fHistoryWide  // the same with many commits voting
 	fHistoryTitle // commits whose messages are like the first line
 	fChurn
 	fRecent
@@ -73,7 +74,7 @@ var featureNames = [numFeatures]string{
 	"path mentioned", "file mentioned", "module mentioned", "in the stack trace", "file's name", "directory's name",
 	"test", "example", "benchmark", "documentation", "generated", "vendored", "configuration", "script", "not code",
 	"declarations only", "gathers its directory", "size", "main language",
-	"commits like it", "commits like it (short query)", "rank by commits", "commits like the title", "changes often", "changed lately",
+	"commits like it", "commits like it (short query)", "rank by commits", "many commits like it", "commits like the title", "changes often", "changed lately",
 	"names in a chunk", "its directory", "its test", "files of its name",
 }
 
@@ -99,7 +100,7 @@ func (r *scored) features(at, row int, h *votes, x *[numFeatures]float32) {
 	x[fMain] = f.Main
 	if h != nil && f.Logged {
 		v := h.of[f.Log]
-		x[fHistory], x[fHistoryShort], x[fHistoryRank], x[fHistoryTitle] = v.score, v.score*(1-long), v.rank, v.title
+		x[fHistory], x[fHistoryShort], x[fHistoryRank], x[fHistoryWide], x[fHistoryTitle] = v.score, v.score*(1-long), v.rank, v.wide, v.title
 	}
 	x[fChurn], x[fRecent] = f.Churn, f.Recent
 	x[fChunkNames] = share(l, bestNames)

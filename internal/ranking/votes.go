@@ -1,8 +1,6 @@
 package ranking
 
 import (
-	"time"
-
 	"github.com/luthier-dev/luthier/internal/codetext"
 	"github.com/luthier-dev/luthier/internal/history"
 )
@@ -25,13 +23,13 @@ type votes struct {
 
 type vote struct {
 	score float32 // as a share of the best
+	wide  float32 // the same, with many commits voting
 	title float32 // the same by the words of the query's first line only
 	rank  float32 // 1 for the first, falling with those above
 }
 
-// voteParams are the knobs of the search of messages: the newest count more, and a
-// commit of many files says little of each.
-var voteParams = history.Params{B: 0.5, HalfLife: 6 * 365 * 24 * time.Hour, FileExponent: 0.5}
+// voteParams are the knobs of the search of messages: the log's own.
+var voteParams = history.Params{}
 
 // maxVotes bounds the files that are taken from the log.
 const maxVotes = 200
@@ -56,6 +54,11 @@ func votesFor(q *Query, log *Log) *votes {
 			break
 		}
 		v.of[f.File] = vote{score: f.Score / found[0].Score, rank: 1 / (1 + float32(i)/3)}
+	}
+	p.Commits, p.RankDecay = 400, 0.01
+	wide := log.ScoreFiles(words, p)
+	for _, f := range wide[:min(len(wide), maxVotes)] {
+		v.of[f.File].wide = f.Score / max(wide[0].Score, 1e-6)
 	}
 	v.byTitle(q, log)
 	return v

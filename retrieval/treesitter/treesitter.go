@@ -1,0 +1,26 @@
+// Package treesitter finds definitions and references by grammars instead of by the
+// shape of code:
+//
+//	x, err := retrieval.Open(ctx, dir, retrieval.Config{Parser: treesitter.New()})
+//
+// It is a package of its own because it needs cgo and a C compiler, takes some twenty
+// seconds to compile and adds about 9 MB to a program, and because a fault in a
+// grammar's C code would end the process. Python, JavaScript, TypeScript, Rust, Java, C
+// and C++ are in; C#, PHP and Ruby with the build tag luthier_allgrammars. Without cgo,
+// or with the tag luthier_nosymbols, it builds all the same and does what the parser in
+// pure Go does; so it does with what a grammar cannot read, such as C full of macros.
+package treesitter
+
+import (
+	"github.com/luthier-dev/luthier/internal/symbols"
+	"github.com/luthier-dev/luthier/internal/symbols/treesitter"
+	"github.com/luthier-dev/luthier/retrieval"
+)
+
+// New returns the parser. It may be used by several indexes at once.
+func New() retrieval.Parser { return parser{treesitter.New()} }
+
+type parser struct{ symbols.Parser }
+
+// Name tells its symbols from those of other parsers in the cache.
+func (parser) Name() string { return "treesitter" }
