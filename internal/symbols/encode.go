@@ -24,7 +24,7 @@ const (
 	indexVersion = 1
 	headerSize   = 4 + 4*4 + 4*numSections
 	nameGroup    = 16
-	packSize     = 16 << 10
+	packSize     = 24 << 10
 )
 
 const (
@@ -204,12 +204,12 @@ func (e *encoder) writeDocs(sec *[numSections][]byte, files []Result) {
 			}
 			defs = uv(append(defs, flags), e.ids[cutName(d.Name)])
 			defs = binary.AppendVarint(defs, int64(d.StartLine-start))
-			defs = uv(uv(defs, max(d.Line-d.StartLine, 0)), max(d.EndLine-d.StartLine, 0))
+			defs = uv(defs, max(d.EndLine-d.StartLine, 0))
 			doc := 0
 			if d.DocLine > 0 {
 				doc = max(d.StartLine-d.DocLine, 0) + 1
 			}
-			defs = uv(uv(defs, doc), d.Depth)
+			defs = appendSmall(defs, max(d.Line-d.StartLine, 0), doc, d.Depth)
 			if flags&flagContainer != 0 {
 				defs = append(uv(defs, len(d.Container)), d.Container...)
 			}
@@ -219,6 +219,22 @@ func (e *encoder) writeDocs(sec *[numSections][]byte, files []Result) {
 	sec[secDefs], sec[secDocs] = defs, u32(u32(docs, len(defs)), first)
 }
 
+// appendSmall writes three numbers in one byte if they are as small as they mostly are.
+func appendSmall(b []byte, line, doc, depth int) []byte {
+	if line < 4 && doc < 8 && depth < 7 {
+		return append(b, byte(line|doc<<2|depth<<5))
+	}
+	return uv(uv(uv(append(b, 7<<5), line), doc), depth)
+}
+
+// nameMark stands in a packed signature for the definition's name, which is kept elsewhere.
+const nameMark = "\x01"
+
+func shortSignature(d Def) string {
+	s := strings.NewReplacer("\n", " ", nameMark, " ").Replace(d.Signature)
+	return strings.Replace(s, cutName(d.Name), nameMark, 1)
+}
+
 // writeSignatures packs the signatures of whole documents, one a line.
 func (e *encoder) writeSignatures(sec *[numSections][]byte, files []Result) {
 	var plain bytes.Buffer
@@ -226,7 +242,7 @@ func (e *encoder) writeSignatures(sec *[numSections][]byte, files []Result) {
 	out, packs := sec[secSignatures], sec[secPacks]
 	for doc, f := range files {
 		for _, d := range f.Defs {
-			plain.WriteString(strings.ReplaceAll(d.Signature, "\n", " "))
+			plain.WriteString(shortSignature(d))
 			plain.WriteByte('\n')
 		}
 		if plain.Len() < packSize && doc+1 < len(files) {

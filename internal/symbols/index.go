@@ -103,6 +103,18 @@ func (r *reading) int() int {
 	return int(v)
 }
 
+// small reads what appendSmall wrote.
+func (r *reading) small() (line, doc, depth int) {
+	b := r.bytes(1)
+	if len(b) == 0 {
+		return 0, 0, 0
+	}
+	if b[0]>>5 == 7 {
+		return r.uint(), r.uint(), r.uint()
+	}
+	return int(b[0] & 3), int(b[0] >> 2 & 7), int(b[0] >> 5)
+}
+
 func (r *reading) bytes(n int) []byte {
 	if n > len(r.b) {
 		r.bad, r.b = true, nil
@@ -259,7 +271,7 @@ func (x *Index) Defs(doc int) []Def {
 	signatures := x.signatures(doc)
 	for i := range out {
 		if i < len(signatures) {
-			out[i].Signature = signatures[i]
+			out[i].Signature = strings.Replace(signatures[i], nameMark, out[i].Name, 1)
 		}
 	}
 	return out
@@ -290,13 +302,14 @@ func (x *Index) bare(doc int) []Def {
 	for range count {
 		flags := r.bytes(1)
 		id := r.uint()
-		start += r.int()
+		start = max(start+r.int(), 0)
 		d := Def{StartLine: start}
-		d.Line, d.EndLine = start+r.uint(), start+r.uint()
-		if doc := r.uint(); doc > 0 {
+		d.EndLine = start + r.uint()
+		line, doc, depth := r.small()
+		d.Line, d.Depth = start+line, depth
+		if doc > 0 {
 			d.DocLine = max(start-doc+1, 0)
 		}
-		d.Depth = r.uint()
 		if r.bad || d.Depth > len(around) {
 			return out
 		}
@@ -354,8 +367,8 @@ func (x *Index) signatures(doc int) []string {
 	return x.lines[first:]
 }
 
-// maxPack bounds what a pack may unpack to in bytes. A document is never larger.
-const maxPack = 16 << 20
+// maxPack bounds what a pack may unpack to in bytes. Signatures beyond it are lost: no real document has so many.
+const maxPack = 4 << 20
 
 func unpack(data []byte) []string {
 	r := flate.NewReader(bytes.NewReader(data))

@@ -156,7 +156,6 @@ func TestMemory(t *testing.T) {
 	parse := func(n int) {
 		for i := 0; i < n; {
 			for name, src := range texts {
-				src = bytes.Repeat(src, 3)
 				if _, err := p.Of(name, src); err != nil {
 					t.Fatal(err)
 				}
