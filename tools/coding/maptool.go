@@ -62,7 +62,6 @@ func (w *Workspace) repoMap(ctx context.Context, in mapIn) (string, error) {
 		}
 		near = append(near, t.rel)
 	}
-	state := w.indexState()
 	text, err := ix.Map(ctx, min(max(n, minMapTokens), maxMapTokens), near, strings.TrimSpace(in.Words))
 	if err != nil {
 		return "", fmt.Errorf("%w; use list and symbols meanwhile", err)
@@ -70,5 +69,5 @@ func (w *Workspace) repoMap(ctx context.Context, in mapIn) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		text = "There are no definitions to outline; use list to see the files."
 	}
-	return joinLines(text, notes(state)), nil
+	return strings.TrimRight(text, "\n"), nil
 }

@@ -2,9 +2,11 @@ package coding
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/luthier-dev/luthier/retrieval"
 )
@@ -29,6 +31,7 @@ var (
 	_ TaskIndex   = (*retrieved)(nil)
 	_ ChangeIndex = (*retrieved)(nil)
 	_ StateIndex  = (*retrieved)(nil)
+	_ MapIndex    = (*retrieved)(nil)
 )
 
 // maxPending bounds what is remembered; beyond it the whole tree is looked at.
@@ -103,6 +106,23 @@ func (r *retrieved) refresh(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+// firstWait is how long an outline waits for definitions that are still being indexed.
+const firstWait = 10 * time.Second
+
+var errIndexing = errors.New("the definitions are still being indexed; try again later")
+
+func (r *retrieved) Map(ctx context.Context, tokens int, near []string, text string) (string, error) {
+	if err := r.refresh(ctx); err != nil {
+		return "", err
+	}
+	if st := r.x.Status(); !complete(&st) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, firstWait, errIndexing)
+		defer cancel()
+	}
+	return r.x.MapFor(ctx, retrieval.MapQuery{Tokens: tokens, Near: near, Text: text})
+}
+
 // State says that the index is still being made, or why there is none.
 func (r *retrieved) State() string {
 	st := r.x.Status()
@@ -114,5 +134,5 @@ func (r *retrieved) State() string {
 
 // complete reports whether nothing is being indexed for the first time: an update would wait for that.
 func complete(st *retrieval.Status) bool {
-	return !slices.ContainsFunc(st.Layers, func(l retrieval.LayerStatus) bool { return !l.Ready })
+	return !slices.ContainsFunc(st.Layers, func(l retrieval.LayerStatus) bool { return !l.Ready && l.Err == nil })
 }

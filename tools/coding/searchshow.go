@@ -131,6 +131,23 @@ func (l *lookup) file(p string) *foundFile {
 
 func (f *foundFile) count() int { return countLines(f.text) }
 
+// lastText is the last line from first to last that is not blank.
+func (f *foundFile) lastText(first, last int) int {
+	text := strings.TrimRight(linesOf(f.text, first, last), " \t\r\n")
+	return first + strings.Count(text, "\n")
+}
+
+// nextText is the next line after n that is not blank, or the one after the last: an index may count blank lines, and the
+// nothing behind the last newline, to what stands before them.
+func (f *foundFile) nextText(n int) int {
+	for line := range strings.Lines(linesOf(f.text, n+1, f.count())) {
+		if n++; strings.TrimSpace(line) != "" {
+			return n
+		}
+	}
+	return n + 2
+}
+
 // has reports whether a hit's text still stands where the index found it.
 func (f *foundFile) has(h Hit) bool {
 	norm := func(s string) string {

@@ -120,7 +120,9 @@ func (l *lookup) find(q IndexQuery) ([]Hit, error) {
 func (l *lookup) split(hits []Hit) (news, held []Hit) {
 	for _, h := range hits {
 		f := l.file(h.Path)
-		if v, ok := l.w.views.get(l.ctx, f.rel); ok && f.ok && v.holds(l.epoch, f.text, h.StartLine, min(h.EndLine, f.count())) {
+		v, ok := l.w.views.get(l.ctx, f.rel)
+		if end := f.lastText(h.StartLine, h.EndLine); ok && f.ok && v.holds(l.epoch, f.text, h.StartLine, end) {
+			h.EndLine = end
 			held = append(held, h)
 		} else {
 			news = append(news, h)
@@ -141,10 +143,7 @@ func (l *lookup) held() []IndexRange {
 		f := l.file(rel)
 		for _, r := range v.fresh {
 			if f.ok && v.holds(l.epoch, f.text, r.first, r.last) {
-				if r.last == f.count() {
-					r.last++ // some count the nothing behind the last newline as a line
-				}
-				out = append(out, IndexRange{rel, r.first, r.last})
+				out = append(out, IndexRange{rel, r.first, f.nextText(r.last) - 1})
 			}
 		}
 	}

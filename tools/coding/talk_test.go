@@ -179,24 +179,3 @@ func TestAskUser(t *testing.T) {
 	}
 	wg.Wait()
 }
-
-type fakeIndex struct{ err error }
-
-func (f fakeIndex) Search(_ context.Context, text string, k int) ([]Hit, error) {
-	if text == "nothing" {
-		return nil, f.err
-	}
-	return []Hit{{Path: "a.go", StartLine: 3, EndLine: 4, Symbol: "Server.Close", Score: 1, Snippet: "func (s *Server) Close() {\n\ts.l.Close()\n"}, {Path: "b.go", StartLine: 1, EndLine: 9}}[:min(k, 2)], f.err
-}
-
-func TestSearch(t *testing.T) {
-	w := openWith(t, Config{Index: fakeIndex{}}, nil)
-	want := "a.go:3-4 Server.Close\n  3\tfunc (s *Server) Close() {\n  4\t\ts.l.Close()\nb.go:1-9"
-	if d := cmp.Diff(want, do(t, w, "search", args{"query": "closing"})); d != "" {
-		t.Error(d)
-	}
-	contains(t, do(t, w, "search", args{"query": "nothing"}), "try other words")
-	refused(t, w, "search", args{"query": " "}, "empty")
-	broken := openWith(t, Config{Index: fakeIndex{errors.New("index is being built")}}, nil)
-	refused(t, broken, "search", args{"query": "x"}, "being built", "use grep")
-}

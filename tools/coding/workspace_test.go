@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/retrieval"
 )
 
 // files are the contents of a directory by path; a path that ends in "/" is an empty directory.
@@ -197,11 +198,11 @@ func TestToolSelection(t *testing.T) {
 
 // TestEveryToolIsDescribed holds the parts that a model and a permission policy go by to a minimum.
 func TestEveryToolIsDescribed(t *testing.T) {
-	w := openWith(t, Config{Index: noIndex{}}, nil)
+	w, _ := openIndexed(t, retrieval.Config{}, nil)
 	ts, err := w.fileTools()
 	must(t, err)
-	if len(ts) != 12 {
-		t.Errorf("%d file tools, want 12", len(ts))
+	if len(ts) != 13 {
+		t.Errorf("%d file tools, want 13", len(ts))
 	}
 	for _, tool := range ts {
 		s := tool.Spec()
@@ -218,7 +219,3 @@ func TestEveryToolIsDescribed(t *testing.T) {
 		}
 	}
 }
-
-type noIndex struct{}
-
-func (noIndex) Search(context.Context, string, int) ([]Hit, error) { return nil, nil }
