@@ -89,7 +89,7 @@ func TestFuzzy(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"Server": "Server", "server": "Server", "gsn": "getServerName", "getSN": "getServerName", "HTTPSrv": "HTTPServer", "hs": "HTTPServer",
-		"parsefile": "parseFile", "pasreFile": "parseFile", "NewRaeder": "NewReader", "nrs": "newReaderSize", "bserve": "observer", "lockdSource": "lockedSource",
+		"parsefile": "parseFile", "pasreFile": "parseFile", "NewRaeder": "NewReader", "nrs": "newReaderSize", "bserve": "observer", "lockdSource": "lockedSource", "sevre": "serve",
 	} {
 		got := x.Fuzzy(query, 3)
 		if !slices.ContainsFunc(got, func(n Name) bool { return n.Name == want }) {
@@ -98,6 +98,9 @@ func TestFuzzy(t *testing.T) {
 	}
 	if got := x.Fuzzy("Server", 5); len(got) < 2 || got[0].Name != "Server" || got[0].Score != 1 {
 		t.Errorf("Server: %v", got)
+	}
+	if got := x.Fuzzy("gname", 1); len(got) != 1 || got[0].Score < 0.65 {
+		t.Errorf("gname, with a part left out: %v", got)
 	}
 	if got := x.Fuzzy("qqqq", 5); len(got) != 0 {
 		t.Errorf("qqqq: %v", got)

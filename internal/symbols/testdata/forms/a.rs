@@ -41,3 +41,5 @@ cfg_rt! {
 extern "C" { fn ext(x: u8); }
 impl Trait for [u8; 4] {}
 impl Trait for (A, B) {}
+/* outer /* inner */ fn commented() {} */
+fn after_comment() {}

@@ -20,3 +20,7 @@ export { A };
 export default function main() {}
 const jsx = () => <div className="x">don't {a}</div>;
 function last() {}
+function templated() {
+  const a = `x ${ f({ a: 1 }, `}`) } {`;
+  return a;
+}
