@@ -83,6 +83,7 @@ type killOrder struct {
 	Key    uint64
 	PID    int    // inside; 0 if the command itself has ended
 	Marker string // an entry that the environment of its processes has
+	Family string // how those of all commands begin, if no other command ran beside this one
 }
 
 // brokerEnv suits a broker: it holds little, so that collecting its garbage seldom

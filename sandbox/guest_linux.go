@@ -36,6 +36,8 @@ type guestSpawner struct {
 
 	bounds bounds // its control group, removed when it is gone
 
+	starts sync.RWMutex // held for reading while a command starts
+
 	mu     sync.Mutex
 	kills  int64 // of the control group, told so far
 	ending bool  // all that runs is being ended for the memory of all
@@ -67,6 +69,7 @@ type guestChild struct {
 	started bool // something was sent to ready; listen's own
 	denied  denials
 	over    bool // will be killed for the memory of all
+	beside  bool // another ran while it did
 }
 
 // listen hands replies to the commands they are for, until the socket ends.
@@ -201,6 +204,8 @@ func (c *guestChild) end(st status, err error) {
 
 func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, error) {
 	c := &guestChild{g: g, ready: make(chan error, 1), ended: make(chan struct{})}
+	g.starts.RLock()
+	defer g.starts.RUnlock()
 	g.mu.Lock()
 	if g.err != nil {
 		g.mu.Unlock()
@@ -209,6 +214,11 @@ func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, erro
 	g.next++
 	c.id = g.next
 	g.live[c.id] = c
+	if len(g.live) > 1 {
+		for _, c := range g.live {
+			c.beside = true
+		}
+	}
 	g.mu.Unlock()
 	err := g.link.ask(request{ID: c.id, Op: opStart, Args: req.args, Dir: req.dir, Env: req.env}, req.files[:]...)
 	if err != nil {
@@ -286,7 +296,16 @@ func (g *guestSpawner) killTree(c *guestChild) error {
 		pid = 0
 	default:
 	}
-	if err := l.kill(c.id, pid); err == nil || errors.Is(err, errBrokerGone) {
+	// A command that is just being forked carries no mark yet, and would be taken for
+	// this one's: none starts meanwhile. One that hangs at its start holds nobody up.
+	alone := g.starts.TryLock()
+	if alone {
+		defer g.starts.Unlock()
+		g.mu.Lock()
+		alone = !c.beside
+		g.mu.Unlock()
+	}
+	if err := l.kill(c.id, pid, alone); err == nil || errors.Is(err, errBrokerGone) {
 		return err
 	}
 	return g.reset()

@@ -124,7 +124,9 @@ func (d *brokerd) kill(o *killOrder) error {
 	apart(func() {
 		err := b.enterAs()
 		if err == nil {
-			err = proc.TrackInside(o.PID, o.Marker).Kill()
+			tree := proc.TrackInside(o.PID, o.Marker)
+			tree.Alone(o.Family)
+			err = tree.Kill()
 		}
 		done <- err
 	})

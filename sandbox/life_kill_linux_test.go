@@ -299,3 +299,77 @@ func TestStartAfterTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// A process that dropped its environment, its session and its parent ends with its
+// command, if that can be told from the others'; and theirs are left alone.
+func TestKillFindsWhoHides(t *testing.T) {
+	hider := func(n string) string { // its parent ends, and it is nobody's then
+		return "(setsid env -i setsid sh -c 'sleep " + n + " & exec true' &); sleep 0.2"
+	}
+	for _, tt := range []struct {
+		name   string
+		before string // run and ended; left in the background, %s is what stays
+		ends   bool
+	}{
+		{"alone", "true", true},
+		{"beside a server of an earlier command", "setsid sleep %s >/dev/null 2>&1 & exit 0", true},
+		{"beside an earlier one that hides", hider("%s"), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sb := open(t, walled(t, TierNamespaces).withDir(t))
+			stays, hides := uniqueSleep(), uniqueSleep()
+			sh(t, sb, strings.ReplaceAll(tt.before, "%s", stays))
+			was := len(processesWith(t, stays))
+			p, err := sb.Start(t.Context(), Cmd{Args: []string{"sh", "-c", hider(hides) + "; sleep 1000"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "hiding", func() bool { return len(processesWith(t, hides)) == 1 })
+			eventually(t, "loss of its parent", func() bool { return orphaned(t, hides) })
+			if err := p.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if left := processesWith(t, hides); (len(left) == 0) != tt.ends {
+				t.Errorf("killed, and %q is left", left)
+			}
+			if now := len(processesWith(t, stays)); now != was {
+				t.Errorf("of an earlier command's %d processes %d are left", was, now)
+			}
+		})
+	}
+}
+
+// orphaned reports whether the process with the argument is a first process's child.
+func orphaned(t *testing.T, arg string) bool {
+	t.Helper()
+	for _, p := range processesWith(t, arg) {
+		b, _ := os.ReadFile("/proc/" + strings.SplitN(p, ":", 2)[0] + "/status")
+		parent, _ := os.ReadFile("/proc/" + parseStatus(b)["PPid"] + "/status")
+		if !strings.HasSuffix(parseStatus(parent)["NSpid"], "\t1") {
+			return false
+		}
+	}
+	return true
+}
+
+// Commands that start while another is killed are not taken for its own.
+func TestStartsDuringKills(t *testing.T) {
+	sb := open(t, walled(t, TierNamespaces).withDir(t))
+	for range 60 {
+		p, err := sb.Start(t.Context(), Cmd{Args: []string{"sleep", "1000"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		killed := make(chan error, 1)
+		go func() { killed <- p.Kill() }()
+		time.Sleep(time.Duration(rand.Int64N(int64(3 * time.Millisecond))))
+		for range 2 {
+			if exit := mustExec(t, sb, Cmd{Args: []string{"true"}}); !exit.Success() {
+				t.Errorf("a command that did no harm: %v", exit)
+			}
+		}
+		if err := <-killed; err != nil {
+			t.Error(err)
+		}
+	}
+}

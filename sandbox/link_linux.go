@@ -121,11 +121,13 @@ func (l *firstLink) send(m *pid1.Message) error {
 }
 
 // kill has the broker end a command and what came of it; pid is 0 if the command
-// itself has ended.
-func (l *firstLink) kill(id uint64, pid int) error {
-	_, _, err := l.b.ask(context.Background(), brokerRequest{Op: opKillTree, Kill: &killOrder{
-		Key: l.key, PID: pid, Marker: commandMarker(l.mark, id),
-	}})
+// itself has ended, and alone tells that no other ran beside it.
+func (l *firstLink) kill(id uint64, pid int, alone bool) error {
+	o := &killOrder{Key: l.key, PID: pid, Marker: commandMarker(l.mark, id)}
+	if alone {
+		o.Family = l.mark
+	}
+	_, _, err := l.b.ask(context.Background(), brokerRequest{Op: opKillTree, Kill: o})
 	return err
 }
 

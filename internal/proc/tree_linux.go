@@ -23,7 +23,8 @@ const (
 type Tree struct {
 	root   Stat
 	marker string
-	self   int // who is spared
+	self   int    // who is spared
+	family string // of marks: see Alone
 
 	mu    sync.Mutex
 	ended bool
@@ -59,6 +60,12 @@ func TrackInside(pid int, marker string) *Tree {
 	t.marker, t.self, t.ended = marker, 1, pid <= 0
 	return t
 }
+
+// Alone tells that no other tree was started while this one's root ran. What was started
+// since and carries no mark, whose entries begin with family, is then this tree's too,
+// however it hides: it may have dropped its environment, its session and its parent. If
+// there is something older that did so, it may be that one's, and is left.
+func (t *Tree) Alone(family string) { t.family = family }
 
 // Ended tells the tree that its root was waited for, after which the number may
 // belong to someone else.
@@ -107,7 +114,35 @@ func (t *Tree) members(all []Stat) map[int]bool {
 			in[s.PID] = true
 		}
 	}
+	in = closure(all, in, t.self)
+	if t.family == "" || t.ended || t.root.Start == 0 {
+		return in
+	}
+	for _, pid := range t.hiding(all, in) {
+		in[pid] = true
+	}
 	return closure(all, in, t.self)
+}
+
+// hiding lists who belongs to nobody else, if nobody of those is older than the root.
+func (t *Tree) hiding(all []Stat, in map[int]bool) (pids []int) {
+	others := map[int]bool{}
+	for _, s := range all {
+		if s.PID != t.self && !in[s.PID] && hasEnv(s.PID, t.family) {
+			others[s.PID] = true
+		}
+	}
+	others = closure(all, others, t.self)
+	for _, s := range all {
+		if s.PID == t.self || in[s.PID] || others[s.PID] || s.State == 'Z' || s.State == 'X' {
+			continue
+		}
+		if s.Start < t.root.Start || s.Start == t.root.Start && s.PID < t.root.PID {
+			return nil
+		}
+		pids = append(pids, s.PID)
+	}
+	return pids
 }
 
 // KillMarked ends every process that was started with an environment entry
