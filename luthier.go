@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/checkpoint"
+	"github.com/luthier-dev/luthier/retrieval"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/tools"
 	"github.com/luthier-dev/luthier/tools/coding"
@@ -47,7 +49,13 @@ type Options struct {
 	Sandbox   sandbox.Sandbox
 	NoSandbox bool
 
-	// StateDir keeps sessions, checkpoints and long outputs, one sub-folder a workspace. Empty means "luthier" below
+	// Index finds code for the search and repo_map tools. Nil opens one over the workspace, which is made in the
+	// background, follows the files and is kept in the state directory; the host closes the one it gives. NoIndex leaves
+	// those tools out.
+	Index   *retrieval.Index
+	NoIndex bool
+
+	// StateDir keeps sessions, checkpoints, the index and long outputs, one sub-folder a workspace. Empty means "luthier" below
 	// the user's cache directory. It must not be inside the workspace.
 	StateDir string
 	// NoCheckpoints turns off the snapshots that Undo needs.
@@ -64,10 +72,12 @@ type Coder struct {
 	Sandbox   sandbox.Sandbox   // nil with Options.NoSandbox
 	Registry  *tools.Registry   // the tools on offer; the host may add and remove some at run time
 	Store     *checkpoint.Store // nil with Options.NoCheckpoints
+	Index     *retrieval.Index  // nil with Options.NoIndex, when no tool needs it, or when it could not be opened
 
-	state   string
-	dir     string
-	ownsBox bool
+	state     string
+	dir       string
+	ownsBox   bool
+	ownsIndex bool
 }
 
 // New wires a coding agent over dir. The caller closes it. With a sandbox (the default) the program must call
@@ -119,8 +129,12 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	if err := c.openSandbox(ctx, opts); err != nil {
 		return err
 	}
+	c.openIndex(ctx, opts)
 	cfg := coding.Config{Only: opts.Only, Without: opts.Without, Artifacts: artifacts, Ask: opts.Question,
 		Proc: coding.ProcConfig{Sandbox: c.Sandbox}}
+	if c.Index != nil {
+		cfg.Index = coding.Retrieval(c.Index)
+	}
 	acfg, err := c.agentConfig(opts, artifacts)
 	if err != nil {
 		return err
@@ -170,6 +184,30 @@ func (c *Coder) openSandbox(ctx context.Context, opts *Options) error {
 	return nil
 }
 
+// indexTools are the tools that an index is opened for.
+var indexTools = []string{"search", "repo_map"}
+
+// openIndex opens the index unless no tool would use it. An agent works without: what fails is only told.
+func (c *Coder) openIndex(ctx context.Context, opts *Options) {
+	offered := func(name string) bool {
+		return (len(opts.Only) == 0 || slices.Contains(opts.Only, name)) && !slices.Contains(opts.Without, name)
+	}
+	if opts.NoIndex || !slices.ContainsFunc(indexTools, offered) {
+		return
+	}
+	if c.Index = opts.Index; c.Index != nil {
+		return
+	}
+	x, err := retrieval.Open(ctx, c.dir, retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(c.state, "index")})
+	if err != nil {
+		if opts.Logger != nil {
+			opts.Logger.Warn("luthier: open index: the agent goes on without search and repo_map", "err", err)
+		}
+		return
+	}
+	c.Index, c.ownsIndex = x, true
+}
+
 func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore) (agent.Config, error) {
 	ins, err := agent.FindInstructions(c.dir, ".")
 	if err != nil {
@@ -178,6 +216,9 @@ func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore) (agent
 	where := fmt.Sprintf("The workspace is %s (%s/%s).", c.dir, runtime.GOOS, runtime.GOARCH)
 	if c.Sandbox != nil && c.Sandbox.Isolation().Tier > sandbox.TierNone {
 		where += " Programs run in a sandbox without network; they can write the workspace and /tmp only."
+	}
+	if c.Index != nil {
+		where += " It is indexed: search finds code by a description, repo_map outlines what matters."
 	}
 	system := strings.TrimSpace(basePrompt) + "\n\n" + where
 	for _, more := range []string{agent.FormatInstructions(ins), opts.System} {
@@ -229,6 +270,9 @@ func (c *Coder) Close() error {
 	var errs []error
 	if c.Workspace != nil {
 		errs = append(errs, c.Workspace.Close())
+	}
+	if c.ownsIndex {
+		errs = append(errs, c.Index.Close())
 	}
 	if c.Store != nil {
 		errs = append(errs, c.Store.Close())

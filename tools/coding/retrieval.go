@@ -77,14 +77,26 @@ func (r *retrieved) Changed(paths ...string) {
 	}
 }
 
-// refresh takes in what changed. While the index is being made it does not wait: what is searched then are the files
-// themselves. What fails is tried again with the next search, which meanwhile answers from what there is.
+// pendingWait is how long a search waits for a young index to take in what the tools wrote. Small trees are done by then.
+const pendingWait = 500 * time.Millisecond
+
+// refresh takes in what changed. An index that is being made for the first time cannot; then what changed waits for the
+// next search, and so it does when something fails, and the answer comes from what there is.
 func (r *retrieved) refresh(ctx context.Context) error {
 	r.update.Lock()
 	defer r.update.Unlock()
-	st := r.x.Status()
-	if !complete(&st) {
+	r.mu.Lock()
+	pending := len(r.paths) > 0 || r.all
+	r.mu.Unlock()
+	if !pending {
 		return nil
+	}
+	st := r.x.Status()
+	for start := time.Now(); !complete(&st); st = r.x.Status() {
+		if ctx.Err() != nil || time.Since(start) > pendingWait {
+			return context.Cause(ctx)
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 	r.mu.Lock()
 	paths, all := r.paths, r.all
