@@ -115,8 +115,39 @@ func TestIndexOptions(t *testing.T) {
 	}
 }
 
-// TestIndexFails puts a file where the index is to lie: the agent works without it, and the host's log says so.
+// vanishing moves the workspace away when it is registered, which New does before it opens the index.
+type vanishing struct{ dir string }
+
+func (v vanishing) Spec() agent.ToolSpec {
+	os.Rename(v.dir, v.dir+"-gone")
+	return agent.ToolSpec{Name: "vanish", Description: "nothing"}
+}
+
+func (vanishing) Call(context.Context, agent.ToolCall) (*agent.ToolResult, error) {
+	return agent.TextResult(""), nil
+}
+
+// TestIndexFails opens no index, for want of the directory: the agent works all the same, the log says why, and so does
+// the tool.
 func TestIndexFails(t *testing.T) {
+	dir := faultyRepo(t)
+	var log bytes.Buffer
+	c, _, got := offered(t, dir, luthier.Options{
+		NoCheckpoints: true, Tools: []agent.Tool{vanishing{dir}}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}, agenttest.Call("1", "search", `{"query": "median"}`), agenttest.Call("2", "todo", `{"todos": [{"text": "go on", "status": "pending"}]}`))
+	if c.Index != nil {
+		t.Fatal("an index was opened over a directory that is gone")
+	}
+	if !strings.Contains(got[0], "no such file") || !strings.Contains(got[0], "use grep") || !strings.Contains(got[1], "go on") {
+		t.Errorf("the tools answered %q", got)
+	}
+	if !strings.Contains(log.String(), "open index") || !strings.Contains(log.String(), "no such file") {
+		t.Errorf("the log does not say why there is no index: %q", log.String())
+	}
+}
+
+// TestIndexInMemory puts a file where the index is to lie.
+func TestIndexInMemory(t *testing.T) {
 	dir, state := faultyRepo(t), t.TempDir()
 	c, _, _ := offered(t, dir, luthier.Options{StateDir: state})
 	if err := c.Close(); err != nil {
@@ -132,20 +163,9 @@ func TestIndexFails(t *testing.T) {
 	if err := os.WriteFile(homes[0], []byte("in the way"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
-	c, req, got := offered(t, dir, luthier.Options{StateDir: state, Logger: slog.New(slog.NewTextHandler(&log, nil))}, agenttest.Call("1", "list", `{}`))
-	if !strings.Contains(got[0], "stats.go") {
-		t.Errorf("the agent does not work: %q", got)
-	}
-	switch {
-	case c.Index == nil && hasTool(req, "search"):
-		t.Error("search is offered without an index")
-	case c.Index == nil && !strings.Contains(log.String(), "open index"):
-		t.Errorf("the log does not say why there is no index: %q", log.String())
-	case c.Index != nil: // an index that cannot be written is kept in memory
-		if hits, err := c.Index.Search(t.Context(), retrieval.Query{Text: "median"}); err != nil || len(hits) == 0 {
-			t.Errorf("the index in memory finds %v, %v", hits, err)
-		}
+	_, _, got := offered(t, dir, luthier.Options{StateDir: state}, agenttest.Call("1", "search", `{"query": "median of values"}`))
+	if !strings.Contains(got[0], "stats.go:") {
+		t.Errorf("without a directory for the index search answers %q", got)
 	}
 }
 

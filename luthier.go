@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/checkpoint"
@@ -129,13 +130,13 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	if err := c.openSandbox(ctx, opts); err != nil {
 		return err
 	}
-	c.openIndex(ctx, opts)
+	open := c.indexFor(ctx, opts)
 	cfg := coding.Config{Only: opts.Only, Without: opts.Without, Artifacts: artifacts, Ask: opts.Question,
 		Proc: coding.ProcConfig{Sandbox: c.Sandbox}}
-	if c.Index != nil {
-		cfg.Index = coding.Retrieval(c.Index)
+	if open != nil {
+		cfg.Index = coding.RetrievalLater(open)
 	}
-	acfg, err := c.agentConfig(opts, artifacts)
+	acfg, err := c.agentConfig(opts, artifacts, open != nil)
 	if err != nil {
 		return err
 	}
@@ -148,10 +149,17 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	if opts.SubAgents {
 		cfg.Proc.Agent = &agent.Config{Model: opts.Model, Policy: acfg.Policy, Ask: acfg.Ask, Logger: opts.Logger}
 	}
+	offered := cfg.Index
 	if opts.Customize != nil {
 		opts.Customize(&cfg, &acfg)
 	}
-	return c.wire(cfg, acfg, opts.Tools)
+	if err := c.wire(cfg, acfg, opts.Tools); err != nil {
+		return err
+	}
+	if open != nil && cfg.Index == offered {
+		c.openIndex(open, opts)
+	}
+	return nil
 }
 
 // wire puts the tools into a registry and the registry into an agent.
@@ -187,28 +195,36 @@ func (c *Coder) openSandbox(ctx context.Context, opts *Options) error {
 // indexTools are the tools that an index is opened for.
 var indexTools = []string{"search", "repo_map"}
 
-// openIndex opens the index unless no tool would use it. An agent works without: what fails is only told.
-func (c *Coder) openIndex(ctx context.Context, opts *Options) {
+// indexFor returns how to get the index, nil when no tool would use one.
+func (c *Coder) indexFor(ctx context.Context, opts *Options) func() (*retrieval.Index, error) {
 	offered := func(name string) bool {
 		return (len(opts.Only) == 0 || slices.Contains(opts.Only, name)) && !slices.Contains(opts.Without, name)
 	}
 	if opts.NoIndex || !slices.ContainsFunc(indexTools, offered) {
-		return
+		return nil
 	}
-	if c.Index = opts.Index; c.Index != nil {
-		return
-	}
-	x, err := retrieval.Open(ctx, c.dir, retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(c.state, "index")})
+	return sync.OnceValues(func() (*retrieval.Index, error) {
+		if opts.Index != nil {
+			return opts.Index, nil
+		}
+		return retrieval.Open(ctx, c.dir, retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(c.state, "index")})
+	})
+}
+
+// openIndex opens the index when all else stands, since the work it starts in the background would slow that down. An
+// agent works without an index: what fails is told to the log, and by the tools that miss it.
+func (c *Coder) openIndex(open func() (*retrieval.Index, error), opts *Options) {
+	x, err := open()
 	if err != nil {
 		if opts.Logger != nil {
-			opts.Logger.Warn("luthier: open index: the agent goes on without search and repo_map", "err", err)
+			opts.Logger.Warn("luthier: open index: search and repo_map will fail", "err", err)
 		}
 		return
 	}
-	c.Index, c.ownsIndex = x, true
+	c.Index, c.ownsIndex = x, opts.Index == nil
 }
 
-func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore) (agent.Config, error) {
+func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexed bool) (agent.Config, error) {
 	ins, err := agent.FindInstructions(c.dir, ".")
 	if err != nil {
 		return agent.Config{}, err
@@ -217,7 +233,7 @@ func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore) (agent
 	if c.Sandbox != nil && c.Sandbox.Isolation().Tier > sandbox.TierNone {
 		where += " Programs run in a sandbox without network; they can write the workspace and /tmp only."
 	}
-	if c.Index != nil {
+	if indexed {
 		where += " It is indexed: search finds code by a description, repo_map outlines what matters."
 	}
 	system := strings.TrimSpace(basePrompt) + "\n\n" + where

@@ -13,12 +13,18 @@ import (
 
 // Retrieval makes an [Index] of a retrieval index over the workspace's directory. Searches know the files a session works
 // on, leave out what it was shown, and find what the tools wrote a moment ago. x stays the caller's to close.
-func Retrieval(x *retrieval.Index) Index { return &retrieved{x: x} }
+func Retrieval(x *retrieval.Index) Index {
+	return RetrievalLater(func() (*retrieval.Index, error) { return x, nil })
+}
+
+// RetrievalLater is [Retrieval] for an index that is not open yet, so that a host can offer the tools before it has one.
+// get is called with every use and must always give the same; its error is what the tools answer.
+func RetrievalLater(get func() (*retrieval.Index, error)) Index { return &retrieved{get: get} }
 
 // retrieved remembers what changed until somebody asks: an agent edits more often than it searches, and no goroutine is
 // needed that nobody could end.
 type retrieved struct {
-	x *retrieval.Index
+	get func() (*retrieval.Index, error)
 
 	mu    sync.Mutex
 	paths map[string]bool
@@ -42,14 +48,15 @@ func (r *retrieved) Search(ctx context.Context, text string, k int) ([]Hit, erro
 }
 
 func (r *retrieved) SearchTask(ctx context.Context, q IndexQuery) ([]Hit, error) {
-	if err := r.refresh(ctx); err != nil {
+	x, err := r.refresh(ctx)
+	if err != nil {
 		return nil, err
 	}
 	rq := retrieval.Query{Text: q.Text, K: q.K, Near: q.Near}
 	for _, h := range q.Held {
 		rq.Held = append(rq.Held, retrieval.Range(h))
 	}
-	found, err := r.x.Search(ctx, rq)
+	found, err := x.Search(ctx, rq)
 	if err != nil {
 		return nil, err
 	}
@@ -82,19 +89,20 @@ const pendingWait = 500 * time.Millisecond
 
 // refresh takes in what changed. An index that is being made for the first time cannot; then what changed waits for the
 // next search, and so it does when something fails, and the answer comes from what there is.
-func (r *retrieved) refresh(ctx context.Context) error {
+func (r *retrieved) refresh(ctx context.Context) (*retrieval.Index, error) {
+	x, err := r.get()
+	if err != nil {
+		return nil, err
+	}
 	r.update.Lock()
 	defer r.update.Unlock()
-	r.mu.Lock()
-	pending := len(r.paths) > 0 || r.all
-	r.mu.Unlock()
-	if !pending {
-		return nil
+	if !r.pending() {
+		return x, nil
 	}
-	st := r.x.Status()
-	for start := time.Now(); !complete(&st); st = r.x.Status() {
+	st := x.Status()
+	for start := time.Now(); !complete(&st); st = x.Status() {
 		if ctx.Err() != nil || time.Since(start) > pendingWait {
-			return context.Cause(ctx)
+			return x, context.Cause(ctx)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -102,12 +110,11 @@ func (r *retrieved) refresh(ctx context.Context) error {
 	paths, all := r.paths, r.all
 	r.paths, r.all = nil, false
 	r.mu.Unlock()
-	var err error
 	switch {
 	case all && (st.Watch != "on" || len(paths) >= maxPending):
-		err = r.x.Update(ctx)
+		err = x.Update(ctx)
 	case len(paths) > 0:
-		err = r.x.Update(ctx, slices.Sorted(maps.Keys(paths))...)
+		err = x.Update(ctx, slices.Sorted(maps.Keys(paths))...)
 	}
 	if err != nil {
 		r.Changed(slices.Collect(maps.Keys(paths))...)
@@ -115,7 +122,13 @@ func (r *retrieved) refresh(ctx context.Context) error {
 			r.Changed()
 		}
 	}
-	return context.Cause(ctx)
+	return x, context.Cause(ctx)
+}
+
+func (r *retrieved) pending() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.paths) > 0 || r.all
 }
 
 // firstWait is how long an outline waits for definitions that are still being indexed.
@@ -124,20 +137,25 @@ const firstWait = 10 * time.Second
 var errIndexing = errors.New("the definitions are still being indexed; try again later")
 
 func (r *retrieved) Map(ctx context.Context, tokens int, near []string, text string) (string, error) {
-	if err := r.refresh(ctx); err != nil {
+	x, err := r.refresh(ctx)
+	if err != nil {
 		return "", err
 	}
-	if st := r.x.Status(); !complete(&st) {
+	if st := x.Status(); !complete(&st) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, firstWait, errIndexing)
 		defer cancel()
 	}
-	return r.x.MapFor(ctx, retrieval.MapQuery{Tokens: tokens, Near: near, Text: text})
+	return x.MapFor(ctx, retrieval.MapQuery{Tokens: tokens, Near: near, Text: text})
 }
 
 // State says that the index is still being made, or why there is none.
 func (r *retrieved) State() string {
-	st := r.x.Status()
+	x, err := r.get()
+	if err != nil {
+		return ""
+	}
+	st := x.Status()
 	if len(st.Layers) > 0 && !st.Layers[0].Ready && st.Layers[0].Err == nil {
 		return "the index is still being made: found by plain search"
 	}
