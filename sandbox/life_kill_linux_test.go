@@ -29,6 +29,8 @@ type victimHost struct {
 	dir   string // scratch
 	cmd   *exec.Cmd
 	lines chan string // "ok", or the errors it met
+
+	complaint lockedBuffer
 }
 
 func init() {
@@ -82,6 +84,7 @@ func startVictim(t *testing.T, scratch string) *victimHost {
 	write(t, dir, "work/f", "x")
 	v.cmd = exec.Command(v.exe, scratch, filepath.Join(dir, "work"), v.mark)
 	v.cmd.Env = append(os.Environ(), helperEnv+"=life-host")
+	v.cmd.Stderr = &v.complaint
 	out, err := v.cmd.StdoutPipe()
 	if err == nil {
 		err = v.cmd.Start()
@@ -217,7 +220,7 @@ func (v *victimHost) killed(who string) {
 	v.t.Helper()
 	pid := v.find(who)
 	if pid == 0 {
-		v.t.Fatalf("nobody to kill among\n%s", v.describe(v.left()))
+		v.t.Fatalf("nobody to kill among\n%sthe host said %q", v.describe(v.left()), v.complaint.String())
 	}
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		v.t.Fatal(err)
@@ -372,4 +375,22 @@ func TestStartsDuringKills(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// lockedBuffer may be read while a program writes.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
