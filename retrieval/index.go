@@ -21,13 +21,14 @@ type Index struct {
 	dir  string // absolute
 	home string // where the indexes lie
 	cfg  Config
-	root *source.Root
+	root *root
 
 	words, trigrams, symbols *layer
 	embedding                *embedding // nil without an Embedder
 
 	log      atomic.Pointer[ranking.Log]
 	logReady chan struct{}
+	logging  sync.Mutex // one reading of the log at a time
 	logState atomic.Pointer[history.Status]
 
 	tree   atomic.Pointer[source.Tree] // of the last scan
@@ -37,6 +38,7 @@ type Index struct {
 	graphMu    sync.Mutex
 	lastGraph  *graph
 	background sync.WaitGroup
+	life       context.Context // ends with Close
 	cancel     context.CancelFunc
 	closed     atomic.Bool
 	watching   atomic.Pointer[string] // why not all is watched, nil when nothing is
@@ -57,7 +59,7 @@ func Open(ctx context.Context, dir string, cfg Config) (*Index, error) {
 		return nil, fmt.Errorf("retrieval: open %s: %w", dir, err)
 	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	x.cancel = cancel
+	x.life, x.cancel = work, cancel
 	stop := func() bool { return true }
 	if !cfg.Background {
 		stop = context.AfterFunc(ctx, cancel) // until Open returns
@@ -107,7 +109,7 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 			return nil, fmt.Errorf("base: %w", err)
 		}
 	}
-	if x.root, err = source.OpenRoot(abs); err != nil {
+	if x.root, err = newRoot(abs); err != nil {
 		return nil, err
 	}
 	opts := codestore.Options{MaxFileSize: cfg.MaxFileSize}
@@ -152,11 +154,18 @@ func (x *Index) scanOptions() source.Options {
 func (x *Index) sync(ctx context.Context) error {
 	x.writes.Lock()
 	defer x.writes.Unlock()
+	if x.closed.Load() {
+		return ErrClosed
+	}
 	opts := x.scanOptions()
 	if x.cfg.Progress != nil {
 		opts.Progress = func(files int, bytes int64) { x.tell(Progress{Stage: "scan", Files: files, Bytes: bytes}) }
 	}
-	tree, err := source.Scan(ctx, x.dir, opts)
+	err := x.root.refresh()
+	var tree *source.Tree
+	if err == nil {
+		tree, err = source.Scan(ctx, x.dir, opts)
+	}
 	if err != nil {
 		for _, l := range x.layers() {
 			l.fail(err)
@@ -172,6 +181,9 @@ func (x *Index) sync(ctx context.Context) error {
 	}
 	if x.embedding != nil {
 		x.embedding.kick()
+	}
+	if err == nil {
+		x.failed.Store(nil)
 	}
 	return err
 }
@@ -194,12 +206,19 @@ func (x *Index) tell(p Progress) {
 	}
 }
 
-// readLog reads the git log.
+// readLog reads the git log for the first time.
 func (x *Index) readLog(ctx context.Context) {
 	defer close(x.logReady)
+	x.loadLog(ctx)
+}
+
+// loadLog reads what the git log has now. Once there is one, an ended ctx leaves it.
+func (x *Index) loadLog(ctx context.Context) {
 	if x.cfg.NoHistory {
 		return
 	}
+	x.logging.Lock()
+	defer x.logging.Unlock()
 	opts := history.Options{
 		CacheDir: filepath.Join(x.home, "history"), GitDir: x.cfg.GitDir, Head: x.cfg.Head,
 		Tokenizer: ranking.LogWords, TokenizerKey: ranking.TokenizerKey,
@@ -208,17 +227,24 @@ func (x *Index) readLog(ctx context.Context) {
 		opts.Progress = func(n int) { x.tell(Progress{Stage: "history", Files: n}) }
 	}
 	log, err := history.Open(ctx, x.dir, opts)
+	before := x.logState.Load()
 	if err != nil {
-		x.logState.Store(&history.Status{State: history.Broken, Reason: err.Error()})
+		if before == nil {
+			x.logState.Store(&history.Status{State: history.Broken, Reason: err.Error()})
+		}
 		return
 	}
 	state := log.Status()
 	x.logState.Store(&state)
+	if before != nil && state.State == history.Ready && before.State == state.State && before.Head == state.Head && before.GitDir == state.GitDir {
+		return // the same log
+	}
 	x.log.Store(ranking.NewLog(log))
 	x.cache.forget()
 }
 
-// Close ends all work in the background and frees what the Index holds.
+// Close ends all work in the background and frees what the Index holds. Searches that
+// have begun may end with [ErrClosed].
 func (x *Index) Close() error {
 	if x.closed.Swap(true) {
 		return nil
@@ -227,6 +253,8 @@ func (x *Index) Close() error {
 		x.cancel()
 	}
 	x.background.Wait()
+	x.writes.Lock() // an Update that has begun, which is told to end
+	defer x.writes.Unlock()
 	return x.closeParts()
 }
 

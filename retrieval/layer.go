@@ -23,7 +23,8 @@ type layer struct {
 
 	mu     sync.Mutex
 	report codestore.Report
-	err    error
+	err    error // of the last Sync
+	usable bool  // a Sync succeeded: what it made is searched, whatever came after
 }
 
 // openLayer opens the index of a format below home, on top of base's if that is not empty.
@@ -51,10 +52,43 @@ func (l *layer) sync(ctx context.Context, tree *source.Tree, progress func(Progr
 	}
 	r, err := l.store.Sync(ctx, tree, tell)
 	l.mu.Lock()
-	l.report, l.err = r, err
+	l.err = err
+	if err == nil {
+		l.report, l.usable = r, true
+	}
 	l.mu.Unlock()
 	l.once.Do(func() { close(l.ready) })
 	return err
+}
+
+// update takes in some files. lost says that other documents are missing now, since what
+// was on disk was removed or damaged meanwhile: only a Sync brings them back.
+func (l *layer) update(ctx context.Context, dir string, files []source.File) (lost bool, err error) {
+	before, err := l.docs()
+	if err != nil {
+		return false, err
+	}
+	r, err := l.store.Update(ctx, dir, files...)
+	if err != nil {
+		return false, err
+	}
+	after, err := l.docs()
+	l.mu.Lock()
+	l.report.Segments, l.report.Memory = r.Segments, r.Memory
+	if r.Rebuilt != "" {
+		l.report.Rebuilt = r.Rebuilt
+	}
+	l.mu.Unlock()
+	return r.Rebuilt != "" || after < before-r.Removed, err
+}
+
+func (l *layer) docs() (int, error) {
+	v, err := l.store.View()
+	if err != nil {
+		return 0, err
+	}
+	defer v.Close()
+	return v.Docs(), nil
 }
 
 // wait returns when the layer can be searched.
@@ -70,6 +104,9 @@ func (l *layer) wait(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.usable {
+		return nil
+	}
 	return l.err
 }
 
@@ -111,7 +148,7 @@ func buildWords(ctx context.Context, docs []codestore.Doc, read func(int) ([]byt
 	return []codestore.Section{{Name: wordsSection, Data: b.Bytes()}, {Name: linesSection, Data: lines}}, nil
 }
 
-// fail makes the layer answer with an error until a Sync succeeds.
+// fail notes why a Sync could not begin. A layer that was made before still answers.
 func (l *layer) fail(err error) {
 	l.mu.Lock()
 	l.err = err

@@ -37,7 +37,7 @@ type LayerStatus struct {
 	Bytes    int64  // of the index
 	Rebuilt  string // why an earlier index could not be used, "" when it could
 	InMemory string // why nothing is kept on disk, "" when it is
-	Err      error
+	Err      error  // of the last attempt to bring it up to date
 }
 
 // Status tells what is indexed, what is not, and why. It costs next to nothing.
@@ -71,7 +71,7 @@ func (x *Index) Status() Status {
 func (l *layer) status() LayerStatus {
 	l.mu.Lock()
 	s := LayerStatus{
-		Name: l.stage, Ready: l.isReady() && l.err == nil, Segments: l.report.Segments,
+		Name: l.stage, Ready: l.usable, Segments: l.report.Segments,
 		Rebuilt: l.report.Rebuilt, InMemory: l.report.Memory, Err: l.err,
 	}
 	l.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,14 +20,10 @@ func (x *Index) Update(ctx context.Context, paths ...string) error {
 	if x.closed.Load() {
 		return ErrClosed
 	}
+	ctx, done := x.untilClose(ctx)
+	defer done()
 	if len(paths) == 0 {
-		if err := x.words.wait(ctx); err != nil && ctx.Err() != nil {
-			return err
-		}
-		if err := x.sync(ctx); err != nil {
-			return fmt.Errorf("retrieval: update %s: %w", x.dir, err)
-		}
-		return nil
+		return x.updateAll(ctx)
 	}
 	rel := make([]string, len(paths))
 	for i, p := range paths {
@@ -34,34 +31,85 @@ func (x *Index) Update(ctx context.Context, paths ...string) error {
 		if rel[i], err = x.relative(p); err != nil {
 			return err
 		}
+		if path.Base(rel[i]) == ".gitignore" {
+			return x.updateAll(ctx) // it speaks of other files
+		}
 	}
 	if err := x.words.wait(ctx); err != nil {
 		return err
 	}
+	lost, err := x.updateSome(ctx, rel)
+	if err == nil && lost {
+		return x.updateAll(ctx)
+	}
+	return err
+}
+
+// untilClose returns a context that ends with ctx and with Close.
+func (x *Index) untilClose(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(x.life, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// updateAll looks at the whole tree and the git log.
+func (x *Index) updateAll(ctx context.Context) error {
+	if err := x.words.wait(ctx); err != nil && ctx.Err() != nil {
+		return err
+	}
+	if err := x.sync(ctx); err != nil {
+		return fmt.Errorf("retrieval: update %s: %w", x.dir, err)
+	}
+	select {
+	case <-x.logReady:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	x.loadLog(ctx)
+	return nil
+}
+
+// updateSome takes in some paths of the tree. lost says that others have to be indexed
+// again.
+func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err error) {
 	x.writes.Lock()
 	defer x.writes.Unlock()
-	files, err := source.Look(ctx, x.dir, x.scanOptions(), rel...)
+	if x.closed.Load() {
+		return false, ErrClosed
+	}
+	if err := x.root.refresh(); err != nil {
+		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
+	}
+	files, err := source.Look(ctx, x.dir, x.scanOptions(), paths...)
 	if err != nil {
-		return fmt.Errorf("retrieval: update %s: %w", x.dir, err)
+		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
 	for _, l := range x.layers() {
 		if !l.isReady() {
 			continue // its first Sync comes after this and reads the files anew
 		}
-		if _, e := l.store.Update(ctx, x.dir, files...); e != nil {
+		missing, e := l.update(ctx, x.dir, files)
+		if e != nil {
 			err = errors.Join(err, fmt.Errorf("retrieval: update %s: %w", l.stage, e))
 		}
+		lost = lost || missing
 	}
 	if x.embedding != nil {
 		x.embedding.kick()
 	}
-	return err
+	return lost, err
 }
 
 // relative makes a path one of the tree.
 func (x *Index) relative(p string) (string, error) {
 	if filepath.IsAbs(p) {
 		r, err := filepath.Rel(x.dir, p)
+		if real, e := filepath.EvalSymlinks(x.dir); e == nil && real != x.dir && (err != nil || !filepath.IsLocal(r)) {
+			r, err = filepath.Rel(real, p) // the tree was opened by a link
+		}
 		if err != nil {
 			return "", fmt.Errorf("retrieval: update %s: %w", p, err)
 		}

@@ -1,0 +1,179 @@
+package retrieval_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/retrieval"
+)
+
+// goSource copies directories of Go's standard library, a real tree, below a new one.
+func goSource(t testing.TB, dirs ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range dirs {
+		if err := os.CopyFS(filepath.Join(dir, filepath.FromSlash(d)), os.DirFS(filepath.Join(goRoot(t), "src", filepath.FromSlash(d)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle()
+	return dir
+}
+
+var goRoot = func() func(testing.TB) string {
+	find := sync.OnceValues(func() (string, error) {
+		out, err := exec.Command("go", "env", "GOROOT").Output()
+		return strings.TrimSpace(string(out)), err
+	})
+	return func(t testing.TB) string {
+		t.Helper()
+		root, err := find()
+		if err != nil {
+			t.Skipf("no Go tree to search: %v", err)
+		}
+		return root
+	}
+}()
+
+// settle waits until time stamps of files just written can be told from later ones.
+func settle() { time.Sleep(80 * time.Millisecond) }
+
+// tenQueries are asked of copies of the standard library.
+var tenQueries = []string{
+	"decode base64 with padding",
+	"marshal struct field tags omitempty to json",
+	"how does the decoder handle invalid UTF-8 in strings",
+	"csv reader: bare quote in non-quoted field",
+	"binary.Read panics with a slice of structs",
+	"xml namespace prefix is lost when a token is encoded",
+	"gob: type not registered for interface",
+	"hex dump of bytes",
+	"varint overflows a 64-bit integer",
+	"encoding/pem block with a header, line length",
+}
+
+// answers are the hits of all queries without their scores.
+func answers(t testing.TB, x *retrieval.Index, queries ...string) map[string][]string {
+	t.Helper()
+	if len(queries) == 0 {
+		queries = tenQueries
+	}
+	out := map[string][]string{}
+	for _, q := range queries {
+		hits, err := x.Search(context.Background(), retrieval.Query{Text: q})
+		if err != nil {
+			t.Fatalf("%q: %v\n%v", q, err, x.Status())
+		}
+		for _, h := range hits {
+			out[q] = append(out[q], fmt.Sprintf("%s:%d-%d %s %q", h.Path, h.StartLine, h.EndLine, h.Symbol, h.Snippet))
+		}
+	}
+	return out
+}
+
+// asFresh checks that an index answers as one made anew does.
+func asFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...string) {
+	t.Helper()
+	fresh := open(t, dir, retrieval.Config{})
+	defer fresh.Close()
+	want := answers(t, fresh, queries...)
+	if len(want) == 0 {
+		t.Fatalf("%s: a fresh index finds nothing", when)
+	}
+	if diff := cmp.Diff(want, answers(t, x, queries...)); diff != "" {
+		t.Errorf("%s: not the answers of a fresh index (-fresh +have):\n%s%v", when, short(diff), x.Status())
+	}
+}
+
+// short cuts a text that would drown what matters.
+func short(s string) string {
+	if len(s) > 4000 {
+		return s[:4000] + "…\n"
+	}
+	return s
+}
+
+// layerNamed is the status of one layer.
+func layerNamed(t testing.TB, s retrieval.Status, name string) retrieval.LayerStatus {
+	t.Helper()
+	for _, l := range s.Layers {
+		if l.Name == name {
+			return l
+		}
+	}
+	t.Fatalf("no layer %q in\n%v", name, s)
+	return retrieval.LayerStatus{}
+}
+
+// allReady waits until all layers are made.
+func allReady(t testing.TB, x *retrieval.Index) {
+	t.Helper()
+	eventually(t, "all layers are ready", func() bool {
+		for _, l := range x.Status().Layers {
+			if !l.Ready && l.Err == nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// eventually waits for something that comes by itself.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// skipped tells why a path is not indexed, "" when it is not listed.
+func skipped(s retrieval.Status, path string) string {
+	for _, f := range s.Skipped {
+		if f.Path == path {
+			return f.Reason
+		}
+	}
+	return ""
+}
+
+// filesFor lists the files of which a place is found that has a word of the text, each
+// once. (Places that have none may be found for other reasons.)
+func filesFor(t testing.TB, x *retrieval.Index, text string) []string {
+	t.Helper()
+	hits, err := x.Search(t.Context(), retrieval.Query{Text: text, K: 200})
+	if err != nil {
+		t.Fatalf("%q: %v\n%v", text, err, x.Status())
+	}
+	var out []string
+	for _, h := range hits {
+		has := slices.ContainsFunc(strings.Fields(text), func(w string) bool { return strings.Contains(strings.ToLower(h.Snippet), w) })
+		if has && !slices.Contains(out, h.Path) {
+			out = append(out, h.Path)
+		}
+	}
+	return out
+}
+
+// grepped lists path:line of what matches; a file that cannot be read fails the test.
+func grepped(t testing.TB, x *retrieval.Index, q retrieval.GrepQuery) []string {
+	t.Helper()
+	var got []string
+	for l, err := range x.Grep(t.Context(), q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s:%d", l.Path, l.Number))
+	}
+	return got
+}
