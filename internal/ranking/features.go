@@ -55,14 +55,8 @@ const (
 	fHistory      // commits with such messages changed it
 	fHistoryShort // the same for short queries
 	fHistoryRank
-	fHistoryWide  // the same with many commits voting
-	fHistoryTitle // commits whose messages are like the first line
 	fChurn
 	fRecent
-	fChunkNames // the best chunk by identifiers and definitions
-	fDirBest    // the best other file of its directory
-	fTested     // the best test that is named after it
-	fTwin       // the best other file of the same name
 	numFeatures
 )
 
@@ -74,8 +68,7 @@ var featureNames = [numFeatures]string{
 	"path mentioned", "file mentioned", "module mentioned", "in the stack trace", "file's name", "directory's name",
 	"test", "example", "benchmark", "documentation", "generated", "vendored", "configuration", "script", "not code",
 	"declarations only", "gathers its directory", "size", "main language",
-	"commits like it", "commits like it (short query)", "rank by commits", "many commits like it", "commits like the title", "changes often", "changed lately",
-	"names in a chunk", "its directory", "its test", "files of its name",
+	"commits like it", "commits like it (short query)", "rank by commits", "changes often", "changed lately",
 }
 
 // features fills x for the file of a row.
@@ -100,11 +93,9 @@ func (r *scored) features(at, row int, h *votes, x *[numFeatures]float32) {
 	x[fMain] = f.Main
 	if h != nil && f.Logged {
 		v := h.of[f.Log]
-		x[fHistory], x[fHistoryShort], x[fHistoryRank], x[fHistoryWide], x[fHistoryTitle] = v.score, v.score*(1-long), v.rank, v.wide, v.title
+		x[fHistory], x[fHistoryShort], x[fHistoryRank] = v.score, v.score*(1-long), v.rank
 	}
 	x[fChurn], x[fRecent] = f.Churn, f.Recent
-	x[fChunkNames] = share(l, bestNames)
-	x[fDirBest], x[fTested], x[fTwin] = r.kin.of(f.Path, at, row)
 }
 
 // long goes from 0 for a question to 1 for an issue with its logs.

@@ -71,6 +71,7 @@ func (k *Ranking) placesOf(i int, out []Place) []Place {
 	d, lex := &k.r.sums[f.Segment], k.r.segs[f.Segment].Lex
 	from, to := lex.ChunksOf(f.ID)
 	words, title, names := d.words[from:to], d.title[from:to], d.names[from:to]
+	wordsDown, namesDown := descending(words), descending(names)
 	bestW, bestT, bestN := largest(words), largest(title), largest(names)
 	for c := range to - from {
 		start, end := lex.Lines(from + c)
@@ -80,7 +81,7 @@ func (k *Ranking) placesOf(i int, out []Place) []Place {
 			pWords: div(words[c], k.r.max[bestChunk]), pTitle: div(title[c], k.r.max[bestTitle]), pNames: div(names[c], k.r.max[bestChunk]),
 			pWordsHere: div(words[c], bestW), pTitleHere: div(title[c], bestT), pNamesHere: div(names[c], bestN),
 			pFirst: truth(c == 0), pSize: float32(math.Log(float64(end-start+2))) / 4, pPosition: float32(c) / float32(to-from),
-			pRank: 1 / float32(1+above(words, words[c])), pNamesRank: 1 / float32(1+above(names, names[c])),
+			pRank: 1 / float32(1+above(wordsDown, words[c])), pNamesRank: 1 / float32(1+above(namesDown, names[c])),
 		}
 		k.r.q.titled(lex.Title(from+c), &p.x)
 		for j := range k.r.q.Mentions {
@@ -100,12 +101,16 @@ func largest(s []float32) (m float32) {
 	return m
 }
 
-func above(s []float32, x float32) (n int) {
-	for _, v := range s {
-		if v > x {
-			n++
-		}
-	}
+// descending is a sorted copy.
+func descending(s []float32) []float32 {
+	out := slices.Clone(s)
+	slices.SortFunc(out, func(a, b float32) int { return cmp.Compare(b, a) })
+	return out
+}
+
+// above counts the members of a descending list that are more than x.
+func above(descending []float32, x float32) int {
+	n, _ := slices.BinarySearchFunc(descending, x, func(e, x float32) int { return cmp.Compare(x, e) })
 	return n
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+
+	"github.com/luthier-dev/luthier/internal/source"
 )
 
 // A File is a file that was found.
@@ -21,24 +23,22 @@ type Ranking struct {
 }
 
 // perList is how many of the best files of each list are looked at closely.
-const perList = 60
+const perList = 100
 
 var candidateLists = [...]list{allWords, allTitle, allNames, pathWords, defWords, bestChunk, bestTitle, commentWords}
 
 // Rank orders the files of segments for a query. log may be nil. Only files that
-// have a word of the query, or were changed by a commit that has, can be found, and
-// those that also names, with what is added to their scores.
+// have a word of the query, or were changed by a commit that has, can be found, those
+// that change most, and those that also names, with what is added to their scores.
 func Rank(q *Query, segs []Segment, log *Log, m *Model, also map[string]float64) *Ranking {
 	r := score(q, segs)
 	h := votesFor(q, log)
 	out := &Ranking{r: r}
-	if h != nil || len(also) > 0 {
-		for at := range segs {
-			r.admit(at, h, also)
-		}
+	least := r.busy()
+	for at := range segs {
+		r.admit(at, h, also, least)
 	}
-	r.kin = kinOf(r)
-	for _, c := range r.candidates(h, also) {
+	for _, c := range r.candidates(h, also, least) {
 		f := File{Segment: c.seg, ID: r.sums[c.seg].files[c.row]}
 		r.features(c.seg, c.row, h, &f.x)
 		f.Score = m.file(&f.x) + also[r.path(c)]
@@ -48,13 +48,39 @@ func Rank(q *Query, segs []Segment, log *Log, m *Model, also map[string]float64)
 	return out
 }
 
+// busyFiles is how many of the files that change most are looked at whatever the query
+// says: a text may have no word of the place that it is about.
+const busyFiles = 50
+
+// busy is how often a file must change to be among those.
+func (r *scored) busy() float32 {
+	top := make([]float32, 0, busyFiles+1)
+	for at := range r.segs {
+		s := &r.segs[at]
+		for i := range s.Info {
+			c := s.Info[i].Churn
+			if c == 0 || len(top) == busyFiles && c <= top[len(top)-1] || s.Info[i].Class.Has(source.Test) || s.Live != nil && !s.Live(uint32(i)) {
+				continue
+			}
+			j, _ := slices.BinarySearchFunc(top, c, func(a, b float32) int { return cmp.Compare(b, a) })
+			if top = slices.Insert(top, j, c); len(top) > busyFiles {
+				top = top[:busyFiles]
+			}
+		}
+	}
+	if len(top) == 0 {
+		return 2 // more than any file has
+	}
+	return top[len(top)-1]
+}
+
 // admit gives files that only the log or the caller found a row.
-func (r *scored) admit(at int, h *votes, also map[string]float64) {
+func (r *scored) admit(at int, h *votes, also map[string]float64, busy float32) {
 	d := &r.sums[at]
 	for i := range r.segs[at].Info {
 		f := &r.segs[at].Info[i]
 		voted := h != nil && f.Logged && h.of[f.Log].rank > 0
-		if d.slot[i] != 0 || !voted && also[f.Path] == 0 || r.segs[at].Live != nil && !r.segs[at].Live(uint32(i)) {
+		if d.slot[i] != 0 || !voted && f.Churn < busy && (len(also) == 0 || also[f.Path] == 0) || r.segs[at].Live != nil && !r.segs[at].Live(uint32(i)) {
 			continue
 		}
 		d.files = append(d.files, uint32(i))
@@ -66,7 +92,7 @@ func (r *scored) admit(at int, h *votes, also map[string]float64) {
 type rowRef struct{ seg, row int }
 
 // candidates are the rows that stand high in any list, in a fixed order.
-func (r *scored) candidates(h *votes, also map[string]float64) []rowRef {
+func (r *scored) candidates(h *votes, also map[string]float64, busy float32) []rowRef {
 	seen := map[rowRef]bool{}
 	for _, l := range candidateLists {
 		top := topRows{}
@@ -82,7 +108,7 @@ func (r *scored) candidates(h *votes, also map[string]float64) []rowRef {
 	for s := range r.sums {
 		for i, f := range r.sums[s].files {
 			info := &r.segs[s].Info[f]
-			if h != nil && info.Logged && h.of[info.Log].rank > 1/(1+perList/3.) || len(also) > 0 && also[info.Path] != 0 {
+			if info.Churn >= busy || h != nil && info.Logged && h.of[info.Log].rank > 1/(1+perList/3.) || len(also) > 0 && also[info.Path] != 0 {
 				seen[rowRef{s, i}] = true
 			}
 		}

@@ -30,7 +30,6 @@ const (
 	bestChunk // the best chunk's score for all words
 	topChunks // the sum of the best three
 	bestTitle // the best chunk's score for the first line
-	bestNames // the best chunk's score for identifiers and definitions
 	numLists
 )
 
@@ -97,7 +96,6 @@ type scored struct {
 	max  [numLists]float32
 	all  float32 // the rarity of all words, which coverWords is a part of
 	head float32 // the same of the first line
-	kin  kin
 }
 
 // means are the average lengths over all segments.
@@ -303,7 +301,7 @@ func (r *scored) best(at int) {
 	for i, f := range d.files {
 		from, to := r.segs[at].Lex.ChunksOf(f)
 		var top [3]float32
-		var title, names float32
+		var title float32
 		for c := from; c < to; c++ {
 			x := d.words[c]
 			for i := range top {
@@ -312,10 +310,9 @@ func (r *scored) best(at int) {
 				}
 			}
 			title = max(title, d.title[c])
-			names = max(names, d.names[c])
 		}
 		l := &d.rows[i]
-		l[bestChunk], l[topChunks], l[bestTitle], l[bestNames] = top[0], top[0]+top[1]+top[2], title, names
+		l[bestChunk], l[topChunks], l[bestTitle] = top[0], top[0]+top[1]+top[2], title
 		for i := range l {
 			r.max[i] = max(r.max[i], l[i])
 		}

@@ -23,8 +23,6 @@ type votes struct {
 
 type vote struct {
 	score float32 // as a share of the best
-	wide  float32 // the same, with many commits voting
-	title float32 // the same by the words of the query's first line only
 	rank  float32 // 1 for the first, falling with those above
 }
 
@@ -55,28 +53,5 @@ func votesFor(q *Query, log *Log) *votes {
 		}
 		v.of[f.File] = vote{score: f.Score / found[0].Score, rank: 1 / (1 + float32(i)/3)}
 	}
-	p.Commits, p.RankDecay = 400, 0.01
-	wide := log.ScoreFiles(words, p)
-	for _, f := range wide[:min(len(wide), maxVotes)] {
-		v.of[f.File].wide = f.Score / max(wide[0].Score, 1e-6)
-	}
-	v.byTitle(q, log)
 	return v
-}
-
-// byTitle adds what the messages like the query's first line say.
-func (v *votes) byTitle(q *Query, log *Log) {
-	p := voteParams
-	p.Commits = 30
-	var words []string
-	for i := range q.Terms {
-		if t := &q.Terms[i]; t.W[Title] > 0 {
-			words = append(words, t.Text)
-			p.Weights = append(p.Weights, t.W[Title])
-		}
-	}
-	found := log.ScoreFiles(words, p)
-	for _, f := range found[:min(len(found), maxVotes)] {
-		v.of[f.File].title = f.Score / max(found[0].Score, 1e-6)
-	}
 }
