@@ -69,9 +69,13 @@ func (c *Config) home(dir string) (string, error) {
 		}
 		base = filepath.Join(cache, "luthier", "retrieval")
 	}
-	real, err := filepath.EvalSymlinks(dir)
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir // a base that is gone may have left its index
 	}
 	sum := sha256.Sum256([]byte(real))
 	return filepath.Join(base, filepath.Base(real)+"-"+hex.EncodeToString(sum[:8])), nil

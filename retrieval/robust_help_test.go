@@ -3,6 +3,7 @@ package retrieval_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,6 +93,59 @@ func asFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...stri
 	if diff := cmp.Diff(want, answers(t, x, queries...)); diff != "" {
 		t.Errorf("%s: not the answers of a fresh index (-fresh +have):\n%s%v", when, short(diff), x.Status())
 	}
+}
+
+// closeCall is the difference of scores below which two places may change their order:
+// documents that were replaced count in the statistics of words until their segment is
+// folded, as they do in every index of this kind.
+const closeCall = 0.5
+
+// nearFresh checks that an index that has seen changes answers as one made anew does,
+// but for places whose scores are about the same. It returns the largest difference.
+func nearFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...string) (worst float64) {
+	t.Helper()
+	fresh := open(t, dir, retrieval.Config{})
+	defer fresh.Close()
+	if len(queries) == 0 {
+		queries = tenQueries
+	}
+	place := func(h *retrieval.Hit) string {
+		return fmt.Sprintf("%s:%d-%d %s %q", h.Path, h.StartLine, h.EndLine, h.Symbol, h.Snippet)
+	}
+	for _, q := range queries {
+		all, err := fresh.Search(t.Context(), retrieval.Query{Text: q, K: 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := x.Search(t.Context(), retrieval.Query{Text: q})
+		if err != nil {
+			t.Fatalf("%s: %q: %v\n%v", when, q, err, x.Status())
+		}
+		score := map[string]float64{}
+		for i := range all {
+			score[place(&all[i])] = all[i].Score
+		}
+		want := all[:min(len(all), 10)]
+		if len(got) != len(want) {
+			t.Errorf("%s: %q has %d hits, %d in a fresh index", when, q, len(got), len(want))
+			continue
+		}
+		for i := range got {
+			s, ok := score[place(&got[i])]
+			if !ok {
+				t.Errorf("%s: %q finds %s, a fresh index does not", when, q, short(place(&got[i])))
+				continue
+			}
+			// At each rank stands a place that is worth about what belongs there.
+			if d := math.Abs(want[i].Score - s); d > worst {
+				worst = d
+				if d > closeCall {
+					t.Errorf("%s: %q: rank %d is %s (%.2f), not %s (%.2f)", when, q, i+1, got[i].Path, s, want[i].Path, want[i].Score)
+				}
+			}
+		}
+	}
+	return worst
 }
 
 // short cuts a text that would drown what matters.

@@ -272,6 +272,7 @@ func TestHostileSource(t *testing.T) {
 	for name, body := range bodies {
 		for _, e := range exts {
 			put(t, dir, "x/"+name+"."+e, "wombat\n"+body)
+			put(t, dir, "y/"+name+"."+e, "wombat\n"+wrapped(body)) // not taken for minified
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -286,7 +287,10 @@ func TestHostileSource(t *testing.T) {
 	if _, err := x.Definitions(ctx, "g"); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d hostile files of %d bytes: words in %v, all in %v", len(bodies)*len(exts), n, words, time.Since(start))
+	t.Logf("%d of %d hostile files of %d bytes: words in %v, all in %v", x.Status().Files, 2*len(bodies)*len(exts), n, words, time.Since(start))
+	if x.Status().Files < len(bodies)*len(exts)*3/4 {
+		t.Errorf("only %d files are indexed, the test shows little", x.Status().Files)
+	}
 	for _, q := range []string{"wombat", strings.Repeat("(", n), strings.Repeat("a ", n), strings.Repeat("x", n), strings.Repeat("at foo (a/b.js:1:2)\n", n/20), "\xff\xfe \x00"} {
 		start := time.Now()
 		if _, err := x.Search(ctx, retrieval.Query{Text: q}); err != nil {
@@ -299,4 +303,15 @@ func TestHostileSource(t *testing.T) {
 	if _, err := x.Map(ctx, 1000); err != nil {
 		t.Error(err)
 	}
+}
+
+// wrapped puts a text on lines of some 60 bytes.
+func wrapped(text string) string {
+	var b strings.Builder
+	for len(text) > 60 {
+		b.WriteString(text[:60])
+		b.WriteByte('\n')
+		text = text[60:]
+	}
+	return b.String() + text
 }

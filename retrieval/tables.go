@@ -2,6 +2,8 @@ package retrieval
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/luthier-dev/luthier/internal/codestore"
@@ -16,7 +18,15 @@ type tables struct {
 	epoch  int // grows with forget
 	of     map[string][]ranking.Info
 	shares ranking.Shares
+	shared int // files that shares was made of
 }
+
+// fewFiles is the size of a tree up to which shares are summed again with each change of
+// it; beyond, when it has grown or shrunk by a part of sharesDrift.
+const (
+	fewFiles    = 5000
+	sharesDrift = 16
+)
 
 // forget drops all tables, after the log or the whole tree was read again.
 func (t *tables) forget() {
@@ -89,6 +99,7 @@ func (t *tables) fill(s *snapshot, log *ranking.Log) {
 		t.of = map[string][]ranking.Info{}
 	}
 	var fresh, all [][]ranking.Info
+	files := 0
 	now := map[string][]ranking.Info{}
 	for i, seg := range s.view.Segments() {
 		table, ok := t.of[seg.Name()]
@@ -99,10 +110,21 @@ func (t *tables) fill(s *snapshot, log *ranking.Log) {
 		}
 		now[seg.Name()] = table
 		all = append(all, table)
+		files += len(table)
 		s.segs[i].Info = table
 	}
-	if t.shares == nil {
-		t.shares = ranking.SharesOf(all...)
+	changed := len(fresh) > 0 || files != t.shared
+	if t.shares == nil || changed && (files <= fewFiles || max(files-t.shared, t.shared-files) > t.shared/sharesDrift) {
+		before := t.shares
+		t.shares, t.shared = ranking.SharesOf(all...), files
+		if before != nil && !maps.Equal(before, t.shares) {
+			for i, seg := range s.view.Segments() { // others may read the tables there are
+				table := slices.Clone(s.segs[i].Info)
+				t.shares.Set(table)
+				now[seg.Name()], s.segs[i].Info = table, table
+			}
+			fresh = nil
+		}
 	}
 	for _, table := range fresh {
 		t.shares.Set(table)
