@@ -146,7 +146,10 @@ func crossed(all []asked, repos []string) []ev.Result {
 func collect(ctx context.Context, by map[string][]ev.Query, o *options) ([]asked, error) {
 	if b, err := os.ReadFile(o.keep); o.keep != "" && err == nil {
 		var all []asked
-		return all, gob.NewDecoder(bytes.NewReader(b)).Decode(&all)
+		if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&all); err != nil {
+			return nil, fmt.Errorf("read %s: %w; remove it to search again", o.keep, err)
+		}
+		return all, nil
 	}
 	cache, err := os.MkdirTemp("", "retrieve-log-")
 	if err != nil {
@@ -169,5 +172,8 @@ func collect(ctx context.Context, by map[string][]ev.Query, o *options) ([]asked
 	if err := gob.NewEncoder(&b).Encode(all); err != nil {
 		return nil, err
 	}
-	return all, os.WriteFile(o.keep, b.Bytes(), 0o644)
+	if err := os.WriteFile(o.keep+".tmp", b.Bytes(), 0o644); err != nil {
+		return nil, err
+	}
+	return all, os.Rename(o.keep+".tmp", o.keep)
 }
