@@ -3,7 +3,6 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -15,8 +14,7 @@ import (
 func makeRootWritable(t *testing.T, pid int) {
 	t.Helper()
 	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // its mount namespace is changed for good
+	apart(func() { // the thread's mount namespace is changed for good
 		done <- func() error {
 			if err := unix.Unshare(unix.CLONE_FS); err != nil {
 				return err
@@ -31,7 +29,7 @@ func makeRootWritable(t *testing.T, pid int) {
 			}
 			return unix.MountSetattr(unix.AT_FDCWD, "/", 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY})
 		}()
-	}()
+	})
 	if err := <-done; err != nil {
 		t.Skipf("the first wall cannot be taken down from here: %v", err)
 	}
