@@ -40,7 +40,7 @@ func (x *Lexer) cut() {
 func (x *Lexer) lead(i int) int {
 	for i > 0 {
 		l := &x.lines[i-1]
-		if !l.comment || l.blank {
+		if !l.comment || l.blank || l.def >= 0 {
 			break
 		}
 		i--

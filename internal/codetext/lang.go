@@ -67,15 +67,15 @@ func LangOf(name string) Lang {
 
 // A syntax holds what the lexer must know of a language.
 type syntax struct {
-	line, line2         string // what begins a comment to the end of the line
-	open, shut          string // a block comment
-	nested              bool   // block comments nest
-	quotes              string // bytes that open a string of one line
-	raw                 string // bytes that open a string of many lines
-	triple              bool   // ''' and """: a string of many lines, a comment where a statement may stand
-	braces              bool   // blocks are in braces
-	chars               bool   // ' may be a lifetime or a character
-	heredoc, regexSlash bool
+	line, line2 string // what begins a comment to the end of the line
+	open, shut  string // a block comment
+	nested      bool   // block comments nest
+	quotes      string // bytes that open a string of one line
+	raw         string // bytes that open a string of many lines
+	triple      bool   // ''' and """: a string of many lines, a comment where a statement may stand
+	braces      bool   // blocks are in braces
+	chars       bool   // ' may be a lifetime or a character
+	regexSlash  bool   // a / where an operand may stand begins a regular expression
 }
 
 var syntaxes = [...]syntax{
@@ -86,7 +86,7 @@ var syntaxes = [...]syntax{
 	Rust:       {line: "//", open: "/*", shut: "*/", nested: true, raw: `"`, braces: true, chars: true},
 	Java:       {line: "//", open: "/*", shut: "*/", quotes: `"'`, triple: true, braces: true},
 	C:          {line: "//", open: "/*", shut: "*/", quotes: `"'`, braces: true},
-	CSharp:     {line: "//", open: "/*", shut: "*/", quotes: `"'`, braces: true},
+	CSharp:     {line: "//", open: "/*", shut: "*/", quotes: `"'`, triple: true, braces: true},
 	Swift:      {line: "//", open: "/*", shut: "*/", nested: true, quotes: `"`, triple: true, braces: true},
 	Ruby:       {line: "#", quotes: `"'`},
 	PHP:        {line: "//", line2: "#", open: "/*", shut: "*/", quotes: `"'`, braces: true},

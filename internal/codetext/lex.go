@@ -39,6 +39,7 @@ type Lexer struct {
 	tokens []Token
 	lines  []line
 	chunks []Chunk
+	loose  bool // a template of JavaScript was not closed
 	d      definer
 }
 
@@ -46,6 +47,7 @@ type Lexer struct {
 func (x *Lexer) Read(l Lang, src []byte) Text {
 	x.src, x.lang, x.syn = src, l, &syntaxes[l]
 	x.tokens, x.lines, x.chunks = x.tokens[:0], x.lines[:0], x.chunks[:0]
+	x.loose = false
 	x.d.reset(x)
 	if l == Prose {
 		x.prose()
@@ -119,8 +121,9 @@ func (x *Lexer) words(i, end int, k Kind) int {
 		case classes[c] != other:
 			i = x.word(i, k)
 		case c == '\n':
-			i++
-			x.beginLine(i, k)
+			if i++; i < len(x.src) {
+				x.beginLine(i, k)
+			}
 		default:
 			i++
 		}
@@ -128,22 +131,27 @@ func (x *Lexer) words(i, end int, k Kind) int {
 	return i
 }
 
+// prose reads a text for people: all of it is comment, but for its headings.
 func (x *Lexer) prose() {
-	x.beginLine(0, Code)
-	for i := 0; i < len(x.src); {
+	first := bom(x.src)
+	x.beginLine(first, Code)
+	fenced := false
+	for i := first; i < len(x.src); {
 		end := len(x.src)
 		if n := bytes.IndexByte(x.src[i:], '\n'); n >= 0 {
 			end = i + n
 		}
-		l := &x.lines[len(x.lines)-1]
 		k := Comment
-		if !l.blank && x.src[i] == '#' {
+		switch text := x.src[i:end]; {
+		case hasPrefix(text, "```") || hasPrefix(text, "~~~"):
+			fenced = !fenced
+		case !fenced && heading(text):
 			k = Definition
-			l.def = int32(len(x.tokens))
 		}
+		from := len(x.tokens)
 		x.words(i, end, k)
-		if k == Definition && int(x.lines[len(x.lines)-1].def) == len(x.tokens) {
-			x.lines[len(x.lines)-1].def = -1
+		if k == Definition && len(x.tokens) > from {
+			x.lines[len(x.lines)-1].def = int32(from)
 		}
 		if i = end; i < len(x.src) {
 			i++
@@ -154,12 +162,22 @@ func (x *Lexer) prose() {
 	}
 }
 
+// heading reports a line of one to six # and a space.
+func heading(line []byte) bool {
+	n := 0
+	for n < len(line) && line[n] == '#' {
+		n++
+	}
+	return n > 0 && n <= 6 && n < len(line) && (line[n] == ' ' || line[n] == '\t')
+}
+
 // code is the pass over a program. Every byte is looked at once, but for the ends
 // of comments and strings, which are searched.
 func (x *Lexer) code() {
-	x.beginLine(0, Code)
-	src, syn := x.src, x.syn
-	for i := 0; i < len(src); {
+	src := x.src
+	first := bom(src)
+	x.beginLine(first, Code)
+	for i := first; i < len(src); {
 		c := src[i]
 		switch cl := classes[c]; {
 		case cl == digit:
@@ -185,17 +203,44 @@ func (x *Lexer) code() {
 				continue
 			}
 			if c == '\\' {
-				i += 2
-				if i <= len(src) && src[i-1] == '\n' && i < len(src) {
-					x.beginLine(i, Code)
-				}
+				i = x.backslash(i)
 				continue
 			}
 			x.d.other(c)
 			i++
 		}
 	}
-	_ = syn
+}
+
+// bom is the length of the byte order mark that a text begins with.
+func bom(src []byte) int {
+	if hasPrefix(src, "\uFEFF") {
+		return len("\uFEFF")
+	}
+	return 0
+}
+
+// backslash is called for one outside of strings, and returns where to go on: behind
+// the quote, sign or line break that it takes the meaning of.
+func (x *Lexer) backslash(i int) int {
+	i++
+	if i+1 < len(x.src) && x.src[i] == '\r' && x.src[i+1] == '\n' {
+		i++
+	}
+	switch {
+	case i == len(x.src):
+	case x.src[i] == '\n':
+		i++
+		x.d.continued = true
+		if i < len(x.src) {
+			x.beginLine(i, Code)
+		}
+	case classes[x.src[i]] != other: // App\Models, \x -> x
+		x.d.other('\\')
+	default:
+		i++
+	}
+	return i
 }
 
 // region is the end of the comment or string that begins at i, or i.
@@ -205,20 +250,22 @@ func (x *Lexer) region(i int, c byte) (int, Kind) {
 	case syn.open != "" && c == syn.open[0] && hasPrefix(rest, syn.open):
 		return i + x.blockEnd(rest), Comment
 	case syn.line != "" && c == syn.line[0] && hasPrefix(rest, syn.line) && !x.noComment(i),
-		syn.line2 != "" && c == syn.line2[0] && !(x.lang == Data && c == ';' && x.d.lineStarted):
+		syn.line2 != "" && c == syn.line2[0] && !x.noComment2(i, c):
 		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
 			return i + end, Comment
 		}
 		return len(x.src), Comment
 	case syn.triple && (c == '"' || c == '\'') && len(rest) > 2 && rest[1] == c && rest[2] == c:
 		k := String
-		if x.lang == Python && !x.d.lineStarted {
+		if x.lang == Python && (!x.d.lineStarted || x.prefixed(i)) {
 			k = Comment // a docstring
 		}
 		if end := bytes.Index(rest[3:], rest[:3]); end >= 0 {
 			return i + 3 + end + 3, k
 		}
 		return len(x.src), k
+	case c == '"' && x.rawAt(i) != notRaw:
+		return i + x.rawEnd(i), String
 	case indexByte(syn.raw, c):
 		return i + x.stringEnd(rest, c, true), String
 	case indexByte(syn.quotes, c):
@@ -242,6 +289,17 @@ func (x *Lexer) region(i int, c byte) (int, Kind) {
 // noComment reports a comment sign that is none: $# and ${x#y} of shells, C# directives.
 func (x *Lexer) noComment(i int) bool {
 	return x.syn.line == "#" && x.lang == Shell && i > 0 && x.src[i-1] != ' ' && x.src[i-1] != '\n' && x.src[i-1] != '\t'
+}
+
+// noComment2 is the same for the second sign: a ; in a line of data, and what % is in Elixir.
+func (x *Lexer) noComment2(i int, c byte) bool {
+	switch x.lang {
+	case Data:
+		return x.d.lineStarted
+	case Elixir:
+		return i+1 < len(x.src) && (x.src[i+1] == '{' || classes[x.src[i+1]] != other)
+	}
+	return false
 }
 
 func (x *Lexer) blockEnd(rest []byte) int {
@@ -271,6 +329,12 @@ func (x *Lexer) blockEnd(rest []byte) int {
 // stringEnd is where the string ends that rest begins with. One that is not
 // closed on its line ends with the line, unless it may be of many.
 func (x *Lexer) stringEnd(rest []byte, quote byte, many bool) int {
+	if quote == '`' && x.lang == JavaScript && !x.loose {
+		if end := templateEnd(rest); end > 0 {
+			return end
+		}
+		x.loose = true // one that never ends is looked for once only
+	}
 	raw := quote == '`' && x.lang == Go
 	for i := 1; i < len(rest); i++ {
 		switch rest[i] {

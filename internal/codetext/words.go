@@ -68,8 +68,14 @@ func (s *Splitter) Split(word []byte, emit func(term []byte)) {
 		s.whole = append(s.whole, s.part...)
 		parts++
 		if len(s.part) > 1 || end-i == len(word) {
-			if t := Stem(s.part); !stopped(t) {
-				emit(t)
+			part := s.part
+			if c == upper && end-i > 2 && word[end-1] == 's' && classes[word[end-2]] == upper { // IDs, URLs
+				part = part[:len(part)-1]
+			}
+			if !stopped(part) {
+				if t := Stem(part); !stopped(t) {
+					emit(t)
+				}
 			}
 		}
 		i = end
@@ -131,13 +137,15 @@ func Stem(w []byte) []byte {
 			return w[:n-1]
 		}
 		if n > 3 && w[n-1] == 'e' && hissing(w[:n-1]) {
-			n--
+			if n--; w[n-1] == 'z' {
+				n = silent(w, n) // sizes, but not waltzes
+			}
 		}
 	}
 	switch {
 	case n > 5 && string(w[n-3:n]) == "ing" && vowel(w[:n-3]):
 		n = undouble(w, n-3)
-	case n > 4 && w[n-1] == 'd' && w[n-2] == 'e' && w[n-3] != 'e' && vowel(w[:n-2]):
+	case n > 4 && w[n-1] == 'd' && w[n-2] == 'e' && w[n-3] != 'e' && vowel(w[:n-2]) && string(w[:n]) != "embed":
 		n = undouble(w, n-2)
 	}
 	if n > 4 && w[n-1] == 'e' && w[n-2] != 'e' {
@@ -176,13 +184,23 @@ func undouble(w []byte, n int) int {
 			return n - 1
 		}
 	}
+	return silent(w, n)
+}
+
+// silent gives words of four letters their -e back, which Stem leaves them: "typ" of
+// "typed" and "typing" is "type". There was an ending, so that w has room for it.
+func silent(w []byte, n int) int {
+	if n == 3 && !vowel(w[:1]) && vowel(w[1:2]) && !vowel(w[2:3]) && w[2] != 'x' && w[2] != 'w' {
+		w[3] = 'e'
+		return 4
+	}
 	return n
 }
 
 // stopped reports words that stand nearly everywhere, in prose or in code: they
 // cost room and tell nothing.
 func stopped(w []byte) bool {
-	if len(w) > 6 {
+	if len(w) > len("function") {
 		return false
 	}
 	_, ok := stopWords[string(w)]
