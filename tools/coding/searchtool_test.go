@@ -91,7 +91,11 @@ func TestSearchShownBefore(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(w.Dir(), "tax/vat.go"), []byte(vat), 0o644))
 	contains(t, do(t, w, "search", query), "  6\t\t\treturn 21")
 	must(t, os.WriteFile(filepath.Join(w.Dir(), "tax/vat.go"), []byte(vat+"\n// Nothing here.\nvar n int\n"), 0o644))
-	contains(t, do(t, w, "search", query), "already shown: tax/vat.go:3-9")
+	below := do(t, w, "search", query)
+	contains(t, below, "already shown: tax/vat.go:3-9")
+	if strings.Contains(below, "Nothing found") {
+		t.Errorf("what was shown takes the room of other places:\n%s", below)
+	}
 
 	// What a search shows counts as read: a file that it has shown all of may be replaced.
 	refused(t, w, "write", args{"path": "mail/win.txt", "content": "Nobody\n"}, "not read yet")
@@ -289,22 +293,35 @@ func checkShown(t *testing.T, fs files, answer string) {
 	}
 }
 
-// TestSearchMergesPlaces pins that a definition cut in two by the index is shown once.
+// TestSearchMergesPlaces pins that a definition which the index has cut in two is shown whole and once.
 func TestSearchMergesPlaces(t *testing.T) {
-	w, x := openIndexed(t, retrieval.Config{}, files{"p.go": "package p\n\n" + long("Anneal", "anneals the copper", 75)})
-	hits, err := x.Search(t.Context(), retrieval.Query{Text: "anneal the copper"})
+	w, x := openIndexed(t, retrieval.Config{}, files{"p.go": "package p\n\n" + long("Anneal", "anneals", 66)})
+	hits, err := x.Search(t.Context(), retrieval.Query{Text: "what anneals"})
 	must(t, err)
-	if len(hits) < 2 {
-		t.Skipf("the index no longer cuts such a function: %+v", hits)
+	parts := slices.DeleteFunc(hits, func(h retrieval.Hit) bool { return h.Symbol != "Anneal" })
+	if len(parts) != 2 {
+		t.Fatalf("the index does not cut the function in two: %+v", parts)
 	}
-	got := do(t, w, "search", args{"query": "anneal the copper"})
-	seen := map[string]bool{}
-	for line := range strings.SplitSeq(got, "\n") {
-		if m := shownLine.FindStringSubmatch(line); m != nil {
-			if seen[m[1]] {
-				t.Errorf("line %s is shown twice", m[1])
-			}
-			seen[m[1]] = true
-		}
+	got := do(t, w, "search", args{"query": "what anneals"})
+	if head, _, _ := strings.Cut(got, "\n"); head != "p.go:3-68 Anneal" {
+		t.Errorf("the first place is %s", head)
+	}
+	if n := strings.Count(got, "Anneal\n"); n != 1 {
+		t.Errorf("the function is shown %d times:\n%s", n, got)
+	}
+}
+
+// TestNotesAreNotIndexed keeps the notes of the memory tool, which lie elsewhere, from the index.
+func TestNotesAreNotIndexed(t *testing.T) {
+	w, x := openIndexed(t, retrieval.Config{}, shop)
+	ix := Retrieval(x).(*retrieved)
+	noted := openAt(t, w.Dir(), Config{Index: ix, MemoryDir: t.TempDir()})
+	do(t, noted, "memory", args{"action": "append", "text": "Ask before noon."})
+	if ix.pending() {
+		t.Errorf("the index was told of %v", ix.paths)
+	}
+	do(t, noted, "write", args{"path": "a.go", "content": "package a\n"})
+	if !ix.pending() {
+		t.Error("the index was not told of a.go")
 	}
 }
