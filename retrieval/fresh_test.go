@@ -26,6 +26,7 @@ func animal(name string) string {
 func TestUpdateOfEverything(t *testing.T) {
 	dir := tree(t, map[string]string{"a/one.go": animal("alpaca"), "a/two.go": animal("bison"), "b/deep/er/three.go": animal("cheetah"), "four.go": animal("dingo")})
 	x := open(t, dir, retrieval.Config{})
+	plain := open(t, dir, retrieval.Config{WordsOnly: true})
 	allReady(t, x)
 	move := func(from, to string) {
 		t.Helper()
@@ -97,6 +98,20 @@ func TestUpdateOfEverything(t *testing.T) {
 			}
 		}
 		nearFresh(t, x, dir, step.name, "lives here")
+		// Status and the search of lines without an index know of it too.
+		if err := plain.Update(t.Context(), step.tell...); err != nil {
+			t.Fatal(err)
+		}
+		scan := open(t, dir, retrieval.Config{WordsOnly: true})
+		want, got := scan.Status(), plain.Status()
+		if want.Files != got.Files || want.Bytes != got.Bytes || !slices.Equal(want.Skipped, got.Skipped) || layerNamed(t, got, "index").Files != want.Files {
+			t.Errorf("%s: status is\n%v%v\nnot\n%v%v", step.name, got, got.Skipped, want, want.Skipped)
+		}
+		all := retrieval.GrepQuery{Pattern: "lives here"}
+		if a, b := grepped(t, scan, all), grepped(t, plain, all); !slices.Equal(a, b) {
+			t.Errorf("%s: grep without an index finds %v, not %v", step.name, b, a)
+		}
+		scan.Close()
 	}
 	if s := x.Status(); layerNamed(t, s, "index").Files != layerNamed(t, s, "trigrams").Files {
 		t.Errorf("layers differ:\n%v", s)
@@ -229,6 +244,31 @@ func TestWatch(t *testing.T) {
 	is("a file saved by a rename is found", func() bool { return slices.Equal(found("raccoon"), []string{"park/quokka.go"}) })
 	os.RemoveAll(filepath.Join(dir, "park"))
 	is("what is removed is gone", func() bool { return layerNamed(t, x.Status(), "index").Files == len(shop)+1 })
+}
+
+// TestWatchTreeMadeAgain removes a watched tree and makes it again, at once and later:
+// Status says when it is not watched, and what changes afterwards is found again.
+func TestWatchTreeMadeAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tree")
+	put(t, dir, "old.go", animal("auk"))
+	x := open(t, dir, retrieval.Config{Watch: true})
+	for i, pause := range []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(pause)
+		if pause > 2*time.Second && x.Status().Watch == "on" {
+			t.Errorf("a tree that is gone is watched:\n%v", x.Status())
+		}
+		put(t, dir, "new.go", animal("bear"))
+		eventually(t, "the new tree is indexed", func() bool { return layerNamed(t, x.Status(), "index").Files == 1 && len(filesFor(t, x, "bear")) == 1 })
+		time.Sleep(1500 * time.Millisecond)
+		put(t, dir, "later.go", animal("civet"))
+		eventually(t, "it is watched", func() bool { return len(filesFor(t, x, "civet")) == 1 })
+		if s := x.Status(); s.Watch != "on" {
+			t.Errorf("%d: watch is %q", i, s.Watch)
+		}
+	}
 }
 
 // TestWatchFlood makes thousands of changes at once, while it is searched.

@@ -31,8 +31,8 @@ type Index struct {
 	logging  sync.Mutex // one reading of the log at a time
 	logState atomic.Pointer[history.Status]
 
-	tree   atomic.Pointer[source.Tree] // of the last scan
-	writes sync.Mutex                  // one scan or update at a time
+	tree   listing    // what a search without an index reads, and Status tells
+	writes sync.Mutex // one scan or update at a time
 	cache  tables
 
 	graphMu    sync.Mutex
@@ -147,7 +147,7 @@ func (x *Index) first(ctx context.Context) {
 
 // scanOptions are those of every look at the tree.
 func (x *Index) scanOptions() source.Options {
-	return source.Options{MaxFileSize: x.cfg.MaxFileSize, MaxFiles: x.cfg.MaxFiles, Ignore: x.cfg.Ignore, Previous: x.tree.Load()}
+	return source.Options{MaxFileSize: x.cfg.MaxFileSize, MaxFiles: x.cfg.MaxFiles, Ignore: x.cfg.Ignore, Previous: x.tree.scanned()}
 }
 
 // sync scans the tree and brings all layers up to it.

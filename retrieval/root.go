@@ -49,14 +49,6 @@ func (r *root) refresh() error {
 	return nil
 }
 
-// replaced reports whether another directory, or none, has the tree's path now.
-func (r *root) replaced() bool {
-	is, err := os.Stat(r.dir)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return err != nil || r.now == nil || !os.SameFile(r.now.is, is)
-}
-
 // ReadFile reads a file as [source.Root.ReadFile] does.
 func (r *root) ReadFile(path string, max int64) ([]byte, source.File, error) {
 	r.mu.Lock()

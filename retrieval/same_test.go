@@ -2,6 +2,7 @@ package retrieval_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,20 +12,23 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// withScores are the hits of all queries with their scores.
+// withScores are the hits of all queries, why they were found, and their scores.
 func withScores(t testing.TB, x *retrieval.Index) (map[string][]string, map[string]float64) {
 	t.Helper()
-	scores := map[string]float64{}
+	out, scores := map[string][]string{}, map[string]float64{}
 	for _, q := range tenQueries {
 		hits, err := x.Search(t.Context(), retrieval.Query{Text: q})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, h := range hits {
-			scores[fmt.Sprintf("%s: %s:%d", q, h.Path, h.StartLine)] = h.Score
+			at := fmt.Sprintf("%s: %s:%d", q, h.Path, h.StartLine)
+			scores[at] = h.Score
+			out[at] = h.Why
 		}
 	}
-	return answers(t, x), scores
+	maps.Copy(out, answers(t, x))
+	return out, scores
 }
 
 // TestSameTreeSameAnswers reaches one tree by several ways. Where no document was
@@ -151,7 +155,8 @@ func TestSameTreeSameAnswers(t *testing.T) {
 		})
 	}
 	for range 5 {
-		if diff := cmp.Diff(want, answers(t, fresh)); diff != "" {
+		again, _ := withScores(t, fresh)
+		if diff := cmp.Diff(want, again); diff != "" {
 			t.Fatalf("asked again, other hits:\n%s", short(diff))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,7 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 	if err != nil {
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
+	x.tree.add(files)
 	for _, l := range x.layers() {
 		if !l.isReady() {
 			continue // its first Sync comes after this and reads the files anew
@@ -122,55 +124,99 @@ func (x *Index) relative(p string) (string, error) {
 	return p, nil
 }
 
-// rescanEvery is how often a tree is scanned of which not all can be watched.
-const rescanEvery = 30 * time.Second
+// rescanEvery is how often a tree is scanned of which not all can be watched, and
+// retryAfter when a change that could not be taken in is tried again.
+const (
+	rescanEvery = 30 * time.Second
+	retryAfter  = time.Second
+)
 
 // watch follows changes of the tree until ctx ends.
 func (x *Index) watch(ctx context.Context) {
-	w, err := source.Watch(ctx, x.dir, source.WatchOptions{Ignore: x.cfg.Ignore})
-	limit := ""
-	if err != nil {
-		limit = err.Error()
-	} else {
-		limit = w.Limit()
-	}
-	x.watching.Store(&limit)
-	x.background.Go(func() { x.follow(ctx, w) })
+	f := follower{x: x}
+	f.begin(ctx)
+	x.background.Go(func() { f.run(ctx) })
 }
 
-// follow takes in batches of a Watcher, or scans from time to time without one.
-func (x *Index) follow(ctx context.Context, w *source.Watcher) {
-	var batches <-chan source.Batch
-	if w != nil {
-		defer w.Close()
-		batches = w.Batches()
+// A follower takes in batches of a Watcher, or scans from time to time without one.
+type follower struct {
+	x  *Index
+	w  *source.Watcher // nil when nothing is watched
+	of os.FileInfo     // the directory it watches
+}
+
+// begin watches the directory that has the tree's path now.
+func (f *follower) begin(ctx context.Context) {
+	f.end()
+	var err error
+	if f.of, err = os.Stat(f.x.dir); err == nil {
+		f.w, err = source.Watch(ctx, f.x.dir, source.WatchOptions{Ignore: f.x.cfg.Ignore})
 	}
+	if err != nil {
+		f.w = nil
+		f.tell(err.Error())
+		return
+	}
+	f.tell(f.w.Limit())
+}
+
+func (f *follower) tell(limit string) { f.x.watching.Store(&limit) }
+
+func (f *follower) end() {
+	if f.w != nil {
+		_ = f.w.Close() // what it has not told is found by a scan
+		f.w = nil
+	}
+}
+
+// stale reports whether another directory, or none, is where the watched one was.
+func (f *follower) stale() bool {
+	is, err := os.Stat(f.x.dir)
+	return f.w == nil || err != nil || !os.SameFile(is, f.of)
+}
+
+func (f *follower) run(ctx context.Context) {
+	defer func() { f.end() }()
 	tick := time.NewTicker(rescanEvery)
 	defer tick.Stop()
-	for {
+	again, retrying := false, false // what changed could not be taken in
+	for ctx.Err() == nil {
+		var batches <-chan source.Batch
+		if f.w != nil {
+			batches = f.w.Batches()
+		}
+		scan := false
 		select {
 		case <-ctx.Done():
 			return
 		case b, ok := <-batches:
-			if !ok {
-				batches = nil
-				w = nil
-				continue
-			}
-			if b.Rescan {
-				x.Update(ctx) // what fails is tried again with the next change, and by the search that needs it
-			} else {
-				x.Update(ctx, b.Paths...)
+			switch {
+			case !ok:
+				f.end()
+				f.tell("watching has ended")
+				scan = true
+			case b.Rescan:
+				scan = true
+			default:
+				again = f.x.Update(ctx, b.Paths...) != nil || again
 			}
 		case <-tick.C:
-			limit := "watching has ended"
-			if w != nil {
-				limit = w.Limit()
-			}
-			x.watching.Store(&limit)
-			if limit != "" {
-				x.Update(ctx)
+			scan = again || f.stale() || f.w.Limit() != ""
+			if f.w != nil {
+				f.tell(f.w.Limit())
 			}
 		}
+		if scan {
+			if f.stale() {
+				f.begin(ctx)
+			}
+			again = f.x.Update(ctx) != nil
+		}
+		if again && !retrying {
+			tick.Reset(retryAfter)
+		} else if retrying && !again {
+			tick.Reset(rescanEvery)
+		}
+		retrying = again
 	}
 }

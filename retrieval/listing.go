@@ -1,0 +1,114 @@
+package retrieval
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/luthier-dev/luthier/internal/source"
+)
+
+// A listing is what is known of the tree's files: the last scan, and what was looked at
+// since. It is safe for concurrent use.
+type listing struct {
+	mu     sync.Mutex
+	tree   *source.Tree // nil before the first scan
+	looked []source.File
+}
+
+// manyLooked is how many files looked at are kept apart from the scan.
+const manyLooked = 20_000
+
+// Store begins anew with a scan.
+func (l *listing) Store(t *source.Tree) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tree, l.looked = t, nil
+}
+
+// add takes in what [source.Look] found.
+func (l *listing) add(files []source.File) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tree == nil {
+		return // the first scan will see it
+	}
+	l.looked = append(l.looked, files...)
+	if len(l.looked) > manyLooked {
+		l.tree, l.looked = amended(l.tree, l.looked), nil
+	}
+}
+
+// Load lists the tree as it is known now, nil before the first scan. It must not be changed.
+func (l *listing) Load() *source.Tree {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.looked) > 0 {
+		l.tree, l.looked = amended(l.tree, l.looked), nil
+	}
+	return l.tree
+}
+
+// scanned is the last scan as it was, which costs nothing.
+func (l *listing) scanned() *source.Tree {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tree
+}
+
+// amended is a scan with what was looked at later. A file that is gone stands for all
+// that was at and below its path before.
+func amended(t *source.Tree, looked []source.File) *source.Tree {
+	gone, now := map[string]int{}, map[string]int{}
+	for i := range looked {
+		if looked[i].Skip == source.SkipGone {
+			gone[looked[i].Path] = i + 1
+		} else {
+			now[looked[i].Path] = i + 1
+		}
+	}
+	// holds reports whether what was seen at a moment still holds.
+	holds := func(path string, seen int) bool {
+		if now[path] > seen || gone["."] > seen {
+			return false
+		}
+		for p := path; ; {
+			if gone[p] > seen {
+				return false
+			}
+			i := strings.LastIndexByte(p, '/')
+			if i < 0 {
+				return true
+			}
+			p = p[:i]
+		}
+	}
+	out := &source.Tree{Root: t.Root, Started: t.Started}
+	for i := range t.Files {
+		if holds(t.Files[i].Path, 0) {
+			out.Files = append(out.Files, t.Files[i])
+		}
+	}
+	for i := range t.Skipped {
+		if holds(t.Skipped[i].Path, 0) {
+			out.Skipped = append(out.Skipped, t.Skipped[i])
+		}
+	}
+	for i := range looked {
+		f := &looked[i]
+		switch {
+		case f.Skip == source.SkipGone || !holds(f.Path, i+1):
+		case f.Skip == source.NotSkipped:
+			out.Files = append(out.Files, *f)
+		default:
+			out.Skipped = append(out.Skipped, *f)
+		}
+	}
+	byPath := func(a, b source.File) int { return strings.Compare(a.Path, b.Path) }
+	slices.SortFunc(out.Files, byPath)
+	slices.SortFunc(out.Skipped, byPath)
+	for i := range out.Files {
+		out.Bytes += out.Files[i].Size
+	}
+	return out
+}
