@@ -200,25 +200,15 @@ func silent(w []byte, n int) int {
 // stopped reports words that stand nearly everywhere, in prose or in code: they
 // cost room and tell nothing.
 func stopped(w []byte) bool {
-	if len(w) > len("function") {
-		return false
-	}
-	_, ok := stopWords[string(w)]
-	return ok
-}
-
-var stopWords = func() map[string]struct{} {
-	m := map[string]struct{}{}
-	for _, w := range []string{
-		"the", "an", "and", "or", "of", "to", "in", "is", "it", "be", "as", "at", "by", "on", "if", "we", "do", "so",
+	switch string(w) { // compiled to a search by length and bytes: a map takes a sixth of all indexing
+	case "the", "an", "and", "or", "of", "to", "in", "is", "it", "be", "as", "at", "by", "on", "if", "we", "do", "so",
 		"this", "that", "with", "are", "was", "not", "but", "can", "you", "has", "hav", "have", "from", "will", "would",
 		"should", "when", "then", "than", "there", "which", "what", "also", "for", "else", "return", "self",
-		"def", "func", "function", "fn", "i", "a",
-	} {
-		m[w] = struct{}{}
+		"def", "func", "function", "fn", "i", "a":
+		return true
 	}
-	return m
-}()
+	return false
+}
 
 // InWord reports bytes that words and identifiers are made of.
 func InWord(b byte) bool { return classes[b] != other }
