@@ -107,7 +107,7 @@ func TestStemsStayApart(t *testing.T) {
 
 // What stands nearly everywhere is no term, whatever its ending.
 func TestStopWords(t *testing.T) {
-	for w := range stopWords {
+	for _, w := range strings.Fields("the an and or of to in is it be as at by on if we do so this that with are was not but can you has have from will would should when then than there which what also for else return returns self def func function fn a i") {
 		if got := split(w); len(got) > 0 {
 			t.Errorf("%s gives %v", w, got)
 		}
