@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // Config says how a tree is indexed. The zero value is a good one.
@@ -80,3 +82,38 @@ func (c *Config) home(dir string) (string, error) {
 	sum := sha256.Sum256([]byte(real))
 	return filepath.Join(base, filepath.Base(real)+"-"+hex.EncodeToString(sum[:8])), nil
 }
+
+// ignored are the patterns of what is not indexed: those given, and the directory of
+// indexes where that lies within the tree. An index that took its own files for changes
+// would never come to rest.
+func (c *Config) ignored(dir, home string) []string {
+	out := slices.Clip(c.Ignore)
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return out
+	}
+	caches, err := filepath.Abs(filepath.Dir(home))
+	if err != nil {
+		return out
+	}
+	for up, below := caches, ""; ; up, below = filepath.Dir(up), filepath.Join(filepath.Base(up), below) {
+		if p, err := filepath.EvalSymlinks(up); err == nil { // the rest is not made yet
+			caches = filepath.Join(p, below)
+			break
+		}
+		if up == filepath.Dir(up) {
+			break
+		}
+	}
+	if caches == real {
+		caches = filepath.Join(caches, filepath.Base(home))
+	}
+	rel, err := filepath.Rel(real, caches)
+	if err != nil || !filepath.IsLocal(rel) {
+		return out
+	}
+	return append(out, "/"+literal.Replace(filepath.ToSlash(rel))+"/")
+}
+
+// literal quotes what has a meaning in .gitignore.
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, " ", `\ `)

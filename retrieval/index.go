@@ -112,6 +112,7 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 	if x.root, err = newRoot(abs); err != nil {
 		return nil, err
 	}
+	x.cfg.Ignore = cfg.ignored(abs, x.home)
 	opts := codestore.Options{MaxFileSize: cfg.MaxFileSize}
 	kinds := []struct {
 		to    **layer
