@@ -8,8 +8,8 @@
 //	ts, err := ws.Tools()
 //
 // The tools that work on files are read, write, edit, apply_patch, list, glob, grep, search and repo_map (with
-// [Config.Index]), symbols, todo, memory and ask_user; those that run programs are described at [ProcConfig]. Each has its text for the
-// model in prompts/NAME.md.
+// [Config.Index]), symbols, todo, memory and ask_user; those that run programs are described at [ProcConfig]. Each has
+// its text for the model in prompts/NAME.md.
 //
 // # What a workspace guarantees
 //
