@@ -252,6 +252,7 @@ func (e *Example) GobDecode(b []byte) error {
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&k); err != nil {
 		return err
 	}
+	files := make([]exampleFile, 0, len(k.Files))
 	for _, f := range k.Files {
 		if len(f.X) != int(numFeatures) {
 			return fmt.Errorf("ranking: read example: it has %d features of files, not %d; make it anew", len(f.X), numFeatures)
@@ -263,7 +264,8 @@ func (e *Example) GobDecode(b []byte) error {
 			}
 			x.places = append(x.places, examplePlace{p.Start, p.End, [numPlace]float32(p.X), p.Right})
 		}
-		e.files = append(e.files, x)
+		files = append(files, x)
 	}
+	e.files = files
 	return nil
 }

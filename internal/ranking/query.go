@@ -5,6 +5,8 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/internal/codetext"
 )
@@ -62,7 +64,7 @@ var (
 	comment   = regexp.MustCompile(`(?s)<!--.*?-->`)
 	pathText  = regexp.MustCompile(`[A-Za-z0-9_$~@+-]*(?:[./\\]+[A-Za-z0-9_$@+-]+)+`)
 	lineAfter = regexp.MustCompile(`^(?::|", line |#L|\(|:\()(\d+)`)
-	blobURL   = regexp.MustCompile(`/(?:blob|tree|raw)/[^/]+/([^\s?#]+)`)
+	blobURL   = regexp.MustCompile(`/(?:blob|tree|raw)/[^/]+/([^\s?#)>\]]+)`)
 )
 
 // Parse takes a query apart: a question, an issue's text, a commit's message.
@@ -71,7 +73,7 @@ func Parse(text string) *Query {
 	if len(text) > 1<<16 {
 		text = text[:1<<16]
 	}
-	text = comment.ReplaceAllString(text, " ")
+	text = plainSigns(comment.ReplaceAllString(text, " "))
 	q.cut(text)
 	var s codetext.Splitter
 	for _, sp := range q.spans {
@@ -80,6 +82,17 @@ func Parse(text string) *Query {
 	}
 	q.finish()
 	return q
+}
+
+// plainSigns makes a space of every sign beyond ASCII: a dash or a curly quote is part of
+// no word, and the bytes of a rune do not tell.
+func plainSigns(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // cut splits a text into spans of prose and code.
@@ -202,8 +215,8 @@ func (q *Query) term(t []byte) *Term {
 // mentions finds what looks like a path or a dotted module.
 func (q *Query) mentions(sp span) {
 	text := sp.text
-	for _, m := range blobURL.FindAllStringSubmatch(text, -1) {
-		q.mention(m[1], "", sp.code)
+	for _, m := range blobURL.FindAllStringSubmatchIndex(text, -1) {
+		q.mention(text[m[2]:m[3]], text[m[3]:], sp.code)
 	}
 	text = urlText.ReplaceAllString(text, " ")
 	for _, m := range pathText.FindAllStringIndex(text, -1) {

@@ -6,7 +6,7 @@ import (
 )
 
 // TokenizerKey names what LogWords does; change it with that.
-const TokenizerKey = "ranking-1"
+const TokenizerKey = "ranking-2"
 
 // LogWords are the terms of a commit's message, as a history.Options.Tokenizer.
 func LogWords(text string) []string {
