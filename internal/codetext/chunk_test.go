@@ -37,6 +37,8 @@ func TestChunks(t *testing.T) {
 			[]string{"1-6 A", "7-8 g"}},
 		{"annotations on the line of the method", "A.java", "class A {\n" + strings.Repeat("  @Override public void run() {\n    a();\n    b();\n    c();\n    d();\n  }\n", 2) + "}\n",
 			[]string{"1-7 A", "8-14 run"}},
+		{"annotated methods of one line", "A.java", "class A {\n" + strings.Repeat("  @Override public void run() {}\n", 12) + "}\n",
+			[]string{"1-5 A", "6-10 run", "11-14 run"}},
 		{"a method of Rust after an impl", "a.rs", "struct A;\n\nimpl<T> fmt::Display for A<T> {\n    #[inline]\n    fn fmt(&self) {\n        a\n    }\n\n    /// Doc.\n    fn other() {}\n}\n",
 			[]string{"1-8 A", "9-11 other"}},
 		{"headings", "a.md", "# One\n\na\n\nb\n\n## Two\n\nc\n", []string{"1-6 One", "7-9 Two"}},

@@ -138,6 +138,7 @@ declare module Foo { }
 namespace Inner { export function run(a: number): void {} }
 abstract class Box<T> extends Base<T> implements Shape {
   private readonly x: number = 1;
+  @Input() label: string;
   constructor(private y: string) { super() }
   area(): number { return 1 }
   get<K extends keyof T>(k: K): T[K] { return this.x[k] }
