@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,6 +47,10 @@ type Config struct {
 	// Embedder adds its vectors to the ranking. They are made in the background after
 	// Open and kept; what has none yet is found by words.
 	Embedder Embedder
+
+	// Logger is told when indexing in the background fails; nil means nobody, see also
+	// [Index.Status].
+	Logger *slog.Logger
 
 	// Progress is told how far Open is, if it takes long enough to notice. It is called
 	// from one goroutine at a time.

@@ -73,7 +73,7 @@ func (m *embedding) fill(ctx context.Context) {
 }
 
 func (m *embedding) fillOnce(ctx context.Context) error {
-	c, err := m.chunks()
+	c, err := m.chunks(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,10 +141,11 @@ func buildChunks(ctx context.Context, docs []codestore.Doc, read func(int) ([]by
 }
 
 // chunks lists the chunks of the tree as it is indexed now.
-func (m *embedding) chunks() (*chunkSet, error) {
+func (m *embedding) chunks(ctx context.Context) (*chunkSet, error) {
 	c := &chunkSet{}
 	var keys []vectors.Key
-	err := codestore.Guard(func() error {
+	err := m.x.mended(ctx, func() error {
+		c.places, keys = nil, nil
 		view, err := m.layer.store.View()
 		if err != nil {
 			return err

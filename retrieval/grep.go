@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
 	"github.com/luthier-dev/luthier/internal/linescan"
 	"github.com/luthier-dev/luthier/internal/source"
 	"github.com/luthier-dev/luthier/internal/trigram"
@@ -99,7 +98,8 @@ func (x *Index) mayMatch(ctx context.Context, q *trigram.Query) ([]string, error
 		return paths, nil
 	}
 	var paths []string
-	err := codestore.Guard(func() error {
+	err := x.mended(ctx, func() error {
+		paths = nil
 		view, err := x.trigrams.store.View()
 		if err != nil {
 			return err

@@ -32,6 +32,8 @@ type Index struct {
 	logState atomic.Pointer[history.Status]
 
 	tree   listing    // what a search without an index reads, and Status tells
+	behind sync.Mutex // one sync of the layers behind the words at a time
+	missed missed
 	writes sync.Mutex // one scan or update at a time
 	cache  tables
 
@@ -143,6 +145,9 @@ func (x *Index) first(ctx context.Context) {
 	if err := x.sync(ctx); err != nil {
 		err = fmt.Errorf("retrieval: index %s: %w", x.dir, err)
 		x.failed.Store(&err)
+		if x.cfg.Logger != nil && ctx.Err() == nil {
+			x.cfg.Logger.Warn("the index of the workspace could not be made", "dir", x.dir, "error", err)
+		}
 	}
 }
 
@@ -151,10 +156,35 @@ func (x *Index) scanOptions() source.Options {
 	return source.Options{MaxFileSize: x.cfg.MaxFileSize, MaxFiles: x.cfg.MaxFiles, Ignore: x.cfg.Ignore, Previous: x.tree.scanned()}
 }
 
-// sync scans the tree and brings all layers up to it.
+// sync scans the tree and brings all layers up to it: words first, and the others
+// without keeping single files from being taken in meanwhile.
 func (x *Index) sync(ctx context.Context) error {
+	err := x.syncWords(ctx)
+	defer x.missed.end()
+	if err != nil && !x.words.isReady() {
+		return err
+	}
+	x.behind.Lock()
+	defer x.behind.Unlock()
+	for _, l := range x.layers() {
+		if l != x.words {
+			err = errors.Join(err, x.syncBehind(ctx, l))
+		}
+	}
+	if x.embedding != nil {
+		x.embedding.kick()
+	}
+	if err == nil {
+		x.failed.Store(nil)
+	}
+	return err
+}
+
+// syncWords scans the tree and brings the layer of words up to it.
+func (x *Index) syncWords(ctx context.Context) error {
 	x.writes.Lock()
 	defer x.writes.Unlock()
+	x.missed.begin()
 	if x.closed.Load() {
 		return ErrClosed
 	}
@@ -174,19 +204,87 @@ func (x *Index) sync(ctx context.Context) error {
 		return err
 	}
 	x.tree.Store(tree)
-	for _, l := range x.layers() {
-		if e := l.sync(ctx, tree, x.tell); e != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", l.stage, e))
-		}
-		x.cache.forget()
+	defer x.cache.forget()
+	if err := x.words.sync(ctx, tree, x.tell); err != nil {
+		return fmt.Errorf("%s: %w", x.words.stage, err)
 	}
-	if x.embedding != nil {
-		x.embedding.kick()
+	return nil
+}
+
+// syncBehind brings another layer up to the tree, and then to what was taken in while
+// it was being made.
+func (x *Index) syncBehind(ctx context.Context, l *layer) error {
+	tree := x.tree.Load()
+	if tree == nil {
+		return nil // the scan failed, which syncWords told
 	}
+	l.syncing.Store(true)
+	err := l.sync(ctx, tree, x.tell)
+	x.writes.Lock()
+	defer x.writes.Unlock()
+	l.syncing.Store(false)
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.stage, err)
+	}
+	paths := x.missed.all()
+	if len(paths) == 0 {
+		return nil
+	}
+	files, err := source.Look(ctx, x.dir, x.scanOptions(), paths...)
 	if err == nil {
-		x.failed.Store(nil)
+		_, err = l.update(ctx, x.dir, files)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.stage, err)
+	}
+	return nil
+}
+
+// missed are the paths that were taken in while layers are being made from an earlier
+// listing of the tree. Its fields are guarded by itself.
+type missed struct {
+	mu    sync.Mutex
+	syncs int // under way
+	paths []string
+}
+
+func (m *missed) begin() {
+	m.mu.Lock()
+	m.syncs++
+	m.mu.Unlock()
+}
+
+func (m *missed) end() {
+	m.mu.Lock()
+	if m.syncs--; m.syncs == 0 {
+		m.paths = nil
+	}
+	m.mu.Unlock()
+}
+
+func (m *missed) add(paths []string) {
+	m.mu.Lock()
+	if m.syncs > 0 {
+		m.paths = append(m.paths, paths...)
+	}
+	m.mu.Unlock()
+}
+
+func (m *missed) all() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	slices.Sort(m.paths)
+	m.paths = slices.Compact(m.paths)
+	return slices.Clone(m.paths)
+}
+
+// Wait returns when words can be searched: at once, but after [Config.Background]. The
+// error is why they cannot.
+func (x *Index) Wait(ctx context.Context) error {
+	if err := x.words.wait(ctx); err != nil {
+		return fmt.Errorf("retrieval: index %s: %w", x.dir, err)
+	}
+	return nil
 }
 
 // layers are the indexes that are kept, the most needed one first.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/luthier-dev/luthier/internal/codestore"
 	"github.com/luthier-dev/luthier/internal/lexical"
@@ -17,6 +18,8 @@ import (
 type layer struct {
 	store *codestore.Store
 	stage string
+
+	syncing atomic.Bool // a Sync runs beside updates, which it takes in after
 
 	once  sync.Once
 	ready chan struct{} // closed after the first Sync, be it a failed one

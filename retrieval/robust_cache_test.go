@@ -101,8 +101,12 @@ func testDamage(t *testing.T, dir string) {
 		},
 		"gone": nil, "a directory": nil,
 	}
+	n := 0
 	for _, f := range cacheFiles(t, cache) {
 		for what, damage := range damages {
+			if n++; testing.Short() && n%5 != 0 {
+				continue // which of them differs from run to run
+			}
 			t.Run(filepath.ToSlash(f)+"/"+what, func(t *testing.T) {
 				here := copyCache(t, cache)
 				name := filepath.Join(here, f)

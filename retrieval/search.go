@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
 	"github.com/luthier-dev/luthier/internal/ranking"
 )
 
@@ -78,7 +77,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 
 // searchOnce searches one state of the index, and tells which files changed since.
 func (x *Index) searchOnce(ctx context.Context, q Query) (hits []Hit, stale []string, err error) {
-	err = codestore.Guard(func() error {
+	err = x.mended(ctx, func() error {
 		s, err := x.snapshot()
 		if err != nil {
 			return err

@@ -94,29 +94,42 @@ func (x *Index) eachSymbols(ctx context.Context, fn func(*codestore.Segment, *sy
 	if err := x.symbols.wait(ctx); err != nil {
 		return fmt.Errorf("retrieval: symbols: %w", err)
 	}
+	// All of them are opened first, since fn must not see a segment twice.
+	if err := x.mended(ctx, func() error {
+		return x.segmentsOfSymbols(func(*codestore.Segment, *symbols.Index) error { return nil })
+	}); err != nil {
+		return err
+	}
 	return codestore.Guard(func() error {
-		view, err := x.symbols.store.View()
-		if err != nil {
+		if err := x.segmentsOfSymbols(fn); err != nil {
 			return err
-		}
-		defer view.Close()
-		for _, seg := range view.Segments() {
-			v, err := seg.Value("symbols", func() (any, error) {
-				data, err := seg.Section(symbolSection)
-				if err != nil {
-					return nil, err
-				}
-				return symbols.Open(data)
-			})
-			if err != nil {
-				return err
-			}
-			if err := fn(seg, v.(*symbols.Index)); err != nil {
-				return err
-			}
 		}
 		return ctx.Err()
 	})
+}
+
+func (x *Index) segmentsOfSymbols(fn func(*codestore.Segment, *symbols.Index) error) error {
+	view, err := x.symbols.store.View()
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	for _, seg := range view.Segments() {
+		v, err := seg.Value("symbols", func() (any, error) {
+			data, err := seg.Section(symbolSection)
+			if err != nil {
+				return nil, err
+			}
+			return symbols.Open(data)
+		})
+		if err != nil {
+			return err
+		}
+		if err := fn(seg, v.(*symbols.Index)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // toSymbol copies a definition out of the index.

@@ -89,9 +89,10 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
 	x.tree.add(files)
+	x.missed.add(paths)
 	for _, l := range x.layers() {
-		if !l.isReady() {
-			continue // its first Sync comes after this and reads the files anew
+		if !l.isReady() || l.syncing.Load() {
+			continue // its Sync takes these paths in at its end, see missed
 		}
 		missing, e := l.update(ctx, x.dir, files)
 		if e != nil {
