@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
 	"github.com/luthier-dev/luthier/internal/ranking"
 	"github.com/luthier-dev/luthier/internal/source"
 )
@@ -80,7 +79,7 @@ func (x *Index) startOf(ctx context.Context, g *graph, q *MapQuery) ([]float64, 
 	if err := x.words.wait(ctx); err != nil {
 		return nil, err
 	}
-	return start, codestore.Guard(func() error {
+	return start, x.mended(ctx, func() error {
 		s, err := x.snapshot()
 		if err != nil {
 			return err
