@@ -83,6 +83,7 @@ func TestHelperProcess(t *testing.T) {
 			}
 		}
 	case "write": // what the other one has to find
+		allReady(t, x) // an Update does not wait for symbols that are being made
 		for i := range 40 {
 			name := fmt.Sprintf("encoding/h%d.go", i)
 			put(t, dir, name, fmt.Sprintf("package p\n\n// Stork%d flies.\nfunc Stork%d() {}\n", i, i))
