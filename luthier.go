@@ -207,7 +207,7 @@ func (c *Coder) indexFor(ctx context.Context, opts *Options) func() (*retrieval.
 		if opts.Index != nil {
 			return opts.Index, nil
 		}
-		return retrieval.Open(ctx, c.dir, retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(c.state, "index")})
+		return retrieval.Open(ctx, c.dir, retrieval.Config{Background: true, Watch: true, CacheDir: filepath.Join(c.state, "index"), Logger: opts.Logger})
 	})
 }
 

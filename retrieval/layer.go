@@ -130,7 +130,7 @@ const (
 
 // wordsFormat indexes words by chunk and field.
 func wordsFormat() codestore.Format {
-	return codestore.Format{Name: "words", Version: 1, Build: buildWords}
+	return codestore.Format{Name: "words", Version: 2, Build: buildWords}
 }
 
 func buildWords(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {

@@ -54,6 +54,7 @@ const (
 	fMain
 	fHistory      // commits with such messages changed it
 	fHistoryShort // the same for short queries
+	fHistoryNear  // the same, newer ones before all
 	fHistoryRank
 	fChurn
 	fRecent
@@ -68,7 +69,7 @@ var featureNames = [numFeatures]string{
 	"path mentioned", "file mentioned", "module mentioned", "in the stack trace", "file's name", "directory's name",
 	"test", "example", "benchmark", "documentation", "generated", "vendored", "configuration", "script", "not code",
 	"declarations only", "gathers its directory", "size", "main language",
-	"commits like it", "commits like it (short query)", "rank by commits", "changes often", "changed lately",
+	"commits like it", "commits like it (short query)", "new commits like it", "rank by commits", "changes often", "changed lately",
 }
 
 // features fills x for the file of a row.
@@ -93,7 +94,7 @@ func (r *scored) features(at, row int, h *votes, x *[numFeatures]float32) {
 	x[fMain] = f.Main
 	if h != nil && f.Logged {
 		v := h.of[f.Log]
-		x[fHistory], x[fHistoryShort], x[fHistoryRank] = v.score, v.score*(1-long), v.rank
+		x[fHistory], x[fHistoryShort], x[fHistoryNear], x[fHistoryRank] = v.score, v.score*(1-long), v.near, v.rank
 	}
 	x[fChurn], x[fRecent] = f.Churn, f.Recent
 }

@@ -52,8 +52,12 @@ func Rank(q *Query, segs []Segment, log *Log, m *Model, also map[string]float64)
 // says: a text may have no word of the place that it is about.
 const busyFiles = 50
 
-// busy is how often a file must change to be among those.
+// busy is how often a file must change to be among those, for queries that find anything.
 func (r *scored) busy() float32 {
+	const none = 2 // more than any file has
+	if r.max[allWords] == 0 {
+		return none // the query says nothing here, and nothing is its answer
+	}
 	top := make([]float32, 0, busyFiles+1)
 	for at := range r.segs {
 		s := &r.segs[at]
@@ -69,7 +73,7 @@ func (r *scored) busy() float32 {
 		}
 	}
 	if len(top) == 0 {
-		return 2 // more than any file has
+		return none
 	}
 	return top[len(top)-1]
 }

@@ -1,6 +1,8 @@
 package ranking
 
 import (
+	"time"
+
 	"github.com/luthier-dev/luthier/internal/codetext"
 	"github.com/luthier-dev/luthier/internal/history"
 )
@@ -24,10 +26,12 @@ type votes struct {
 type vote struct {
 	score float32 // as a share of the best
 	rank  float32 // 1 for the first, falling with those above
+	near  float32 // the score again, by nearKnobs
 }
 
-// voteParams are the knobs of the search of messages: the log's own.
-var voteParams = history.Params{}
+// nearKnobs are those of a second search of the messages, beside one by the log's own:
+// newer commits count more, and those of many files more than there.
+var nearKnobs = history.Params{K1: 1.2, B: 0.5, HalfLife: 6 * 365 * 24 * time.Hour, FileExponent: 0.5}
 
 // maxVotes bounds the files that are taken from the log.
 const maxVotes = 200
@@ -37,7 +41,7 @@ func votesFor(q *Query, log *Log) *votes {
 		return nil
 	}
 	words := make([]string, 0, len(q.Terms))
-	p := voteParams
+	p := history.Params{}
 	for i := range q.Terms {
 		t := &q.Terms[i]
 		if w := max(t.W[Words], t.W[Names], quotedShare*t.W[Quoted]) + t.W[Title]; w > 0 {
@@ -52,6 +56,12 @@ func votesFor(q *Query, log *Log) *votes {
 			break
 		}
 		v.of[f.File] = vote{score: f.Score / found[0].Score, rank: 1 / (1 + float32(i)/3)}
+	}
+	near := nearKnobs
+	near.Weights = p.Weights
+	found = log.ScoreFiles(words, near)
+	for _, f := range found[:min(len(found), maxVotes)] {
+		v.of[f.File].near = f.Score / max(found[0].Score, 1e-6)
 	}
 	return v
 }
