@@ -352,6 +352,9 @@ func (x *Index) Close() error {
 		x.cancel()
 	}
 	x.background.Wait()
+	for _, l := range x.layers() {
+		l.fail(ErrClosed) // whoever waits for one that will never be ready
+	}
 	x.writes.Lock() // an Update that has begun, which is told to end
 	defer x.writes.Unlock()
 	return x.closeParts()

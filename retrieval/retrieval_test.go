@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/luthier-dev/luthier/retrieval"
 	"go.uber.org/goleak"
@@ -290,6 +291,31 @@ func TestMap(t *testing.T) {
 		again, _ := x.MapFor(t.Context(), retrieval.MapQuery{Tokens: 40, Text: "value added tax of a country"})
 		if again != m {
 			t.Errorf("the map changes:\n%s", again)
+		}
+	}
+}
+
+// TestCloseEndsWaiting closes an index whose symbols were never made: whoever waits for
+// them hears of it.
+func TestCloseEndsWaiting(t *testing.T) {
+	dir := tree(t, shop)
+	for range 20 {
+		x, err := retrieval.Open(t.Context(), dir, retrieval.Config{CacheDir: t.TempDir(), Background: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard := make(chan error, 2)
+		go func() { _, err := x.Definitions(t.Context(), "Cart"); heard <- err }()
+		go func() { heard <- x.Update(t.Context()) }()
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+		for range 2 {
+			select {
+			case <-heard:
+			case <-time.After(20 * time.Second):
+				t.Fatal("a call on a closed index never ends")
+			}
 		}
 	}
 }
