@@ -299,14 +299,15 @@ func TestMap(t *testing.T) {
 // them hears of it.
 func TestCloseEndsWaiting(t *testing.T) {
 	dir := tree(t, shop)
-	for range 20 {
-		x, err := retrieval.Open(t.Context(), dir, retrieval.Config{CacheDir: t.TempDir(), Background: true})
+	for i := range 50 {
+		x, err := retrieval.Open(t.Context(), dir, retrieval.Config{CacheDir: t.TempDir(), Background: true, Watch: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		heard := make(chan error, 2)
 		go func() { _, err := x.Definitions(t.Context(), "Cart"); heard <- err }()
 		go func() { heard <- x.Update(t.Context()) }()
+		time.Sleep(time.Duration(i) * 20 * time.Microsecond) // so that they wait
 		if err := x.Close(); err != nil {
 			t.Error(err)
 		}
