@@ -205,6 +205,7 @@ func (x *Index) syncWords(ctx context.Context) error {
 	}
 	x.tree.Store(tree)
 	defer x.cache.forget()
+	defer x.words.open()
 	if err := x.words.sync(ctx, tree, x.tell); err != nil {
 		return fmt.Errorf("%s: %w", x.words.stage, err)
 	}
@@ -218,6 +219,7 @@ func (x *Index) syncBehind(ctx context.Context, l *layer) error {
 	if tree == nil {
 		return nil // the scan failed, which syncWords told
 	}
+	defer l.open() // once it has all that was taken in
 	l.syncing.Store(true)
 	err := l.sync(ctx, tree, x.tell)
 	x.writes.Lock()

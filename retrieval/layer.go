@@ -45,7 +45,7 @@ func openLayer(ctx context.Context, home, base, stage string, f codestore.Format
 	return &layer{store: s, stage: stage, ready: make(chan struct{})}, nil
 }
 
-// sync brings the layer up to a tree.
+// sync brings the layer up to a tree. Call open after it.
 func (l *layer) sync(ctx context.Context, tree *source.Tree, progress func(Progress)) error {
 	var tell func(codestore.Progress)
 	if progress != nil {
@@ -60,9 +60,11 @@ func (l *layer) sync(ctx context.Context, tree *source.Tree, progress func(Progr
 		l.report, l.usable = r, true
 	}
 	l.mu.Unlock()
-	l.once.Do(func() { close(l.ready) })
 	return err
 }
+
+// open lets those go on who wait for the layer, be it for an error.
+func (l *layer) open() { l.once.Do(func() { close(l.ready) }) }
 
 // update takes in some files. lost says that other documents are missing now, since what
 // was on disk was removed or damaged meanwhile: only a Sync brings them back.
@@ -156,5 +158,5 @@ func (l *layer) fail(err error) {
 	l.mu.Lock()
 	l.err = err
 	l.mu.Unlock()
-	l.once.Do(func() { close(l.ready) })
+	l.open()
 }
