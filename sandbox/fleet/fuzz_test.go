@@ -63,11 +63,11 @@ func FuzzMessages(f *testing.F) {
 
 // What one version writes the next must read: the names on the wire are fixed.
 func TestWireForm(t *testing.T) {
-	b, err := EncodeResult(&Result{Job: "j", Host: "h", Attempt: 2, Exit: &sandbox.Exit{Code: 1, Stdout: sandbox.Output{Head: []byte("x"), Total: 1}}})
+	b, err := EncodeResult(&Result{Job: "j", Host: "h", Run: "r1", Attempt: 2, Exit: &sandbox.Exit{Code: 1, Stdout: sandbox.Output{Head: []byte("x"), Total: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"v":1,"b":{"Job":"j","Host":"h","Attempt":2,"Exit":{"Code":1,"Signal":0,"TimedOut":false,"Canceled":false,"Stdout":{"Head":"eA==","Tail":null,"Total":1},"Stderr":{"Head":null,"Tail":null,"Total":0},"Wall":0,"User":0,"System":0,"MaxRSS":0,"Isolation":null},"Failure":""}}`
+	const want = `{"v":1,"b":{"Job":"j","Host":"h","Run":"r1","Attempt":2,"Exit":{"Code":1,"Signal":0,"TimedOut":false,"Canceled":false,"Stdout":{"Head":"eA==","Tail":null,"Total":1},"Stderr":{"Head":null,"Tail":null,"Total":0},"Wall":0,"User":0,"System":0,"MaxRSS":0,"Isolation":null},"Failure":""}}`
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)
 	}

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -101,7 +102,7 @@ func (h *Host) job(ctx context.Context, d Delivery) {
 		h.done(ctx, d)
 		return
 	}
-	r := &Result{Job: d.Job.ID, Host: h.cfg.ID, Attempt: d.Attempt}
+	r := &Result{Job: d.Job.ID, Host: h.cfg.ID, Run: rand.Text(), Attempt: d.Attempt}
 	most := orDefault(d.Job.MaxAttempts, DefaultMaxAttempts)
 	if d.Attempt > most {
 		r.Failure = fmt.Sprintf("given up after %d attempts, none of which came to an end: the hosts died, were cut off or took too long to say that they live", most)

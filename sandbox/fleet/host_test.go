@@ -215,3 +215,20 @@ func TestUnreliableEngine(t *testing.T) {
 		t.Logf("%d jobs: %d runs, %d counted", jobs, runs, counted)
 	})
 }
+
+// One host may run a job twice at its first attempt, when it was queued twice: the second
+// result does not count, while the first one does however often it is put.
+func TestSecondRunDoesNotCount(t *testing.T) {
+	engines(t, func(t *testing.T, e fleet.Engine) {
+		first := &fleet.Result{Job: "j", Host: "h", Attempt: 1, Run: "one", Failure: "f"}
+		second := &fleet.Result{Job: "j", Host: "h", Attempt: 1, Run: "two", Failure: "f"}
+		for i, c := range []struct {
+			r    *fleet.Result
+			want bool
+		}{{first, true}, {first, true}, {second, false}, {first, true}} {
+			if got, err := e.PutResult(t.Context(), c.r); err != nil || got != c.want {
+				t.Errorf("put %d: first is %v, %v", i, got, err)
+			}
+		}
+	})
+}

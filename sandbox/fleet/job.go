@@ -73,6 +73,7 @@ func (c Command) Cmd() sandbox.Cmd {
 type Result struct {
 	Job     string // the job's ID
 	Host    string // the host that ran it
+	Run     string // names this one run: a job queued twice may be run twice by one host
 	Attempt int    // 1 for a job that was begun once
 	// Exit is how the command ended, whatever its status. It is nil if no command
 	// was run.

@@ -88,11 +88,11 @@ func (e *localEngine) PutResult(_ context.Context, r *Result) (bool, error) {
 	return true, nil
 }
 
-// sameResult reports whether the stored result is the one that is put again: a
-// host runs an attempt of a job once.
+// sameResult reports whether the stored result is the one that is put again. Host and
+// attempt do not tell: a job that was queued twice may begin at its first attempt twice.
 func sameResult(stored []byte, r *Result) bool {
 	have, err := DecodeResult(stored)
-	return err == nil && have.Host == r.Host && have.Attempt == r.Attempt
+	return err == nil && have.Host == r.Host && have.Attempt == r.Attempt && have.Run == r.Run
 }
 
 // Result implements Results.

@@ -82,7 +82,7 @@ func EncodeResult(r *Result) ([]byte, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	return encode(wireResult{r.Job, r.Host, r.Attempt, toWire(r.Exit), r.Failure})
+	return encode(wireResult{r.Job, r.Host, r.Run, r.Attempt, toWire(r.Exit), r.Failure})
 }
 
 // DecodeResult is the inverse of EncodeResult.
@@ -91,7 +91,7 @@ func DecodeResult(b []byte) (*Result, error) {
 	if err := decode(b, &w); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	r := &Result{w.Job, w.Host, w.Attempt, w.Exit.exit(), w.Failure}
+	r := &Result{w.Job, w.Host, w.Run, w.Attempt, w.Exit.exit(), w.Failure}
 	if err := r.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
@@ -111,10 +111,10 @@ func (r *Result) validate() error {
 }
 
 type wireResult struct {
-	Job, Host string
-	Attempt   int
-	Exit      *wireExit
-	Failure   string
+	Job, Host, Run string
+	Attempt        int
+	Exit           *wireExit
+	Failure        string
 }
 
 // wireExit is a sandbox.Exit without what has no meaning elsewhere.
