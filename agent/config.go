@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"sync"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/pause"
 )
 
 // Config wires an [Agent]. Only Model is required; every other field has a working zero value.
@@ -230,7 +232,7 @@ func (c *Config) setDefaults() {
 		c.Random = mrand.Float64
 	}
 	if c.Sleep == nil {
-		c.Sleep = sleep
+		c.Sleep = pause.For
 	}
 }
 
@@ -238,16 +240,5 @@ func (c *Config) setDefaults() {
 func orInt[T int | int64 | time.Duration](p *T, def T) {
 	if *p == 0 {
 		*p = def
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/pause"
 )
 
 // exchangeEntry is one line of a cassette: a request and its answer.
@@ -278,7 +279,7 @@ func (p *Player) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 		for i := range entry.Chunks {
 			c := &entry.Chunks[i]
 			if p.opts.paced > 0 {
-				wait(ctx, time.Duration(float64(c.At-at)*float64(time.Millisecond)/p.opts.paced))
+				_ = pause.For(ctx, time.Duration(float64(c.At-at)*float64(time.Millisecond)/p.opts.paced))
 				at = c.At
 			}
 			if ctx.Err() != nil {

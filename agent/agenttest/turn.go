@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/pause"
 )
 
 // Turn is one answer of a scripted model: chunks in order, with waits and failures between them. Build one with [Text],
@@ -136,21 +137,11 @@ func (t *Turn) play(ctx context.Context, yield func(agent.Chunk, error) bool) {
 		case s.hang:
 			<-ctx.Done()
 		default:
-			wait(ctx, s.delay)
+			_ = pause.For(ctx, s.delay)
 		}
 		if ctx.Err() != nil {
 			yield(nil, &agent.ModelError{Kind: agent.ErrCanceled, Provider: scriptName, Err: context.Cause(ctx)})
 			return
 		}
-	}
-}
-
-// wait sleeps unless the context ends first.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

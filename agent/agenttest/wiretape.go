@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/pause"
 )
 
 // wireEntry is one line of a wire cassette: an HTTP exchange.
@@ -191,7 +193,7 @@ func (p *wirePlayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var at int64
 	for _, piece := range e.Pieces {
 		if p.opts.paced > 0 {
-			wait(r.Context(), time.Duration(float64(piece.At-at)*float64(time.Millisecond)/p.opts.paced))
+			_ = pause.For(r.Context(), time.Duration(float64(piece.At-at)*float64(time.Millisecond)/p.opts.paced))
 			at = piece.At
 		}
 		if _, err := io.WriteString(w, piece.Data); err != nil {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/pause"
 	"golang.org/x/net/dns/dnsmessage"
 )
 
@@ -91,7 +92,7 @@ func (p *Proxy) ServePackets(c net.PacketConn) error {
 			if failures++; p.ctx.Err() != nil || errors.Is(err, net.ErrClosed) || failures > 100 {
 				return err
 			}
-			p.pause(10 * time.Millisecond)
+			_ = pause.For(p.ctx, 10*time.Millisecond)
 			continue
 		}
 		failures = 0

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/pause"
 )
 
 // Config says what a proxy lets through. Only Allow is required; every other zero
@@ -136,7 +138,7 @@ func (p *Proxy) accept(l net.Listener, serve func(net.Conn)) error {
 			}
 			// Descriptors ran out, or a client was quick to leave.
 			delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-			p.pause(delay)
+			_ = pause.For(p.ctx, delay)
 			continue
 		}
 		delay = 0
@@ -156,15 +158,6 @@ func transient(err error) bool {
 	var ne net.Error
 	//nolint:staticcheck // there is no other way to tell
 	return errors.As(err, &ne) && ne.Temporary()
-}
-
-func (p *Proxy) pause(d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-p.ctx.Done():
-	}
 }
 
 // enter counts c among what Close ends; it closes c if that has begun.

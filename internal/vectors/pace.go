@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/pause"
 )
 
 // pace keeps work below a rate.
@@ -24,14 +26,7 @@ func (p *pace) wait(ctx context.Context, n int) error {
 	if p.rate <= 0 {
 		return nil
 	}
-	t := time.NewTimer(time.Until(p.take(n)))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return pause.For(ctx, time.Until(p.take(n)))
 }
 
 // take returns when n may begin, and puts those after them that much later.

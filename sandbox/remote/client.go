@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/pause"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -263,12 +264,7 @@ func (c *client) retry(ctx context.Context, f func() error) error {
 		case time.Now().Add(wait).After(limit):
 			return err
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-		}
+		_ = pause.For(ctx, wait) // an ended ctx shows in the next try
 	}
 }
 
