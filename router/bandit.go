@@ -1,0 +1,251 @@
+package router
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+)
+
+// Case is the sort of a decision that a [Bandit] tells apart. What a prompt says is no part of it: on real tasks no
+// feature of the text predicted across repositories which model would succeed.
+type Case struct {
+	Purpose  string // of the call, such as "act"
+	Size     uint8  // class of the prompt's size, see [SizeClass]
+	Failures uint8  // attempts at the same thing that failed already, 3 and more being one case
+}
+
+// maxFailures is the last count of failures that is told apart.
+const maxFailures = 3
+
+// maxPurpose bounds a purpose's name, which the host chooses.
+const maxPurpose = 64
+
+func (c Case) normal() Case {
+	if len(c.Purpose) > maxPurpose {
+		c.Purpose = c.Purpose[:maxPurpose]
+	}
+	c.Failures = min(c.Failures, maxFailures)
+	return c
+}
+
+// String is the case as it is written in the state, such as "act/2/0".
+func (c Case) String() string { return fmt.Sprintf("%s/%d/%d", c.Purpose, c.Size, c.Failures) }
+
+// SizeClass returns the class of a prompt of so many tokens: 0 below 4,000, then one more for each factor of four.
+func SizeClass(tokens int) uint8 {
+	class := uint8(0)
+	for limit := 4000; tokens >= limit && class < 5; limit *= 4 {
+		class++
+	}
+	return class
+}
+
+// Arm is one thing that a [Bandit] may choose.
+type Arm struct {
+	Name  string
+	Prior float64 // share of good outcomes expected before anything was observed; 0 means 0.5
+}
+
+// Offer is an arm that may be chosen now, with what it is expected to cost.
+type Offer struct {
+	Arm     int     // index into the bandit's arms
+	Dollars float64 // by the price list, for the expected work; the bandit corrects it by what was observed
+	Extra   float64 // dollars on top that are certain, such as a prompt cache that would be lost
+}
+
+// BanditConfig describes a [Bandit].
+type BanditConfig struct {
+	Arms   []Arm          // at most 32
+	Worth  float64        // dollars that a good outcome is worth; 0 means 1
+	Random func() float64 // uniform in [0,1); nil means math/rand/v2
+}
+
+// Bandit learns from outcomes which of several models to choose: a contextual bandit by Thompson sampling. For each arm
+// it draws a probability of success from what was observed, weighs it against the cost, and takes the best: what is
+// uncertain is tried, what is known to be worse is not. A case that was seen seldom borrows from the arm's wider
+// experience. It is safe for concurrent use.
+type Bandit struct {
+	arms   []Arm
+	worth  float64
+	random func() float64
+
+	mu      sync.Mutex
+	state   []armState // by arm: what was observed, here and elsewhere
+	pending []armState // by arm: what was observed here since the last merge
+}
+
+// armState is what was observed of an arm. Everything is a sum, so that the states of processes can be added.
+type armState struct {
+	expected, spent float64 // dollars by the price list, and really
+	all             tally
+	byWork          map[Case]tally // purpose and failures, Size 0
+	byCase          map[Case]tally
+}
+
+// tally counts outcomes; partial ones count in part.
+type tally struct{ Good, Bad float64 }
+
+func (t tally) plus(u tally) tally { return tally{t.Good + u.Good, t.Bad + u.Bad} }
+
+// The weights, in outcomes, of what a level borrows from the wider one.
+const (
+	priorWeight = 2
+	workWeight  = 3
+	caseWeight  = 6
+	costWeight  = 3
+)
+
+const maxArms = 32
+
+// NewBandit checks cfg and returns a bandit that has observed nothing.
+func NewBandit(cfg BanditConfig) (*Bandit, error) {
+	if n := len(cfg.Arms); n == 0 || n > maxArms {
+		return nil, fmt.Errorf("router: new bandit: %d arms; give 1 to %d", n, maxArms)
+	}
+	names := map[string]bool{}
+	for i, a := range cfg.Arms {
+		if a.Name == "" || names[a.Name] {
+			return nil, fmt.Errorf("router: new bandit: arm %d is named %q; names must differ and not be empty", i, a.Name)
+		}
+		if !share(a.Prior) {
+			return nil, fmt.Errorf("router: new bandit: arm %q has the prior %v; it must lie from 0 to 1", a.Name, a.Prior)
+		}
+		names[a.Name] = true
+	}
+	if !(cfg.Worth >= 0) {
+		return nil, fmt.Errorf("router: new bandit: Worth is %v; it must be 0 or more dollars", cfg.Worth)
+	}
+	b := &Bandit{arms: append([]Arm(nil), cfg.Arms...), worth: cfg.Worth, random: cfg.Random}
+	for i := range b.arms {
+		if b.arms[i].Prior == 0 {
+			b.arms[i].Prior = 0.5
+		}
+	}
+	if b.worth == 0 {
+		b.worth = 1
+	}
+	if b.random == nil {
+		b.random = rand.Float64
+	}
+	b.state, b.pending = newStates(len(b.arms)), newStates(len(b.arms))
+	return b, nil
+}
+
+func newStates(n int) []armState {
+	s := make([]armState, n)
+	for i := range s {
+		s[i].byWork, s[i].byCase = map[Case]tally{}, map[Case]tally{}
+	}
+	return s
+}
+
+// Estimate is what a [Bandit] thinks of an arm in a case.
+type Estimate struct {
+	Good    float64 // expected share of good outcomes
+	Drawn   float64 // the share that was drawn for this choice
+	Seen    float64 // outcomes of such cases that were observed
+	Dollars float64 // expected cost, Offer.Extra included
+	Score   float64 // what it was chosen by: worth times Drawn, less Dollars
+}
+
+// Choose draws and returns the index of the best offer, -1 when there are none. Notes, when it is not nil, takes the
+// estimate of each offer.
+func (b *Bandit) Choose(c Case, offers []Offer, notes []Estimate) int {
+	c = c.normal()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	best, top := -1, 0.0
+	for i, o := range offers {
+		e := b.estimate(c, o)
+		e.Drawn = b.draw(c, o.Arm)
+		e.Score = b.worth*e.Drawn - e.Dollars
+		if i < len(notes) {
+			notes[i] = e
+		}
+		if best < 0 || e.Score > top {
+			best, top = i, e.Score
+		}
+	}
+	return best
+}
+
+// Estimate returns what is expected of an offer, without a draw: Drawn is Good.
+func (b *Bandit) Estimate(c Case, o Offer) Estimate {
+	c = c.normal()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.estimate(c, o)
+	e.Drawn, e.Score = e.Good, b.worth*e.Good-e.Dollars
+	return e
+}
+
+func (b *Bandit) estimate(c Case, o Offer) Estimate {
+	good, bad := b.posterior(c, o.Arm)
+	s := &b.state[o.Arm]
+	seen := s.byCase[c]
+	e := Estimate{Good: good / (good + bad), Seen: seen.Good + seen.Bad, Dollars: o.Dollars}
+	if o.Dollars > 0 {
+		e.Dollars *= (s.spent + costWeight*o.Dollars) / (s.expected + costWeight*o.Dollars)
+	}
+	e.Dollars += o.Extra
+	return e
+}
+
+// posterior returns the parameters of the Beta distribution of an arm's success in a case.
+func (b *Bandit) posterior(c Case, arm int) (good, bad float64) {
+	s := &b.state[arm]
+	level := func(mean, weight float64, t tally) (g, d float64) {
+		return weight*mean + t.Good, weight*(1-mean) + t.Bad
+	}
+	good, bad = level(b.arms[arm].Prior, priorWeight, s.all)
+	good, bad = level(good/(good+bad), workWeight, s.byWork[Case{Purpose: c.Purpose, Failures: c.Failures}])
+	return level(good/(good+bad), caseWeight, s.byCase[c])
+}
+
+// Observe records an outcome: how good it was from 0 to 1, what it was expected to cost by the price list, and what it
+// cost. Zero dollars expected leave the costs as they are. Values out of range are brought into it.
+func (b *Bandit) Observe(c Case, arm int, good, expected, dollars float64) {
+	if arm < 0 || arm >= len(b.arms) || good != good {
+		return
+	}
+	c, good = c.normal(), max(0, min(1, good))
+	one := tally{Good: good, Bad: 1 - good}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range [...]*armState{&b.state[arm], &b.pending[arm]} {
+		s.add(c, one)
+		if expected > 0 && dollars >= 0 && expected < maxDollars && dollars < maxDollars {
+			s.expected += expected
+			s.spent += dollars
+		}
+	}
+	b.state[arm].fade()
+}
+
+const maxDollars = 1e9
+
+func (s *armState) add(c Case, t tally) {
+	s.all = s.all.plus(t)
+	s.addCase(c, t)
+}
+
+// maxCases bounds the cases of one arm: purposes are the host's and could be without end.
+const maxCases = 512
+
+// memory is how many outcomes of an arm are remembered in full. Beyond it all fade by half, so that a model that
+// changes is noticed.
+const memory = 2000
+
+// fade halves what was observed when it is more than is remembered.
+func (s *armState) fade() {
+	if s.all.Good+s.all.Bad < memory {
+		return
+	}
+	s.all = tally{s.all.Good / 2, s.all.Bad / 2}
+	s.expected, s.spent = s.expected/2, s.spent/2
+	for _, m := range [...]map[Case]tally{s.byWork, s.byCase} {
+		for c, t := range m {
+			m[c] = tally{t.Good / 2, t.Bad / 2}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package router
+
+// Verdict is what a check says of an attempt.
+type Verdict uint8
+
+// The verdicts. The zero value says nothing, as after a check that could not run.
+const (
+	Unchecked Verdict = iota
+	Passed
+	Rejected
+)
+
+// String names the verdict.
+func (v Verdict) String() string {
+	switch v {
+	case Passed:
+		return "passed"
+	case Rejected:
+		return "rejected"
+	}
+	return "unchecked"
+}
+
+func verdictOf(ok bool) Verdict {
+	if ok {
+		return Passed
+	}
+	return Rejected
+}
+
+// Check is how far a check can be trusted. The zero value never errs.
+type Check struct {
+	FalseAccept float64 // share of wrong attempts that it passes
+	FalseReject float64 // share of right attempts that it rejects
+}
+
+// likelihood returns the probability of v for a right and for a wrong attempt.
+func (c Check) likelihood(v Verdict) (right, wrong float64) {
+	switch v {
+	case Passed:
+		return 1 - c.FalseReject, c.FalseAccept
+	case Rejected:
+		return c.FalseReject, 1 - c.FalseAccept
+	}
+	return 1, 1
+}
+
+// Tried is a candidate's attempt at the task at hand.
+type Tried struct {
+	Candidate int
+	Verdict   Verdict
+	Broken    bool // it gave nothing that could be used: it is known to be wrong
+}
+
+// belief is Odds after some verdicts: the weights of the kinds, which sum to 1.
+type belief struct {
+	odds    *Odds
+	check   Check
+	weights []float64
+}
+
+// believe applies Bayes' rule to what was tried.
+func (o *Odds) believe(check Check, tried []Tried) belief {
+	b := belief{odds: o, check: check, weights: make([]float64, len(o.kinds))}
+	for i := range o.kinds {
+		b.weights[i] = o.kinds[i].weight
+	}
+	for _, t := range tried {
+		right, wrong := b.chances(t)
+		b.shift(b.weights, t.Candidate, right, wrong)
+	}
+	b.normalise()
+	return b
+}
+
+// chances returns the probability of what happened in t for a right and for a wrong attempt.
+func (b *belief) chances(t Tried) (right, wrong float64) {
+	if t.Broken {
+		return 0, 1
+	}
+	return b.check.likelihood(t.Verdict)
+}
+
+// shift multiplies the weights by the likelihood of something seen of a candidate and returns their sum.
+func (b *belief) shift(weights []float64, candidate int, right, wrong float64) float64 {
+	sum := 0.0
+	for i := range weights {
+		p := b.odds.kinds[i].resolve[candidate]
+		weights[i] *= p*right + (1-p)*wrong
+		sum += weights[i]
+	}
+	return sum
+}
+
+// normalise makes the weights sum to 1. What was seen may be impossible, such as a perfect check that passed what cannot
+// be solved: then nothing was learnt.
+func (b *belief) normalise() {
+	sum := 0.0
+	for _, w := range b.weights {
+		sum += w
+	}
+	if sum <= 0 {
+		for i := range b.weights {
+			b.weights[i] = b.odds.kinds[i].weight
+			sum += b.weights[i]
+		}
+	}
+	for i := range b.weights {
+		b.weights[i] /= sum
+	}
+}
+
+// expect returns the probability that an untried candidate solves the task, and what it would cost.
+func (b *belief) expect(candidate int) (resolve, dollars float64) {
+	for i, w := range b.weights {
+		resolve += w * b.odds.kinds[i].resolve[candidate]
+		dollars += w * b.odds.kinds[i].dollars[candidate]
+	}
+	return resolve, dollars
+}
+
+// right returns the probability that an attempt which is part of the belief is right.
+func (b *belief) right(t Tried) float64 {
+	right, wrong := b.chances(t)
+	sum := 0.0
+	for i, w := range b.weights {
+		p := b.odds.kinds[i].resolve[t.Candidate]
+		if all := p*right + (1-p)*wrong; all > 0 {
+			sum += w * p * right / all
+		}
+	}
+	return sum
+}
+
+// best returns the attempt that is most likely right, the later one of equals, and that probability; -1 when none can
+// be used.
+func (b *belief) best(tried []Tried) (candidate int, right float64) {
+	candidate = -1
+	for _, t := range tried {
+		if t.Broken {
+			continue
+		}
+		if p := b.right(t); candidate < 0 || p >= right {
+			candidate, right = t.Candidate, p
+		}
+	}
+	return candidate, right
+}

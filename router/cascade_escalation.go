@@ -1,0 +1,220 @@
+package router
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// maxCandidates bounds how many candidates are weighed against each other: the states of a task grow as 3 to this power.
+const maxCandidates = 8
+
+// maxMemo bounds what an Escalation remembers.
+const maxMemo = 1 << 14
+
+// EscalationConfig describes an [Escalation].
+type EscalationConfig struct {
+	Candidates int   // how many there are; 0 takes the number from Odds
+	Odds       *Odds // what is expected of them; nil, or InOrder: they are tried in order until one passes
+	InOrder    bool
+	Check      Check // how far the check can be trusted
+
+	// Worth is what a right answer is worth, in dollars; 0 means 1. Another attempt is made when it adds more than it
+	// costs. It has no effect in order.
+	Worth float64
+
+	Attempts int     // at most so many attempts a task; 0 means every candidate once
+	Dollars  float64 // no attempt is begun that is expected to bring a task's cost above this; 0 means no limit
+}
+
+// Escalation decides which candidate tries a task next and when to stop: by expected value, looking ahead over all that
+// may follow. It holds no state of a task and may be shared; [Cascade], [CascadeRuns] and the simulator of examples/route
+// decide with it.
+type Escalation struct {
+	cfg EscalationConfig
+
+	mu   sync.Mutex
+	memo map[stateKey]Step // what was decided before; states repeat from task to task
+}
+
+// Step is what to do next.
+type Step struct {
+	Candidate int     // who tries next, -1 to stop
+	Best      int     // the attempt that is most likely right, -1 when there is none to use
+	Right     float64 // probability that it is right; 0 when Odds is nil and no check passed it
+	Gain      float64 // dollars that going on is expected to add over stopping, 0 when stopping
+	Resolve   float64 // probability that Candidate solves the task
+	Dollars   float64 // what its attempt is expected to cost
+	Why       Why     // what decided
+}
+
+// Why says in one sentence what decided a [Step].
+type Why string
+
+// The reasons of an [Escalation].
+const (
+	WhyFirst     Why = "it is the first choice"
+	WhyRejected  Why = "the attempts so far did not pass"
+	WhyGain      Why = "another attempt is worth more than it costs"
+	WhyPassed    Why = "an attempt passed"
+	WhyNoGain    Why = "another attempt costs more than it is expected to add"
+	WhyExhausted Why = "every candidate was tried"
+	WhyAttempts  Why = "the limit of attempts was reached"
+	WhyDollars   Why = "another attempt would exceed the limit of cost"
+)
+
+// NewEscalation checks cfg and returns the decider.
+func NewEscalation(cfg EscalationConfig) (*Escalation, error) {
+	if cfg.Odds != nil && cfg.Candidates == 0 {
+		cfg.Candidates = cfg.Odds.candidates
+	}
+	switch {
+	case cfg.Candidates <= 0:
+		return nil, errors.New("router: new escalation: there are no candidates; set Candidates or Odds")
+	case cfg.Odds != nil && cfg.Odds.candidates != cfg.Candidates:
+		return nil, fmt.Errorf("router: new escalation: Odds has %d candidates, not %d", cfg.Odds.candidates, cfg.Candidates)
+	case !(cfg.Worth >= 0) || math.IsInf(cfg.Worth, 0):
+		return nil, fmt.Errorf("router: new escalation: Worth is %v; it must be 0 or more dollars", cfg.Worth)
+	case !(cfg.Dollars >= 0):
+		return nil, fmt.Errorf("router: new escalation: Dollars is %v; it must be 0 or more", cfg.Dollars)
+	case !share(cfg.Check.FalseAccept) || !share(cfg.Check.FalseReject):
+		return nil, fmt.Errorf("router: new escalation: Check is %+v; both shares must lie from 0 to 1", cfg.Check)
+	}
+	if cfg.Worth == 0 {
+		cfg.Worth = 1
+	}
+	if cfg.Attempts <= 0 || cfg.Attempts > cfg.Candidates {
+		cfg.Attempts = cfg.Candidates
+	}
+	return &Escalation{cfg: cfg, memo: map[stateKey]Step{}}, nil
+}
+
+func share(x float64) bool { return x >= 0 && x <= 1 }
+
+// Next decides from what was tried so far, oldest first, and what that cost in dollars.
+func (e *Escalation) Next(tried []Tried, spent float64) Step {
+	if e.cfg.InOrder || e.cfg.Odds == nil {
+		return e.inOrder(tried, spent)
+	}
+	open, barred := e.open(tried, spent)
+	key := keyOf(tried, open)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s, ok := e.memo[key]; ok {
+		return s
+	}
+	s := e.decide(tried, open, barred)
+	if len(e.memo) >= maxMemo {
+		clear(e.memo)
+	}
+	e.memo[key] = s
+	return s
+}
+
+// open returns the set of candidates that may try next. When nobody may, why says what bars them.
+func (e *Escalation) open(tried []Tried, spent float64) (open uint32, why Why) {
+	open = 1<<e.cfg.Candidates - 1
+	for _, t := range tried {
+		open &^= 1 << t.Candidate
+	}
+	why = WhyExhausted
+	switch {
+	case open != 0 && len(tried) >= e.cfg.Attempts:
+		return 0, WhyAttempts
+	case e.cfg.Dollars == 0 || e.cfg.Odds == nil:
+		return open, why
+	}
+	b := e.cfg.Odds.believe(e.cfg.Check, tried)
+	for j := range e.cfg.Candidates {
+		if _, cost := b.expect(j); open&(1<<j) != 0 && spent+cost > e.cfg.Dollars {
+			open &^= 1 << j
+			why = WhyDollars
+		}
+	}
+	return open, why
+}
+
+// decide compares stopping with every attempt that may follow.
+func (e *Escalation) decide(tried []Tried, open uint32, barred Why) Step {
+	b := e.cfg.Odds.believe(e.cfg.Check, tried)
+	s := Step{Candidate: -1, Why: WhyNoGain}
+	s.Best, s.Right = b.best(tried)
+	if open == 0 {
+		s.Why = barred
+		return s
+	}
+	look := lookahead{e: e, seen: map[stateKey]float64{}}
+	stop, bar := e.cfg.Worth*s.Right, 0.0
+	if s.Best < 0 {
+		bar = math.Inf(-1) // an answer is needed: the best attempt is made even when it costs more than it is worth
+	}
+	for j := range e.cfg.Candidates {
+		if open&(1<<j) == 0 {
+			continue
+		}
+		if gain := look.attempt(tried, b, open, j) - stop; gain > bar {
+			bar, s.Candidate, s.Gain = gain, j, gain
+		}
+	}
+	if s.Candidate >= 0 {
+		s.Resolve, s.Dollars = b.expect(s.Candidate)
+	}
+	switch {
+	case s.Candidate >= 0 && len(tried) == 0:
+		s.Why = WhyFirst
+	case s.Candidate >= 0:
+		s.Why = WhyGain
+	case len(tried) > 0 && tried[len(tried)-1].Verdict == Passed:
+		s.Why = WhyPassed
+	}
+	return s
+}
+
+// inOrder tries one candidate after the other until one passes.
+func (e *Escalation) inOrder(tried []Tried, spent float64) Step {
+	s := Step{Candidate: -1, Best: -1}
+	for _, t := range tried {
+		switch {
+		case t.Broken:
+		case t.Verdict == Passed:
+			s.Best, s.Why = t.Candidate, WhyPassed
+		case s.Why != WhyPassed:
+			s.Best = t.Candidate // the last one: the order goes from weak to strong
+		}
+	}
+	if e.cfg.Odds != nil {
+		b := e.cfg.Odds.believe(e.cfg.Check, tried)
+		s.Best, s.Right = b.best(tried)
+	}
+	if s.Why == WhyPassed {
+		return s
+	}
+	next := len(tried)
+	switch {
+	case next >= e.cfg.Candidates:
+		s.Why = WhyExhausted
+	case next >= e.cfg.Attempts:
+		s.Why = WhyAttempts
+	default:
+		e.follow(&s, tried, next, spent)
+	}
+	return s
+}
+
+// follow makes next the step's candidate, if the limit of cost allows.
+func (e *Escalation) follow(s *Step, tried []Tried, next int, spent float64) {
+	s.Why = WhyFirst
+	if next > 0 {
+		s.Why = WhyRejected
+	}
+	if e.cfg.Odds != nil {
+		b := e.cfg.Odds.believe(e.cfg.Check, tried)
+		s.Resolve, s.Dollars = b.expect(next)
+	}
+	if e.cfg.Dollars > 0 && spent+s.Dollars > e.cfg.Dollars {
+		s.Why = WhyDollars
+		return
+	}
+	s.Candidate = next
+}

@@ -1,0 +1,109 @@
+package router
+
+// stateKey names what was tried: four bits a candidate, and the set of those that may still try.
+type stateKey struct {
+	tried uint64
+	open  uint32
+}
+
+func keyOf(tried []Tried, open uint32) stateKey {
+	k := stateKey{open: open}
+	for _, t := range tried {
+		v := uint64(t.Verdict) + 1
+		if t.Broken {
+			v = 4
+		}
+		k.tried |= v << (4 * t.Candidate)
+	}
+	return k
+}
+
+// lookahead values the states that may follow, each once: the order in which attempts led there does not matter.
+type lookahead struct {
+	e    *Escalation
+	seen map[stateKey]float64
+}
+
+// attempt returns the value of letting candidate j try next and going on as well as possible.
+func (l *lookahead) attempt(tried []Tried, b belief, open uint32, j int) float64 {
+	_, dollars := b.expect(j)
+	value := -dollars
+	for _, v := range [...]Verdict{Passed, Rejected} {
+		next := belief{odds: b.odds, check: b.check, weights: append([]float64(nil), b.weights...)}
+		right, wrong := b.check.likelihood(v)
+		p := next.shift(next.weights, j, right, wrong)
+		if p <= 1e-12 {
+			continue
+		}
+		next.normalise()
+		value += p * l.value(append(tried[:len(tried):len(tried)], Tried{Candidate: j, Verdict: v}), next, open&^(1<<j))
+	}
+	return value
+}
+
+// value returns the value of a state: of stopping there, or of the best attempt if that is more.
+func (l *lookahead) value(tried []Tried, b belief, open uint32) float64 {
+	key := keyOf(tried, open)
+	if v, ok := l.seen[key]; ok {
+		return v
+	}
+	_, right := b.best(tried)
+	best := l.e.cfg.Worth * right
+	if len(tried) < l.e.cfg.Attempts && l.e.cfg.Worth-best > 1e-9 {
+		for j := range l.e.cfg.Candidates {
+			if open&(1<<j) != 0 {
+				best = max(best, l.attempt(tried, b, open, j))
+			}
+		}
+	}
+	l.seen[key] = best
+	return best
+}
+
+// Expect returns what the decider expects of itself: the share of tasks that are solved in the end, and the dollars a
+// task. It needs Odds; a limit of cost is not taken into account. Without Odds it returns zeros.
+func (e *Escalation) Expect() (resolved, dollars float64) {
+	if e.cfg.Odds == nil {
+		return 0, 0
+	}
+	return e.expect(nil, e.cfg.Odds.believe(e.cfg.Check, nil), 0)
+}
+
+func (e *Escalation) expect(tried []Tried, b belief, spent float64) (resolved, dollars float64) {
+	s := e.Next(tried, spent)
+	if s.Candidate < 0 {
+		return s.Right, 0
+	}
+	_, dollars = b.expect(s.Candidate)
+	for _, v := range [...]Verdict{Passed, Rejected} {
+		next := belief{odds: b.odds, check: b.check, weights: append([]float64(nil), b.weights...)}
+		right, wrong := b.check.likelihood(v)
+		p := next.shift(next.weights, s.Candidate, right, wrong)
+		if p <= 1e-12 {
+			continue
+		}
+		next.normalise()
+		r, d := e.expect(append(tried[:len(tried):len(tried)], Tried{Candidate: s.Candidate, Verdict: v}), next, spent+s.Dollars)
+		resolved, dollars = resolved+p*r, dollars+p*d
+	}
+	return resolved, dollars
+}
+
+// WorthFor returns the worth at which an escalation solves the most tasks for at most so many dollars a task on average,
+// as far as its odds tell.
+func WorthFor(cfg EscalationConfig, dollars float64) (float64, error) {
+	low, high := 1e-6, 1000*max(dollars, 0.001)
+	for range 40 {
+		cfg.Worth = (low + high) / 2
+		e, err := NewEscalation(cfg)
+		if err != nil {
+			return 0, err
+		}
+		if _, d := e.Expect(); d <= dollars {
+			low = cfg.Worth
+		} else {
+			high = cfg.Worth
+		}
+	}
+	return low, nil
+}
