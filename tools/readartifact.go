@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
 // ReadArtifactName is the name of the tool that [NewReadArtifact] makes, and that results name when they were cut.
-const ReadArtifactName = "read_artifact"
+const ReadArtifactName = artifact.ReadTool
 
 // The limits of one read.
 const (

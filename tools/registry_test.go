@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
 // noLeak fails the test when goroutines are left at its end.
@@ -265,7 +266,7 @@ func TestOutputIsCappedAndKept(t *testing.T) {
 	if len(text) > 1300 || !strings.HasPrefix(text, "start\nein") || !strings.HasSuffix(text, "the end") || len(res.Parts) != 2 {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
-	handle := text[strings.Index(text, handlePrefix):][:len(handlePrefix)+handleHex]
+	handle := artifact.Find(text)
 	full, err := store.Get(t.Context(), handle)
 	if err != nil || string(full) != "start\n"+long+"the end" {
 		t.Errorf("the store has %d bytes, %v", len(full), err)

@@ -2,31 +2,18 @@ package tools
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// A handle is the beginning of the SHA-256 of the text, so that one text has one handle, and a handle cannot name
-// anything but a text.
-const handlePrefix, handleHex = "artifact-", 24
-
-var handleShape = regexp.MustCompile(`^artifact-[0-9a-f]{24}$`)
-
 var errNoArtifact = errors.New("there is no artifact with that handle; use one that a tool result named")
-
-func handleOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return handlePrefix + hex.EncodeToString(sum[:])[:handleHex]
-}
 
 // NewMemStore returns a store that keeps texts in memory until the process ends, for tests and short runs.
 func NewMemStore() agent.ArtifactStore { return &memStore{texts: map[string][]byte{}} }
@@ -38,7 +25,7 @@ type memStore struct {
 
 // Put keeps a copy of data.
 func (s *memStore) Put(ctx context.Context, name string, data []byte) (string, error) {
-	handle := handleOf(data)
+	handle := artifact.Handle(data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.texts[handle] == nil {
@@ -72,9 +59,9 @@ type dirStore struct{ dir string }
 
 // Put writes data unless it is there already.
 func (s *dirStore) Put(ctx context.Context, name string, data []byte) (string, error) {
-	handle := handleOf(data)
+	handle := artifact.Handle(data)
 	path := filepath.Join(s.dir, handle)
-	if have, err := os.ReadFile(path); err == nil && handleOf(have) == handle {
+	if have, err := os.ReadFile(path); err == nil && artifact.Handle(have) == handle {
 		return handle, nil
 	}
 	if err := writeFile(s.dir, path, data); err != nil {
@@ -107,7 +94,7 @@ func writeFile(dir, path string, data []byte) error {
 
 // Get reads the text and checks that it is the one the handle names.
 func (s *dirStore) Get(ctx context.Context, handle string) ([]byte, error) {
-	if !handleShape.MatchString(handle) {
+	if !artifact.Valid(handle) {
 		return nil, fmt.Errorf("tools: get artifact %.80q: %w", handle, errNoArtifact)
 	}
 	data, err := os.ReadFile(filepath.Join(s.dir, handle))
@@ -117,7 +104,7 @@ func (s *dirStore) Get(ctx context.Context, handle string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tools: get artifact %q: %w", handle, err)
 	}
-	if handleOf(data) != handle {
+	if artifact.Handle(data) != handle {
 		return nil, fmt.Errorf("tools: get artifact %q: the file is damaged; run the call that made it again", handle)
 	}
 	return data, nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
 func TestStores(t *testing.T) {
@@ -22,7 +23,7 @@ func TestStores(t *testing.T) {
 			ctx := t.Context()
 			data := []byte("text \x00\xff")
 			h, err := s.Put(ctx, "../x.txt", data)
-			if err != nil || !handleShape.MatchString(h) {
+			if err != nil || !artifact.Valid(h) {
 				t.Fatal(h, err)
 			}
 			again, err := s.Put(ctx, "other", data)
@@ -40,7 +41,7 @@ func TestStores(t *testing.T) {
 			if got, err := s.Get(ctx, empty); err != nil || len(got) != 0 {
 				t.Errorf("%q %v", got, err)
 			}
-			for _, bad := range []string{"", "x", "../../etc/passwd", h + "0", strings.ToUpper(h), handlePrefix + strings.Repeat("0", handleHex)} {
+			for _, bad := range []string{"", "x", "../../etc/passwd", h + "0", strings.ToUpper(h), "artifact-" + strings.Repeat("0", 24)} {
 				if _, err := s.Get(ctx, bad); !errors.Is(err, errNoArtifact) {
 					t.Errorf("%q: %v", bad, err)
 				}
@@ -70,7 +71,7 @@ func TestDirStoreAfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := []byte("0123456789")
-	h := handleOf(data)
+	h := artifact.Handle(data)
 	for n := range len(data) {
 		if err := os.WriteFile(filepath.Join(dir, ".tmp-1"), data[:n], 0o600); err != nil {
 			t.Fatal(err)
