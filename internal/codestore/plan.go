@@ -10,8 +10,6 @@ import (
 type plan struct {
 	kept  []*kept
 	build []source.File // to be built, in any order until sorted
-	// changed says that something differs from the state on disk.
-	changed bool
 }
 
 // kept is a segment with those of its documents that stay alive.

@@ -143,20 +143,6 @@ func newSegment(file *segmentFile, entry manifestSegment, d *disk) (*Segment, er
 	return seg, nil
 }
 
-// liveSource returns how many bytes of source the live documents had.
-func (s *Segment) liveSource() int64 {
-	if s.live == s.file.docs {
-		return s.file.source
-	}
-	var n int64
-	for i := range s.file.docs {
-		if s.Live(i) {
-			n += s.file.size(i)
-		}
-	}
-	return n
-}
-
 func (st *state) manifest(f Format) *manifest {
 	m := &manifest{Format: f.Name, Version: f.Version, Generation: st.generation}
 	for _, s := range st.segments {

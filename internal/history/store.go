@@ -116,18 +116,22 @@ func (s *store) arrived(id string, at int32) {
 	}
 }
 
-func (s *store) path(p string) uint32 {
-	if s.pathID == nil {
-		s.pathID = make(map[string]uint32, len(s.paths))
-		for i, p := range s.paths {
-			s.pathID[p] = uint32(i)
+func (s *store) path(p string) uint32 { return numberOf(&s.paths, &s.pathID, p) }
+
+// numberOf is the number of a text in a list, at whose end it is put when it is new. ids, which knows where each
+// stands, is made when it is nil.
+func numberOf(list *[]string, ids *map[string]uint32, text string) uint32 {
+	if *ids == nil {
+		*ids = make(map[string]uint32, len(*list))
+		for i, t := range *list {
+			(*ids)[t] = uint32(i)
 		}
 	}
-	id, ok := s.pathID[p]
+	id, ok := (*ids)[text]
 	if !ok {
-		id = uint32(len(s.paths))
-		s.paths = append(s.paths, p)
-		s.pathID[p] = id
+		id = uint32(len(*list))
+		*list = append(*list, text)
+		(*ids)[text] = id
 	}
 	return id
 }

@@ -30,21 +30,7 @@ type termCount struct {
 	subject, body uint32
 }
 
-func (w *wordTable) id(term string) uint32 {
-	if w.ids == nil {
-		w.ids = make(map[string]uint32, len(w.terms))
-		for i, t := range w.terms {
-			w.ids[t] = uint32(i)
-		}
-	}
-	id, ok := w.ids[term]
-	if !ok {
-		id = uint32(len(w.terms))
-		w.terms = append(w.terms, term)
-		w.ids[term] = id
-	}
-	return id
-}
+func (w *wordTable) id(term string) uint32 { return numberOf(&w.terms, &w.ids, term) }
 
 // add takes the words of the next commit.
 func (w *wordTable) add(subject, body string, tokenize func(string) []string) {

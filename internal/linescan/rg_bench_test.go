@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp/syntax"
 	"runtime"
 	"slices"
 	"strconv"
@@ -96,7 +97,7 @@ func (s *sink) count(b *testing.B) int {
 
 // search prints what ripgrep prints, into w.
 func (t *tree) search(b *testing.B, pattern string, w io.Writer) {
-	q, err := trigram.Compile(pattern, trigram.Options{})
+	q, err := trigram.Compile(pattern, syntax.Perl)
 	if err != nil {
 		b.Fatal(err)
 	}

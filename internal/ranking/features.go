@@ -203,16 +203,11 @@ func (q *Query) count(low, name string) (all, in int) {
 			return
 		}
 		all++
-		if i, ok := q.index[string(t)]; ok && q.Terms[i].W != joinedOnly(q.Terms[i].W) {
+		if i, ok := q.index[string(t)]; ok && q.Terms[i].said() {
 			in++
 		}
 	})
 	return all, in
-}
-
-// joinedOnly keeps of weights that of joined neighbours.
-func joinedOnly(w [numViews]float32) [numViews]float32 {
-	return [numViews]float32{Joined: w[Joined]}
 }
 
 // EachTerm calls fn for each term of a text.

@@ -1,9 +1,6 @@
 package ranking
 
 import (
-	"path"
-	"strings"
-
 	"github.com/luthier-dev/luthier/internal/codetext"
 	"github.com/luthier-dev/luthier/internal/lexical"
 )
@@ -18,10 +15,6 @@ const (
 	NumFields
 )
 
-// PathName is the first byte of the term that stands for a file's whole name
-// without its ending, in lower case, in the field Path.
-const PathName = 2
-
 // An Indexer adds files to a lexical index. It keeps buffers: one per goroutine.
 type Indexer struct {
 	lexer codetext.Lexer
@@ -29,7 +22,6 @@ type Indexer struct {
 	b     *lexical.Builder
 	field lexical.Field
 	emit  func([]byte)
-	name  []byte
 }
 
 // NewIndexer returns an Indexer that adds to b.
@@ -53,7 +45,8 @@ func (x *Indexer) Add(name string, text []byte) int {
 		}
 		x.b.StartChunk(uint32(c.First), uint32(c.Last), title)
 		if i == 0 {
-			x.path(name)
+			x.field = Path
+			EachTerm(name, &x.split, x.emit)
 		}
 		for _, k := range t.Tokens[c.Tokens[0]:c.Tokens[1]] {
 			x.field = fieldOf[k.Kind]
@@ -61,26 +54,4 @@ func (x *Indexer) Add(name string, text []byte) int {
 		}
 	}
 	return t.Lines
-}
-
-func (x *Indexer) path(name string) {
-	x.field = Path
-	base := strings.ToLower(path.Base(name))
-	if i := strings.LastIndexByte(base, '.'); i > 0 {
-		base = base[:i]
-	}
-	x.name = append(append(x.name[:0], PathName), base...)
-	x.b.Add(x.name, Path)
-	for i := 0; i < len(name); {
-		if !codetext.InWord(name[i]) {
-			i++
-			continue
-		}
-		j := i + 1
-		for j < len(name) && codetext.InWord(name[j]) {
-			j++
-		}
-		x.split.Split([]byte(name[i:j]), x.emit)
-		i = j
-	}
 }

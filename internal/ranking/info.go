@@ -23,9 +23,7 @@ type Info struct {
 	Recent float32        // 1 when the last commit changed it, falling with the commits since
 }
 
-// notCode are the classes of files that nobody changes to mend a program.
-const notCode = source.Doc | source.Config | source.Data
-
+// notCode reports a file that nobody changes to mend a program.
 func (f *Info) notCode() bool {
 	if f.Class.Any(source.Config | source.Data) {
 		return true

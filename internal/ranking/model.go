@@ -39,26 +39,17 @@ func ParseModel(b []byte) (*Model, error) {
 		return nil, fmt.Errorf("ranking: read weights: %w", err)
 	}
 	for name := range m.Files {
-		if !contains(featureNames[:], name) {
+		if !slices.Contains(featureNames[:], name) {
 			return nil, fmt.Errorf("ranking: read weights: no feature of files is called %q", name)
 		}
 	}
 	for name := range m.Places {
-		if !contains(placeNames[:], name) {
+		if !slices.Contains(placeNames[:], name) {
 			return nil, fmt.Errorf("ranking: read weights: no feature of places is called %q", name)
 		}
 	}
 	m.fill()
 	return m, nil
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *Model) fill() {
@@ -98,10 +89,6 @@ func (m *Model) Why(f *File, n int) []Reason {
 			out = append(out, Reason{featureNames[i], w})
 		}
 	}
-	sortReasons(out)
+	slices.SortStableFunc(out, func(a, b Reason) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
 	return out[:min(n, len(out))]
-}
-
-func sortReasons(r []Reason) {
-	slices.SortStableFunc(r, func(a, b Reason) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
 }

@@ -30,6 +30,15 @@ type Term struct {
 	W    [numViews]float32
 }
 
+// quotedShare is how much words of traces count among all words.
+const quotedShare = 0.35
+
+// weight is how much the word counts among all words.
+func (t *Term) weight() float32 { return max(t.W[Words], t.W[Names], quotedShare*t.W[Quoted]) }
+
+// said reports a word that stands in the text, and is not only made of neighbours.
+func (t *Term) said() bool { return t.W[Title]+t.W[Words]+t.W[Names]+t.W[Quoted] > 0 }
+
 // A Query is a text taken apart.
 type Query struct {
 	Terms    []Term
@@ -268,8 +277,7 @@ func (q *Query) finish() {
 		}
 	}
 	for i := range q.Terms {
-		t := &q.Terms[i]
-		if t.W[Title]+t.W[Words]+t.W[Names]+t.W[Quoted] > 0 {
+		if q.Terms[i].said() {
 			q.Len++
 		}
 	}
@@ -283,8 +291,7 @@ func (q *Query) Count(l *codetext.Lexer, s *codetext.Splitter, path string, cont
 	add := func(t []byte) {
 		if i, ok := q.index[string(t)]; ok && !seen[i] {
 			seen[i] = true
-			w := &q.Terms[i].W
-			sum += max(w[Words], w[Names], w[Joined], quotedShare*w[Quoted]) * float32(1+len(t)/4)
+			sum += max(q.Terms[i].weight(), q.Terms[i].W[Joined]) * float32(1+len(t)/4)
 		}
 	}
 	EachTerm(path, s, add)

@@ -107,7 +107,6 @@ func TestScoreByHand(t *testing.T) {
 			here := counts{}
 			put := func(term string, f lexical.Field) { add(files[i], term, f); add(here, term, f) }
 			if j == 0 {
-				put(string(rune(PathName))+stemOf(name), Path)
 				EachTerm(name, &split, func(t []byte) { put(string(t), Path) })
 			}
 			for _, k := range text.Tokens[c.Tokens[0]:c.Tokens[1]] {

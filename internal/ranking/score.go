@@ -44,7 +44,6 @@ const (
 )
 
 const (
-	quotedShare = 0.35    // words of traces count so much among all words
 	maxTerms    = 96      // words of a query that are looked up, the rarest first
 	maxPostings = 700_000 // of all words together; a common word beyond that tells nothing
 )
@@ -155,7 +154,7 @@ func weigh(q *Query, segs []Segment, m *means) []weighed {
 		}
 		w.idf = rarity(float64(files), float64(m.files))
 		w.idfC = rarity(float64(w.postings), float64(m.chunks))
-		w.all = max(t.W[Words], t.W[Names], quotedShare*t.W[Quoted])
+		w.all = t.weight()
 		out = append(out, w)
 	}
 	value := func(w *weighed) float32 { return w.idf * (w.all + w.w[Title] + w.w[Joined]/2) }

@@ -44,7 +44,7 @@ func votesFor(q *Query, log *Log) *votes {
 	p := history.Params{}
 	for i := range q.Terms {
 		t := &q.Terms[i]
-		if w := max(t.W[Words], t.W[Names], quotedShare*t.W[Quoted]) + t.W[Title]; w > 0 {
+		if w := t.weight() + t.W[Title]; w > 0 {
 			words = append(words, t.Text)
 			p.Weights = append(p.Weights, w)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
 	"runtime"
 	"strings"
 	"testing"
@@ -121,7 +122,7 @@ func BenchmarkCandidates(b *testing.B) {
 			b.ReportAllocs()
 			cpu := ownTime()
 			for b.Loop() {
-				q, err := Compile(pattern, Options{})
+				q, err := Compile(pattern, syntax.Perl)
 				if err != nil {
 					b.Fatal(err)
 				}

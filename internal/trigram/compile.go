@@ -5,25 +5,13 @@ import (
 	"regexp/syntax"
 )
 
-// Options say how a pattern is read.
-type Options struct {
-	Literal  bool // the pattern is text, not an expression
-	FoldCase bool // case does not matter, by Unicode's simple folding
-}
-
 // maxPattern bounds what is analysed; the index is not asked about longer patterns.
 const maxPattern = 1 << 16
 
-// Compile makes a query of a pattern in RE2's syntax, as package regexp reads it. Whether . matches newlines and whether ^ and
-// $ are at lines or at the ends of the text makes no difference: the query holds for both. The error is that of the parser.
-func Compile(pattern string, o Options) (*Query, error) {
-	flags := syntax.Perl
-	if o.Literal {
-		flags = syntax.Literal
-	}
-	if o.FoldCase {
-		flags |= syntax.FoldCase
-	}
+// Compile makes a query of a pattern that the parser reads with these flags: [syntax.Perl] as package regexp does. Whether .
+// matches newlines and whether ^ and $ are at lines or at the ends of the text makes no difference: the query holds for both.
+// The error is that of the parser.
+func Compile(pattern string, flags syntax.Flags) (*Query, error) {
 	re, err := syntax.Parse(pattern, flags)
 	if err != nil {
 		return nil, fmt.Errorf("trigram: compile query: %w", err)

@@ -9,7 +9,7 @@
 //	b.Add(0, []byte("func main() {}\n"))
 //	data := b.Bytes()
 //	r, err := trigram.Open(data)
-//	q, err := trigram.Compile(`func\s+main`, trigram.Options{})
+//	q, err := trigram.Compile(`func\s+main`, syntax.Perl)
 //	docs := r.Candidates(q)
 //
 // # What is indexed

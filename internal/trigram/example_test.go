@@ -2,6 +2,7 @@ package trigram_test
 
 import (
 	"fmt"
+	"regexp/syntax"
 
 	"github.com/luthier-dev/luthier/internal/trigram"
 )
@@ -15,7 +16,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	q, err := trigram.Compile(`func\w* main|thing`, trigram.Options{})
+	q, err := trigram.Compile(`func\w* main|thing`, syntax.Perl)
 	if err != nil {
 		panic(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"testing"
 )
@@ -21,7 +22,7 @@ func damaged(t testing.TB) (data []byte, q *Query, want []uint32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q, err = Compile("main|trigram", Options{}); err != nil {
+	if q, err = Compile("main|trigram", syntax.Perl); err != nil {
 		t.Fatal(err)
 	}
 	return data, q, r.Candidates(q)
@@ -74,7 +75,7 @@ func FuzzOpen(f *testing.F) {
 	small.Add(7, []byte("abcd"))
 	f.Add(small.Bytes(), "abcd|x")
 	f.Fuzz(func(t *testing.T, data []byte, pattern string) {
-		q, err := Compile(pattern, Options{})
+		q, err := Compile(pattern, syntax.Perl)
 		if err != nil {
 			t.Skip()
 		}
@@ -139,7 +140,7 @@ func FuzzNoneMissing(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		q, err := Compile(pattern, Options{})
+		q, err := Compile(pattern, syntax.Perl)
 		if err != nil {
 			t.Fatal(err)
 		}

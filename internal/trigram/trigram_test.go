@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"testing"
 	"unicode"
@@ -27,59 +28,59 @@ func index(t testing.TB, docs ...string) *Reader {
 func TestQueries(t *testing.T) {
 	tests := []struct {
 		pattern string
-		opts    Options
+		flags   syntax.Flags
 		want    string
 	}{
-		{`foobar`, Options{}, `"bar" "foo" "oba" "oob"`},
-		{`FooBar`, Options{FoldCase: true}, `"bar" "foo" "oba" "oob"`},
-		{`ab`, Options{}, `ALL`},
-		{``, Options{}, `ALL`},
-		{`.*`, Options{}, `ALL`},
-		{`[a-z]+`, Options{}, `ALL`},
-		{`a.c`, Options{}, `ALL`},
-		{`a.c`, Options{Literal: true}, `"a.c"`},
-		{`foo.*bar`, Options{}, `"bar" "foo"`},
-		{`(?s)foo.bar`, Options{}, `"bar" "foo"`},
-		{`foo|bar`, Options{}, `"bar"|"foo"`},
-		{`foo|b`, Options{}, `ALL`},
-		{`x(foo|bar)y`, Options{}, `("ary" "bar" "xba")|("foo" "ooy" "xfo")`},
-		{`fo[ox]`, Options{}, `"foo"|"fox"`},
-		{`fo[^o]`, Options{}, `ALL`},
-		{`fo+d`, Options{}, `ALL`},
-		{`(foo)+d`, Options{}, `"foo" "ood"`},
-		{`(foo)*bar`, Options{}, `"bar"`},
-		{`(foo)?bar`, Options{}, `"bar"`},
-		{`x(foo)?bar`, Options{}, `"bar" ("xba"|("foo" "oba" "oob" "xfo"))`},
-		{`(ab){2}`, Options{}, `"aba" "bab"`},
-		{`(ab){2,}c`, Options{}, `"aba" "abc" "bab"`},
-		{`a{3,5}`, Options{}, `"aaa"`},
-		{`a{0}b{0,1}`, Options{}, `ALL`},
-		{`(?m)^if`, Options{}, `"\nif"`},
-		{`^if`, Options{}, `"\nif"`},
-		{`(?m)if$`, Options{}, `"if\n"|"if\r"`},
-		{`(^|x)if`, Options{}, `"\nif"|"xif"`},
-		{`x^if`, Options{}, `"xif"`},
-		{`\bfoo\b`, Options{}, `"foo"`},
-		{"\u212aelvin", Options{}, `"elv" "kel" "lvi" "vin"`},
-		{"foo\u017f", Options{FoldCase: true}, `"foo" "oos"`},
-		{"ÄÖ", Options{FoldCase: true}, `"\x84Ö" "Ä\xc3"`},
-		{"fo\uFFFDobar", Options{}, `"bar" "oba"`},
-		{`[^\x00-\x{10FFFF}]abc`, Options{}, `NONE`},
-		{`[0-9][0-9]abc`, Options{}, `"abc" ("0ab"|"1ab"|"2ab"|"3ab"|"4ab"|"5ab"|"6ab"|"7ab"|"8ab"|"9ab")`},
+		{`foobar`, syntax.Perl, `"bar" "foo" "oba" "oob"`},
+		{`FooBar`, syntax.Perl | syntax.FoldCase, `"bar" "foo" "oba" "oob"`},
+		{`ab`, syntax.Perl, `ALL`},
+		{``, syntax.Perl, `ALL`},
+		{`.*`, syntax.Perl, `ALL`},
+		{`[a-z]+`, syntax.Perl, `ALL`},
+		{`a.c`, syntax.Perl, `ALL`},
+		{`a.c`, syntax.Literal, `"a.c"`},
+		{`foo.*bar`, syntax.Perl, `"bar" "foo"`},
+		{`(?s)foo.bar`, syntax.Perl, `"bar" "foo"`},
+		{`foo|bar`, syntax.Perl, `"bar"|"foo"`},
+		{`foo|b`, syntax.Perl, `ALL`},
+		{`x(foo|bar)y`, syntax.Perl, `("ary" "bar" "xba")|("foo" "ooy" "xfo")`},
+		{`fo[ox]`, syntax.Perl, `"foo"|"fox"`},
+		{`fo[^o]`, syntax.Perl, `ALL`},
+		{`fo+d`, syntax.Perl, `ALL`},
+		{`(foo)+d`, syntax.Perl, `"foo" "ood"`},
+		{`(foo)*bar`, syntax.Perl, `"bar"`},
+		{`(foo)?bar`, syntax.Perl, `"bar"`},
+		{`x(foo)?bar`, syntax.Perl, `"bar" ("xba"|("foo" "oba" "oob" "xfo"))`},
+		{`(ab){2}`, syntax.Perl, `"aba" "bab"`},
+		{`(ab){2,}c`, syntax.Perl, `"aba" "abc" "bab"`},
+		{`a{3,5}`, syntax.Perl, `"aaa"`},
+		{`a{0}b{0,1}`, syntax.Perl, `ALL`},
+		{`(?m)^if`, syntax.Perl, `"\nif"`},
+		{`^if`, syntax.Perl, `"\nif"`},
+		{`(?m)if$`, syntax.Perl, `"if\n"|"if\r"`},
+		{`(^|x)if`, syntax.Perl, `"\nif"|"xif"`},
+		{`x^if`, syntax.Perl, `"xif"`},
+		{`\bfoo\b`, syntax.Perl, `"foo"`},
+		{"\u212aelvin", syntax.Perl, `"elv" "kel" "lvi" "vin"`},
+		{"foo\u017f", syntax.Perl | syntax.FoldCase, `"foo" "oos"`},
+		{"ÄÖ", syntax.Perl | syntax.FoldCase, `"\x84Ö" "Ä\xc3"`},
+		{"fo\uFFFDobar", syntax.Perl, `"bar" "oba"`},
+		{`[^\x00-\x{10FFFF}]abc`, syntax.Perl, `NONE`},
+		{`[0-9][0-9]abc`, syntax.Perl, `"abc" ("0ab"|"1ab"|"2ab"|"3ab"|"4ab"|"5ab"|"6ab"|"7ab"|"8ab"|"9ab")`},
 	}
 	for _, tt := range tests {
-		q, err := Compile(tt.pattern, tt.opts)
+		q, err := Compile(tt.pattern, tt.flags)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(tt.want, q.String()); diff != "" {
-			t.Errorf("%q %+v (-want +got):\n%s", tt.pattern, tt.opts, diff)
+			t.Errorf("%q %+v (-want +got):\n%s", tt.pattern, tt.flags, diff)
 		}
 	}
 }
 
 func TestCompileRefuses(t *testing.T) {
-	if _, err := Compile(`a(`, Options{}); err == nil {
+	if _, err := Compile(`a(`, syntax.Perl); err == nil {
 		t.Fatal("no error")
 	}
 }
@@ -92,24 +93,24 @@ func TestCandidates(t *testing.T) {
 	r := index(t, docs...)
 	tests := []struct {
 		pattern string
-		opts    Options
+		flags   syntax.Flags
 		want    []uint32
 	}{
-		{`func main`, Options{}, []uint32{0, 1}}, // case is not known to the index
-		{`func\s+main`, Options{}, []uint32{0, 1, 8}},
-		{`kelvin scale`, Options{FoldCase: true}, []uint32{2}},
-		{`nothing`, Options{}, nil},
-		{`^if`, Options{}, []uint32{9}},
-		{`^\tif`, Options{}, []uint32{9}},
-		{`äöü`, Options{FoldCase: true}, []uint32{7}},
-		{`(?i)δοκ`, Options{}, []uint32{10}},
-		{`字か`, Options{}, []uint32{11}},
-		{`main$`, Options{}, []uint32{1, 8}},
-		{`main|caf`, Options{}, []uint32{0, 1, 6, 8}},
-		{`.`, Options{}, []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+		{`func main`, syntax.Perl, []uint32{0, 1}}, // case is not known to the index
+		{`func\s+main`, syntax.Perl, []uint32{0, 1, 8}},
+		{`kelvin scale`, syntax.Perl | syntax.FoldCase, []uint32{2}},
+		{`nothing`, syntax.Perl, nil},
+		{`^if`, syntax.Perl, []uint32{9}},
+		{`^\tif`, syntax.Perl, []uint32{9}},
+		{`äöü`, syntax.Perl | syntax.FoldCase, []uint32{7}},
+		{`(?i)δοκ`, syntax.Perl, []uint32{10}},
+		{`字か`, syntax.Perl, []uint32{11}},
+		{`main$`, syntax.Perl, []uint32{1, 8}},
+		{`main|caf`, syntax.Perl, []uint32{0, 1, 6, 8}},
+		{`.`, syntax.Perl, []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 	}
 	for _, tt := range tests {
-		q, err := Compile(tt.pattern, tt.opts)
+		q, err := Compile(tt.pattern, tt.flags)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +135,7 @@ func TestNumbersOfDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, _ := Compile("text", Options{})
+	q, _ := Compile("text", syntax.Perl)
 	if diff := cmp.Diff(want, r.Candidates(q)); diff != "" {
 		t.Error(diff)
 	}
