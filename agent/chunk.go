@@ -11,11 +11,12 @@ type Chunk interface {
 type TextDelta struct{ Text string }
 
 // ThinkingDelta is a piece of the model's reasoning. A delta with a Signature or Redacted closes its thinking part: the
-// next ThinkingDelta opens a new one.
+// next ThinkingDelta opens a new one, as does one of another Provider.
 type ThinkingDelta struct {
 	Text      string
 	Signature string
 	Redacted  []byte
+	Provider  string // see [Thinking]
 }
 
 // ToolCallStart announces a tool call. Index numbers the calls of one response from 0 and ties later deltas to it;

@@ -23,6 +23,8 @@ type responseBuilder struct {
 	ended  bool // Finish was seen
 	step   int  // names calls that came without an id
 
+	thinker string // provider of the open thinking part
+
 	newID   func() string // names them where there is one, so that ids differ between the runs of a session
 	maxArgs int           // bytes of one call's arguments that are kept, 0 or less for all
 }
@@ -130,15 +132,18 @@ func (b *responseBuilder) add(c Chunk) *callBuilder {
 }
 
 func (b *responseBuilder) addThinking(c ThinkingDelta) {
-	if b.open != openThinking {
+	if b.open != openThinking || (c.Provider != b.thinker && c.Provider != "" && b.thinker != "") {
 		b.closePart()
 		b.open = openThinking
 	}
 	b.text.add(c.Text)
+	if c.Provider != "" {
+		b.thinker = c.Provider
+	}
 	if c.Signature != "" || c.Redacted != nil {
-		b.parts = append(b.parts, Thinking{Text: validText(b.text.String()), Signature: c.Signature, Redacted: c.Redacted})
+		b.parts = append(b.parts, Thinking{Text: validText(b.text.String()), Signature: c.Signature, Redacted: c.Redacted, Provider: b.thinker})
 		b.text.reset()
-		b.open = openNone
+		b.open, b.thinker = openNone, ""
 	}
 }
 
@@ -238,10 +243,10 @@ func (b *responseBuilder) closePart() {
 	case b.open == openText && b.text.len() > 0:
 		b.parts = append(b.parts, Text{Text: validText(b.text.String())})
 	case b.open == openThinking && b.text.len() > 0:
-		b.parts = append(b.parts, Thinking{Text: validText(b.text.String())})
+		b.parts = append(b.parts, Thinking{Text: validText(b.text.String()), Provider: b.thinker})
 	}
 	b.text.reset()
-	b.open = openNone
+	b.open, b.thinker = openNone, ""
 }
 
 // call returns the finished form of c; empty arguments become an empty object.

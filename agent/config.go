@@ -68,7 +68,7 @@ type Config struct {
 type Limits struct {
 	Steps         int           // model calls; 200
 	Tokens        int64         // input plus output tokens of all calls, estimated where none are reported; 50,000,000
-	MicroDollars  int64         // cost by the price table; 20,000,000 ($20), counted only for models with a price
+	MicroDollars  int64         // cost by the price table or as routers report it; 20,000,000 ($20), counted only for models with a price
 	Wall          time.Duration // time; 2 hours
 	Verifications int           // answers that Config.Verify may send back; 5
 	ArgBytes      int           // bytes of one call's arguments, longer ones are dropped and the call refused; 16 MiB
@@ -124,8 +124,8 @@ func New(cfg Config) (*Agent, error) {
 	a := &Agent{rooms: new(sync.Pool), cfg: cfg, static: append([]Tool(nil), cfg.Tools...)}
 	if p, ok := cfg.Prices.Find(ModelName(cfg.Model)); ok {
 		a.price = &p
-	} else if explicitCost {
-		return nil, fmt.Errorf("agent: new: Config.Limits.MicroDollars is set but Config.Prices has no price for model %q; add one", ModelName(cfg.Model))
+	} else if explicitCost && !ReportsCost(cfg.Model) {
+		return nil, fmt.Errorf("agent: new: Config.Limits.MicroDollars is set but Config.Prices has no price for model %q; add one, or give each member of a router its price", ModelName(cfg.Model))
 	}
 	if len(cfg.Middleware) > 0 {
 		a.handle = chain(cfg.Middleware, handleOp)

@@ -28,7 +28,7 @@ const (
 	EntryCheckpoint EntryType = "checkpoint" // the workspace was snapshotted
 	EntryUndo       EntryType = "undo"       // the workspace was restored to a checkpoint
 	EntryRedo       EntryType = "redo"
-	EntrySpend      EntryType = "spend" // tokens spent by something else than the session's own model calls
+	EntrySpend      EntryType = "spend" // tokens spent by something else than a model call that gave a message
 )
 
 // Entry is one line of a session's log, in JSON.
@@ -50,6 +50,7 @@ type Entry struct {
 	Todos        []Todo            `json:"todos,omitempty"`
 	Grant        *Grant            `json:"grant,omitempty"`
 	Checkpoint   *CheckpointRef    `json:"checkpoint,omitempty"`
+	Routes       []Route           `json:"routes,omitempty"` // of a message or spend: the attempts of routers that led to it
 }
 
 // TornError says that a session log ends in the middle of an entry, as it does after a kill.

@@ -101,4 +101,6 @@ func (Checkpointed) event()  {}
 func (PlanChanged) event()   {}
 func (TodosChanged) event()  {}
 func (SubEvent) event()      {}
+func (Routing) event()       {}
+func (Routed) event()        {}
 func (Done) event()          {}

@@ -96,11 +96,13 @@ type Image struct {
 	URL       string `json:"url,omitempty"`        // address, when Data is empty
 }
 
-// Thinking is a model's reasoning, kept so that it can be replayed to the provider that signed it.
+// Thinking is a model's reasoning, kept so that it can be replayed to the provider that signed it. A backend leaves out
+// signed and redacted reasoning of any other provider, which it could not read.
 type Thinking struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"` // provider's proof of authorship; replayed byte for byte
 	Redacted  []byte `json:"redacted,omitempty"`  // encrypted reasoning, when the provider hides the text
+	Provider  string `json:"provider,omitempty"`  // whose it is, such as "anthropic"; empty when not known
 }
 
 // ToolCall is a model's request to run a tool.

@@ -28,7 +28,7 @@ type Result struct {
 	Steps        int      // model calls that gave a message
 	Calls        int      // tool calls that ran
 	Usage        Usage    // of this run, sub-agents included
-	MicroDollars int64    // cost by the price table, sub-agents included; 0 without one
+	MicroDollars int64    // cost by the price table or as routers report it, sub-agents included; 0 without a price
 	Duration     time.Duration
 	Abandoned    int   // tool calls that ignored their cancelled context and were left behind
 	Err          error // with StopError, and with StopCanceled when the caller's context ended

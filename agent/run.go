@@ -32,6 +32,7 @@ type run struct {
 	broken  error // what ended the stream early
 	watch   watchdog
 	rep     repetition
+	routes  routeTab
 
 	phase     phase
 	failures  int         // model failures since the last complete response
@@ -74,6 +75,7 @@ func (r *run) main(ctx context.Context, input []Part) {
 	r.rep.cfg = r.agent.cfg.Repetition
 	r.started = r.agent.cfg.Now()
 	r.onChunk = r.take
+	r.openTab()
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	if err := r.session.attach(r); err != nil { // from here on Steer and Cancel reach the run
 		r.cancel(errLeft)
@@ -283,11 +285,15 @@ func (r *run) step() (bool, error) {
 
 // keepResponse adds a response to the history and its cost to the run.
 func (r *run) keepResponse(resp *Response) error {
-	meta := stepMeta{usage: resp.Usage, cost: r.priceOf(resp.Usage), finish: resp.Finish}
+	meta, err := r.settleTab(resp.Usage)
+	if err != nil {
+		return err
+	}
+	resp.Usage, meta.finish = meta.usage, resp.Finish
 	r.charge(meta.usage, meta.cost, r.guess(resp))
 	r.prompt = resp.Usage.Total()
 	if len(resp.Message.Parts) == 0 {
-		return r.session.addSpend(meta.usage, meta.cost)
+		return r.session.addSpend(meta.usage, meta.cost, meta.routes...)
 	}
 	r.res.Message = &resp.Message
 	if err := r.appendMessage(resp.Message, &meta); err != nil {

@@ -116,7 +116,7 @@ func (s *Session) appendMessage(m Message, meta *stepMeta) error {
 	if s.log != nil {
 		e := Entry{Type: EntryMessage, Message: &m}
 		if meta != nil {
-			e.Usage, e.MicroDollars, e.Finish = &meta.usage, meta.cost, meta.finish
+			e.Usage, e.MicroDollars, e.Finish, e.Routes = &meta.usage, meta.cost, meta.finish, meta.routes
 		}
 		if err := s.write(&e); err != nil {
 			return err
@@ -273,11 +273,4 @@ func (s *Session) Close() error {
 		s.err = fmt.Errorf("agent: session %s is closed; open it again", s.meta.ID)
 	}
 	return err
-}
-
-// stepMeta is what a model call cost.
-type stepMeta struct {
-	usage  Usage
-	cost   int64
-	finish FinishReason
 }

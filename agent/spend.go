@@ -57,14 +57,38 @@ func (r *run) guess(resp *Response) int64 {
 	return r.session.estimate() + int64(partsSize(resp.Message.Parts)/4)
 }
 
-// chargeFailed counts the usage that a failed attempt reported before it broke: it is paid for all the same.
+// chargeFailed counts what a failed attempt reported before it broke: it is paid for all the same.
 func (r *run) chargeFailed() error {
 	u := r.builder.usage
-	if u == (Usage{}) {
-		return nil
-	}
 	r.builder.usage = Usage{}
-	cost := r.priceOf(u)
-	r.charge(u, cost, 0)
-	return r.session.addSpend(u, cost)
+	meta, err := r.settleTab(u)
+	if err != nil || meta.free() {
+		return err
+	}
+	r.charge(meta.usage, meta.cost, 0)
+	return r.session.addSpend(meta.usage, meta.cost, meta.routes...)
+}
+
+// stepMeta is what a model call cost.
+type stepMeta struct {
+	usage  Usage
+	cost   int64
+	finish FinishReason
+	routes []Route
+}
+
+// free reports whether there is nothing to record.
+func (m *stepMeta) free() bool { return m.usage == Usage{} && m.cost == 0 && len(m.routes) == 0 }
+
+// addSpend records tokens spent by something else than a model call that gave the session a message, and the attempts
+// of routers that they were spent on.
+func (s *Session) addSpend(u Usage, microDollars int64, routes ...Route) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.write(&Entry{Type: EntrySpend, Usage: &u, MicroDollars: microDollars, Routes: routes}); err != nil {
+		return err
+	}
+	s.usage = s.usage.Add(u)
+	s.cost += microDollars
+	return nil
 }

@@ -91,6 +91,7 @@ func (r *run) stream() (*Response, error) {
 	r.clearBatch()
 	r.builder.reset(r.res.Steps+1, r.agent.cfg.NewID)
 	r.watch.stalled = false
+	r.resetTab()
 	r.fillRequest()
 	if r.agent.handle == nil {
 		return r.streamOnce(r.ctx, &r.req)
@@ -192,6 +193,7 @@ func (r *run) streamOnce(ctx context.Context, req *Request) (*Response, error) {
 	defer cancel(nil)
 	r.watch.watch(r.agent.cfg.Retry.IdleTimeout, cancel)
 	defer r.watch.unwatch()
+	ctx = WithRouteTrace(ctx, &r.routes.trace)
 	return r.read(ctx, r.agent.cfg.Model.Stream(ctx, req))
 }
 
@@ -204,6 +206,7 @@ func (r *run) read(ctx context.Context, stream iter.Seq2[Chunk, error]) (*Respon
 		r.maxSize = math.MaxInt
 	}
 	stream(r.onChunk)
+	r.drain() // what routers did comes before what becomes of the answer
 	if r.broken != nil {
 		return nil, r.streamError(ctx, r.broken)
 	}
@@ -216,6 +219,9 @@ func (r *run) read(ctx context.Context, stream iter.Seq2[Chunk, error]) (*Respon
 
 // take is the body of the loop over a stream.
 func (r *run) take(chunk Chunk, err error) bool {
+	if r.queued.Load() && r.broken == nil && !r.pause() { // such as the routing that this chunk is the outcome of
+		return false
+	}
 	if err != nil {
 		return r.breakOff(err)
 	}

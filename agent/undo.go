@@ -93,15 +93,3 @@ func restoreNote(kind EntryType, label string) string {
 	}
 	return fmt.Sprintf("<reminder>\nThe user has %s the file changes of the turn %q: the workspace differs from what you last saw. Read files again before editing them.\n</reminder>", word, label)
 }
-
-// addSpend records tokens spent by something else than the session's own model calls.
-func (s *Session) addSpend(u Usage, microDollars int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.write(&Entry{Type: EntrySpend, Usage: &u, MicroDollars: microDollars}); err != nil {
-		return err
-	}
-	s.usage = s.usage.Add(u)
-	s.cost += microDollars
-	return nil
-}

@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Routing says that a router has chosen a model and is about to ask it. Every Routing is followed by one [Routed] of the
+// same ID.
+type Routing struct {
+	ID     int64 // counts the attempts of a trace from 1
+	Parent int64 // the attempt that this one is a part of, when a router is a member of another; 0 for none
+
+	Router  string // name of the router
+	Model   string // name of the member it chose, which may be a router itself
+	Reason  string // why, in a few words for a person
+	Attempt int    // which attempt of the router's call this is, from 1
+}
+
+// Routed says how an attempt ended and what it cost. Its money counts once: each attempt at a model reports its own, and
+// one at another router, whose attempts are reported one by one, reports none.
+type Routed struct {
+	Routing
+	Usage        Usage         // tokens of the attempt; zero when Nested
+	MicroDollars int64         // what they cost; zero when Nested, and for a member without a price
+	Duration     time.Duration // from the request to the end of the stream
+	Err          error         // why it failed, nil when its answer was complete
+	Kept         bool          // its chunks, its Usage among them, are what the caller was given
+	Nested       bool          // the member was a router
+	Estimated    bool          // no usage was reported: Usage is an estimate
+}
+
+// RouteTrace is told of every attempt that routers make. Its functions may be nil, and are called from any goroutine: the
+// losing request of a hedge ends on its own.
+type RouteTrace struct {
+	Routing func(Routing) // before the attempt
+	Routed  func(Routed)  // after it; it is paid for, whatever became of it
+
+	ids atomic.Int64
+}
+
+// routeScope is an attempt under way, or a trace, as routers find it in their context. It is a context, so that an attempt
+// costs one allocation.
+type routeScope struct {
+	context.Context
+	parent *routeScope // the attempt or the trace above; nil for the outermost trace
+	trace  *RouteTrace // of a trace; an attempt has none
+	info   Routing
+
+	mu     sync.Mutex
+	ended  bool
+	nested bool
+	held   []Routed // what ended below and is kept if this is
+}
+
+type routeKey struct{}
+
+// Value finds the scope itself.
+func (s *routeScope) Value(key any) any {
+	if key == (routeKey{}) {
+		return s
+	}
+	return s.Context.Value(key)
+}
+
+func routeScopeFrom(ctx context.Context) *routeScope {
+	s, _ := ctx.Value(routeKey{}).(*routeScope)
+	return s
+}
+
+// WithRouteTrace returns a context whose model calls report the attempts of routers to t. Where ctx has a trace already
+// both are told, t first.
+func WithRouteTrace(ctx context.Context, t *RouteTrace) context.Context {
+	return &routeScope{Context: ctx, parent: routeScopeFrom(ctx), trace: t}
+}
+
+// ContextRouteTrace returns the trace that the routers called with ctx report to, nil for none.
+func ContextRouteTrace(ctx context.Context) *RouteTrace {
+	for s := routeScopeFrom(ctx); s != nil; s = s.parent {
+		if s.trace != nil {
+			return s.trace
+		}
+	}
+	return nil
+}
+
+// BeginRoute reports that a router is about to ask a member, and returns the context to ask it with; [EndRoute] must
+// follow. It fills in r.ID and r.Parent. Without a trace in ctx it does nothing.
+func BeginRoute(ctx context.Context, r Routing) context.Context {
+	above := routeScopeFrom(ctx)
+	if above == nil {
+		return ctx
+	}
+	s := &routeScope{Context: ctx, parent: above, info: r}
+	outermost := above
+	for p := above; p != nil; p = p.parent {
+		if p.trace == nil && s.info.Parent == 0 {
+			p.mu.Lock()
+			p.nested = true
+			p.mu.Unlock()
+			s.info.Parent = p.info.ID
+		}
+		outermost = p
+	}
+	s.info.ID = outermost.trace.ids.Add(1)
+	for p := above; p != nil; p = p.parent {
+		if p.trace != nil && p.trace.Routing != nil {
+			p.trace.Routing(s.info)
+		}
+	}
+	return s
+}
+
+// EndRoute reports how the attempt ended that ctx, from [BeginRoute], was made for. It fills in r.Routing and r.Nested,
+// and reports an attempt once, however often it is called. A member that is a router has reported its own attempts by
+// then; one whose answer was kept by that router counts as kept if this attempt is.
+func EndRoute(ctx context.Context, r Routed) {
+	s := routeScopeFrom(ctx)
+	if s == nil || s.trace != nil {
+		return
+	}
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return
+	}
+	s.ended = true
+	held := s.held
+	s.held = nil
+	r.Routing, r.Nested = s.info, s.nested
+	s.mu.Unlock()
+	for _, h := range held {
+		h.Kept = h.Kept && r.Kept
+		s.parent.settle(h)
+	}
+	if r.Nested {
+		r.Usage, r.MicroDollars, r.Estimated = Usage{}, 0, false
+	}
+	s.parent.settle(r)
+}
+
+// settle tells the traces from s upwards of an attempt that ended. Above an attempt that is still under way nobody is
+// told yet of what was kept below: it may be thrown away after all.
+func (s *routeScope) settle(r Routed) {
+	for ; s != nil; s = s.parent {
+		switch {
+		case s.trace != nil:
+			if s.trace.Routed != nil {
+				s.trace.Routed(r)
+			}
+		case r.Kept:
+			if s.hold(r) {
+				return
+			}
+			r.Kept = false // it came too late to be anyone's answer
+		}
+	}
+}
+
+func (s *routeScope) hold(r Routed) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.held = append(s.held, r)
+	}
+	return !s.ended
+}
+
+// ReportsCost reports whether every call of m comes with what it cost, told to the [RouteTrace] of its context. Routers
+// say so with a method of this name when each of their members has a price.
+func ReportsCost(m Model) bool {
+	c, ok := m.(interface{ ReportsCost() bool })
+	return ok && c.ReportsCost()
+}
+
+// Route is one attempt of a router as the session's log keeps it.
+type Route struct {
+	ID           int64     `json:"id"`
+	Parent       int64     `json:"parent,omitempty"`
+	Router       string    `json:"router"`
+	Model        string    `json:"model"`
+	Reason       string    `json:"reason,omitempty"`
+	Attempt      int       `json:"attempt,omitempty"`
+	Usage        Usage     `json:"usage,omitzero"`
+	MicroDollars int64     `json:"micro_dollars,omitempty"`
+	Milliseconds int64     `json:"ms,omitempty"`
+	ErrorKind    ErrorKind `json:"error_kind,omitempty"`
+	Error        string    `json:"error,omitempty"`
+	Kept         bool      `json:"kept,omitempty"`
+	Nested       bool      `json:"nested,omitempty"`
+	Estimated    bool      `json:"estimated,omitempty"`
+}
+
+// Route returns the log's form of an attempt.
+func (r *Routed) Route() Route {
+	out := Route{ID: r.ID, Parent: r.Parent, Router: r.Router, Model: r.Model, Reason: r.Reason, Attempt: r.Attempt, Usage: r.Usage,
+		MicroDollars: r.MicroDollars, Milliseconds: r.Duration.Milliseconds(), Kept: r.Kept, Nested: r.Nested, Estimated: r.Estimated}
+	if r.Err != nil {
+		out.ErrorKind, out.Error = AsModelError(r.Err).Kind, validText(r.Err.Error())
+	}
+	return out
+}
