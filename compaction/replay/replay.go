@@ -1,0 +1,206 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// Config says how a run is replayed. The zero value is what the figures of this project are measured with.
+type Config struct {
+	Budget int     // tokens above which a policy is asked to shorten the prompt; 0 means 50,000
+	Prices *Prices // nil means DefaultPrices
+	// Summarise answers the summariser's requests; nil writes the first sentence of each of the model's own messages.
+	Summarise func(req *agent.Request) string
+}
+
+// Result is what a policy made of a run.
+type Result struct {
+	Run, Policy string
+	Steps       []Step   // one for each answer of the model
+	Notes       []string // what went wrong: failed compactions, broken pairings
+}
+
+// Step is one call of the model.
+type Step struct {
+	Usage      agent.Usage // of the call itself
+	Summariser agent.Usage // of the calls that a policy made before it
+	Cost       float64     // of both, in plain input tokens
+	Reread     float64     // what it would cost to read again what the action refers to and the context lost
+	Compacted  bool        // the policy shortened the history before this step
+
+	Referred, Standing int     // things that the next three calls refer to and the run had shown; those of them in the context
+	Known              int     // things that this step's own calls refer to and the run had shown
+	Lost               []Thing // those of Known that are not in the context
+}
+
+// Replay steps through a run as it was recorded and lets a policy decide what the model sees at each step.
+func Replay(ctx context.Context, run *Run, p Policy, cfg Config) (*Result, error) {
+	if cfg.Budget == 0 {
+		cfg.Budget = 50_000
+	}
+	if cfg.Prices == nil {
+		prices := DefaultPrices()
+		cfg.Prices = &prices
+	}
+	if cfg.Summarise == nil {
+		cfg.Summarise = firstSentences
+	}
+	s := &sim{cfg: cfg, run: run, cache: cache{}, trail: newTrail(run), res: &Result{Run: run.Name, Policy: p.Name}, session: agent.NewSession()}
+	if p.New != nil {
+		parts, err := p.New(agent.ModelFunc(s.summariser))
+		if err != nil {
+			return nil, fmt.Errorf("replay: policy %s: %w", p.Name, err)
+		}
+		s.parts = parts
+	}
+	if s.parts.Budget == 0 {
+		s.parts.Budget = cfg.Budget
+	}
+	for i, m := range run.Messages {
+		var err error
+		switch m.Role {
+		case agent.RoleAssistant:
+			err = s.step(ctx, i)
+		case agent.RoleTool:
+			err = s.results(ctx, run.Messages[i-1].Calls(), m)
+		default:
+			err = s.session.Append(m)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("replay: run %s, message %d, policy %s: %w", run.Name, i, p.Name, err)
+		}
+	}
+	return s.res, nil
+}
+
+// sim is a replay under way.
+type sim struct {
+	cfg     Config
+	run     *Run
+	parts   Parts
+	cache   cache
+	trail   *trail
+	session *agent.Session // holds the live history, as middleware expects it
+	spent   agent.Usage    // by the summariser since the last step
+	res     *Result
+}
+
+// step is one call of the model, the message at index i its answer.
+func (s *sim) step(ctx context.Context, i int) error {
+	st := Step{Compacted: s.compact(ctx)}
+	st.Summariser, s.spent = s.spent, agent.Usage{}
+	op := &agent.Op{Session: s.session, Step: len(s.res.Steps) + 1, Request: s.request()}
+	var sent *agent.Request
+	err := s.handle(ctx, op, func(_ context.Context, op *agent.Op) error {
+		sent = op.Request
+		st.Usage = s.cache.call(sent, Tokens(s.run.Messages[i:i+1]))
+		op.Response = &agent.Response{Message: s.run.Messages[i], Usage: st.Usage, Finish: agent.FinishTools}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if sent == nil {
+		return fmt.Errorf("the middleware did not call the model")
+	}
+	s.measure(&st, sent, i)
+	st.Cost = s.cfg.Prices.Cost(st.Usage) + s.cfg.Prices.Cost(st.Summariser)
+	s.res.Steps = append(s.res.Steps, st)
+	return s.session.Append(s.run.Messages[i])
+}
+
+func (s *sim) request() *agent.Request {
+	return &agent.Request{System: s.run.System, Messages: s.session.Messages(), Purpose: agent.PurposeAct, Epoch: s.session.Epoch()}
+}
+
+func (s *sim) handle(ctx context.Context, op *agent.Op, h agent.Handler) error {
+	if s.parts.Middleware != nil {
+		h = s.parts.Middleware(h)
+	}
+	return h(ctx, op)
+}
+
+// results records what the calls gave back, as the policy's middleware leaves it.
+func (s *sim) results(ctx context.Context, calls []agent.ToolCall, m agent.Message) error {
+	out := agent.Message{Role: agent.RoleTool}
+	for i, p := range m.Parts {
+		res := p.(agent.ToolResult)
+		op := &agent.Op{Session: s.session, Step: len(s.res.Steps), Call: &calls[i]}
+		err := s.handle(ctx, op, func(_ context.Context, op *agent.Op) error {
+			op.Result = &res
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		kept := *op.Result
+		kept.CallID = calls[i].ID
+		out.Parts = append(out.Parts, kept)
+	}
+	return s.session.Append(out)
+}
+
+// compact asks the policy for a shorter history when the next prompt would be over its budget.
+func (s *sim) compact(ctx context.Context) bool {
+	c := s.parts.Compactor
+	live := s.session.Messages()
+	if c == nil || count(s.run.System)+Tokens(live) <= s.parts.Budget {
+		return false
+	}
+	calls := s.spent
+	after, rep, err := c.Compact(ctx, live, s.parts.Budget)
+	if err == nil {
+		err = agent.CheckPairing(after)
+	}
+	if err != nil {
+		s.res.Notes = append(s.res.Notes, fmt.Sprintf("step %d: compaction failed: %v", len(s.res.Steps)+1, err))
+		return false
+	}
+	if s.spent == calls { // it asked another model than the one it was given
+		s.spent = s.spent.Add(rep.Usage)
+	}
+	fresh := agent.NewSession()
+	if err := fresh.Append(after...); err != nil {
+		s.res.Notes = append(s.res.Notes, fmt.Sprintf("step %d: compaction failed: %v", len(s.res.Steps)+1, err))
+		return false
+	}
+	s.session = fresh
+	return true
+}
+
+// measure compares what the next calls refer to with what the model sees.
+func (s *sim) measure(st *Step, sent *agent.Request, i int) {
+	var b strings.Builder
+	b.WriteString(sent.System)
+	b.WriteByte('\n')
+	writeText(&b, sent.Messages...)
+	text := b.String()
+	for _, t := range s.trail.ahead(i, 3) {
+		st.Referred++
+		if t.in(text, 0) >= 0 {
+			st.Standing++
+		}
+	}
+	lost := map[string]bool{}
+	for _, t := range s.trail.now(i) {
+		st.Known++
+		if t.in(text, 0) < 0 {
+			st.Lost = append(st.Lost, t)
+			lost[s.trail.lastLine(t, i)] = true
+		}
+	}
+	if len(st.Lost) > 0 {
+		again := agent.Usage{Input: st.Usage.Input + rereadCall, CachedInput: st.Usage.Input, CacheWrite: rereadCall, Output: rereadCall}
+		for line := range lost {
+			again.Input += int64(count(line))
+			again.CacheWrite += int64(count(line))
+		}
+		st.Reread = s.cfg.Prices.Cost(again)
+	}
+}
+
+// rereadCall is the size in tokens of the call that reads something again.
+const rereadCall = 100

@@ -1,0 +1,101 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Score is what a policy did over one run, or over several on average.
+type Score struct {
+	Policy      string
+	Run         string
+	Steps       int
+	Cost        float64 // total cost as a share of the raw replay's
+	CostReread  float64 // the same with the cost of reading again what was lost
+	Support     float64 // share of the things ahead that stand in the context
+	Reread      float64 // share of the steps at which something ahead was lost
+	Lost        float64 // share of the steps whose own action refers to something lost
+	Input       int64   // input tokens of all calls
+	Cached      int64   // those of Input that the cache held
+	Peak        int     // tokens of the longest prompt
+	Compactions int
+}
+
+// Compare scores a replay against the raw replay of the same run.
+func Compare(raw, r *Result) Score {
+	s := Score{Policy: r.Policy, Run: r.Run, Steps: len(r.Steps)}
+	var base, cost, again float64
+	for _, st := range raw.Steps {
+		base += st.Cost
+	}
+	var share float64
+	var with, lost, ahead int
+	for _, st := range r.Steps {
+		cost += st.Cost
+		again += st.Reread
+		s.Input += st.Usage.Input + st.Summariser.Input
+		s.Cached += st.Usage.CachedInput + st.Summariser.CachedInput
+		if st.Referred > 0 {
+			with++
+			share += float64(st.Standing) / float64(st.Referred)
+		}
+		if st.Standing < st.Referred {
+			ahead++
+		}
+		if len(st.Lost) > 0 {
+			lost++
+		}
+		s.Peak = max(s.Peak, int(st.Usage.Input))
+		if st.Compacted {
+			s.Compactions++
+		}
+	}
+	s.Cost, s.CostReread = ratio(cost, base), ratio(cost+again, base)
+	s.Support = ratio(share, float64(with))
+	s.Lost = ratio(float64(lost), float64(len(r.Steps)))
+	s.Reread = ratio(float64(ahead), float64(len(r.Steps)))
+	return s
+}
+
+// CacheHit returns the share of the input tokens that the prompt cache held.
+func (s Score) CacheHit() float64 { return ratio(float64(s.Cached), float64(s.Input)) }
+
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 1
+	}
+	return a / b
+}
+
+// Mean returns the mean of the scores of several runs, each run counting the same. Tokens, steps and compactions are
+// sums, so that the cache hits are those of all tokens; Peak is the largest.
+func Mean(scores []Score) Score {
+	m := Score{Run: fmt.Sprintf("mean of %d", len(scores))}
+	n := float64(len(scores))
+	for _, s := range scores {
+		m.Policy = s.Policy
+		m.Steps += s.Steps
+		m.Cost += s.Cost / n
+		m.CostReread += s.CostReread / n
+		m.Support += s.Support / n
+		m.Reread += s.Reread / n
+		m.Lost += s.Lost / n
+		m.Input += s.Input
+		m.Cached += s.Cached
+		m.Peak = max(m.Peak, s.Peak)
+		m.Compactions += s.Compactions
+	}
+	return m
+}
+
+// WriteTable writes scores as a table of plain text.
+func WriteTable(w io.Writer, scores []Score) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "run\tpolicy\tsteps\tcost\twith re-reads\tsupport\tre-read steps\tlost now\tcache hit\tpeak\tcompactions\t")
+	for _, s := range scores {
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%d\t%d\t\n", s.Run, s.Policy, s.Steps,
+			100*s.Cost, 100*s.CostReread, 100*s.Support, 100*s.Reread, 100*s.Lost, 100*s.CacheHit(), s.Peak, s.Compactions)
+	}
+	return tw.Flush()
+}

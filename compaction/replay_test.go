@@ -1,0 +1,77 @@
+package compaction_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/luthier-dev/luthier/compaction/replay"
+)
+
+// TestReplay replays real recorded runs of at least 48,000 tokens through every policy and prints what each costs.
+func TestReplay(t *testing.T) {
+	policies := append(replay.Baselines(), luthierPolicies()...)
+	scores := map[string][]replay.Score{}
+	for _, run := range longRuns(t) {
+		var raw *replay.Result
+		var table []replay.Score
+		for _, p := range policies {
+			res, err := replay.Replay(context.Background(), run, p, replay.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Name == "raw" {
+				raw = res
+			}
+			for _, n := range res.Notes {
+				t.Errorf("%s, %s: %s", run.Name, p.Name, n)
+			}
+			s := replay.Compare(raw, res)
+			table, scores[p.Name] = append(table, s), append(scores[p.Name], s)
+		}
+		print(t, table)
+	}
+	var means []replay.Score
+	for _, p := range policies {
+		means = append(means, replay.Mean(scores[p.Name]))
+	}
+	print(t, means)
+}
+
+// luthierPolicies returns the policies of this package.
+func luthierPolicies() []replay.Policy {
+	return nil
+}
+
+// longRuns reads the recorded runs of at least 48,000 tokens and skips the test where there are none.
+func longRuns(t *testing.T) []*replay.Run {
+	files, _ := filepath.Glob("../../shared/compaction-dev/trajectories/*.json")
+	if len(files) == 0 {
+		t.Skip("no recorded runs in ../shared/compaction-dev/trajectories")
+	}
+	var runs []*replay.Run
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := replay.Read(filepath.Base(name), f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d tokens, longest prompt %d", run.Name, run.Tokens(), run.Largest())
+		if run.Largest() >= 48_000 {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+func print(t *testing.T, scores []replay.Score) {
+	t.Helper()
+	if err := replay.WriteTable(t.Output(), scores); err != nil {
+		t.Fatal(err)
+	}
+}
