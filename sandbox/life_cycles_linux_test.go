@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/cgroup"
 )
 
 // standing is what a host with its broker and nursery holds.
@@ -21,19 +26,27 @@ type standing struct {
 	goroutines  int
 	descriptors [3]int // of the host, the broker and the nursery
 	mounts      [2]int // of the host and the broker
-	children    int    // of the broker, zombies too
+	children    int    // of the broker and of the host, zombies too
 	namespaces  int    // of mounts, in which the broker's threads are
+	groups      int    // control groups of the host's making
+	files       int    // in the scratch directory
+	memory      [3]int // of the host, the broker and the nursery: their own pages, in MiB
 }
 
+// mayGrow is by how much memory may differ, in MiB: what a heap keeps depends on when it
+// was last cleaned.
+const mayGrow = 8
+
 func (s standing) String() string {
-	return fmt.Sprintf("%d goroutines, descriptors %v of host, broker and nursery, mounts %v of host and broker, %d children of the broker, %d mount namespaces",
-		s.goroutines, s.descriptors, s.mounts, s.children, s.namespaces)
+	return fmt.Sprintf("%d goroutines, descriptors %v and memory %v MiB of host, broker and nursery, mounts %v of host and broker, %d children, %d mount namespaces, %d control groups, %d files",
+		s.goroutines, s.descriptors, s.memory, s.mounts, s.children, s.namespaces, s.groups, s.files)
 }
 
 func (s standing) within(was standing) bool {
-	ok := s.broker == was.broker && s.nursery == was.nursery && s.goroutines <= was.goroutines && s.children <= was.children && s.namespaces <= was.namespaces
+	ok := s.broker == was.broker && s.nursery == was.nursery && s.goroutines <= was.goroutines && s.children <= was.children && s.namespaces <= was.namespaces &&
+		s.groups <= was.groups && s.files <= was.files
 	for i := range s.descriptors {
-		ok = ok && s.descriptors[i] <= was.descriptors[i]
+		ok = ok && s.descriptors[i] <= was.descriptors[i] && s.memory[i] <= was.memory[i]+mayGrow
 	}
 	for i := range s.mounts {
 		ok = ok && s.mounts[i] <= was.mounts[i]
@@ -41,8 +54,8 @@ func (s standing) within(was standing) bool {
 	return ok
 }
 
-// stand counts now.
-func stand(t *testing.T) (s standing) {
+// stand counts now. scratch is where sandboxes keep their files.
+func stand(t *testing.T, scratch string) (s standing) {
 	t.Helper()
 	pids := brokerPIDs(t, os.Getpid())
 	if len(pids) != 1 {
@@ -61,6 +74,9 @@ func stand(t *testing.T) (s standing) {
 			t.Fatal(err)
 		}
 		s.descriptors[i] = len(fds)
+		kib, _, _ := strings.Cut(parseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid))))["RssAnon"], " ")
+		n, _ := strconv.Atoi(kib)
+		s.memory[i] = n >> 10
 	}
 	for i, pid := range []int{os.Getpid(), s.broker} {
 		s.mounts[i] = strings.Count(read(t, fmt.Sprintf("/proc/%d/mountinfo", pid)), "\n")
@@ -73,7 +89,34 @@ func stand(t *testing.T) (s standing) {
 		}
 	}
 	s.namespaces = len(in)
+	s.children += len(childrenOf(t, os.Getpid()))
+	s.groups = groupsOf(t, os.Getpid())
+	left, err := os.ReadDir(scratch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.files = len(left)
 	return s
+}
+
+// groupsOf counts the control groups that a process has made, in all hierarchies.
+func groupsOf(t *testing.T, pid int) (n int) {
+	t.Helper()
+	ours := fmt.Sprintf("%s%d-", cgroup.Prefix, pid)
+	for line := range strings.Lines(read(t, "/proc/self/mountinfo")) {
+		f := strings.Fields(line)
+		dash := slices.Index(f, "-")
+		if dash < 5 || !strings.HasPrefix(f[dash+1], "cgroup") {
+			continue
+		}
+		_ = filepath.WalkDir(f[4], func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ours) {
+				n++
+			}
+			return nil // it may have just gone
+		})
+	}
+	return n
 }
 
 // childrenOf lists a process's children, those of all its threads.
@@ -93,16 +136,23 @@ func childrenOf(t *testing.T, pid int) (out []int) {
 	return out
 }
 
-// cycle is a life of a sandbox, which ends in one of several ways.
-func cycle(t *testing.T, i int, dir string) {
+// cycle is a life of a sandbox, which begins and ends in one of several ways.
+func cycle(t *testing.T, i int, dir, scratch string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cfg := Config{Dir: dir}
-	if i%50 == 7 {
-		cfg.ReadOnly = []string{dir + "/not-there"}
+	cfg := Config{Dir: dir, ScratchDir: scratch}
+	if i%5 == 3 {
+		cfg.Dir, cfg.Snapshot = "", SnapshotDir(dir)
 	}
-	if i%50 == 9 {
+	switch i % 50 {
+	case 7:
+		cfg.ReadOnly = []string{dir + "/not-there"}
+	case 9:
 		time.AfterFunc(time.Duration(i%7)*time.Millisecond, cancel)
+	case 19, 33: // a control group
+		cfg.Limits = Limits{MemoryTotal: 256 << 20, CPU: 1}
+	case 21, 43: // a way out
+		cfg.Net = []string{"example.test"}
 	}
 	sb, err := Local(ctx, cfg)
 	if err != nil {
@@ -124,6 +174,8 @@ func cycle(t *testing.T, i int, dir string) {
 		err = nil
 	case 9:
 		_, _ = sb.Exec(ctx, Cmd{Args: []string{"sleep", "0.01"}})
+	case 23: // a file in the upper layer, and one beside it
+		_, err = sb.Exec(ctx, Cmd{Args: []string{"sh", "-c", "echo > x; echo > /tmp/x"}})
 	default:
 		_, err = sb.Exec(ctx, Cmd{Args: []string{"true"}})
 	}
@@ -132,38 +184,68 @@ func cycle(t *testing.T, i int, dir string) {
 	}
 }
 
+// leases are lives of sandboxes that are used again, each a few times.
+func leases(t *testing.T, p *Pool, n int, snap Snapshot) {
+	for i := range n {
+		sb, err := p.Acquire(t.Context(), Request{Snapshot: snap, Domain: []string{"a", "b", ""}[i%3]})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, err = sb.Exec(t.Context(), Cmd{Args: []string{"sh", "-c", []string{"true", "echo > x; echo > /tmp/x"}[i%2]}})
+		if err := errors.Join(err, sb.Close()); err != nil {
+			t.Errorf("lease %d: %v", i, err)
+		}
+	}
+}
+
 // After thousands of lives nothing is left of them in the host, its broker or its
-// nursery.
+// nursery, nor on the disk. LUTHIER_CYCLES is their number.
 func TestThousandsOfLives(t *testing.T) {
-	if testing.Short() {
+	n, _ := strconv.Atoi(os.Getenv("LUTHIER_CYCLES"))
+	switch {
+	case n > 0:
+	case testing.Short():
 		t.Skip("takes most of a minute")
+	default:
+		n = 3000
 	}
 	keep := open(t, Config{}) // or the broker would rest
 	if _, ok := keep.(*local); !ok {
 		t.Skip("no broker here")
 	}
-	dir := t.TempDir()
+	dir, scratch := t.TempDir(), t.TempDir()
 	lives := func(n int) {
+		// The pool goes with them: how many sandboxes it keeps is another's test.
+		p, err := NewPool(PoolConfig{Config: Config{ScratchDir: scratch}, MaxUses: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
 		var all sync.WaitGroup
-		for w := range 4 {
+		for w := range 3 {
 			all.Go(func() {
-				for i := w; i < n; i += 4 {
-					cycle(t, i, dir)
+				for i := w; i < n*4/5 && !t.Failed(); i += 3 {
+					cycle(t, i, dir, scratch)
 				}
 			})
 		}
+		all.Go(func() { leases(t, p, n/5, SnapshotDir(dir)) })
 		all.Wait()
 	}
+	settled := func(what string, ok func(standing) bool) (now standing) {
+		eventually(t, what, func() bool {
+			debug.FreeOSMemory()
+			now = stand(t, scratch)
+			return ok(now)
+		})
+		return now
+	}
 	lives(300) // what is made once is made now
-	before := stand(t)
+	before := settled("end of the first", func(s standing) bool { return s.files == 0 })
 	begun := time.Now()
-	lives(3000)
-	t.Logf("3000 lives in %v", time.Since(begun))
-	var now standing
-	eventually(t, "return to "+before.String(), func() bool {
-		runtime.GC() // finalizers are not to be relied on, but theirs may be about to run
-		now = stand(t)
-		return now.within(before)
-	})
-	t.Logf("before: %v; after: %v", before, now)
+	lives(n)
+	took := time.Since(begun)
+	after := settled("return to "+before.String(), func(s standing) bool { return s.within(before) })
+	t.Logf("%d lives in %v\nbefore: %v\nafter:  %v", n, took.Round(time.Second), before, after)
 }

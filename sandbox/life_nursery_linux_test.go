@@ -19,7 +19,7 @@ func TestNurseryDeath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := stand(t)
+	before := stand(t, t.TempDir())
 	last := before.nursery
 	for range 5 {
 		done := make(chan error, 4)
@@ -43,7 +43,7 @@ func TestNurseryDeath(t *testing.T) {
 		}
 		// Four may have been made before the end of it.
 		open(t, Config{}).Close()
-		now := stand(t)
+		now := stand(t, t.TempDir())
 		if now.nursery == last || now.broker != before.broker {
 			t.Fatalf("broker %d, nursery %d; they were %d and %d", now.broker, now.nursery, before.broker, last)
 		}
@@ -57,7 +57,7 @@ func TestNurseryDeath(t *testing.T) {
 		t.Error(err)
 	}
 	eventually(t, "end of all children but the nursery and a sandbox", func() bool {
-		now := stand(t)
+		now := stand(t, t.TempDir())
 		return now.children <= before.children && now.descriptors[1] <= before.descriptors[1]+1
 	})
 }
