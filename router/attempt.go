@@ -1,0 +1,213 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// attempt is one request to one member. Begin makes it, stream reads it to its end and end reports it; what a router
+// decides in between is whether its answer is kept. For one goroutine at a time.
+//
+// What stream passes on is in order even where the member's is not: nothing comes before the first content but the
+// usage known by then, nothing after the finish, and the finish comes when the member is done, so that a late usage is
+// before it. A panic of the member is an error like any other.
+type attempt struct {
+	pool  *pool
+	m     *member
+	req   *agent.Request
+	ctx   context.Context // for the member; ends in agent.EndRoute
+	began time.Time
+
+	first    time.Duration // until the first content came; 0 before
+	took     time.Duration // until the stream ended
+	usage    agent.Usage
+	reported bool // usage is the member's
+	held     bool // usage that was not passed on yet
+	written  int  // bytes of content
+	content  bool // some came
+	finish   agent.Finish
+	finished bool
+	sent     bool // the request was given to the member
+	left     bool // the reader wants no more
+	passing  bool // the reader is at work
+	err      *agent.ModelError
+	yield    func(agent.Chunk, error) bool
+}
+
+// begin announces a request to m. Reason is for a person, n counts the attempts of one call of the router from 1.
+func (p *pool) begin(ctx context.Context, m *member, req *agent.Request, reason string, n int) *attempt {
+	ctx = agent.BeginRoute(ctx, agent.Routing{Router: p.name, Model: m.Name, Reason: reason, Attempt: n})
+	return &attempt{pool: p, m: m, req: req, ctx: ctx, began: p.now()}
+}
+
+// stream reads the answer and hands it to yield, chunks only. It returns the error that the answer failed with, nil when
+// it is complete or the reader left.
+func (a *attempt) stream(yield func(agent.Chunk, error) bool) *agent.ModelError {
+	a.yield = yield
+	a.read()
+	if a.finished && !a.left { // what follows a finish, an error too, is no part of the answer
+		a.err = nil
+		if !a.pass(nil) || !a.yieldChunk(a.finish) {
+			a.left = true
+		}
+	}
+	a.took = a.pool.now().Sub(a.began)
+	if !a.finished && !a.left {
+		a.err = a.failure()
+		if a.content && !a.pass(nil) {
+			a.left = true
+		}
+	}
+	if a.err != nil {
+		a.m.learn(a.pool.now(), a.err)
+	}
+	return a.err
+}
+
+// read runs the member's stream.
+func (a *attempt) read() {
+	defer func() {
+		if a.passing {
+			return // the reader's own panic goes on
+		}
+		if v := recover(); v != nil {
+			a.err = modelErrorf(agent.ErrUnknown, "the model panicked: %v", v)
+		}
+	}()
+	if a.ctx.Err() != nil {
+		return
+	}
+	a.sent = true
+	a.m.Model.Stream(a.ctx, a.req)(a.take)
+}
+
+// take is the body of the loop over the member's stream.
+func (a *attempt) take(c agent.Chunk, err error) bool {
+	if a.left || a.err != nil {
+		return false
+	}
+	if err != nil {
+		a.err = agent.AsModelError(err)
+		return false
+	}
+	switch c := c.(type) {
+	case nil:
+		return true
+	case agent.Usage:
+		a.usage, a.reported, a.held = c, true, true
+		return true
+	case agent.Finish:
+		if !a.finished {
+			a.finish, a.finished = c, true
+		}
+		return true
+	}
+	if a.finished {
+		return true
+	}
+	n, any := contentSize(c)
+	a.written += n
+	if !a.content {
+		if !any {
+			return true
+		}
+		a.content = true
+		a.first = a.pool.now().Sub(a.began)
+	}
+	if !a.pass(c) {
+		a.left = true
+	}
+	return !a.left
+}
+
+// pass hands the usage that was held back and then c, if any, to the reader.
+func (a *attempt) pass(c agent.Chunk) bool {
+	if a.held {
+		a.held = false
+		if !a.yieldChunk(a.usage) {
+			return false
+		}
+	}
+	return c == nil || a.yieldChunk(c)
+}
+
+func (a *attempt) yieldChunk(c agent.Chunk) bool {
+	a.passing = true
+	more := a.yield(c, nil)
+	a.passing = false
+	return more
+}
+
+// failure returns the error of a stream that did not finish.
+func (a *attempt) failure() *agent.ModelError {
+	switch {
+	case a.ctx.Err() != nil: // whatever the member made of it
+		if a.err != nil && (a.err.Kind == agent.ErrCanceled || a.err.Kind == agent.ErrTimeout) {
+			return a.err
+		}
+		return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(a.ctx)}
+	case a.err == nil:
+		return modelErrorf(agent.ErrIncomplete, "the stream ended before the answer was finished")
+	case a.err.Kind == agent.ErrCanceled: // nobody cancelled it here
+		return &agent.ModelError{Kind: agent.ErrNetwork, Status: a.err.Status, Provider: a.err.Provider, RequestID: a.err.RequestID, Err: a.err}
+	}
+	return a.err
+}
+
+// end reports the attempt: kept says whether what it passed on was given to the caller of the router.
+func (a *attempt) end(kept bool) {
+	r := agent.Routed{Duration: a.took, Kept: kept}
+	if a.err != nil {
+		r.Err = a.err
+	}
+	r.Usage, r.Estimated = a.spent()
+	if a.m.Price != nil {
+		r.MicroDollars = a.m.Price.Cost(r.Usage)
+	}
+	agent.EndRoute(a.ctx, r)
+}
+
+// spent returns what the attempt is billed for. A provider bills a stream that broke, or was cut here, for what it had
+// written; where it did not come to say so it is estimated.
+func (a *attempt) spent() (u agent.Usage, estimated bool) {
+	u = a.usage
+	for _, n := range []*int64{&u.Input, &u.CachedInput, &u.CacheWrite, &u.Output, &u.Reasoning} {
+		*n = max(*n, 0)
+	}
+	cut := a.sent && !a.finished && (a.left || a.ctx.Err() != nil)
+	if !a.content && !a.finished && !cut { // refused
+		return u, false
+	}
+	if !a.reported {
+		d := demandOf(a.req)
+		u.Input, estimated = int64(d.tokens-a.req.MaxOutput), true
+	}
+	if written := int64((a.written + bytesPerToken - 1) / bytesPerToken); (!a.reported || !a.finished) && u.Output < written {
+		u.Output, estimated = written, true
+	}
+	return u, estimated
+}
+
+// contentSize returns how many bytes of a chunk were generated, and whether it is content at all.
+func contentSize(c agent.Chunk) (n int, content bool) {
+	switch c := c.(type) {
+	case agent.TextDelta:
+		return len(c.Text), c.Text != ""
+	case agent.ThinkingDelta:
+		return len(c.Text), c.Text != "" || c.Signature != "" || c.Redacted != nil
+	case agent.ToolCallStart:
+		return len(c.Name), true
+	case agent.ToolCallDelta:
+		return len(c.Args), true
+	case agent.Opaque:
+		return len(c.Data), true
+	}
+	return 0, false
+}
+
+func modelErrorf(kind agent.ErrorKind, format string, args ...any) *agent.ModelError {
+	return &agent.ModelError{Kind: kind, Err: fmt.Errorf(format, args...)}
+}

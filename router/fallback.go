@@ -1,0 +1,217 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// FallbackConfig describes a [Fallback].
+type FallbackConfig struct {
+	Name    string   // of the router; empty means "fallback"
+	Members []Member // in order of preference
+
+	// Hold keeps an answer back until it is complete, so that one that breaks in its middle is asked for elsewhere without
+	// anyone noticing. It costs the streaming.
+	Hold bool
+	// Next decides whether an error of one member sends the request to the next. Nil does it for every error but the end
+	// of the caller's context.
+	Next func(err *agent.ModelError) bool
+	// Cooldown is how long a conversation avoids a member whose answer broke in its middle. 0 means a minute.
+	Cooldown time.Duration
+
+	Now func() time.Time // nil means time.Now
+}
+
+// Fallback is a model that asks the first of its members that can answer. It is safe for concurrent use.
+//
+//   - A member that cannot take the request (no tools, no images, too small a window) is passed over, and so is one that
+//     said how long not to call it, until then.
+//   - A failure before the first content sends the same request to the next member, and nobody notices but the trace. A
+//     prompt that is too long for one goes to larger ones only; when there is none the error is [agent.ErrContextLength],
+//     upon which the loop compacts.
+//   - A failure after content was passed on is returned, as one that may be retried. The next request of the same
+//     conversation begins with the member after the one that broke. [FallbackConfig.Hold] avoids this.
+//   - When all fail the error is of the kind that helps most, and holds what each of them said.
+type Fallback struct {
+	*pool
+	cfg    FallbackConfig
+	broken broken
+}
+
+// NewFallback checks cfg and returns a router.
+func NewFallback(cfg FallbackConfig) (*Fallback, error) {
+	p, err := newPool("fallback", cfg.Name, cfg.Members, cfg.Now)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Cooldown < 0 {
+		return nil, errors.New("router: new fallback: Cooldown is negative; leave it 0 for a minute")
+	}
+	if cfg.Cooldown == 0 {
+		cfg.Cooldown = time.Minute
+	}
+	return &Fallback{pool: p, cfg: cfg}, nil
+}
+
+// Stream answers with the first member that can.
+func (f *Fallback) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		c := chain{pool: f.pool, ctx: ctx, req: req, yield: yield, hold: f.cfg.Hold, next: f.cfg.Next}
+		c.demand = f.demand(req)
+		begin := 0
+		if !f.broken.empty() {
+			if bad := f.broken.find(sessionKey(req), f.now()); bad >= 0 {
+				begin, c.reason = bad+1, "the last answer of the one before it broke"
+			}
+		}
+		if c.run(f.members, begin) == outcomeBroken {
+			f.broken.note(sessionKey(req), c.last.index, f.now(), f.cfg.Cooldown)
+		}
+	}
+}
+
+// chain asks members in turn until one answers. Every router that has several to ask is built on it.
+type chain struct {
+	pool   *pool
+	ctx    context.Context
+	req    *agent.Request
+	yield  func(agent.Chunk, error) bool
+	hold   bool
+	next   func(*agent.ModelError) bool
+	reason string // for choosing the first
+	demand demand
+
+	failed  failures
+	n       int
+	window  int     // a member with a window of this size was too small
+	last    *member // the last one asked
+	pending []agent.Chunk
+}
+
+type outcome uint8
+
+const (
+	outcomeAnswered outcome = iota
+	outcomeFailed           // nothing was passed on but the error
+	outcomeBroken           // content was, and then the error
+	outcomeLeft             // the reader left
+)
+
+// run asks ms in order, beginning with the one at begin and going round.
+func (c *chain) run(ms []*member, begin int) outcome {
+	c.failed.router = c.pool.name
+	for i := range ms {
+		m := ms[(begin+i)%len(ms)]
+		if err := c.passOver(m); err != nil {
+			c.failed.add(m, err)
+			continue
+		}
+		if out, over := c.ask(m, i == len(ms)-1); over {
+			return out
+		}
+	}
+	if m := c.pool.doubtful(c.demand); c.n == 0 && m != nil && c.failed.err().Kind == agent.ErrContextLength {
+		c.reason = "the largest window, since the size is an estimate"
+		if out, over := c.ask(m, true); over {
+			return out
+		}
+	}
+	c.yield(nil, c.failed.err())
+	return outcomeFailed
+}
+
+// passOver says why m is not even asked, nil if it is.
+func (c *chain) passOver(m *member) *agent.ModelError {
+	if !m.fits(c.demand) {
+		return m.unfit(c.demand)
+	}
+	if c.window > 0 && m.MaxContext > 0 && m.MaxContext <= c.window {
+		return modelErrorf(agent.ErrContextLength, "its window of %d tokens is no larger than one that was too small", m.MaxContext)
+	}
+	if d := m.blocked(c.pool.now()); d > 0 {
+		return blockedError(d)
+	}
+	return nil
+}
+
+// ask sends the request to m and reports whether the call is over.
+func (c *chain) ask(m *member, last bool) (outcome, bool) {
+	c.n++
+	c.last = m
+	a := c.pool.begin(c.ctx, m, c.req, c.why(), c.n)
+	pass := c.yield
+	if c.hold {
+		pass = c.keep
+	}
+	err := a.stream(pass)
+	if c.hold && err == nil && !a.left {
+		a.left = !c.release()
+	}
+	shown := a.content && !c.hold
+	a.end(err == nil || shown)
+	switch {
+	case a.left:
+		return outcomeLeft, true
+	case err == nil:
+		return outcomeAnswered, true
+	case shown:
+		c.yield(nil, c.breakError(err))
+		return outcomeBroken, true
+	case c.ctx.Err() != nil:
+		c.yield(nil, err)
+		return outcomeFailed, true
+	}
+	c.failed.add(m, err)
+	c.pending = nil
+	if err.Kind == agent.ErrContextLength {
+		c.window = max(c.window, m.MaxContext)
+	}
+	if c.next != nil && !c.next(err) {
+		c.yield(nil, err)
+		return outcomeFailed, true
+	}
+	return outcomeFailed, false
+}
+
+// why is the reason for the attempt that begins.
+func (c *chain) why() string {
+	if n := len(c.failed.list); n > 0 && c.reason == "" {
+		f := &c.failed.list[n-1]
+		return fmt.Sprintf("after %s: %s", f.member, f.err.Kind)
+	}
+	reason := c.reason
+	c.reason = ""
+	if reason == "" {
+		reason = "first choice"
+	}
+	return reason
+}
+
+// breakError is the error for an answer that broke after its reader had seen some of it.
+func (c *chain) breakError(err *agent.ModelError) *agent.ModelError {
+	if c.ctx.Err() != nil || len(c.pool.members) == 1 {
+		return err
+	}
+	return goOn(err)
+}
+
+// keep holds a chunk back.
+func (c *chain) keep(chunk agent.Chunk, _ error) bool {
+	c.pending = append(c.pending, chunk)
+	return true
+}
+
+// release hands on what was held back and reports whether the reader took it all.
+func (c *chain) release() bool {
+	for _, chunk := range c.pending {
+		if !c.yield(chunk, nil) {
+			return false
+		}
+	}
+	return true
+}
