@@ -74,7 +74,7 @@ func (o *Odds) believe(check Check, tried []Tried) belief {
 }
 
 // chances returns the probability of what happened in t for a right and for a wrong attempt.
-func (b *belief) chances(t Tried) (right, wrong float64) {
+func (b belief) chances(t Tried) (right, wrong float64) {
 	if t.Broken {
 		return 0, 1
 	}
@@ -82,7 +82,7 @@ func (b *belief) chances(t Tried) (right, wrong float64) {
 }
 
 // shift multiplies the weights by the likelihood of something seen of a candidate and returns their sum.
-func (b *belief) shift(weights []float64, candidate int, right, wrong float64) float64 {
+func (b belief) shift(weights []float64, candidate int, right, wrong float64) float64 {
 	sum := 0.0
 	for i := range weights {
 		p := b.odds.kinds[i].resolve[candidate]
@@ -111,7 +111,7 @@ func (b *belief) normalise() {
 }
 
 // expect returns the probability that an untried candidate solves the task, and what it would cost.
-func (b *belief) expect(candidate int) (resolve, dollars float64) {
+func (b belief) expect(candidate int) (resolve, dollars float64) {
 	for i, w := range b.weights {
 		resolve += w * b.odds.kinds[i].resolve[candidate]
 		dollars += w * b.odds.kinds[i].dollars[candidate]
@@ -120,7 +120,7 @@ func (b *belief) expect(candidate int) (resolve, dollars float64) {
 }
 
 // right returns the probability that an attempt which is part of the belief is right.
-func (b *belief) right(t Tried) float64 {
+func (b belief) right(t Tried) float64 {
 	right, wrong := b.chances(t)
 	sum := 0.0
 	for i, w := range b.weights {
@@ -134,7 +134,7 @@ func (b *belief) right(t Tried) float64 {
 
 // best returns the attempt that is most likely right, the later one of equals, and that probability; -1 when none can
 // be used.
-func (b *belief) best(tried []Tried) (candidate int, right float64) {
+func (b belief) best(tried []Tried) (candidate int, right float64) {
 	candidate = -1
 	for _, t := range tried {
 		if t.Broken {

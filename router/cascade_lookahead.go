@@ -89,21 +89,56 @@ func (e *Escalation) expect(tried []Tried, b belief, spent float64) (resolved, d
 	return resolved, dollars
 }
 
-// WorthFor returns the worth at which an escalation solves the most tasks for at most so many dollars a task on average,
-// as far as its odds tell.
-func WorthFor(cfg EscalationConfig, dollars float64) (float64, error) {
-	low, high := 1e-6, 1000*max(dollars, 0.001)
-	for range 40 {
-		cfg.Worth = (low + high) / 2
+// Blend is a mixture of two worths, to be drawn from task by task: between two worths the cost may jump, and only a
+// mixture spends what lies between.
+type Blend struct {
+	Low, High float64 // dollars that a right answer is worth
+	Share     float64 // of the tasks that take High
+}
+
+// Pick returns the worth of one task for a number drawn evenly from [0,1).
+func (b Blend) Pick(u float64) float64 {
+	if u < b.Share {
+		return b.High
+	}
+	return b.Low
+}
+
+// WorthFor returns the worths at which an escalation solves the most tasks for at most so many dollars a task on average,
+// as far as its odds tell. When even the cheapest way costs more, that is what it returns.
+func WorthFor(cfg EscalationConfig, dollars float64) (Blend, error) {
+	spends := func(worth float64) (float64, error) {
+		cfg.Worth = worth
 		e, err := NewEscalation(cfg)
 		if err != nil {
 			return 0, err
 		}
-		if _, d := e.Expect(); d <= dollars {
-			low = cfg.Worth
+		_, d := e.Expect()
+		return d, nil
+	}
+	b := Blend{Low: 1e-6, High: 1000 * max(dollars, 0.001)}
+	low, err := spends(b.Low)
+	if err != nil {
+		return b, err
+	}
+	high, err := spends(b.High)
+	for range 40 {
+		if err != nil || high <= dollars || low > dollars {
+			break
+		}
+		mid := (b.Low + b.High) / 2
+		var d float64
+		if d, err = spends(mid); d <= dollars {
+			b.Low, low = mid, d
 		} else {
-			high = cfg.Worth
+			b.High, high = mid, d
 		}
 	}
-	return low, nil
+	switch {
+	case high <= dollars:
+		b.Share = 1
+	case low <= dollars && high > low:
+		b.Share = (dollars - low) / (high - low)
+	}
+	return b, err
 }
