@@ -104,6 +104,30 @@ func init() {
 			}
 			return nil
 		}), want: "EMFILE|ENOSPC|EACCES", bit: claimed, noControl: "outside, the queues would be the host's"},
+		{name: "System V segments", does: "takes 8 MiB in many segments against a limit of 1", config: limited(Limits{SharedMemory: 1 << 20}), want: "ENOSPC", needs: aRootHost,
+			prog: attackProgram("segments", segments), args: func(*bed) []string { return []string{"16", "524288"} }, bit: claimed},
+		{name: "a large System V segment", does: "takes 8 MiB in one segment against a limit of 1", config: limited(Limits{SharedMemory: 1 << 20}), want: "EINVAL", needs: aRootHost,
+			prog: attackProgram("segments", segments), args: func(*bed) []string { return []string{"1", "8388608"} }, bit: claimed},
+		{name: "semaphores", does: "takes semaphores, which are memory that no process is billed for", alone: true, want: "ENOSPC", needs: aRootHost, noControl: "outside, it would take the machine's",
+			prog: attackProgram("sem-many", func([]string) error {
+				for range 200 {
+					if _, _, errno := unix.Syscall(unix.SYS_SEMGET, unix.IPC_PRIVATE, 250, 0o600); errno != 0 {
+						return errno
+					}
+				}
+				return nil
+			}), bit: claimed},
+		{name: "System V queues", does: "makes 200 queues", alone: true, want: "ENOSPC", needs: aRootHost, noControl: "outside, the queues would be the host's",
+			prog: attackProgram("msg-many", func([]string) error {
+				for range 200 {
+					if _, _, errno := unix.Syscall(unix.SYS_MSGGET, unix.IPC_PRIVATE, 0o600, 0); errno != 0 {
+						return errno
+					}
+				}
+				return nil
+			}), bit: claimed},
+		{name: "files of no size", does: "makes 2000 files in /dev/shm against a limit of 1024", config: limited(Limits{SharedMemory: 1 << 20}), want: "ENOSPC",
+			prog: attackProgram("many-files", filesOfNoSize), args: func(*bed) []string { return []string{"/dev/shm", "2000"} }, bit: claimed},
 		{name: "locked memory", does: "locks 64 MiB, so that others are swapped out", prog: attackProgram("mlock", func([]string) error {
 			page, err := unix.Mmap(-1, 0, 64<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 			if err != nil {
@@ -185,6 +209,53 @@ func eat(a []string) error {
 	}
 	for i := 0; i < len(mem); i += 4096 {
 		mem[i] = 1
+	}
+	return nil
+}
+
+// aRootHost is for limits that only the machine's root may set.
+func aRootHost() string {
+	if os.Geteuid() != 0 {
+		return "the host is not root"
+	}
+	return ""
+}
+
+// segments takes shared memory, n segments of a size, and lets it go at its end.
+func segments(a []string) error {
+	n, _ := strconv.Atoi(a[0])
+	size, _ := strconv.Atoi(a[1])
+	for range n {
+		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, size, 0o600)
+		if err != nil {
+			return err
+		}
+		mem, err := unix.SysvShmAttach(id, 0, 0)
+		_, rmErr := unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+		if err := errors.Join(err, rmErr); err != nil {
+			return err
+		}
+		for i := 0; i < len(mem); i += 4096 {
+			mem[i] = 1
+		}
+	}
+	return nil
+}
+
+// filesOfNoSize makes n empty files in a directory, and removes them.
+func filesOfNoSize(a []string) (err error) {
+	dir, err := os.MkdirTemp(a[0], "luthier-many-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	n, _ := strconv.Atoi(a[1])
+	for i := range n {
+		f, err := os.Create(filepath.Join(dir, strconv.Itoa(i)))
+		if err != nil {
+			return err
+		}
+		f.Close()
 	}
 	return nil
 }

@@ -47,6 +47,7 @@ func (b *box) observe(sp *spec, id identity, a *pid1.Answer, probes wallProbes, 
 	if a.Probes&probes.maxPID != 0 {
 		f.MaxPID = maxPIDs(sp.Limits)
 	}
+	f.SystemV = probes.sysv != 0 && a.Probes&probes.sysv == probes.sysv
 	if a.Probes&probes.rules != 0 {
 		f.Rules = landlockVersion()
 	}

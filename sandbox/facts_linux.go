@@ -24,7 +24,8 @@ type facts struct {
 	Written    []string          `json:"written"`    // places that could be written and should not
 	Limits     string            `json:"limits"`
 	MaxPID     int64             `json:"maxPID,omitempty"`
-	Rules      int               `json:"rules"` // Landlock version in force
+	Rules      int               `json:"rules"`             // Landlock version in force
+	SystemV    bool              `json:"systemV,omitempty"` // its objects are bounded
 }
 
 // observe looks at what is, not at what was asked for.

@@ -22,6 +22,7 @@ const birthPatience = time.Minute
 func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 	s.Must("leave the session", unix.SYS_SETSID)
 	s.Wait()
+	probes.sysv = s.limitSystemV(sp.Limits)
 	if id.dropped {
 		s.Must("drop groups", unix.SYS_SETGROUPS, pid1.N(0), pid1.N(0))
 		s.Must("change group", unix.SYS_SETRESGID, pid1.N(id.inGID), pid1.N(id.inGID), pid1.N(id.inGID))
@@ -44,6 +45,7 @@ func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 // wallProbes are the bits of the answer that tell what came of calls that may fail.
 type wallProbes struct {
 	maxPID  uint64
+	sysv    uint64   // System V objects are bounded
 	rules   uint64   // Landlock keeps writes to where they belong
 	written []uint64 // one for each of shouldBeReadOnly
 }
@@ -80,6 +82,35 @@ func (s *script) limitCounted() {
 // instances is 128 by default.
 var counted = map[string]string{
 	"max_inotify_instances": "32",
+}
+
+// limitSystemV bounds the System V objects of the IPC namespace, of which the kernel
+// gives each namespace as good as any number. Only the machine's root may write there, in
+// a namespace that maps no root of its own: which the process is until it changes user,
+// if the host is root.
+func (s *script) limitSystemV(l Limits) (probe uint64) {
+	if l.SharedMemory < 0 {
+		return 0
+	}
+	for _, o := range systemV(l) {
+		probe |= s.writeFile("/proc/sys/kernel/"+o.name, o.value)
+	}
+	return probe
+}
+
+// sysctl is a setting of /proc/sys.
+type sysctl struct{ name, value string }
+
+// systemV are bounds of an IPC namespace. Semaphores and messages, which are the
+// kernel's memory, get what most systems had as their defaults for long.
+func systemV(l Limits) []sysctl {
+	pages := max(l.SharedMemory/int64(os.Getpagesize()), 1)
+	return []sysctl{
+		{"shmall", strconv.FormatInt(pages, 10)},          // of all segments together, in pages
+		{"shmmax", strconv.FormatInt(l.SharedMemory, 10)}, // of one
+		{"sem", "250 32000 100 128"},                      // in a set, in all, in a call; sets
+		{"msgmni", "128"},                                 // queues, of 16 KiB each
+	}
 }
 
 func (s *script) setLimits(l Limits) {

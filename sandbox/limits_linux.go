@@ -60,7 +60,13 @@ func (b bounds) report(l Limits, f *facts) []Limit {
 		limit("file size", l.FileSize, "RLIMIT_FSIZE"),
 		b.cpu(l),
 	}
-	shm := limit("shared memory", l.SharedMemory, "size of /dev/shm")
+	shm := limit("shared memory", l.SharedMemory, "size of /dev/shm; System V segments are not limited, as only root could")
+	if f.SystemV {
+		shm.By = "size of /dev/shm, kernel.shmall for System V segments"
+	}
+	if l.SharedMemory < 0 {
+		shm.By = "none asked for"
+	}
 	if f.PID != 1 {
 		shm = Limit{Name: shm.Name, Value: shm.Value, By: "not enforced: /dev/shm is the host's, and out of reach"}
 	}

@@ -137,10 +137,24 @@ func (s *script) place(m *mount) {
 	case mountOverlay:
 		s.overlay(what, m)
 	case mountTmpfs:
-		s.mount(what, "tmpfs", m.Target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=1777,size=%d", m.Size))
+		s.mount(what, "tmpfs", m.Target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, tmpfsOptions("1777", m.Size, inodesFor(m.Size)))
 	case mountDevpts:
 		s.mount(what, "devpts", m.Target, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=256")
 	}
+}
+
+// tmpfsOptions are those of a tmpfs with so many bytes and inodes; zero is no bound.
+func tmpfsOptions(mode string, size, inodes int64) string {
+	return fmt.Sprintf("mode=%s,size=%d,nr_inodes=%d", mode, size, inodes)
+}
+
+// inodesFor is how many inodes a tmpfs of a size gets: they are the kernel's memory,
+// which the size does not count.
+func inodesFor(size int64) int64 {
+	if size <= 0 {
+		return 0
+	}
+	return max(size/4096, 1024)
 }
 
 // mkdir makes a directory and its parents, if they are not there.
