@@ -78,6 +78,7 @@ func TestApply(t *testing.T) {
 			{5, "i++", "\t}" + ending + ending, "\t}" + ending + "\ti++" + ending},
 			{2, "if i < 0 {", "", ""},
 			{2, " if i < 0 { ", "", ""},
+			{2, "if i<0 { // none", "", ""},
 			{5, "", "", ""},
 			{0, "x", "", ""},
 			{8, "x", "", ""},

@@ -32,7 +32,7 @@ type repairer struct {
 	report  string
 	current int             // the function read last, 0 for none
 	read    map[int]bool    // functions read since the last edit that was tested
-	tried   map[string]bool // edits of any function
+	tried   map[string]bool // tokens of functions after an edit that was made, behind their numbers
 	avoid   map[int][]json.RawMessage
 	nowhere []call // refused or malformed in the state at hand, where they would be so again
 	pending *Edit
@@ -144,11 +144,6 @@ func (r *repairer) editLine(ctx context.Context, line int, text string) string {
 // prepare makes the edit, unless there is a reason to refuse it.
 func (r *repairer) prepare(ctx context.Context, line int, text string) (*Edit, error) {
 	f := r.finding.Ranked[r.current-1].Function
-	key := fmt.Sprint(r.current, " ", line, " ", strings.TrimSpace(text))
-	if r.tried[key] {
-		return nil, errors.New("it was tried before")
-	}
-	r.tried[key] = true
 	before, err := r.c.Source(f.File)
 	if err != nil {
 		return nil, err
@@ -157,9 +152,14 @@ func (r *repairer) prepare(ctx context.Context, line int, text string) (*Edit, e
 	if err != nil {
 		return nil, err
 	}
+	key := fmt.Sprint(r.current, " ", repair.Tokens(f.Edited(line, text)))
+	if r.tried[key] {
+		return nil, errors.New("it was tried before")
+	}
 	if err := r.c.Check(ctx, f.File, after); err != nil {
 		return nil, err
 	}
+	r.tried[key] = true // not before: code with these tokens may compile where other white space does not
 	e := &Edit{Number: r.current, Function: f, Line: line, Old: strings.TrimSpace(strings.Split(f.Text, "\n")[line-1]),
 		New: strings.TrimSpace(text), Before: before, After: after}
 	return e, e.confirm()

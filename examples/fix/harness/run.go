@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -50,6 +51,11 @@ type Result struct {
 	Took    time.Duration
 }
 
+// patience is how many decisions in a row may lead to no test run before a model counts as having no further idea. A model
+// that still has one is refused some ten times in a row at most, since each answer is another than those before; one that
+// makes the same call again and again would never end.
+const patience = 200
+
 const system = "You repair Go code: run the tests, read the functions that may be at fault, and change the one line that is wrong."
 
 // Run repairs a case. An error means that it could not be tried to the end; a repair that was not found is none.
@@ -70,7 +76,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	a, err := agent.New(agent.Config{
 		Model: &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number, unread: r.unread}, System: system, ToolSource: reg,
-		Limits:     agent.Limits{Steps: 20 + 8*cfg.Edits, Wall: -1},
+		Limits:     agent.Limits{Steps: -1, Wall: -1},                // the edits are the limit, whatever is refused between them
 		Repetition: agent.Repetition{Remind: -1, Warn: -1, Stop: -1}, // that an edit did not help is no repetition
 		Retry:      agent.Retry{Max: -1},
 		MaxOutput:  256, ToolTimeout: -1,
@@ -94,6 +100,8 @@ type watcher struct {
 	logProb float64
 	tokens  int
 	since   time.Time
+	tested  int // the step whose call was the last to test an edit
+	edits   int // that were tested until then
 	res     Result
 	step    Step
 }
@@ -122,12 +130,29 @@ func (w *watcher) watch(run agent.Run) (*Result, error) {
 		if err := w.r.failed(); err != nil {
 			return &w.res, err
 		}
-		if _, told := ev.(agent.CallDone); told && w.r.tested() >= w.cfg.Edits && !w.r.done() {
-			w.res.Why = "the edits allowed are used up"
+		if _, told := ev.(agent.CallDone); told && w.over() {
 			return &w.res, nil // leaving the loop ends the run
 		}
 	}
 	return &w.res, nil
+}
+
+// over reports whether a call was the last, and notes why.
+func (w *watcher) over() bool {
+	if n := w.r.tested(); n > w.edits {
+		w.edits, w.tested = n, w.res.Steps
+	}
+	switch {
+	case w.r.done():
+		return false
+	case w.edits >= w.cfg.Edits:
+		w.res.Why = "the edits allowed are used up"
+	case w.res.Steps-w.tested >= patience:
+		w.res.Why = fmt.Sprintf("the model has no further idea: of its last %d decisions none led to an edit that could be tested", patience)
+	default:
+		return false
+	}
+	return true
 }
 
 // failed sorts out why a run failed.

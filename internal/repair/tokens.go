@@ -1,0 +1,44 @@
+package repair
+
+import (
+	"go/scanner"
+	"go/token"
+	"strings"
+)
+
+// Tokens returns the tokens of Go code as one text, which is equal for codes that differ in white space, line breaks and
+// comments alone. The code may be a part of a file and need not parse. Semicolons that the compiler puts in are as those that
+// are written, and one that a closing bracket makes needless is left out.
+func Tokens(code string) string {
+	src := []byte(code)
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(src)), src, func(token.Position, string) {}, 0)
+	var b strings.Builder
+	for semicolons := 0; ; {
+		_, tok, lit := s.Scan()
+		switch tok {
+		case token.EOF:
+			return b.String()
+		case token.SEMICOLON:
+			semicolons++
+			continue
+		case token.RBRACE, token.RPAREN:
+			semicolons = 0
+		}
+		for ; semicolons > 0; semicolons-- {
+			b.WriteString(";\x00")
+		}
+		if lit == "" {
+			lit = tok.String()
+		}
+		b.WriteString(lit + "\x00") // no token but a broken one holds such a byte
+	}
+}
+
+// Edited returns the text of a function in which a line, counted from 1 at the func line, has a new text. The line must be
+// one of the function's.
+func (f Function) Edited(line int, text string) string {
+	lines := strings.Split(f.Text, "\n")
+	lines[line-1] = text
+	return strings.Join(lines, "\n")
+}
