@@ -94,7 +94,7 @@ func share(x float64) bool { return x >= 0 && x <= 1 }
 
 // Next decides from what was tried so far, oldest first, and what that cost in dollars.
 func (e *Escalation) Next(tried []Tried, spent float64) Step {
-	if e.cfg.InOrder || e.cfg.Odds == nil {
+	if e.cfg.Odds == nil || e.cfg.InOrder && e.cfg.Dollars > 0 {
 		return e.inOrder(tried, spent)
 	}
 	open, barred := e.open(tried, spent)
@@ -104,7 +104,12 @@ func (e *Escalation) Next(tried []Tried, spent float64) Step {
 	if s, ok := e.memo[key]; ok {
 		return s
 	}
-	s := e.decide(tried, open, barred)
+	var s Step
+	if e.cfg.InOrder {
+		s = e.inOrder(tried, spent)
+	} else {
+		s = e.decide(tried, open, barred)
+	}
 	if len(e.memo) >= maxMemo {
 		clear(e.memo)
 	}

@@ -172,3 +172,28 @@ func tableOf(rows []row) (*Table, error) {
 	}
 	return t, nil
 }
+
+// Align returns the tasks of other with the results in the order of t's models. Every model of t must be in other.
+func (t *Table) Align(other *Table) ([]Task, error) {
+	place := make([]int, len(t.Models))
+	for i, name := range t.Models {
+		place[i] = -1
+		for j, n := range other.Models {
+			if n == name {
+				place[i] = j
+			}
+		}
+		if place[i] < 0 {
+			return nil, fmt.Errorf("routesim: align tables: the other table has no model %q", name)
+		}
+	}
+	tasks := make([]Task, len(other.Tasks))
+	for k, task := range other.Tasks {
+		tasks[k] = task
+		tasks[k].Results = make([]Result, len(place))
+		for i, j := range place {
+			tasks[k].Results[i] = task.Results[j]
+		}
+	}
+	return tasks, nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/luthier-dev/luthier/internal/routesim"
+)
+
+func testOptions(table string) *options {
+	return &options{table: table, worth: 1, budget: 0.24, deals: 2, folds: 5, orders: 10, seed: 1}
+}
+
+func mean(t *testing.T, tab *routesim.Table, c contender, o *options) routesim.Score {
+	t.Helper()
+	m, err := measure(tab, nil, c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return routesim.Mean(m.scores)
+}
+
+func bestSingle(t *testing.T, tab *routesim.Table, o *options) routesim.Score {
+	t.Helper()
+	var top routesim.Score
+	for _, c := range singles(tab, routesim.Check{}) {
+		if s := mean(t, tab, c, o); s.Resolved > top.Resolved {
+			top = s
+		}
+	}
+	return top
+}
+
+// TestCascadeOnTheDevelopmentTable holds the cascade to what is asked of it on real outcomes, learnt on other tasks than
+// those it is measured on.
+func TestCascadeOnTheDevelopmentTable(t *testing.T) {
+	path := "../../../shared/router-dev/swebench-verified-django.jsonl"
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		t.Skip("the development data is not here: ", path)
+	}
+	tab, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := testOptions(path)
+	single := bestSingle(t, tab, o)
+	for _, tt := range []struct {
+		errs, quality, dollars float64
+	}{{0, 0.90, 0.21}, {0.05, single.Resolved, single.Dollars}, {0.1, single.Resolved, single.Dollars}, {0.2, single.Resolved, single.Dollars}} {
+		c := routesim.Check{FalseAccept: tt.errs, FalseReject: tt.errs}
+		s := mean(t, tab, byWorth(tab, c, c, 1), o)
+		if s.Resolved <= tt.quality || s.Dollars >= tt.dollars {
+			t.Errorf("with a check that errs in %v: %+v, want more than %v for less than $%v", tt.errs, s, tt.quality, tt.dollars)
+		}
+		b := mean(t, tab, byBudget(tab, c, c, 0.24), o)
+		if math.Abs(b.Dollars-0.24) > 0.01 || b.Resolved < s.Resolved {
+			t.Errorf("with a check that errs in %v $0.24 a task buy %+v, less than %+v", tt.errs, b, s)
+		}
+	}
+}
+
+func TestPoliciesOnTheOwnTable(t *testing.T) {
+	o := testOptions("testdata/synthetic.jsonl")
+	tab, err := open(o.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := measureAll(tab, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, orc := best(all, single), best(all, bound)
+	if orc.name != "oracle" {
+		t.Fatalf("the best bound is %q", orc.name)
+	}
+	last := routesim.Score{}
+	for _, m := range all {
+		s := routesim.Mean(m.scores)
+		if s.Resolved > orc.Resolved.Mean+1e-9 {
+			t.Errorf("%s resolves %v, more than the oracle's %v", m.name, s.Resolved, orc.Resolved.Mean)
+		}
+		if i := m.Resolved; i.Low > i.Mean || i.High < i.Mean || i.Low == i.High && i.Mean > 0 && i.Mean < 1 {
+			t.Errorf("%s has the interval %+v", m.name, i)
+		}
+		if m.kind == weighed {
+			if s.Resolved < last.Resolved-0.02 || s.Dollars < last.Dollars-0.02 {
+				t.Errorf("%s gives %+v, less than a smaller worth: %+v", m.name, s, last)
+			}
+			last = s
+		}
+	}
+	if last.Resolved <= top.Resolved.Mean {
+		t.Errorf("the most valuable cascade resolves %v, no more than %s with %v", last.Resolved, top.name, top.Resolved.Mean)
+	}
+}
+
+// TestBanditBeatsChance holds the bandit, when it has learnt, against a model at random by what a task nets.
+func TestBanditBeatsChance(t *testing.T) {
+	o := testOptions("testdata/synthetic.jsonl")
+	tab, err := open(o.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, worth := range []float64{0.5, 1, 4} {
+		random := mean(t, tab, bounds()[0], o)
+		for _, attempts := range []int{1, len(tab.Models)} {
+			_, late, err := online(tab, routesim.Check{}, worth, attempts, 20, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := routesim.Mean(late)
+			if worth*got.Resolved-got.Dollars <= worth*random.Resolved-random.Dollars {
+				t.Errorf("worth %v, %d attempts: the bandit gets %+v, chance %+v", worth, attempts, got, random)
+			}
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	o := testOptions("testdata/synthetic.jsonl")
+	o.out, o.sweep, o.policy = filepath.Join(t.TempDir(), "curve.svg"), true, "worth|single|oracle"
+	o.check = routesim.Check{FalseAccept: 0.1, FalseReject: 0.2}
+	o.believed = o.check
+	stdout := os.Stdout
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stdout = w
+	done := make(chan []byte)
+	go func() { b, _ := io.ReadAll(r); done <- b }()
+	err = compare(o)
+	os.Stdout = stdout
+	_ = w.Close()
+	text := string(<-done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"small", "oracle", "cascade, worth $1", "passes 10 % of what is wrong and rejects 20 %", "the check errs in"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "\nbandit") {
+		t.Errorf("-policy does not leave out the bandit:\n%s", text)
+	}
+	picture, err := os.ReadFile(o.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wellFormed(picture); err != nil || !bytes.Contains(picture, []byte("oracle")) {
+		t.Errorf("the picture is not well formed or lacks the oracle: %v", err)
+	}
+	o.out = filepath.Join(t.TempDir(), "curve.html")
+	o.sweep = false
+	os.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err == nil {
+		err = compare(o)
+	}
+	os.Stdout = stdout
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := os.ReadFile(o.out); err != nil || !bytes.Contains(page, []byte("<svg")) || !bytes.Contains(page, []byte("cascade, worth $1")) {
+		t.Errorf("the page lacks its picture or its table: %v", err)
+	}
+}
+
+func wellFormed(data []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// TestMadeTableIsTheCommittedOne regenerates the table of testdata.
+func TestMadeTableIsTheCommittedOne(t *testing.T) {
+	want, err := os.ReadFile("testdata/synthetic.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := made(&got, 150, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != strings.ReplaceAll(string(want), "\r\n", "\n") {
+		t.Error("testdata/synthetic.jsonl differs from what -generate 150 writes; write it anew, see testdata/README.md")
+	}
+}
+
+func TestOrders(t *testing.T) {
+	if n := len(orders(5)); n != 5*4+5*4*3+120+120 {
+		t.Errorf("5 models have %d orders", n)
+	}
+	if n := len(orders(7)); n != 0 {
+		t.Errorf("7 models give %d orders", n)
+	}
+}
