@@ -1,32 +1,100 @@
 package agent
 
-import "fmt"
+import (
+	"context"
+	"fmt"
 
-// needsCompaction reports whether the next prompt would be over budget. Without usage from the provider it is
-// estimated at four bytes a token.
+	"github.com/luthier-dev/luthier/internal/tokencount"
+)
+
+// TokenCounter is a [Model] that can count the tokens of a request exactly, such as one that runs in this process. It
+// reports false for a request that it cannot count.
+type TokenCounter interface {
+	CountTokens(req *Request) (int, bool)
+}
+
+// compactionPlanner is a [Compactor] that can tell when a history within its budget is worth compacting, because what it
+// takes out is worth more than the prompt cache that it breaks.
+type compactionPlanner interface {
+	Due(msgs []Message) bool
+}
+
+type liveRequestKey struct{}
+
+type liveRequest struct {
+	req    *Request
+	tokens int64
+}
+
+// WithLiveRequest returns a context that carries the request a compaction is for. The loop calls a [Compactor] with one;
+// a host that compacts on its own may do the same. Tokens is what the prompt is known to weigh, 0 when it is not.
+func WithLiveRequest(ctx context.Context, req *Request, tokens int64) context.Context {
+	return context.WithValue(ctx, liveRequestKey{}, &liveRequest{req, tokens})
+}
+
+// LiveRequest returns the request that a [Compactor] makes room in: its instructions and tools take up room too, and a
+// summary that is asked for as a continuation of it finds the prompt cache warm. It is nil outside a run. Tokens is what
+// the provider's reports make its prompt, 0 when they are missing.
+func LiveRequest(ctx context.Context) (req *Request, tokens int64) {
+	if l, ok := ctx.Value(liveRequestKey{}).(*liveRequest); ok {
+		return l.req, l.tokens
+	}
+	return nil, 0
+}
+
+// needsCompaction reports whether the next prompt would be over budget, or the compactor finds it worth its while.
 func (r *run) needsCompaction() bool {
-	if r.agent.cfg.Compactor == nil {
+	c := r.agent.cfg.Compactor
+	if c == nil {
 		return false
 	}
 	tokens := r.prompt
 	if tokens == 0 {
-		tokens = r.session.estimate()
+		tokens = r.promptEstimate()
 	}
-	return tokens > int64(r.agent.cfg.ContextBudget)
+	if tokens > int64(r.agent.cfg.ContextBudget) {
+		return true
+	}
+	p, ok := c.(compactionPlanner)
+	return ok && p.Due(r.session.Messages())
+}
+
+// promptEstimate returns the tokens of the next prompt where no provider told them: counted by a model that can, else
+// estimated.
+func (r *run) promptEstimate() int64 {
+	if tc, ok := r.agent.cfg.Model.(TokenCounter); ok {
+		r.fillRequest()
+		if n, ok := tc.CountTokens(&r.req); ok {
+			return int64(n)
+		}
+	}
+	return r.session.estimate() + r.preamble()
+}
+
+// preamble returns about the tokens of instructions and tools.
+func (r *run) preamble() int64 {
+	n := tokencount.Estimate(r.agent.cfg.System)
+	for i := range r.toolset.specs {
+		t := &r.toolset.specs[i]
+		n += tokencount.Estimate(t.Name) + tokencount.Estimate(t.Description) + len(t.Schema)/4
+	}
+	return int64(n)
 }
 
 // overflowBudget is the budget after a provider said that the prompt is too long: well below what was sent.
 func (r *run) overflowBudget() int {
 	sent := r.session.estimate()
-	return int(min(int64(r.agent.cfg.ContextBudget), sent/2))
+	return int(min(int64(r.agent.cfg.ContextBudget), r.preamble()+sent/2))
 }
 
 // compact shortens the history to a budget. A compactor that fails, or breaks the pairing of calls and results, leaves
-// the history as it was.
+// the history as it was; so does one that gives back what it was given.
 func (r *run) compact(budget int) error {
 	s := r.session
+	r.fillRequest()
+	req := r.req
 	before := s.Messages()
-	after, rep, err := r.agent.cfg.Compactor.Compact(r.ctx, before, budget)
+	after, rep, err := r.agent.cfg.Compactor.Compact(WithLiveRequest(r.ctx, &req, r.prompt), before, budget)
 	if err == nil {
 		err = CheckPairing(after)
 	}
@@ -38,12 +106,23 @@ func (r *run) compact(budget int) error {
 	}
 	cost := r.priceOf(rep.Usage)
 	r.charge(rep.Usage, cost, 0)
+	if sameMessages(before, after) {
+		if rep.Usage == (Usage{}) {
+			return nil
+		}
+		return s.addSpend(rep.Usage, cost)
+	}
 	if err := s.compacted(after, rep, cost); err != nil {
 		return err
 	}
 	r.prompt = 0
 	r.emit(Compacted{Report: rep})
 	return nil
+}
+
+// sameMessages reports whether a compactor gave back the slice it was given.
+func sameMessages(a, b []Message) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // CheckPairing returns an error unless every tool call of ms has exactly one result, in the message after it and in
@@ -86,14 +165,41 @@ func pairs(calls []ToolCall, m Message) error {
 	return nil
 }
 
-// estimate returns the size of the live history in tokens, at four bytes each.
+// estimate returns about how many tokens the live history is.
 func (s *Session) estimate() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for ; s.measured < len(s.live); s.measured++ { // each message once, so that a long history costs no more
-		s.liveSize += partsSize(s.live[s.measured].Parts)
+		s.liveSize += partsTokens(s.live[s.measured].Parts)
 	}
-	return int64(s.liveSize / 4)
+	return int64(s.liveSize)
+}
+
+// frameTokens is what a chat format puts around a message.
+const frameTokens = 4
+
+// imageTokens is what providers charge for a picture of about a megapixel.
+const imageTokens = 1500
+
+func partsTokens(ps []Part) int {
+	n := frameTokens
+	for _, p := range ps {
+		switch p := p.(type) {
+		case Text:
+			n += tokencount.Estimate(p.Text)
+		case Thinking:
+			n += tokencount.Estimate(p.Text) + len(p.Signature)/8
+		case ToolCall:
+			n += tokencount.Estimate(p.Name) + tokencount.Estimate(string(p.Args))
+		case ToolResult:
+			n += partsTokens(p.Parts)
+		case Opaque:
+			n += len(p.Data) / 4
+		case Image:
+			n += imageTokens
+		}
+	}
+	return n
 }
 
 func partsSize(ps []Part) int {
@@ -111,7 +217,7 @@ func partsSize(ps []Part) int {
 		case Opaque:
 			n += len(p.Data)
 		case Image:
-			n += 4 * 1500 // what providers charge for a picture of about a megapixel
+			n += 4 * imageTokens
 		}
 	}
 	return n
