@@ -156,6 +156,13 @@ type calledTool struct{ ID, Name, Args string }
 // compare holds a response against the events that were sent.
 func compare(sent []WireEvent, resp *agent.Response, caps agent.Capabilities) error {
 	want, got := wantOutcome(sent), gotOutcome(resp)
+	for i := range got.Thinking {
+		t := &got.Thinking[i]
+		if t.Provider == "" && (t.Signature != "" || t.Redacted != nil) {
+			return fmt.Errorf("signed reasoning comes without its Provider, so that another provider may be sent it: %+v", *t)
+		}
+		t.Provider = "" // the wire does not know what the model calls itself
+	}
 	if !caps.Usage {
 		want.Usage, got.Usage = agent.Usage{}, agent.Usage{}
 	}

@@ -3,7 +3,6 @@ package agenttest
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -11,15 +10,6 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 )
-
-func newReference(t *testing.T, fault string) func() agent.Model {
-	srv := NewServer(t, func(*WireRequest) Wire { return refWire{} })
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	return func() agent.Model {
-		return &refModel{url: srv.URL, client: &http.Client{Transport: transport}, fault: fault}
-	}
-}
 
 func TestConformanceOfReference(t *testing.T) {
 	CheckLeaks(t)
@@ -43,6 +33,8 @@ func TestConformanceNotices(t *testing.T) {
 		{"one-part", "user-parts"},
 		{"one-part", "tool-results"},
 		{"sends-foreign", "opaque-foreign"},
+		{"sends-foreign", "thinking-foreign"},
+		{"unsigned-provider", "thinking-replay"},
 		{"no-retry-after", "http-429-seconds"},
 		{"reads-all", "http-huge"},
 		{"ignores-context", "cancel"},

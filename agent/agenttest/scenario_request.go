@@ -27,7 +27,15 @@ func thinkingScenarios() []Scenario {
 	foreign.Exchanges[0].Reply.MustNot = []string{"foreign-part"}
 	foreign.Exchanges[0].Reply.Must = []string{"hello yourself"}
 	foreign.Exchanges[0].Kinds, foreign.Exchanges[0].KindsOrReply = []agent.ErrorKind{agent.ErrUnsupported}, true
+	reasoned := one("thinking-foreign", "Reasoning that another provider signed or encrypted is never sent.", events(WireText{"done"}), nil, func(r *agent.Request) {
+		r.Messages = append([]agent.Message{agent.UserText("hello"), {Role: agent.RoleAssistant, Parts: []agent.Part{
+			agent.Thinking{Text: "hm", Signature: "foreign-signature", Provider: "somebody-else"},
+			agent.Thinking{Redacted: []byte("foreign-secret"), Provider: "somebody-else"}, agent.Text{Text: "hello yourself"}}}}, r.Messages...)
+	})
+	reasoned.Exchanges[0].Reply.MustNot = []string{"foreign-signature", "foreign-secret"}
+	reasoned.Exchanges[0].Reply.Must = []string{"hello yourself"}
 	return []Scenario{
+		reasoned,
 		one("thinking", "Reasoning comes apart from the answer.", events(WireThinking{Text: "let me "}, WireThinking{Text: "think\n"}, WireText{"42"}), needsOf(needThinking)),
 		follow("thinking-replay", "Signed reasoning goes back byte for byte.", callAfter(WireThinking{Text: "I should "}, WireThinking{Text: "look it up", Signature: sig1}),
 			needsOf(needTools, needThinking, needReplay), []string{"I should look it up", sig1, "six legs"}, answer),

@@ -69,7 +69,7 @@ func BenchmarkStream(b *testing.B) {
 	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := read(b.Context(), bytes.NewReader(stream), "", func(agent.Chunk, error) bool { return true }); err != nil {
+		if err := read(b.Context(), bytes.NewReader(stream), "", provider, func(agent.Chunk, error) bool { return true }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -20,10 +20,11 @@ func appendText(blocks []block, text string) []block {
 	return append(blocks, block{kind: blockText, text: text})
 }
 
-// appendThinking adds signed or redacted thinking. Unsigned thinking is another provider's, or was cut short: the API
-// refuses it, and the answer does not depend on it.
-func appendThinking(blocks []block, p agent.Thinking) []block {
+// appendThinking adds signed or redacted thinking of this provider, or of one not known. The API refuses the others, and
+// unsigned thinking, which was cut short; the answer does not depend on it.
+func (h *history) appendThinking(blocks []block, p agent.Thinking) []block {
 	switch {
+	case p.Provider != "" && p.Provider != h.thinker:
 	case p.Redacted != nil:
 		return append(blocks, block{kind: blockRedacted, text: string(p.Redacted)})
 	case p.Signature != "":

@@ -23,7 +23,7 @@ type body struct {
 
 // encode returns the request body for req and, when the answer is to be a call of the output tool, that tool's name.
 func (m *Model) encode(req *agent.Request) (data []byte, outputTool string, err *agent.ModelError) {
-	h, err := newHistory(req.Messages)
+	h, err := newHistory(req.Messages, m.thinker)
 	if err != nil {
 		return nil, "", err
 	}

@@ -51,6 +51,7 @@ type Model struct {
 	cfg     Config
 	client  sdk.Client
 	family  family
+	thinker string // whose reasoning the server takes back, see agent.Thinking
 	schemas schemaCache
 }
 
@@ -82,7 +83,18 @@ func New(cfg Config) (*Model, error) {
 			opts = append(opts, option.WithHeaderAdd(name, v))
 		}
 	}
-	return &Model{cfg: cfg, client: sdk.NewClient(opts...), family: parseFamily(cfg.Model)}, nil
+	m := &Model{cfg: cfg, client: sdk.NewClient(opts...), family: parseFamily(cfg.Model)}
+	m.thinker = m.signer()
+	return m, nil
+}
+
+// signer names who signs the model's reasoning. A signature of one of the provider's own models is good wherever they
+// are served; what other servers of this API hand out is theirs alone.
+func (m *Model) signer() string {
+	if u, err := url.Parse(m.cfg.BaseURL); err == nil && !m.family.claude && u.Host != "" {
+		return provider + "@" + u.Host
+	}
+	return provider
 }
 
 // fill sets what the environment provides and checks every field.

@@ -45,6 +45,7 @@ type usage struct {
 // decoder turns events into chunks. Bad input gives an error, never a panic.
 type decoder struct {
 	outputTool string // calls of this tool are the answer's text
+	thinker    string // signs the reasoning
 	out        []agent.Chunk
 	done       bool
 	open       map[int]*openBlock
@@ -154,7 +155,7 @@ func (d *decoder) start(raw sse.Event, ev *event) *agent.ModelError {
 		d.thought(b, b.start.Thinking)
 		b.signature = b.start.Signature
 	case "redacted_thinking":
-		d.emit(agent.ThinkingDelta{Redacted: []byte(b.start.Data)})
+		d.emit(agent.ThinkingDelta{Redacted: []byte(b.start.Data), Provider: d.thinker})
 	case "tool_use":
 		if d.outputTool != "" && b.start.Name == d.outputTool {
 			b.answer, d.answered = true, true
@@ -176,7 +177,7 @@ func (d *decoder) text(b *openBlock, s string) {
 
 func (d *decoder) thought(b *openBlock, s string) {
 	if s != "" {
-		d.emit(agent.ThinkingDelta{Text: s})
+		d.emit(agent.ThinkingDelta{Text: s, Provider: d.thinker})
 	}
 }
 
@@ -229,7 +230,7 @@ func (d *decoder) stop(index int) {
 	delete(d.open, index)
 	switch {
 	case b.kind == "thinking" && b.signature != "":
-		d.emit(agent.ThinkingDelta{Signature: b.signature})
+		d.emit(agent.ThinkingDelta{Signature: b.signature, Provider: d.thinker})
 	case b.kind == "tool_use" && !b.hasArgs && len(b.start.Input) > 0 && string(b.start.Input) != "{}":
 		d.arguments(b, string(b.start.Input)) // some servers send the arguments whole, at the start
 	case b.kind == "text" && len(b.citations) > 0, b.opaque():

@@ -29,7 +29,7 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		var chunks []agent.Chunk
-		err := read(t.Context(), bytes.NewReader(stream), "", func(c agent.Chunk, err error) bool {
+		err := read(t.Context(), bytes.NewReader(stream), "", provider, func(c agent.Chunk, err error) bool {
 			if c == nil || err != nil {
 				t.Fatalf("yielded %v, %v", c, err)
 			}

@@ -109,7 +109,7 @@ func TestStreams(t *testing.T) {
 // transcript writes a stream's chunks one a line, and its error last.
 func transcript(src io.Reader, outputTool string, t *testing.T) string {
 	var b strings.Builder
-	err := read(t.Context(), src, outputTool, func(c agent.Chunk, err error) bool {
+	err := read(t.Context(), src, outputTool, provider, func(c agent.Chunk, err error) bool {
 		data, merr := json.Marshal(c)
 		if merr != nil || err != nil {
 			t.Error(merr, err)

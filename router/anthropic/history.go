@@ -19,6 +19,7 @@ type history struct {
 	pending []pendingCall     // calls of the last assistant turn
 	used    map[string]bool   // call ids given out so far
 	tools   []string          // names of the tools called, in order of first use
+	thinker string            // whose reasoning is sent
 	err     *agent.ModelError // the first part that cannot be sent
 }
 
@@ -66,8 +67,8 @@ const (
 
 // newHistory brings msgs into shape. What a message becomes depends on it and on those before it, never on later ones,
 // except for calls that have no result yet.
-func newHistory(msgs []agent.Message) (*history, *agent.ModelError) {
-	h := &history{turns: make([]turn, 0, len(msgs)), used: make(map[string]bool)}
+func newHistory(msgs []agent.Message, thinker string) (*history, *agent.ModelError) {
+	h := &history{thinker: thinker, turns: make([]turn, 0, len(msgs)), used: make(map[string]bool)}
 	for i := range msgs {
 		if msgs[i].Role == agent.RoleAssistant {
 			h.addAssistant(msgs[i].Parts)
@@ -115,7 +116,7 @@ func (h *history) addAssistant(parts []agent.Part) {
 		case agent.Text:
 			blocks = appendText(blocks, p.Text)
 		case agent.Thinking:
-			blocks = appendThinking(blocks, p)
+			blocks = h.appendThinking(blocks, p)
 		case agent.Opaque:
 			blocks = appendOpaque(blocks, p)
 		case agent.ToolCall:

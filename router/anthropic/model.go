@@ -31,7 +31,7 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 			return
 		}
 		defer res.Body.Close()
-		if err := read(ctx, res.Body, outputTool, yield); err != nil {
+		if err := read(ctx, res.Body, outputTool, m.thinker, yield); err != nil {
 			if err.RequestID == "" {
 				err.RequestID = res.Header.Get("Request-Id")
 			}
@@ -59,9 +59,9 @@ func (m *Model) send(ctx context.Context, data []byte) (*http.Response, *agent.M
 }
 
 // read turns the event stream into chunks. It returns nil after Finish and when the consumer stops early.
-func read(ctx context.Context, src io.Reader, outputTool string, yield func(agent.Chunk, error) bool) *agent.ModelError {
+func read(ctx context.Context, src io.Reader, outputTool, thinker string, yield func(agent.Chunk, error) bool) *agent.ModelError {
 	events := sse.NewReader(src, maxEvent)
-	d := decoder{outputTool: outputTool}
+	d := decoder{outputTool: outputTool, thinker: thinker}
 	for {
 		ev, err := events.Next()
 		if ctx.Err() != nil {

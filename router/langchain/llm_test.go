@@ -42,8 +42,8 @@ func TestRoundTrip(t *testing.T) {
 	tests := map[string][]agent.Chunk{
 		"text":      {agent.TextDelta{Text: "Hel"}, agent.TextDelta{Text: "lo\n"}, usage, agent.Finish{Reason: agent.FinishStop}},
 		"empty":     {usage, agent.Finish{Reason: agent.FinishStop}},
-		"thinking":  {agent.ThinkingDelta{Text: "hm"}, agent.ThinkingDelta{Text: "?"}, agent.TextDelta{Text: "42"}, usage, agent.Finish{Reason: agent.FinishStop}},
-		"signed":    {agent.ThinkingDelta{Text: "hm"}, agent.ThinkingDelta{Text: "?", Signature: "sig"}, agent.TextDelta{Text: "42"}, usage, agent.Finish{Reason: agent.FinishStop}},
+		"thinking":  {agent.ThinkingDelta{Text: "hm", Provider: "langchain"}, agent.ThinkingDelta{Text: "?"}, agent.TextDelta{Text: "42"}, usage, agent.Finish{Reason: agent.FinishStop}},
+		"signed":    {agent.ThinkingDelta{Text: "hm", Provider: "langchain"}, agent.ThinkingDelta{Text: "?", Signature: "sig"}, agent.TextDelta{Text: "42"}, usage, agent.Finish{Reason: agent.FinishStop}},
 		"cut":       {agent.TextDelta{Text: "half"}, usage, agent.Finish{Reason: agent.FinishLength}},
 		"filtered":  {usage, agent.Finish{Reason: agent.FinishFilter}},
 		"refused":   {agent.TextDelta{Text: "no"}, usage, agent.Finish{Reason: agent.FinishRefusal}},

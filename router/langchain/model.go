@@ -57,7 +57,7 @@ func (m *model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 func (m *model) run(ctx context.Context, req *agent.Request, messages []llms.MessageContent, options []llms.CallOption, yield func(agent.Chunk, error) bool) {
 	callCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &streaming{chunks: make(chan agent.Chunk)}
+	s := &streaming{chunks: make(chan agent.Chunk), thinker: m.thinker()}
 	if !m.traits.noStream && len(req.Tools) == 0 {
 		options = append(options, s.options(callCtx)...)
 	}
@@ -96,9 +96,10 @@ func (m *model) run(ctx context.Context, req *agent.Request, messages []llms.Mes
 
 // streaming passes on what a client calls back with while a call runs.
 type streaming struct {
-	chunks chan agent.Chunk
-	text   []byte // all the text that was passed on
-	think  int    // bytes of thinking passed on
+	chunks  chan agent.Chunk
+	thinker string // whose the reasoning is
+	text    []byte // all the text that was passed on
+	think   int    // bytes of thinking passed on
 }
 
 // options returns the call options that make a client stream. The reasoning function gets the text a second time, which
@@ -125,7 +126,7 @@ func (s *streaming) options(ctx context.Context) []llms.CallOption {
 				return nil
 			}
 			s.think += len(reasoning)
-			return send(agent.ThinkingDelta{Text: string(reasoning)})
+			return send(agent.ThinkingDelta{Text: string(reasoning), Provider: s.thinker})
 		}),
 	}
 }

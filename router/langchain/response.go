@@ -30,7 +30,7 @@ func (m *model) finish(req *agent.Request, res *llms.ContentResponse, s *streami
 		yield(nil, m.fail(agent.ErrServer, fmt.Errorf("read response: its text is not what was streamed")))
 		return
 	}
-	for _, c := range f.chunks(rest, s.think == 0, len(req.Messages)) {
+	for _, c := range f.chunks(rest, s.think == 0, s.thinker, len(req.Messages)) {
 		if !yield(c, nil) {
 			return
 		}
@@ -97,10 +97,11 @@ func (f *folded) addCalls(c *llms.ContentChoice) {
 }
 
 // chunks returns the response as a stream; messages makes the ids of calls that have none unique in a conversation.
-func (f *folded) chunks(text string, withThinking bool, messages int) []agent.Chunk {
+func (f *folded) chunks(text string, withThinking bool, thinker string, messages int) []agent.Chunk {
 	var out []agent.Chunk
 	if withThinking {
 		for _, d := range f.thinking {
+			d.Provider = thinker
 			out = append(out, d)
 		}
 	}

@@ -36,7 +36,7 @@ func TestResponses(t *testing.T) {
 			{Content: "I look.", GenerationInfo: map[string]any{"ThinkingContent": "", "InputTokens": 3, "OutputTokens": 2}, StopReason: "tool_use"},
 			{ToolCalls: []llms.ToolCall{{ID: "a", FunctionCall: &llms.FunctionCall{Name: "look", Arguments: `{"at":1}`}}}, StopReason: "tool_use"},
 			{ToolCalls: []llms.ToolCall{{ID: "a", FunctionCall: &llms.FunctionCall{Name: "look"}}, {ID: "broken"}}, StopReason: "tool_use"},
-		}}, want: &agent.Response{Message: agent.Message{Role: agent.RoleAssistant, Parts: []agent.Part{agent.Thinking{Text: "hm", Signature: "sig"}, agent.Text{Text: "I look."},
+		}}, want: &agent.Response{Message: agent.Message{Role: agent.RoleAssistant, Parts: []agent.Part{agent.Thinking{Text: "hm", Signature: "sig", Provider: "langchain"}, agent.Text{Text: "I look."},
 			agent.ToolCall{ID: "a", Name: "look", Args: json.RawMessage(`{"at":1}`)}, agent.ToolCall{ID: "call_1_1", Name: "look", Args: json.RawMessage(`{}`)}}},
 			Usage: agent.Usage{Input: 3, Output: 2}, Finish: agent.FinishTools}},
 		{name: "old function call", in: choice(llms.ContentChoice{FuncCall: &llms.FunctionCall{Name: "look", Arguments: "{}"}, StopReason: "stop"}),

@@ -1,6 +1,7 @@
 package langchain
 
 import (
+	"cmp"
 	"path"
 	"reflect"
 	"strings"
@@ -47,6 +48,9 @@ func traitsOf(llm llms.Model) traits {
 	}
 	return tr
 }
+
+// thinker names whose reasoning the model shows; see agent.Thinking.
+func (m *model) thinker() string { return cmp.Or(m.traits.provider, "langchain") }
 
 // Capabilities says what survives langchaingo.
 func (m *model) Capabilities() agent.Capabilities {

@@ -184,7 +184,7 @@ func (m *Model) chatReasoning(b *body, parts []agent.Part) {
 				return
 			}
 		case agent.Thinking:
-			if p.Signature == "" && p.Redacted == nil { // else another provider's
+			if p.Signature == "" && p.Redacted == nil && m.ownThinking(p) {
 				thoughts.WriteString(p.Text)
 			}
 		}
@@ -195,6 +195,12 @@ func (m *Model) chatReasoning(b *body, parts []agent.Part) {
 		b.raw(":")
 		b.str(thoughts.String())
 	}
+}
+
+// ownThinking reports whether reasoning came from this server, as far as is known: no other could have signed it, or would
+// know it for its own.
+func (m *Model) ownThinking(t agent.Thinking) bool {
+	return t.Provider == "" || t.Provider == m.thinker
 }
 
 // ownFields returns the members of an opaque part of the chat API, without their braces. Fields that would change who

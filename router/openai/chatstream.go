@@ -117,7 +117,7 @@ func (d *chatDecoder) delta(c *chatDelta, out []agent.Chunk) []agent.Chunk {
 	}
 	shown, inline := content(c.Content)
 	if thought += inline; thought != "" {
-		out = append(out, agent.ThinkingDelta{Text: thought})
+		out = append(out, agent.ThinkingDelta{Text: thought, Provider: d.m.thinker})
 	}
 	d.details = append(d.details, c.ReasoningDetails...)
 	if shown != "" {

@@ -81,7 +81,8 @@ type Config struct {
 type Model struct {
 	cfg      Config
 	client   sdk.Client
-	official bool // OpenAI itself or Azure
+	official bool   // OpenAI itself or Azure
+	thinker  string // whose reasoning the server takes back, see agent.Thinking
 	schemas  schemaCache
 }
 
@@ -93,6 +94,10 @@ func New(cfg Config) (*Model, error) {
 	}
 	m := &Model{cfg: cfg, official: officialHost(base.Hostname())}
 	m.setDefaults(base.Hostname())
+	m.thinker = chatParts + "@" + base.Host
+	if m.cfg.API == Responses {
+		m.thinker = responseItems + "@" + base.Host
+	}
 	m.client = sdk.NewClient(m.options(base)...)
 	return m, nil
 }

@@ -102,7 +102,7 @@ func (m *Model) responsesInput(b *body, msgs []agent.Message) error {
 	for i := range msgs {
 		write := responsesUser
 		if msgs[i].Role == agent.RoleAssistant {
-			write = responsesAssistant
+			write = m.responsesAssistant
 		}
 		if err := write(b, msgs[i].Parts); err != nil {
 			me := agent.AsModelError(err)
@@ -180,7 +180,7 @@ func inputContent(b *body, parts []agent.Part) error {
 
 // responsesAssistant writes each part as the item it came from, in order: the API wants reasoning right before the
 // call or the message that it led to.
-func responsesAssistant(b *body, parts []agent.Part) error {
+func (m *Model) responsesAssistant(b *body, parts []agent.Part) error {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case agent.Text:
@@ -189,7 +189,9 @@ func responsesAssistant(b *body, parts []agent.Part) error {
 			b.str(p.Text)
 			b.raw("}]}")
 		case agent.Thinking:
-			reasoningItem(b, p)
+			if m.ownThinking(p) {
+				reasoningItem(b, p)
+			}
 		case agent.ToolCall:
 			b.comma()
 			b.raw(`{"type":"function_call","call_id":`)

@@ -153,10 +153,10 @@ func (d *responsesDecoder) piece(e *responsesEvent, out []agent.Chunk) []agent.C
 		d.refused = d.refused || e.Type == "response.refusal.delta"
 		return passOn(it, agent.TextDelta{Text: text(e.Delta)}, out)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return passOn(it, agent.ThinkingDelta{Text: text(e.Delta)}, out)
+		return passOn(it, agent.ThinkingDelta{Text: text(e.Delta), Provider: d.m.thinker}, out)
 	case "response.reasoning_summary_part.added":
 		if it.parts++; it.parts > 1 && it.streamed {
-			return append(out, agent.ThinkingDelta{Text: "\n\n"})
+			return append(out, agent.ThinkingDelta{Text: "\n\n", Provider: d.m.thinker})
 		}
 	case "response.function_call_arguments.delta":
 		if it.announced {
@@ -228,7 +228,7 @@ func (d *responsesDecoder) itemDone(index int, raw json.RawMessage, out []agent.
 			out = passOn(it, agent.TextDelta{Text: c.Text + c.Refusal}, out)
 		}
 	case "reasoning":
-		return reasoningDone(it, &item, out)
+		return d.reasoningDone(it, &item, out)
 	case "":
 	default:
 		return append(out, agent.Opaque{Provider: responseItems, Data: append(json.RawMessage(nil), raw...)})
@@ -237,8 +237,8 @@ func (d *responsesDecoder) itemDone(index int, raw json.RawMessage, out []agent.
 }
 
 // reasoningDone closes a reasoning item with its signature.
-func reasoningDone(it *openItem, item *responsesItem, out []agent.Chunk) []agent.Chunk {
-	var d agent.ThinkingDelta
+func (d *responsesDecoder) reasoningDone(it *openItem, item *responsesItem, out []agent.Chunk) []agent.Chunk {
+	end := agent.ThinkingDelta{Signature: item.Encrypted, Provider: d.m.thinker}
 	if !it.streamed {
 		var texts []string
 		for _, s := range item.Summary {
@@ -247,13 +247,12 @@ func reasoningDone(it *openItem, item *responsesItem, out []agent.Chunk) []agent
 		for _, c := range item.Content {
 			texts = append(texts, c.Text)
 		}
-		d.Text = strings.Join(texts, "\n\n")
+		end.Text = strings.Join(texts, "\n\n")
 	}
-	d.Signature = item.Encrypted
-	if d.Text == "" && d.Signature == "" {
+	if end.Text == "" && end.Signature == "" {
 		return out
 	}
-	return append(out, d)
+	return append(out, end)
 }
 
 // end takes the terminal event.

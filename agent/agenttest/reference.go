@@ -14,10 +14,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
 )
+
+// Reference returns a model that talks to a server of its own on loopback and knows every scenario of [Conformance], in the
+// plainest format a backend could have. Put it behind what takes models and makes one, such as a router, and run the
+// suite on that.
+func Reference(t testing.TB) agent.Model { return newReference(t, "")() }
+
+func newReference(t testing.TB, fault string) func() agent.Model {
+	srv := NewServer(t, func(*WireRequest) Wire { return refWire{} })
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return func() agent.Model {
+		return &refModel{url: srv.URL, client: &http.Client{Transport: transport}, fault: fault}
+	}
+}
 
 // refWire is the plainest format a backend could have: one JSON object a line, holding chunks of the contract as they
 // are. It exists to test the suite itself.
@@ -72,6 +87,8 @@ func (refWire) Event(ev WireEvent) string {
 func (refWire) Error(_ int, f Failure) (string, string) {
 	return "application/json", line(refEvent{Code: f.Code, Message: f.Message})
 }
+
+const refProvider = "reference"
 
 // refModel reads refWire. Its fault breaks it in one way, to show that the suite notices.
 type refModel struct {
@@ -198,6 +215,9 @@ func (m *refModel) chunks(ev refEvent) []agent.Chunk {
 		add(agent.TextDelta{Text: ev.Text})
 	case ev.Thinking != nil:
 		d := *ev.Thinking
+		if m.fault != "unsigned-provider" {
+			d.Provider = refProvider
+		}
 		if m.fault == "drops-signature" {
 			d.Signature = ""
 		}
@@ -211,7 +231,7 @@ func (m *refModel) chunks(ev refEvent) []agent.Chunk {
 		}
 		add(d)
 	case ev.Opaque != nil:
-		add(agent.Opaque{Provider: "ref", Data: ev.Opaque})
+		add(agent.Opaque{Provider: refProvider, Data: ev.Opaque})
 	case ev.Usage != nil:
 		add(*ev.Usage)
 	case ev.Finish != "":
@@ -261,7 +281,7 @@ func (m *refModel) parts(ps []agent.Part) []any {
 	for _, p := range ps {
 		switch p := p.(type) {
 		case agent.Opaque:
-			if p.Provider == "ref" || m.fault == "sends-foreign" {
+			if p.Provider == refProvider || m.fault == "sends-foreign" {
 				out = append(out, p)
 			}
 		case agent.ToolCall:
@@ -269,6 +289,9 @@ func (m *refModel) parts(ps []agent.Part) []any {
 		case agent.ToolResult:
 			out = append(out, map[string]any{"id": p.CallID, "parts": m.parts(p.Parts)})
 		case agent.Thinking:
+			if p.Provider != "" && p.Provider != refProvider && m.fault != "sends-foreign" {
+				continue
+			}
 			out = append(out, map[string]any{"text": p.Text, "signature": p.Signature, "redacted": string(p.Redacted)})
 		case agent.Image:
 			out = append(out, map[string]any{"data": base64.StdEncoding.EncodeToString(p.Data), "url": p.URL})
