@@ -10,6 +10,7 @@ type adder struct {
 	firstP   int
 	firstM   int
 	pending  []pendingParents
+	unread   bool // of some commit the changes are not known
 	tokenize func(string) []string
 	buf      []byte
 }
@@ -38,6 +39,7 @@ func (a *adder) Add(c *rawCommit) {
 		return
 	}
 	a.at[c.id] = int32(len(a.s.commits))
+	a.unread = a.unread || c.unread
 	e := entry{id: c.id, time: c.time}
 	e.subject, e.body = cleanMessage(c.message)
 	renames, changes := pairRenames(c.changes)

@@ -67,9 +67,12 @@ func (o *opening) read(q reading) bool {
 		return false
 	}
 	added, err := o.readFrom(src, q)
-	if added == 0 && err != nil && !o.status.GoGit && o.ctx.Err() == nil && !errors.Is(err, errStopped) {
-		// A git too old for an option, or one that cannot start.
+	if err != nil && !o.status.GoGit && o.ctx.Err() == nil && !errors.Is(err, errStopped) {
+		// A git too old for an option, one that cannot start, or one that has met something damaged, where it ends.
 		if other, goErr := o.goGit(); goErr == nil {
+			if added > 0 {
+				return true // the next round reads on without git
+			}
 			if added, goErr = o.readFrom(other, q); goErr == nil || added > 0 {
 				err = goErr
 			}
@@ -107,6 +110,7 @@ func (o *opening) readFrom(src source, q reading) (added int, err error) {
 		err = context.Cause(ctx)
 	}
 	o.status.Read += n
+	o.unread = o.unread || a.unread
 	a.Finish(err != nil || n >= q.n, last)
 	if o.opts.Progress != nil {
 		o.opts.Progress(a.Len())

@@ -69,8 +69,13 @@ func (g *goGitSource) read(ctx context.Context, q reading, yield func(*rawCommit
 		known[id] = true
 	}
 	w := goGitWalk{g: g, seen: map[string]bool{}}
+	damage := func(e error) { // the first is told, and what can be read beyond it is
+		if err == nil {
+			err = e
+		}
+	}
 	for _, id := range q.want {
-		err = errors.Join(err, w.push(id))
+		damage(w.push(id))
 	}
 	for n := 0; n < q.n && len(w.queue) > 0; {
 		if ctx.Err() != nil {
@@ -82,13 +87,17 @@ func (g *goGitSource) read(ctx context.Context, q reading, yield func(*rawCommit
 			continue
 		}
 		raw, changesErr := g.commit(ctx, c)
-		if changesErr != nil {
-			return changesErr
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if changesErr != nil { // its files are not known, its ancestors may be
+			raw.changes, raw.unread = nil, true
+			damage(changesErr)
 		}
 		yield(raw)
 		n++
 		for _, p := range raw.parents {
-			err = errors.Join(err, w.push(p))
+			damage(w.push(p))
 		}
 	}
 	return err
@@ -107,7 +116,7 @@ func (g *goGitSource) commit(ctx context.Context, c *object.Commit) (*rawCommit,
 	if len(c.ParentHashes) > 0 {
 		parent, err := object.GetCommit(g.objects, c.ParentHashes[0])
 		if err != nil {
-			return nil, fmt.Errorf("commit %s cannot be read: %w", c.ParentHashes[0], err)
+			return raw, fmt.Errorf("commit %s cannot be read: %w", c.ParentHashes[0], err)
 		}
 		before = parent.TreeHash
 	}

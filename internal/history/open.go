@@ -42,6 +42,7 @@ type opening struct {
 	store  *store
 	live   []int32
 	src    source
+	unread bool // some commits are without their changes, which the next Open may be able to read
 }
 
 func (o *opening) fail(s State, err error) {
@@ -77,6 +78,10 @@ func (o *opening) open(dir string) {
 	from := o.store.marks()
 	o.store.tokenizeRest(o.opts.Tokenizer)
 	o.fill(string(id))
+	if o.unread {
+		o.status.Cache = "not written: of some commits the changes cannot be read"
+		return
+	}
 	if err := o.cache.save(o.store, from); err != nil {
 		o.status.Cache = "not written: " + err.Error()
 	}

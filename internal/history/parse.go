@@ -26,6 +26,8 @@ type rawCommit struct {
 	more int
 	// boundary commits of a shallow clone seem to add every file.
 	boundary bool
+	// unread says that its changes could not be read, so that it seems to have none.
+	unread bool
 }
 
 // rawChange is a file that a commit changed.

@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,7 +48,7 @@ func TestStates(t *testing.T) {
 			dir: func(t *testing.T) string { return clone(t, "--depth=2") }},
 		{name: "without contents", commits: 3,
 			dir: func(t *testing.T) string { return clone(t, "--filter=blob:none", "--no-checkout") }},
-		{name: "without directories", state: history.Broken, reason: "git:",
+		{name: "without directories", state: history.Broken, reason: "cannot be read", commits: 3,
 			dir: func(t *testing.T) string { return clone(t, "--filter=tree:0", "--no-checkout") }},
 		{name: "shared objects", commits: 3, dir: func(t *testing.T) string { return clone(t, "--shared") }},
 		{name: "SHA-256", commits: 1, dir: func(t *testing.T) string {
@@ -114,7 +115,22 @@ func TestStates(t *testing.T) {
 			}
 			return r.dir
 		}},
-		{name: "an old commit is missing", state: history.Broken, commits: 1, dir: func(t *testing.T) string {
+		{name: "a commit is damaged", state: history.Broken, reason: "cannot be read", commits: 1, dir: func(t *testing.T) string {
+			r := three(t)
+			damageObject(t, r, r.git("rev-parse", "HEAD~1"))
+			return r.dir
+		}},
+		{name: "a directory is damaged", state: history.Broken, reason: "cannot be read", commits: 3, dir: func(t *testing.T) string {
+			r := three(t)
+			damageObject(t, r, r.git("rev-parse", "HEAD~1^{tree}"))
+			return r.dir
+		}},
+		{name: "a directory is damaged, without git", opts: history.Options{NoGit: true}, state: history.Broken, reason: "cannot be read", commits: 3, dir: func(t *testing.T) string {
+			r := three(t)
+			damageObject(t, r, r.git("rev-parse", "HEAD~1^{tree}"))
+			return r.dir
+		}},
+		{name: "an old commit is missing", state: history.Broken, commits: 2, dir: func(t *testing.T) string {
 			r := three(t)
 			removeObject(t, r, r.git("rev-parse", "HEAD~2"))
 			return r.dir
@@ -184,6 +200,61 @@ func overwrite(t *testing.T, name, content string) string {
 func removeObject(t *testing.T, r *repo, hash string) {
 	if err := os.Remove(filepath.Join(r.dir, ".git", "objects", hash[:2], hash[2:])); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func damageObject(t *testing.T, r *repo, hash string) {
+	removeObject(t, r, hash)
+	if err := os.WriteFile(filepath.Join(r.dir, ".git", "objects", hash[:2], hash[2:]), []byte("rubbish"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamageIsPassed reads what lies beyond a directory that cannot be read, and keeps nothing of that: once it is mended,
+// all is known.
+func TestDamageIsPassed(t *testing.T) {
+	r := newRepo(t)
+	for i := range 30 {
+		r.commit(fmt.Sprint("walrus ", i), files{fmt.Sprint("f", i%5): fmt.Sprint(i)})
+	}
+	cache := t.TempDir()
+	object := filepath.Join(r.dir, ".git", "objects")
+	tree := r.git("rev-parse", "HEAD~10^{tree}")
+	object = filepath.Join(object, tree[:2], tree[2:])
+	whole, err := os.ReadFile(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damageObject(t, r, tree)
+	for range 2 {
+		l := open(t, r.dir, history.Options{CacheDir: cache})
+		if s := l.Status(); l.Len() != 30 || s.State != history.Broken || !strings.Contains(s.Reason, "cannot be read") {
+			t.Errorf("damaged: %d commits, %+v", l.Len(), s)
+		}
+		without := 0
+		for _, c := range l.Commits() {
+			if len(c.Files) == 0 {
+				without++
+			}
+		}
+		if without != 2 { // that of the directory, and the one after it
+			t.Errorf("damaged: %d commits are without files", without)
+		}
+	}
+	if err := os.Remove(object); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(object, whole, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, r.dir, history.Options{CacheDir: cache})
+	if s := l.Status(); l.Len() != 30 || s.State != history.Ready {
+		t.Errorf("mended: %d commits, %+v", l.Len(), s)
+	}
+	for i, c := range l.Commits() {
+		if len(c.Files) != 1 {
+			t.Errorf("mended: commit %d has files %v", i, c.Files)
+		}
 	}
 }
 

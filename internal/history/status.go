@@ -14,8 +14,8 @@ const (
 	Empty
 	// NoHead means that the head asked for is no commit of the repository.
 	NoHead
-	// Broken means that the repository could not be read, or not up to its end; what
-	// was read counts.
+	// Broken means that the repository could not be read, or not all of it; what was
+	// read counts, and of commits whose changes are lost the messages do.
 	Broken
 	// Unfinished means that reading took too long; what was read counts, and the next
 	// Open goes on from there if there is a cache.
