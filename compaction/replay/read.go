@@ -31,7 +31,10 @@ func Read(name string, r io.Reader) (*Run, error) {
 	if len(run.Messages) == 0 {
 		return nil, fmt.Errorf("replay: read %s: no messages; give a session log or a JSON document with \"messages\"", name)
 	}
-	return run, agent.CheckPairing(run.Messages)
+	if err := agent.CheckPairing(run.Messages); err != nil {
+		return nil, fmt.Errorf("replay: read %s: %w", name, err)
+	}
+	return run, nil
 }
 
 func parse(data []byte) (*Run, error) {

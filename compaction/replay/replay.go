@@ -48,7 +48,11 @@ func Replay(ctx context.Context, run *Run, p Policy, cfg Config) (*Result, error
 	if cfg.Summarise == nil {
 		cfg.Summarise = firstSentences
 	}
-	s := &sim{cfg: cfg, run: run, cache: cache{}, trail: newTrail(run), res: &Result{Run: run.Name, Policy: p.Name}, session: agent.NewSession()}
+	trail, err := newTrail(ctx, run)
+	if err != nil {
+		return nil, fmt.Errorf("replay: run %s: %w", run.Name, err)
+	}
+	s := &sim{cfg: cfg, run: run, cache: cache{}, trail: trail, res: &Result{Run: run.Name, Policy: p.Name}, session: agent.NewSession()}
 	if p.New != nil {
 		parts, err := p.New(agent.ModelFunc(s.summariser))
 		if err != nil {
@@ -60,11 +64,12 @@ func Replay(ctx context.Context, run *Run, p Policy, cfg Config) (*Result, error
 		s.parts.Budget = cfg.Budget
 	}
 	for i, m := range run.Messages {
-		var err error
-		switch m.Role {
-		case agent.RoleAssistant:
+		err := context.Cause(ctx)
+		switch {
+		case err != nil:
+		case m.Role == agent.RoleAssistant:
 			err = s.step(ctx, i)
-		case agent.RoleTool:
+		case m.Role == agent.RoleTool:
 			err = s.results(ctx, run.Messages[i-1].Calls(), m)
 		default:
 			err = s.session.Append(m)

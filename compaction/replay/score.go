@@ -3,6 +3,8 @@ package replay
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -89,13 +91,24 @@ func Mean(scores []Score) Score {
 	return m
 }
 
+// Columns returns the names of what [Score.Row] returns.
+func Columns() []string {
+	return []string{"run", "policy", "steps", "cost", "with re-reads", "support", "re-read steps", "lost now", "cache hit", "peak", "compactions"}
+}
+
+// Row returns the score as the cells of a table.
+func (s Score) Row() []string {
+	percent := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+	return []string{s.Run, s.Policy, strconv.Itoa(s.Steps), percent(s.Cost), percent(s.CostReread), percent(s.Support), percent(s.Reread),
+		percent(s.Lost), percent(s.CacheHit()), strconv.Itoa(s.Peak), strconv.Itoa(s.Compactions)}
+}
+
 // WriteTable writes scores as a table of plain text.
 func WriteTable(w io.Writer, scores []Score) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "run\tpolicy\tsteps\tcost\twith re-reads\tsupport\tre-read steps\tlost now\tcache hit\tpeak\tcompactions\t")
+	fmt.Fprintln(tw, strings.Join(Columns(), "\t")+"\t")
 	for _, s := range scores {
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%d\t%d\t\n", s.Run, s.Policy, s.Steps,
-			100*s.Cost, 100*s.CostReread, 100*s.Support, 100*s.Reread, 100*s.Lost, 100*s.CacheHit(), s.Peak, s.Compactions)
+		fmt.Fprintln(tw, strings.Join(s.Row(), "\t")+"\t")
 	}
 	return tw.Flush()
 }

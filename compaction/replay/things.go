@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -25,7 +26,10 @@ type Thing struct {
 	Text string
 }
 
-// Things returns what the arguments of a call refer to, each once, sorted.
+// maxThings is how many things of a call count, so that a call that writes a large file does not outweigh all others.
+const maxThings = 300
+
+// Things returns what the arguments of a call refer to, each once, sorted, 300 at the most.
 func Things(call agent.ToolCall) []Thing {
 	var out []Thing
 	for _, text := range argTexts(call.Args) {
@@ -33,10 +37,15 @@ func Things(call agent.ToolCall) []Thing {
 		out = quoted(out, text)
 		out = lines(out, text)
 	}
-	slices.SortFunc(out, func(a, b Thing) int {
-		return strings.Compare(string(a.Kind)+a.Text, string(b.Kind)+b.Text)
+	out = distinct(out)
+	return out[:min(len(out), maxThings)]
+}
+
+func distinct(ts []Thing) []Thing {
+	slices.SortFunc(ts, func(a, b Thing) int {
+		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Text, b.Text))
 	})
-	return slices.Compact(out)
+	return slices.Compact(ts)
 }
 
 // words adds the paths, identifiers and numbers of a text.

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
 const (
@@ -10,7 +11,7 @@ const (
 	tokensOfImage = 1500 // what providers charge for a picture of about a megapixel
 )
 
-func count(text string) int { return (len(text) + 3) / 4 }
+func count(text string) int { return tokencount.Estimate(text) }
 
 // Tokens returns the estimated size of ms in a prompt, in tokens.
 func Tokens(ms []agent.Message) int {

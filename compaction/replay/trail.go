@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"sort"
 	"strings"
 
@@ -20,7 +21,8 @@ type callThings struct {
 	things  []Thing
 }
 
-func newTrail(run *Run) *trail {
+// newTrail reads a run, until ctx ends.
+func newTrail(ctx context.Context, run *Run) (*trail, error) {
 	t := &trail{first: map[Thing]int{}}
 	var b strings.Builder
 	b.WriteString(run.System)
@@ -37,13 +39,16 @@ func newTrail(run *Run) *trail {
 	}
 	t.text = b.String()
 	for _, c := range t.calls {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		for _, th := range c.things {
 			if _, ok := t.first[th]; !ok {
 				t.first[th] = th.shownIn(t.text, 0)
 			}
 		}
 	}
-	return t
+	return t, nil
 }
 
 // ahead returns what the next n calls from message i on refer to and the run had shown before that message, each once.
