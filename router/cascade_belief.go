@@ -50,6 +50,7 @@ type Tried struct {
 	Candidate int
 	Verdict   Verdict
 	Broken    bool // it gave nothing that could be used: it is known to be wrong
+	Absent    bool // it could not try, as when it is not reachable: nothing is learnt from it
 }
 
 // belief is Odds after some verdicts: the weights of the kinds, which sum to 1.
@@ -75,7 +76,10 @@ func (o *Odds) believe(check Check, tried []Tried) belief {
 
 // chances returns the probability of what happened in t for a right and for a wrong attempt.
 func (b belief) chances(t Tried) (right, wrong float64) {
-	if t.Broken {
+	switch {
+	case t.Absent:
+		return 1, 1
+	case t.Broken:
 		return 0, 1
 	}
 	return b.check.likelihood(t.Verdict)
@@ -137,7 +141,7 @@ func (b belief) right(t Tried) float64 {
 func (b belief) best(tried []Tried) (candidate int, right float64) {
 	candidate = -1
 	for _, t := range tried {
-		if t.Broken {
+		if t.Broken || t.Absent {
 			continue
 		}
 		if p := b.right(t); candidate < 0 || p >= right {

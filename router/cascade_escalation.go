@@ -125,7 +125,7 @@ func (e *Escalation) open(tried []Tried, spent float64) (open uint32, why Why) {
 	}
 	why = WhyExhausted
 	switch {
-	case open != 0 && len(tried) >= e.cfg.Attempts:
+	case open != 0 && attempts(tried) >= e.cfg.Attempts:
 		return 0, WhyAttempts
 	case e.cfg.Dollars == 0 || e.cfg.Odds == nil:
 		return open, why
@@ -138,6 +138,15 @@ func (e *Escalation) open(tried []Tried, spent float64) (open uint32, why Why) {
 		}
 	}
 	return open, why
+}
+
+// attempts counts those that tried.
+func attempts(tried []Tried) int {
+	n := 0
+	for _, t := range tried {
+		n += 1 - btoi(t.Absent)
+	}
+	return n
 }
 
 // decide compares stopping with every attempt that may follow.
@@ -166,7 +175,7 @@ func (e *Escalation) decide(tried []Tried, open uint32, barred Why) Step {
 		s.Resolve, s.Dollars = b.expect(s.Candidate)
 	}
 	switch {
-	case s.Candidate >= 0 && len(tried) == 0:
+	case s.Candidate >= 0 && attempts(tried) == 0:
 		s.Why = WhyFirst
 	case s.Candidate >= 0:
 		s.Why = WhyGain
@@ -181,7 +190,7 @@ func (e *Escalation) inOrder(tried []Tried, spent float64) Step {
 	s := Step{Candidate: -1, Best: -1}
 	for _, t := range tried {
 		switch {
-		case t.Broken:
+		case t.Broken || t.Absent:
 		case t.Verdict == Passed:
 			s.Best, s.Why = t.Candidate, WhyPassed
 		case s.Why != WhyPassed:
@@ -199,7 +208,7 @@ func (e *Escalation) inOrder(tried []Tried, spent float64) Step {
 	switch {
 	case next >= e.cfg.Candidates:
 		s.Why = WhyExhausted
-	case next >= e.cfg.Attempts:
+	case attempts(tried) >= e.cfg.Attempts:
 		s.Why = WhyAttempts
 	default:
 		e.follow(&s, tried, next, spent)
@@ -210,7 +219,7 @@ func (e *Escalation) inOrder(tried []Tried, spent float64) Step {
 // follow makes next the step's candidate, if the limit of cost allows.
 func (e *Escalation) follow(s *Step, tried []Tried, next int, spent float64) {
 	s.Why = WhyFirst
-	if next > 0 {
+	if attempts(tried) > 0 {
 		s.Why = WhyRejected
 	}
 	if e.cfg.Odds != nil {

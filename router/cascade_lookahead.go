@@ -10,7 +10,10 @@ func keyOf(tried []Tried, open uint32) stateKey {
 	k := stateKey{open: open}
 	for _, t := range tried {
 		v := uint64(t.Verdict) + 1
-		if t.Broken {
+		switch {
+		case t.Absent:
+			v = 5
+		case t.Broken:
 			v = 4
 		}
 		k.tried |= v << (4 * t.Candidate)
@@ -49,7 +52,7 @@ func (l *lookahead) value(tried []Tried, b belief, open uint32) float64 {
 	}
 	_, right := b.best(tried)
 	best := l.e.cfg.Worth * right
-	if len(tried) < l.e.cfg.Attempts && l.e.cfg.Worth-best > 1e-9 {
+	if attempts(tried) < l.e.cfg.Attempts && l.e.cfg.Worth-best > 1e-9 {
 		for j := range l.e.cfg.Candidates {
 			if open&(1<<j) != 0 {
 				best = max(best, l.attempt(tried, b, open, j))

@@ -1,0 +1,167 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// Finding is what a check found.
+type Finding struct {
+	Verdict  Verdict
+	Feedback string // what is wrong, for the model that tries next
+}
+
+// VerifyFunc checks an answer. It must honour ctx. An error, a panic or a zero Finding means that it has no opinion; the
+// answer is then neither passed nor rejected.
+type VerifyFunc func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error)
+
+// VerifyForm rejects answers that cannot be used as they are: cut or withheld ones, empty ones, calls of tools that the
+// request does not have, arguments that are no JSON object, and text that is no JSON where the request asks for it. It
+// says nothing of whether an answer is right.
+func VerifyForm(_ context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
+	if wrong := malformed(req, resp); wrong != "" {
+		return Finding{Verdict: Rejected, Feedback: wrong}, nil
+	}
+	return Finding{Verdict: Passed}, nil
+}
+
+func malformed(req *agent.Request, resp *agent.Response) string {
+	switch resp.Finish {
+	case agent.FinishLength:
+		return "The answer was cut at its limit of length."
+	case agent.FinishFilter, agent.FinishRefusal:
+		return "The answer was withheld."
+	}
+	text, calls := false, 0
+	for _, p := range resp.Message.Parts {
+		switch p := p.(type) {
+		case agent.Text:
+			text = text || strings.TrimSpace(p.Text) != ""
+		case agent.ToolCall:
+			calls++
+			if wrong := malformedCall(req, &p); wrong != "" {
+				return wrong
+			}
+		}
+	}
+	switch {
+	case calls == 0 && !text:
+		return "The answer was empty."
+	case calls == 0 && req.ToolChoice.Mode == agent.ToolModeRequired, calls == 0 && req.ToolChoice.Mode == agent.ToolModeNamed:
+		return "The answer calls no tool, and it must."
+	case calls == 0 && req.Output != nil && !json.Valid([]byte(resp.Message.Text())):
+		return "The answer is not JSON, and it must be."
+	}
+	return ""
+}
+
+func malformedCall(req *agent.Request, c *agent.ToolCall) string {
+	known := false
+	for i := range req.Tools {
+		known = known || req.Tools[i].Name == c.Name
+	}
+	switch {
+	case !known:
+		return fmt.Sprintf("There is no tool %q.", cut(c.Name, 100))
+	case !json.Valid(c.Args) || !strings.HasPrefix(strings.TrimSpace(string(c.Args)), "{"):
+		return fmt.Sprintf("The arguments of the call of %s are not a JSON object.", c.Name)
+	}
+	return ""
+}
+
+// VerifyWith makes a check of a function that runs something over an answer, such as the tests over its edit in a fork
+// of the workspace: ok says whether it passed, output is shown to the model that tries next.
+func VerifyWith(run func(ctx context.Context, req *agent.Request, resp *agent.Response) (output string, ok bool, err error)) VerifyFunc {
+	return func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
+		output, ok, err := run(ctx, req, resp)
+		switch {
+		case err != nil:
+			return Finding{}, err
+		case ok:
+			return Finding{Verdict: Passed}, nil
+		}
+		return Finding{Verdict: Rejected, Feedback: output}, nil
+	}
+}
+
+// VerifyAll joins checks: the first that rejects decides, cheap ones should go first. What none rejects is passed if at
+// least one passed it. An error ends it unless a check has rejected before.
+func VerifyAll(checks ...VerifyFunc) VerifyFunc {
+	return func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
+		var f Finding
+		for _, check := range checks {
+			one, err := check(ctx, req, resp)
+			if err != nil {
+				return Finding{}, err
+			}
+			if one.Verdict == Rejected {
+				return one, nil
+			}
+			if one.Verdict == Passed {
+				f.Verdict = Passed
+			}
+		}
+		return f, nil
+	}
+}
+
+// beat is how often a stream that waits says that it lives.
+const beat = 15 * time.Second
+
+// guarded runs a check with a limit of time, in which the reader is told now and then that the stream lives. What
+// cannot be checked has no verdict. It returns when the check does.
+func guarded(ctx context.Context, limit, every time.Duration, alive func() bool, check func(context.Context) (Finding, error)) (f Finding, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if limit > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, limit)
+		defer stop()
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if v := recover(); v != nil {
+				f, err = Finding{}, fmt.Errorf("the check panicked: %v", v)
+			}
+		}()
+		f, err = check(ctx)
+	}()
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-done:
+			waiting = false
+		case <-t.C:
+			if !alive() {
+				cancel(context.Canceled)
+				<-done
+				waiting = false
+			}
+		}
+	}
+	if err == nil && ctx.Err() != nil && f.Verdict == Unchecked {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		f = Finding{}
+	}
+	return f, err
+}
+
+// cut bounds a text, leaving out its middle.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	const gap = "\n[…]\n"
+	half := max((limit-len(gap))/2, 1)
+	return strings.ToValidUTF8(s[:half], "") + gap + strings.ToValidUTF8(s[len(s)-half:], "")
+}
