@@ -1,0 +1,221 @@
+package digest
+
+import "strings"
+
+// boilerplate is what tools write below every error.
+var boilerplate = []string{
+	"-> [Help", "[Help ", "To see the full stack trace", "Re-run Maven", "For more information about the errors", "After correcting the problems", "Please refer to ",
+	"Try: ", "> Run with --", "Run with --", "* Try:", "* Get more help", "* Exception is:", "note: run with `RUST_BACKTRACE", "npm ERR! A complete log", "npm ERR!     /",
+	"error Command failed with exit code", "info Visit", "For more information about this error", "There was an error while trying to write to",
+	"COMPILATION ERROR", "Help 1]", "Tests in error", "npm ERR! Linux", "npm ERR! argv", "npm ERR! node v", "npm ERR! npm  v", "npm ERR! This is probably not", "npm ERR! Additional logging",
+}
+
+// errorLeads begin lines that report an error, with how sure they are.
+var errorLeads = []struct {
+	text     string
+	strength int
+}{
+	{"error: could not compile", strengthVerdict}, {"error: aborting due to", strengthVerdict}, {"error: test failed", strengthVerdict}, {"error", strengthError}, {"Error: ", strengthError},
+	{"ERROR: ", strengthError}, {"ERROR ", strengthLog}, {"fatal: ", strengthError}, {"fatal error", strengthError}, {"FATAL", strengthError}, {"panic: ", strengthError},
+	{"make: *** ", strengthVerdict}, {"CMake Error", strengthError}, {"npm ERR! ", strengthError}, {"npm error ", strengthError}, {"E: ", strengthError}, {"e: ", strengthError}, {"ERR! ", strengthError},
+	{"Fatal error", strengthError}, {"PHP Fatal error", strengthError}, {"Segmentation fault", strengthError}, {"thread '", strengthError}, {"ninja: build stopped", strengthVerdict},
+	{"collect2: error", strengthVerdict}, {"Error response from daemon", strengthError}, {"failed to solve", strengthVerdict}, {"==ERROR", strengthError}, {"SUMMARY: ", strengthVerdict},
+	{"WARNING: DATA RACE", strengthError}, {"fatal error: all goroutines", strengthError}, {"Failed to execute goal", strengthVerdict}, {"Execution failed for task", strengthVerdict},
+	{"A problem occurred", strengthVerdict}, {"Could not ", strengthError}, {"Cannot ", strengthLog}, {"Exception in ", strengthNamed}, {"│ Error: ", strengthError}, {"::error", strengthError}, {"Unhandled", strengthError},
+	{"Error ", strengthLog}, {"[ERROR] ", strengthLog}, {"ERROR", strengthLog}, {"Killed", strengthError}, {"Aborted", strengthError}, {"FAILURE: ", strengthError}, {"failure: ", strengthError},
+}
+
+// verdictParts mark the last word of a step, wherever they stand in a line.
+var verdictParts = []string{
+	" exited with ", "Process completed with exit code ", " returned a non-zero code", "did not complete successfully: exit code", "Command failed: ", "ELIFECYCLE", "Failed to execute goal ",
+	"Execution failed for task ", " exit status ", "failed with exit code ", "non-zero exit", "exit code 1", "process exited with code",
+}
+
+// diagnostic takes an error that no test owns.
+func (p *parser) diagnostic(l line) bool {
+	t := l.text
+	if l.cues&(cueError|cueFail|cueSummary|cueFrame) == 0 && l.level != levelError {
+		return false
+	}
+	if p.section == sectionMuted || p.muted || p.section == sectionPytest && p.open != nil {
+		return false
+	}
+	for _, b := range boilerplate {
+		if strings.HasPrefix(t, b) {
+			return true
+		}
+	}
+	if t == "* What went wrong:" {
+		p.wrong = 4
+		return true
+	}
+	if strong := errorClass(t); strong > 0 {
+		p.attach(p.wrongly(t, l.n, strong))
+		return true
+	}
+	if p.linted(l) || p.placed(l) {
+		return true
+	}
+	if p.open != nil && p.open.name != "" && p.idle < 3 && l.level != levelError {
+		return false
+	}
+	strength := p.led(l)
+	if strength == 0 {
+		return false
+	}
+	f := p.wrongly(t, l.n, strength)
+	if strength >= strengthNamed {
+		p.attach(f)
+	}
+	return true
+}
+
+// attach makes f what the lines that follow belong to.
+func (p *parser) attach(f *finding) {
+	p.close()
+	p.open, p.idle = f, 0
+}
+
+// led returns how sure a line without a place is an error, by how it begins and by what is in it.
+func (p *parser) led(l line) int {
+	t := l.text
+	for _, v := range verdictParts {
+		if i := strings.Index(t, v); i >= 0 && !strings.HasPrefix(t[i+len(v):], "0") {
+			return strengthVerdict
+		}
+	}
+	for _, lead := range errorLeads {
+		if strings.HasPrefix(t, lead.text) {
+			rest := t[len(lead.text):]
+			switch {
+			case lead.text == "error":
+				if rest == "" || rest[0] != ':' && rest[0] != '[' && !strings.HasPrefix(rest, " TS") && !strings.HasPrefix(rest, " CS") && !strings.HasPrefix(rest, ": ") && rest[0] != ' ' && rest[0] != '(' {
+					continue
+				}
+			case lead.text == "thread '" && !strings.Contains(rest, "panicked at"), lead.text == "ERROR" && rest != "" && rest[0] != ':' && rest[0] != '[' && rest[0] != '!':
+				continue
+			}
+			if zero(t) {
+				return 0
+			}
+			return lead.strength
+		}
+	}
+	switch {
+	case l.level == levelError:
+		return strengthError
+	case strings.Contains(t, ": error: "), strings.Contains(t, ": fatal error: "), strings.Contains(t, "undefined reference to"), strings.Contains(t, "make[") && strings.Contains(t, "]: *** "):
+		return strengthError
+	case l.level == levelWarning, strings.HasPrefix(t, "warning"), strings.HasPrefix(t, "WARN"), strings.HasPrefix(t, "Warning"):
+		return strengthWarning
+	case hinted(t) && !zero(t):
+		return strengthHint
+	}
+	return 0
+}
+
+// zero tells a line that denies errors: "0 errors", "no errors", "errors: 0", "without error".
+func zero(t string) bool {
+	low := strings.ToLower(t[:min(len(t), 300)])
+	for _, s := range []string{"0 error", "no error", "errors: 0", "error: 0", "without error", "0 fail", "failed: 0", "failures: 0", "errors=0", "error-free", "if error", "on error", "ignore error", "no problem", "0 warnings"} {
+		if i := strings.Index(low, s); i >= 0 && (s[0] != '0' || i == 0 || !digit(low[i-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// hints are words of errors that may stand anywhere in a line.
+var hints = []string{
+	"error", "failed", "failure", "exception", "cannot ", "could not", "unable to", "not found", "no such", "denied", "undefined", "fatal", "timed out", "aborted", "refused", "unresolved", "mismatch",
+	"core dumped", "out of memory", "killed", "invalid ", "unexpected", "missing ", "panic", "crash", "violation",
+}
+
+func hinted(t string) bool {
+	low := strings.ToLower(t[:min(len(t), 400)])
+	for _, h := range hints {
+		if i := strings.Index(low, h); i >= 0 && (i == 0 || !letter(low[i-1]) && low[i-1] != '_' && low[i-1] != '-' && low[i-1] != '/' && low[i-1] != '.') {
+			if j := i + len(h); j >= len(low) || h[len(h)-1] == ' ' || !digit(low[j]) && low[j] != '_' && low[j] != '/' && low[j] != '-' && low[j] != '.' && !letter(low[j]) || low[j] == 's' {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// placed takes a compiler's diagnostic: path:12:3: error: message.
+func (p *parser) placed(l line) bool {
+	t := l.text
+	at, ok := findPlace(t)
+	if !ok || at.from > 60 {
+		return false
+	}
+	lead, rest := t[:at.from], t[at.to:]
+	column := strings.HasPrefix(rest, ":") && len(rest) > 1 && digit(rest[1]) || strings.HasPrefix(rest, ",")
+	rest = strings.TrimLeft(rest, "0123456789,:)] -")
+	low := lowerPrefix(rest, 40)
+	strength := 0
+	switch {
+	case strings.HasPrefix(low, "error"), strings.HasPrefix(low, "fatal"), strings.Contains(low, " error:"), strings.HasPrefix(rest, "undefined reference"):
+		strength = strengthError
+	case l.level == levelError && rest != "":
+		strength = strengthError
+	case strings.HasPrefix(low, "warning"), strings.HasPrefix(low, "note"), strings.HasPrefix(low, "info"), l.level != levelNone:
+		if strings.HasPrefix(low, "note") || strings.HasPrefix(low, "info") || l.level == levelInfo {
+			return false
+		}
+		strength = strengthWarning
+	case column && lead == "" && rest != "" && (strings.HasSuffix(at.path, ".go") || hinted(rest)):
+		strength = strengthError
+	case lead == "vet: ":
+		strength = strengthError
+	case errorClass(rest) > strengthWarning && lead == "":
+		strength = strengthError
+	default:
+		return false
+	}
+	if lead != "" && !strings.HasSuffix(lead, " ") && lead[0] != ':' {
+		return false
+	}
+	message := rest
+	if len(lead) > 5 {
+		message = t
+	}
+	f := p.wrongly(message, l.n, strength)
+	f.place(note{t[at.from:at.to], l.n})
+	p.attach(f)
+	return true
+}
+
+// placedError tells that a text begins with a place, so that it is no test's name.
+func placedError(s string) bool {
+	at, ok := findPlace(s)
+	return ok && at.from == 0
+}
+
+// linted takes ESLint's lines below the name of a file: 12:5  error  message  rule.
+func (p *parser) linted(l line) bool {
+	t := l.text
+	i := strings.IndexAny(t, " \t")
+	if i < 3 || i > 12 || l.indent == 0 {
+		return false
+	}
+	for j := range i {
+		if !digit(t[j]) && t[j] != ':' {
+			return false
+		}
+	}
+	rest := strings.TrimSpace(t[i:])
+	strength := 0
+	switch {
+	case strings.HasPrefix(rest, "error "):
+		strength = strengthError
+	case strings.HasPrefix(rest, "warning "):
+		strength = strengthWarning
+	default:
+		return false
+	}
+	f := p.wrongly(strings.Join(strings.Fields(rest), " "), l.n, strength)
+	f.place(note{p.file + ":" + t[:i], l.n})
+	return true
+}

@@ -1,0 +1,239 @@
+package digest
+
+import "strings"
+
+// errorSuffixes end the names of classes of errors.
+var errorSuffixes = []string{"Error", "Exception", "Failure", "Fault", "Interrupt", "Failed", "Errors", "Panic", "Timeout", "Denied", "NotFound", "DoesNotExist", "Mismatch", "Exit"}
+
+// leads stand before the class of an error.
+var leads = []string{"Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "raise ", "! "}
+
+// errorClass tells whether a line begins with the class of an error, and how sure that is an error: 0 if it is none.
+func errorClass(t string) int {
+	for _, lead := range leads {
+		t = strings.TrimPrefix(t, lead)
+	}
+	if strings.HasPrefix(t, "Exception in thread ") {
+		return strengthNamed
+	}
+	i, last := 0, 0
+	for i < len(t) && (nameByte(t[i]) || t[i] == ':' && (strings.HasPrefix(t[i:], "::") || i > 0 && t[i-1] == ':')) {
+		if t[i] == '.' || t[i] == '$' || t[i] == ':' {
+			last = i + 1
+		}
+		i++
+		if i > 200 {
+			return 0
+		}
+	}
+	name := t[last:i]
+	if name == "" || !upper(name[0]) || !classEnd(t[i:]) {
+		return 0
+	}
+	for _, suffix := range errorSuffixes {
+		if strings.HasSuffix(name, suffix) {
+			if len(name) == len(suffix) && suffix != "Error" && suffix != "Exception" && last == 0 {
+				return 0 // "Failed", "Timeout" alone are words
+			}
+			if name == t[:i] && name == suffix && i == len(t) {
+				return 0
+			}
+			return strengthNamed
+		}
+	}
+	if strings.HasSuffix(name, "Warning") {
+		return strengthWarning
+	}
+	return 0
+}
+
+// nameByte tells the bytes of a qualified name.
+func nameByte(c byte) bool {
+	return letter(c) || digit(c) || c == '_' || c == '.' || c == '$'
+}
+
+// classEnd tells whether what follows a name lets it be the class of an error.
+func classEnd(rest string) bool {
+	return rest == "" || strings.HasPrefix(rest, ": ") || rest == ":" || strings.HasPrefix(rest, " at ") || strings.HasPrefix(rest, " [") || strings.HasPrefix(rest, "(")
+}
+
+// frame takes a place of a trace.
+func (p *parser) frame(l line) bool {
+	t := l.text
+	if strings.HasPrefix(t, "File \"") { // Python: the error comes after its frames
+		if at, ok := findPlace(t); ok && at.from <= 7 {
+			if len(p.pending) < 200 {
+				p.pending = append(p.pending, note{t, l.n})
+			}
+			p.idle = min(p.idle, 3)
+			return true
+		}
+	}
+	if p.open == nil {
+		return false
+	}
+	lead := frameLead(t)
+	at, ok := findPlace(t)
+	if !ok {
+		return lead && (strings.HasSuffix(t, ")") || strings.HasSuffix(t, "]")) && strings.HasPrefix(t, "at ")
+	}
+	switch {
+	case strings.HasPrefix(t, "--> "):
+		p.open.place(note{t[at.from:at.to], l.n})
+	case lead, strings.Contains(t, "@") && at.from > 0 && t[at.from-1] == '@', at.from == 0 && strings.HasPrefix(t[at.to:], " +0x"),
+		at.from > 0 && t[at.from-1] == '(' && strings.HasSuffix(t, ")") && len(t)-at.to < 12 && !strings.Contains(t, ": "):
+		p.open.frame(note{t, l.n})
+	case p.section == sectionPytest && at.from == 0 && strings.HasPrefix(t[at.to:], ":") && !p.muted:
+		p.open.frame(note{t[:at.to], l.n})
+		p.open.inner = true
+		if s := strings.TrimSpace(t[at.to+1:]); len(p.open.messages) == 0 && errorClass(s) > 0 {
+			p.open.message(note{s, l.n})
+		}
+	default:
+		return false
+	}
+	p.idle = min(p.idle, patience/2)
+	return true
+}
+
+func frameLead(t string) bool {
+	for _, lead := range []string{"at ", "from ", "# ./", "❯ ", "--> ", "in ", "./"} {
+		if strings.HasPrefix(t, lead) {
+			return true
+		}
+	}
+	return len(t) > 2 && t[0] == '#' && digit(t[1])
+}
+
+// continued takes a line as the message of the open finding.
+func (p *parser) continued(l line) bool {
+	t := l.text
+	if p.wrong > 0 {
+		if strings.HasPrefix(t, "* ") {
+			p.wrong = 0
+			return false
+		}
+		p.wrongly(strings.TrimPrefix(t, "> "), l.n, strengthVerdict)
+		p.wrong--
+		return true
+	}
+	if strings.HasPrefix(t, "Traceback (most recent call last)") {
+		p.pending = nil
+		p.idle = 0
+		return true
+	}
+	if p.section == sectionPytest && p.open != nil && !p.muted && t[0] == 'E' && (len(t) == 1 || strings.HasPrefix(t, "E  ")) {
+		if s := strings.TrimSpace(t[1:]); s != "" {
+			p.pytestError(s, l.n)
+		}
+		return true
+	}
+	if len(p.pending) > 0 && l.indent == 0 && l.cues&cueControl == 0 || len(p.pending) > 0 && l.indent == 0 {
+		if errorClass(t) > 0 || classLike(t) {
+			p.raised(t, l.n)
+			return true
+		}
+	}
+	if p.open == nil || p.muted {
+		return false
+	}
+	if strong := errorClass(t); strong > strengthWarning {
+		if len(p.open.messages) == 0 || p.open.weak || strings.HasPrefix(t, "Caused by: ") || p.open.name != "" && p.idle < 6 {
+			p.open.message(note{t, l.n})
+			p.idle = 0
+			return true
+		}
+		return false
+	}
+	if p.open.name != "" && len(p.open.messages) == 0 && p.idle <= 4 && p.section == sectionNone && !progress(t) {
+		p.open.message(note{t, l.n})
+		p.open.weak = true
+		if at, ok := findPlace(t); ok && at.from == 0 {
+			p.open.frame(note{t[:at.to], l.n})
+		}
+		return true
+	}
+	return false
+}
+
+// pytestError takes a line that pytest marked with E.
+func (p *parser) pytestError(s string, n int) {
+	p.idle = 0
+	if len(p.open.messages) == 0 || p.open.weak || errorClass(s) > 0 {
+		p.open.message(note{s, n})
+		return
+	}
+	p.open.detail(note{s, n})
+}
+
+// raised takes the error of a Python trace whose frames are pending.
+func (p *parser) raised(t string, n int) {
+	f := p.open
+	if f == nil || f.name == "" {
+		f = p.wrongly(t, n, strengthNamed)
+		p.open = f
+	} else if !p.muted || len(f.messages) == 0 {
+		f.message(note{t, n})
+	}
+	f.inner = true
+	for _, frame := range p.pending {
+		f.frame(frame)
+	}
+	p.pending, p.idle = nil, 0
+}
+
+// classLike tells a line that may be an error of a class whose name says nothing, as it stands below a trace.
+func classLike(t string) bool {
+	i := 0
+	for i < len(t) && (letter(t[i]) || digit(t[i]) || t[i] == '_' || t[i] == '.') {
+		i++
+	}
+	return i > 3 && strings.HasPrefix(t[i:], ": ") && (upper(t[0]) || strings.Contains(t[:i], ".")) || i == len(t) && i > 5 && upper(t[0])
+}
+
+// progress tells a line of a runner's progress, which is no message of the test before it.
+func progress(t string) bool {
+	for _, lead := range []string{"✔", "✓", "√", "✖", "PASS", "ok ", "Running ", "[INFO]", "Tests run", "WARN", "Chrome", "Firefox", "Headless", "PhantomJS", "===", "---", "test ", "<", "at "} {
+		if strings.HasPrefix(t, lead) {
+			return true
+		}
+	}
+	return strings.HasSuffix(t, "PASSED") || strings.HasSuffix(t, "... ok") || strings.HasSuffix(t, "%]")
+}
+
+// details of an expectation: the words that begin a line.
+var expectations = []string{
+	"expected", "actual", "received", "got", "want", "left:", "right:", "but was", "but got", "failed example", "value of", "to equal", "+++ ", "--- ", "+ ", "- ", "-expected", "+received",
+	"assertion", "diff", "result:", "difference:", "exp:", "act:", "found:", "instead", "failure/error:", "error trace", "error:",
+}
+
+// detail takes what a test expected and what it got.
+func (p *parser) detail(l line) bool {
+	if p.open == nil || p.muted || p.section == sectionMuted {
+		return false
+	}
+	t := l.text
+	if p.expect > 0 {
+		p.expect--
+		p.open.detail(note{t, l.n})
+		return true
+	}
+	if p.section == sectionPytest && strings.HasPrefix(t, "> ") {
+		return true
+	}
+	low := lowerPrefix(t, 20)
+	for _, w := range expectations {
+		if strings.HasPrefix(low, w) {
+			p.open.detail(note{t, l.n})
+			if strings.HasSuffix(t, ":") {
+				p.expect = 1
+			}
+			return true
+		}
+	}
+	return false
+}
+
+func lowerPrefix(s string, n int) string {
+	return strings.ToLower(s[:min(n, len(s))])
+}

@@ -1,0 +1,96 @@
+package digest
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// plain returns a line without what a terminal obeys: escape sequences (colours, titles, links), bells, and the characters
+// that a backspace struck out. A line without such bytes is returned as it is.
+func plain(line string) string {
+	i := 0
+	for i < len(line) && !control(line[i]) {
+		i++
+	}
+	if i == len(line) {
+		return line
+	}
+	out := make([]byte, 0, len(line))
+	out = append(out, line[:i]...)
+	for i < len(line) {
+		c := line[i]
+		switch {
+		case c == 0x1b:
+			i = escape(line, i)
+		case c == 0xc2 && i+1 < len(line) && line[i+1] == 0x9b: // CSI as one rune
+			i = csi(line, i+2)
+		case c == '\b':
+			if n := len(out); n > 0 {
+				_, size := utf8.DecodeLastRune(out)
+				out = out[:n-size]
+			}
+			i++
+		case control(c) && c != 0xc2:
+			i++
+		default:
+			out = append(out, c)
+			i++
+		}
+	}
+	return string(out)
+}
+
+// control tells bytes that do not print; a tab does, and 0xc2 may begin a control sequence.
+func control(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f || c == 0xc2 }
+
+// longestEscape bounds a sequence that has no end, such as a title whose terminator was cut off.
+const longestEscape = 4096
+
+// escape returns where the sequence that begins at line[i] ends.
+func escape(line string, i int) int {
+	i++
+	if i == len(line) {
+		return i
+	}
+	switch c := line[i]; {
+	case c == '[':
+		return csi(line, i+1)
+	case strings.IndexByte("]P_^X", c) >= 0: // a string: to the bell or ESC \
+		return stringEnd(line, i+1)
+	case c >= ' ' && c <= '/': // ESC ( B and its like
+		for i < len(line) && line[i] >= ' ' && line[i] <= '/' {
+			i++
+		}
+		return min(i+1, len(line))
+	case c >= 0x30 && c <= 0x7e:
+		return i + 1
+	}
+	return i
+}
+
+// csi skips parameters and the final byte of a control sequence.
+func csi(line string, i int) int {
+	for end := min(len(line), i+longestEscape); i < end; i++ {
+		if c := line[i]; c >= 0x40 && c <= 0x7e {
+			return i + 1
+		} else if c < ' ' || c > 0x7e {
+			return i
+		}
+	}
+	return i
+}
+
+func stringEnd(line string, i int) int {
+	for j, end := i, min(len(line), i+longestEscape); j < end; j++ {
+		switch {
+		case line[j] == 7:
+			return j + 1
+		case line[j] == 0x1b:
+			if j+1 < len(line) && line[j+1] == '\\' {
+				return j + 2
+			}
+			return j
+		}
+	}
+	return i // no end: what looked like a string is text
+}

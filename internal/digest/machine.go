@@ -1,0 +1,154 @@
+package digest
+
+// A cue is a bit for a group of words whose presence in a line says what the line may be about. The scanner looks for all
+// words of all groups in one pass over the bytes; only lines with a cue are read by anything slower.
+type cue uint16
+
+const (
+	cueError   cue = 1 << iota // something went wrong
+	cueFail                    // a test or a step failed
+	cueSummary                 // counts, verdicts, exit codes
+	cueRule                    // ruled lines, which are headings of sections
+	cueFrame                   // a place in a source file
+	cueControl                 // bytes that a terminal obeys: the line needs cleaning
+)
+
+// words of each group, in small letters; capitals match too.
+var words = map[cue][]string{
+	cueError: {
+		"error", "exception", "fatal", "panic", "abort", "segfault", "segmentation", "traceback", "undefined", "cannot ",
+		"can't ", "could not", "couldn't", "no such", "denied", "not found", "unresolved", "unable to", "caused by", "core dumped",
+		"unexpected", "mismatch", "sanitizer", "timed out", "timeout", "out of memory", "killed", "unhandled", "uncaught", "assert",
+		"warning", "throw", "refused", "violation", "overflow", "deadlock", "leak", "race:", "invalid ", "missing ", "must ", "illegal",
+		"e: ", "e   ", "[e]", "err!", "what went wrong", "--- expected", "did not", "doesn't", "does not", "incompatible", "deprecat",
+	},
+	cueFail: {
+		"fail", "not ok", "✗", "✖", "✕", "✘", "×", "●", "❌", "broken", "<<<", " flaky", "red:",
+	},
+	cueSummary: {
+		"passed", "tests run", "ran ", "examples", "assertions", "tests:", "tests ", "build ", "problem", "exit", "result", "passing",
+		"failing", "suites", "skipped", "completed", "aborting", "runs, ", "executed", "scenarios", "specs",
+	},
+	cueRule:    {"=====", "_____", "-----", "*****", "#####"},
+	cueFrame:   {".go:", ".py:", ".rs:", ".java:", ".kt:", ".js:", ".ts:", ".c:", ".cc:", ".cpp:", ".h:", ".rb:", ".scala:", ".cs:", ".php:", ".swift:", "file \"", "--> "},
+	cueControl: {"\x1b", "\x08", "\x00", "\u009b"},
+}
+
+// machine is an automaton after Aho and Corasick: next[state+class of a byte] is the next state. States are numbered by
+// rows of its table, those that end a word last.
+type machine struct {
+	class  [256]uint8
+	width  int
+	next   []uint16
+	accept int // states from here on end a word
+	cues   []cue
+}
+
+var cues = build(words)
+
+// trie is the automaton while it is built: children by class of byte, cues, and the state of the longest proper suffix.
+type trie struct {
+	child []int
+	cues  cue
+	fail  int
+}
+
+func build(words map[cue][]string) *machine {
+	m := &machine{width: 1}
+	for _, list := range words {
+		for _, w := range list {
+			for i := range len(w) {
+				if m.class[w[i]] == 0 {
+					m.class[w[i]] = uint8(m.width)
+					m.width++
+				}
+			}
+		}
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		m.class[c-'a'+'A'] = m.class[c]
+	}
+	nodes := []trie{{child: make([]int, m.width)}}
+	for c, list := range words {
+		for _, w := range list {
+			at := 0
+			for i := range len(w) {
+				k := m.class[w[i]]
+				if nodes[at].child[k] == 0 {
+					nodes[at].child[k] = len(nodes)
+					nodes = append(nodes, trie{child: make([]int, m.width)})
+				}
+				at = nodes[at].child[k]
+			}
+			nodes[at].cues |= c
+		}
+	}
+	m.number(link(nodes, m.width))
+	return m
+}
+
+// link gives every state a successor for every class, breadth first.
+func link(nodes []trie, width int) []trie {
+	queue := []int{}
+	for k := range width {
+		if c := nodes[0].child[k]; c != 0 {
+			queue = append(queue, c)
+		}
+	}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		n := &nodes[at]
+		n.cues |= nodes[n.fail].cues
+		for k := range width {
+			if c := n.child[k]; c != 0 {
+				nodes[c].fail = nodes[n.fail].child[k]
+				queue = append(queue, c)
+			} else {
+				n.child[k] = nodes[n.fail].child[k]
+			}
+		}
+	}
+	return nodes
+}
+
+// number lays the states out as rows of a table, those without cues first.
+func (m *machine) number(nodes []trie) {
+	row := make([]int, len(nodes))
+	var order []int
+	for _, accepting := range []bool{false, true} {
+		for i, n := range nodes {
+			if (n.cues != 0) == accepting {
+				row[i] = len(order)
+				order = append(order, i)
+			}
+		}
+		if !accepting {
+			m.accept = len(order) * m.width
+		}
+	}
+	m.next = make([]uint16, len(order)*m.width)
+	m.cues = make([]cue, len(order))
+	for i, n := range order {
+		m.cues[i] = nodes[n].cues
+		for k := range m.width {
+			m.next[i*m.width+k] = uint16(row[nodes[n].child[k]] * m.width)
+		}
+	}
+}
+
+// scan reads one line from the beginning of text and returns its cues and its length, without the '\n' or '\r' that ends it.
+func (m *machine) scan(text string) (found cue, n int) {
+	state, next, class := 0, m.next, &m.class
+	for n = 0; n < len(text); n++ {
+		c := text[n]
+		if c == '\n' || c == '\r' {
+			return found, n
+		}
+		state = int(next[state+int(class[c])])
+		if state >= m.accept {
+			found |= m.cues[state/m.width]
+		}
+	}
+	return found, n
+}
