@@ -1,0 +1,302 @@
+package compaction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/artifact"
+)
+
+// foldMark begins the message that stands for a folded middle.
+const foldMark = stubMark + "earlier work"
+
+// isFold reports whether a compaction wrote the message.
+func isFold(m agent.Message) bool {
+	return m.Role == agent.RoleUser && strings.HasPrefix(firstText(m.Parts), foldMark)
+}
+
+// isReminder reports whether the agent's loop wrote the message for the moment only.
+func isReminder(m agent.Message) bool {
+	t := firstText(m.Parts)
+	return m.Role == agent.RoleUser && len(m.Parts) == 1 && strings.HasPrefix(t, "<reminder>\n") && strings.HasSuffix(t, "\n</reminder>")
+}
+
+// fold replaces the middle of a history by one message: a summary if a model writes one, the ledger, and the exact lines
+// of the work under way. The user's messages stay word for word before it, the latest turns after it.
+func (c *Compactor) fold(ctx context.Context, h *history, sent []agent.Message, live *agent.Request, room int, rep *Report) error {
+	summary := c.summarise(ctx, h, sent, live, rep)
+	base := h
+	for _, share := range []float64{deep, deep / 2, deep / 4, deep / 8} {
+		try := c.foldTo(ctx, base, summary, int(share*float64(room)))
+		if try.total <= int(enough*float64(room)) || try.total <= room && share < deep/3 {
+			*h = *try
+			return nil
+		}
+	}
+	return c.floor(ctx, h, base, summary, room)
+}
+
+// foldTo folds a history to about so many tokens.
+func (c *Compactor) foldTo(ctx context.Context, h *history, summary string, target int) *history {
+	users := 0
+	for i, m := range h.msgs {
+		if kept(m) {
+			users += h.tokens[i]
+		}
+	}
+	words := min(max(target/8, 100), 1500) // tokens of the ledger, and at most twice that of the exact lines
+	if summary != "" {
+		summary = c.fit(max(target/4, 100), func(room int) string { return cutLines(summary, room) })
+	}
+	tail := c.tailOf(h, target-users-2*words-c.meter.text(summary))
+	if tail == 0 {
+		return h
+	}
+	var out []agent.Message
+	for _, m := range h.msgs[:tail] {
+		if kept(m) {
+			out = append(out, m)
+		}
+	}
+	if len(out) == tail { // nothing but the user's words before the tail
+		return h
+	}
+	out = append(out, agent.UserText(c.foldText(ctx, h, tail, summary, words)))
+	return c.survey(append(out, h.msgs[tail:]...))
+}
+
+// kept reports whether a message of the folded part stays word for word.
+func kept(m agent.Message) bool {
+	return m.Role == agent.RoleUser && !isFold(m) && !isReminder(m)
+}
+
+// tailOf returns where the latest turns begin that fit into so many tokens. A turn is a model's message with its results
+// and what the user said after it; the user's words are counted elsewhere.
+func (c *Compactor) tailOf(h *history, room int) int {
+	tail, used := len(h.msgs), 0
+	for i := len(h.msgs) - 1; i >= 0; i-- {
+		if !kept(h.msgs[i]) {
+			used += h.tokens[i]
+		}
+		if used > room {
+			break
+		}
+		if h.msgs[i].Role == agent.RoleAssistant || kept(h.msgs[i]) && tail == i+1 {
+			tail = i
+		}
+	}
+	return tail
+}
+
+// foldText is the message that stands for the messages before tail.
+func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary string, words int) string {
+	var b strings.Builder
+	gone, steps := 0, 0
+	for i, m := range h.msgs[:tail] {
+		if !kept(m) {
+			gone += h.tokens[i]
+		}
+		if m.Role == agent.RoleAssistant {
+			steps++
+		}
+	}
+	l := c.ledger(h, tail)
+	fmt.Fprintf(&b, "%s, %d model calls, %d tokens", foldMark, steps, gone)
+	if handle := c.storeTranscript(ctx, h.msgs[:tail]); handle != "" {
+		b.WriteString("; whole: " + artifact.ReadTool + " " + handle)
+		l.Earlier = append(slices.DeleteFunc(l.Earlier, func(s string) bool { return s == handle }), handle)
+		l.bound()
+	}
+	b.WriteString("]\nWhat stands between the user's messages above and here was left out to make room. Files are as the tools show them, not as anyone remembers them: read before you edit.\n")
+	if summary == "" {
+		summary = c.earlierSummary(h.msgs[:tail], words)
+	}
+	if summary != "" {
+		b.WriteString("\n" + summaryBegin + "\n" + strings.TrimSpace(summary) + "\n" + summaryEnd + "\n")
+	}
+	if s := c.fit(words, l.within); s != "" {
+		b.WriteString("\n" + s + "\n")
+	}
+	if s := c.exactLines(h, tail, words); s != "" {
+		b.WriteString("\n" + s)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// earlierSummary returns the summary that an earlier fold holds, when nobody writes a new one.
+func (c *Compactor) earlierSummary(ms []agent.Message, words int) string {
+	for _, m := range slices.Backward(ms) {
+		if !isFold(m) {
+			continue
+		}
+		_, rest, ok := strings.Cut(m.Text(), summaryBegin+"\n")
+		if s, _, end := strings.Cut(rest, "\n"+summaryEnd); ok && end {
+			return c.fit(words, func(room int) string { return cutLines(s, room) })
+		}
+	}
+	return ""
+}
+
+// exactLines repeats, word for word, what the work under way stands on and what is not in the tail.
+func (c *Compactor) exactLines(h *history, tail, tokens int) string {
+	var out []string
+	for i := len(h.cells) - 1; i >= 0; i-- {
+		cl := &h.cells[i]
+		if cl.msg >= tail || !cl.exact || cl.stub {
+			continue
+		}
+		r, ok := h.msgs[cl.msg].Parts[cl.part].(agent.ToolResult)
+		if !ok {
+			continue
+		}
+		text := cl.act.title() + ":\n" + strings.TrimSpace(r.Text())
+		if cl.act.kind == kindEdit {
+			text = cl.act.title() + " " + string(h.msgs[cl.msg-1].Calls()[cl.part].Args)
+		}
+		n := c.meter.text(text)
+		if n > tokens {
+			continue
+		}
+		tokens -= n
+		out = append(out, text)
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	slices.Reverse(out)
+	return "<exact>\n" + strings.Join(out, "\n\n") + "\n</exact>"
+}
+
+// storeTranscript keeps the text of messages and returns its handle.
+func (c *Compactor) storeTranscript(ctx context.Context, ms []agent.Message) string {
+	if c.cfg.Store == nil {
+		return ""
+	}
+	h, err := c.cfg.Store.Put(context.WithoutCancel(ctx), "earlier work", []byte(transcript(ms)))
+	if err != nil {
+		return ""
+	}
+	return h
+}
+
+// transcript writes messages as text to read back.
+func transcript(ms []agent.Message) string {
+	var b strings.Builder
+	for _, m := range ms {
+		fmt.Fprintf(&b, "== %s\n", m.Role)
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case agent.Text:
+				b.WriteString(p.Text + "\n")
+			case agent.Thinking:
+				b.WriteString(p.Text + "\n")
+			case agent.ToolCall:
+				fmt.Fprintf(&b, "-- call %s: %s %s\n", p.ID, p.Name, p.Args)
+			case agent.ToolResult:
+				fmt.Fprintf(&b, "-- result of %s\n%s\n", p.CallID, p.Text())
+			}
+		}
+	}
+	return b.String()
+}
+
+// floor makes the smallest history there is: the user's words, a short ledger, as little of the last turn as it takes.
+func (c *Compactor) floor(ctx context.Context, h, base *history, summary string, room int) error {
+	// The last turn stays, with its results and arguments cut as short as it takes.
+	try := c.survey(base.msgs)
+	for _, tokens := range []int{c.cfg.StubTokens, 60, 30} {
+		for i := range try.cells {
+			if cl := &try.cells[i]; cl.what == cellResult && cl.tokens > tokens {
+				c.squeeze(ctx, try, cl, tokens)
+			}
+		}
+		small := c.foldTo(ctx, try, summary, room/3)
+		if small.total <= room {
+			*h = *small
+			return nil
+		}
+	}
+	// Nothing but the user's words and the ledger, then the user's older words in extracts.
+	for _, words := range []int{200, 60, 0} {
+		small := c.onlyUsers(ctx, try, summary, words, room)
+		if small.total <= room {
+			*h = *small
+			return nil
+		}
+	}
+	return errTooLong
+}
+
+// squeeze shortens a result whatever it is, a stub too.
+func (c *Compactor) squeeze(ctx context.Context, h *history, cl *cell, tokens int) {
+	r, ok := h.msgs[cl.msg].Parts[cl.part].(agent.ToolResult)
+	if !ok {
+		return
+	}
+	text := r.Text()
+	if isStub(text) { // its first line says what matters most
+		line, _, _ := strings.Cut(text, "\n")
+		r.Parts = []agent.Part{agent.Text{Text: cutMark(line, 6*tokens)}}
+	} else {
+		r = c.stubResult(ctx, &cl.act, r, tokens)
+	}
+	if c.meter.parts(r.Parts) < cl.tokens {
+		h.replace(c, cl, r)
+	}
+}
+
+// onlyUsers drops every turn. What the user said before the newest message is cut to what is left of the room.
+func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, words, room int) *history {
+	var out []agent.Message
+	newest := -1
+	for i, m := range h.msgs {
+		if kept(m) {
+			newest = i
+		}
+	}
+	total := 0
+	for i, m := range h.msgs {
+		if kept(m) {
+			total += h.tokens[i]
+		}
+	}
+	var note agent.Message
+	if words > 0 {
+		note = agent.UserText(c.foldText(ctx, h, len(h.msgs), cutLines(summary, 4*words), words))
+		total += c.meter.message(note)
+	}
+	each := 0
+	if newest >= 0 {
+		each = max((room-h.tokens[newest]-words*2)/max(len(h.msgs), 1), 16)
+	}
+	for i, m := range h.msgs {
+		switch {
+		case !kept(m):
+		case i == newest || total <= room || h.tokens[i] <= each:
+			out = append(out, m)
+		default:
+			out = append(out, c.shortUser(ctx, m, each))
+		}
+		if i == newest && words > 0 { // before the newest message comes what led to it
+			out = slices.Insert(out, len(out)-1, note)
+		}
+	}
+	if newest < 0 && words > 0 {
+		out = append(out, note)
+	}
+	return c.survey(out)
+}
+
+// shortUser is an enormous message of the user in an extract.
+func (c *Compactor) shortUser(ctx context.Context, m agent.Message, tokens int) agent.Message {
+	text := m.Text()
+	head := fmt.Sprintf("[shortened: %d tokens of the user's", c.meter.message(m))
+	if h := c.store(ctx, "user message", text); h != "" {
+		head += "; whole: " + artifact.ReadTool + " " + h
+	}
+	head += "]\n"
+	return agent.UserText(head + c.fit(max(tokens-c.meter.text(head), 8), func(room int) string { return cutLines(text, room) }))
+}

@@ -1,0 +1,245 @@
+package compaction
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// history is a conversation under work: which of its parts may go, and what each weighs. Its messages are replaced, never
+// changed in place, since a session shares them.
+type history struct {
+	msgs   []agent.Message
+	tokens []int // of each message
+	total  int
+	cells  []cell
+	steps  int // model calls so far
+	sent   int // messages up to here were part of the last request, so a cache may hold them
+}
+
+// cell is a part of a message that could become shorter.
+type cell struct {
+	msg, part int
+	what      cellKind
+	tokens    int
+	step      int    // the model call it belongs to, from 1
+	act       action // of a result
+	failed    bool   // the result is an error
+	stub      bool   // it was shortened before
+	stale     bool   // a later result says the same or better
+	exact     bool   // lines that the next edit may need
+	pointed   bool   // a later result points at its lines
+}
+
+type cellKind uint8
+
+const (
+	cellResult    cellKind = iota // what a tool gave back
+	cellNarration                 // what the model wrote beside its calls
+	cellReasoning                 // unsigned reasoning
+)
+
+// survey weighs a history and finds what could become shorter.
+func (c *Compactor) survey(msgs []agent.Message) *history {
+	h := &history{msgs: slices.Clone(msgs), tokens: make([]int, len(msgs))}
+	current := "" // the file that an editor with a current file has open
+	for i, m := range msgs {
+		h.tokens[i] = c.meter.message(m)
+		h.total += h.tokens[i]
+		switch m.Role {
+		case agent.RoleAssistant:
+			h.steps++
+			h.sent = i
+			h.said(c, i)
+		case agent.RoleTool:
+			h.results(c, i, &current)
+		}
+	}
+	h.refresh()
+	h.markStale()
+	h.markExact()
+	return h
+}
+
+// said adds the model's own words of message i, as far as they may go: signed reasoning must stay whole beside its calls,
+// and an answer without calls is for the user.
+func (h *history) said(c *Compactor, i int) {
+	m := h.msgs[i]
+	calls := i+1 < len(h.msgs) && h.msgs[i+1].Role == agent.RoleTool
+	if !calls {
+		return
+	}
+	for j, p := range m.Parts {
+		switch p := p.(type) {
+		case agent.Text:
+			n := c.meter.text(p.Text)
+			h.cells = append(h.cells, cell{msg: i, part: j, what: cellNarration, tokens: n, step: h.steps, stub: isStub(p.Text)})
+		case agent.Thinking:
+			if p.Signature == "" && p.Redacted == nil {
+				h.cells = append(h.cells, cell{msg: i, part: j, what: cellReasoning, tokens: c.meter.text(p.Text), step: h.steps})
+			}
+		}
+	}
+}
+
+// results adds the results of message i.
+func (h *history) results(c *Compactor, i int, current *string) {
+	calls := h.msgs[i-1].Calls()
+	for j, p := range h.msgs[i].Parts {
+		r, ok := p.(agent.ToolResult)
+		if !ok || j >= len(calls) {
+			continue
+		}
+		a := c.memo.action(calls[j])
+		if a.path == "" && (a.kind == kindRead || a.kind == kindEdit) {
+			a.path = *current
+			if a.kind == kindEdit && a.path != "" {
+				a.writes = []string{a.path}
+			}
+		} else if a.kind == kindRead || a.kind == kindEdit {
+			*current = a.path
+		}
+		h.cells = append(h.cells, cell{msg: i, part: j, what: cellResult, tokens: c.meter.parts(r.Parts), step: h.steps,
+			act: a, failed: r.IsError, stub: isStub(firstText(r.Parts)) || !plainParts(r.Parts)})
+	}
+}
+
+// refresh makes results as young as the latest one that points at them.
+func (h *history) refresh() {
+	var at map[string]int
+	for i := len(h.cells) - 1; i >= 0; i-- {
+		cl := &h.cells[i]
+		if cl.what != cellResult {
+			continue
+		}
+		r := h.msgs[cl.msg].Parts[cl.part].(agent.ToolResult)
+		if step, ok := at[r.CallID]; ok {
+			cl.step = max(cl.step, step)
+			cl.pointed = true
+		}
+		for id := range pointedAt(firstText(r.Parts)) {
+			if at == nil {
+				at = map[string]int{}
+			}
+			at[id] = max(at[id], cl.step)
+		}
+	}
+}
+
+// plainParts reports whether parts are texts and pictures, which a stub can stand for.
+func plainParts(ps []agent.Part) bool {
+	return !slices.ContainsFunc(ps, func(p agent.Part) bool { _, opaque := p.(agent.Opaque); return opaque })
+}
+
+func firstText(ps []agent.Part) string {
+	for _, p := range ps {
+		if t, ok := p.(agent.Text); ok {
+			return t.Text
+		}
+	}
+	return ""
+}
+
+// markStale finds results that a later one replaces: of the same command, of the same lines or more of a file, and edits
+// that failed before one of the same file went well.
+func (h *history) markStale() {
+	later := map[string]bool{}
+	reads := map[string][]span{} // ranges read later, by file
+	edited := map[string]bool{}  // changed well later
+	for i := len(h.cells) - 1; i >= 0; i-- {
+		cl := &h.cells[i]
+		if cl.what != cellResult {
+			continue
+		}
+		a := &cl.act
+		switch a.kind {
+		case kindRead:
+			s := span{a.first, a.last}
+			cl.stale = !cl.pointed && a.path != "" && slices.ContainsFunc(reads[a.path], func(o span) bool { return o.covers(s) })
+			if !cl.failed && !cl.stub {
+				reads[a.path] = append(reads[a.path], s)
+			}
+		case kindEdit:
+			cl.stale = cl.failed && edited[a.path]
+			for _, w := range a.writes {
+				edited[w] = edited[w] || !cl.failed
+			}
+		default:
+			key := a.key()
+			cl.stale = !cl.pointed && key != "" && later[key]
+			if key != "" {
+				later[key] = true
+			}
+		}
+	}
+}
+
+// span is a range of lines; both 0 is the whole file, a last of 0 its end.
+type span struct{ first, last int }
+
+func (s span) covers(o span) bool {
+	switch {
+	case s.first <= 1 && s.last == 0:
+		return true
+	case o.first == 0:
+		return false
+	case s.last == 0:
+		return s.first <= o.first
+	}
+	return s.first <= o.first && o.last != 0 && o.last <= s.last
+}
+
+// How much of the latest work counts as under way: its exact lines stay as long as anything else can go.
+const (
+	workFiles = 3  // files changed last
+	workReads = 2  // latest reads of each
+	workEdits = 3  // results of the latest edits
+	workSteps = 25 // an edit that is longer ago is done with
+)
+
+// markExact protects the exact lines that the work under way stands on: the latest edits, and the latest reads of the
+// files they changed.
+func (h *history) markExact() {
+	files := map[string]int{} // files of the latest edits, and how many reads of each are protected
+	edits := 0
+	for i := len(h.cells) - 1; i >= 0; i-- {
+		cl := &h.cells[i]
+		if cl.what != cellResult || cl.act.kind != kindEdit || h.steps-cl.step > workSteps {
+			continue
+		}
+		if edits++; edits <= workEdits {
+			cl.exact = true
+		}
+		for _, w := range cl.act.writes {
+			if _, ok := files[w]; !ok && len(files) < workFiles {
+				files[w] = 0
+			}
+		}
+	}
+	for i := len(h.cells) - 1; i >= 0; i-- {
+		cl := &h.cells[i]
+		if n, ok := files[cl.act.path]; ok && cl.what == cellResult && cl.act.kind == kindRead && n < workReads && !cl.stale {
+			cl.exact = true
+			files[cl.act.path]++
+		}
+	}
+}
+
+// replace puts a part in the place of a cell's, and weighs the message anew.
+func (h *history) replace(c *Compactor, cl *cell, p agent.Part) {
+	m := h.msgs[cl.msg]
+	m.Parts = slices.Clone(m.Parts)
+	m.Parts[cl.part] = p
+	h.msgs[cl.msg] = m
+	before := h.tokens[cl.msg]
+	h.tokens[cl.msg] = c.meter.message(m)
+	h.total += h.tokens[cl.msg] - before
+	cl.tokens += h.tokens[cl.msg] - before
+}
+
+// age is how many model calls a cell is old.
+func (h *history) age(cl *cell) int { return h.steps - cl.step }
+
+// isStub reports whether a text was put there by a compaction.
+func isStub(text string) bool { return strings.HasPrefix(text, stubMark) }

@@ -1,0 +1,131 @@
+package compaction
+
+import (
+	"context"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// A cell must lose this many tokens to be worth the touch.
+const leastGain = 40
+
+// stubSize is about what a stub of a cell will weigh: a large result leaves somewhat more behind.
+func (c *Compactor) stubSize(cl *cell) int {
+	if cl.what == cellReasoning {
+		return 0
+	}
+	return min(c.cfg.StubTokens+cl.tokens/25, 4*c.cfg.StubTokens)
+}
+
+func (c *Compactor) saving(cl *cell) int {
+	if n := cl.tokens - c.stubSize(cl); n >= leastGain && !cl.stub {
+		return n
+	}
+	return 0
+}
+
+// spare is the rule for pruning as long as there is a choice: nothing of the latest turns unless it is out of date, and
+// no line that the work under way stands on.
+func (c *Compactor) spare(h *history) func(*cell) int {
+	return func(cl *cell) int {
+		age := h.age(cl)
+		switch {
+		case cl.msg >= h.sent, cl.exact:
+			return 0
+		case cl.stale && age >= 2, age >= c.cfg.KeepTurns:
+			return c.saving(cl)
+		}
+		return 0
+	}
+}
+
+// spareLess is the rule when the history is over its budget and spare was not enough: only the turn before the last
+// and the lines under way are left out.
+func (c *Compactor) spareLess(h *history) func(*cell) int {
+	return func(cl *cell) int {
+		if cl.msg >= h.sent || cl.exact && h.age(cl) < c.cfg.KeepTurns || h.age(cl) < 2 {
+			return 0
+		}
+		return c.saving(cl)
+	}
+}
+
+// leastCut is what a change within the budget must take out: rarely and deeply, so that the cache is broken seldom.
+var (
+	leastCut      = 3000
+	leastCutShare = 0.15 // of the history
+	paybackShare  = 0.5
+)
+
+// plan decides whether to prune a history that is within its budget, and from where on.
+func (c *Compactor) plan(h *history) (cut, bool) {
+	if c.cfg.OnlyWhenFull {
+		return cut{}, false
+	}
+	calls := c.cfg.Calls
+	if calls == 0 {
+		calls = min(max(h.steps, 10), 60)
+	}
+	least := max(leastCut, int(leastCutShare*float64(h.total)))
+	found, ok := h.best(c.rates, float64(calls), least, c.spare(h))
+	if !ok || c.rates.payback(found.removed, found.behind) > float64(calls)*paybackShare {
+		return cut{}, false
+	}
+	return found, true
+}
+
+// apply writes the stubs of a plan and returns how many.
+func (c *Compactor) apply(ctx context.Context, h *history, plan cut, rule func(*cell) int, tokens int) int {
+	n := 0
+	for i := plan.from; i < len(h.cells); i++ {
+		if cl := &h.cells[i]; rule(cl) > 0 && c.shorten(ctx, h, cl, c.stubSize(cl)) {
+			n++
+		}
+	}
+	h.sweep(c)
+	return n
+}
+
+// shorten puts a stub of about so many tokens in a cell's place, if that is shorter.
+func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens int) bool {
+	var p agent.Part
+	switch old := h.msgs[cl.msg].Parts[cl.part].(type) {
+	case agent.ToolResult:
+		p = c.stubResult(ctx, &cl.act, old, tokens)
+	case agent.Text:
+		p = agent.Text{Text: c.stubText(ctx, old.Text, tokens)}
+	case agent.Thinking:
+		p = agent.Thinking{} // swept away
+	default:
+		return false
+	}
+	if c.meter.parts([]agent.Part{p}) >= cl.tokens {
+		return false
+	}
+	h.replace(c, cl, p)
+	cl.stub = true
+	return true
+}
+
+// sweep drops reasoning that was emptied.
+func (h *history) sweep(c *Compactor) {
+	for i := range h.cells {
+		cl := &h.cells[i]
+		if cl.what != cellReasoning || !cl.stub {
+			continue
+		}
+		m := h.msgs[cl.msg]
+		kept := make([]agent.Part, 0, len(m.Parts))
+		for _, p := range m.Parts {
+			if t, ok := p.(agent.Thinking); !ok || t.Text != "" || t.Signature != "" || t.Redacted != nil {
+				kept = append(kept, p)
+			}
+		}
+		if len(kept) < len(m.Parts) {
+			h.msgs[cl.msg] = agent.Message{Role: m.Role, Parts: kept}
+			before := h.tokens[cl.msg]
+			h.tokens[cl.msg] = c.meter.message(h.msgs[cl.msg])
+			h.total += h.tokens[cl.msg] - before
+		}
+	}
+}

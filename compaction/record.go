@@ -1,0 +1,133 @@
+package compaction
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/artifact"
+)
+
+// Record returns middleware that shortens results as they are recorded, when that costs nothing: no request has sent
+// them yet. Terminal noise goes, repeated lines are folded, long outputs of commands become their signal with the whole
+// kept in the store, and lines that still stand in the context are not repeated. The lines of files stay as they are.
+// Without a store only what says nothing goes. It also learns from each answer how the model counts tokens.
+func (c *Compactor) Record() agent.Middleware {
+	return func(next agent.Handler) agent.Handler {
+		return func(ctx context.Context, op *agent.Op) error {
+			if err := next(ctx, op); err != nil {
+				return err
+			}
+			switch {
+			case op.IsModel():
+				if op.Response != nil {
+					c.meter.learn(op.Request, op.Response.Usage)
+				}
+			case op.Result != nil && op.Call != nil && c.cfg.ResultTokens > 0:
+				var live []agent.Message
+				if op.Session != nil {
+					live = op.Session.Messages()
+				}
+				if r, ok := c.record(ctx, *op.Call, *op.Result, live, c.cfg.Store != nil); ok {
+					op.Result = &r
+				}
+			}
+			return nil
+		}
+	}
+}
+
+// takeIn does for the results that no request has sent yet what Record does, and returns how many became shorter. What a
+// session's log holds already needs no store to be found again.
+func (c *Compactor) takeIn(ctx context.Context, h *history) int {
+	n := 0
+	if c.cfg.ResultTokens <= 0 {
+		return 0
+	}
+	for i := range h.cells {
+		cl := &h.cells[i]
+		if cl.msg < h.sent || cl.what != cellResult || cl.stub {
+			continue
+		}
+		r, ok := h.msgs[cl.msg].Parts[cl.part].(agent.ToolResult)
+		if !ok {
+			continue
+		}
+		call := h.msgs[cl.msg-1].Calls()[cl.part]
+		if short, ok := c.record(ctx, call, r, h.msgs[:cl.msg], true); ok && c.meter.parts(short.Parts) < cl.tokens {
+			h.replace(c, cl, short)
+			n++
+		}
+	}
+	return n
+}
+
+// record shortens one result; lossy allows what only the store, or the log, has afterwards.
+func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.ToolResult, live []agent.Message, lossy bool) (agent.ToolResult, bool) {
+	if len(r.Parts) == 0 || countTexts(r.Parts) != len(r.Parts) {
+		return r, false
+	}
+	text := r.Text()
+	a := c.memo.action(call)
+	if isStub(text) || isExtract(text) || a.kind == kindRecall || a.kind == kindPlan {
+		return r, false
+	}
+	if s, ok := c.unchanged(call, text, live); ok {
+		r.Parts = []agent.Part{agent.Text{Text: s}}
+		return r, true
+	}
+	if a.kind.exact() {
+		return r, false
+	}
+	if s, ok := c.condensed(ctx, &a, text, lossy); ok {
+		r.Parts = []agent.Part{agent.Text{Text: s}}
+		return r, true
+	}
+	return r, false
+}
+
+// condensed is the output of a command, a search or a listing without noise, and if it is long, its signal.
+func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy bool) (string, bool) {
+	clean := cleanText(text)
+	if !lossy {
+		return clean, len(clean) < len(text)
+	}
+	folded := foldText(clean)
+	size, limit := c.meter.text(text), c.cfg.ResultTokens
+	now := c.meter.text(folded)
+	if now <= limit+limit/4 {
+		if now >= size*9/10 { // folding must be worth the note
+			return clean, len(clean) < len(text)
+		}
+		return folded + c.whole(ctx, a, text, "\n[lines that repeat are folded: ", size), true
+	}
+	note := c.whole(ctx, a, text, extractMark, size)
+	body := c.extract(a, folded, limit-c.meter.text(note))
+	if body == "" {
+		return clean, len(clean) < len(text)
+	}
+	if code, ok := exitCode(text); ok {
+		if got, ok := exitCode(body); !ok || got != code {
+			body += fmt.Sprintf("\n[exit code %d]", code)
+		}
+	}
+	return body + note, true
+}
+
+const extractMark = "\n[extract of "
+
+// isExtract reports whether a result was shortened as it was recorded.
+func isExtract(text string) bool {
+	i := strings.LastIndexByte(text, '\n')
+	return i >= 0 && strings.HasPrefix(text[i:], extractMark)
+}
+
+// whole is the line under a shortened result that says so, and where the whole is.
+func (c *Compactor) whole(ctx context.Context, a *action, text, mark string, size int) string {
+	s := fmt.Sprintf("%s%d tokens, %d lines", mark, size, strings.Count(text, "\n")+1)
+	if h := c.store(ctx, a.title(), text); h != "" {
+		s += "; whole: " + artifact.ReadTool + " " + h + ", by lines or pattern"
+	}
+	return s + "]"
+}

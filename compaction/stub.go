@@ -1,0 +1,296 @@
+package compaction
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/artifact"
+	"github.com/luthier-dev/luthier/internal/symbols"
+)
+
+// stubMark begins every text that a compaction put in the place of another.
+const stubMark = "[compacted: "
+
+// store keeps a text and returns how a model reads it back: ", kept as artifact-…" or "". What a text itself names as
+// its whole is not stored again.
+func (c *Compactor) store(ctx context.Context, name, text string) (handle string) {
+	if h := wholeOf(text); h != "" {
+		return h
+	}
+	if c.cfg.Store == nil {
+		return ""
+	}
+	h, err := c.cfg.Store.Put(context.WithoutCancel(ctx), name, []byte(text))
+	if err != nil {
+		return ""
+	}
+	return h
+}
+
+// wholeOf returns the handle under which the whole of a text is kept that was cut before it got here.
+func wholeOf(text string) string {
+	for i := 0; ; {
+		n := strings.Index(text[i:], "artifact-")
+		if n < 0 {
+			return ""
+		}
+		at := i + n
+		begin := strings.LastIndexByte(text[:at], '\n') + 1
+		line := text[begin:]
+		if end := strings.IndexByte(line, '\n'); end >= 0 {
+			line = line[:end]
+		}
+		if strings.HasPrefix(line, "[") && (strings.Contains(line, artifact.ReadTool) || strings.Contains(line, " stored as ")) {
+			if h := artifact.Find(line); h != "" {
+				return h
+			}
+		}
+		i = at + len("artifact-")
+	}
+}
+
+// stubResult is what stands for a result of a call: what was run, how it ended, its errors and failing tests, the places
+// and names in it, and the handle of the whole. It has about so many tokens.
+func (c *Compactor) stubResult(ctx context.Context, a *action, r agent.ToolResult, tokens int) agent.ToolResult {
+	text := r.Text()
+	size := c.meter.parts(r.Parts)
+	var head strings.Builder
+	head.WriteString(stubMark + a.title())
+	if code, ok := exitCode(text); ok {
+		fmt.Fprintf(&head, ", exit code %d", code)
+	} else if r.IsError {
+		head.WriteString(", failed")
+	}
+	fmt.Fprintf(&head, ", %d tokens", size)
+	if n := len(r.Parts) - countTexts(r.Parts); n > 0 {
+		fmt.Fprintf(&head, ", %d pictures", n)
+	}
+	if h := c.store(ctx, a.title(), text); h != "" {
+		head.WriteString("; whole: " + artifact.ReadTool + " " + h)
+	}
+	head.WriteString("]")
+	out := head.String()
+	room := max(tokens-c.meter.text(out), 0)
+	if body := c.extract(a, text, room*2/3); body != "" {
+		out += "\n" + body
+	}
+	if left := tokens - c.meter.text(out); left > 10 {
+		if ns := names(text, out, left*3); ns != "" {
+			out += "\nnames: " + ns
+		}
+	}
+	r.Parts = []agent.Part{agent.Text{Text: out}}
+	return r
+}
+
+func countTexts(ps []agent.Part) int {
+	n := 0
+	for _, p := range ps {
+		if _, ok := p.(agent.Text); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// extract is the signal of a result's text in at most so many tokens.
+func (c *Compactor) extract(a *action, text string, tokens int) string {
+	if tokens < 8 {
+		return ""
+	}
+	switch a.kind {
+	case kindRead:
+		if s := outline(a, text, tokens*3); s != "" {
+			return s
+		}
+		return cutLines(text, tokens*3)
+	case kindList, kindSearch:
+		return c.fit(tokens, func(room int) string { return condense(text, room) })
+	case kindDiff, kindEdit, kindPlan, kindRecall:
+		return c.fit(tokens, func(room int) string { return cutLines(text, room) })
+	}
+	code, _ := exitCode(text)
+	d := Digest(ToolOutput{Tool: a.tool, Command: a.command, Text: text, ExitCode: code}, tokens)
+	return strings.TrimSpace(d.Text)
+}
+
+// fit calls make with fewer and fewer bytes until the result is within so many tokens.
+func (c *Compactor) fit(tokens int, make func(room int) string) string {
+	s := ""
+	for room := tokens * 4; room > tokens; room -= tokens / 2 {
+		if s = make(room); c.meter.text(s) <= tokens {
+			return s
+		}
+	}
+	return cutAt(s, tokens)
+}
+
+// outline lists what the lines of a file that were read define, with their numbers.
+func outline(a *action, text string, room int) string {
+	if a.path == "" || !symbols.Known(a.path) || len(text) > 256<<10 {
+		return ""
+	}
+	body, first := numbered(text, max(a.first, 1))
+	res, err := symbols.Plain{}.Of(a.path, []byte(body))
+	if err != nil || len(res.Defs) == 0 {
+		return ""
+	}
+	defs := slices.DeleteFunc(slices.Clone(res.Defs), func(d symbols.Def) bool { return d.Depth > 1 && len(res.Defs) > 12 })
+	slices.SortStableFunc(defs, func(x, y symbols.Def) int { return x.Line - y.Line })
+	var b strings.Builder
+	for i, d := range defs {
+		line := fmt.Sprintf("%d: %s", d.Line+first-1, cutMark(d.Signature, 90))
+		if b.Len()+len(line)+1 > room {
+			fmt.Fprintf(&b, "… %d more", len(defs)-i)
+			break
+		}
+		b.WriteString(line + "\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// numbered takes the numbers off lines that have them ("12<tab>text", "12:text") and returns the number of the first.
+func numbered(text string, first int) (string, int) {
+	lines := strings.Split(text, "\n")
+	with, start := 0, 0
+	for i, l := range lines {
+		n, rest, ok := lineNumber(l)
+		if !ok {
+			continue
+		}
+		if with == 0 {
+			start = n - i
+		}
+		with++
+		lines[i] = rest
+	}
+	if with*2 < len(lines) {
+		if i := strings.Index(text, "<output>\n"); i >= 0 && i < 200 {
+			first -= strings.Count(text[:i+9], "\n")
+		}
+		return text, first
+	}
+	return strings.Join(lines, "\n"), start
+}
+
+func lineNumber(l string) (n int, rest string, ok bool) {
+	l = strings.TrimLeft(l, " ")
+	i := 0
+	for i < len(l) && i < 8 && l[i] >= '0' && l[i] <= '9' {
+		i++
+	}
+	if i == 0 || i >= len(l) || l[i] != '\t' && l[i] != ':' {
+		return 0, "", false
+	}
+	n, _ = strconv.Atoi(l[:i])
+	return n, l[i+1:], true
+}
+
+var exitShapes = regexp.MustCompile(`(?i)(?:\bexit(?:ed)?(?: with)?(?: code| status)[ :=]+|<returncode>)(-?\d{1,3})\b`)
+
+// exitCode finds how a command ended, in the first or last lines of what a tool tells.
+func exitCode(text string) (int, bool) {
+	const near = 400
+	tail := text[max(0, len(text)-near):]
+	all := exitShapes.FindAllStringSubmatch(tail, -1)
+	m := exitShapes.FindStringSubmatch(text[:min(len(text), 120)])
+	if len(all) > 0 {
+		m = all[len(all)-1]
+	}
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, err == nil
+}
+
+// stubText stands for what the model wrote long ago: its beginning and its end, and the names in between.
+func (c *Compactor) stubText(ctx context.Context, text string, tokens int) string {
+	size := c.meter.text(text)
+	head := fmt.Sprintf("%s%d tokens of reasoning", stubMark, size)
+	if h := c.store(ctx, "reasoning", text); h != "" {
+		head += "; whole: " + artifact.ReadTool + " " + h
+	}
+	head += "] "
+	room := max(tokens-c.meter.text(head), 8)
+	body := c.fit(room*3/4, func(room int) string { return cutWords(text, room) })
+	out := head + body
+	if left := tokens - c.meter.text(out); left > 10 {
+		if ns := names(text, out, left*3); ns != "" {
+			out += "\nnames: " + ns
+		}
+	}
+	return out
+}
+
+// cutWords keeps the beginning and the end of a prose text, the end larger: that is where it says what comes next.
+func cutWords(s string, room int) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= room {
+		return s
+	}
+	const mark = " […] "
+	room = max(room-len(mark), 8)
+	head := cutAt(s, room*2/5)
+	if i := strings.LastIndexAny(head, " \n"); i > len(head)/2 {
+		head = head[:i]
+	}
+	tail := s[len(s)-room*3/5:]
+	if i := strings.IndexAny(tail, " \n"); i >= 0 && i < len(tail)/2 {
+		tail = tail[i+1:]
+	}
+	return strings.ToValidUTF8(head, "") + mark + strings.ToValidUTF8(tail, "")
+}
+
+// shortArgs makes long strings in arguments short. The result is JSON of the same shape.
+func shortArgs(raw json.RawMessage, room int) json.RawMessage {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		b, err := json.Marshal(map[string]string{"compacted": cutLines(strings.ToValidUTF8(string(raw), ""), room)})
+		if err != nil {
+			return json.RawMessage(`{}`)
+		}
+		return b
+	}
+	for per := room; ; per /= 2 {
+		b, err := json.Marshal(shortValue(v, per))
+		if err == nil && len(b) <= room+64 {
+			return b
+		}
+		if per < 16 || err != nil {
+			return json.RawMessage(`{"compacted":"arguments left out"}`)
+		}
+	}
+}
+
+func shortValue(v any, per int) any {
+	switch v := v.(type) {
+	case string:
+		if len(v) > per {
+			return cutLines(v, per)
+		}
+	case []any:
+		out := make([]any, 0, len(v))
+		for i, e := range v {
+			if i == 16 {
+				out = append(out, fmt.Sprintf("… %d more", len(v)-i))
+				break
+			}
+			out = append(out, shortValue(e, per))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = shortValue(e, per)
+		}
+		return out
+	}
+	return v
+}

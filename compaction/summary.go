@@ -1,0 +1,73 @@
+package compaction
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+const (
+	summaryBegin = "<summary>"
+	summaryEnd   = "</summary>"
+	// summaryTokens bounds what a summary may be asked to be.
+	summaryTokens = 1500
+)
+
+//go:embed summary.md
+var summaryPrompt string
+
+// summarise asks the model for a summary, "" where there is none. The question is the live request with one user message
+// more, so that a cache holds all but that message; it is asked over the pruned history where the live one does not fit.
+func (c *Compactor) summarise(ctx context.Context, h *history, sent []agent.Message, live *agent.Request, rep *Report) string {
+	if c.cfg.Model == nil || ctx.Err() != nil {
+		return ""
+	}
+	req := agent.Request{}
+	if live != nil {
+		req = *live
+	}
+	req.Purpose, req.ToolChoice, req.Output, req.MaxOutput = agent.PurposeSummarise, agent.ToolChoice{Mode: agent.ToolModeNone}, nil, 2*summaryTokens
+	ask := strings.TrimSpace(summaryPrompt)
+	histories := [][]agent.Message{sent, h.msgs}
+	if caps, ok := agent.CapabilitiesOf(c.cfg.Model); ok && caps.MaxContext > 0 &&
+		rep.Before+c.meter.overhead(live)+3*summaryTokens > caps.MaxContext {
+		histories = histories[1:]
+	}
+	for _, ms := range histories {
+		req.Messages = withQuestion(ms, ask)
+		resp, err := agent.Generate(ctx, c.cfg.Model, &req)
+		if resp != nil {
+			rep.Usage = rep.Usage.Add(resp.Usage)
+		}
+		if err != nil {
+			rep.Notes = append(rep.Notes, fmt.Sprintf("the summary failed: %v", err))
+			if agent.AsModelError(err).Kind == agent.ErrContextLength {
+				continue
+			}
+			return ""
+		}
+		text := strings.TrimSpace(resp.Message.Text())
+		if text == "" {
+			rep.Notes = append(rep.Notes, "the summary was empty")
+			return ""
+		}
+		rep.Summary = true
+		if missing := c.ledger(h, len(h.msgs)).Missing(text); len(missing) > 0 {
+			rep.Notes = append(rep.Notes, fmt.Sprintf("the summary left out %d facts, which the ledger adds", len(missing)))
+		}
+		return strings.NewReplacer(summaryBegin, "", summaryEnd, "", ledgerBegin, "", ledgerEnd, "").Replace(text)
+	}
+	return ""
+}
+
+// withQuestion adds a user message to a history. Calls that are still open are left out, since a provider wants their
+// results first.
+func withQuestion(ms []agent.Message, ask string) []agent.Message {
+	if n := len(ms); n > 0 && len(ms[n-1].Calls()) > 0 {
+		ms = ms[:n-1]
+	}
+	return append(ms[:len(ms):len(ms)], agent.UserText(ask))
+}
