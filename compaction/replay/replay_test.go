@@ -85,14 +85,16 @@ func TestCompactionBreaksCache(t *testing.T) {
 }
 
 func TestSupport(t *testing.T) {
-	r := steps(4, func(i int) (string, string) {
+	r := steps(5, func(i int) (string, string) {
 		switch i {
 		case 0:
-			return `{"command": "grep -n parse_header lib/http.c"}`, "lib/http.c:120: int parse_header(char *line_start)"
+			return `{"command": "grep -n parse_header lib/http.c"}`, "lib/http.c:120: int parse_header(char *line_start) // 33 of them"
 		case 1:
 			return `{"command": "ls docs/"}`, "guide.md"
 		case 2:
-			return `{"command": "edit 120 line_start brand_new_name"}`, "ok"
+			return `{"command": "pwd"}`, "/"
+		case 3:
+			return `{"command": "edit 120 33 line_start brand_new_name"}`, "ok"
 		}
 		return `{"command": "cat line_start"}`, "ok"
 	})
@@ -109,9 +111,10 @@ func TestSupport(t *testing.T) {
 		got = append(got, seen{st.Referred, st.Standing, st.Known, st.Lost})
 	}
 	want := []seen{
-		{}, // nothing was shown yet
+		{},            // nothing was shown yet
+		{Referred: 2}, // the third call from here
 		{Referred: 2},
-		{Referred: 2, Known: 2, Lost: []Thing{{KindIdentifier, "line_start"}, {KindLine, "120"}}}, // brand_new_name is the agent's own
+		{Referred: 2, Known: 2, Lost: []Thing{{KindIdentifier, "line_start"}, {KindLine, "120"}}}, // brand_new_name is the agent's own, 33 is no line
 		{Referred: 1, Standing: 1, Known: 1},                                                      // the action itself has shown it
 		{},
 	}
@@ -119,11 +122,11 @@ func TestSupport(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	s := Compare(play(t, r, Raw(), Config{}), res)
-	if want := (0.0 + 0.0 + 1.0) / 3; math.Abs(s.Support-want) > 1e-9 || s.Reread != 2.0/5 || s.Lost != 1.0/5 {
+	if want := (0.0 + 0.0 + 0.0 + 1.0) / 4; math.Abs(s.Support-want) > 1e-9 || s.Reread != 3.0/6 || s.Lost != 1.0/6 {
 		t.Errorf("support %g, re-read %g, lost %g", s.Support, s.Reread, s.Lost)
 	}
-	st := res.Steps[2]
-	again := 0.1*float64(st.Usage.Input) + 1.25*float64(100+count("lib/http.c:120: int parse_header(char *line_start)")) + 5*100
+	st := res.Steps[3]
+	again := 0.1*float64(st.Usage.Input) + 1.25*float64(100+count("lib/http.c:120: int parse_header(char *line_start) // 33 of them")) + 5*100
 	if math.Abs(st.Reread-again) > 1e-6 {
 		t.Errorf("reading again costs %g, want %g", st.Reread, again)
 	}
@@ -144,7 +147,7 @@ func TestSummariserIsCharged(t *testing.T) {
 				return nil, agent.CompactionReport{}, err
 			}
 			asked = res
-			return []agent.Message{ms[0], agent.UserText(res.Message.Text())}, agent.CompactionReport{Usage: res.Usage}, nil
+			return []agent.Message{ms[0], agent.UserText(res.Message.Text())}, agent.CompactionReport{Usage: agent.Usage{Output: 1}}, nil // what it says does not count
 		})}, nil
 	}}
 	res := play(t, r, p, Config{Budget: r.Largest() - 10})
@@ -249,5 +252,36 @@ func TestMiddleware(t *testing.T) {
 	}
 	if got, want := res.Steps[0].Usage.Input, int64(count(r.System)+Tokens([]agent.Message{r.Messages[0], agent.UserText("remember")})); got != want {
 		t.Errorf("the first prompt has %d tokens, want %d", got, want)
+	}
+}
+
+func TestMask(t *testing.T) {
+	ms := []agent.Message{agent.UserText("go")}
+	for i := range 3 {
+		id := fmt.Sprint("c", i)
+		ms = append(ms, says(call(id, "sh", "{}")), results(id, "a\nb"))
+	}
+	want := append([]agent.Message(nil), ms...)
+	want[2], want[4] = results("c0", "[output left out: 2 lines]"), results("c1", "[output left out: 2 lines]")
+	once := mask(ms, 1)
+	if d := cmp.Diff(want, once); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(once, mask(once, 1)); d != "" {
+		t.Errorf("masked twice (-once +twice):\n%s", d)
+	}
+}
+
+func TestMean(t *testing.T) {
+	got := Mean([]Score{
+		{Policy: "p", Run: "a", Steps: 10, Cost: 0.5, CostReread: 0.6, Support: 1, Reread: 0, Lost: 0.1, Input: 1000, Cached: 900, Peak: 70, Compactions: 1},
+		{Policy: "p", Run: "b", Steps: 20, Cost: 0.7, CostReread: 0.8, Support: 0.5, Reread: 0.5, Lost: 0.3, Input: 3000, Cached: 2100, Peak: 50, Compactions: 2},
+	})
+	want := []string{"mean of 2", "p", "30", "60.0 %", "70.0 %", "75.0 %", "25.0 %", "20.0 %", "75.0 %", "70", "3"}
+	if d := cmp.Diff(want, got.Row()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if len(got.Row()) != len(Columns()) {
+		t.Errorf("%d cells, %d columns", len(got.Row()), len(Columns()))
 	}
 }
