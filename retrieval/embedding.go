@@ -3,6 +3,7 @@ package retrieval
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -24,9 +25,10 @@ type embedding struct {
 	wake  chan struct{}
 	now   atomic.Pointer[chunkSet]
 
-	mu   sync.Mutex
-	err  error // of the last filling
-	done vectors.Progress
+	mu       sync.Mutex
+	fillErr  error // of the last filling
+	queryErr error // of the last query
+	done     vectors.Progress
 }
 
 // chunkSet is the chunks of one moment; set numbers them as places does.
@@ -67,7 +69,10 @@ func (m *embedding) fill(ctx context.Context) {
 		}
 		err := m.fillOnce(ctx)
 		m.mu.Lock()
-		m.err = err
+		m.fillErr = err
+		if err == nil && m.done.Added > 0 {
+			m.queryErr = nil // the Embedder works again
+		}
 		m.mu.Unlock()
 	}
 }
@@ -86,18 +91,38 @@ func (m *embedding) fillOnce(ctx context.Context) error {
 		}
 		return chunkText(p.Path, t.lines(p.StartLine, p.EndLine)), nil
 	}
-	_, err = c.set.Fill(ctx, text, vectors.FillConfig{
+	done := func(p vectors.Progress) {
+		m.mu.Lock()
+		m.done = p
+		m.mu.Unlock()
+	}
+	p, err := c.set.Fill(ctx, text, vectors.FillConfig{
 		Embed: func(ctx context.Context, texts []string) ([][]float32, error) {
 			return m.e.Embed(ctx, texts, EmbedDocument)
 		},
 		Progress: func(p vectors.Progress) {
-			m.mu.Lock()
-			m.done = p
-			m.mu.Unlock()
+			done(p)
 			m.x.tell(Progress{Stage: "embed", Files: p.Added + p.Skipped, TotalFiles: p.Total})
 		},
 	})
+	done(p)
 	return err
+}
+
+// status tells how far the vectors are.
+func (m *embedding) status() *EmbeddingStatus {
+	s := &EmbeddingStatus{Model: m.e.Name()}
+	if c := m.now.Load(); c != nil {
+		s.Chunks = c.set.Len()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.Missing = m.done.Total - m.done.Added
+	s.Err = errors.Join(m.fillErr, m.queryErr)
+	if s.Err == nil && m.done.Skipped > 0 && m.done.Err != nil {
+		s.Err = fmt.Errorf("retrieval: embed: %d chunks were left out: %w", m.done.Skipped, m.done.Err)
+	}
+	return s
 }
 
 // chunkText is what is embedded of a chunk: where it stands says much of it.
@@ -116,15 +141,8 @@ func chunkFormat() codestore.Format {
 func buildChunks(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
 	var lexer codetext.Lexer
 	var keys, spans []byte
-	for i := range docs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		raw, err := read(i)
-		if err != nil {
-			return nil, err
-		}
-		t := newText(raw)
+	err := eachDoc(ctx, docs, read, func(i int, content []byte) {
+		t := newText(content)
 		for _, c := range lexer.Read(codetext.LangOf(docs[i].Path), t.content).Chunks {
 			lines := t.lines(c.First, c.Last)
 			if strings.TrimSpace(lines) == "" {
@@ -136,8 +154,8 @@ func buildChunks(ctx context.Context, docs []codestore.Doc, read func(int) ([]by
 				spans = binary.LittleEndian.AppendUint32(spans, uint32(n))
 			}
 		}
-	}
-	return []codestore.Section{{Name: keysSection, Data: keys}, {Name: spansSection, Data: spans}}, nil
+	})
+	return []codestore.Section{{Name: keysSection, Data: keys}, {Name: spansSection, Data: spans}}, err
 }
 
 // chunks lists the chunks of the tree as it is indexed now.
@@ -193,6 +211,27 @@ const (
 	nearPlace  = 1.5
 )
 
+// find returns the chunks that lie nearest to a text, and remembers why there are none.
+func (m *embedding) find(ctx context.Context, c *chunkSet, text string) (found []vectors.Scored, err error) {
+	vs, err := m.e.Embed(ctx, []string{text}, EmbedQuery)
+	if err == nil && len(vs) != 1 {
+		err = fmt.Errorf("the Embedder gave %d vectors for one text", len(vs))
+	}
+	if err == nil {
+		found, err = c.set.Search(ctx, vs[0], nearChunks)
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, err // the search was given up
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.queryErr = nil
+	if err != nil {
+		m.queryErr = fmt.Errorf("retrieval: embed query: %w", err)
+	}
+	return found, err
+}
+
 // nearest asks the vectors. Without an Embedder, or before there are vectors, there is
 // nothing; an Embedder that fails costs its part of the answer, not the answer.
 func (x *Index) nearest(ctx context.Context, text string) (near, error) {
@@ -204,14 +243,7 @@ func (x *Index) nearest(ctx context.Context, text string) (near, error) {
 	if c == nil || c.set.Len() == 0 {
 		return out, nil
 	}
-	vs, err := x.embedding.e.Embed(ctx, []string{text}, EmbedQuery)
-	if err != nil || len(vs) != 1 {
-		x.embedding.mu.Lock()
-		x.embedding.err = fmt.Errorf("embed query: %w", err)
-		x.embedding.mu.Unlock()
-		return out, ctx.Err()
-	}
-	found, err := c.set.Search(ctx, vs[0], nearChunks)
+	found, err := x.embedding.find(ctx, c, text)
 	if err != nil || len(found) == 0 {
 		return out, ctx.Err()
 	}

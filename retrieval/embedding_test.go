@@ -1,7 +1,9 @@
 package retrieval_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -84,5 +86,55 @@ func TestEmbedder(t *testing.T) {
 	}
 	if n := texts.Load() - before; n >= int64(len(files)) {
 		t.Errorf("%d texts were embedded again", n)
+	}
+}
+
+// failing is an Embedder whose server is gone while down.
+type failing struct {
+	retrieval.Embedder
+	down atomic.Bool
+}
+
+func (f *failing) Embed(ctx context.Context, texts []string, kind retrieval.EmbedKind) ([][]float32, error) {
+	if f.down.Load() {
+		return nil, errors.New("no route to host")
+	}
+	return f.Embedder.Embed(ctx, texts, kind)
+}
+
+// TestEmbedderFails says by Status that the Embedder fails, finds by words meanwhile, and says so no longer once it works.
+func TestEmbedderFails(t *testing.T) {
+	dir := tree(t, shop)
+	var texts atomic.Int64
+	e := &failing{Embedder: concepts(t, &texts)}
+	e.down.Store(true)
+	x := open(t, dir, retrieval.Config{Embedder: e})
+	status := func() *retrieval.EmbeddingStatus { return x.Status().Embedding }
+	eventually(t, "a failed filling is told", func() bool { return status().Err != nil && status().Missing > 0 })
+	if s := x.Status().String(); !strings.Contains(s, "no route to host") || !strings.Contains(s, "without a vector") {
+		t.Errorf("the status does not tell it:\n%s", s)
+	}
+	if got := first(t, x, "cart"); got == "" {
+		t.Error("nothing is found by words")
+	}
+	e.down.Store(false)
+	put(t, dir, "later.go", animal("stoat"))
+	if err := x.Update(t.Context(), "later.go"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a filling that works is told", func() bool { s := status(); return s.Err == nil && s.Missing == 0 && s.Chunks > 0 })
+	e.down.Store(true)
+	first(t, x, "cart")
+	if s := status(); s.Err == nil || !strings.Contains(s.Err.Error(), "embed query") {
+		t.Errorf("a failed query is not told: %v", s)
+	}
+	e.down.Store(false)
+	first(t, x, "cart")
+	if s := status(); s.Err != nil {
+		t.Errorf("a query that works again: %v", s)
+	}
+	plain := open(t, dir, retrieval.Config{})
+	if s := plain.Status(); s.Embedding != nil {
+		t.Errorf("without an Embedder: %v", s.Embedding)
 	}
 }

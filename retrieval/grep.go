@@ -84,12 +84,9 @@ func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) 
 // mayMatch are the paths of the files that may hold a match.
 func (x *Index) mayMatch(ctx context.Context, q *trigram.Query) ([]string, error) {
 	if x.trigrams == nil || !x.trigrams.isReady() || x.trigrams.wait(ctx) != nil {
-		tree := x.tree.Load()
-		if tree == nil {
-			var err error
-			if tree, err = source.Scan(ctx, x.dir, x.scanOptions()); err != nil {
-				return nil, err
-			}
+		tree, err := x.files(ctx)
+		if err != nil {
+			return nil, err
 		}
 		paths := make([]string, 0, len(tree.Files))
 		for i := range tree.Files {
@@ -106,17 +103,11 @@ func (x *Index) mayMatch(ctx context.Context, q *trigram.Query) ([]string, error
 		}
 		defer view.Close()
 		for _, seg := range view.Segments() {
-			v, err := seg.Value("trigrams", func() (any, error) {
-				data, err := seg.Section(trigramSection)
-				if err != nil {
-					return nil, err
-				}
-				return trigram.Open(data)
-			})
+			r, err := opened(seg, trigramSection, trigram.Open)
 			if err != nil {
 				return err
 			}
-			for _, d := range v.(*trigram.Reader).Candidates(q) {
+			for _, d := range r.Candidates(q) {
 				if int(d) < seg.Docs() && seg.Live(int(d)) {
 					paths = append(paths, strings.Clone(seg.Path(int(d))))
 				}

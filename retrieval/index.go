@@ -33,7 +33,6 @@ type Index struct {
 
 	tree   listing    // what a search without an index reads, and Status tells
 	behind sync.Mutex // one sync of the layers behind the words at a time
-	missed missed
 	writes sync.Mutex // one scan or update at a time
 	cache  tables
 
@@ -160,7 +159,6 @@ func (x *Index) scanOptions() source.Options {
 // without keeping single files from being taken in meanwhile.
 func (x *Index) sync(ctx context.Context) error {
 	err := x.syncWords(ctx)
-	defer x.missed.end()
 	if err != nil && !x.words.isReady() {
 		return err
 	}
@@ -184,7 +182,6 @@ func (x *Index) sync(ctx context.Context) error {
 func (x *Index) syncWords(ctx context.Context) error {
 	x.writes.Lock()
 	defer x.writes.Unlock()
-	x.missed.begin()
 	if x.closed.Load() {
 		return ErrClosed
 	}
@@ -225,59 +222,13 @@ func (x *Index) syncBehind(ctx context.Context, l *layer) error {
 	x.writes.Lock()
 	defer x.writes.Unlock()
 	l.syncing.Store(false)
-	if err != nil {
-		return fmt.Errorf("%s: %w", l.stage, err)
-	}
-	paths := x.missed.all()
-	if len(paths) == 0 {
-		return nil
-	}
-	files, err := source.Look(ctx, x.dir, x.scanOptions(), paths...)
-	if err == nil {
-		_, err = l.update(ctx, x.dir, files)
+	if now := x.tree.Load(); err == nil && now != tree {
+		err = l.sync(ctx, now, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.stage, err)
 	}
 	return nil
-}
-
-// missed are the paths that were taken in while layers are being made from an earlier
-// listing of the tree. Its fields are guarded by itself.
-type missed struct {
-	mu    sync.Mutex
-	syncs int // under way
-	paths []string
-}
-
-func (m *missed) begin() {
-	m.mu.Lock()
-	m.syncs++
-	m.mu.Unlock()
-}
-
-func (m *missed) end() {
-	m.mu.Lock()
-	if m.syncs--; m.syncs == 0 {
-		m.paths = nil
-	}
-	m.mu.Unlock()
-}
-
-func (m *missed) add(paths []string) {
-	m.mu.Lock()
-	if m.syncs > 0 {
-		m.paths = append(m.paths, paths...)
-	}
-	m.mu.Unlock()
-}
-
-func (m *missed) all() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	slices.Sort(m.paths)
-	m.paths = slices.Compact(m.paths)
-	return slices.Clone(m.paths)
 }
 
 // Wait returns when words can be searched: at once, but after [Config.Background]. The

@@ -1,6 +1,7 @@
 package retrieval
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"path/filepath"
@@ -57,6 +58,7 @@ func (l *layer) sync(ctx context.Context, tree *source.Tree, progress func(Progr
 	l.mu.Lock()
 	l.err = err
 	if err == nil {
+		r.Rebuilt = cmp.Or(r.Rebuilt, l.report.Rebuilt)
 		l.report, l.usable = r, true
 	}
 	l.mu.Unlock()
@@ -124,6 +126,38 @@ func (l *layer) isReady() bool {
 	}
 }
 
+// eachDoc calls fn with the text of each document, in their order, until one cannot be read or ctx ends.
+func eachDoc(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error), fn func(i int, text []byte)) error {
+	for i := range docs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		raw, err := read(i)
+		if err != nil {
+			return err
+		}
+		text, _ := source.Text(raw)
+		fn(i, text)
+	}
+	return nil
+}
+
+// opened is a section of a segment as open reads it, which is done once for all who ask while the segment is in use.
+func opened[T any](seg *codestore.Segment, section string, open func([]byte) (T, error)) (T, error) {
+	v, err := seg.Value(section, func() (any, error) {
+		data, err := seg.Section(section)
+		if err != nil {
+			return nil, err
+		}
+		return open(data)
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return v.(T), nil
+}
+
 // Sections of the layer of words.
 const (
 	wordsSection = "lexical"
@@ -132,25 +166,17 @@ const (
 
 // wordsFormat indexes words by chunk and field.
 func wordsFormat() codestore.Format {
-	return codestore.Format{Name: "words", Version: 2, Build: buildWords}
+	return codestore.Format{Name: "words", Version: 3, Build: buildWords}
 }
 
 func buildWords(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
 	b := lexical.NewBuilder()
 	x := ranking.NewIndexer(b)
 	lines := make([]byte, 0, 4*len(docs))
-	for i := range docs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		raw, err := read(i)
-		if err != nil {
-			return nil, err
-		}
-		text, _ := source.Text(raw)
+	err := eachDoc(ctx, docs, read, func(i int, text []byte) {
 		lines = binary.LittleEndian.AppendUint32(lines, uint32(x.Add(docs[i].Path, text)))
-	}
-	return []codestore.Section{{Name: wordsSection, Data: b.Bytes()}, {Name: linesSection, Data: lines}}, nil
+	})
+	return []codestore.Section{{Name: wordsSection, Data: b.Bytes()}, {Name: linesSection, Data: lines}}, err
 }
 
 // fail notes why a Sync could not begin. A layer that was made before still answers.

@@ -26,6 +26,27 @@ func (l *listing) Store(t *source.Tree) {
 	l.tree, l.looked = t, nil
 }
 
+// limit skips new files that would make the tree larger than it may be. Which files a full tree
+// has is for the next scan to say.
+func (l *listing) limit(files []source.File, most int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tree == nil || len(l.tree.Files)+len(l.looked)+len(files) <= most {
+		return
+	}
+	if len(l.looked) > 0 {
+		l.tree, l.looked = amended(l.tree, l.looked), nil
+	}
+	over := len(amended(l.tree, files).Files) - most
+	for i := len(files) - 1; i >= 0 && over > 0; i-- {
+		f := &files[i]
+		if before, ok := l.tree.Lookup(f.Path); f.Skip == source.NotSkipped && (!ok || before.Skip != source.NotSkipped) {
+			f.Skip = source.SkipMany
+			over--
+		}
+	}
+}
+
 // add takes in what [source.Look] found.
 func (l *listing) add(files []source.File) {
 	l.mu.Lock()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/luthier-dev/luthier/internal/codestore"
 	"github.com/luthier-dev/luthier/internal/codetext"
-	"github.com/luthier-dev/luthier/internal/lexical"
 	"github.com/luthier-dev/luthier/internal/ranking"
 	"github.com/luthier-dev/luthier/internal/source"
 )
@@ -24,20 +23,16 @@ const plainReason = "found without the index, which is still being made"
 // plain searches the files as they are: those that have most words of the query are
 // indexed in memory, and ranked as always. It needs no index and no log.
 func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
-	tree := x.tree.Load()
-	if tree == nil {
-		var err error
-		if tree, err = source.Scan(ctx, x.dir, x.scanOptions()); err != nil {
-			return nil, fmt.Errorf("retrieval: search: %w", err)
-		}
-	}
-	best, err := x.mostWords(ctx, ranking.Parse(q.Text), tree)
+	tree, err := x.files(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("retrieval: search: %w", err)
 	}
-	b := lexical.NewBuilder()
-	ix := ranking.NewIndexer(b)
-	table := make([]ranking.Info, 0, len(best))
+	parsed := ranking.Parse(q.Text)
+	best, err := x.mostWords(ctx, parsed, tree)
+	if err != nil {
+		return nil, fmt.Errorf("retrieval: search: %w", err)
+	}
+	memory := ranking.NewMemory()
 	texts := map[string]*text{}
 	for _, f := range best {
 		t := x.readText(codestore.Doc{File: f})
@@ -46,18 +41,25 @@ func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 		}
 		t.stale = false // what was just read is what is ranked
 		texts[f.Path] = t
-		table = append(table, ranking.Info{Path: f.Path, Class: f.Class, Lines: ix.Add(f.Path, t.content)})
+		memory.Add(&f, t.content)
 	}
-	lex, err := lexical.Open(b.Bytes())
+	seg, err := memory.Segment()
 	if err != nil {
 		return nil, fmt.Errorf("retrieval: search: %w", err)
 	}
-	ranking.SharesOf(table).Set(table)
-	r := ranking.Rank(ranking.Parse(q.Text), []ranking.Segment{{Lex: lex, Sizes: ranking.SizesOf(lex), Info: table}}, nil, ranking.Learned(), nil)
+	r := ranking.Rank(parsed, []ranking.Segment{seg}, nil, ranking.Learned(), nil)
 	x.personalise(&q, r)
 	return q.pick(r, r.Places(ranking.Learned(), nil), func(f *ranking.File) (*text, string) {
 		return texts[r.Path(f)], plainReason
 	}), nil
+}
+
+// files lists the tree as it is known now, or as a scan finds it where none was made yet.
+func (x *Index) files(ctx context.Context) (*source.Tree, error) {
+	if tree := x.tree.Load(); tree != nil {
+		return tree, nil
+	}
+	return source.Scan(ctx, x.dir, x.scanOptions())
 }
 
 // plainFiles is how many files a search without an index ranks.

@@ -16,6 +16,8 @@ type Status struct {
 	Skipped []SkippedFile
 	Layers  []LayerStatus
 
+	Embedding *EmbeddingStatus // nil without an Embedder
+
 	History string // in words: how much of the git log is used, or why none
 	Commits int
 	Watch   string // "off", "on", or why not all changes are noticed
@@ -40,6 +42,27 @@ type LayerStatus struct {
 	Err      error  // of the last attempt to bring it up to date
 }
 
+// EmbeddingStatus tells how far the vectors of an Embedder are.
+type EmbeddingStatus struct {
+	Model   string // the Embedder's name
+	Chunks  int    // of the tree as it was when vectors were last made
+	Missing int    // chunks without a vector, which are found by their words alone
+	// Err is why the Embedder failed last, or why chunks were left out; nil once it has
+	// worked again. A search goes on without it.
+	Err error
+}
+
+func (s *EmbeddingStatus) String() string {
+	text := fmt.Sprintf("%s, %d chunks", s.Model, s.Chunks)
+	if s.Missing > 0 {
+		text += fmt.Sprintf(", %d without a vector", s.Missing)
+	}
+	if s.Err != nil {
+		text += "; " + s.Err.Error()
+	}
+	return text
+}
+
 // Status tells what is indexed, what is not, and why. It costs next to nothing.
 func (x *Index) Status() Status {
 	s := Status{Dir: x.dir, CacheDir: x.home, Watch: "off", History: "not read yet"}
@@ -51,6 +74,9 @@ func (x *Index) Status() Status {
 	}
 	for _, l := range x.layers() {
 		s.Layers = append(s.Layers, l.status())
+	}
+	if x.embedding != nil {
+		s.Embedding = x.embedding.status()
 	}
 	if h := x.logState.Load(); h != nil {
 		s.Commits, s.History = h.Commits, historyInWords(h)
@@ -92,6 +118,9 @@ func historyInWords(h *history.Status) string {
 		parts = append(parts, fmt.Sprintf("%d commits", h.Commits))
 	default:
 		parts = append(parts, h.State.String())
+		if h.Commits > 0 {
+			parts = append(parts, fmt.Sprintf("%d commits could be read", h.Commits))
+		}
 	}
 	for _, p := range []struct {
 		is   bool
@@ -126,6 +155,9 @@ func (s Status) String() string {
 			}
 		}
 		b.WriteByte('\n')
+	}
+	if s.Embedding != nil {
+		fmt.Fprintf(&b, "vectors   %v\n", s.Embedding)
 	}
 	fmt.Fprintf(&b, "history   %s\nwatching  %s\n", s.History, s.Watch)
 	if s.Err != nil {

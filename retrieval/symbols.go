@@ -57,21 +57,16 @@ func symbolFormat(p Parser) codestore.Format {
 	}
 	return codestore.Format{Name: name, Version: 1, Build: func(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
 		files := make([]symbols.Result, len(docs))
-		for i := range docs {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			raw, err := read(i)
-			if err != nil {
-				return nil, err
-			}
+		err := eachDoc(ctx, docs, read, func(i int, text []byte) {
 			if docs[i].Class.Any(source.Generated | source.Data) {
-				continue
+				return
 			}
-			text, _ := source.Text(raw)
-			if files[i], err = p.Of(docs[i].Path, text); err != nil {
-				files[i] = symbols.Result{} // a language that is not known, or a file too large
+			if r, err := p.Of(docs[i].Path, text); err == nil { // else a language that is not known, or a file too large
+				files[i] = r
 			}
+		})
+		if err != nil {
+			return nil, err
 		}
 		return []codestore.Section{{Name: symbolSection, Data: symbols.Encode(files)}}, nil
 	}}
@@ -115,17 +110,11 @@ func (x *Index) segmentsOfSymbols(fn func(*codestore.Segment, *symbols.Index) er
 	}
 	defer view.Close()
 	for _, seg := range view.Segments() {
-		v, err := seg.Value("symbols", func() (any, error) {
-			data, err := seg.Section(symbolSection)
-			if err != nil {
-				return nil, err
-			}
-			return symbols.Open(data)
-		})
+		ix, err := opened(seg, symbolSection, symbols.Open)
 		if err != nil {
 			return err
 		}
-		if err := fn(seg, v.(*symbols.Index)); err != nil {
+		if err := fn(seg, ix); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,6 @@ import (
 // find it out anew. A table is never changed once it is here.
 type tables struct {
 	mu     sync.Mutex
-	epoch  int // grows with forget
 	of     map[string][]ranking.Info
 	shares ranking.Shares
 	shared int // files that shares was made of
@@ -32,7 +31,6 @@ const (
 func (t *tables) forget() {
 	t.mu.Lock()
 	t.of, t.shares = nil, nil
-	t.epoch++
 	t.mu.Unlock()
 }
 
@@ -63,32 +61,29 @@ func (x *Index) snapshot() (*snapshot, error) {
 	}
 	s := &snapshot{view: view}
 	for _, seg := range view.Segments() {
-		v, err := seg.Value("words", func() (any, error) { return openSegment(seg) })
+		w, err := wordsOf(seg)
 		if err != nil {
 			view.Close()
 			return nil, err
 		}
-		w := v.(*openWords)
 		s.segs = append(s.segs, ranking.Segment{Lex: w.lex, Sizes: w.sizes, Live: func(f uint32) bool { return seg.Live(int(f)) }})
 	}
 	x.cache.fill(s, x.log.Load())
 	return s, nil
 }
 
-func openSegment(seg *codestore.Segment) (*openWords, error) {
-	data, err := seg.Section(wordsSection)
-	if err != nil {
-		return nil, err
-	}
-	lex, err := lexical.Open(data)
-	if err != nil {
-		return nil, err
-	}
-	lines, err := seg.Section(linesSection)
-	if err != nil {
-		return nil, err
-	}
-	return &openWords{lex, ranking.SizesOf(lex), lines}, nil
+func wordsOf(seg *codestore.Segment) (*openWords, error) {
+	return opened(seg, wordsSection, func(data []byte) (*openWords, error) {
+		lex, err := lexical.Open(data)
+		if err != nil {
+			return nil, err
+		}
+		lines, err := seg.Section(linesSection)
+		if err != nil {
+			return nil, err
+		}
+		return &openWords{lex, ranking.SizesOf(lex), lines}, nil
+	})
 }
 
 // fill gives each segment its table.
@@ -135,8 +130,8 @@ func (t *tables) fill(s *snapshot, log *ranking.Log) {
 func newTable(seg *codestore.Segment, files int) []ranking.Info {
 	table := make([]ranking.Info, files)
 	var lines []byte
-	if v, err := seg.Value("words", func() (any, error) { return openSegment(seg) }); err == nil {
-		lines = v.(*openWords).lines
+	if w, err := wordsOf(seg); err == nil {
+		lines = w.lines
 	}
 	for i := range min(files, seg.Docs()) {
 		d := seg.Doc(i)

@@ -39,16 +39,15 @@ func (x *Index) readText(d codestore.Doc) *text {
 	if err != nil {
 		return &text{stale: true, err: err}
 	}
-	t := newText(raw)
+	content, _ := source.Text(raw)
+	t := newText(content)
 	t.stale = !d.File.Fresh(&now) && source.HashOf(raw) != d.Hash
 	return t
 }
 
 // newText finds the lines of a file's content.
-func newText(raw []byte) *text {
-	t := &text{}
-	t.content, _ = source.Text(raw)
-	t.starts = append(t.starts, 0)
+func newText(content []byte) *text {
+	t := &text{content: content, starts: []int{0}}
 	for i := 0; ; {
 		n := bytes.IndexByte(t.content[i:], '\n')
 		if n < 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/source"
 	"github.com/luthier-dev/luthier/internal/trigram"
 )
 
@@ -17,16 +16,6 @@ func trigramFormat() codestore.Format {
 
 func buildTrigrams(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
 	b := trigram.NewBuilder()
-	for i := range docs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		raw, err := read(i)
-		if err != nil {
-			return nil, err
-		}
-		text, _ := source.Text(raw)
-		b.Add(uint32(i), text)
-	}
-	return []codestore.Section{{Name: trigramSection, Data: b.Bytes()}}, nil
+	err := eachDoc(ctx, docs, read, func(i int, text []byte) { b.Add(uint32(i), text) })
+	return []codestore.Section{{Name: trigramSection, Data: b.Bytes()}}, err
 }

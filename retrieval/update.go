@@ -1,6 +1,7 @@
 package retrieval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,11 +89,11 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 	if err != nil {
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
+	x.tree.limit(files, cmp.Or(max(x.cfg.MaxFiles, 0), source.DefaultMaxFiles))
 	x.tree.add(files)
-	x.missed.add(paths)
 	for _, l := range x.layers() {
 		if !l.isReady() || l.syncing.Load() {
-			continue // its Sync takes these paths in at its end, see missed
+			continue // its Sync looks at the tree again at its end, see syncBehind
 		}
 		missing, e := l.update(ctx, x.dir, files)
 		if e != nil {

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/internal/history"
-	"github.com/luthier-dev/luthier/internal/lexical"
 	"github.com/luthier-dev/luthier/internal/ranking"
 	ev "github.com/luthier-dev/luthier/internal/retrievaleval"
 	"github.com/luthier-dev/luthier/internal/source"
@@ -68,7 +67,6 @@ func example(ctx context.Context, q ev.Query, dir, git, cache string, o *options
 		log = ranking.NewLog(h)
 	}
 	log.Set(seg.Info)
-	ranking.SharesOf(seg.Info).Set(seg.Info)
 	r := ranking.Rank(ranking.Parse(q.Text), []ranking.Segment{seg}, log, ranking.Learned(), nil)
 	r.Keep(q.InScope)
 	places := func(path string, start, end int) bool {
@@ -92,22 +90,16 @@ func index(ctx context.Context, dir string) (ranking.Segment, error) {
 		return ranking.Segment{}, err
 	}
 	defer root.Close()
-	b := lexical.NewBuilder()
-	ix := ranking.NewIndexer(b)
-	var table []ranking.Info
+	memory := ranking.NewMemory()
 	for _, f := range tree.Files {
 		raw, _, err := root.ReadFile(f.Path, source.DefaultMaxFileSize)
 		if err != nil {
 			return ranking.Segment{}, err
 		}
 		text, _ := source.Text(raw)
-		table = append(table, ranking.Info{Path: f.Path, Class: f.Class, Lines: ix.Add(f.Path, text)})
+		memory.Add(&f, text)
 	}
-	lex, err := lexical.Open(b.Bytes())
-	if err != nil {
-		return ranking.Segment{}, err
-	}
-	return ranking.Segment{Lex: lex, Sizes: ranking.SizesOf(lex), Info: table}, nil
+	return memory.Segment()
 }
 
 func examples(all []asked) []*ranking.Example {

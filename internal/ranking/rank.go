@@ -99,13 +99,13 @@ type rowRef struct{ seg, row int }
 func (r *scored) candidates(h *votes, also map[string]float64, busy float32) []rowRef {
 	seen := map[rowRef]bool{}
 	for _, l := range candidateLists {
-		top := topRows{}
+		top := topRows{r: r}
 		for s := range r.sums {
 			for i := range r.sums[s].rows {
-				top.add(rowRef{s, i}, r.sums[s].rows[i][l])
+				top.add(scoredRow{rowRef{s, i}, r.sums[s].rows[i][l]})
 			}
 		}
-		for _, c := range top {
+		for _, c := range top.rows {
 			seen[c.rowRef] = true
 		}
 	}
@@ -127,31 +127,38 @@ func (r *scored) candidates(h *votes, also map[string]float64, busy float32) []r
 
 func (r *scored) path(c rowRef) string { return r.segs[c.seg].Info[r.sums[c.seg].files[c.row]].Path }
 
-// topRows is a heap of the best rows of one list, the least of them first.
-type topRows []struct {
+// topRows is a heap of the best rows of one list, the least of them first. Among equals those
+// count whose path is first, so that the same tree has the same answer however it is cut into segments.
+type topRows struct {
+	r    *scored
+	rows []scoredRow
+}
+
+type scoredRow struct {
 	rowRef
 	score float32
 }
 
-func (t topRows) Len() int           { return len(t) }
-func (t topRows) Less(i, j int) bool { return t[i].score < t[j].score }
-func (t topRows) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *topRows) Push(any)          { panic("not used") }
-func (t *topRows) Pop() any          { panic("not used") }
+func (t *topRows) Len() int           { return len(t.rows) }
+func (t *topRows) Less(i, j int) bool { return t.below(t.rows[i], t.rows[j]) }
+func (t *topRows) Swap(i, j int)      { t.rows[i], t.rows[j] = t.rows[j], t.rows[i] }
+func (t *topRows) Push(any)           { panic("not used") }
+func (t *topRows) Pop() any           { panic("not used") }
 
-func (t *topRows) add(c rowRef, score float32) {
+func (t *topRows) below(a, b scoredRow) bool {
+	return a.score < b.score || a.score == b.score && t.r.path(a.rowRef) > t.r.path(b.rowRef)
+}
+
+func (t *topRows) add(c scoredRow) {
 	switch {
-	case score <= 0 || len(*t) == perList && score <= (*t)[0].score:
-	case len(*t) < perList:
-		*t = append(*t, struct {
-			rowRef
-			score float32
-		}{c, score})
-		if len(*t) == perList {
+	case c.score <= 0 || len(t.rows) == perList && !t.below(t.rows[0], c):
+	case len(t.rows) < perList:
+		t.rows = append(t.rows, c)
+		if len(t.rows) == perList {
 			heap.Init(t)
 		}
 	default:
-		(*t)[0].rowRef, (*t)[0].score = c, score
+		t.rows[0] = c
 		heap.Fix(t, 0)
 	}
 }
