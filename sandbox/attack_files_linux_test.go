@@ -16,7 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAttackFiles(t *testing.T) { runAttacks(t, "files") }
+func TestAttackFiles(t *testing.T) {
+	t.Parallel()
+	runAttacks(t, "files")
+}
 
 // canary is the path that must not be touched.
 func canary(b *bed) string { return filepath.Join(b.out, "canary") }

@@ -10,7 +10,10 @@ import (
 )
 
 // TestAttackFindings are attacks that once succeeded, and what is near them.
-func TestAttackFindings(t *testing.T) { runAttacks(t, "findings") }
+func TestAttackFindings(t *testing.T) {
+	t.Parallel()
+	runAttacks(t, "findings")
+}
 
 func init() {
 	attacks["findings"] = []attack{

@@ -17,7 +17,11 @@ import (
 // of the host's acts on it. In the sandbox's run the change goes through Export,
 // which must refuse it, and then the tool runs over the repository as it is; in
 // the control nothing is in between.
-func TestAttackLater(t *testing.T) { need(t, "git"); runAttacks(t, "later") }
+func TestAttackLater(t *testing.T) {
+	t.Parallel()
+	need(t, "git")
+	runAttacks(t, "later")
+}
 
 // later is such an attack. In leave, $1 is the file that is made if the host
 // executes it; ./evil makes it. trigger is what the host does by and by.
@@ -176,7 +180,10 @@ func (b *bed) export(rule Rule, script, target string) {
 }
 
 // Host tools of this package's own that follow what a sandbox left.
-func TestAttackHostTools(t *testing.T) { runAttacks(t, "tools") }
+func TestAttackHostTools(t *testing.T) {
+	t.Parallel()
+	runAttacks(t, "tools")
+}
 
 // follows is an attack on Changes, Diff, Review, Export and Close.
 func follows(name, does, noControl, leave, control string, hurt func(b *bed, text string) string) attack {

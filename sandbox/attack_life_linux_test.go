@@ -16,7 +16,10 @@ import (
 // That the host's death and the supervisor's end everything, and that a start cut
 // short leaves nothing, is tested by TestHostDeathEndsEverything,
 // TestSupervisorDeath and TestCancelDuringStart.
-func TestAttackLife(t *testing.T) { runAttacks(t, "life") }
+func TestAttackLife(t *testing.T) {
+	t.Parallel()
+	runAttacks(t, "life")
+}
 
 // outlives is an attack that wants to run on when its command is ended. In script
 // $1 is the time that its processes sleep, by which they are known; there must be

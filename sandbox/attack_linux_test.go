@@ -202,7 +202,7 @@ func (b *bed) attack() {
 	if b.sb != nil {
 		b.inside(args, env, stdin)
 	} else {
-		b.outside(args, env)
+		b.outside(args, env, stdin)
 	}
 	<-stop
 }
@@ -227,14 +227,14 @@ func (b *bed) inside(args, env []string, stdin *os.File) {
 	}
 }
 
-func (b *bed) outside(args, env []string) {
+func (b *bed) outside(args, env []string, stdin *os.File) {
 	cmd := exec.CommandContext(b.t.Context(), args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = b.dir, append(os.Environ(), env...), time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: b.a.as}
 	var buf bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &buf, &buf
-	if f, ok := b.state["stdin"].(*os.File); ok {
-		cmd.Stdin = f
+	if stdin != nil {
+		cmd.Stdin = stdin
 	}
 	if err := cmd.Start(); err != nil {
 		b.t.Fatal(err)

@@ -16,7 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAttackNetwork(t *testing.T) { runAttacks(t, "network") }
+func TestAttackNetwork(t *testing.T) {
+	t.Parallel()
+	runAttacks(t, "network")
+}
 
 // dials is an attack that connects to a listener of the host's.
 func dials(name, network, addr, want string) attack {

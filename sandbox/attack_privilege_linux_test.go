@@ -14,7 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAttackPrivileges(t *testing.T) { runAttacks(t, "privileges") }
+func TestAttackPrivileges(t *testing.T) {
+	t.Parallel()
+	runAttacks(t, "privileges")
+}
 
 // nobody is whom controls run as that go from an ordinary user to root.
 var nobody = &syscall.Credential{Uid: 65534, Gid: 65534}

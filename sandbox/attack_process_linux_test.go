@@ -15,7 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAttackProcesses(t *testing.T) { runAttacks(t, "processes") }
+func TestAttackProcesses(t *testing.T) {
+	t.Parallel()
+	runAttacks(t, "processes")
+}
 
 // onVictim is an attack by process id on a process of the host's.
 func onVictim(name, does string, f func(pid int) error, bit func(*bed) string) attack {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +19,10 @@ import (
 
 // The limits themselves, and that a sandbox without them is not limited, are also
 // tested by TestLimits and TestForkBombEnds.
-func TestAttackResources(t *testing.T) { runAttacks(t, "resources") }
+func TestAttackResources(t *testing.T) {
+	t.Parallel()
+	runAttacks(t, "resources")
+}
 
 // limited makes a configuration of nothing but limits.
 func limited(l Limits) func(*Config) { return func(c *Config) { c.Limits = l } }
@@ -41,14 +45,14 @@ func init() {
 			}},
 		{name: "threads", does: "starts 200 threads against a limit of 100", config: limited(Limits{Processes: 100}), want: "status 2",
 			prog: attackProgram("threads", manyThreads), bit: claimed},
-		{name: "memory", does: "uses 192 MiB against a limit of 128", config: limited(Limits{Memory: 128 << 20}), want: "ENOMEM",
+		{name: "memory", needs: noDetector, does: "uses 192 MiB against a limit of 128", config: limited(Limits{Memory: 128 << 20}), want: "ENOMEM",
 			prog: attackProgram("eat", eat), args: func(*bed) []string { return []string{"192"} }, bit: func(b *bed) string {
 				if b.exit != nil && b.exit.MaxRSS > 160<<20 {
 					return fmt.Sprintf("it had %d MiB", b.exit.MaxRSS>>20)
 				}
 				return claimed(b)
 			}},
-		{name: "memory after a fork", does: "has a child use what its parent may not", config: limited(Limits{Memory: 128 << 20}), want: "status 1|ENOMEM",
+		{name: "memory after a fork", needs: noDetector, does: "has a child use what its parent may not", config: limited(Limits{Memory: 128 << 20}), want: "status 1|ENOMEM",
 			prog: "sh", args: func(b *bed) []string { return []string{`"$1" 192`, self(b.t)} },
 			env: func(*bed) []string { return []string{helperEnv + "=eat"} }, bit: claimed},
 		{name: "a file larger than the disk", does: "makes a file of many gigabytes, with nothing in it", config: limited(Limits{FileSize: 1 << 20}), want: "SIGXFSZ|EFBIG",
@@ -128,6 +132,10 @@ func init() {
 			}), bit: claimed},
 		{name: "files of no size", does: "makes 2000 files in /dev/shm against a limit of 1024", config: limited(Limits{SharedMemory: 1 << 20}), want: "ENOSPC",
 			prog: attackProgram("many-files", filesOfNoSize), args: func(*bed) []string { return []string{"/dev/shm", "2000"} }, bit: claimed},
+		{name: "disk", does: "writes 64 MiB against a disk of 16", config: limited(Limits{Disk: 16 << 20}), want: "ENOSPC", needs: aLimitedDisk,
+			prog: attackProgram("fill", fill), args: func(*bed) []string { return []string{"64"} }, bit: claimed},
+		{name: "inodes", does: "makes 20,000 files of no size against a disk for 4096", config: limited(Limits{Disk: 16 << 20}), want: "ENOSPC", needs: aLimitedDisk,
+			prog: attackProgram("many-files", filesOfNoSize), args: func(*bed) []string { return []string{"/tmp", "20000"} }, bit: claimed},
 		{name: "locked memory", does: "locks 64 MiB, so that others are swapped out", prog: attackProgram("mlock", func([]string) error {
 			page, err := unix.Mmap(-1, 0, 64<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 			if err != nil {
@@ -213,6 +221,26 @@ func eat(a []string) error {
 	return nil
 }
 
+// noDetector is for limits of memory, of which the race detector alone takes more.
+func noDetector() string {
+	if raceDetector {
+		return "the race detector's own memory is over the limit"
+	}
+	return ""
+}
+
+// aLimitedDisk is for kernels whose tmpfs serves.
+func aLimitedDisk() string {
+	d, err := makeDisk(context.Background(), Limits{Disk: 1 << 20})
+	if err == nil {
+		err = d.release()
+	}
+	if err != nil {
+		return "no disk can be limited here: " + err.Error()
+	}
+	return ""
+}
+
 // aRootHost is for limits that only the machine's root may set.
 func aRootHost() string {
 	if os.Geteuid() != 0 {
@@ -237,6 +265,23 @@ func segments(a []string) error {
 		}
 		for i := 0; i < len(mem); i += 4096 {
 			mem[i] = 1
+		}
+	}
+	return nil
+}
+
+// fill writes a number of MiB to /tmp, and removes them.
+func fill(a []string) error {
+	n, _ := strconv.Atoi(a[0])
+	f, err := os.CreateTemp("/tmp", "luthier-fill-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	for range n {
+		if _, err := f.Write(make([]byte, 1<<20)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -297,11 +342,11 @@ func (b *bed) endless() {
 			b.t.Fatal(err)
 		}
 		time.Sleep(tail)
-		if cmd.ProcessState == nil {
-			b.state["endless"] = fmt.Sprintf("it still prints, %d bytes so far", kept.n)
-		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signal() == syscall.SIGKILL {
+			b.state["endless"] = fmt.Sprintf("it still printed, %d bytes so far", kept.n)
+		}
 		return
 	}
 	exit, err := b.sb.Exec(b.t.Context(), Cmd{Args: []string{"yes"}, Timeout: tail})

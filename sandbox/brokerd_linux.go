@@ -32,6 +32,7 @@ type brokerd struct {
 	conn      *conn
 	nurseries *nurseries
 	mounter   *mounter
+	disks     disks
 	owners    ownerMaps
 	filters   filterCache
 	caps      int
@@ -142,6 +143,11 @@ func (d *brokerd) handle(r brokerRequest, files []*os.File) {
 		err = d.change(r.Mount)
 	case opKillTree:
 		err = d.kill(r.Kill)
+	case opDisk:
+		var root *os.File
+		if out.Disk, root, err = d.disks.serve(r.Disk); root != nil {
+			give = append(give, root)
+		}
 	case opDrain:
 		drain(files)
 		files = nil

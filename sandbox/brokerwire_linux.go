@@ -18,6 +18,7 @@ type brokerRequest struct {
 	Spawn *spawnOrder
 	Mount *mountOrder
 	Kill  *killOrder
+	Disk  *diskOrder
 	Dir   string // opSweep
 }
 
@@ -28,6 +29,7 @@ const (
 	opMount    = "mount" // change the mounts of a sandbox that nothing runs in
 	opKillTree = "kill"  // a command and all that came of it
 	opDrain    = "drain" // file: an output pipe to be emptied until its writers are gone
+	opDisk     = "disk"  // a file system for private files; answered with its top
 	opSweep    = "sweep" // remove abandoned scratch directories
 )
 
@@ -38,6 +40,7 @@ type brokerReply struct {
 	Key   uint64 // opSpawn: names the sandbox in later requests
 	PID   int    // opSpawn: of its first process
 	Facts *facts // opSpawn: what was seen of its walls
+	Disk  *diskReply
 }
 
 // guestUser is an identity on the wire.

@@ -31,6 +31,9 @@ func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 	if err != nil {
 		return nil, err
 	}
+	if err := ws.unlimit(cfg); err != nil {
+		return nil, err
+	}
 	ws.overlay = false
 	if err := ws.copyOut(); err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func startBubblewrap(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 		return nil, fmt.Errorf("bwrap: %w", err)
 	}
 	run.bounds = b
-	return newLocal(ws, p.env, b.isolation(sp, f, id), run), nil
+	return newLocal(ws, p.env, b.isolation(sp, f, id, cfg, ws), run), nil
 }
 
 // bwrapMounts says a plan in bubblewrap's options. It brings its own /dev, and

@@ -97,8 +97,22 @@ type Limits struct {
 	Files int64
 	// FileSize is the largest file one process may write, in bytes. Default: none.
 	FileSize int64
-	// SharedMemory is the size of /dev/shm in bytes. Default 256 MiB.
+	// SharedMemory is the size of /dev/shm in bytes, and the most that System V
+	// segments may take beside it (if the host is root: nobody else may set that).
+	// Default 256 MiB.
 	SharedMemory int64
+	// Disk is the most, in bytes, that commands may write to private files: changes
+	// to a snapshot, /tmp, home and caches, together and with those of all forks. A
+	// write beyond it fails with ENOSPC. The files are then kept in memory, where
+	// alone a size can be bounded without the disk's owner (tmpfs, Linux 6.6), and
+	// count towards MemoryTotal where a control group keeps that: choose it for what
+	// a build leaves, not for what a disk holds. Directories in place are not
+	// limited, nor are lower tiers. Default: none, on the scratch directory's disk;
+	// a ScratchDir on a file system of its own bounds all sandboxes over it.
+	Disk int64
+	// Inodes is the most files and directories there may be on Disk. Default one for
+	// every 4 KiB of it.
+	Inodes int64
 }
 
 const (
@@ -119,6 +133,10 @@ func (l Limits) normalize() Limits {
 	def(&l.Files, defaultFiles)
 	def(&l.FileSize, -1)
 	def(&l.SharedMemory, defaultSharedMemory)
+	def(&l.Disk, -1)
+	if l.Disk > 0 {
+		def(&l.Inodes, max(l.Disk/4096, 1024))
+	}
 	return l
 }
 
@@ -139,6 +157,9 @@ func (c Config) normalize() (Config, error) {
 	}
 	if c.Ceiling < c.Floor {
 		return c, fmt.Errorf("Config.Ceiling %v is below Config.Floor %v", c.Ceiling, c.Floor)
+	}
+	if c.Limits.Inodes > 0 && c.Limits.Disk <= 0 {
+		return c, errors.New("Config.Limits.Inodes needs Disk, whose inodes it counts")
 	}
 	c.Limits = c.Limits.normalize()
 	if err := checkUnprotect(c.Unprotect); err != nil {

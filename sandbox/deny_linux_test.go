@@ -31,6 +31,7 @@ func noted(t *testing.T, sb Sandbox) {
 
 // What is refused is told, with what it was about.
 func TestDenialsAreEvidence(t *testing.T) {
+	t.Parallel()
 	cfg := walled(t, TierNamespaces)
 	cfg.Dir = t.TempDir()
 	sb := open(t, cfg)
@@ -71,6 +72,7 @@ func TestDenialsAreEvidence(t *testing.T) {
 
 // Each command is told of its own refusals, those of its children among them.
 func TestDenialsBelongToTheirCommand(t *testing.T) {
+	t.Parallel()
 	sb := open(t, walled(t, TierNamespaces))
 	noted(t, sb)
 	quiet, err := sb.Start(t.Context(), Cmd{Args: []string{"sh", "-c", "read x"}, OpenStdin: true})
@@ -93,6 +95,7 @@ func TestDenialsBelongToTheirCommand(t *testing.T) {
 }
 
 func TestDenialsOfWrites(t *testing.T) {
+	t.Parallel()
 	isolated(t, func(t *testing.T, cfg Config) {
 		other := t.TempDir()
 		write(t, other, "victim", "precious")
@@ -118,6 +121,7 @@ func TestDenialsOfWrites(t *testing.T) {
 
 // A command that tries without end costs a bounded list, and no other command.
 func TestDenialsAreBounded(t *testing.T) {
+	t.Parallel()
 	cfg := walled(t, TierNamespaces)
 	sb := open(t, cfg)
 	noted(t, sb)
@@ -176,6 +180,7 @@ func init() {
 }
 
 func TestCoreHandlerAndOddCalls(t *testing.T) {
+	t.Parallel()
 	isolated(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)
 		for _, attack := range []string{"core", "socketpair", "ldisc"} {

@@ -24,6 +24,7 @@ func dryRun(t testing.TB, sb Sandbox, script string) *Trial {
 }
 
 func TestDryRun(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir := t.TempDir()
 		write(t, dir, "f", "1\n")
@@ -66,6 +67,7 @@ func TestDryRun(t *testing.T) {
 }
 
 func TestDryRunInPlace(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir := t.TempDir()
 		write(t, dir, "f", "1\n")

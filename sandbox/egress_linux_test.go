@@ -66,6 +66,7 @@ func netConfig(t *testing.T, port string, more ...string) Config {
 }
 
 func TestNet(t *testing.T) {
+	t.Parallel()
 	port := netServer(t)
 	sb := open(t, netConfig(t, port, "listed.test", "*.listed.test"))
 	run := func(name string, args ...string) *Exit {
@@ -101,6 +102,7 @@ func TestNet(t *testing.T) {
 
 // Programs that know no proxy are served where low ports can be had.
 func TestNetWithoutProxy(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/etc/resolv.conf"); err != nil {
 		t.Skip("needs /etc/resolv.conf")
 	}
@@ -158,6 +160,7 @@ func TestNetNeedsItsWall(t *testing.T) {
 
 // Every lease of a sandbox that is used again has a proxy of its own.
 func TestNetOfRecycledSandboxes(t *testing.T) {
+	t.Parallel()
 	port := netServer(t)
 	cfg := netConfig(t, port)
 	cfg.ReadOnly = nil // what lies below /tmp would be in the way of a clean one

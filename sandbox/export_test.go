@@ -30,6 +30,7 @@ func changeBase(t testing.TB, dir string) {
 }
 
 func TestExportAppliesTheChange(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir, other := t.TempDir(), t.TempDir()
 		changeBase(t, dir)

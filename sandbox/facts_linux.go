@@ -134,7 +134,6 @@ func (f *facts) isolation(sp *spec, id identity) Isolation {
 // missing names what even the full tier of this version leaves open.
 func (f *facts) missing(sp *spec, id identity) []string {
 	out := []string{
-		"the disk is not limited",
 		"world-readable files of the system directories can be read",
 	}
 	if sp.Limits.MemoryTotal <= 0 {

@@ -23,7 +23,7 @@ func (ws *workspace) flatten(dir string) error {
 	for i := len(old) - 1; i >= 0; i-- {
 		dirs = append(dirs, old[i].layerDir)
 	}
-	f, err := newFrozen(dir)
+	f, err := newFrozen(ws.place(dir))
 	if err != nil {
 		return err
 	}

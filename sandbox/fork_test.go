@@ -40,6 +40,7 @@ func kinds(t testing.TB, sb Sandbox) map[string]ChangeKind {
 }
 
 func TestForksGoTheirOwnWays(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir := t.TempDir()
 		write(t, dir, "keep", "k")
@@ -93,6 +94,7 @@ func TestForksGoTheirOwnWays(t *testing.T) {
 }
 
 func TestForkOfACommit(t *testing.T) {
+	t.Parallel()
 	repo := repository(t)
 	tiers(t, func(t *testing.T, cfg Config) {
 		cfg.Snapshot = SnapshotCommit(repo, "HEAD~1")
@@ -141,6 +143,7 @@ func TestForkAndRestoreRefuse(t *testing.T) {
 }
 
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir := t.TempDir()
 		write(t, dir, "f", "old")

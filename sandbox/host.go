@@ -27,7 +27,7 @@ func newHostSpawner() *hostSpawner { return &hostSpawner{id: rand.Text()} }
 
 // startHost opens the workspace with no isolation.
 func startHost(_ context.Context, cfg *Config, ws *workspace) (*local, error) {
-	if err := ws.materialize(); err != nil {
+	if err := ws.materialize(cfg); err != nil {
 		return nil, err
 	}
 	iso := newIsolation(TierNone, Wall{Name: WallEnvironment, Enforced: true, Detail: "allow-list of variables"})

@@ -21,6 +21,7 @@ import (
 // and nothing of the host's network is reached from it. The host of the test is a
 // user namespace in which the kernel grants none.
 func TestWithoutNetworkNamespace(t *testing.T) {
+	t.Parallel()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -56,6 +56,7 @@ func hasEvil(t *testing.T, dir string) bool {
 }
 
 func TestInPlaceKeepsWhatTheHostExecutes(t *testing.T) {
+	t.Parallel()
 	for name, script := range attacksInPlace {
 		dir := workInPlace(t)
 		sb := open(t, Config{Dir: dir})
@@ -78,6 +79,7 @@ func TestInPlaceKeepsWhatTheHostExecutes(t *testing.T) {
 
 // Commits in place need .git to be writable; what git would run is not, even then.
 func TestInPlaceUnprotectedGit(t *testing.T) {
+	t.Parallel()
 	need(t, "git")
 	dir := repository(t)
 	write(t, dir, ".git/hooks/keep.sample", "")

@@ -48,6 +48,7 @@ func isolated(t *testing.T, f func(t *testing.T, cfg Config)) {
 }
 
 func TestNetworkIsUnreachable(t *testing.T) {
+	t.Parallel()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +101,7 @@ func TestNetworkIsUnreachable(t *testing.T) {
 }
 
 func TestLoopbackWorks(t *testing.T) {
+	t.Parallel()
 	sb := open(t, walled(t, TierNamespaces))
 	for _, name := range []string{"loopback", "unix-socket", "descriptors"} {
 		if ok, why := inside(t, sb, name); !ok {
@@ -122,6 +124,7 @@ func TestLoopbackWorks(t *testing.T) {
 }
 
 func TestFilesOutsideCannotBeChanged(t *testing.T) {
+	t.Parallel()
 	isolated(t, func(t *testing.T, cfg Config) {
 		other := t.TempDir()
 		write(t, other, "victim", "precious")
@@ -224,6 +227,7 @@ func TestHostProcessesAreOutOfReach(t *testing.T) {
 }
 
 func TestPrivilegesAreGone(t *testing.T) {
+	t.Parallel()
 	isolated(t, func(t *testing.T, cfg Config) {
 		cfg.Dir = t.TempDir()
 		sb := open(t, cfg)
@@ -254,6 +258,7 @@ func TestPrivilegesAreGone(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	cfg := walled(t, TierNamespaces)
 	cfg.Limits = Limits{Memory: 256 << 20, Files: 64}
 	small := open(t, cfg)
@@ -285,6 +290,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestForkBombEnds(t *testing.T) {
+	t.Parallel()
 	cfg := walled(t, TierNamespaces)
 	cfg.Limits.Processes = 100
 	sb := open(t, cfg)
@@ -300,6 +306,7 @@ func TestForkBombEnds(t *testing.T) {
 
 // The supervisor's death is everyone's, and is told as such.
 func TestSupervisorDeath(t *testing.T) {
+	t.Parallel()
 	sb := open(t, Config{})
 	n := uniqueSleep()
 	p, err := sb.Start(t.Context(), Cmd{Args: []string{"sh", "-c", "setsid sleep " + n + " & sleep " + n}})
@@ -321,6 +328,7 @@ func TestSupervisorDeath(t *testing.T) {
 
 // A host that is killed leaves nothing running.
 func TestHostDeathEndsEverything(t *testing.T) {
+	t.Parallel()
 	isolated(t, func(t *testing.T, cfg Config) {
 		open(t, cfg) // skips where the tier cannot be had
 		n := uniqueSleep()
@@ -373,6 +381,7 @@ func TestFailsClosed(t *testing.T) {
 
 // The next rung is taken when the one above cannot be had, if the floor allows.
 func TestFallsToTheNextRung(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(helperEnv) != "" {
 		return
 	}
@@ -408,6 +417,7 @@ func init() {
 
 // Nothing is left of a set-up that is cut short.
 func TestCancelDuringStart(t *testing.T) {
+	t.Parallel()
 	scratch := t.TempDir()
 	for i := range 40 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
@@ -432,6 +442,7 @@ func TestCancelDuringStart(t *testing.T) {
 
 // An ordinary user gets the same walls. The tests run again as that user.
 func TestAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("is one already")
 	}
@@ -450,7 +461,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		os.Chown(filepath.Join(dir, "tmp"), nobody, nobody), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "-test.v", "-test.short", "-test.run", "^Test(Network|Loopback|Files|Secrets|Host|Privileges|Limits|Falls|ExecReports|Timeout|Close|Snapshot|ReadOnly|Python|Git|Denials|Core|Memory|Without|Approval)")
+	cmd := exec.Command(exe, "-test.v", "-test.short", "-test.run", "^Test(Network|Loopback|Files|Secrets|Host|Privileges|Limits|Falls|ExecReports|Timeout|Close|Snapshot|ReadOnly|Python|Git|Denials|Core|Memory|Without|Approval|Disk)")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=" + filepath.Join(dir, "tmp"), "LANG=C.UTF-8"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

@@ -63,6 +63,7 @@ func TestSweepTakesOnlyWhatIsAbandoned(t *testing.T) {
 // Hosts that share a directory make and sweep at the same moments: nobody's new
 // scratch directory is taken for a dead host's.
 func TestSweepLeavesTheNew(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	done := make(chan struct{})
 	var sweepers, makers sync.WaitGroup

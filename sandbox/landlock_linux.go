@@ -112,7 +112,7 @@ func startLandlock(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 	if !hasFilter {
 		return nil, errors.New("no seccomp filter is written for this architecture, so the network would be open")
 	}
-	if err := ws.materialize(); err != nil {
+	if err := ws.materialize(cfg); err != nil {
 		return nil, err
 	}
 	r := &rules{Version: version, Write: []string{ws.sub(scratchTmp), ws.sub(scratchHome), ws.sub(scratchCache)}}
@@ -144,7 +144,7 @@ func startLandlock(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 	id := hostIdentity()
 	id.dropped, id.outUID, id.inUID = false, os.Geteuid(), os.Geteuid()
 	env = mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), env, cfg.Env)
-	return newLocal(ws, env, b.isolation(sp, f, id), run), nil
+	return newLocal(ws, env, b.isolation(sp, f, id, cfg, ws), run), nil
 }
 
 // readableSystem is systemDirs, with /etc entry by entry so that what only root

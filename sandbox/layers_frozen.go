@@ -92,7 +92,7 @@ func (ws *workspace) untouched() (bool, error) {
 // freeze makes what was changed a layer of its own. Nothing may run on the
 // workspace, which needs to be opened again after it.
 func (ws *workspace) freeze(dir string) error {
-	f, err := newFrozen(dir)
+	f, err := newFrozen(ws.place(dir))
 	if err != nil {
 		return err
 	}
@@ -147,9 +147,9 @@ func (ws *workspace) reset(to Point) error {
 // fork is a second workspace over the same state. The last change must be
 // frozen, or there be none.
 func (ws *workspace) fork(dir string) (*workspace, error) {
-	out := &workspace{dir: ws.dir, origin: ws.origin, lower: ws.lower, readOnly: ws.readOnly, overlay: ws.overlay, owner: ws.owner, opened: ws.opened}
-	if err := out.makeScratch(dir); err != nil {
-		return nil, err
+	out := &workspace{dir: ws.dir, origin: ws.origin, lower: ws.lower, readOnly: ws.readOnly, overlay: ws.overlay, owner: ws.owner, opened: ws.opened, disk: ws.disk.share(), diskLess: ws.diskLess}
+	if err := out.makeScratch(ws.place(dir)); err != nil {
+		return nil, errors.Join(err, out.remove())
 	}
 	for _, f := range ws.frozen {
 		out.frozen = append(out.frozen, f.share())

@@ -294,6 +294,7 @@ func TestLayersConcurrently(t *testing.T) {
 
 // A process killed while it makes a layer leaves a store that works.
 func TestLayersSurviveKills(t *testing.T) {
+	t.Parallel()
 	repo := repository(t)
 	for i := range 40 {
 		write(t, repo, fmt.Sprintf("many/%d", i), strings.Repeat(fmt.Sprint(i), 5000))

@@ -287,6 +287,7 @@ func (v *victimHost) goneAfter() time.Duration {
 // A command asked for between the end of the first process and the news of it is told
 // that the sandbox is closed.
 func TestStartAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		for range 10 {
 			cfg.Dir = t.TempDir()
@@ -306,6 +307,7 @@ func TestStartAfterTheEnd(t *testing.T) {
 // A process that dropped its environment, its session and its parent ends with its
 // command, if that can be told from the others'; and theirs are left alone.
 func TestKillFindsWhoHides(t *testing.T) {
+	t.Parallel()
 	hider := func(n string) string { // its parent ends, and it is nobody's then
 		return "(setsid env -i setsid sh -c 'sleep " + n + " & exec true' &); sleep 0.2"
 	}
@@ -357,6 +359,7 @@ func orphaned(t *testing.T, arg string) bool {
 
 // Commands that start while another is killed are not taken for its own.
 func TestStartsDuringKills(t *testing.T) {
+	t.Parallel()
 	sb := open(t, walled(t, TierNamespaces).withDir(t))
 	for range 60 {
 		p, err := sb.Start(t.Context(), Cmd{Args: []string{"sleep", "1000"}})

@@ -44,9 +44,10 @@ func (b bounds) watch(l Limits) int64 {
 }
 
 // isolation is the report of what f found, with the limits.
-func (b bounds) isolation(sp *spec, f *facts, id identity) Isolation {
+func (b bounds) isolation(sp *spec, f *facts, id identity, cfg *Config, ws *workspace) Isolation {
 	iso := f.isolation(sp, id)
-	iso.Limits = b.report(sp.Limits, f)
+	iso.Limits = append(b.report(sp.Limits, f), ws.limits(sp.Limits)...)
+	iso.Missing = append(ws.unlimited(cfg), iso.Missing...)
 	return iso
 }
 
@@ -70,7 +71,7 @@ func (b bounds) report(l Limits, f *facts) []Limit {
 	if f.PID != 1 {
 		shm = Limit{Name: shm.Name, Value: shm.Value, By: "not enforced: /dev/shm is the host's, and out of reach"}
 	}
-	return append(out, shm, Limit{Name: "disk", By: "not enforced: the scratch directory's file system is the bound"})
+	return append(out, shm)
 }
 
 // limit is one that a process limit keeps.

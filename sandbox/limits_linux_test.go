@@ -121,12 +121,12 @@ func raiseWatched(t *testing.T, cfg *Config, ws *workspace) (*raised, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &raised{plan: p, iso: none.isolation(sp, f, id), run: run}, nil
+	return &raised{plan: p, iso: none.isolation(sp, f, id, cfg, ws), run: run}, nil
 }
 
 func TestLimitsAreReported(t *testing.T) {
 	sb := open(t, walled(t, TierNamespaces))
-	want := []string{"memory per process", "memory of all", "processes", "open files per process", "file size", "processors", "shared memory", "disk"}
+	want := []string{"memory per process", "memory of all", "processes", "open files per process", "file size", "processors", "shared memory", "disk", "files on disk"}
 	var got []string
 	for _, l := range sb.Isolation().Limits {
 		got = append(got, l.Name)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -27,6 +28,13 @@ func TestMain(m *testing.M) {
 			syscall.Exit(status) // not os.Exit, in which the race detector waits a second
 		}
 		os.Exit(status)
+	}
+	flag.Parse()
+	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
+		// Most of what tests do is to wait for programs.
+		if err := p.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }

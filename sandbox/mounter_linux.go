@@ -274,7 +274,7 @@ func asUser(u guestUser, work func() error) error {
 
 // openAll opens every source with the host's rights and hands the owners of what
 // the host named over to the guest's user, by id-mapped mounts.
-func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity) error {
+func (m *ownerMaps) openAll(mounts []mount, owned []int, id identity, openTree opener) error {
 	mapped := map[int]bool{}
 	for _, i := range owned {
 		mapped[i] = true

@@ -92,10 +92,14 @@ type raised struct {
 // raise starts a supervisor over ws. If keep is set, its mounts can be changed
 // later.
 func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *owner, keep bool) (*raised, error) {
+	if err := ws.limit(ctx, cfg); err != nil {
+		return nil, err
+	}
 	p, err := makePlan(cfg, ws, id.inUID, id.inGID)
 	if err != nil {
 		return nil, err
 	}
+	p.keyed(ws.disk)
 	if err := ws.own(who); err != nil {
 		return nil, err
 	}
@@ -112,7 +116,7 @@ func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *ow
 		return nil, err
 	}
 	run.bounds = b
-	return &raised{plan: p, iso: b.isolation(sp, f, id), run: run}, nil
+	return &raised{plan: p, iso: b.isolation(sp, f, id, cfg, ws), run: run}, nil
 }
 
 // ownedList is owned in the form that travels.

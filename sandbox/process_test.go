@@ -69,6 +69,7 @@ type neverEnding struct{}
 func (neverEnding) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestExecErrors(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		cfg.Dir = t.TempDir()
 		sb := open(t, cfg)
@@ -113,6 +114,7 @@ func TestExecErrors(t *testing.T) {
 // A background process that holds the pipes, in whatever way it got away, must
 // not delay the result, and what was written before must be there.
 func TestReturnsWhenTheProcessExits(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)
 		for _, script := range []string{
@@ -146,6 +148,7 @@ func TestBackgroundProcessKeepsItsPipe(t *testing.T) {
 
 // All that the process wrote is there, however late its reader gets to it.
 func TestOutputIsComplete(t *testing.T) {
+	t.Parallel()
 	sb := open(t, plain())
 	var wg sync.WaitGroup
 	for range 8 {
@@ -188,6 +191,7 @@ func TestTimeoutKillsTheTree(t *testing.T) {
 
 // Killing one command leaves the others of the sandbox alone.
 func TestKillIsOfOneCommand(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)
 		a, b := uniqueSleep(), uniqueSleep()
@@ -219,6 +223,7 @@ func TestKillIsOfOneCommand(t *testing.T) {
 }
 
 func TestCloseEndsEverything(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		cfg.Dir = t.TempDir()
 		n := uniqueSleep()
@@ -251,6 +256,7 @@ func TestCloseEndsEverything(t *testing.T) {
 // Cancellation at any moment, from before the start to after the end, leaves no
 // process.
 func TestCancelAtRandomPoints(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)
 		n := uniqueSleep()
@@ -274,6 +280,7 @@ func TestCancelAtRandomPoints(t *testing.T) {
 }
 
 func TestInputAndSignals(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)
 		var mu sync.Mutex

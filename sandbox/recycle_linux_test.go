@@ -49,6 +49,7 @@ func recyclable(t testing.TB, cfg PoolConfig) *Pool {
 
 // A sandbox that is used again has nothing of its former lease.
 func TestRecycledSandboxIsClean(t *testing.T) {
+	t.Parallel()
 	cfg := PoolConfig{Config: Config{ReadOnly: []string{self(t)}}}
 	p := recyclable(t, cfg)
 	dir := t.TempDir()
@@ -109,6 +110,7 @@ func TestRecycledSandboxIsClean(t *testing.T) {
 
 // What a lease did to things that outlive its processes costs the sandbox.
 func TestDoubtDestroys(t *testing.T) {
+	t.Parallel()
 	cfg := PoolConfig{Config: Config{ReadOnly: []string{self(t)}}}
 	for _, attack := range []string{"keep-shm", "keep-sem", "keep-queue", "limit-supervisor", "nice-supervisor", "pin-supervisor"} {
 		t.Run(attack, func(t *testing.T) {
@@ -180,6 +182,7 @@ func init() {
 // A sandbox goes to nobody outside its domain, and to nobody at all after so many
 // uses.
 func TestDomainsAndUses(t *testing.T) {
+	t.Parallel()
 	p := recyclable(t, PoolConfig{MaxUses: 3})
 	seen := map[*blank]string{}
 	for i, domain := range []string{"a", "b", "a", "", "c", "b", "a", "a", "a", "a"} {
@@ -231,6 +234,7 @@ func TestAttachOddNames(t *testing.T) {
 
 // A command that is being started while its lease is closed never runs in the next.
 func TestNoCommandCrossesLeases(t *testing.T) {
+	t.Parallel()
 	p := recyclable(t, PoolConfig{})
 	for range 20 {
 		l := acquire(t, p, Request{Snapshot: SnapshotDir(t.TempDir()), Domain: "probe"})
@@ -396,6 +400,7 @@ func init() {
 
 // The same works for an ordinary user, whose broker has namespaces of its own.
 func TestRecycleAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	base, err := os.MkdirTemp("", "luthier-user-")
 	if err != nil {
 		t.Fatal(err)

@@ -102,9 +102,9 @@ func refresh(mnt *os.File) error {
 // of a root host could not reach them by their paths.
 func (d *brokerd) openFor(mounts []mount, owned []int, id identity) error {
 	if id.dropped {
-		return d.owners.openAll(mounts, owned, id)
+		return d.owners.openAll(mounts, owned, id, d.disks.open)
 	}
-	return openSources(mounts)
+	return openSources(mounts, d.disks.open)
 }
 
 // closeMounts closes the sources of mounts that will not be made.

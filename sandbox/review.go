@@ -139,6 +139,7 @@ type reviewer struct {
 	dir      string // the workspace's path: absolute links below it stay inside
 	paths    paths
 	steps    int // taken along symbolic links
+	looked   map[lookup]*entry
 	findings []Finding
 }
 

@@ -57,6 +57,33 @@ func (r *reviewer) above(s *spot) *spot {
 	return r.spot(s.e.up)
 }
 
+// lookup is a name in a directory.
+type lookup struct {
+	dir  *entry
+	name string
+}
+
+// maxLooked is how many names are kept, of which each costs some hundred bytes.
+const maxLooked = 1 << 14
+
+// child is what dir holds under name. Links have most of their way in common, and to
+// look at the disk costs a hundred times as much as to remember.
+func (r *reviewer) child(dir *entry, name string) (*entry, error) {
+	k := lookup{dir, name}
+	if e, ok := r.looked[k]; ok {
+		return e, nil
+	}
+	e, err := r.c.after.child(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if r.looked == nil || len(r.looked) >= maxLooked {
+		r.looked = map[lookup]*entry{}
+	}
+	r.looked[k] = e
+	return e, nil
+}
+
 // linkWalk follows a path through the tree as it is after the change.
 type linkWalk struct {
 	r     *reviewer
@@ -97,7 +124,7 @@ func (w *linkWalk) resolve(at *spot, target string) (*spot, bool) {
 
 // step follows one name.
 func (w *linkWalk) step(at *spot, name string) (*spot, bool) {
-	e, err := w.r.c.after.child(at.e, name)
+	e, err := w.r.child(at.e, name)
 	if err != nil {
 		return nil, false
 	}

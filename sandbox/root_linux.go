@@ -242,7 +242,7 @@ func (s *script) overlay(what string, m *mount) {
 }
 
 // openSources opens what is to be mounted, as the caller sees it.
-func openSources(mounts []mount) error {
+func openSources(mounts []mount, openTree opener) error {
 	for i := range mounts {
 		m := &mounts[i]
 		var err error

@@ -21,7 +21,7 @@ func startSeatbelt(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 	if os.Geteuid() == 0 {
 		return nil, errors.New("as root, commands would keep root's rights within the profile")
 	}
-	if err := ws.materialize(); err != nil {
+	if err := ws.materialize(cfg); err != nil {
 		return nil, err
 	}
 	r := seatbeltRules{read: cfg.ReadOnly, write: append([]string{ws.sub(scratchTmp), ws.sub(scratchHome), ws.sub(scratchCache)}, cfg.Writable...)}

@@ -38,6 +38,7 @@ func tree(t testing.TB, dir string) map[string]string {
 }
 
 func TestSnapshotIsNeverChanged(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir := t.TempDir()
 		write(t, dir, "keep", "k")
@@ -152,6 +153,7 @@ func signature() *object.Signature {
 }
 
 func TestCommitSnapshot(t *testing.T) {
+	t.Parallel()
 	dir := repository(t)
 	tiers(t, func(t *testing.T, cfg Config) {
 		for rev, want := range map[string]string{
@@ -185,6 +187,7 @@ func TestCommitSnapshot(t *testing.T) {
 
 // Names that break option strings, shells and parsers.
 func TestOddNames(t *testing.T) {
+	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		for _, name := range []string{"with space", "colon:comma,equals=", "new\nline", `back\slash "quote'`, "\xff\xfe not utf-8", "-dash", "ünïcödé", "%s%n", "$HOME"} {
 			dir := filepath.Join(t.TempDir(), name)
@@ -211,6 +214,7 @@ func TestOddNames(t *testing.T) {
 }
 
 func TestReadOnlyWorkspace(t *testing.T) {
+	t.Parallel()
 	for _, tier := range []Tier{TierLandlock, TierBubblewrap, TierNamespaces} {
 		t.Run(tier.String(), func(t *testing.T) {
 			dir := t.TempDir()

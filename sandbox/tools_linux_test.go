@@ -70,6 +70,7 @@ func TestServer(t *testing.T) {
 }
 
 func TestGitInside(t *testing.T) {
+	t.Parallel()
 	need(t, "git")
 	dir := t.TempDir()
 	write(t, dir, "a.txt", "one\n")
@@ -92,6 +93,7 @@ git checkout -qb side HEAD~1 && git status --short && git merge -q main && git w
 }
 
 func TestPythonInside(t *testing.T) {
+	t.Parallel()
 	sb := open(t, Config{})
 	python(t, sb)
 	got := sh(t, sb, `cat > p.py <<'E'
@@ -117,6 +119,7 @@ python3 p.py`)
 }
 
 func TestNodeAndMakeInside(t *testing.T) {
+	t.Parallel()
 	sb := open(t, Config{})
 	t.Run("node", func(t *testing.T) {
 		need(t, "node")

@@ -14,6 +14,9 @@ type treeOptions struct {
 	noFollow bool // a path that ends in a symbolic link is that link
 }
 
+// opener is openTree, or one that knows more places.
+type opener func(path string, o treeOptions) (int, error)
+
 // openTree returns a detached copy of the mounts at and below path, changed as
 // o says. It needs CAP_SYS_ADMIN over the caller's mount namespace.
 func openTree(path string, o treeOptions) (int, error) {

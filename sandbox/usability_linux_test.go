@@ -170,6 +170,7 @@ func TestServer(t *testing.T) {
 // TestUsable runs every case in a workspace in place and, unless -short, over a
 // snapshot too.
 func TestUsable(t *testing.T) {
+	t.Parallel()
 	for _, u := range usables {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()

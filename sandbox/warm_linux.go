@@ -48,12 +48,12 @@ func makeBlank(ctx context.Context, cfg *Config) (*blank, error) {
 	if b.ws, err = openWorkspace(ctx, cfg); err != nil {
 		return nil, err
 	}
-	b.scratch = b.ws.scratch
 	r, err := raise(ctx, cfg, b.ws, b.id, b.id.owner(), true)
 	if err != nil {
 		return nil, errors.Join(err, b.ws.remove())
 	}
 	b.plan, b.iso, b.run = r.plan, r.iso, r.run
+	b.scratch = b.ws.disk.keyed(b.ws.scratch)
 	// How it is now is how it must be again before it may be used again.
 	if err := b.order(ctx, &mountOrder{Verify: true}); err != nil {
 		return nil, errors.Join(err, b.close())
@@ -121,6 +121,7 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 	}
 	p := &plan{owned: map[int]bool{}}
 	p.grants(&cfg, b.ws, nil)
+	p.keyed(b.ws.disk)
 	b.key = b.ws.key()
 	for i := range p.mounts {
 		p.mounts[i].Key = b.key
@@ -167,6 +168,12 @@ func (b *blank) recycle(ctx context.Context) error {
 	fresh, err := openWorkspace(ctx, b.cfg)
 	if err != nil {
 		return err
+	}
+	if err := fresh.limit(ctx, b.cfg); err != nil {
+		return errors.Join(err, fresh.remove())
+	}
+	if fresh.disk == nil && used.disk != nil { // which the report still names
+		return errors.Join(fresh.diskLess, fresh.remove())
 	}
 	o, err := b.renewal(off, fresh)
 	if err == nil {
@@ -224,7 +231,7 @@ func (b *blank) moved(path string, fresh *workspace) (string, error) {
 			}
 		}
 	}
-	return path, nil
+	return fresh.disk.keyed(path), nil
 }
 
 func (b *blank) alive() bool { return b.run.alive() }

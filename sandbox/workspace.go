@@ -27,6 +27,8 @@ type workspace struct {
 	layer    string   // imprint of the overlay's upper directory before it was used
 	layered  bool     // an earlier workspace in scratch left an overlay's directories, unused
 	lock     *os.File // tells a janitor that scratch is in use
+	disk     *disk    // of limited size, that scratch is on; nil where it is the host's
+	diskLess error    // why there is none, though it was asked for
 }
 
 // owner is the user that private files must belong to when it is not ours.
@@ -160,7 +162,10 @@ func (ws *workspace) copyOut() error {
 
 // materialize prepares the workspace for commands that share the host's view
 // of the file system: they see the copy where it lies.
-func (ws *workspace) materialize() error {
+func (ws *workspace) materialize(cfg *Config) error {
+	if err := ws.unlimit(cfg); err != nil {
+		return err
+	}
 	ws.owner, ws.overlay = nil, false
 	if err := ws.copyOut(); err != nil {
 		return err
@@ -209,14 +214,20 @@ func (o *owner) take(dir string) error {
 
 // remove deletes the scratch directory and lets go of what it shared.
 func (ws *workspace) remove() error {
-	if ws == nil || ws.scratch == "" {
+	if ws == nil {
 		return nil
 	}
-	err := errors.Join(removeTree(ws.scratch), ws.letGo())
+	var err error
+	if ws.scratch != "" && !ws.disk.last() {
+		err = removeTree(ws.scratch)
+	}
+	err = errors.Join(err, ws.letGo())
 	if ws.lock != nil {
 		err = errors.Join(err, ws.lock.Close())
 		ws.lock = nil
 	}
+	err = errors.Join(err, ws.disk.release())
+	ws.disk = nil
 	return err
 }
 

@@ -1,0 +1,6 @@
+//go:build race
+
+package sandbox
+
+// raceDetector tells that the tests run under it.
+const raceDetector = true
