@@ -1,0 +1,128 @@
+package digest
+
+import "strings"
+
+// Clean returns an output as a person would have seen it at the end: without escape sequences, with of each line that a progress
+// bar overwrote only its last state, without the marks that CI services put around sections and the times GitHub puts before
+// lines, and with at most two blank lines in a row. Text that has none of this is returned as it is.
+func Clean(text string) string {
+	i := firstNoise(text)
+	if i == len(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	b.WriteString(text[:i])
+	blank := 0
+	for rest := text[i:]; rest != ""; {
+		line, after, ended := strings.Cut(rest, "\n")
+		rest = after
+		line, keep := cleanLine(line)
+		if !keep {
+			continue
+		}
+		if line == "" {
+			if blank++; blank > 2 {
+				continue
+			}
+		} else {
+			blank = 0
+		}
+		b.WriteString(line)
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// firstNoise returns where the first line begins that Clean may change, or the length of text.
+func firstNoise(text string) int {
+	start, newlines := 0, 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '\n' {
+			if newlines++; newlines > 2 {
+				return start
+			}
+			start = i + 1
+			continue
+		}
+		newlines = 0
+		if control(c) || i == start && (c == '2' && githubTime(text[i:]) > 0 || c == 't' && strings.HasPrefix(text[i:], "travis_")) {
+			return start
+		}
+	}
+	return len(text)
+}
+
+// cleanLine cleans one line; it may have to go altogether.
+func cleanLine(line string) (string, bool) {
+	line = strings.TrimSuffix(line, "\r")
+	line = line[githubTime(line):]
+	if strings.IndexByte(line, '\r') >= 0 {
+		line = overwritten(line)
+	}
+	was := line
+	line = plain(line)
+	if fold := strings.HasPrefix(line, "travis_fold:") || strings.HasPrefix(line, "travis_time:"); fold {
+		return "", false
+	}
+	return line, line != "" || was == "" // a line of nothing but colours was none
+}
+
+// overwritten returns what is left of a line that was written over again and again. States that have little in common with the one
+// after them were no progress but lines of their own, and stay.
+func overwritten(line string) string {
+	var kept []string
+	for part := range strings.SplitSeq(line, "\r") {
+		p := plain(part)
+		if strings.TrimSpace(p) == "" || strings.HasPrefix(p, "travis_fold:") || strings.HasPrefix(p, "travis_time:") {
+			continue
+		}
+		if n := len(kept); n > 0 && alike(kept[n-1], p) {
+			kept[n-1] = p
+			continue
+		}
+		kept = append(kept, p)
+	}
+	return strings.Join(kept, "\n")
+}
+
+// alike tells two states of a progress line: their first letters are the same, or neither says much.
+func alike(a, b string) bool {
+	if strings.HasPrefix(b, a) {
+		return true
+	}
+	x, y := words3(a), words3(b)
+	return x == y
+}
+
+// words3 is the beginning of s in letters alone, up to the third word or to what a bar and a count are drawn with.
+func words3(s string) string {
+	var b [24]byte
+	n, words := 0, 0
+	for i := 0; i < len(s) && n < len(b); i++ {
+		c := s[i]
+		switch {
+		case letter(c):
+			b[n] = c
+			n++
+		case n > 0 && letter(b[n-1]):
+			if words++; words == 3 {
+				return string(b[:n])
+			}
+			b[n] = ' '
+			n++
+		}
+	}
+	return string(b[:n])
+}
+
+// githubTime is the length of the time that GitHub's runners write before each line: 2024-01-31T12:30:59.1234567Z.
+func githubTime(s string) int {
+	if len(s) >= 28 && s[4] == '-' && s[10] == 'T' && s[19] == '.' && s[27] == 'Z' {
+		return isoTime(s)
+	}
+	return 0
+}
