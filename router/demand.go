@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
 // needs is a set of abilities that a request asks of a model.
@@ -108,12 +109,61 @@ func (d *demand) parts(ps []agent.Part, image needs) int {
 	return size
 }
 
-// demand returns what req asks, or nothing when every member takes everything.
+// demand returns what req asks, or nothing when every member takes everything. Where its size decides which member fits
+// it is estimated from the text itself.
 func (p *pool) demand(req *agent.Request) demand {
 	if !p.picky {
 		return demand{}
 	}
-	return demandOf(req)
+	d := demandOf(req)
+	for _, m := range p.members {
+		if r := float64(d.tokens) / float64(m.MaxContext); m.MaxContext > 0 && r > nearBelow && r < nearAbove {
+			d.tokens = requestTokens(req) + req.MaxOutput
+			break
+		}
+	}
+	return d
+}
+
+// nearBelow and nearAbove bound the sizes by bytes, as shares of a window, of which bytes cannot tell whether they fit: a
+// token is two to seven bytes of the texts that agents read.
+const nearBelow, nearAbove = 0.55, 2.2
+
+// requestTokens estimates the tokens of a prompt from its texts.
+func requestTokens(req *agent.Request) int {
+	n := tokencount.Estimate(req.System)
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		n += tokencount.Estimate(t.Name) + tokencount.Estimate(t.Description) + len(t.Schema)/bytesPerToken
+	}
+	if req.Output != nil {
+		n += len(req.Output.Schema) / bytesPerToken
+	}
+	for i := range req.Messages {
+		n += partsTokens(req.Messages[i].Parts)
+	}
+	return n
+}
+
+func partsTokens(ps []agent.Part) int {
+	n := 0
+	for _, p := range ps {
+		switch p := p.(type) {
+		case agent.Text:
+			n += tokencount.Estimate(p.Text)
+		case agent.Thinking:
+			n += tokencount.Estimate(p.Text)
+		case agent.ToolCall:
+			n += tokencount.Estimate(p.Name) + len(p.Args)/bytesPerToken
+		case agent.ToolResult:
+			n += partsTokens(p.Parts)
+		case agent.Opaque:
+			n += len(p.Data) / bytesPerToken
+		case agent.Image:
+			n += imageBytes / bytesPerToken
+		}
+	}
+	return n
 }
 
 // fits reports whether a member can take a request: it has the abilities and, as far as an estimate can tell, the room.

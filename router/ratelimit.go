@@ -1,0 +1,350 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/pause"
+)
+
+// RateLimitConfig describes a [RateLimit].
+type RateLimitConfig struct {
+	Model agent.Model // required
+
+	Requests int // requests a minute; 0 is no limit
+	Tokens   int // tokens a minute, of prompts and answers; 0 is no limit
+	// Burst is how much of the allowance may be used at once, as a time in which it would come in. 0 means a minute, which
+	// is what providers do.
+	Burst time.Duration
+	// CachedFree leaves tokens that were read from a prompt cache out of the count, as some providers do.
+	CachedFree bool
+
+	Queue   int           // requests that may wait, further ones are refused; 0 means 64, negative none
+	MaxWait time.Duration // how long one may wait, longer ones are refused at once; 0 means a minute
+
+	// Now and Sleep are the clock; nil means the system's.
+	Now   func() time.Time
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// RateLimit is a model that holds requests back so that the one behind it gets no more than its provider allows. It is
+// safe for concurrent use.
+//
+//   - Requests and tokens are token buckets. The tokens of a request are estimated before it and settled by its usage.
+//   - A request that must wait does so in order of arrival, as long as ctx and MaxWait allow; one that could not be sent
+//     in time is refused at once, with an error of kind [agent.ErrRateLimit] that says when to come back.
+//   - A provider's own refusal holds everything back for as long as it asks, and where it does not say how long for a
+//     second, then two, and so on up to a minute.
+type RateLimit struct {
+	cfg      RateLimitConfig
+	requests *rate.Limiter // nil for no limit
+	tokens   *rate.Limiter
+
+	mu      sync.Mutex
+	waiting int
+	until   time.Time // nothing is sent before
+	refused int       // refusals in a row that named no time
+	credit  int       // tokens that were reserved and not used
+	answer  float64   // tokens of an answer, a moving average
+}
+
+// NewRateLimit checks cfg and returns a limited model.
+func NewRateLimit(cfg RateLimitConfig) (*RateLimit, error) {
+	if cfg.Model == nil {
+		return nil, errors.New("router: new rate limit: Model is nil; set it to the model to hold back")
+	}
+	if cfg.Requests < 0 || cfg.Tokens < 0 || cfg.Burst < 0 || cfg.MaxWait < 0 {
+		return nil, errors.New("router: new rate limit: Requests, Tokens, Burst and MaxWait must be 0 or more")
+	}
+	cfg.Burst = cmp.Or(cfg.Burst, time.Minute)
+	cfg.MaxWait = cmp.Or(cfg.MaxWait, time.Minute)
+	cfg.Queue = cmp.Or(cfg.Queue, 64)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Sleep == nil {
+		cfg.Sleep = pause.For
+	}
+	return &RateLimit{cfg: cfg, requests: bucket(cfg.Requests, cfg.Burst), tokens: bucket(cfg.Tokens, cfg.Burst)}, nil
+}
+
+func bucket(perMinute int, burst time.Duration) *rate.Limiter {
+	if perMinute == 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(1, int(float64(perMinute)*burst.Minutes())))
+}
+
+// Name returns the name of the model behind.
+func (l *RateLimit) Name() string { return agent.ModelName(l.cfg.Model) }
+
+// Capabilities returns those of the model behind.
+func (l *RateLimit) Capabilities() agent.Capabilities {
+	c, _ := agent.CapabilitiesOf(l.cfg.Model)
+	return c
+}
+
+// ReportsCost reports whether the model behind does.
+func (l *RateLimit) ReportsCost() bool { return agent.ReportsCost(l.cfg.Model) }
+
+// Blocked returns for how long it would refuse a request, 0 when it would send it or let it wait.
+func (l *RateLimit) Blocked() time.Duration {
+	now := l.cfg.Now()
+	l.mu.Lock()
+	d := max(0, l.until.Sub(now))
+	full := l.full()
+	l.mu.Unlock()
+	for _, b := range []*rate.Limiter{l.requests, l.tokens} {
+		if b != nil {
+			d = max(d, time.Duration((1-b.TokensAt(now))/float64(b.Limit())*float64(time.Second)))
+		}
+	}
+	if d <= l.cfg.MaxWait && (d == 0 || !full) {
+		d = 0
+	}
+	if inner, ok := l.cfg.Model.(blocker); ok {
+		d = max(d, inner.Blocked())
+	}
+	return d
+}
+
+// full reports whether no more requests may wait. l.mu is held.
+func (l *RateLimit) full() bool { return l.waiting >= max(0, l.cfg.Queue) }
+
+// Stream sends the request when the limits allow it.
+func (l *RateLimit) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		reserved, err := l.enter(ctx, req)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s := limitedStream{l: l, req: req, reserved: reserved, yield: yield}
+		defer s.leave()
+		l.cfg.Model.Stream(ctx, req)(s.take)
+	}
+}
+
+// enter waits until the request may be sent, and returns the tokens that it reserved.
+func (l *RateLimit) enter(ctx context.Context, req *agent.Request) (int, *agent.ModelError) {
+	n := 0
+	l.mu.Lock()
+	if l.tokens != nil {
+		d := demandOf(req)
+		n = d.tokens - req.MaxOutput + int(l.answer)
+	}
+	now := l.cfg.Now()
+	t := l.reserve(now, n)
+	wait := max(t.delay(now), l.until.Sub(now))
+	if wait <= 0 {
+		l.mu.Unlock()
+		return n, l.ended(ctx, now, &t)
+	}
+	if err := l.refusal(ctx, now, wait); err != nil {
+		t.cancel(now)
+		l.credit += t.credit
+		l.mu.Unlock()
+		return 0, err
+	}
+	l.waiting++
+	l.mu.Unlock()
+	err := l.wait(ctx, now, wait)
+	l.mu.Lock()
+	l.waiting--
+	if err != nil {
+		t.cancel(l.cfg.Now())
+		l.credit += t.credit
+	}
+	l.mu.Unlock()
+	return n, err
+}
+
+// ended gives a ticket back when ctx is over.
+func (l *RateLimit) ended(ctx context.Context, now time.Time, t *ticket) *agent.ModelError {
+	if ctx.Err() == nil {
+		return nil
+	}
+	t.cancel(now)
+	return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
+}
+
+// refusal says why a request may not wait. l.mu is held.
+func (l *RateLimit) refusal(ctx context.Context, now time.Time, wait time.Duration) *agent.ModelError {
+	deadline, ok := ctx.Deadline()
+	var why string
+	switch {
+	case ctx.Err() != nil:
+		return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
+	case l.full():
+		why = "as many requests wait as may"
+	case wait > l.cfg.MaxWait:
+		why = "it would wait longer than allowed"
+	case ok && deadline.Before(now.Add(wait)):
+		why = "the deadline is before its turn"
+	default:
+		return nil
+	}
+	err := modelErrorf(agent.ErrRateLimit, "router: rate limit of %s: %s: its turn is in %s", l.Name(), why, wait.Round(time.Millisecond))
+	err.RetryAfter = wait
+	return err
+}
+
+// wait sleeps until the request's turn, and longer when the provider refused another one meanwhile.
+func (l *RateLimit) wait(ctx context.Context, began time.Time, d time.Duration) *agent.ModelError {
+	for d > 0 {
+		if err := l.cfg.Sleep(ctx, d); err != nil || ctx.Err() != nil {
+			return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
+		}
+		now := l.cfg.Now()
+		l.mu.Lock()
+		d = l.until.Sub(now)
+		var err *agent.ModelError
+		if d > 0 && now.Add(d).Sub(began) > l.cfg.MaxWait {
+			err = modelErrorf(agent.ErrRateLimit, "router: rate limit of %s: the provider asked to wait while the request did", l.Name())
+			err.RetryAfter = d
+		}
+		l.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ticket is a place in the buckets.
+type ticket struct {
+	held   []*rate.Reservation
+	credit int // taken from the limit's
+}
+
+// reserve takes one request and n tokens. More tokens than a bucket holds are taken in several parts. l.mu is held.
+func (l *RateLimit) reserve(now time.Time, n int) ticket {
+	var t ticket
+	if l.requests != nil {
+		t.held = append(t.held, l.requests.ReserveN(now, 1))
+	}
+	if l.tokens != nil {
+		t.credit = min(l.credit, n)
+		l.credit -= t.credit
+		t.held = take(t.held, l.tokens, now, n-t.credit)
+	}
+	return t
+}
+
+// maxParts bounds how many times a bucket one request is counted at the most.
+const maxParts = 16
+
+func take(held []*rate.Reservation, b *rate.Limiter, now time.Time, n int) []*rate.Reservation {
+	for i := 0; n > 0 && i < maxParts; i++ {
+		k := min(n, b.Burst())
+		held = append(held, b.ReserveN(now, k))
+		n -= k
+	}
+	return held
+}
+
+func (t *ticket) delay(now time.Time) time.Duration {
+	var d time.Duration
+	for _, r := range t.held {
+		d = max(d, r.DelayFrom(now))
+	}
+	return d
+}
+
+// cancel gives the places back, the last first, as the buckets want it.
+func (t *ticket) cancel(now time.Time) {
+	for i := len(t.held) - 1; i >= 0; i-- {
+		t.held[i].CancelAt(now)
+	}
+}
+
+// limitedStream watches a stream that was let through.
+type limitedStream struct {
+	l        *RateLimit
+	req      *agent.Request
+	reserved int
+	yield    func(agent.Chunk, error) bool
+	usage    agent.Usage
+	reported bool
+	written  int
+	err      *agent.ModelError
+}
+
+func (s *limitedStream) take(c agent.Chunk, err error) bool {
+	if err != nil {
+		s.err = agent.AsModelError(err)
+	} else if u, ok := c.(agent.Usage); ok {
+		s.usage, s.reported = u, true
+	} else {
+		n, _ := contentSize(c)
+		s.written += n
+	}
+	return s.yield(c, err)
+}
+
+// leave settles what was reserved by what was used, and learns from a refusal.
+func (s *limitedStream) leave() {
+	l := s.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.cfg.Now()
+	refused := s.err != nil && s.err.Kind == agent.ErrRateLimit
+	switch {
+	case refused && s.err.RetryAfter > 0:
+		l.holdUntil(now.Add(min(s.err.RetryAfter, maxRetryAfter)))
+	case refused:
+		l.holdUntil(now.Add(min(time.Second<<min(l.refused, 6), time.Minute)))
+		l.refused++
+	case s.err == nil:
+		l.refused = 0
+	}
+	if l.tokens == nil {
+		return
+	}
+	used := s.used()
+	if s.err == nil {
+		l.answer += (float64(s.answered()) - l.answer) / 8
+	}
+	if more := used - s.reserved; more > 0 {
+		take(nil, l.tokens, now, more)
+	} else {
+		l.credit = min(l.credit-more, l.tokens.Burst())
+	}
+}
+
+func (l *RateLimit) holdUntil(t time.Time) {
+	if t.After(l.until) {
+		l.until = t
+	}
+}
+
+// answered returns the tokens of the answer.
+func (s *limitedStream) answered() int {
+	if s.reported {
+		return int(s.usage.Output)
+	}
+	return s.written / bytesPerToken
+}
+
+// used returns the tokens that count against the limit.
+func (s *limitedStream) used() int {
+	switch {
+	case s.reported:
+		n := max(s.usage.Total(), 0)
+		if s.l.cfg.CachedFree {
+			n -= min(max(s.usage.CachedInput, 0), n)
+		}
+		return int(n)
+	case s.err != nil && s.written == 0: // refused: nothing was used
+		return 0
+	}
+	d := demandOf(s.req)
+	return d.tokens - s.req.MaxOutput + s.answered()
+}
