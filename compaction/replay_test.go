@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/compaction"
 	"github.com/luthier-dev/luthier/compaction/replay"
+	"github.com/luthier-dev/luthier/tools"
 )
 
 // TestReplay replays real recorded runs of at least 48,000 tokens through every policy and prints what each costs.
@@ -39,9 +42,20 @@ func TestReplay(t *testing.T) {
 	print(t, means)
 }
 
-// luthierPolicies returns the policies of this package.
+// luthierPolicies returns the policies of this package: as an agent uses it, and without what it does as results are
+// recorded.
 func luthierPolicies() []replay.Policy {
-	return nil
+	policy := func(name string, record bool) replay.Policy {
+		return replay.Policy{Name: name, New: func(summariser agent.Model) (replay.Parts, error) {
+			c := compaction.New(compaction.Config{Model: summariser, Store: tools.NewMemStore()})
+			p := replay.Parts{Compactor: c}
+			if record {
+				p.Middleware = c.Record()
+			}
+			return p, nil
+		}}
+	}
+	return []replay.Policy{policy("luthier", true), policy("luthier-unrecorded", false)}
 }
 
 // longRuns reads the recorded runs of at least 48,000 tokens and skips the test where there are none.

@@ -15,7 +15,7 @@ type Policy struct {
 
 // Parts are what a policy puts into an agent's configuration. The zero value leaves everything as it is.
 type Parts struct {
-	Compactor  agent.Compactor  // asked when a prompt would be over the budget
+	Compactor  agent.Compactor  // asked when a prompt would be over the budget, and when it has a Due method that says so
 	Middleware agent.Middleware // around every model and tool call, for what is done as results are recorded
 	Budget     int              // tokens above which the Compactor is called; 0 means the replay's
 }

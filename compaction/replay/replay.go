@@ -148,32 +148,41 @@ func (s *sim) results(ctx context.Context, calls []agent.ToolCall, m agent.Messa
 	return s.session.Append(out)
 }
 
-// compact asks the policy for a shorter history when the next prompt would be over its budget.
+// compact asks the policy for a shorter history as the loop does: when the next prompt would be over its budget, or the
+// compactor says that it is worth its while. It reports whether the history was rewritten.
 func (s *sim) compact(ctx context.Context) bool {
-	c := s.parts.Compactor
 	live := s.session.Messages()
-	if c == nil || count(s.run.System)+Tokens(live) <= s.parts.Budget {
+	tokens := count(s.run.System) + Tokens(live)
+	if c := s.parts.Compactor; c == nil || tokens <= s.parts.Budget && !due(c, live) {
 		return false
 	}
 	calls := s.spent
-	after, rep, err := c.Compact(ctx, live, s.parts.Budget)
+	after, rep, err := s.parts.Compactor.Compact(agent.WithLiveRequest(ctx, s.request(), int64(tokens)), live, s.parts.Budget)
+	if s.spent == calls { // it asked another model than the one it was given
+		s.spent = s.spent.Add(rep.Usage)
+	}
+	fresh := agent.NewSession()
 	if err == nil {
 		err = agent.CheckPairing(after)
+	}
+	if err == nil {
+		err = fresh.Append(after...)
 	}
 	if err != nil {
 		s.res.Notes = append(s.res.Notes, fmt.Sprintf("step %d: compaction failed: %v", len(s.res.Steps)+1, err))
 		return false
 	}
-	if s.spent == calls { // it asked another model than the one it was given
-		s.spent = s.spent.Add(rep.Usage)
-	}
-	fresh := agent.NewSession()
-	if err := fresh.Append(after...); err != nil {
-		s.res.Notes = append(s.res.Notes, fmt.Sprintf("step %d: compaction failed: %v", len(s.res.Steps)+1, err))
+	if len(after) == len(live) && (len(after) == 0 || &after[0] == &live[0]) { // it gave back what it was given
 		return false
 	}
 	s.session = fresh
 	return true
+}
+
+// due reports whether a compactor that can tell finds a history within the budget worth compacting.
+func due(c agent.Compactor, live []agent.Message) bool {
+	p, ok := c.(interface{ Due([]agent.Message) bool })
+	return ok && p.Due(live)
 }
 
 // measure compares what the next calls refer to with what the model sees.

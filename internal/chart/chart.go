@@ -36,6 +36,7 @@ type Line struct {
 	Name    string
 	Points  []Point
 	Scatter bool // draw the points only, each with its label
+	Bold    bool // the line that the picture is about: whole and wider
 }
 
 // Point is a place in a panel. One that is no number, or has more than 15 digits, is left out and breaks the line.
@@ -70,8 +71,8 @@ func (f Figure) draw(b *bytes.Buffer) {
 		width = 860
 	}
 	plot := float64(width - left - right)
-	names := f.names()
-	rows, placed := layLegend(names, plot)
+	lines := f.lines()
+	rows, placed := layLegend(lines, plot)
 	height := top + rows*legendRow + legendGap + bottom - gap
 	for _, p := range f.Panels {
 		height += p.height() + gap
@@ -80,10 +81,10 @@ func (f Figure) draw(b *bytes.Buffer) {
 		width, height, width, height, escape(f.Title))
 	fmt.Fprintf(b, "\n<style>%s</style>\n<rect class=\"ground\" width=\"%d\" height=\"%d\"/>\n", style(), width, height)
 	text(b, "title", left, 20, "start", f.Title)
-	for i, name := range names {
+	for i, l := range lines {
 		x, y := left+placed[i].x, float64(top+placed[i].row*legendRow+8)
-		fmt.Fprintf(b, `<line class="l%d" x1="%s" y1="%s" x2="%s" y2="%s"/>`, i%colours, num(x), num(y), num(x+26), num(y))
-		text(b, "", x+32, y+4, "start", name)
+		fmt.Fprintf(b, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, l.class(i), num(x), num(y), num(x+26), num(y))
+		text(b, "", x+32, y+4, "start", l.Name)
 	}
 	xs := f.xAxis()
 	y := float64(top + rows*legendRow + legendGap)
@@ -102,17 +103,22 @@ func (p Panel) height() int {
 	return p.Height
 }
 
-// names returns the names of the lines by their place, from the panel that has the most.
-func (f Figure) names() []string {
-	var names []string
+// lines returns the lines by their place, from the first panel that has as many.
+func (f Figure) lines() []Line {
+	var lines []Line
 	for _, p := range f.Panels {
-		for i, l := range p.Lines {
-			if i == len(names) {
-				names = append(names, l.Name)
-			}
-		}
+		lines = append(lines, p.Lines[min(len(lines), len(p.Lines)):]...)
 	}
-	return names
+	return lines
+}
+
+// class returns the classes that style the line at a place.
+func (l Line) class(place int) string {
+	class := "l" + strconv.Itoa(place%colours)
+	if l.Bold {
+		class += " bold"
+	}
+	return class
 }
 
 type legendPlace struct {
@@ -120,18 +126,18 @@ type legendPlace struct {
 	row int
 }
 
-// layLegend places names in rows of a width.
-func layLegend(names []string, width float64) (rows int, places []legendPlace) {
+// layLegend places the names of lines in rows of a width.
+func layLegend(lines []Line, width float64) (rows int, places []legendPlace) {
 	x := 0.0
-	for _, n := range names {
-		need := 56 + 7*float64(len([]rune(n)))
+	for _, l := range lines {
+		need := 56 + 7*float64(len([]rune(l.Name)))
 		if x > 0 && x+need > width {
 			rows, x = rows+1, 0
 		}
 		places = append(places, legendPlace{x, rows})
 		x += need
 	}
-	if len(names) > 0 {
+	if len(lines) > 0 {
 		rows++
 	}
 	return rows, places

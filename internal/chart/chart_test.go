@@ -77,12 +77,24 @@ func checkXML(t *testing.T, f Figure) {
 }
 
 func TestLegendRows(t *testing.T) {
-	rows, places := layLegend([]string{"one", "two", "three", strings.Repeat("long", 20)}, 250)
+	rows, places := layLegend([]Line{{Name: "one"}, {Name: "two"}, {Name: "three"}, {Name: strings.Repeat("long", 20)}}, 250)
 	want := []legendPlace{{0, 0}, {77, 0}, {154, 0}, {0, 1}}
 	if rows != 2 {
 		t.Errorf("%d rows, want 2", rows)
 	}
 	if d := cmp.Diff(want, places, cmp.AllowUnexported(legendPlace{})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestLines: lines of the same place in several panels are one line of the legend.
+func TestLines(t *testing.T) {
+	f := Figure{Panels: []Panel{{Lines: []Line{{Name: "a"}}}, {Lines: []Line{{Name: "a"}, {Name: "b", Bold: true}}}, {}}}
+	var got []string
+	for i, l := range f.lines() {
+		got = append(got, l.Name+" "+l.class(i+8))
+	}
+	if d := cmp.Diff([]string{"a l0", "b l1 bold"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

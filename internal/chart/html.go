@@ -36,10 +36,8 @@ var (
 	dark  = theme{"#16181c", "#e6e6e6", "#3a3d44", [colours]string{"#aaa", "#f0a92e", "#6cc3f0", "#2fc99a", "#efe04c", "#5b9fe0", "#f07b3c", "#dd95bd"}}
 )
 
-// dashes tell lines apart without colour; the line at index bold is a whole one, and wider.
-var dashes = [colours]string{"", "7 3", "2 2", "9 3 2 3", "4 4", "", "12 4", "1 3"}
-
-const bold = 5
+// dashes tell lines apart without colour.
+var dashes = [colours]string{"", "7 3", "2 2", "9 3 2 3", "4 4", "12 2", "12 5", "1 3"}
 
 // css returns the rules that colour a picture. Not every program that shows SVG knows variables.
 func (t theme) css() string {
@@ -57,16 +55,13 @@ func style() string {
 	b.WriteString("text{font:13px system-ui,'DejaVu Sans',sans-serif} .title{font-size:15px;font-weight:600} .tick{font-size:11px}\n")
 	b.WriteString(".axis{fill:none} .rule{stroke-dasharray:2 4}")
 	for i, d := range dashes {
-		width := 1.8
-		if i == bold {
-			width = 2.6
-		}
-		fmt.Fprintf(&b, " .l%d{fill:none;stroke-width:%g", i, width)
+		fmt.Fprintf(&b, " .l%d{fill:none;stroke-width:1.8", i)
 		if d != "" {
 			fmt.Fprintf(&b, ";stroke-dasharray:%s", d)
 		}
 		b.WriteString("}")
 	}
+	b.WriteString(" .bold{stroke-width:2.8;stroke-dasharray:none}")
 	fmt.Fprintf(&b, "\n%s\n@media(prefers-color-scheme:dark){%s}\n", light.css(), dark.css())
 	return b.String()
 }

@@ -32,7 +32,7 @@ func (p Panel) draw(b *bytes.Buffer, at box, xs axis, last bool) {
 		text(b, "tick", at.x+at.w-4, py(r.Y)-5, "end", r.Name)
 	}
 	for i, l := range p.Lines {
-		l.draw(b, i%colours, px, py)
+		l.draw(b, i, px, py)
 	}
 }
 
@@ -55,13 +55,13 @@ func (p Panel) label(v, step float64) string {
 	return short(v, step)
 }
 
-func (l Line) draw(b *bytes.Buffer, colour int, px, py func(float64) float64) {
+func (l Line) draw(b *bytes.Buffer, place int, px, py func(float64) float64) {
 	if l.Scatter {
 		for _, q := range l.Points {
 			if !q.drawable() {
 				continue
 			}
-			fmt.Fprintf(b, `<circle class="p%d" cx="%s" cy="%s" r="4"><title>%s</title></circle>`, colour, num(px(q.X)), num(py(q.Y)), escape(l.Name+" "+q.Label))
+			fmt.Fprintf(b, `<circle class="p%d" cx="%s" cy="%s" r="4"><title>%s</title></circle>`, place%colours, num(px(q.X)), num(py(q.Y)), escape(l.Name+" "+q.Label))
 			if q.Label != "" {
 				text(b, "tick", px(q.X)+7, py(q.Y)+4, "start", q.Label)
 			}
@@ -78,7 +78,7 @@ func (l Line) draw(b *bytes.Buffer, colour int, px, py func(float64) float64) {
 		d.WriteString(pen + num(px(q.X)) + " " + num(py(q.Y)))
 		pen = "L"
 	}
-	fmt.Fprintf(b, `<path class="l%d" d="%s"><title>%s</title></path>`+"\n", colour, d.String(), escape(l.Name))
+	fmt.Fprintf(b, `<path class="%s" d="%s"><title>%s</title></path>`+"\n", l.class(place), d.String(), escape(l.Name))
 }
 
 // axis is the range of an axis and the distance of its ticks.
