@@ -25,8 +25,8 @@ func TestAttacksAsOrdinaryUser(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	exe, tmp := filepath.Join(dir, "sandbox.test"), filepath.Join(dir, "tmp")
-	text, err := os.ReadFile(self(t))
-	if err := errors.Join(err, os.WriteFile(exe, text, 0o755), os.Mkdir(tmp, 0o755),
+	placeSelf(t, exe)
+	if err := errors.Join(os.Mkdir(tmp, 0o755),
 		os.Chown(tmp, int(nobody.Uid), int(nobody.Gid)), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -158,28 +159,24 @@ func TestNetNeedsItsWall(t *testing.T) {
 	}
 }
 
-// Every lease of a sandbox that is used again has a proxy of its own.
-func TestNetOfRecycledSandboxes(t *testing.T) {
+// What one lease did to its way out no other meets: a sandbox that has one serves one
+// lease, also within a domain, and its proxy ends with it.
+func TestNetServesOneLease(t *testing.T) {
 	t.Parallel()
 	port := netServer(t)
 	cfg := netConfig(t, port)
-	cfg.ReadOnly = nil // what lies below /tmp would be in the way of a clean one
-	p := recyclable(t, PoolConfig{Config: cfg, Max: 1})
+	cfg.ReadOnly = nil
+	p := newPool(t, PoolConfig{Config: cfg, Max: 1, Warm: 1})
 	dir := t.TempDir()
-	program, err := os.ReadFile(self(t))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "get"), program, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last *blank
+	placeSelf(t, filepath.Join(dir, "get"))
+	seen := map[spawner]bool{}
 	for i := range 3 {
 		l := acquire(t, p, Request{Snapshot: SnapshotDir(dir), Domain: "d"})
-		if i > 0 && l.blank != last {
-			t.Errorf("lease %d has another sandbox", i)
+		in := withoutNet(l.spawner())
+		if seen[in] || l.blank != nil {
+			t.Errorf("lease %d has the network of another", i)
 		}
-		last = l.blank
+		seen[in] = true
 		e := mustExec(t, l, Cmd{Args: []string{"./get", "https://localhost:" + port}, Env: []string{helperEnv + "=get"}})
 		if e.Stdout.String() != "reached" || len(e.Denials) > 0 {
 			t.Errorf("lease %d: %v %s, denials %v", i, e, e.Stderr, e.Denials)
@@ -188,8 +185,19 @@ func TestNetOfRecycledSandboxes(t *testing.T) {
 		if len(e.Denials) != 1 || e.Denials[0].Count != 1 {
 			t.Errorf("lease %d: denials %v", i, e.Denials)
 		}
+		proxy := l.spawner().(*netSpawner).proxy
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
+		if err := proxy.Serve(nowhere{}); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("lease %d: its proxy still serves: %v", i, err)
+		}
 	}
 }
+
+// nowhere is a listener whom nobody calls.
+type nowhere struct{ net.Listener }
+
+func (nowhere) Accept() (net.Conn, error) { return nil, errors.New("it was asked for a connection") }
+func (nowhere) Close() error              { return nil }
+func (nowhere) Addr() net.Addr            { return &net.TCPAddr{} }

@@ -453,11 +453,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	exe := filepath.Join(dir, "sandbox.test")
-	b, err := os.ReadFile(self(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.WriteFile(exe, b, 0o755), os.Mkdir(filepath.Join(dir, "tmp"), 0o700),
+	placeSelf(t, exe)
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "tmp"), 0o700),
 		os.Chown(filepath.Join(dir, "tmp"), nobody, nobody), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}

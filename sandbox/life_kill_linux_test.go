@@ -72,15 +72,7 @@ func startVictim(t *testing.T, scratch string) *victimHost {
 	t.Helper()
 	dir := t.TempDir()
 	v := &victimHost{t: t, exe: filepath.Join(dir, "host"), mark: uniqueSleep(), dir: scratch, lines: make(chan string, 1024)}
-	if err := os.Link(self(t), v.exe); err != nil {
-		b, err := os.ReadFile(self(t))
-		if err == nil {
-			err = os.WriteFile(v.exe, b, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	placeSelf(t, v.exe)
 	write(t, dir, "work/f", "x")
 	v.cmd = exec.Command(v.exe, scratch, filepath.Join(dir, "work"), v.mark)
 	v.cmd.Env = append(os.Environ(), helperEnv+"=life-host")

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -110,6 +111,19 @@ func sh(t testing.TB, sb Sandbox, script string) string {
 		t.Fatalf("%v: %s\nstdout: %s\nstderr: %s", exit, script, exit.Stdout, exit.Stderr)
 	}
 	return exit.Stdout.String()
+}
+
+// placeSelf gives the test binary another name. It is not written by this process: while
+// tests beside it start programs, a child may hold the file open for writing for a
+// moment, and then it cannot be run.
+func placeSelf(t testing.TB, name string) {
+	t.Helper()
+	if os.Link(self(t), name) == nil {
+		return
+	}
+	if out, err := exec.Command("cp", self(t), name).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 }
 
 func write(t testing.TB, dir, name, text string) {

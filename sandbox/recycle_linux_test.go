@@ -408,13 +408,7 @@ func TestRecycleAsOrdinaryUser(t *testing.T) {
 	defer os.RemoveAll(base)
 	write(t, base, "work/f", "clean")
 	exe := filepath.Join(base, "test")
-	b, err := os.ReadFile(self(t))
-	if err == nil {
-		err = os.WriteFile(exe, b, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	placeSelf(t, exe)
 	cmd := exec.Command(exe, filepath.Join(base, "scratch"), filepath.Join(base, "work"))
 	cmd.Env = append(os.Environ(), helperEnv+"=pool-user", "HOME="+base)
 	if err := os.Mkdir(filepath.Join(base, "scratch"), 0o755); err != nil {
