@@ -260,7 +260,7 @@ func (d *cascading) check(dr *draft) {
 		dr.finding, dr.checkErr = VerifyForm(d.ctx, d.req, dr.resp)
 		return
 	}
-	dr.finding, dr.checkErr = guarded(d.ctx, d.c.cfg.Timeout, d.c.every, d.alive, func(ctx context.Context) (Finding, error) {
+	dr.finding, dr.checkErr = checkWithin(d.ctx, d.c.cfg.Timeout, d.c.every, d.alive, func(ctx context.Context) (Finding, error) {
 		return d.c.cfg.Verify(ctx, d.req, dr.resp)
 	})
 }

@@ -172,7 +172,7 @@ func (cfg *RunsConfig[T]) check(ctx context.Context, a *RunAttempt[T]) {
 		a.Finding.Verdict = Passed
 		return
 	}
-	a.Finding, a.CheckErr = guarded(ctx, cfg.Timeout, beat, func() bool { return true }, func(ctx context.Context) (Finding, error) {
+	a.Finding, a.CheckErr = checkWithin(ctx, cfg.Timeout, beat, func() bool { return true }, func(ctx context.Context) (Finding, error) {
 		return cfg.Verify(ctx, a)
 	})
 }

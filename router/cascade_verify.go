@@ -113,9 +113,9 @@ func VerifyAll(checks ...VerifyFunc) VerifyFunc {
 // beat is how often a stream that waits says that it lives.
 const beat = 15 * time.Second
 
-// guarded runs a check with a limit of time, in which the reader is told now and then that the stream lives. What
+// checkWithin runs a check with a limit of time, in which the reader is told now and then that the stream lives. What
 // cannot be checked has no verdict. It returns when the check does.
-func guarded(ctx context.Context, limit, every time.Duration, alive func() bool, check func(context.Context) (Finding, error)) (f Finding, err error) {
+func checkWithin(ctx context.Context, limit, every time.Duration, alive func() bool, check func(context.Context) (Finding, error)) (f Finding, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if limit > 0 {
