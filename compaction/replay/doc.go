@@ -2,10 +2,10 @@
 //
 // [Read] turns a record (a session log of this library, or messages as chat completions have them) into a [Run].
 // [Replay] goes through it step by step: before each answer of the model the prompt is the system prompt and the history
-// as the policy has left it; when that is over the budget, or the compactor says that it is due, it is asked to shorten it, as in the
-// agent's own loop; each tool result passes through the policy's middleware as it is recorded. The answers and results
-// are those of the record, whatever the policy did: a replay says what a policy would have cost and what the model would
-// not have seen, not what it would have done then.
+// as the policy has left it. As in the agent's own loop, the policy's compactor is asked to shorten it when it is over
+// the budget, and when the compactor says that it is due; each tool result passes through the policy's middleware as it
+// is recorded. The answers and results are those of the record, whatever the policy did: a replay says what a policy
+// would have cost and what the model would not have seen, not what it would have done then.
 //
 // # Cost
 //
