@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -86,6 +87,11 @@ type chain struct {
 	reason string // for choosing the first
 	demand demand
 
+	skip    [2]*member                   // these were asked already
+	watch   interface{ ended(*attempt) } // is shown every attempt that ended; nil for nobody
+	counted *member                      // its load counts this call already, for routers that look at loads
+	loads   bool                         // and this is one of them
+
 	failed  failures
 	n       int
 	window  int     // a member with a window of this size was too small
@@ -107,17 +113,20 @@ func (c *chain) run(ms []*member, begin int) outcome {
 	c.failed.router = c.pool.name
 	for i := range ms {
 		m := ms[(begin+i)%len(ms)]
+		if m == c.skip[0] || m == c.skip[1] {
+			continue
+		}
 		if err := c.passOver(m); err != nil {
 			c.failed.add(m, err)
 			continue
 		}
-		if out, over := c.ask(m, i == len(ms)-1); over {
+		if out, over := c.ask(m); over {
 			return out
 		}
 	}
 	if m := c.pool.doubtful(c.demand); c.n == 0 && m != nil && c.failed.err().Kind == agent.ErrContextLength {
 		c.reason = "the largest window, since the size is an estimate"
-		if out, over := c.ask(m, true); over {
+		if out, over := c.ask(m); over {
 			return out
 		}
 	}
@@ -140,15 +149,21 @@ func (c *chain) passOver(m *member) *agent.ModelError {
 }
 
 // ask sends the request to m and reports whether the call is over.
-func (c *chain) ask(m *member, last bool) (outcome, bool) {
+func (c *chain) ask(m *member) (outcome, bool) {
 	c.n++
 	c.last = m
+	if c.loads {
+		defer c.load(m).Add(-1)
+	}
 	a := c.pool.begin(c.ctx, m, c.req, c.why(), c.n)
 	pass := c.yield
 	if c.hold {
 		pass = c.keep
 	}
 	err := a.stream(pass)
+	if c.watch != nil {
+		c.watch.ended(a)
+	}
 	if c.hold && err == nil && !a.left {
 		a.left = !c.release()
 	}
@@ -176,6 +191,16 @@ func (c *chain) ask(m *member, last bool) (outcome, bool) {
 		return outcomeFailed, true
 	}
 	return outcomeFailed, false
+}
+
+// load counts the request to m and returns what counts it.
+func (c *chain) load(m *member) *atomic.Int32 {
+	if m == c.counted {
+		c.counted = nil
+	} else {
+		m.load.Add(1)
+	}
+	return &m.load
 }
 
 // why is the reason for the attempt that begins.

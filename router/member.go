@@ -30,6 +30,7 @@ type member struct {
 	cannot  needs // what it cannot take
 	priced  bool
 	blocker blocker      // nil when the model never knows
+	load    atomic.Int32 // requests under way, where the router counts them
 	until   atomic.Int64 // when a Retry-After of it ends, in nanoseconds of the Unix time
 }
 

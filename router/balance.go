@@ -1,0 +1,204 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/luthier-dev/luthier/agent"
+)
+
+// BalanceConfig describes a [RoundRobin] or a [LeastLoaded].
+type BalanceConfig struct {
+	Name    string   // of the router; empty means "round-robin" or "least-loaded"
+	Members []Member // equal endpoints, such as one model in several regions
+
+	// InFlight is how many requests of this router a member may have under way before a conversation that is at home
+	// there is sent elsewhere. 0 leaves conversations at home with RoundRobin; with LeastLoaded it means a quarter more
+	// than an even share.
+	InFlight int
+	// Cooldown is how long a conversation avoids a member whose answer broke in its middle. 0 means a minute.
+	Cooldown time.Duration
+
+	Now func() time.Time // nil means time.Now
+}
+
+// RoundRobin is a model that shares its requests out to equal members. It is safe for concurrent use.
+//
+// A conversation (a [agent.Request.SessionID]) has a home, the same in every process and for as long as the members stay
+// what they are, so that the prompt cache there hits; requests without one take turns. A request leaves its home when
+// that is full or refuses, and fails over as with [Fallback]. A member that joins or leaves moves the conversations of
+// its own share only.
+type RoundRobin struct{ *balancer }
+
+// LeastLoaded is a [RoundRobin] that gives requests without a home to the member with the fewest under way, and lets
+// conversations leave a home that has more than its share.
+type LeastLoaded struct{ *balancer }
+
+// NewRoundRobin checks cfg and returns a router.
+func NewRoundRobin(cfg BalanceConfig) (*RoundRobin, error) {
+	b, err := newBalancer("round-robin", cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &RoundRobin{b}, nil
+}
+
+// NewLeastLoaded checks cfg and returns a router.
+func NewLeastLoaded(cfg BalanceConfig) (*LeastLoaded, error) {
+	b, err := newBalancer("least-loaded", cfg)
+	if err != nil {
+		return nil, err
+	}
+	b.byLoad = true
+	return &LeastLoaded{b}, nil
+}
+
+type balancer struct {
+	*pool
+	cfg    BalanceConfig
+	byLoad bool
+	seeds  []uint64 // hashes of the members' names
+	broken broken
+
+	mu   sync.Mutex // makes choosing a member and counting the request one step
+	turn int
+}
+
+func newBalancer(kind string, cfg BalanceConfig) (*balancer, error) {
+	p, err := newPool(kind, cfg.Name, cfg.Members, cfg.Now)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.InFlight < 0 || cfg.Cooldown < 0 {
+		return nil, errors.New("router: new " + kind + ": InFlight and Cooldown must be 0 or more")
+	}
+	cfg.Cooldown = cmp.Or(cfg.Cooldown, time.Minute)
+	b := &balancer{pool: p, cfg: cfg}
+	for _, m := range p.members {
+		b.seeds = append(b.seeds, mix(hash(fnvOffset, m.Name)))
+	}
+	return b, nil
+}
+
+// Load returns how many requests each member has under way, by name.
+func (b *balancer) Load() map[string]int {
+	out := make(map[string]int, len(b.members))
+	for _, m := range b.members {
+		out[m.Name] = int(m.load.Load())
+	}
+	return out
+}
+
+// Stream answers with the member whose turn, or whose conversation, it is.
+func (b *balancer) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		c := chain{pool: b.pool, ctx: ctx, req: req, yield: yield, loads: true, demand: b.demand(req)}
+		var room [8]*member
+		order := b.choose(&c, append(room[:0], b.members...))
+		out := c.run(order, 0)
+		if c.counted != nil { // it was passed over after all
+			c.counted.load.Add(-1)
+		}
+		if out == outcomeBroken {
+			b.broken.note(sessionKey(req), c.last.index, b.now(), b.cfg.Cooldown)
+		}
+	}
+}
+
+// choose puts the members in the order in which to ask them and counts the request to the first.
+func (b *balancer) choose(c *chain, order []*member) []*member {
+	home := c.req.SessionID != ""
+	key := sessionKey(c.req)
+	if home {
+		b.rank(order, key)
+	}
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case home:
+		c.reason = "home of the conversation"
+	case b.byLoad:
+		c.reason = "fewest requests under way"
+		b.rotate(order)
+		slices.SortStableFunc(order, func(a, b *member) int { return cmp.Compare(a.load.Load(), b.load.Load()) })
+	default:
+		c.reason = "its turn"
+		b.rotate(order)
+	}
+	first := order[0]
+	b.spill(c, order, now, home)
+	if bad := b.brokenIn(key, now); bad >= 0 && order[0].index == bad && len(order) > 1 {
+		copy(order, order[1:])
+		order[len(order)-1] = b.members[bad]
+	}
+	if order[0] != first {
+		c.reason = "in place of " + first.Name
+	}
+	c.counted = order[0]
+	c.counted.load.Add(1)
+	return order
+}
+
+func (b *balancer) brokenIn(key uint64, now time.Time) int {
+	if b.broken.empty() {
+		return -1
+	}
+	return b.broken.find(key, now)
+}
+
+// rank orders members by rendezvous hashing: each has a score for the conversation, the highest is its home.
+func (b *balancer) rank(order []*member, key uint64) {
+	slices.SortFunc(order, func(x, y *member) int {
+		return cmp.Or(cmp.Compare(mix(b.seeds[y.index]^key), mix(b.seeds[x.index]^key)), cmp.Compare(x.index, y.index))
+	})
+}
+
+// rotate begins with the member after the one that began last. b.mu is held.
+func (b *balancer) rotate(order []*member) {
+	for i := range order {
+		order[i] = b.members[(b.turn+i)%len(order)]
+	}
+	b.turn = (b.turn + 1) % len(order)
+}
+
+// spill moves to the front the first member that fits, answers and has room; of those that are full the emptiest.
+func (b *balancer) spill(c *chain, order []*member, now time.Time, home bool) {
+	limit := b.limit(home)
+	best, least := -1, 0
+	for i, m := range order {
+		if !m.fits(c.demand) || m.blocked(now) > 0 {
+			continue
+		}
+		load := int(m.load.Load())
+		if limit == 0 || load < limit {
+			best = i
+			break
+		}
+		if best < 0 || load < least {
+			best, least = i, load
+		}
+	}
+	if best > 0 {
+		m := order[best]
+		copy(order[1:best+1], order[:best])
+		order[0] = m
+	}
+}
+
+// limit is how many requests a member may have before a conversation leaves it, 0 for any number. b.mu is held.
+func (b *balancer) limit(home bool) int {
+	if b.cfg.InFlight > 0 || !b.byLoad || !home {
+		return b.cfg.InFlight
+	}
+	total := 1
+	for _, m := range b.members {
+		total += int(m.load.Load())
+	}
+	return (5*total + 4*len(b.members) - 1) / (4 * len(b.members)) // bounded loads, with a factor of 1.25
+}
