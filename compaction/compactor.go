@@ -19,15 +19,18 @@ type Config struct {
 	// the input price for what the cache holds, a quarter more for what it has to learn.
 	Prices agent.Price
 
-	// Calls is how many more model calls to expect. 0 expects as many as there were, 10 at least and 60 at most.
+	// Calls is how many more model calls will come, for a host that knows. 0 prunes as soon as what could have been pruned
+	// has cost as much as the cache that goes with it.
 	Calls int
 	// KeepTurns is how many of the latest model calls stay as they are while anything else can go; 0 means 6.
 	KeepTurns int
-	// ResultTokens is the length above which the output of a command is shortened to its signal as it is recorded, and
-	// about the length it is shortened to; 0 means 600, negative leaves results as they are. Lines of files are never
-	// shortened then.
+	// ResultTokens is about the length to which the output of a command is shortened as it is recorded, when it is longer;
+	// 0 means 400, negative leaves results as they are. Lines of files are never shortened then.
 	ResultTokens int
-	// StubTokens is about the length of what stands for a result that was pruned; 0 means 120.
+	// WordsTokens is about the length to which what the model thinks aloud beside its calls is shortened as it is
+	// recorded, when it is longer; 0 means 200, negative leaves it as it is. Answers and signed reasoning are left alone.
+	WordsTokens int
+	// StubTokens is about the length of what stands for something that was pruned; 0 means 60, long results leave more.
 	StubTokens int
 	// OnlyWhenFull leaves a history that is within its budget as it is, also where pruning it would pay.
 	OnlyWhenFull bool
@@ -51,7 +54,7 @@ func New(cfg Config) *Compactor {
 	for _, d := range []struct {
 		p   *int
 		def int
-	}{{&cfg.KeepTurns, 6}, {&cfg.ResultTokens, 600}, {&cfg.StubTokens, 120}} {
+	}{{&cfg.KeepTurns, 6}, {&cfg.ResultTokens, 400}, {&cfg.WordsTokens, 200}, {&cfg.StubTokens, 60}} {
 		if *d.p == 0 {
 			*d.p = d.def
 		}

@@ -38,6 +38,7 @@ const (
 	cellResult    cellKind = iota // what a tool gave back
 	cellNarration                 // what the model wrote beside its calls
 	cellReasoning                 // unsigned reasoning
+	cellArgs                      // what a call was given
 )
 
 // survey weighs a history and finds what could become shorter.
@@ -74,10 +75,15 @@ func (h *history) said(c *Compactor, i int) {
 		switch p := p.(type) {
 		case agent.Text:
 			n := c.meter.text(p.Text)
-			h.cells = append(h.cells, cell{msg: i, part: j, what: cellNarration, tokens: n, step: h.steps, stub: isStub(p.Text)})
+			h.cells = append(h.cells, cell{msg: i, part: j, what: cellNarration, tokens: n, step: h.steps, stub: strings.Contains(p.Text, leftOut)})
 		case agent.Thinking:
 			if p.Signature == "" && p.Redacted == nil {
 				h.cells = append(h.cells, cell{msg: i, part: j, what: cellReasoning, tokens: c.meter.text(p.Text), step: h.steps})
+			}
+		case agent.ToolCall:
+			if n := c.meter.text(string(p.Args)); n > leastArgs {
+				h.cells = append(h.cells, cell{msg: i, part: j, what: cellArgs, tokens: n, step: h.steps,
+					act: c.memo.action(p), stub: strings.Contains(string(p.Args), leftOut)})
 			}
 		}
 	}
@@ -210,6 +216,7 @@ func (h *history) markExact() {
 		}
 		if edits++; edits <= workEdits {
 			cl.exact = true
+			h.exactArgs(i)
 		}
 		for _, w := range cl.act.writes {
 			if _, ok := files[w]; !ok && len(files) < workFiles {
@@ -222,6 +229,15 @@ func (h *history) markExact() {
 		if n, ok := files[cl.act.path]; ok && cl.what == cellResult && cl.act.kind == kindRead && n < workReads && !cl.stale {
 			cl.exact = true
 			files[cl.act.path]++
+		}
+	}
+}
+
+// exactArgs protects what the call was given that cell i is the result of.
+func (h *history) exactArgs(i int) {
+	for k := i - 1; k >= 0 && h.cells[k].msg >= h.cells[i].msg-1; k-- {
+		if h.cells[k].what == cellArgs && h.cells[k].msg == h.cells[i].msg-1 {
+			h.cells[k].exact = true
 		}
 	}
 }

@@ -21,23 +21,18 @@ func ratesOf(p agent.Price) rates {
 	return r
 }
 
-// gain is what taking R tokens out is worth when S tokens stay behind the first one taken, with n more model calls to
-// come, in tokens of plain input.
+// payback is after how many further calls a change pays that takes R tokens out and leaves S tokens behind the first one
+// taken.
 //
 // A cache holds a prompt's beginning. Where a part in the middle becomes shorter, the S tokens behind it have moved: the
 // next call writes them anew, for write*S, where it would have read them for read*S. From then on every call reads R
-// tokens less. So
+// tokens less. So n more calls gain
 //
-//	gain = n*read*R - (write-read)*S
+//	n*read*R - (write-read)*S
 //
-// and a change pays off after (write-read)/read * S/R calls: 11.5*S/R at the usual prices. It costs nothing where S is
+// and the change pays after n = (write-read)/read * S/R calls, 11.5*S/R at the usual prices. It costs nothing where S is
 // zero, which is why results are shortened as they are recorded, before any request has sent them; and where something
 // has to go anyway, all that may go behind it goes with it, for R grows and S shrinks.
-func (r rates) gain(removed, behind int, calls float64) float64 {
-	return calls*r.read*float64(removed) - (r.write-r.read)*float64(behind)
-}
-
-// payback is after how many calls a change pays off.
 func (r rates) payback(removed, behind int) float64 {
 	if removed <= 0 || r.read <= 0 {
 		return 1e9
@@ -45,20 +40,27 @@ func (r rates) payback(removed, behind int) float64 {
 	return (r.write - r.read) / r.read * float64(behind) / float64(removed)
 }
 
-// cut is a plan: shorten every cell from the first one on that the rule allows.
+// cut is a plan: shorten every cell from one on that the rule allows.
 type cut struct {
-	from    int // index of the first cell
-	removed int // tokens, as far as they can be told before the stubs are written
-	behind  int // tokens that the cache has to learn anew
-	gain    float64
+	from    int     // index of the first cell
+	removed int     // tokens, as far as they can be told before the stubs are written
+	behind  int     // tokens that the cache has to learn anew
+	gain    float64 // in tokens of plain input
 }
 
-// best finds the place to cut from. Allowed says how many tokens a cell would lose, 0 where it must stay. Every place
-// is looked at once, from the end, so that R and S are sums that grow.
-func (h *history) best(r rates, calls float64, least int, allowed func(*cell) int) (cut, bool) {
+// best finds the place to cut from. Allowed says how many tokens a cell would lose, 0 where it must stay, and for how
+// many calls it could have been gone already. Every place is looked at once, from the end, so that R and S are sums that
+// grow.
+//
+// How many calls are still to come nobody knows. Known calls decide by payback's formula. Otherwise the rule is that of
+// renting skis: go on paying for what is not needed until that has cost as much as the change, then change. However long
+// the run turns out to be, this costs at most twice what hindsight would; and where a history grows evenly, it cuts at
+// the very intervals that cost the least, sqrt(2*(write-read)/read * S/g) calls at g tokens a call.
+func (h *history) best(r rates, calls int, patience float64, least int, allowed func(*cell) (tokens, since int)) (cut, bool) {
 	var found cut
 	ok := false
 	removed, kept, msg := 0, 0, len(h.msgs)
+	paid := 0.0 // or would be, over the known calls
 	for i := len(h.cells) - 1; i >= 0; i-- {
 		cl := &h.cells[i]
 		for msg > cl.msg {
@@ -67,16 +69,20 @@ func (h *history) best(r rates, calls float64, least int, allowed func(*cell) in
 				kept += h.tokens[msg]
 			}
 		}
-		n := allowed(cl)
+		n, since := allowed(cl)
 		if n <= 0 {
 			continue
 		}
+		if calls > 0 {
+			since = calls
+		}
 		removed += n
+		paid += r.read * float64(n) * float64(since)
 		behind := max(kept-removed, 0)
 		if removed < least {
 			continue
 		}
-		if g := r.gain(removed, behind, calls); !ok || g > found.gain {
+		if g := paid - patience*(r.write-r.read)*float64(behind); g > 0 && (!ok || g > found.gain) {
 			found, ok = cut{from: i, removed: removed, behind: behind, gain: g}, true
 		}
 	}

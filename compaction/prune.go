@@ -6,6 +6,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
+// leastArgs is how long arguments must be to be shortened.
+const leastArgs = 150
+
 // A cell must lose this many tokens to be worth the touch.
 const leastGain = 40
 
@@ -28,14 +31,10 @@ func (c *Compactor) saving(cl *cell) int {
 // no line that the work under way stands on.
 func (c *Compactor) spare(h *history) func(*cell) int {
 	return func(cl *cell) int {
-		age := h.age(cl)
-		switch {
-		case cl.msg >= h.sent, cl.exact:
+		if cl.msg >= h.sent || cl.exact || cl.what == cellArgs || h.age(cl) < c.keep(cl) {
 			return 0
-		case cl.stale && age >= 2, age >= c.cfg.KeepTurns:
-			return c.saving(cl)
 		}
-		return 0
+		return c.saving(cl)
 	}
 }
 
@@ -50,11 +49,10 @@ func (c *Compactor) spareLess(h *history) func(*cell) int {
 	}
 }
 
-// leastCut is what a change within the budget must take out: rarely and deeply, so that the cache is broken seldom.
+// When a history within its budget is pruned: rarely and deeply.
 var (
-	leastCut      = 3000
-	leastCutShare = 0.15 // of the history
-	paybackShare  = 0.5
+	leastCut = 2000 // tokens that must go at least
+	patience = 2.5  // times the price of the change that not making it must have cost
 )
 
 // plan decides whether to prune a history that is within its budget, and from where on.
@@ -62,16 +60,18 @@ func (c *Compactor) plan(h *history) (cut, bool) {
 	if c.cfg.OnlyWhenFull {
 		return cut{}, false
 	}
-	calls := c.cfg.Calls
-	if calls == 0 {
-		calls = min(max(h.steps, 10), 60)
+	spare := c.spare(h)
+	return h.best(c.rates, c.cfg.Calls, patience, leastCut, func(cl *cell) (tokens, since int) {
+		return spare(cl), h.age(cl) - c.keep(cl)
+	})
+}
+
+// keep is how many calls long a cell is spared.
+func (c *Compactor) keep(cl *cell) int {
+	if cl.stale {
+		return min(2, c.cfg.KeepTurns)
 	}
-	least := max(leastCut, int(leastCutShare*float64(h.total)))
-	found, ok := h.best(c.rates, float64(calls), least, c.spare(h))
-	if !ok || c.rates.payback(found.removed, found.behind) > float64(calls)*paybackShare {
-		return cut{}, false
-	}
-	return found, true
+	return c.cfg.KeepTurns
 }
 
 // apply writes the stubs of a plan and returns how many.
@@ -86,6 +86,7 @@ func (c *Compactor) apply(ctx context.Context, h *history, plan cut, rule func(*
 	return n
 }
 
+
 // shorten puts a stub of about so many tokens in a cell's place, if that is shorter.
 func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens int) bool {
 	var p agent.Part
@@ -96,6 +97,9 @@ func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens in
 		p = agent.Text{Text: c.stubText(ctx, old.Text, tokens)}
 	case agent.Thinking:
 		p = agent.Thinking{} // swept away
+	case agent.ToolCall:
+		old.Args = c.stubArgs(ctx, old, tokens)
+		p = old
 	default:
 		return false
 	}

@@ -3,6 +3,7 @@ package compaction
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -23,6 +24,7 @@ func (c *Compactor) Record() agent.Middleware {
 			case op.IsModel():
 				if op.Response != nil {
 					c.meter.learn(op.Request, op.Response.Usage)
+					op.Response = c.recordWords(ctx, op.Response)
 				}
 			case op.Result != nil && op.Call != nil && c.cfg.ResultTokens > 0:
 				var live []agent.Message
@@ -42,12 +44,14 @@ func (c *Compactor) Record() agent.Middleware {
 // session's log holds already needs no store to be found again.
 func (c *Compactor) takeIn(ctx context.Context, h *history) int {
 	n := 0
-	if c.cfg.ResultTokens <= 0 {
-		return 0
-	}
 	for i := range h.cells {
 		cl := &h.cells[i]
-		if cl.msg < h.sent || cl.what != cellResult || cl.stub {
+		if cl.msg == h.sent && cl.what == cellNarration && c.wordy(cl.tokens) && !cl.stub {
+			if c.shorten(ctx, h, cl, c.cfg.WordsTokens) {
+				n++
+			}
+		}
+		if cl.msg < h.sent || cl.what != cellResult || cl.stub || c.cfg.ResultTokens < 0 {
 			continue
 		}
 		r, ok := h.msgs[cl.msg].Parts[cl.part].(agent.ToolResult)
@@ -61,6 +65,31 @@ func (c *Compactor) takeIn(ctx context.Context, h *history) int {
 		}
 	}
 	return n
+}
+
+// wordy reports whether so many tokens are too much for what a model writes beside its calls.
+func (c *Compactor) wordy(tokens int) bool {
+	return c.cfg.WordsTokens > 0 && tokens > c.cfg.WordsTokens*5/4
+}
+
+// recordWords shortens what a model wrote at length beside its calls. The answer itself is left as it is.
+func (c *Compactor) recordWords(ctx context.Context, resp *agent.Response) *agent.Response {
+	if c.cfg.Store == nil || len(resp.Message.Calls()) == 0 {
+		return resp
+	}
+	out := resp
+	for i, p := range resp.Message.Parts {
+		t, ok := p.(agent.Text)
+		if !ok || strings.Contains(t.Text, leftOut) || !c.wordy(c.meter.text(t.Text)) {
+			continue
+		}
+		if out == resp {
+			out = &agent.Response{Message: resp.Message, Usage: resp.Usage, Finish: resp.Finish}
+			out.Message.Parts = slices.Clone(resp.Message.Parts)
+		}
+		out.Message.Parts[i] = agent.Text{Text: c.stubText(ctx, t.Text, c.cfg.WordsTokens)}
+	}
+	return out
 }
 
 // record shortens one result; lossy allows what only the store, or the log, has afterwards.

@@ -210,87 +210,117 @@ func exitCode(text string) (int, bool) {
 	return n, err == nil
 }
 
-// stubText stands for what the model wrote long ago: its beginning and its end, and the names in between.
+// stubText stands for what the model wrote beside its calls: the beginning and the larger end, which says what comes
+// next, and in between how much is left out, where it is, and which names it had.
 func (c *Compactor) stubText(ctx context.Context, text string, tokens int) string {
-	size := c.meter.text(text)
-	head := fmt.Sprintf("%s%d tokens of reasoning", stubMark, size)
+	note := " " + leftOut + fmt.Sprintf("of %d tokens", c.meter.text(text))
 	if h := c.store(ctx, "reasoning", text); h != "" {
-		head += "; whole: " + artifact.ReadTool + " " + h
+		note += "; whole: " + artifact.ReadTool + " " + h
 	}
-	head += "] "
-	room := max(tokens-c.meter.text(head), 8)
-	body := c.fit(room*3/4, func(room int) string { return cutWords(text, room) })
-	out := head + body
-	if left := tokens - c.meter.text(out); left > 10 {
-		if ns := names(text, out, left*3); ns != "" {
-			out += "\nnames: " + ns
+	room := max(tokens-c.meter.text(note), 16)
+	body := ""
+	for share := room * 4; share > room; share -= room / 4 {
+		if body = cutWords(text, share, "\x00"); c.meter.text(body) <= room*3/4 {
+			break
 		}
 	}
-	return out
+	if left := room - c.meter.text(body); left > 10 {
+		if ns := names(text, body, left*3); ns != "" {
+			note += "; names: " + ns
+		}
+	}
+	return strings.Replace(body, "\x00", note+" …] ", 1)
 }
 
-// cutWords keeps the beginning and the end of a prose text, the end larger: that is where it says what comes next.
-func cutWords(s string, room int) string {
-	s = strings.TrimSpace(s)
+// cutWords keeps the beginning and the end of a prose text, the end larger, with a mark where it cut.
+func cutWords(s string, room int, mark string) string {
+	s = strings.ReplaceAll(strings.TrimSpace(s), "\x00", "")
 	if len(s) <= room {
-		return s
+		return s + mark
 	}
-	const mark = " […] "
-	room = max(room-len(mark), 8)
 	head := cutAt(s, room*2/5)
 	if i := strings.LastIndexAny(head, " \n"); i > len(head)/2 {
 		head = head[:i]
 	}
 	tail := s[len(s)-room*3/5:]
+	for len(tail) > 0 && tail[0]&0xc0 == 0x80 {
+		tail = tail[1:]
+	}
 	if i := strings.IndexAny(tail, " \n"); i >= 0 && i < len(tail)/2 {
 		tail = tail[i+1:]
 	}
-	return strings.ToValidUTF8(head, "") + mark + strings.ToValidUTF8(tail, "")
+	return head + mark + tail
 }
 
-// shortArgs makes long strings in arguments short. The result is JSON of the same shape.
-func shortArgs(raw json.RawMessage, room int) json.RawMessage {
+// leftOut is in every text of the model's own, words or arguments, that was shortened.
+const leftOut = "[… left out "
+
+// stubArgs makes the long texts in a call's arguments short. What comes out is JSON of the same shape.
+func (c *Compactor) stubArgs(ctx context.Context, call agent.ToolCall, tokens int) json.RawMessage {
+	note := leftOut + fmt.Sprintf("of %d tokens", c.meter.text(string(call.Args)))
+	if h := c.store(ctx, "arguments of "+call.Name, string(call.Args)); h != "" {
+		note += "; whole: " + artifact.ReadTool + " " + h
+	}
+	note += " …]"
+	return shortArgs(call.Args, max(tokens*3-len(note), 48), note)
+}
+
+// shortArgs shortens the strings of arguments to about room bytes in all, and puts note where it cut.
+func shortArgs(raw json.RawMessage, room int, note string) json.RawMessage {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
-		b, err := json.Marshal(map[string]string{"compacted": cutLines(strings.ToValidUTF8(string(raw), ""), room)})
-		if err != nil {
-			return json.RawMessage(`{}`)
-		}
-		return b
+		v = map[string]any{"malformed": strings.ToValidUTF8(string(raw), "\uFFFD")}
 	}
-	for per := room; ; per /= 2 {
-		b, err := json.Marshal(shortValue(v, per))
-		if err == nil && len(b) <= room+64 {
+	for per := room; per >= 16; per /= 2 {
+		b, err := json.Marshal(shortValue(v, per, note))
+		if err == nil && len(b) <= 2*(room+len(note)) {
 			return b
 		}
-		if per < 16 || err != nil {
-			return json.RawMessage(`{"compacted":"arguments left out"}`)
-		}
 	}
+	b, err := json.Marshal(map[string]string{"shortened": note})
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return b
 }
 
-func shortValue(v any, per int) any {
+func shortValue(v any, per int, note string) any {
 	switch v := v.(type) {
 	case string:
-		if len(v) > per {
-			return cutLines(v, per)
+		if len(v) > per+len(note) {
+			return cutMiddle(v, per, note)
 		}
 	case []any:
-		out := make([]any, 0, len(v))
+		out := make([]any, 0, min(len(v), 17))
 		for i, e := range v {
 			if i == 16 {
-				out = append(out, fmt.Sprintf("… %d more", len(v)-i))
-				break
+				return append(out, note)
 			}
-			out = append(out, shortValue(e, per))
+			out = append(out, shortValue(e, per, note))
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			out[k] = shortValue(e, per)
+			out[k] = shortValue(e, per, note)
 		}
 		return out
 	}
 	return v
+}
+
+// cutMiddle keeps the beginning and the end of s, whole lines where it can.
+func cutMiddle(s string, room int, note string) string {
+	head := cutAt(s, room*2/3)
+	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {
+		head = head[:i+1]
+	}
+	tail := s[len(s)-room/3:]
+	for len(tail) > 0 && tail[0]&0xc0 == 0x80 {
+		tail = tail[1:]
+	}
+	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 {
+		tail = tail[i:]
+	}
+	return head + note + tail
 }
