@@ -122,3 +122,49 @@ func BenchmarkUpdate(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMap outlines a large tree: the first time, when it is found out who uses what,
+// and again.
+func BenchmarkMap(b *testing.B) {
+	cache := b.TempDir()
+	open := func() *retrieval.Index {
+		x, err := retrieval.Open(b.Context(), bigTree(), retrieval.Config{CacheDir: cache, NoHistory: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := x.Outline(b.Context(), "x"); err != nil { // waits for symbols
+			b.Fatal(err)
+		}
+		return x
+	}
+	outline := func(b *testing.B, x *retrieval.Index) {
+		if _, err := x.MapFor(b.Context(), retrieval.MapQuery{Text: "where is the Retry-After header honoured"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("first", func(b *testing.B) {
+		b.ReportAllocs()
+		var cpu time.Duration
+		for b.Loop() {
+			b.StopTimer()
+			x := open()
+			b.StartTimer()
+			before := cpuTime()
+			outline(b, x)
+			cpu += cpuTime() - before
+			b.StopTimer()
+			x.Close()
+			b.StartTimer()
+		}
+		b.ReportMetric(cpu.Seconds()/float64(b.N), "cpu-s")
+	})
+	b.Run("again", func(b *testing.B) {
+		x := open()
+		defer x.Close()
+		outline(b, x)
+		b.ReportAllocs()
+		for b.Loop() {
+			outline(b, x)
+		}
+	})
+}

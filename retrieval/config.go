@@ -52,14 +52,14 @@ type Config struct {
 	// [Index.Status].
 	Logger *slog.Logger
 
-	// Progress is told how far Open is, if it takes long enough to notice. It is called
-	// from one goroutine at a time.
+	// Progress is told how far Open and the first map are, if they take long enough to
+	// notice. It is called from one goroutine at a time.
 	Progress func(Progress)
 }
 
 // Progress tells how far indexing is.
 type Progress struct {
-	Stage      string // "scan", "index", "history", "symbols", "trigrams", "embed"
+	Stage      string // "scan", "index", "history", "symbols", "trigrams", "embed", "map"
 	Files      int    // or commits; done
 	TotalFiles int    // 0 while that is not known
 	Bytes      int64

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"path"
@@ -47,13 +48,19 @@ const maxDefs = 12
 
 // graph returns the graph of the newest state, made anew only when that has changed.
 func (x *Index) graph(ctx context.Context) (*graph, error) {
-	x.graphMu.Lock()
-	defer x.graphMu.Unlock()
+	select {
+	case x.graphing <- true:
+		defer func() { <-x.graphing }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("retrieval: map: %w", context.Cause(ctx))
+	}
 	var stamp strings.Builder
+	files := 0
 	err := x.eachSymbols(ctx, func(seg *codestore.Segment, _ *symbols.Index) error {
 		stamp.WriteString(seg.Name())
 		stamp.WriteByte(byte(seg.LiveDocs()))
 		stamp.WriteByte(byte(seg.LiveDocs() >> 8))
+		files += seg.LiveDocs()
 		return nil
 	})
 	if err != nil {
@@ -62,67 +69,98 @@ func (x *Index) graph(ctx context.Context) (*graph, error) {
 	if x.lastGraph != nil && x.lastGraph.stamp == stamp.String() {
 		return x.lastGraph, nil
 	}
-	g, err := x.newGraph(ctx)
-	if err != nil {
+	b := graphBuilder{graph: &graph{at: map[string]int{}}, defined: map[string][][2]int{}, used: map[string][]use{}}
+	b.tell = func(done int) { x.tell(Progress{Stage: "map", Files: done, TotalFiles: files}) }
+	if err := x.eachSymbols(ctx, func(seg *codestore.Segment, ix *symbols.Index) error { return b.define(ctx, seg, ix) }); err != nil {
 		return nil, err
 	}
-	g.stamp = stamp.String()
-	x.lastGraph = g
-	return g, nil
+	if err := x.eachSymbols(ctx, func(seg *codestore.Segment, ix *symbols.Index) error { return b.use(ctx, seg, ix) }); err != nil {
+		return nil, err
+	}
+	b.link(b.defined, b.used)
+	b.stamp = stamp.String()
+	x.lastGraph = b.graph
+	return b.graph, nil
+}
+
+// A graphBuilder reads the segments of the symbols twice: what they define, and who uses it.
+type graphBuilder struct {
+	*graph
+	defined map[string][][2]int // file and definition, by name
+	used    map[string][]use    // by name
+	tell    func(files int)
+	read    int // files whose uses were read
 }
 
 type use struct{ file, lines int }
 
-func (x *Index) newGraph(ctx context.Context) (*graph, error) {
-	g := &graph{at: map[string]int{}}
-	defined := map[string][][2]int{} // file and definition, by name
-	err := x.eachSymbols(ctx, func(seg *codestore.Segment, ix *symbols.Index) error {
-		for doc := range seg.Docs() {
-			if !seg.Live(doc) {
+// checkEvery is after how many names or files it is looked whether the caller still waits.
+const checkEvery = 256
+
+// define adds the definitions of a segment.
+func (b *graphBuilder) define(ctx context.Context, seg *codestore.Segment, ix *symbols.Index) error {
+	for doc := range seg.Docs() {
+		if doc%checkEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !seg.Live(doc) {
+			continue
+		}
+		d := seg.Doc(doc)
+		f := graphFile{path: d.Path, class: d.Class}
+		for _, def := range ix.Defs(doc) {
+			s := toSymbol(d.Path, &def)
+			b.defined[s.Name] = append(b.defined[s.Name], [2]int{len(b.files), len(f.defs)})
+			f.defs = append(f.defs, graphDef{Symbol: s})
+		}
+		b.at[d.Path] = len(b.files)
+		b.files = append(b.files, f)
+	}
+	return nil
+}
+
+// use adds the uses that a segment has of what is defined anywhere.
+func (b *graphBuilder) use(ctx context.Context, seg *codestore.Segment, ix *symbols.Index) error {
+	fileOf := make([]int, seg.Docs()) // -1 for what is gone
+	for doc := range fileOf {
+		fileOf[doc] = -1
+		if i, ok := b.at[seg.Path(doc)]; ok && seg.Live(doc) {
+			fileOf[doc] = i
+		}
+	}
+	n := 0
+	var err error
+	ix.EachName(func(name []byte, of symbols.Name) bool {
+		if n++; n%checkEvery == 0 {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+				return false
+			}
+			b.tell(b.read + seg.LiveDocs()*n/ix.Names())
+		}
+		if defs := b.defined[string(name)]; len(defs) == 0 || len(defs) > maxDefs || len(name) < 3 {
+			return true
+		}
+		uses := ix.Uses(of)
+		list := b.used[string(name)]
+		for i := range uses[:min(len(uses), maxUses)] {
+			u := &uses[i]
+			if u.Doc >= len(fileOf) || fileOf[u.Doc] < 0 {
 				continue
 			}
-			d := seg.Doc(doc)
-			f := graphFile{path: d.Path, class: d.Class}
-			for _, def := range ix.Defs(doc) {
-				s := toSymbol(d.Path, &def)
-				defined[s.Name] = append(defined[s.Name], [2]int{len(g.files), len(f.defs)})
-				f.defs = append(f.defs, graphDef{Symbol: s})
-			}
-			g.at[d.Path] = len(g.files)
-			g.files = append(g.files, f)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	used := map[string][]use{}
-	err = x.eachSymbols(ctx, func(seg *codestore.Segment, ix *symbols.Index) error {
-		for name, defs := range defined {
-			if len(defs) > maxDefs || len(name) < 3 {
-				continue
-			}
-			uses := ix.Refs(name)
-			for i := range uses[:min(len(uses), maxUses)] {
-				u := &uses[i]
-				if u.Doc >= seg.Docs() || !seg.Live(u.Doc) {
-					continue
-				}
-				file := g.at[seg.Path(u.Doc)]
-				if l := used[name]; len(l) > 0 && l[len(l)-1].file == file {
-					l[len(l)-1].lines++
-				} else {
-					used[name] = append(l, use{file, 1})
-				}
+			if n := len(list); n > 0 && list[n-1].file == fileOf[u.Doc] {
+				list[n-1].lines++
+			} else {
+				list = append(list, use{fileOf[u.Doc], 1})
 			}
 		}
-		return ctx.Err()
+		if len(list) > 0 {
+			b.used[string(name)] = list
+		}
+		return true
 	})
-	if err != nil {
-		return nil, err
-	}
-	g.link(defined, used)
-	return g, nil
+	b.read += seg.LiveDocs()
+	return err
 }
 
 // link makes the edges, and counts the uses of each definition.

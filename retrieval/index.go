@@ -14,6 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/history"
 	"github.com/luthier-dev/luthier/internal/ranking"
 	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
 // Index is the index of one tree. It is safe for concurrent use; close it when done.
@@ -36,7 +37,7 @@ type Index struct {
 	writes sync.Mutex // one scan or update at a time
 	cache  tables
 
-	graphMu    sync.Mutex
+	graphing   chan bool // holds one: who makes or takes the graph
 	lastGraph  *graph
 	background sync.WaitGroup
 	life       context.Context // ends with Close
@@ -100,7 +101,7 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 	} else if !fi.IsDir() {
 		return nil, errors.New("not a directory; give the root of the tree to be searched")
 	}
-	x := &Index{dir: abs, cfg: cfg, logReady: make(chan struct{})}
+	x := &Index{dir: abs, cfg: cfg, logReady: make(chan struct{}), graphing: make(chan bool, 1)}
 	if x.home, err = cfg.home(abs); err != nil {
 		return nil, err
 	}
@@ -114,12 +115,15 @@ func newIndex(ctx context.Context, dir string, cfg Config) (*Index, error) {
 		return nil, err
 	}
 	x.cfg.Ignore = cfg.ignored(abs, x.home)
+	if cfg.Parser == nil {
+		x.cfg.Parser = symbols.Plain{}
+	}
 	opts := codestore.Options{MaxFileSize: cfg.MaxFileSize}
 	kinds := []struct {
 		to    **layer
 		stage string
 		f     codestore.Format
-	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}, {&x.symbols, "symbols", symbolFormat(cfg.Parser)}}
+	}{{&x.words, "index", wordsFormat()}, {&x.trigrams, "trigrams", trigramFormat()}, {&x.symbols, "symbols", symbolFormat(x.cfg.Parser)}}
 	if cfg.WordsOnly {
 		kinds = kinds[:1]
 	}

@@ -2,6 +2,7 @@ package retrieval_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/luthier-dev/luthier/retrieval"
 	"go.uber.org/goleak"
 )
@@ -272,6 +274,81 @@ func TestSymbols(t *testing.T) {
 	outline, err := x.Outline(t.Context(), "tax/vat.go")
 	if err != nil || len(outline) != 1 || outline[0].Name != "VAT" || outline[0].StartLine != 3 || outline[0].EndLine != 10 {
 		t.Errorf("outline: %+v, %v", outline, err)
+	}
+}
+
+// TestCallees tells what a definition uses: once a name, with where that is defined in the tree.
+func TestCallees(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"a/run.go": "package a\n\nimport \"fmt\"\n\ntype S struct{}\n\nfunc (s *S) Run(c Config) {\n\tstop()\n\tfmt.Println(c)\n\tstop()\n}\n\nfunc stop() {}\n\nfunc other() { never() }\n",
+		"a/t.go":   "package a\n\ntype T struct{}\n\nfunc (T) Run() { other() }\n",
+		"b/b.go":   "package b\n\ntype Config struct{}\n\nfunc Stop() {}\n\nfunc never() {}\n",
+	})
+	x := open(t, dir, retrieval.Config{})
+	say := func(name string) (out []string) {
+		t.Helper()
+		found, err := x.Callees(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range found {
+			var defs []string
+			for _, d := range c.Defs {
+				defs = append(defs, fmt.Sprintf("%s:%d", d.Path, d.Line))
+			}
+			out = append(out, fmt.Sprintf("%s in %s %s %s at %v: %s", c.Path, c.In, c.Kind, c.Name, c.Lines, strings.Join(defs, " ")))
+		}
+		return out
+	}
+	run := []string{
+		"a/run.go in S.Run type S at [7]: a/run.go:5", "a/run.go in S.Run type Config at [7]: b/b.go:3",
+		"a/run.go in S.Run call stop at [8 10]: a/run.go:13", "a/run.go in S.Run call Println at [9]: ",
+	}
+	if d := cmp.Diff(run, say("S.Run")); d != "" {
+		t.Errorf("S.Run (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(append(run, "a/t.go in T.Run type T at [5]: a/t.go:3", "a/t.go in T.Run call other at [5]: a/run.go:15"), say("Run")); d != "" {
+		t.Errorf("Run (-want +got):\n%s", d)
+	}
+	// The file is read as it is now.
+	put(t, dir, "a/t.go", "package a\n\ntype T struct{}\n\n// moved\nfunc (T) Run() { stop() }\n")
+	if d := cmp.Diff([]string{"a/t.go in T.Run type T at [6]: a/t.go:3", "a/t.go in T.Run call stop at [6]: a/run.go:13"}, say("T.Run")); d != "" {
+		t.Errorf("T.Run, changed (-want +got):\n%s", d)
+	}
+	if got := say("nothing"); got != nil {
+		t.Errorf("of nothing: %q", got)
+	}
+	words := open(t, dir, retrieval.Config{WordsOnly: true})
+	if _, err := words.Callees(t.Context(), "Run"); !errors.Is(err, retrieval.ErrNoSymbols) {
+		t.Errorf("without symbols: %v", err)
+	}
+}
+
+// TestMapCancelled ends the first map, which reads all symbols, and makes the next one whole.
+func TestMapCancelled(t *testing.T) {
+	files := map[string]string{}
+	for i := range 300 {
+		files[fmt.Sprintf("p%d/f.go", i)] = fmt.Sprintf("package p%d\n\nfunc Walrus%d() { Walrus%d() }\n", i, i, i/2)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told := 0
+	x := open(t, tree(t, files), retrieval.Config{Progress: func(p retrieval.Progress) {
+		if p.Stage == "map" {
+			if told++; p.TotalFiles != 300 || p.Files > 300 {
+				t.Errorf("progress %+v", p)
+			}
+			cancel()
+		}
+	}})
+	if m, err := x.Map(ctx, 500); !errors.Is(err, context.Canceled) || m != "" {
+		t.Errorf("cancelled: %q, %v", m, err)
+	}
+	if told != 1 {
+		t.Errorf("told %d times how far it is before the end", told)
+	}
+	if m, err := x.Map(t.Context(), 500); err != nil || !strings.Contains(m, "func Walrus0()") {
+		t.Errorf("afterwards: %q, %v", m, err)
 	}
 }
 

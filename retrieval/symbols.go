@@ -48,11 +48,11 @@ type Reference struct {
 // symbolFormat indexes definitions and references.
 func symbolFormat(p Parser) codestore.Format {
 	name := "symbols"
-	if p == nil {
-		p = symbols.Plain{}
-	} else if n, ok := p.(interface{ Name() string }); ok {
-		name += "-" + n.Name()
-	} else {
+	switch p := p.(type) {
+	case symbols.Plain:
+	case interface{ Name() string }:
+		name += "-" + p.Name()
+	default:
 		name += "-parser"
 	}
 	return codestore.Format{Name: name, Version: 1, Build: func(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
@@ -245,21 +245,14 @@ func (x *Index) References(ctx context.Context, name string) ([]Reference, error
 			if u.Doc != doc {
 				doc, defs = u.Doc, ix.Defs(u.Doc)
 			}
-			out = append(out, Reference{Path: strings.Clone(seg.Path(u.Doc)), Line: u.Line, Kind: u.Kind, In: innermost(defs, u.Line)})
+			r := Reference{Path: strings.Clone(seg.Path(u.Doc)), Line: u.Line, Kind: u.Kind}
+			if d := symbols.Innermost(defs, u.Line); d != nil {
+				r.In = strings.Clone(d.FullName())
+			}
+			out = append(out, r)
 		}
 		return nil
 	})
 	slices.SortFunc(out, func(a, b Reference) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
 	return out, err
-}
-
-// innermost names the smallest definition that holds a line.
-func innermost(defs []symbols.Def, line int) string {
-	name, size := "", 1<<30
-	for i := range defs {
-		if d := &defs[i]; d.StartLine <= line && line <= d.EndLine && d.EndLine-d.StartLine < size {
-			name, size = strings.Clone(d.FullName()), d.EndLine-d.StartLine
-		}
-	}
-	return name
 }

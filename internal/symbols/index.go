@@ -244,6 +244,31 @@ func (x *Index) Refs(name string) []Use {
 	if !ok {
 		return nil
 	}
+	return x.Uses(n)
+}
+
+// Names is how many names there are, defined or referred to.
+func (x *Index) Names() int { return x.names }
+
+// EachName calls fn for every name, without regard to case in order, until it returns false. The bytes are fn's until it
+// returns, and n has no Name.
+func (x *Index) EachName(fn func(name []byte, n Name) bool) {
+	for g := range x.groups() {
+		on := true
+		if !x.group(g, func(_ int, b []byte, n Name) bool {
+			on = fn(b, n)
+			return on
+		}) && !on {
+			return
+		}
+	}
+}
+
+// Uses are the lines that refer to a name that the index returned, by document and line.
+func (x *Index) Uses(n Name) []Use {
+	if n.mid > n.end || n.end > len(x.sec[secPostings]) {
+		return nil
+	}
 	r := reading{b: x.sec[secPostings][n.mid:n.end]}
 	var out []Use
 	doc := 0

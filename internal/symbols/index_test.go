@@ -57,6 +57,25 @@ func TestIndex(t *testing.T) {
 			t.Errorf("%s is not found without regard to case", name)
 		}
 	}
+	names := 0
+	x.EachName(func(name []byte, n Name) bool {
+		names++
+		if n.Defs != len(defs[string(name)]) {
+			t.Errorf("%s has %d definitions, want %d", name, n.Defs, len(defs[string(name)]))
+		}
+		if d := cmp.Diff(uses[string(name)], x.Uses(n)); d != "" {
+			t.Errorf("uses of %s (-want +got):\n%s", name, d)
+		}
+		return true
+	})
+	if names != x.Names() {
+		t.Errorf("%d names of %d", names, x.Names())
+	}
+	names = 0
+	x.EachName(func([]byte, Name) bool { names++; return names < 20 })
+	if names != 20 {
+		t.Errorf("asked for 20 names, got %d", names)
+	}
 	for name, want := range uses {
 		if d := cmp.Diff(want, x.Refs(name)); d != "" {
 			t.Fatalf("%s (-want +got):\n%s", name, d)

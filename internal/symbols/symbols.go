@@ -79,6 +79,29 @@ type Result struct {
 	Parser string // such as "go/parser", "tree-sitter/rust", "tokens/python"
 }
 
+// Within are the references that lie in the lines of a definition: what it calls and which types it uses.
+func (r *Result) Within(d *Def) []Ref {
+	var out []Ref
+	for _, ref := range r.Refs {
+		if d.StartLine <= ref.Line && ref.Line <= d.EndLine {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// Innermost is the smallest definition that holds a line, nil where there is none.
+func Innermost(defs []Def, line int) *Def {
+	var best *Def
+	for i := range defs {
+		d := &defs[i]
+		if d.StartLine <= line && line <= d.EndLine && (best == nil || d.EndLine-d.StartLine < best.EndLine-best.StartLine) {
+			best = d
+		}
+	}
+	return best
+}
+
 // A Parser finds the symbols of one file. It may be used by several goroutines at once.
 type Parser interface {
 	// Of reads the file's text. The path only tells the language and may be relative.

@@ -1,0 +1,87 @@
+package retrieval
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/internal/symbols"
+)
+
+// Callee is something that a definition calls or uses as a type.
+type Callee struct {
+	Name  string
+	Kind  string   // "call" or "type"
+	Path  string   // of the definition that uses it
+	Lines []int    // where it does
+	In    string   // that definition's full name
+	Defs  []Symbol // what the tree defines by that name; none for what comes from elsewhere
+}
+
+// Callees finds what the definitions of a name (as for [Index.Definitions]) call and which
+// types they use, in the order of their lines. Their files are read as they are now; who
+// is meant goes by the name alone. [Index.References] is the other way round.
+func (x *Index) Callees(ctx context.Context, name string) ([]Callee, error) {
+	defs, err := x.Definitions(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var out []Callee
+	for i, d := range defs {
+		if i > 0 && defs[i-1].Path == d.Path {
+			continue // all of a file are found at once
+		}
+		out = append(out, x.calleesIn(defs, d.Path)...)
+	}
+	meant := map[string][]Symbol{}
+	for i := range out {
+		c := &out[i]
+		found, known := meant[c.Name]
+		if !known {
+			if found, err = x.Definitions(ctx, c.Name); err != nil {
+				return nil, err
+			}
+			found = slices.DeleteFunc(found, func(s Symbol) bool { return s.Name != c.Name })
+			meant[c.Name] = found
+		}
+		c.Defs = found
+	}
+	return out, nil
+}
+
+// calleesIn reads one file and finds what those of the definitions use that lie in it.
+func (x *Index) calleesIn(defs []Symbol, path string) (out []Callee) {
+	t := x.readText(codestore.Doc{File: source.File{Path: path}})
+	if t.err != nil {
+		return nil
+	}
+	file, err := x.cfg.Parser.Of(path, t.content)
+	if err != nil {
+		return nil
+	}
+	for i := range file.Defs {
+		d := &file.Defs[i]
+		if !slices.ContainsFunc(defs, func(s Symbol) bool { return s.Path == path && s.FullName() == d.FullName() }) {
+			continue
+		}
+		out = append(out, callees(path, d, file.Within(d))...)
+	}
+	return out
+}
+
+// callees joins the uses of each name.
+func callees(path string, d *symbols.Def, refs []symbols.Ref) (out []Callee) {
+	at := map[string]int{}
+	for _, r := range refs {
+		i, ok := at[r.Name]
+		if !ok {
+			i = len(out)
+			at[r.Name] = i
+			out = append(out, Callee{Name: strings.Clone(r.Name), Kind: r.Kind, Path: path, In: d.FullName()})
+		}
+		out[i].Lines = append(out[i].Lines, r.Line)
+	}
+	return out
+}
