@@ -2,7 +2,9 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -108,13 +110,17 @@ func (s *sim) step(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	if sent == nil {
-		return fmt.Errorf("the middleware did not call the model")
+	if sent == nil || op.Response == nil {
+		return errors.New("the middleware did not call the model, or took its answer away")
+	}
+	answer := op.Response.Message // middleware may shorten what is kept of it, as in the loop
+	if !slices.EqualFunc(answer.Calls(), s.run.Messages[i].Calls(), func(a, b agent.ToolCall) bool { return a.ID == b.ID }) {
+		return errors.New("the middleware changed the calls of an answer")
 	}
 	s.measure(&st, sent, i)
 	st.Cost = s.cfg.Prices.Cost(st.Usage) + s.cfg.Prices.Cost(st.Summariser)
 	s.res.Steps = append(s.res.Steps, st)
-	return s.session.Append(s.run.Messages[i])
+	return s.session.Append(answer)
 }
 
 func (s *sim) request() *agent.Request {

@@ -205,6 +205,20 @@ func TestFailedCompactions(t *testing.T) {
 			t.Errorf("the history did not stay as it was (-want +got):\n%s", d)
 		}
 	}
+	calls := Policy{Name: "calls", New: func(agent.Model) (Parts, error) {
+		return Parts{Middleware: func(next agent.Handler) agent.Handler {
+			return func(ctx context.Context, op *agent.Op) error {
+				err := next(ctx, op)
+				if op.IsModel() {
+					op.Response = &agent.Response{Message: says(text("no calls"))}
+				}
+				return err
+			}
+		}}, nil
+	}}
+	if _, err := Replay(context.Background(), r, calls, Config{}); err == nil || !strings.Contains(err.Error(), "changed the calls") {
+		t.Errorf("error %v", err)
+	}
 	bad := Policy{Name: "bad", New: func(agent.Model) (Parts, error) { return Parts{}, errors.New("no parts") }}
 	if _, err := Replay(context.Background(), r, bad, Config{}); err == nil || !strings.Contains(err.Error(), "policy bad: no parts") {
 		t.Errorf("error %v", err)
@@ -231,6 +245,9 @@ func TestMiddleware(t *testing.T) {
 				}
 				err := next(ctx, op)
 				if op.IsModel() {
+					res := *op.Response
+					res.Message.Parts = append([]agent.Part{text("kept")}, res.Message.Parts[1:]...)
+					op.Response = &res
 					seen = append(seen, fmt.Sprintf("model %d: %d messages, %d live, %d tokens", op.Step, len(op.Request.Messages), live, op.Response.Usage.Input))
 				} else {
 					seen = append(seen, fmt.Sprintf("tool %d: %s %s, %d live: %s", op.Step, op.Call.Name, op.Call.Args, live, op.Result.Text()))
@@ -249,6 +266,10 @@ func TestMiddleware(t *testing.T) {
 	}
 	if d := cmp.Diff(want, seen); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got, want := res.Steps[1].Usage, res.Steps[1].Usage.Input; got.Output != int64(Tokens(r.Messages[3:4])) ||
+		want != int64(count(r.System)+Tokens([]agent.Message{r.Messages[0], says(text("kept"), r.Messages[1].Parts[1]), r.Messages[2], agent.UserText("remember")})) {
+		t.Errorf("the second step used %+v: the answer counts as it was written, and is kept as middleware left it", got)
 	}
 	if got, want := res.Steps[0].Usage.Input, int64(count(r.System)+Tokens([]agent.Message{r.Messages[0], agent.UserText("remember")})); got != want {
 		t.Errorf("the first prompt has %d tokens, want %d", got, want)
