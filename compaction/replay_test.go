@@ -56,21 +56,30 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// luthierPolicies returns the policies of this package: as an agent uses it, and without what it does as results are
-// recorded.
+// luthierPolicies returns the policies of this package: as an agent uses it; without what it does as results are recorded; and
+// with nothing but Compact, called before every request.
 func luthierPolicies() []replay.Policy {
-	policy := func(name string, record bool) replay.Policy {
-		return replay.Policy{Name: name, New: func(summariser agent.Model) (replay.Parts, error) {
-			c := compaction.New(compaction.Config{Model: summariser, Store: tools.NewMemStore()})
-			p := replay.Parts{Compactor: c}
-			if record {
-				p.Middleware = c.Record()
-			}
-			return p, nil
-		}}
+	policy := func(name string, parts func(summariser agent.Model) replay.Parts) replay.Policy {
+		return replay.Policy{Name: name, New: func(m agent.Model) (replay.Parts, error) { return parts(m), nil }}
 	}
-	return []replay.Policy{policy("luthier", true), policy("luthier-unrecorded", false)}
+	return []replay.Policy{
+		policy("luthier", func(m agent.Model) replay.Parts {
+			c := compaction.New(compaction.Config{Model: m, Store: tools.NewMemStore()})
+			return replay.Parts{Compactor: c, Middleware: c.Record()}
+		}),
+		policy("luthier-unrecorded", func(m agent.Model) replay.Parts {
+			return replay.Parts{Compactor: compaction.New(compaction.Config{Model: m, Store: tools.NewMemStore()})}
+		}),
+		policy("luthier-zero-config", func(agent.Model) replay.Parts {
+			return replay.Parts{Compactor: alwaysDue{compaction.New(compaction.Config{})}}
+		}),
+	}
 }
+
+// alwaysDue has its compactor called before every request.
+type alwaysDue struct{ agent.Compactor }
+
+func (alwaysDue) Due([]agent.Message) bool { return true }
 
 // longRuns reads the recorded runs of at least 48,000 tokens and skips the test where there are none.
 func longRuns(t *testing.T) []*replay.Run {
