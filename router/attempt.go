@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,6 +36,24 @@ type attempt struct {
 	passing  bool // the reader is at work
 	err      *agent.ModelError
 	yield    func(agent.Chunk, error) bool
+	timer    *time.Timer // cancels it unless content comes; nil for never
+}
+
+// errSlow is why an attempt was given up whose answer did not begin.
+var errSlow = errors.New("the answer did not begin in time")
+
+// errNotSent marks the error of a request that never reached a provider, although its context ended: it costs nothing.
+var errNotSent = errors.New("the request was not sent")
+
+// expect makes the attempt fail unless content comes within d. The caller calls what it returns when the stream has ended.
+func (a *attempt) expect(d time.Duration) (release func()) {
+	ctx, cancel := context.WithCancelCause(a.ctx)
+	a.ctx = ctx
+	a.timer = time.AfterFunc(d, func() { cancel(errSlow) })
+	return func() {
+		a.timer.Stop()
+		cancel(nil)
+	}
 }
 
 // begin announces a request to m. Reason is for a person, n counts the attempts of one call of the router from 1.
@@ -115,6 +134,9 @@ func (a *attempt) take(c agent.Chunk, err error) bool {
 			return true
 		}
 		a.content = true
+		if a.timer != nil {
+			a.timer.Stop()
+		}
 		a.first = a.pool.now().Sub(a.began)
 	}
 	if !a.pass(c) {
@@ -145,6 +167,9 @@ func (a *attempt) yieldChunk(c agent.Chunk) bool {
 func (a *attempt) failure() *agent.ModelError {
 	switch {
 	case a.ctx.Err() != nil: // whatever the member made of it
+		if context.Cause(a.ctx) == errSlow {
+			return &agent.ModelError{Kind: agent.ErrTimeout, Err: errSlow}
+		}
 		if a.err != nil && (a.err.Kind == agent.ErrCanceled || a.err.Kind == agent.ErrTimeout) {
 			return a.err
 		}
@@ -176,6 +201,9 @@ func (a *attempt) spent() (u agent.Usage, estimated bool) {
 	u = a.usage
 	for _, n := range []*int64{&u.Input, &u.CachedInput, &u.CacheWrite, &u.Output, &u.Reasoning} {
 		*n = max(*n, 0)
+	}
+	if a.err != nil && errors.Is(a.err, errNotSent) {
+		return agent.Usage{}, false
 	}
 	cut := a.sent && !a.finished && (a.left || a.ctx.Err() != nil)
 	if !a.content && !a.finished && !cut { // refused

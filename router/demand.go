@@ -74,7 +74,7 @@ func demandOf(req *agent.Request) demand {
 	for i := range req.Messages {
 		size += d.parts(req.Messages[i].Parts, needImages)
 	}
-	d.tokens = size/bytesPerToken + req.MaxOutput
+	d.tokens = (size+bytesPerToken-1)/bytesPerToken + req.MaxOutput
 	return d
 }
 

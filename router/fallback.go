@@ -19,6 +19,8 @@ type FallbackConfig struct {
 	// Hold keeps an answer back until it is complete, so that one that breaks in its middle is asked for elsewhere without
 	// anyone noticing. It costs the streaming.
 	Hold bool
+	// Begin is how long a member's answer may take to begin before it counts as failed. 0 is no limit.
+	Begin time.Duration
 	// Next decides whether an error of one member sends the request to the next. Nil does it for every error but the end
 	// of the caller's context.
 	Next func(err *agent.ModelError) bool
@@ -50,8 +52,8 @@ func NewFallback(cfg FallbackConfig) (*Fallback, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Cooldown < 0 {
-		return nil, errors.New("router: new fallback: Cooldown is negative; leave it 0 for a minute")
+	if cfg.Cooldown < 0 || cfg.Begin < 0 {
+		return nil, errors.New("router: new fallback: Cooldown and Begin must be 0 or more")
 	}
 	if cfg.Cooldown == 0 {
 		cfg.Cooldown = time.Minute
@@ -62,7 +64,7 @@ func NewFallback(cfg FallbackConfig) (*Fallback, error) {
 // Stream answers with the first member that can.
 func (f *Fallback) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
-		c := chain{pool: f.pool, ctx: ctx, req: req, yield: yield, hold: f.cfg.Hold, next: f.cfg.Next}
+		c := chain{pool: f.pool, ctx: ctx, req: req, yield: yield, hold: f.cfg.Hold, next: f.cfg.Next, patience: f.cfg.Begin}
 		c.demand = f.demand(req)
 		begin := 0
 		if !f.broken.empty() {
@@ -78,14 +80,15 @@ func (f *Fallback) Stream(ctx context.Context, req *agent.Request) iter.Seq2[age
 
 // chain asks members in turn until one answers. Every router that has several to ask is built on it.
 type chain struct {
-	pool   *pool
-	ctx    context.Context
-	req    *agent.Request
-	yield  func(agent.Chunk, error) bool
-	hold   bool
-	next   func(*agent.ModelError) bool
-	reason string // for choosing the first
-	demand demand
+	pool     *pool
+	ctx      context.Context
+	req      *agent.Request
+	yield    func(agent.Chunk, error) bool
+	hold     bool
+	next     func(*agent.ModelError) bool
+	patience time.Duration // until the first content, 0 for any time
+	reason   string        // for choosing the first
+	demand   demand
 
 	skip    [2]*member                   // these were asked already
 	watch   interface{ ended(*attempt) } // is shown every attempt that ended; nil for nobody
@@ -156,6 +159,9 @@ func (c *chain) ask(m *member) (outcome, bool) {
 		defer c.load(m).Add(-1)
 	}
 	a := c.pool.begin(c.ctx, m, c.req, c.why(), c.n)
+	if c.patience > 0 {
+		defer a.expect(c.patience)()
+	}
 	pass := c.yield
 	if c.hold {
 		pass = c.keep

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -185,8 +186,9 @@ func (r *race) hedge() {
 		}
 	})
 	r.h.ended(a)
-	if !mine && (a.left || errors.Is(context.Cause(ctx), errOutrun)) {
-		a.err = &agent.ModelError{Kind: agent.ErrCanceled, Err: errOutrun}
+	if a.left { // outrun, or nobody takes its chunks any more
+		err = &agent.ModelError{Kind: agent.ErrCanceled, Err: cmp.Or(context.Cause(ctx), errOutrun)}
+		a.err = err
 	}
 	a.end(mine)
 	r.err2 = err

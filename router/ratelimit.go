@@ -172,7 +172,7 @@ func (l *RateLimit) ended(ctx context.Context, now time.Time, t *ticket) *agent.
 		return nil
 	}
 	t.cancel(now)
-	return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
+	return notSent(ctx)
 }
 
 // refusal says why a request may not wait. l.mu is held.
@@ -181,7 +181,7 @@ func (l *RateLimit) refusal(ctx context.Context, now time.Time, wait time.Durati
 	var why string
 	switch {
 	case ctx.Err() != nil:
-		return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
+		return notSent(ctx)
 	case l.full():
 		why = "as many requests wait as may"
 	case wait > l.cfg.MaxWait:
@@ -200,7 +200,7 @@ func (l *RateLimit) refusal(ctx context.Context, now time.Time, wait time.Durati
 func (l *RateLimit) wait(ctx context.Context, began time.Time, d time.Duration) *agent.ModelError {
 	for d > 0 {
 		if err := l.cfg.Sleep(ctx, d); err != nil || ctx.Err() != nil {
-			return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
+			return notSent(ctx)
 		}
 		now := l.cfg.Now()
 		l.mu.Lock()
@@ -216,6 +216,11 @@ func (l *RateLimit) wait(ctx context.Context, began time.Time, d time.Duration) 
 		}
 	}
 	return nil
+}
+
+// notSent is the error of a request whose context ended while it waited.
+func notSent(ctx context.Context) *agent.ModelError {
+	return modelErrorf(agent.ErrCanceled, "%w: %w", errNotSent, context.Cause(ctx))
 }
 
 // ticket is a place in the buckets.
