@@ -41,7 +41,11 @@ const (
 )
 
 func (l *local) Changes(ctx context.Context) ([]Change, error) {
-	d, err := l.compare(ctx, AtSnapshot)
+	return l.ChangesSince(ctx, AtSnapshot)
+}
+
+func (l *local) ChangesSince(ctx context.Context, since Point) ([]Change, error) {
+	d, err := l.compare(ctx, since)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: list changes: %w", err)
 	}

@@ -112,7 +112,11 @@ func (l *local) Review(ctx context.Context) (*Review, error) {
 		}
 		return r, nil
 	}
-	c, err := l.compare(ctx, AtSnapshot)
+	return l.ReviewSince(ctx, AtSnapshot)
+}
+
+func (l *local) ReviewSince(ctx context.Context, since Point) (*Review, error) {
+	c, err := l.compare(ctx, since)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
 	}

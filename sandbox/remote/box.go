@@ -27,6 +27,7 @@ type box struct {
 
 	gate     sync.RWMutex // held for reading while a command starts, for writing while none may
 	restores restores
+	adopted  adopted
 
 	once sync.Once
 	fail error
@@ -165,21 +166,58 @@ func (s *Server) release(a *account, r *http.Request) (any, error) {
 }
 
 func (s *Server) changes(a *account, r *http.Request) (any, error) {
+	since, err := point(r)
+	if err != nil {
+		return nil, err
+	}
 	_, d, err := boxThatCan[sandbox.Differ](s, a, r, "tell what changed")
 	if err != nil {
 		return nil, err
 	}
-	list, err := d.Changes(r.Context())
+	var list []sandbox.Change
+	if full, ok := d.(sandbox.Adopter); ok {
+		list, err = full.ChangesSince(r.Context(), since)
+	} else if since == sandbox.AtSnapshot {
+		list, err = d.Changes(r.Context())
+	} else {
+		err = errSince
+	}
 	return changesToWire(list), err
 }
 
 func (s *Server) review(a *account, r *http.Request) (any, error) {
+	since, err := point(r)
+	if err != nil {
+		return nil, err
+	}
 	_, d, err := boxThatCan[sandbox.Reviewer](s, a, r, "be reviewed")
 	if err != nil {
 		return nil, err
 	}
-	rev, err := d.Review(r.Context())
+	var rev *sandbox.Review
+	if full, ok := d.(sandbox.Adopter); ok {
+		rev, err = full.ReviewSince(r.Context(), since)
+	} else if since == sandbox.AtSnapshot {
+		rev, err = d.Review(r.Context())
+	} else {
+		err = errSince
+	}
 	return reviewToWire(rev), err
+}
+
+// errSince is for sandboxes of another make.
+var errSince = fmt.Errorf("this server's sandboxes cannot tell what changed since a fork: %w", errors.ErrUnsupported)
+
+// point is what a request is about: the snapshot if it does not say.
+func point(r *http.Request) (sandbox.Point, error) {
+	if r.URL.Query().Get("since") == "" {
+		return sandbox.AtSnapshot, nil
+	}
+	n, err := number(r, "since")
+	if p := sandbox.Point(n); err == nil && p != sandbox.AtSnapshot && p != sandbox.AtFork {
+		err = fmt.Errorf("%w: since", errRequest)
+	}
+	return sandbox.Point(n), err
 }
 
 // boxThatCan is the box that r names, with its sandbox as can returns it.

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -57,4 +58,47 @@ func (s *Server) restore(a *account, r *http.Request) (any, error) {
 		did.last, did.err = n, d.Restore(s.ctx, sandbox.Point(to))
 	}
 	return struct{}{}, did.err
+}
+
+// adopted are the forks that a sandbox has gone on from, by their names, so that a
+// request whose answer was lost is answered as the first was.
+type adopted struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+// adopt has a sandbox go on from where a fork of it is, which ends with that. Who asks
+// again for what failed is told what is so now.
+func (s *Server) adopt(a *account, r *http.Request) (any, error) {
+	b, d, err := boxThatCan[sandbox.Adopter](s, a, r, "go on from a fork")
+	if err != nil {
+		return nil, err
+	}
+	id := r.PathValue("fork")
+	b.adopted.mu.Lock()
+	defer b.adopted.mu.Unlock()
+	if b.adopted.names[id] {
+		return struct{}{}, nil
+	}
+	s.mu.Lock()
+	f := s.boxes[a.Name+"/"+id]
+	s.mu.Unlock()
+	if f == nil {
+		return nil, fmt.Errorf("the fork: %w, or its lease ran out", sandbox.ErrClosed)
+	}
+	if <-f.ready; f.err != nil {
+		return nil, f.err
+	}
+	// Not the request's context: it may be cut off and asked again.
+	if err := d.Adopt(s.ctx, f.sb); err != nil {
+		return nil, err
+	}
+	if b.adopted.names == nil {
+		b.adopted.names = map[string]bool{}
+	}
+	b.adopted.names[id] = true
+	if err := f.close(); err != nil && !errors.Is(err, sandbox.ErrClosed) {
+		s.cfg.Log.Warn("adopted fork did not close", "tenant", a.Name, "sandbox", id, "error", err)
+	}
+	return struct{}{}, nil
 }

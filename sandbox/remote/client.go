@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // Sandbox is a sandbox on a server. It is a sandbox.Sandbox with the abilities of
-// one over a snapshot on this machine, but sandbox.DryRunner.
+// one over a snapshot on this machine.
 type Sandbox struct {
 	sandbox.Sandbox
 	c    *client

@@ -297,6 +297,119 @@ func checkFork(t *testing.T, open opener) {
 	}
 }
 
+func checkDryRun(t *testing.T, open opener) {
+	dir := workspace(t)
+	sb := open(t, dir)
+	sh(t, sb, "echo 1 > before")
+	try := func(script string) *sandbox.Trial {
+		t.Helper()
+		trial, err := sb.(sandbox.DryRunner).DryRun(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", script}, Stdin: strings.NewReader("in\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := trial.Drop(); err != nil {
+				t.Error(err)
+			}
+		})
+		return trial
+	}
+	trial := try("cat; cat before; echo 2 > a.txt; rm sub/b.txt; ln -s /etc/passwd out; exit 3")
+	if trial.Exit.Code != 3 || trial.Exit.Stdout.String() != "in\n1\n" {
+		t.Errorf("%v %q", trial.Exit, trial.Exit.Stdout)
+	}
+	want := []sandbox.Change{{Path: "a.txt", Kind: sandbox.Modified, Mode: 0o644}, {Path: "out", Kind: sandbox.Added, Mode: fs.ModeSymlink | 0o777}, {Path: "sub/b.txt", Kind: sandbox.Deleted, Mode: 0o644}}
+	if d := cmp.Diff(want, trial.Changes); d != "" {
+		t.Error(d)
+	}
+	var diff strings.Builder
+	if err := trial.Diff(t.Context(), &diff); err != nil || !strings.Contains(diff.String(), "-text a\n+2\n") || strings.Contains(diff.String(), "before") {
+		t.Errorf("%v\n%s", err, &diff)
+	}
+	if r, err := trial.Review(t.Context()); err != nil || len(r.Changes) != 3 || len(r.Refused()) != 1 || r.Refused()[0].Path != "out" {
+		t.Errorf("review %+v, %v", r, err)
+	}
+	if got := sh(t, sb, "cat a.txt; ls").Stdout.String(); strings.HasPrefix(got, "2") || strings.Contains(got, "out") {
+		t.Errorf("before the commit: %q", got)
+	}
+	for _, err := range []error{trial.Commit(t.Context(), nil), trial.Drop()} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if got := sh(t, sb, "cat before a.txt; ls sub out").Stdout.String(); !strings.HasPrefix(got, "1\n2\n") || !strings.Contains(got, "out") || strings.Contains(got, "b.txt") {
+		t.Errorf("after the commit: %q", got)
+	}
+	if err := trial.Commit(t.Context(), nil); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("committed twice: %v", err)
+	}
+	if err := try("echo 3 > a.txt").Drop(); err != nil {
+		t.Error(err)
+	}
+	late := try("echo 4 > a.txt")
+	sh(t, sb, "echo mine > a.txt")
+	if err := late.Commit(t.Context(), nil); !errors.Is(err, sandbox.ErrConflict) {
+		t.Errorf("%v, want ErrConflict", err)
+	}
+	if got := sh(t, sb, "cat a.txt").Stdout.String(); got != "mine\n" {
+		t.Errorf("after a conflict: %q", got)
+	}
+	if _, err := sb.(sandbox.DryRunner).DryRun(t.Context(), sandbox.Cmd{Args: []string{"no-such-program"}}); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("a program that is not there: %v", err)
+	}
+	if got := listing(t, dir); got["before"] != "" {
+		t.Errorf("the original has %v", got)
+	}
+}
+
+// The best of several attempts is gone on from.
+func checkAdopt(t *testing.T, open opener) {
+	sb := open(t, workspace(t))
+	a := sb.(sandbox.Adopter)
+	sh(t, sb, "echo 0 > n")
+	one, two := forked(t, sb), forked(t, sb)
+	sh(t, one, "echo 1 > n; echo > one")
+	sh(t, two, "echo 2 > n; rm a.txt")
+	if c, err := two.(sandbox.Adopter).ChangesSince(t.Context(), sandbox.AtFork); err != nil || len(c) != 2 || c[0].Kind != sandbox.Deleted || c[1].Kind != sandbox.Modified {
+		t.Errorf("%v, %v", c, err)
+	}
+	p, err := two.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Adopt(t.Context(), two); !errors.Is(err, sandbox.ErrBusy) {
+		t.Errorf("%v, want ErrBusy", err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Error(err)
+	}
+	_, _ = p.Wait()
+	if err := a.Adopt(t.Context(), two); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, sb, "cat n; echo $(ls)").Stdout.String(); got != "2\nempty link n run.sh sub\n" {
+		t.Errorf("got %q", got)
+	}
+	if d := cmp.Diff(map[string]string{"a.txt": "deleted -rw-r--r--", "n": "added -rw-r--r--"}, changed(t, sb)); d != "" {
+		t.Error(d)
+	}
+	if _, err := two.Exec(t.Context(), sandbox.Cmd{Args: []string{"true"}}); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("an adopted fork goes on: %v", err)
+	}
+	if err := a.Adopt(t.Context(), one); !errors.Is(err, sandbox.ErrConflict) {
+		t.Errorf("%v, want ErrConflict", err)
+	}
+	sh(t, one, "test -e one") // which lost nothing by it
+	if err := a.Adopt(t.Context(), two); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("%v, want ErrClosed", err)
+	}
+	for what, none := range map[string]sandbox.Sandbox{"itself": sb, "a stranger": open(t, t.TempDir())} {
+		if err := a.Adopt(t.Context(), none); err == nil {
+			t.Errorf("it adopted %s", what)
+		}
+	}
+}
+
 func checkRestore(t *testing.T, open opener) {
 	sb := open(t, workspace(t))
 	r := sb.(sandbox.Restorer)

@@ -112,6 +112,8 @@ var behaviours = []struct {
 	{"conflict", checkConflict},
 	{"fork", checkFork},
 	{"restore", checkRestore},
+	{"dry run", checkDryRun},
+	{"adopt", checkAdopt},
 	{"busy", checkBusy},
 	{"approval", checkApproval},
 	{"closed", checkClosed},
@@ -250,6 +252,7 @@ func checkApproval(t *testing.T, open opener) {
 
 func checkClosed(t *testing.T, open opener) {
 	sb := open(t, workspace(t))
+	other := forked(t, sb)
 	p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}})
 	if err != nil {
 		t.Fatal(err)
@@ -269,6 +272,9 @@ func checkClosed(t *testing.T, open opener) {
 	errs["diff"] = sb.(sandbox.Exporter).Diff(ctx, sandbox.AtSnapshot, io.Discard)
 	_, errs["export"] = sb.(sandbox.Exporter).Export(ctx, sandbox.ExportOptions{Dir: t.TempDir()})
 	_, errs["review"] = sb.(sandbox.Reviewer).Review(ctx)
+	_, errs["dry run"] = sb.(sandbox.DryRunner).DryRun(ctx, sandbox.Cmd{Args: []string{"true"}})
+	errs["adopt"] = sb.(sandbox.Adopter).Adopt(ctx, other)
+	_, errs["since"] = sb.(sandbox.Adopter).ChangesSince(ctx, sandbox.AtFork)
 	_, errs["fork"] = sb.(sandbox.Forker).Fork(ctx)
 	errs["restore"] = sb.(sandbox.Restorer).Restore(ctx, sandbox.AtSnapshot)
 	_, errs["approved"] = sb.(sandbox.Approver).ExecApproved(ctx, "A.B", sandbox.Cmd{Args: []string{"true"}})

@@ -31,10 +31,10 @@
 // export. An export decides and writes on the client: the server brings the change
 // out into files of its own, the review comes first, and contents are fetched when
 // it has passed, from where they were cut off, checked by their hashes. What the
-// directory holds already is not fetched. Three things differ. An absolute link into
+// directory holds already is not fetched. Two things differ. An absolute link into
 // the workspace is refused, since it names a place of the server's. No command can be
-// approved to run under other terms, which are the server's to set. There is no
-// sandbox.DryRunner; a fork serves.
+// approved to run under other terms, which are the server's to set. A command is tried
+// first in a fork on the server, which counts as one.
 //
 // # Trust model
 //

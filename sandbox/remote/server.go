@@ -194,6 +194,7 @@ func (s *Server) routes() {
 	handle("GET /v1/sandboxes/{id}/changes", s.changes)
 	handle("GET /v1/sandboxes/{id}/review", s.review)
 	handle("PUT /v1/sandboxes/{id}/forks/{fork}", s.fork)
+	handle("POST /v1/sandboxes/{id}/adopt/{fork}", s.adopt)
 	handle("POST /v1/sandboxes/{id}/restore", s.restore)
 	handle("PUT /v1/sandboxes/{id}/outputs/{out}", s.makeOutput)
 	handle("DELETE /v1/outputs/{out}", s.dropOutput)

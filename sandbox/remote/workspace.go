@@ -13,12 +13,14 @@ import (
 )
 
 var (
-	_ sandbox.Differ   = (*Sandbox)(nil)
-	_ sandbox.Exporter = (*Sandbox)(nil)
-	_ sandbox.Reviewer = (*Sandbox)(nil)
-	_ sandbox.Forker   = (*Sandbox)(nil)
-	_ sandbox.Restorer = (*Sandbox)(nil)
-	_ sandbox.Approver = (*Sandbox)(nil)
+	_ sandbox.Differ    = (*Sandbox)(nil)
+	_ sandbox.Exporter  = (*Sandbox)(nil)
+	_ sandbox.Reviewer  = (*Sandbox)(nil)
+	_ sandbox.Forker    = (*Sandbox)(nil)
+	_ sandbox.Restorer  = (*Sandbox)(nil)
+	_ sandbox.Approver  = (*Sandbox)(nil)
+	_ sandbox.Adopter   = (*Sandbox)(nil)
+	_ sandbox.DryRunner = (*Sandbox)(nil)
 )
 
 // word is the error of an operation in this package's words, unless the server's
@@ -41,8 +43,13 @@ func (s *Sandbox) ask(ctx context.Context, method, path string, in, out any) err
 
 // Changes lists what commands have changed in the workspace.
 func (s *Sandbox) Changes(ctx context.Context) ([]sandbox.Change, error) {
+	return s.ChangesSince(ctx, sandbox.AtSnapshot)
+}
+
+// ChangesSince lists what commands have changed since a point.
+func (s *Sandbox) ChangesSince(ctx context.Context, since sandbox.Point) ([]sandbox.Change, error) {
 	var out []wireChange
-	if err := s.ask(ctx, "GET", "/changes", nil, &out); err != nil {
+	if err := s.ask(ctx, "GET", fmt.Sprintf("/changes?since=%d", since), nil, &out); err != nil {
 		return nil, word("list changes", err)
 	}
 	return changesFromWire(out), nil
@@ -51,8 +58,13 @@ func (s *Sandbox) Changes(ctx context.Context) ([]sandbox.Change, error) {
 // Review looks through the change as [sandbox.Reviewer] does. An absolute link into
 // the workspace leads to a place of the server's, so that it is refused here.
 func (s *Sandbox) Review(ctx context.Context) (*sandbox.Review, error) {
+	return s.ReviewSince(ctx, sandbox.AtSnapshot)
+}
+
+// ReviewSince looks through what has changed since a point.
+func (s *Sandbox) ReviewSince(ctx context.Context, since sandbox.Point) (*sandbox.Review, error) {
 	var out wireReview
-	if err := s.ask(ctx, "GET", "/review", nil, &out); err != nil {
+	if err := s.ask(ctx, "GET", fmt.Sprintf("/review?since=%d", since), nil, &out); err != nil {
 		return nil, word("review "+s.Dir(), err)
 	}
 	return out.review(), nil
@@ -119,6 +131,29 @@ func (s *Sandbox) Fork(ctx context.Context) (sandbox.Sandbox, error) {
 		return nil, word("fork "+s.Dir(), err)
 	}
 	return c.sandbox(reply, s.from), nil
+}
+
+// Adopt goes on from where a fork of this sandbox is, as [sandbox.Adopter] says. The
+// fork is closed by it.
+func (s *Sandbox) Adopt(ctx context.Context, fork sandbox.Sandbox) error {
+	f, ok := fork.(*Sandbox)
+	if !ok || f == s || f.c.base != s.c.base {
+		return errors.New("sandbox: adopt: it is no fork of this sandbox")
+	}
+	if f.c.ctx.Err() != nil {
+		return fmt.Errorf("sandbox: adopt: the fork: %w", sandbox.ErrClosed)
+	}
+	err := s.ask(ctx, "POST", "/adopt/"+f.c.id, nil, nil)
+	if err == nil {
+		err = f.Close()
+	}
+	return word("adopt", err)
+}
+
+// DryRun runs a command in a fork, which the server ends when it is dropped. It counts
+// against the quota as one.
+func (s *Sandbox) DryRun(ctx context.Context, cmd sandbox.Cmd) (*sandbox.Trial, error) {
+	return sandbox.DryRunFork(ctx, s, cmd)
 }
 
 // Restore drops what was changed since a point.
