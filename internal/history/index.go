@@ -88,4 +88,4 @@ func (l *Log) wordsOf() (w *wordTable, of func(i int) int32) {
 }
 
 // Prepare makes the index of messages now rather than at the first query.
-func (l *Log) Prepare() { l.message() }
+func (l *Log) Prepare() { l.texts() }

@@ -30,6 +30,7 @@ type Log struct {
 	paths   func() map[string]FileID
 	byFile  func() fileCommits
 	message func() *messageIndex
+	texts   func() fileTexts
 	scores  sync.Pool // of *[]float32
 }
 
@@ -38,6 +39,7 @@ func newLog(opts Options) *Log {
 	l.paths = sync.OnceValue(l.buildPaths)
 	l.byFile = sync.OnceValue(l.buildByFile)
 	l.message = sync.OnceValue(l.buildIndex)
+	l.texts = sync.OnceValue(l.buildTexts)
 	return l
 }
 

@@ -56,6 +56,7 @@ const (
 	fHistoryShort // the same for short queries
 	fHistoryNear  // the same, newer ones before all
 	fHistoryRank
+	fHistoryText // what the messages of its commits speak of
 	fChurn
 	fRecent
 	numFeatures
@@ -69,7 +70,7 @@ var featureNames = [numFeatures]string{
 	"path mentioned", "file mentioned", "module mentioned", "in the stack trace", "file's name", "directory's name",
 	"test", "example", "benchmark", "documentation", "generated", "vendored", "configuration", "script", "not code",
 	"declarations only", "gathers its directory", "size", "main language",
-	"commits like it", "commits like it (short query)", "new commits like it", "rank by commits", "changes often", "changed lately",
+	"commits like it", "commits like it (short query)", "new commits like it", "rank by commits", "its commits' messages", "changes often", "changed lately",
 }
 
 // features fills x for the file of a row.
@@ -95,6 +96,7 @@ func (r *scored) features(at, row int, h *votes, x *[numFeatures]float32) {
 	if h != nil && f.Logged {
 		v := h.of[f.Log]
 		x[fHistory], x[fHistoryShort], x[fHistoryNear], x[fHistoryRank] = v.score, v.score*(1-long), v.near, v.rank
+		x[fHistoryText] = v.text
 	}
 	x[fChurn], x[fRecent] = f.Churn, f.Recent
 }

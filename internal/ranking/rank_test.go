@@ -444,3 +444,26 @@ func BenchmarkRank(b *testing.B) {
 		Rank(q, segs, nil, Learned(), nil).Places(Learned(), nil)
 	}
 }
+
+// TestEqualsAreRankedByPath: of more files than are looked at that are all alike, the same ones are found however the tree
+// is cut into segments and whichever comes first.
+func TestEqualsAreRankedByPath(t *testing.T) {
+	many := tree{}
+	for i := range 3 * perList {
+		many[fmt.Sprintf("d%d/f%04d.go", i%7, i)] = "package p\n\n// walrus dives\nfunc walrus() {}\n"
+	}
+	var want []string
+	for n := range 6 {
+		segs := many.segments(t, n+1)
+		if n%2 == 1 {
+			slices.Reverse(segs)
+		}
+		got := show(Rank(Parse("walrus dives"), segs, nil, Learned(), nil))
+		if n == 0 {
+			want = got
+		}
+		if d := cmp.Diff(want, got); d != "" || len(got) < perList {
+			t.Errorf("%d segments, %d files (-one +many):\n%s", n+1, len(got), d)
+		}
+	}
+}

@@ -27,6 +27,7 @@ type vote struct {
 	score float32 // as a share of the best
 	rank  float32 // 1 for the first, falling with those above
 	near  float32 // the score again, by nearKnobs
+	text  float32 // the score of all messages of the file's commits, as a share of the best
 }
 
 // nearKnobs are those of a second search of the messages, beside one by the log's own:
@@ -62,6 +63,12 @@ func votesFor(q *Query, log *Log) *votes {
 	found = log.ScoreFiles(words, near)
 	for _, f := range found[:min(len(found), maxVotes)] {
 		v.of[f.File].near = f.Score / max(found[0].Score, 1e-6)
+	}
+	texts := log.ScoreTexts(words, p.Weights)
+	if most := largest(texts); most > 0 {
+		for f, s := range texts {
+			v.of[f].text = s / most
+		}
 	}
 	return v
 }
