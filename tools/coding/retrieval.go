@@ -38,6 +38,7 @@ var (
 	_ ChangeIndex = (*retrieved)(nil)
 	_ StateIndex  = (*retrieved)(nil)
 	_ MapIndex    = (*retrieved)(nil)
+	_ SymbolIndex = (*retrieved)(nil)
 )
 
 // maxPending bounds what is remembered; beyond it the whole tree is looked at.
@@ -147,6 +148,33 @@ func (r *retrieved) Map(ctx context.Context, tokens int, near []string, text str
 		defer cancel()
 	}
 	return x.MapFor(ctx, retrieval.MapQuery{Tokens: tokens, Near: near, Text: text})
+}
+
+func (r *retrieved) Declaring(ctx context.Context, name string) ([]string, error) {
+	return filesOf(ctx, r, name, (*retrieval.Index).Definitions, func(s retrieval.Symbol) string { return s.Path })
+}
+
+func (r *retrieved) Using(ctx context.Context, name string) ([]string, error) {
+	return filesOf(ctx, r, name, (*retrieval.Index).References, func(u retrieval.Reference) string { return u.Path })
+}
+
+// filesOf asks the index for the places of a name, unless it would have to wait, and returns their files.
+func filesOf[T any](ctx context.Context, r *retrieved, name string, ask func(*retrieval.Index, context.Context, string) ([]T, error), path func(T) string) ([]string, error) {
+	x, err := r.refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if st := x.Status(); !complete(&st) {
+		return nil, errIndexing
+	}
+	places, err := ask(x, ctx, name)
+	var out []string
+	for _, p := range places {
+		if n := len(out); n == 0 || out[n-1] != path(p) {
+			out = append(out, path(p))
+		}
+	}
+	return out, err
 }
 
 // State says that the index is still being made, or why there is none.

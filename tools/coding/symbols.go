@@ -1,17 +1,13 @@
 package coding
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/symbols"
@@ -20,15 +16,28 @@ import (
 type symbolsIn struct {
 	Path string `json:"path,omitempty" jsonschema_description:"file to outline; with name, file or directory to look in"`
 	Name string `json:"name,omitempty" jsonschema_description:"name whose declarations to find, such as Server or Server.Shutdown"`
+	Find string `json:"find,omitempty" jsonschema:"enum=declarations,enum=callers,enum=callees" jsonschema_description:"what to find of name: its declarations (default), who calls it or uses it as a type, or what it calls and uses"`
 }
+
+// What the tool finds of a name.
+const (
+	findDeclarations = "declarations"
+	findCallers      = "callers"
+	findCallees      = "callees"
+)
 
 func (w *Workspace) symbolsTool() (agent.Tool, error) {
 	return newTool("symbols", w.symbols, toolParts[symbolsIn]{
 		any:     agent.ReadOnly("."),
-		effects: func(in symbolsIn) agent.Effects { return w.readEffects(orRoot(in.Path)) },
+		effects: func(in symbolsIn) agent.Effects {
+			if in.Find == findCallees {
+				return agent.ReadOnly(".") // what is called may be declared anywhere
+			}
+			return w.readEffects(orRoot(in.Path))
+		},
 		describe: titled(func(in symbolsIn) string {
 			if in.Name != "" {
-				return "find declarations of " + in.Name
+				return "find " + cmp.Or(in.Find, findDeclarations) + " of " + in.Name
 			}
 			return "outline " + quotePath(in.Path)
 		}),
@@ -39,6 +48,10 @@ func (w *Workspace) symbols(ctx context.Context, in symbolsIn) (string, error) {
 	if in.Name == "" && in.Path == "" {
 		return "", errors.New("give path for the outline of a file, or name to find its declarations")
 	}
+	last := lastName(in.Name)
+	if in.Name != "" && last == "" {
+		return "", fmt.Errorf("%q is not a name", in.Name)
+	}
 	t, err := w.resolve(orRoot(in.Path))
 	if err != nil {
 		return "", err
@@ -46,8 +59,15 @@ func (w *Workspace) symbols(ctx context.Context, in symbolsIn) (string, error) {
 	if t.info == nil {
 		return "", w.missing(t.rel)
 	}
-	if in.Name != "" {
-		return w.findSymbol(ctx, t, in.Name)
+	switch {
+	case in.Find != "" && in.Name == "":
+		return "", fmt.Errorf("give name, too: the %s of what?", in.Find)
+	case in.Find == findCallers:
+		return w.callers(ctx, t, in.Name, last)
+	case in.Find == findCallees:
+		return w.callees(ctx, t, in.Name, last)
+	case in.Name != "":
+		return w.findSymbol(ctx, t, in.Name, last)
 	}
 	if t.info.IsDir() {
 		return "", fmt.Errorf("%s is a directory; give a file, or a name to look for in it", quotePath(t.rel))
@@ -107,32 +127,41 @@ type foundSymbol struct {
 	symbols.Def
 	rel   string
 	exact bool
+	uses  []symbols.Ref
+}
+
+func (f *foundSymbol) write(b *strings.Builder) {
+	fmt.Fprintf(b, "%s:%s\t%s\n", quotePath(f.rel), defLines(f.Def), cutLine(f.Signature, 200))
+}
+
+func sortFound(found []foundSymbol) {
+	slices.SortFunc(found, func(a, b foundSymbol) int {
+		return cmp.Or(cmp.Compare(a.rel, b.rel), cmp.Compare(a.StartLine, b.StartLine))
+	})
+}
+
+func notDeclared(name, rel string) string {
+	return fmt.Sprintf("No declaration of %q found below %s; it may come from a dependency or an ignored file: use grep to see where it is used.", name, quotePath(rel))
 }
 
 // findSymbol looks for declarations of name in all files below t whose language is known.
-func (w *Workspace) findSymbol(ctx context.Context, t target, name string) (string, error) {
-	last := lastName(name)
-	if last == "" {
-		return "", fmt.Errorf("%q is not a name", name)
-	}
-	found, err := w.scanSymbols(ctx, t, name, last)
+func (w *Workspace) findSymbol(ctx context.Context, t target, name, last string) (string, error) {
+	found, err := w.declarations(ctx, t, name, last)
 	if err != nil {
 		return "", err
 	}
 	if len(found) == 0 {
-		return fmt.Sprintf("No declaration of %q found below %s; it may come from a dependency or an ignored file: use grep to see where it is used.", name, quotePath(t.rel)), nil
+		return notDeclared(name, t.rel), nil
 	}
-	slices.SortFunc(found, func(a, b foundSymbol) int {
-		return cmp.Or(cmp.Compare(a.rel, b.rel), cmp.Compare(a.StartLine, b.StartLine))
-	})
 	var b strings.Builder
 	loose := false
-	for i, f := range found {
+	for i := range found {
+		f := &found[i]
 		if i == w.cfg.Limits.Results {
 			fmt.Fprintf(&b, "(%d more declarations are not shown; give path to narrow the search)\n", len(found)-i)
 			break
 		}
-		fmt.Fprintf(&b, "%s:%s\t%s\n", quotePath(f.rel), defLines(f.Def), cutLine(f.Signature, 200))
+		f.write(&b)
 		loose = loose || !f.exact
 	}
 	note := ""
@@ -142,66 +171,20 @@ func (w *Workspace) findSymbol(ctx context.Context, t target, name string) (stri
 	return joinLines(b.String(), notes(note)), nil
 }
 
-func (w *Workspace) scanSymbols(ctx context.Context, t target, name, last string) ([]foundSymbol, error) {
-	var mu sync.Mutex
-	var found []foundSymbol
-	paths := make(chan target, 64)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), grepWorkers) {
-		wg.Go(func() {
-			for t := range paths {
-				if hits := w.symbolsIn(t, name, last); len(hits) > 0 {
-					mu.Lock()
-					found = append(found, hits...)
-					mu.Unlock()
-				}
+// declarations are those of name below t, in order.
+func (w *Workspace) declarations(ctx context.Context, t target, name, last string) (found []foundSymbol, err error) {
+	err = w.filesFor(ctx, t, []string{last}, SymbolIndex.Declaring, func(f parsedFile) bool {
+		any := false
+		for i := range f.Defs {
+			if d := &f.Defs[i]; isCalled(*d, name, last) {
+				found = append(found, foundSymbol{*d, f.rel, f.Exact, f.Within(d)})
+				any = true
 			}
-		})
-	}
-	var err error
-	if !t.info.IsDir() {
-		paths <- t
-	} else {
-		_, err = w.walk(ctx, t, false, func(rel string, d fs.DirEntry) error {
-			if d.Type().IsRegular() && symbols.Known(rel) {
-				select {
-				case paths <- target{rel: rel}:
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
-			}
-			return nil
-		})
-	}
-	close(paths)
-	wg.Wait()
-	return found, err
-}
-
-func (w *Workspace) symbolsIn(t target, name, last string) []foundSymbol {
-	info, err := w.root.Lstat(t.rel)
-	if err != nil {
-		return nil
-	}
-	data, _, err := w.readAll(target{t.rel, info}, symbols.MaxSize)
-	if err != nil || !bytes.Contains(data, []byte(last)) {
-		return nil
-	}
-	f, kind := decode(data)
-	if kind != "" {
-		return nil
-	}
-	all, err := symbols.Of(t.rel, []byte(f.text))
-	if err != nil {
-		return nil
-	}
-	var out []foundSymbol
-	for _, d := range all.Defs {
-		if isCalled(d, name, last) {
-			out = append(out, foundSymbol{d, t.rel, all.Exact})
 		}
-	}
-	return out
+		return any
+	})
+	sortFound(found)
+	return found, err
 }
 
 // isCalled reports whether d is what a model calls name: its full name, or the last part of it. A qualifier that the
