@@ -37,7 +37,13 @@ func (p *parser) diagnostic(l line) bool {
 	if l.cues&(cueError|cueFail|cueSummary|cueFrame) == 0 && l.level != levelError {
 		return false
 	}
-	if p.section == sectionMuted || p.muted || p.section == sectionPytest && p.open != nil {
+	if p.section == sectionMuted || p.section == sectionPytest && p.open != nil || p.muted {
+		if errorClass(t) >= strengthNamed { // what a test wrote about an error may be its cause
+			p.wrongly(t, l.n, strengthLog)
+		}
+		return false
+	}
+	if passing(t) {
 		return false
 	}
 	for _, b := range boilerplate {
@@ -54,6 +60,10 @@ func (p *parser) diagnostic(l line) bool {
 		return true
 	}
 	if p.linted(l) || p.placed(l) {
+		return true
+	}
+	if p.open != nil && p.idle < 8 && l.level == levelError && l.indent >= 2 { // more of a compiler's diagnostic
+		p.open.detail(note{t, l.n})
 		return true
 	}
 	if p.open != nil && p.open.name != "" && p.idle < 3 && l.level != levelError {
@@ -171,6 +181,8 @@ func (p *parser) placed(l line) bool {
 		strength = strengthError
 	case errorClass(rest) > strengthWarning && lead == "":
 		strength = strengthError
+	case strings.HasSuffix(at.path, ".go") && lead == "" && rest != "":
+		strength = strengthHint // a test's log
 	default:
 		return false
 	}
@@ -182,7 +194,14 @@ func (p *parser) placed(l line) bool {
 		message = t
 	}
 	f := p.wrongly(message, l.n, strength)
-	f.place(note{t[at.from:at.to], l.n})
+	from, to := at.from, at.to
+	if lead != "" && lead[0] == ':' && !strings.Contains(lead, " ") { // Gradle writes ":task" and no line end
+		from = 0
+	}
+	if i := strings.IndexAny(t[to:min(len(t), to+8)], ")]"); i > 0 && t[to] == ',' { // (12,5), [12,5]
+		to += i + 1
+	}
+	f.place(note{t[from:to], l.n})
 	p.attach(f)
 	return true
 }
@@ -191,6 +210,16 @@ func (p *parser) placed(l line) bool {
 func placedError(s string) bool {
 	at, ok := findPlace(s)
 	return ok && at.from == 0
+}
+
+// quoted tells a line of source that a report shows: "  12 | code", "> 12 | code".
+func quoted(t string) bool {
+	t = strings.TrimLeft(t, "> ")
+	i := 0
+	for i < len(t) && digit(t[i]) {
+		i++
+	}
+	return i > 0 && strings.HasPrefix(t[i:], " |") || strings.HasPrefix(t, "| ")
 }
 
 // linted takes ESLint's lines below the name of a file: 12:5  error  message  rule.
@@ -218,4 +247,22 @@ func (p *parser) linted(l line) bool {
 	f := p.wrongly(strings.Join(strings.Fields(rest), " "), l.n, strength)
 	f.place(note{p.file + ":" + t[:i], l.n})
 	return true
+}
+
+// passing tells a line that says that something went well, whatever words are in its name.
+func passing(t string) bool {
+	if quoted(t) {
+		return true
+	}
+	for _, lead := range []string{"✓ ", "✔ ", "√ ", "ok ", "PASS", "--- PASS", "=== RUN", "=== PAUSE", "=== CONT", "--- SKIP", "Downloading", "Downloaded", "Progress"} {
+		if strings.HasPrefix(t, lead) {
+			return true
+		}
+	}
+	for _, tail := range []string{" PASSED", " ... ok", " PASS", " ... skipped", " SKIPPED", " OK", " ... ignored", " SUCCESS"} {
+		if strings.HasSuffix(t, tail) {
+			return true
+		}
+	}
+	return strings.Contains(t, " PASSED [") || strings.Contains(t, " PASSED  ")
 }

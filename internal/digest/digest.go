@@ -90,6 +90,7 @@ const (
 	rankHint
 	rankWarning
 	rankTail
+	rankNever
 )
 
 func (s *selection) add(kind Kind, text string, line, rank, block, seat int) {
@@ -128,14 +129,17 @@ func (s *selection) collect(p *parser, in Input) {
 	if in.ExitCode != 0 {
 		s.add(KindExit, "exit code "+strconv.Itoa(in.ExitCode), 0, rankExit, 0, 0)
 	}
-	for i, n := range p.summaries {
-		rank := rankSummary
-		if !failing(n.text) && !strings.HasPrefix(n.text, "BUILD") {
-			rank = rankError
+	room := 6 // failing summaries at the top; the last ones say most
+	for i, n := range slices.Backward(p.summaries) {
+		rank := rankError
+		if failing(n.text) || strings.HasPrefix(n.text, "BUILD") {
+			if room--; room >= 0 {
+				rank = rankSummary
+			}
 		}
 		s.add(KindSummary, n.text, n.line, rank, 0, i+1)
 	}
-	s.blocks = 1
+	s.blocks = 2
 	tests := 0
 	for _, f := range p.findings {
 		if f.name != "" {
@@ -153,9 +157,9 @@ func (s *selection) tests(p *parser) {
 		if f.name == "" {
 			continue
 		}
-		key := fmt.Sprint("#", f.line)
-		if len(f.messages) > 0 {
-			key = shape(f.messages[0].text)
+		key := shape(f.head().text)
+		if key == "" {
+			key = "#" + strconv.Itoa(f.line)
 		}
 		b, seen := block[key]
 		if !seen {
@@ -163,50 +167,60 @@ func (s *selection) tests(p *parser) {
 			s.blocks++
 			block[key] = b
 		}
-		s.add(KindTest, "FAIL "+f.name, f.line, rankName, b, 0)
+		s.add(KindTest, f.name, f.line, rankName, b, 0)
 		s.body(f, b, seen)
 	}
 }
 
-// body adds what is known of a finding below its name.
+// body adds what is known of a finding below its name; of those of one message, the first says it.
 func (s *selection) body(f *finding, b int, seen bool) {
+	for i, t := range f.traces {
+		rank, place := rankMessage, rankFrame
+		if i > 0 || seen {
+			rank, place = rankMore, rankMore
+		}
+		if i == 0 && seen {
+			place = rankProject
+		}
+		s.add(KindError, t.message.text, t.message.line, rank, b, 2*i+1)
+		s.frames(t, b, 2*i+2, place)
+	}
 	if !seen {
-		for i, m := range f.messages {
-			rank := rankMessage
-			if i > 0 {
+		for i, d := range f.details {
+			rank := rankDetail
+			if i >= 4 {
 				rank = rankMore
 			}
-			s.add(KindError, m.text, m.line, rank, b, 1)
-		}
-		for _, d := range f.details {
-			s.add(KindExpected, d.text, d.line, rankDetail, b, 3)
+			s.add(KindExpected, d.text, d.line, rank, b, 2*mostTraces+2)
 		}
 	}
-	s.frames(f, b, seen)
 }
 
-// frames adds the innermost frame and the innermost one of the project.
-func (s *selection) frames(f *finding, b int, seen bool) {
-	if len(f.frames) == 0 {
+// frames adds the innermost frame of a trace and the innermost ones of the project.
+func (s *selection) frames(t *trace, b, seat, rank int) {
+	if len(t.frames) == 0 {
 		return
 	}
-	order := f.frames
-	if f.inner {
+	order := t.frames
+	if t.inner {
 		order = slices.Clone(order)
 		slices.Reverse(order)
 	}
-	rank := rankFrame
-	if seen {
-		rank = rankProject
-	}
-	s.add(KindFrame, trim(order[0].text), order[0].line, rank, b, 2)
-	for _, n := range order {
-		if !strange(n.text) {
-			if n != order[0] {
-				s.add(KindFrame, trim(n.text), n.line, rankProject, b, 2)
-			}
-			break
+	s.add(KindFrame, trim(order[0].text), order[0].line, rank, b, seat)
+	own := 0
+	for i, n := range order {
+		switch {
+		case i == 0 || strange(n.text):
+			continue
+		case own == 0:
+			rank = max(rank, rankProject)
+		case own < 6:
+			rank = rankMore
+		default:
+			return
 		}
+		own++
+		s.add(KindFrame, trim(n.text), n.line, rank, b, seat)
 	}
 }
 
@@ -220,11 +234,27 @@ func trim(t string) string {
 	return t
 }
 
+// mostHints is how many warnings and unsure errors are kept beside what is sure; the last ones.
+const mostHints = 12
+
 // loose adds the errors that no test owns.
 func (s *selection) loose(p *parser, tests int) {
+	sure, hints := tests, 0
+	for _, f := range p.findings {
+		if f.name == "" && f.strength >= strengthNamed {
+			sure++
+		} else if f.name == "" {
+			hints++
+		}
+	}
 	for _, f := range p.findings {
 		if f.name != "" {
 			continue
+		}
+		if f.strength < strengthNamed && sure > 0 {
+			if hints--; hints >= mostHints {
+				continue
+			}
 		}
 		rank := rankError
 		switch {
@@ -241,46 +271,122 @@ func (s *selection) loose(p *parser, tests int) {
 		}
 		b := s.blocks
 		s.blocks++
-		text := f.messages[0].text
-		if len(f.places) == 1 && f.places[0].line == f.messages[0].line && !strings.Contains(text, f.places[0].text) {
+		text := f.head().text
+		if len(f.places) == 1 && f.places[0].line == f.head().line && !strings.Contains(text, f.places[0].text) {
 			text = f.places[0].text + ": " + text
 		}
 		s.add(KindError, text, f.line, rank, b, 0)
 		if rank > rankError {
 			continue
 		}
-		for i, m := range f.messages[1:] {
-			s.add(KindError, m.text, m.line, max(rank, rankMore), b, i+1)
-		}
 		for i, at := range f.places {
 			if len(f.places) > 1 || !strings.Contains(text, at.text) {
-				s.add(KindPlace, at.text, at.line, max(rank, rankPlace), b, 10+i)
+				s.add(KindPlace, at.text, at.line, max(rank, rankPlace), b, 100+i)
 			}
 		}
-		s.frames(f, b, rank > rankFrame)
+		for i, d := range f.details {
+			s.add(KindExpected, d.text, d.line, max(rank, rankDetail), b, 50+i)
+		}
+		for i, t := range f.traces {
+			if i > 0 {
+				s.add(KindError, t.message.text, t.message.line, max(rank, rankMore), b, 2*i+1)
+			}
+			s.frames(t, b, 2*i+2, max(rank, rankFrame))
+		}
 	}
 }
 
 // choose takes items by rank while the budget lasts.
 func (s *selection) choose() {
+	s.shortNames()
 	order := make([]int, len(s.items))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.items[a].rank, s.items[b].rank) })
-	left := s.budget
+	left := s.budget - 6 // for headings
+	written := map[string]bool{}
 	for _, i := range order {
-		if s.items[i].cost <= left {
-			s.items[i].taken = true
-			left -= s.items[i].cost
+		it := &s.items[i]
+		if it.rank < rankNever && it.cost <= left && !written[it.text] {
+			written[it.text] = true
+			it.taken = true
+			left -= it.cost
 		}
 	}
+}
+
+// Shares of the budget where there are more failing tests than it holds: what their names may take at all (the rest is
+// for the message that most of them share), and what the full names may take of that.
+const (
+	nameShare = 0.92
+	fullShare = 0.85
+)
+
+// shortNames makes room where there are more failing tests than the budget holds: the last of them are named without file and
+// class, and those that do not fit even so are counted.
+func (s *selection) shortNames() {
+	room := int(nameShare * float64(s.budget))
+	full := 0
+	var names []int
+	for i, it := range s.items {
+		switch {
+		case it.kind == KindTest:
+			names = append(names, i)
+			full += it.cost
+		case it.rank < rankName:
+			room -= it.cost
+		}
+	}
+	if full <= room {
+		return
+	}
+	used, counted := 0, 0
+	for _, i := range names {
+		it := &s.items[i]
+		if used+it.cost > int(fullShare*float64(room)) {
+			it.text = tail(it.text)
+			it.cost = tokencount.Estimate(it.text) + 1
+			it.block, it.seat = s.blocks, 0
+		}
+		if used += it.cost; used > room-10 {
+			it.rank = rankNever
+			counted++
+		}
+	}
+	if counted > 0 {
+		s.add(KindTest, fmt.Sprintf("… and %d more failing tests", counted), 0, rankName, s.blocks+1, 0)
+	}
+}
+
+// tail is the last part of a test's name.
+func tail(name string) string {
+	if i := strings.Index(name, " ("); i > 0 {
+		return name[:i]
+	}
+	end := len(name)
+	if i := strings.IndexByte(name, '['); i > 0 {
+		end = i
+	}
+	if i := strings.LastIndex(name[:end], "::"); i > 0 {
+		return name[i+2:]
+	}
+	for _, sep := range []string{" › ", " > "} {
+		if i := strings.LastIndex(name, sep); i > 0 {
+			return name[i+len(sep):]
+		}
+	}
+	if i := strings.LastIndexAny(name[:end], "./#"); i > 0 && !strings.Contains(name, " ") {
+		return name[i+1:]
+	}
+	return name
 }
 
 // render writes the items that were taken.
 func (s *selection) render() Output {
 	var b strings.Builder
 	var facts []Fact
+	heading := false
 	slices.SortStableFunc(s.items, func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.seat, b.seat), cmp.Compare(a.line, b.line))
 	})
@@ -288,7 +394,11 @@ func (s *selection) render() Output {
 		if !it.taken {
 			continue
 		}
-		if it.seat > 0 && it.block > 0 {
+		if it.kind == KindTest && !heading {
+			b.WriteString("failed:\n")
+			heading = true
+		}
+		if it.seat > 0 && it.block > 1 {
 			b.WriteByte(' ')
 		}
 		b.WriteString(it.text)

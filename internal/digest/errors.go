@@ -6,7 +6,7 @@ import "strings"
 var errorSuffixes = []string{"Error", "Exception", "Failure", "Fault", "Interrupt", "Failed", "Errors", "Panic", "Timeout", "Denied", "NotFound", "DoesNotExist", "Mismatch", "Exit"}
 
 // leads stand before the class of an error.
-var leads = []string{"Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "raise ", "! "}
+var leads = []string{"Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "! "}
 
 // errorClass tells whether a line begins with the class of an error, and how sure that is an error: 0 if it is none.
 func errorClass(t string) int {
@@ -85,9 +85,9 @@ func (p *parser) frame(l line) bool {
 		p.open.frame(note{t, l.n})
 	case p.section == sectionPytest && at.from == 0 && strings.HasPrefix(t[at.to:], ":") && !p.muted:
 		p.open.frame(note{t[:at.to], l.n})
-		p.open.inner = true
-		if s := strings.TrimSpace(t[at.to+1:]); len(p.open.messages) == 0 && errorClass(s) > 0 {
-			p.open.message(note{s, l.n})
+		p.open.current().inner = true
+		if s := strings.TrimSpace(t[at.to+1:]); errorClass(s) > 0 {
+			p.open.suggest(note{s, l.n})
 		}
 	default:
 		return false
@@ -128,7 +128,12 @@ func (p *parser) continued(l line) bool {
 		}
 		return true
 	}
-	if len(p.pending) > 0 && l.indent == 0 && l.cues&cueControl == 0 || len(p.pending) > 0 && l.indent == 0 {
+	if p.section == sectionNone && strings.HasPrefix(t, "E   ") && errorClass(strings.TrimSpace(t[1:])) > 0 { // pytest, its heading cut off
+		p.attach(p.wrongly(strings.TrimSpace(t[1:]), l.n, strengthNamed))
+		p.section = sectionPytest
+		return true
+	}
+	if len(p.pending) > 0 && l.indent == 0 {
 		if errorClass(t) > 0 || classLike(t) {
 			p.raised(t, l.n)
 			return true
@@ -138,16 +143,15 @@ func (p *parser) continued(l line) bool {
 		return false
 	}
 	if strong := errorClass(t); strong > strengthWarning {
-		if len(p.open.messages) == 0 || p.open.weak || strings.HasPrefix(t, "Caused by: ") || p.open.name != "" && p.idle < 6 {
+		if p.open.unsure() || strings.HasPrefix(t, "Caused by: ") || p.open.name != "" && p.idle < 6 {
 			p.open.message(note{t, l.n})
 			p.idle = 0
 			return true
 		}
 		return false
 	}
-	if p.open.name != "" && len(p.open.messages) == 0 && p.idle <= 4 && p.section == sectionNone && !progress(t) {
-		p.open.message(note{t, l.n})
-		p.open.weak = true
+	if p.open.name != "" && (len(p.open.traces) == 0 || p.open.fresh) && p.idle <= 4 && p.section == sectionNone && !progress(t) {
+		p.open.suggest(note{t, l.n})
 		if at, ok := findPlace(t); ok && at.from == 0 {
 			p.open.frame(note{t[:at.to], l.n})
 		}
@@ -159,7 +163,7 @@ func (p *parser) continued(l line) bool {
 // pytestError takes a line that pytest marked with E.
 func (p *parser) pytestError(s string, n int) {
 	p.idle = 0
-	if len(p.open.messages) == 0 || p.open.weak || errorClass(s) > 0 {
+	if p.open.unsure() || errorClass(s) > 0 {
 		p.open.message(note{s, n})
 		return
 	}
@@ -172,10 +176,12 @@ func (p *parser) raised(t string, n int) {
 	if f == nil || f.name == "" {
 		f = p.wrongly(t, n, strengthNamed)
 		p.open = f
-	} else if !p.muted || len(f.messages) == 0 {
+	} else if p.muted && !f.unsure() {
+		f = p.wrongly(t, n, strengthLog)
+	} else {
 		f.message(note{t, n})
 	}
-	f.inner = true
+	f.current().inner = true
 	for _, frame := range p.pending {
 		f.frame(frame)
 	}

@@ -10,14 +10,20 @@ type note struct {
 type finding struct {
 	name     string // of the failing test; empty for an error
 	line     int
-	strength int    // how sure it is that this is an error: see the constants
-	count    int    // how often it was seen
-	messages []note // the error itself first
-	frames   []note // in the order of the output
-	inner    bool   // the innermost frame is the last one, as Python writes them
+	strength int // how sure it is that this is an error: see the constants
+	count    int // how often it was seen
+	traces   []*trace
 	details  []note // expected and got
 	places   []note // of a diagnostic: where it was reported
-	weak     bool   // its first message may give way to a better one
+	fresh    bool   // the test was named again: what follows is another report
+}
+
+// A trace is an error with the frames it came from.
+type trace struct {
+	message note // empty if it is not known
+	frames  []note
+	inner   bool // the innermost frame is the last one, as Python writes them
+	weak    bool // the message may give way to a better one
 }
 
 // How sure a line is an error.
@@ -32,37 +38,90 @@ const (
 
 // Bounds on what is kept of one finding and of one output, so that memory stays small whatever the input.
 const (
-	mostMessages = 6
+	mostTraces   = 8
 	mostFrames   = 48
 	mostDetails  = 10
 	mostPlaces   = 64
 	mostFindings = 4000
 )
 
+// current returns the trace that lines now belong to.
+func (f *finding) current() *trace {
+	if len(f.traces) == 0 || f.fresh && len(f.traces) < mostTraces {
+		f.traces = append(f.traces, &trace{})
+	}
+	f.fresh = false
+	return f.traces[len(f.traces)-1]
+}
+
+// message takes an error. It begins a trace of its own if the current one has its error already.
 func (f *finding) message(n note) {
-	if f.weak && len(f.messages) > 0 {
-		f.messages[0] = n
-		f.weak = false
+	t := f.current()
+	if t.weak || t.message.text == "" {
+		t.message, t.weak = n, false
 		return
 	}
-	for _, m := range f.messages {
-		if m.text == n.text {
+	for _, t := range f.traces {
+		if t.message.text == n.text && len(t.frames) == 0 {
 			return
 		}
 	}
-	if len(f.messages) < mostMessages {
-		f.messages = append(f.messages, n)
+	if len(f.traces) == mostTraces { // the last one is what came of them all
+		f.traces[mostTraces-1] = &trace{message: n}
+		return
 	}
+	f.traces = append(f.traces, &trace{message: n})
+}
+
+// suggest takes what may be the error, until a better one comes.
+func (f *finding) suggest(n note) {
+	if t := f.current(); t.message.text == "" {
+		t.message, t.weak = n, true
+	}
+}
+
+// unsure tells that no error is known yet, or not for certain.
+func (f *finding) unsure() bool {
+	if len(f.traces) == 0 || f.fresh {
+		return true
+	}
+	t := f.traces[len(f.traces)-1]
+	return t.weak || t.message.text == ""
 }
 
 // frame keeps the first and the last frames of a trace.
 func (f *finding) frame(n note) {
-	if len(f.frames) < mostFrames {
-		f.frames = append(f.frames, n)
+	t := f.current()
+	if len(t.frames) < mostFrames {
+		t.frames = append(t.frames, n)
 		return
 	}
-	copy(f.frames[mostFrames/2:], f.frames[mostFrames/2+1:])
-	f.frames[mostFrames-1] = n
+	copy(t.frames[mostFrames/2:], t.frames[mostFrames/2+1:])
+	t.frames[mostFrames-1] = n
+}
+
+// reported tells that the last trace has all that a report says: its error for certain, or an error and frames.
+func (f *finding) reported() bool {
+	if len(f.traces) == 0 {
+		return false
+	}
+	t := f.traces[len(f.traces)-1]
+	return t.message.text != "" && (!t.weak || len(t.frames) > 0)
+}
+
+// framed tells whether the current trace has frames.
+func (f *finding) framed() bool {
+	return len(f.traces) > 0 && !f.fresh && len(f.traces[len(f.traces)-1].frames) > 0
+}
+
+// head is the first error that is known.
+func (f *finding) head() note {
+	for _, t := range f.traces {
+		if t.message.text != "" {
+			return t.message
+		}
+	}
+	return note{}
 }
 
 func (f *finding) detail(n note) {

@@ -6,6 +6,11 @@ import "strings"
 func (p *parser) rule(l line) bool {
 	t := l.text
 	c := t[0]
+	if p.section == sectionPytest && c == '_' && strings.HasSuffix(t, " _") && !strings.HasPrefix(t, "_ _") { // a long name
+		p.muted = false
+		p.fail(strings.Trim(t, "_ "), l.n)
+		return true
+	}
 	if len(t) < 4 || strings.IndexByte("=_-*#", c) < 0 || t[1] != c || t[2] != c || t[3] != c {
 		return false
 	}
@@ -81,11 +86,8 @@ func (p *parser) header(l line, ruled byte) bool {
 		return p.begun(l)
 	}
 	f := p.fail(name, l.n)
-	if rest != "" {
-		if len(f.messages) == 0 {
-			f.message(note{rest, l.n})
-			f.weak = true
-		}
+	if rest != "" && f.unsure() {
+		f.suggest(note{rest, l.n})
 	}
 	return true
 }
@@ -409,9 +411,8 @@ func (p *parser) result(t string, n int) bool {
 	}
 	f := p.fail(strings.TrimSuffix(name, ":"), n)
 	p.open = nil
-	if len(f.messages) == 0 && message != "" {
-		f.message(note{message, n})
-		f.weak = true
+	if message != "" && len(f.traces) == 0 {
+		f.suggest(note{message, n})
 	}
 	return true
 }

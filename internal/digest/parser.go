@@ -72,8 +72,11 @@ func (p *parser) line(n int, raw string, c cue) {
 }
 
 func (p *parser) patience() int {
-	if p.section == sectionPytest || p.section == sectionUnittest {
+	switch {
+	case p.section == sectionPytest || p.section == sectionUnittest:
 		return 2000
+	case p.open.name != "" && !p.open.framed():
+		return 3 * patience // the source around the fault may stand before the trace
 	}
 	return patience
 }
@@ -115,6 +118,10 @@ func (p *parser) fail(name string, n int) *finding {
 	p.idle = 0
 	key := testKey(name)
 	f := p.tests[key]
+	if f != nil && namesakes(f.name, name) {
+		key = name
+		f = p.tests[key]
+	}
 	if f == nil {
 		f = &finding{name: name, line: n, strength: strengthVerdict}
 		if len(p.tests) < mostFindings {
@@ -125,8 +132,14 @@ func (p *parser) fail(name string, n int) *finding {
 		f.name = name
 	}
 	f.count++
+	f.fresh = f.reported()
 	p.open = f
 	return f
+}
+
+// namesakes tells two tests of one name in different files.
+func namesakes(a, b string) bool {
+	return strings.Contains(a, ".py::") && strings.Contains(b, ".py::") && !strings.HasSuffix(a, b) && !strings.HasSuffix(b, a)
 }
 
 // better tells whether a says more of a test than b: the name with its file or its package.

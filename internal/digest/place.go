@@ -92,7 +92,7 @@ func pathStart(s string, i int) int {
 // strangers are parts of paths and names of what a project did not write itself.
 var strangers = []string{
 	"site-packages", "dist-packages", "/lib/python", "\\lib\\python", "node_modules", "node:", "internal/", "timers.js", "module.js", "events.js",
-	"(native", "<anonymous>", "<frozen", "/usr/include", "/usr/lib", "/usr/local/go/", "/usr/share/", "/rustc/", ".cargo/registry", ".rustup/",
+	"(native", "<frozen", "/usr/include", "/usr/lib", "/usr/local/go/", "/usr/share/", "/rustc/", ".cargo/registry", ".rustup/",
 	"/gems/", "/rubygems", "lib/ruby/", "runtime/panic.go", "runtime/asm", "runtime/proc.go", "runtime/signal", "testing/testing.go", "/pkg/mod/", "vendor/", ".m2/",
 	"unittest/", "jasmine", "mocha/", "jest-", "webpack:", "bower_components", "/opt/python", "/opt/hostedtoolcache", "_pytest/", "pluggy/", "<string>",
 	"library/std/", "library/core/", "src/libstd", "src/libcore", "java.base", "bootstrap_node",

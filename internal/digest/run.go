@@ -13,6 +13,15 @@ func parse(text string) *parser {
 		if size < len(text) {
 			end = text[size]
 			size++
+			if end == '\r' { // "\r\n", and "\r\r\n" of a terminal in a terminal, end one line
+				k := size
+				for k < len(text) && text[k] == '\r' {
+					k++
+				}
+				if k < len(text) && text[k] == '\n' {
+					end, size = '\n', k+1
+				}
+			}
 		}
 		text = text[size:]
 		if c != 0 || p.attentive() {

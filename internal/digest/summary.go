@@ -50,7 +50,8 @@ func verdict(t string) bool {
 		case "[  FAILED  ] ", "[  PASSED  ] ":
 			return strings.Contains(t, " test")
 		case "Tests: ", "Tests:  ", "Tests  ", "Test Suites: ", "Test Files ", "DONE ", "Executed ", "Finished in ", "Total tests: ":
-			return strings.ContainsAny(t, "0123456789") && len(t) < 200
+			rest := strings.TrimLeft(t[len(v):], " ")
+			return rest != "" && digit(rest[0]) && len(t) < 200
 		case "ERROR in ", "FAIL\t":
 			return len(t) < 300
 		}

@@ -25,7 +25,7 @@ func Guess(piece int) float64 {
 	switch {
 	case k < firstDigit:
 		n := float64(k%longestWord + 1)
-		if k >= 6*longestWord {
+		if k >= 2*leads*longestWord {
 			return max(1, n/2.2) // capitals
 		}
 		return max(1, n/4.5)

@@ -15,7 +15,7 @@ const (
 	marks        = 33 // ASCII punctuation and control bytes, as markOf numbers them
 
 	firstWord    = 0
-	firstDigit   = firstWord + 9*longestWord
+	firstDigit   = firstWord + 3*leads*longestWord
 	firstBlank   = firstDigit + 2*longestDigit
 	firstTab     = firstBlank + 2*longestBlank
 	firstNewline = firstTab + longestBlank
@@ -83,6 +83,8 @@ const (
 	leadNone  = iota // the start of a line, a mark or a digit
 	leadBlank        // one blank that is not counted yet
 	leadWord         // another hump of the same word
+	leadMark         // one mark, as in _name and .name
+	leads
 )
 
 // next returns the kind of the next piece; at the end of the text, false.
@@ -136,7 +138,7 @@ func (c *cutter) word() kind {
 			}
 		}
 	}
-	k := firstWord + (shape*3+kind(c.lead))*longestWord + kind(c.at-from-1)
+	k := firstWord + (shape*leads+kind(c.lead))*longestWord + kind(c.at-from-1)
 	c.lead = leadWord
 	return k
 }
@@ -202,6 +204,9 @@ func (c *cutter) marks() kind {
 	case mixed > same:
 		return firstMixed + context*longestMark + kind(mixed-1)
 	case same == 1:
+		if context&2 != 0 {
+			c.lead = leadMark
+		}
 		return firstSingle + context*marks + kind(markOf[first])
 	default:
 		return firstRun + kind(markOf[first])*longestMark + bucket(same)

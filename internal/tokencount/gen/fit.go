@@ -54,8 +54,28 @@ func (f *fit) add(pieces []uint16, tokens, weight float64) {
 	}
 }
 
-// solve returns the rates, by Cholesky's method. A negative rate is taken as nothing.
+// solve returns the rates. One that comes out negative is held at nothing, and the others are fitted again.
 func (f *fit) solve() []float64 {
+	held := make([]bool, f.n)
+	for {
+		y := f.cholesky(held)
+		again := false
+		for i := range y {
+			if y[i] += f.prior[i]; y[i] < 0 {
+				again = again || !held[i]
+				held[i] = true
+				y[i] = 0
+			}
+		}
+		if !again {
+			return y
+		}
+	}
+}
+
+// cholesky solves the normal equations, with the rates that are held at nothing.
+func (f *fit) cholesky(held []bool) []float64 {
+	const firm = 1e3
 	n := f.n
 	l := make([]float64, n*n)
 	for i := range n {
@@ -63,6 +83,9 @@ func (f *fit) solve() []float64 {
 			s := f.a[i*n+j]
 			if i == j {
 				s += ridge
+				if held[i] {
+					s += firm
+				}
 			}
 			for k := range j {
 				s -= l[i*n+k] * l[j*n+k]
@@ -77,6 +100,9 @@ func (f *fit) solve() []float64 {
 	y := make([]float64, n)
 	for i := range n {
 		s := f.b[i]
+		if held[i] {
+			s -= firm * f.prior[i]
+		}
 		for k := range i {
 			s -= l[i*n+k] * y[k]
 		}
@@ -88,9 +114,6 @@ func (f *fit) solve() []float64 {
 			s -= l[k*n+i] * y[k]
 		}
 		y[i] = s / l[i*n+i]
-	}
-	for i := range y {
-		y[i] = math.Max(0, y[i]+f.prior[i])
 	}
 	return y
 }
