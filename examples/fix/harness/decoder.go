@@ -30,6 +30,13 @@ type decoder struct {
 
 	tells bool            // the model told the probability of a token
 	spent map[int]float64 // by function, the probability among its edits of those that were made
+	edits map[int]*moe.Search
+}
+
+// Searcher is a model that lists its answers from the likeliest on, as *moe.Model does. One that wraps a model without a
+// list says so by [errors.ErrUnsupported].
+type Searcher interface {
+	Search(ctx context.Context, req *agent.Request) (*moe.Search, error)
 }
 
 // Stream implements [agent.Model].
@@ -58,6 +65,11 @@ func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 func (d *decoder) named(ctx context.Context, req *agent.Request, tool string, at int) iter.Seq2[agent.Chunk, error] {
 	r := *req
 	r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeNamed, Name: tool}
+	if tool == repair.ToolEdit {
+		if s, err := d.list(ctx, &r, at); !errors.Is(err, errors.ErrUnsupported) {
+			return d.next(ctx, &r, at, s, err)
+		}
+	}
 	return d.traced(ctx, &r, func(p float64) {
 		if tool == repair.ToolEdit {
 			d.edited(at, p)

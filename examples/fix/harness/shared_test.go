@@ -2,11 +2,13 @@ package harness_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/luthier-dev/luthier/examples/fix/harness"
+	"github.com/luthier-dev/luthier/internal/repair"
 	"github.com/luthier-dev/luthier/router/moe"
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
@@ -35,5 +37,41 @@ func TestRepairsShareAModel(t *testing.T) {
 		if g := <-got; g != want {
 			t.Errorf("beside others:\n%s\nalone:\n%s", g, want)
 		}
+	}
+}
+
+// picky is a case whose compiler takes one edit of thirty.
+type picky struct {
+	onPaper
+	asked *int
+}
+
+func (p picky) Check(context.Context, string, []byte) error {
+	if *p.asked++; *p.asked%30 != 0 {
+		return errors.New("does not compile")
+	}
+	return nil
+}
+
+// TestTenEditsAreFound: the model has ten edits tested where most of what comes to its mind is refused, each the likeliest of
+// those that are left.
+func TestTenEditsAreFound(t *testing.T) {
+	m, err := embedded.Load(moe.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	seen, last, asked := map[string]bool{}, 1.0, 0
+	res, err := harness.Run(context.Background(), harness.Config{Model: m, Case: picky{onPaper{"nothing"}, &asked}, FunctionScope: true, OnStep: func(s harness.Step) {
+		if s.Tool != repair.ToolEdit {
+			return
+		}
+		if seen[string(s.Args)] || s.Probability > last || s.Probability <= 0 {
+			t.Errorf("edit %s of probability %v after one of %v, told before: %v", s.Args, s.Probability, last, seen[string(s.Args)])
+		}
+		seen[string(s.Args)], last = true, s.Probability*1.000001
+	}})
+	if err != nil || len(res.Edits) != 10 || res.Invalid != 0 {
+		t.Errorf("%d edits of %d, %d calls invalid: %v, %v", len(res.Edits), len(seen), res.Invalid, res.Why, err)
 	}
 }

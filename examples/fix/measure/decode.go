@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/examples/fix/harness"
 	"github.com/luthier-dev/luthier/internal/repair"
+	"github.com/luthier-dev/luthier/router/moe"
 )
 
 // Sampler is a model that keeps some of the requests for an edit that pass through it, for [Decode].
@@ -27,7 +29,9 @@ type Sampler struct {
 
 // Stream implements [agent.Model].
 func (s *Sampler) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
-	s.keep(req)
+	if len(req.Extra["beam"]) > 0 {
+		s.keep(req)
+	}
 	return s.Model.Stream(ctx, req)
 }
 
@@ -39,13 +43,23 @@ func (s *Sampler) Tokenize(text string, special bool) []int32 {
 	return nil
 }
 
+// Search is that of the model.
+func (s *Sampler) Search(ctx context.Context, req *agent.Request) (*moe.Search, error) {
+	m, ok := s.Model.(harness.Searcher)
+	if !ok {
+		return nil, fmt.Errorf("measure: search: the model has no list of answers: %w", errors.ErrUnsupported)
+	}
+	s.keep(req)
+	return m.Search(ctx, req)
+}
+
 // keep keeps the first request about a function in which an edit may be made.
 func (s *Sampler) keep(req *agent.Request) {
 	var edit bool
 	for _, t := range req.Tools {
 		edit = edit || t.Name == repair.ToolEdit
 	}
-	if !edit || len(req.Extra["beam"]) == 0 {
+	if !edit {
 		return
 	}
 	last := ""
