@@ -110,7 +110,11 @@ func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary 
 		l.Earlier = append(slices.DeleteFunc(l.Earlier, func(s string) bool { return s == handle }), handle)
 		l.bound()
 	}
-	b.WriteString("]\nWhat stands between the user's messages above and here was left out to make room. Files are as the tools show them, not as anyone remembers them: read before you edit.\n")
+	b.WriteString("]\n")
+	if words == 0 {
+		return strings.TrimSpace(b.String())
+	}
+	b.WriteString("What stands between the user's messages above and here was left out to make room. Files are as the tools show them, not as anyone remembers them: read before you edit.\n")
 	if summary == "" {
 		summary = c.earlierSummary(h.msgs[:tail], words)
 	}
@@ -219,9 +223,15 @@ func (c *Compactor) floor(ctx context.Context, h, base *history, summary string,
 			return nil
 		}
 	}
-	// Nothing but the user's words and the ledger, then the user's older words in extracts.
+	// No turn at all, then the user's older words in extracts, then the newest message and where the rest is.
 	for _, words := range []int{200, 60, 0} {
 		small := c.onlyUsers(ctx, try, summary, words, room)
+		if small.total <= room {
+			*h = *small
+			return nil
+		}
+	}
+	for _, small := range c.onlyNewest(ctx, try) {
 		if small.total <= room {
 			*h = *small
 			return nil
@@ -250,50 +260,55 @@ func (c *Compactor) squeeze(ctx context.Context, h *history, cl *cell, tokens in
 
 // onlyUsers drops every turn. What the user said before the newest message is cut to what is left of the room.
 func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, words, room int) *history {
-	var out []agent.Message
-	newest := -1
+	newest, count, total := -1, 0, 0
 	for i, m := range h.msgs {
 		if kept(m) {
-			newest = i
+			newest, count, total = i, count+1, total+h.tokens[i]
 		}
 	}
-	total := 0
-	for i, m := range h.msgs {
-		if kept(m) {
-			total += h.tokens[i]
-		}
-	}
-	var note agent.Message
-	if words > 0 {
-		note = agent.UserText(c.foldText(ctx, h, len(h.msgs), cutLines(summary, 4*words), words))
-		total += c.meter.message(note)
-	}
+	note := agent.UserText(c.foldText(ctx, h, len(h.msgs), cutLines(summary, 4*words), words))
+	weight := c.meter.message(note)
 	each := 0
-	if newest >= 0 {
-		each = max((room-h.tokens[newest]-words*2)/max(len(h.msgs), 1), 16)
+	if count > 1 {
+		each = max((room-weight-h.tokens[newest])/(count-1), 0)
 	}
+	var out []agent.Message
 	for i, m := range h.msgs {
+		if i == newest { // before the newest message comes what led to it
+			out = append(out, note)
+		}
 		switch {
 		case !kept(m):
-		case i == newest || total <= room || h.tokens[i] <= each:
+		case i == newest || total+weight <= room || h.tokens[i] <= each:
 			out = append(out, m)
 		default:
 			out = append(out, c.shortUser(ctx, m, each))
 		}
-		if i == newest && words > 0 { // before the newest message comes what led to it
-			out = slices.Insert(out, len(out)-1, note)
-		}
 	}
-	if newest < 0 && words > 0 {
+	if newest < 0 {
 		out = append(out, note)
 	}
 	return c.survey(out)
 }
 
+// onlyNewest leaves the user's newest message, with and without a line that says where the rest is.
+func (c *Compactor) onlyNewest(ctx context.Context, h *history) []*history {
+	for _, m := range slices.Backward(h.msgs) {
+		if kept(m) {
+			note := agent.UserText(c.foldText(ctx, h, len(h.msgs), "", 0))
+			return []*history{c.survey([]agent.Message{note, m}), c.survey([]agent.Message{m})}
+		}
+	}
+	return []*history{c.survey(nil)}
+}
+
+// shortMark begins a message of the user that had to be shortened.
+const shortMark = "[shortened: "
+
 // shortUser is an enormous message of the user in an extract.
 func (c *Compactor) shortUser(ctx context.Context, m agent.Message, tokens int) agent.Message {
 	text := m.Text()
-	head := fmt.Sprintf("[shortened: %d tokens of the user's", c.meter.message(m))
+	head := fmt.Sprintf("%s%d tokens of the user's", shortMark, c.meter.message(m))
 	if h := c.store(ctx, "user message", text); h != "" {
 		head += "; whole: " + artifact.ReadTool + " " + h
 	}

@@ -2,6 +2,7 @@ package compaction
 
 import (
 	"context"
+	"slices"
 
 	"github.com/luthier-dev/luthier/agent"
 )
@@ -86,7 +87,6 @@ func (c *Compactor) apply(ctx context.Context, h *history, plan cut, rule func(*
 	return n
 }
 
-
 // shorten puts a stub of about so many tokens in a cell's place, if that is shorter.
 func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens int) bool {
 	var p agent.Part
@@ -111,25 +111,22 @@ func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens in
 	return true
 }
 
-// sweep drops reasoning that was emptied.
+// sweep takes out reasoning that was emptied, and moves the cells behind it up.
 func (h *history) sweep(c *Compactor) {
 	for i := range h.cells {
 		cl := &h.cells[i]
-		if cl.what != cellReasoning || !cl.stub {
+		if cl.what != cellReasoning || !cl.stub || cl.part < 0 {
 			continue
 		}
 		m := h.msgs[cl.msg]
-		kept := make([]agent.Part, 0, len(m.Parts))
-		for _, p := range m.Parts {
-			if t, ok := p.(agent.Thinking); !ok || t.Text != "" || t.Signature != "" || t.Redacted != nil {
-				kept = append(kept, p)
-			}
+		m.Parts = slices.Delete(slices.Clone(m.Parts), cl.part, cl.part+1)
+		h.msgs[cl.msg] = m
+		before := h.tokens[cl.msg]
+		h.tokens[cl.msg] = c.meter.message(m)
+		h.total += h.tokens[cl.msg] - before
+		for k := i + 1; k < len(h.cells) && h.cells[k].msg == cl.msg; k++ {
+			h.cells[k].part--
 		}
-		if len(kept) < len(m.Parts) {
-			h.msgs[cl.msg] = agent.Message{Role: m.Role, Parts: kept}
-			before := h.tokens[cl.msg]
-			h.tokens[cl.msg] = c.meter.message(h.msgs[cl.msg])
-			h.total += h.tokens[cl.msg] - before
-		}
+		cl.part, cl.tokens = -1, 0
 	}
 }

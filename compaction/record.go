@@ -118,12 +118,14 @@ func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.Too
 
 // condensed is the output of a command, a search or a listing without noise, and if it is long, its signal.
 func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy bool) (string, bool) {
-	clean := cleanText(text)
+	clean, folded := quiet(text)
 	if !lossy {
 		return clean, len(clean) < len(text)
 	}
-	folded := foldText(clean)
 	size, limit := c.meter.text(text), c.cfg.ResultTokens
+	if a.kind == kindSearch { // each line was asked for
+		limit *= 2
+	}
 	now := c.meter.text(folded)
 	if now <= limit+limit/4 {
 		if now >= size*9/10 { // folding must be worth the note
