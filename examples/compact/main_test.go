@@ -94,7 +94,7 @@ func TestWrongUse(t *testing.T) {
 		"no such file":          {"testdata/missing.json"},
 		"above 0":               {"-budget", "0"},
 		"no policy is named":    {"-policy", "magic"},
-		"an .svg holds one run": {"-policy", "raw", "-o", "x.svg", "testdata/session.jsonl", "testdata/session.jsonl"},
+		"an .svg holds one run": {"-policy", "raw", "-o", filepath.Join(t.TempDir(), "x.svg"), "testdata/session.jsonl", "testdata/session.jsonl"},
 		"no messages":           {"testdata/empty.json"},
 		"never answers":         {"testdata/silent.json"},
 	} {

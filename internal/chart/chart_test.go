@@ -51,6 +51,7 @@ func TestEveryPicture(t *testing.T) {
 			f.Panels[0].Rules = nil
 		}
 		checkXML(t, f)
+		checkXML(t, Figure{Panels: []Panel{{Lines: []Line{{Points: []Point{{X: 0, Y: a}, {X: a, Y: 0}}}}}}})
 	}
 	checkXML(t, Figure{})
 }
