@@ -96,7 +96,7 @@ func tight(lo, hi, want float64) axis {
 	if lo > hi {
 		lo, hi = 0, 1
 	}
-	if hi-lo <= math.Abs(hi)*1e-9+1e-290 { // one value: room around it
+	if hi-lo <= math.Abs(hi)*1e-9 { // one value: room around it
 		room := max(math.Abs(hi)/10, 0.5)
 		lo, hi = lo-room, hi+room
 	}
