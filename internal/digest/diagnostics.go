@@ -3,18 +3,40 @@ package digest
 import "strings"
 
 // boilerplate is what tools write below every error.
-var boilerplate = []string{
+var boilerplate = newPrefixes(
 	"-> [Help", "[Help ", "To see the full stack trace", "Re-run Maven", "For more information about the errors", "After correcting the problems", "Please refer to ",
 	"Try: ", "> Run with --", "Run with --", "* Try:", "* Get more help", "* Exception is:", "note: run with `RUST_BACKTRACE", "npm ERR! A complete log", "npm ERR!     /",
 	"error Command failed with exit code", "info Visit", "For more information about this error", "There was an error while trying to write to",
 	"COMPILATION ERROR", "Help 1]", "Tests in error", "npm ERR! Linux", "npm ERR! argv", "npm ERR! node v", "npm ERR! npm  v", "npm ERR! This is probably not", "npm ERR! Additional logging",
+)
+
+// errorLead begins lines that report an error.
+type errorLead struct {
+	text     string
+	strength int // how sure it is
 }
 
-// errorLeads begin lines that report an error, with how sure they are.
-var errorLeads = []struct {
-	text     string
-	strength int
-}{
+// fits tells whether what follows the beginning lets it be an error.
+func (l errorLead) fits(rest string) bool {
+	switch l.text {
+	case "error":
+		return rest != "" && strings.IndexByte(":[ (", rest[0]) >= 0
+	case "ERROR":
+		return rest == "" || strings.IndexByte(":[!", rest[0]) >= 0
+	case "thread '":
+		return strings.Contains(rest, "panicked at")
+	}
+	return true
+}
+
+var errorBegins = newPrefixes(func() (list []string) {
+	for _, l := range errorLeads {
+		list = append(list, l.text)
+	}
+	return list
+}()...)
+
+var errorLeads = []errorLead{
 	{"error: could not compile", strengthVerdict}, {"error: aborting due to", strengthVerdict}, {"error: test failed", strengthVerdict}, {"error", strengthError}, {"Error: ", strengthError},
 	{"ERROR: ", strengthError}, {"ERROR ", strengthLog}, {"fatal: ", strengthError}, {"fatal error", strengthError}, {"FATAL", strengthError}, {"panic: ", strengthError},
 	{"make: *** ", strengthVerdict}, {"CMake Error", strengthError}, {"npm ERR! ", strengthError}, {"npm error ", strengthError}, {"E: ", strengthError}, {"e: ", strengthError}, {"ERR! ", strengthError},
@@ -46,10 +68,8 @@ func (p *parser) diagnostic(l line) bool {
 	if passing(t) {
 		return false
 	}
-	for _, b := range boilerplate {
-		if strings.HasPrefix(t, b) {
-			return true
-		}
+	if boilerplate.has(t) {
+		return true
 	}
 	if t == "* What went wrong:" {
 		p.wrong = 4
@@ -89,22 +109,16 @@ func (p *parser) attach(f *finding) {
 // led returns how sure a line without a place is an error, by how it begins and by what is in it.
 func (p *parser) led(l line) int {
 	t := l.text
-	for _, v := range verdictParts {
-		if i := strings.Index(t, v); i >= 0 && !strings.HasPrefix(t[i+len(v):], "0") {
-			return strengthVerdict
+	if l.cues&cueVerdict != 0 {
+		for _, v := range verdictParts {
+			if i := strings.Index(t, v); i >= 0 && !strings.HasPrefix(t[i+len(v):], "0") {
+				return strengthVerdict
+			}
 		}
 	}
-	for _, lead := range errorLeads {
-		if strings.HasPrefix(t, lead.text) {
-			rest := t[len(lead.text):]
-			switch {
-			case lead.text == "error":
-				if rest == "" || rest[0] != ':' && rest[0] != '[' && !strings.HasPrefix(rest, " TS") && !strings.HasPrefix(rest, " CS") && !strings.HasPrefix(rest, ": ") && rest[0] != ' ' && rest[0] != '(' {
-					continue
-				}
-			case lead.text == "thread '" && !strings.Contains(rest, "panicked at"), lead.text == "ERROR" && rest != "" && rest[0] != ':' && rest[0] != '[' && rest[0] != '!':
-				continue
-			}
+	for _, i := range errorBegins.by[t[0]] {
+		lead := errorLeads[i]
+		if rest, ok := strings.CutPrefix(t, lead.text); ok && lead.fits(rest) {
 			if zero(t) {
 				return 0
 			}
@@ -114,11 +128,11 @@ func (p *parser) led(l line) int {
 	switch {
 	case l.level == levelError:
 		return strengthError
-	case strings.Contains(t, ": error: "), strings.Contains(t, ": fatal error: "), strings.Contains(t, "undefined reference to"), strings.Contains(t, "make[") && strings.Contains(t, "]: *** "):
+	case l.cues&cueError != 0 && (strings.Contains(t, ": error: ") || strings.Contains(t, ": fatal error: ") || strings.Contains(t, "undefined reference to")), strings.HasPrefix(t, "make[") && strings.Contains(t, "]: *** "):
 		return strengthError
 	case l.level == levelWarning, strings.HasPrefix(t, "warning"), strings.HasPrefix(t, "WARN"), strings.HasPrefix(t, "Warning"):
 		return strengthWarning
-	case hinted(t) && !zero(t):
+	case l.cues&(cueError|cueFail) != 0 && hinted(t) && !zero(t):
 		return strengthHint
 	}
 	return 0
@@ -136,22 +150,12 @@ func zero(t string) bool {
 }
 
 // hints are words of errors that may stand anywhere in a line.
-var hints = []string{
+var hints = build(map[cue][]string{cueError: {
 	"error", "failed", "failure", "exception", "cannot ", "could not", "unable to", "not found", "no such", "denied", "undefined", "fatal", "timed out", "aborted", "refused", "unresolved", "mismatch",
 	"core dumped", "out of memory", "killed", "invalid ", "unexpected", "missing ", "panic", "crash", "violation",
-}
+}})
 
-func hinted(t string) bool {
-	low := strings.ToLower(t[:min(len(t), 400)])
-	for _, h := range hints {
-		if i := strings.Index(low, h); i >= 0 && (i == 0 || !letter(low[i-1]) && low[i-1] != '_' && low[i-1] != '-' && low[i-1] != '/' && low[i-1] != '.') {
-			if j := i + len(h); j >= len(low) || h[len(h)-1] == ' ' || !digit(low[j]) && low[j] != '_' && low[j] != '/' && low[j] != '-' && low[j] != '.' && !letter(low[j]) || low[j] == 's' {
-				return true
-			}
-		}
-	}
-	return false
-}
+func hinted(t string) bool { return hints.word(t[:min(len(t), 400)]) }
 
 // placed takes a compiler's diagnostic: path:12:3: error: message.
 func (p *parser) placed(l line) bool {
@@ -225,6 +229,9 @@ func quoted(t string) bool {
 // linted takes ESLint's lines below the name of a file: 12:5  error  message  rule.
 func (p *parser) linted(l line) bool {
 	t := l.text
+	if !digit(t[0]) {
+		return false
+	}
 	i := strings.IndexAny(t, " \t")
 	if i < 3 || i > 12 || l.indent == 0 {
 		return false
@@ -249,15 +256,15 @@ func (p *parser) linted(l line) bool {
 	return true
 }
 
+var passed = newPrefixes("✓ ", "✔ ", "√ ", "ok ", "PASS", "--- PASS", "=== RUN", "=== PAUSE", "=== CONT", "--- SKIP", "Downloading", "Downloaded", "Progress")
+
 // passing tells a line that says that something went well, whatever words are in its name.
 func passing(t string) bool {
 	if quoted(t) {
 		return true
 	}
-	for _, lead := range []string{"✓ ", "✔ ", "√ ", "ok ", "PASS", "--- PASS", "=== RUN", "=== PAUSE", "=== CONT", "--- SKIP", "Downloading", "Downloaded", "Progress"} {
-		if strings.HasPrefix(t, lead) {
-			return true
-		}
+	if passed.has(t) {
+		return true
 	}
 	for _, tail := range []string{" PASSED", " ... ok", " PASS", " ... skipped", " SKIPPED", " OK", " ... ignored", " SUCCESS"} {
 		if strings.HasSuffix(t, tail) {

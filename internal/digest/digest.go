@@ -90,6 +90,7 @@ const (
 	rankHint
 	rankWarning
 	rankTail
+	rankRare
 	rankNever
 )
 
@@ -147,7 +148,22 @@ func (s *selection) collect(p *parser, in Input) {
 		}
 	}
 	s.tests(p)
-	s.loose(p, tests)
+	if !s.loose(p, tests) {
+		s.unknown(in.Text)
+	}
+}
+
+// unknown adds lines of an output in which nothing sure was found.
+func (s *selection) unknown(text string) {
+	tail, seldom := rare(text)
+	b := s.blocks
+	for i, n := range slices.Backward(tail) {
+		s.add(KindLine, plain(n.text), n.line, rankTail, b, i)
+	}
+	for i, n := range slices.Backward(seldom) {
+		s.add(KindLine, plain(n.text), n.line, rankRare, b, -len(seldom)+i)
+	}
+	s.blocks++
 }
 
 // tests adds the failing tests; those that failed with the same message stand together, and it is said once.
@@ -237,8 +253,8 @@ func trim(t string) string {
 // mostHints is how many warnings and unsure errors are kept beside what is sure; the last ones.
 const mostHints = 12
 
-// loose adds the errors that no test owns.
-func (s *selection) loose(p *parser, tests int) {
+// loose adds the errors that no test owns, and tells whether anything sure was found at all.
+func (s *selection) loose(p *parser, tests int) bool {
 	sure, hints := tests, 0
 	for _, f := range p.findings {
 		if f.name == "" && f.strength >= strengthNamed {
@@ -294,6 +310,7 @@ func (s *selection) loose(p *parser, tests int) {
 			s.frames(t, b, 2*i+2, max(rank, rankFrame))
 		}
 	}
+	return sure > 0
 }
 
 // choose takes items by rank while the budget lasts.
@@ -355,7 +372,7 @@ func (s *selection) shortNames() {
 		}
 	}
 	if counted > 0 {
-		s.add(KindTest, fmt.Sprintf("… and %d more failing tests", counted), 0, rankName, s.blocks+1, 0)
+		s.add(KindLine, fmt.Sprintf("… and %d more failing tests", counted), 0, rankName, s.blocks+1, 0)
 	}
 }
 

@@ -6,12 +6,12 @@ import "strings"
 var errorSuffixes = []string{"Error", "Exception", "Failure", "Fault", "Interrupt", "Failed", "Errors", "Panic", "Timeout", "Denied", "NotFound", "DoesNotExist", "Mismatch", "Exit"}
 
 // leads stand before the class of an error.
-var leads = []string{"Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "! "}
+var leads = newPrefixes("Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "! ")
 
 // errorClass tells whether a line begins with the class of an error, and how sure that is an error: 0 if it is none.
 func errorClass(t string) int {
-	for _, lead := range leads {
-		t = strings.TrimPrefix(t, lead)
+	for i := leads.of(t); i >= 0; i = leads.of(t) {
+		t = t[len(leads.list[i]):]
 	}
 	if strings.HasPrefix(t, "Exception in thread ") {
 		return strengthNamed
@@ -73,6 +73,9 @@ func (p *parser) frame(l line) bool {
 		return false
 	}
 	lead := frameLead(t)
+	if !lead && l.cues&cueFrame == 0 && p.section != sectionPytest && !strings.Contains(t, "@") {
+		return false
+	}
 	at, ok := findPlace(t)
 	if !ok {
 		return lead && (strings.HasSuffix(t, ")") || strings.HasSuffix(t, "]")) && strings.HasPrefix(t, "at ")
@@ -96,13 +99,10 @@ func (p *parser) frame(l line) bool {
 	return true
 }
 
+var frameLeads = newPrefixes("at ", "from ", "# ./", "❯ ", "--> ", "in ", "./")
+
 func frameLead(t string) bool {
-	for _, lead := range []string{"at ", "from ", "# ./", "❯ ", "--> ", "in ", "./"} {
-		if strings.HasPrefix(t, lead) {
-			return true
-		}
-	}
-	return len(t) > 2 && t[0] == '#' && digit(t[1])
+	return frameLeads.has(t) || len(t) > 2 && t[0] == '#' && digit(t[1])
 }
 
 // continued takes a line as the message of the open finding.
@@ -208,10 +208,10 @@ func progress(t string) bool {
 }
 
 // details of an expectation: the words that begin a line.
-var expectations = []string{
+var expectations = newPrefixes(
 	"expected", "actual", "received", "got", "want", "left:", "right:", "but was", "but got", "failed example", "value of", "to equal", "+++ ", "--- ", "+ ", "- ", "-expected", "+received",
 	"assertion", "diff", "result:", "difference:", "exp:", "act:", "found:", "instead", "failure/error:", "error trace", "error:",
-}
+)
 
 // detail takes what a test expected and what it got.
 func (p *parser) detail(l line) bool {
@@ -227,15 +227,12 @@ func (p *parser) detail(l line) bool {
 	if p.section == sectionPytest && strings.HasPrefix(t, "> ") {
 		return true
 	}
-	low := lowerPrefix(t, 20)
-	for _, w := range expectations {
-		if strings.HasPrefix(low, w) {
-			p.open.detail(note{t, l.n})
-			if strings.HasSuffix(t, ":") {
-				p.expect = 1
-			}
-			return true
+	if expectations.has(lowerPrefix(t, 20)) {
+		p.open.detail(note{t, l.n})
+		if strings.HasSuffix(t, ":") {
+			p.expect = 1
 		}
+		return true
 	}
 	return false
 }

@@ -86,7 +86,7 @@ func (p *parser) header(l line, ruled byte) bool {
 		return p.begun(l)
 	}
 	f := p.fail(name, l.n)
-	if rest != "" && f.unsure() {
+	if rest != "" && len(f.traces) == 0 {
 		f.suggest(note{rest, l.n})
 	}
 	return true
@@ -218,6 +218,9 @@ func crossed(l line) string {
 
 // trailingVerdict takes a verdict behind a name.
 func trailingVerdict(t string) (name, message string) {
+	if !strings.ContainsAny(t[len(t)-1:], "DLR]d)!") && !strings.Contains(t, "***Failed") {
+		return "", ""
+	}
 	if i := strings.Index(t, " <<< "); i > 0 { // surefire
 		if s := t[i+5:]; (strings.HasPrefix(s, "FAILURE!") || strings.HasPrefix(s, "ERROR!")) && !strings.HasPrefix(t, "Tests run:") {
 			name, _, _ = strings.Cut(t, "Time elapsed")

@@ -1,8 +1,10 @@
 package digest
 
+import "strings"
+
 // A cue is a bit for a group of words whose presence in a line says what the line may be about. The scanner looks for all
 // words of all groups in one pass over the bytes; only lines with a cue are read by anything slower.
-type cue uint16
+type cue uint8
 
 const (
 	cueError   cue = 1 << iota // something went wrong
@@ -10,6 +12,7 @@ const (
 	cueSummary                 // counts, verdicts, exit codes
 	cueRule                    // ruled lines, which are headings of sections
 	cueFrame                   // a place in a source file
+	cueVerdict                 // the last word of a step
 	cueControl                 // bytes that a terminal obeys: the line needs cleaning
 )
 
@@ -20,7 +23,7 @@ var words = map[cue][]string{
 		"can't ", "could not", "couldn't", "no such", "denied", "not found", "unresolved", "unable to", "caused by", "core dumped",
 		"unexpected", "mismatch", "sanitizer", "timed out", "timeout", "out of memory", "killed", "unhandled", "uncaught", "assert",
 		"warning", "throw", "refused", "violation", "overflow", "deadlock", "leak", "race:", "invalid ", "missing ", "must ", "illegal",
-		"e: ", "e   ", "[e]", "err!", "what went wrong", "--- expected", "did not", "doesn't", "does not", "incompatible", "deprecat",
+		"err!", "what went wrong", "--- expected", "did not", "doesn't", "does not", "incompatible", "deprecat",
 	},
 	cueFail: {
 		"fail", "not ok", "✗", "✖", "✕", "✘", "×", "●", "❌", "broken", "<<<", " flaky", "red:",
@@ -31,6 +34,7 @@ var words = map[cue][]string{
 	},
 	cueRule:    {"=====", "_____", "-----", "*****", "#####"},
 	cueFrame:   {".go:", ".py:", ".rs:", ".java:", ".kt:", ".js:", ".ts:", ".c:", ".cc:", ".cpp:", ".h:", ".rb:", ".scala:", ".cs:", ".php:", ".swift:", "file \"", "--> "},
+	cueVerdict: verdictParts,
 	cueControl: {"\x1b", "\x08", "\x00", "\u009b"},
 }
 
@@ -42,6 +46,7 @@ type machine struct {
 	next   []uint16
 	accept int // states from here on end a word
 	cues   []cue
+	length []int // of the longest word that ends there
 }
 
 var cues = build(words)
@@ -50,6 +55,7 @@ var cues = build(words)
 type trie struct {
 	child []int
 	cues  cue
+	depth int
 	fail  int
 }
 
@@ -81,6 +87,7 @@ func build(words map[cue][]string) *machine {
 				at = nodes[at].child[k]
 			}
 			nodes[at].cues |= c
+			nodes[at].depth = len(w)
 		}
 	}
 	m.number(link(nodes, m.width))
@@ -100,6 +107,7 @@ func link(nodes []trie, width int) []trie {
 		queue = queue[1:]
 		n := &nodes[at]
 		n.cues |= nodes[n.fail].cues
+		n.depth = max(n.depth, nodes[n.fail].depth)
 		for k := range width {
 			if c := n.child[k]; c != 0 {
 				nodes[c].fail = nodes[n.fail].child[k]
@@ -129,8 +137,9 @@ func (m *machine) number(nodes []trie) {
 	}
 	m.next = make([]uint16, len(order)*m.width)
 	m.cues = make([]cue, len(order))
+	m.length = make([]int, len(order))
 	for i, n := range order {
-		m.cues[i] = nodes[n].cues
+		m.cues[i], m.length[i] = nodes[n].cues, nodes[n].depth
 		for k := range m.width {
 			m.next[i*m.width+k] = uint16(row[nodes[n].child[k]] * m.width)
 		}
@@ -151,4 +160,27 @@ func (m *machine) scan(text string) (found cue, n int) {
 		}
 	}
 	return found, n
+}
+
+// word tells whether one of the words stands in text for itself: with no letter before it, nor a part of a name, and no more of a
+// name behind it.
+func (m *machine) word(text string) bool {
+	state := 0
+	for i := range len(text) {
+		state = int(m.next[state+int(m.class[text[i]])])
+		if state < m.accept {
+			continue
+		}
+		from, to := i+1-m.length[state/m.width], i+1
+		if from > 0 && (letter(text[from-1]) || strings.IndexByte("_-/.", text[from-1]) >= 0) {
+			continue
+		}
+		if to == len(text) || text[i] == ' ' || text[to] == 's' || !letter(text[to]) && !digit(text[to]) && strings.IndexByte("_-/.", text[to]) < 0 {
+			return true
+		}
+		if strings.HasPrefix(text[to:], ". ") || text[to:] == "." {
+			return true
+		}
+	}
+	return false
 }

@@ -56,6 +56,9 @@ func (p *parser) line(n int, raw string, c cue) {
 	if c&cueControl != 0 || p.attentive() {
 		raw = plain(raw)
 	}
+	if out, ok := goEvent(raw); ok {
+		raw = out
+	}
 	body, lev := untag(raw)
 	text := strings.TrimSpace(body)
 	l := line{n: n, text: text, indent: len(body) - len(strings.TrimLeft(body, " \t")), level: lev, cues: c}
@@ -92,7 +95,15 @@ type line struct {
 
 // take offers a line to the matchers, the surest first, and tells whether one took it.
 func (p *parser) take(l line, ruled byte) bool {
+	if l.cues&^cueControl == 0 && p.quiet() {
+		return p.frame(l) || p.continued(l) || p.detail(l)
+	}
 	return p.rule(l) || p.header(l, ruled) || p.summary(l) || p.frame(l) || p.continued(l) || p.diagnostic(l) || p.detail(l)
+}
+
+// quiet tells that a line without a cue can only be more of the open finding.
+func (p *parser) quiet() bool {
+	return p.list == 0 && len(p.title) == 0 && p.section != sectionResults && p.wrong == 0
 }
 
 func (p *parser) blank(l line) {

@@ -1,6 +1,14 @@
 package digest
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// longLine is the length from which a line is read in pieces. Real lines are shorter; what is longer is a log in one line, or
+// data.
+const longestLine = 8 << 10
 
 // parse reads a whole output.
 func parse(text string) *parser {
@@ -12,22 +20,19 @@ func parse(text string) *parser {
 		end := byte(0)
 		if size < len(text) {
 			end = text[size]
-			size++
-			if end == '\r' { // "\r\n", and "\r\r\n" of a terminal in a terminal, end one line
-				k := size
-				for k < len(text) && text[k] == '\r' {
-					k++
-				}
-				if k < len(text) && text[k] == '\n' {
-					end, size = '\n', k+1
-				}
+			size += lineEnd(text[size:])
+			if text[size-1] == '\n' {
+				end = '\n'
 			}
 		}
 		text = text[size:]
-		if c != 0 || p.attentive() {
+		switch {
+		case len(raw) > longestLine:
+			p.long(n, raw)
+		case c&^cueControl != 0 && (c&^(cueControl|cueFrame) != 0 || !javaFrame(raw)) || p.attentive():
 			p.line(n, raw, c)
-		} else if len(raw) > 9 && raw[0] == 'T' && strings.HasPrefix(raw, "Testcase: ") {
-			p.test = raw[10:]
+		case strings.HasPrefix(raw, "Testcase: "):
+			p.test = raw[len("Testcase: "):]
 		}
 		if len(raw) > 0 && raw[0] > ' ' {
 			p.file = raw
@@ -38,4 +43,81 @@ func parse(text string) *parser {
 	}
 	p.finishTitle()
 	return p
+}
+
+// javaFrame tells a frame of a trace that nobody asked about.
+func javaFrame(raw string) bool {
+	i := 0
+	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t') {
+		i++
+	}
+	return strings.HasPrefix(raw[i:], "at ")
+}
+
+// lineEnd returns how many bytes end the line whose end text begins with. "\r\n" ends one line, and so does the "\r\r\n" of
+// a terminal in a terminal; "\r" alone ends one as well, be it a progress bar's or an old system's.
+func lineEnd(text string) int {
+	if text[0] != '\r' {
+		return 1
+	}
+	const most = 4
+	k := 1
+	for k < len(text) && k < most && text[k] == '\r' {
+		k++
+	}
+	if k < len(text) && text[k] == '\n' {
+		return k + 1
+	}
+	return 1
+}
+
+// long reads a very long line in pieces: at the line ends that are written out as \n in it, or else at a blank.
+func (p *parser) long(n int, raw string) {
+	for raw != "" {
+		size, skip := piece(raw)
+		part := raw[:size]
+		raw = raw[size+skip:]
+		if c, _ := cues.scan(part); c != 0 || p.attentive() {
+			p.line(n, part, c)
+		}
+	}
+}
+
+// piece returns the length of the first piece of a long line, and how many bytes behind it to leave out.
+func piece(raw string) (size, skip int) {
+	const most = 2 << 10
+	window := raw[:min(len(raw), most)]
+	if i := strings.Index(window, "\\n"); i >= 0 {
+		if i > 0 && raw[i-1] == '\\' { // written out twice
+			return i - 1, 3
+		}
+		return i, 2
+	}
+	if len(window) == len(raw) {
+		return len(raw), 0
+	}
+	if i := strings.LastIndexByte(window, ' '); i > 0 {
+		return i, 1
+	}
+	for i := most; i > most-utf8.UTFMax; i-- {
+		if utf8.RuneStart(raw[i]) {
+			return i, 0
+		}
+	}
+	return most, 0
+}
+
+// event is a line of go test -json.
+type event struct{ Action, Test, Output string }
+
+// goEvent returns the output in a line of go test -json.
+func goEvent(raw string) (string, bool) {
+	if !strings.HasPrefix(raw, "{") || !strings.Contains(raw, `"Action":"output"`) {
+		return "", false
+	}
+	var e event
+	if json.Unmarshal([]byte(raw), &e) != nil {
+		return "", false
+	}
+	return strings.TrimRight(e.Output, "\n"), true
 }

@@ -33,32 +33,31 @@ func (p *parser) summary(l line) bool {
 }
 
 // verdicts begin lines that end a run of tests or a build.
-var verdicts = []string{
-	"BUILD FAIL", "BUILD SUCCESS", "FAILED (", "test result: ", "Test Suites: ", "Tests: ", "Test Files ", "Tests  ", "DONE ", "FAIL\t", "Tests:  ",
+var verdicts = newPrefixes(
+	"BUILD FAIL", "BUILD SUCCESS", "FAILED (", "test result: ", "Test Suites: ", "Tests: ", "Test Files ", "Tests  ", "DONE ", "FAIL\t",
 	"ERROR in ", "Found ", "[  FAILED  ] ", "[  PASSED  ] ", "FAILED SUMMARY", "** BUILD FAILED", "FAILURE: Build", "Failed!  - Failed:", "Result: FAIL", "Build FAILED",
 	"Finished in ", "Test run failed", "Executed ", "Total tests: ", "** TEST FAILED",
-}
+)
 
 func verdict(t string) bool {
-	for _, v := range verdicts {
-		if !strings.HasPrefix(t, v) {
-			continue
-		}
-		switch v {
-		case "Found ":
-			return strings.Contains(t, " error") && !strings.HasPrefix(t, "Found 0")
-		case "[  FAILED  ] ", "[  PASSED  ] ":
-			return strings.Contains(t, " test")
-		case "Tests: ", "Tests:  ", "Tests  ", "Test Suites: ", "Test Files ", "DONE ", "Executed ", "Finished in ", "Total tests: ":
-			rest := strings.TrimLeft(t[len(v):], " ")
-			return rest != "" && digit(rest[0]) && len(t) < 200
-		case "ERROR in ", "FAIL\t":
-			return len(t) < 300
-		}
-		return true
+	i := verdicts.of(t)
+	if i < 0 {
+		return strings.HasSuffix(t, " tests failed") || strings.Contains(t, "% tests passed") || strings.Contains(t, " problems (") || strings.Contains(t, " examples, ") ||
+			strings.Contains(t, " runs, ") && strings.Contains(t, " assertions, ")
 	}
-	return strings.HasSuffix(t, " tests failed") || strings.Contains(t, "% tests passed") || strings.Contains(t, " problems (") || strings.Contains(t, " examples, ") ||
-		strings.Contains(t, " runs, ") && strings.Contains(t, " assertions, ")
+	v := verdicts.list[i]
+	switch v {
+	case "Found ":
+		return strings.Contains(t, " error") && !strings.HasPrefix(t, "Found 0")
+	case "[  FAILED  ] ", "[  PASSED  ] ":
+		return strings.Contains(t, " test")
+	case "Tests: ", "Tests  ", "Test Suites: ", "Test Files ", "DONE ", "Executed ", "Finished in ", "Total tests: ":
+		rest := strings.TrimLeft(t[len(v):], " ")
+		return rest != "" && digit(rest[0]) && len(t) < 200
+	case "ERROR in ", "FAIL\t":
+		return len(t) < 300
+	}
+	return true
 }
 
 // countWords follow the numbers of a summary.
