@@ -122,12 +122,19 @@ func BenchmarkSearch(b *testing.B) {
 			l := open(b, dir, history.Options{GitDir: dir})
 			words := history.Words(benchQuery)
 			l.Prepare()
-			b.ReportAllocs()
-			for b.Loop() {
-				l.ScoreFiles(words, history.Params{})
+			for name, score := range map[string]func(){
+				"commits": func() { l.ScoreFiles(words, history.Params{}) },
+				"texts":   func() { l.ScoreTexts(words, nil) },
+			} {
+				b.Run(name, func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						score()
+					}
+					b.ReportMetric(float64(len(words)), "words")
+					b.ReportMetric(float64(l.Len()), "commits")
+				})
 			}
-			b.ReportMetric(float64(len(words)), "words")
-			b.ReportMetric(float64(l.Len()), "commits")
 		})
 	}
 }
