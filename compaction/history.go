@@ -30,6 +30,7 @@ type cell struct {
 	stale     bool   // a later result says the same or better
 	exact     bool   // lines that the next edit may need
 	pointed   bool   // a later result points at its lines
+	points    []string
 }
 
 type cellKind uint8
@@ -43,18 +44,23 @@ const (
 
 // survey weighs a history and finds what could become shorter.
 func (c *Compactor) survey(msgs []agent.Message) *history {
-	h := &history{msgs: slices.Clone(msgs), tokens: make([]int, len(msgs))}
+	h := &history{msgs: slices.Clone(msgs), tokens: make([]int, len(msgs)), cells: make([]cell, 0, len(msgs))}
 	current := "" // the file that an editor with a current file has open
+	var calls *looked
 	for i, m := range msgs {
-		h.tokens[i] = c.meter.message(m)
-		h.total += h.tokens[i]
+		l := c.look(m)
+		h.tokens[i] = l.tokens
+		h.total += l.tokens
 		switch m.Role {
 		case agent.RoleAssistant:
 			h.steps++
 			h.sent = i
-			h.said(c, i)
+			calls = l
+			if i+1 < len(msgs) && msgs[i+1].Role == agent.RoleTool { // else it is an answer, for the user
+				h.said(i, l)
+			}
 		case agent.RoleTool:
-			h.results(c, i, &current)
+			h.results(i, l, calls, &current)
 		}
 	}
 	h.refresh()
@@ -63,52 +69,65 @@ func (c *Compactor) survey(msgs []agent.Message) *history {
 	return h
 }
 
-// said adds the model's own words of message i, as far as they may go: signed reasoning must stay whole beside its calls,
-// and an answer without calls is for the user.
-func (h *history) said(c *Compactor, i int) {
-	m := h.msgs[i]
-	calls := i+1 < len(h.msgs) && h.msgs[i+1].Role == agent.RoleTool
-	if !calls {
-		return
-	}
-	for j, p := range m.Parts {
-		switch p := p.(type) {
+// said adds the model's own words and arguments of message i, as far as they may go: signed reasoning must stay whole
+// beside its calls.
+func (h *history) said(i int, l *looked) {
+	for j, p := range h.msgs[i].Parts {
+		cl := cell{msg: i, part: j, tokens: l.parts[j].tokens, step: h.steps, stub: l.parts[j].short}
+		switch p.(type) {
 		case agent.Text:
-			n := c.meter.text(p.Text)
-			h.cells = append(h.cells, cell{msg: i, part: j, what: cellNarration, tokens: n, step: h.steps, stub: strings.Contains(p.Text, leftOut)})
+			cl.what = cellNarration
 		case agent.Thinking:
-			if p.Signature == "" && p.Redacted == nil {
-				h.cells = append(h.cells, cell{msg: i, part: j, what: cellReasoning, tokens: c.meter.text(p.Text), step: h.steps})
+			if cl.stub { // signed
+				continue
 			}
+			cl.what = cellReasoning
 		case agent.ToolCall:
-			if n := c.meter.text(string(p.Args)); n > leastArgs {
-				h.cells = append(h.cells, cell{msg: i, part: j, what: cellArgs, tokens: n, step: h.steps,
-					act: c.memo.action(p), stub: strings.Contains(string(p.Args), leftOut)})
+			if cl.tokens <= leastArgs {
+				continue
 			}
+			cl.what, cl.act = cellArgs, l.parts[j].act
+		default:
+			continue
 		}
+		h.cells = append(h.cells, cl)
 	}
 }
 
-// results adds the results of message i.
-func (h *history) results(c *Compactor, i int, current *string) {
-	calls := h.msgs[i-1].Calls()
+// results adds the results of message i, which answer the calls of the message before it.
+func (h *history) results(i int, l, said *looked, current *string) {
+	part := -1
 	for j, p := range h.msgs[i].Parts {
-		r, ok := p.(agent.ToolResult)
-		if !ok || j >= len(calls) {
+		if _, ok := p.(agent.ToolResult); !ok {
 			continue
 		}
-		a := c.memo.action(calls[j])
-		if a.path == "" && (a.kind == kindRead || a.kind == kindEdit) {
-			a.path = *current
-			if a.kind == kindEdit && a.path != "" {
-				a.writes = []string{a.path}
+		part = nextCall(h.msgs[i-1].Parts, part)
+		if part < 0 {
+			return
+		}
+		a := said.parts[part].act
+		if a.kind == kindRead || a.kind == kindEdit {
+			if a.path == "" {
+				if a.path = *current; a.kind == kindEdit && a.path != "" {
+					a.writes = []string{a.path}
+				}
 			}
-		} else if a.kind == kindRead || a.kind == kindEdit {
 			*current = a.path
 		}
-		h.cells = append(h.cells, cell{msg: i, part: j, what: cellResult, tokens: c.meter.parts(r.Parts), step: h.steps,
-			act: a, failed: r.IsError, stub: isStub(firstText(r.Parts)) || !plainParts(r.Parts)})
+		got := &l.parts[j]
+		h.cells = append(h.cells, cell{msg: i, part: j, what: cellResult, tokens: got.tokens, step: h.steps,
+			act: a, failed: got.failed, stub: got.short, points: got.points})
 	}
+}
+
+// nextCall returns the index of the first call after part i, or -1.
+func nextCall(ps []agent.Part, i int) int {
+	for i++; i < len(ps); i++ {
+		if _, ok := ps[i].(agent.ToolCall); ok {
+			return i
+		}
+	}
+	return -1
 }
 
 // refresh makes results as young as the latest one that points at them.
@@ -119,12 +138,14 @@ func (h *history) refresh() {
 		if cl.what != cellResult {
 			continue
 		}
-		r := h.msgs[cl.msg].Parts[cl.part].(agent.ToolResult)
-		if step, ok := at[r.CallID]; ok {
-			cl.step = max(cl.step, step)
-			cl.pointed = true
+		if at != nil {
+			r, _ := h.msgs[cl.msg].Parts[cl.part].(agent.ToolResult)
+			if step, ok := at[r.CallID]; ok {
+				cl.step = max(cl.step, step)
+				cl.pointed = true
+			}
 		}
-		for id := range pointedAt(firstText(r.Parts)) {
+		for _, id := range cl.points {
 			if at == nil {
 				at = map[string]int{}
 			}

@@ -2,6 +2,8 @@ package compaction
 
 import (
 	"hash/maphash"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -14,6 +16,22 @@ type memo struct {
 	mu      sync.Mutex
 	counts  map[textKey]counts
 	actions map[textKey]action
+	seen    map[*agent.Part]*looked // messages, by their first part: a message in a history does not change
+}
+
+// looked is what there is to know of a message's parts, at the rates of the time.
+type looked struct {
+	tokens int
+	rates  *meterRates
+	parts  []lookedPart
+}
+
+type lookedPart struct {
+	tokens int
+	act    action   // of a call
+	short  bool     // it was shortened before, or cannot be
+	failed bool     // a failed result
+	points []string // calls whose results it points at
 }
 
 type textKey struct {
@@ -25,7 +43,7 @@ type textKey struct {
 const memoLimit = 1 << 16
 
 func newMemo() *memo {
-	return &memo{seed: maphash.MakeSeed(), counts: map[textKey]counts{}, actions: map[textKey]action{}}
+	return &memo{seed: maphash.MakeSeed(), counts: map[textKey]counts{}, actions: map[textKey]action{}, seen: map[*agent.Part]*looked{}}
 }
 
 func (m *memo) key(s string) textKey { return textKey{maphash.String(m.seed, s), len(s)} }
@@ -64,4 +82,49 @@ func (m *memo) action(c agent.ToolCall) action {
 	}
 	m.actions[k] = a
 	return a
+}
+
+// look looks at a message, or remembers having done so.
+func (c *Compactor) look(m agent.Message) *looked {
+	rates := c.meter.inUse.Load()
+	if len(m.Parts) == 0 {
+		return &looked{tokens: c.meter.message(m), rates: rates}
+	}
+	key := &m.Parts[0]
+	c.memo.mu.Lock()
+	l := c.memo.seen[key]
+	c.memo.mu.Unlock()
+	if l != nil && l.rates == rates && len(l.parts) == len(m.Parts) {
+		return l
+	}
+	l = &looked{tokens: c.meter.message(m), rates: rates, parts: make([]lookedPart, len(m.Parts))}
+	for i, p := range m.Parts {
+		l.parts[i] = c.lookAt(p)
+	}
+	c.memo.mu.Lock()
+	defer c.memo.mu.Unlock()
+	if len(c.memo.seen) >= memoLimit/16 {
+		clear(c.memo.seen)
+	}
+	c.memo.seen[key] = l
+	return l
+}
+
+func (c *Compactor) lookAt(p agent.Part) (l lookedPart) {
+	l.tokens = c.meter.parts([]agent.Part{p})
+	switch p := p.(type) {
+	case agent.Text:
+		l.short = strings.Contains(p.Text, leftOut)
+	case agent.ToolCall:
+		l.act = c.memo.action(p)
+		l.tokens = c.meter.text(string(p.Args))
+		l.short = strings.Contains(string(p.Args), leftOut)
+	case agent.Thinking:
+		l.short = p.Signature != "" || p.Redacted != nil
+	case agent.ToolResult:
+		text := firstText(p.Parts)
+		l.failed, l.short = p.IsError, isStub(text) || !plainParts(p.Parts)
+		l.points = slices.Collect(pointedAt(text))
+	}
+	return l
 }
