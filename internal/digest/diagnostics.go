@@ -266,6 +266,9 @@ func passing(t string) bool {
 	if passed.has(t) {
 		return true
 	}
+	if strings.IndexByte("DkSdK]", t[len(t)-1]) < 0 {
+		return false
+	}
 	for _, tail := range []string{" PASSED", " ... ok", " PASS", " ... skipped", " SKIPPED", " OK", " ... ignored", " SUCCESS"} {
 		if strings.HasSuffix(t, tail) {
 			return true

@@ -17,7 +17,7 @@ func (p *parser) summary(l line) bool {
 		if strings.Contains(t, "Time elapsed") && (l.level != levelNone || strings.Contains(t, " in ") || !failing(t)) {
 			return true // of one class: its failures are named
 		}
-	case strings.HasPrefix(t, "Ran ") && strings.Contains(t, " test"), verdict(t):
+	case strings.HasPrefix(t, "Ran ") && strings.Contains(t, " test"), verdict(t, l.cues):
 		p.close()
 		p.section = sectionNone
 	case counted(t):
@@ -39,11 +39,11 @@ var verdicts = newPrefixes(
 	"Finished in ", "Test run failed", "Executed ", "Total tests: ", "** TEST FAILED",
 )
 
-func verdict(t string) bool {
+func verdict(t string, c cue) bool {
 	i := verdicts.of(t)
 	if i < 0 {
-		return strings.HasSuffix(t, " tests failed") || strings.Contains(t, "% tests passed") || strings.Contains(t, " problems (") || strings.Contains(t, " examples, ") ||
-			strings.Contains(t, " runs, ") && strings.Contains(t, " assertions, ")
+		return c&cueSummary != 0 && (strings.HasSuffix(t, " tests failed") || strings.Contains(t, "% tests passed") || strings.Contains(t, " problems (") || strings.Contains(t, " examples, ") ||
+			strings.Contains(t, " runs, ") && strings.Contains(t, " assertions, "))
 	}
 	v := verdicts.list[i]
 	switch v {
