@@ -151,6 +151,11 @@ type Estimate struct {
 // Choose draws and returns the index of the best offer, -1 when there are none. Notes, when it is not nil, takes the
 // estimate of each offer.
 func (b *Bandit) Choose(c Case, offers []Offer, notes []Estimate) int {
+	return b.chooseFor(b.worth, c, offers, notes)
+}
+
+// chooseFor is Choose for a good outcome of another worth.
+func (b *Bandit) chooseFor(worth float64, c Case, offers []Offer, notes []Estimate) int {
 	c = c.normal()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -158,7 +163,7 @@ func (b *Bandit) Choose(c Case, offers []Offer, notes []Estimate) int {
 	for i, o := range offers {
 		e := b.estimate(c, o)
 		e.Drawn = b.draw(c, o.Arm)
-		e.Score = b.worth*e.Drawn - e.Dollars
+		e.Score = worth*e.Drawn - e.Dollars
 		if i < len(notes) {
 			notes[i] = e
 		}

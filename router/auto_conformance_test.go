@@ -1,0 +1,110 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/agent/agenttest"
+)
+
+// deciders are the routers that choose by what a request is, over members that leaf makes, and nests of them.
+func deciders(t testing.TB, leaf func() agent.Model) map[string]func() agent.Model {
+	must := func(m agent.Model, err error) agent.Model {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	member := func(name string) Member { return Member{Model: leaf(), Name: name, Price: usd(0.001)} }
+	auto := func(ms ...Member) agent.Model { return must(NewAuto(AutoConfig{Members: ms})) }
+	cascade := func(ms ...Member) agent.Model { return must(NewCascade(CascadeConfig{Members: ms})) }
+	plan := func(p, a Member) agent.Model { return must(NewPlanThenAct(PlanConfig{Planner: p, Actor: a})) }
+	hedge := func(ms ...Member) agent.Model {
+		return must(NewHedge(HedgeConfig{Members: ms, Delay: 1, MaxExtra: 1}))
+	}
+	fallback := func(ms ...Member) agent.Model { return must(NewFallback(FallbackConfig{Members: ms})) }
+	state := filepath.Join(t.TempDir(), "state.json")
+	return map[string]func() agent.Model{
+		"auto":          func() agent.Model { return auto(member("one"), member("two")) },
+		"auto of one":   func() agent.Model { return auto(member("one")) },
+		"auto, saved":   func() agent.Model { return must(NewAuto(AutoConfig{Members: []Member{member("one")}, State: state})) },
+		"cascade":       func() agent.Model { return cascade(member("one"), member("two")) },
+		"plan-then-act": func() agent.Model { return plan(member("one"), member("two")) },
+		"auto over fallback over hedge": func() agent.Model {
+			return auto(Member{Model: fallback(Member{Model: hedge(member("one"), member("two")), Name: "hedge"}, member("three")), Name: "fallback"}, member("four"))
+		},
+		"plan of cascade and auto": func() agent.Model {
+			return plan(Member{Model: cascade(member("one"), member("two")), Name: "cascade"}, Member{Model: auto(member("three")), Name: "auto"})
+		},
+		"cascade over plan": func() agent.Model {
+			return cascade(Member{Model: plan(member("one"), member("two")), Name: "plan"}, member("three"))
+		},
+	}
+}
+
+// TestConformanceOfDeciders runs the suite for models on the routers that decide.
+func TestConformanceOfDeciders(t *testing.T) {
+	agenttest.CheckLeaks(t)
+	leaf := agenttest.Reference(t)
+	for name, newModel := range deciders(t, func() agent.Model { return leaf }) {
+		t.Run(name, func(t *testing.T) {
+			var opts []agenttest.ConformanceOption
+			if strings.Contains(name, "cascade") {
+				const held = "an answer is held back until it is checked, so its first chunk cannot be waited for"
+				opts = append(opts, agenttest.Skip("cancel", held), agenttest.Skip("break", held))
+			}
+			if strings.Contains(name, "hedge") {
+				opts = append(opts, agenttest.Skip("http-huge", "the request is sent twice, and both read the start of their error"))
+			}
+			agenttest.Conformance(t, newModel, opts...)
+		})
+	}
+}
+
+// TestDecidersChargeOnce runs tasks through every nest, with models that bill into a ledger of their own and misbehave: what
+// the run reports, and what the trace tells, is what was billed.
+func TestDecidersChargeOnce(t *testing.T) {
+	agenttest.CheckLeaks(t)
+	for _, seed := range []uint64{1, 2, 3} {
+		n := 0
+		leaf := func() agent.Model {
+			n++
+			turns := 0
+			script := agenttest.ScriptFunc(func(*agent.Request) agenttest.Turn {
+				turns++
+				if turns%4 == 0 {
+					return speak("done")
+				}
+				return doWork(fmt.Sprint("c", turns), fmt.Sprintf(`{"n":%d}`, turns))
+			})
+			return agenttest.Inject(script, agenttest.Faults{Seed: seed + uint64(n), Rates: map[agenttest.Fault]float64{
+				agenttest.FaultServer: 0.1, agenttest.FaultRateLimit: 0.05, agenttest.FaultCut: 0.05, agenttest.FaultMidServer: 0.05}})
+		}
+		for name, newModel := range deciders(t, leaf) {
+			ag, err := agent.New(agent.Config{Model: newModel(), Tools: []agent.Tool{work{}}, Retry: agent.Retry{Base: 1, Cap: 1, Max: 50}, Limits: agent.Limits{MicroDollars: -1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var l ledger
+			for range 10 {
+				res, err := ag.Run(l.trace(context.Background()), agent.NewSession(), agent.Text{Text: "do it"}).Collect()
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				var told int64
+				for _, r := range l.routed {
+					told += r.MicroDollars
+				}
+				l.routed = nil
+				if told != res.MicroDollars {
+					t.Errorf("%s: the run cost %d, the attempts %d", name, res.MicroDollars, told)
+				}
+			}
+		}
+	}
+}
