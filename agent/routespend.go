@@ -56,12 +56,12 @@ func (r *run) resetTab() {
 }
 
 // settleTab says what a model call cost that reported usage u to the run, once: the tab is empty afterwards. A router
-// knows the price of the model that answered, and estimates what a model did not report.
+// knows better: it has the price of the model that answered, and estimates what a model did not come to report.
 func (r *run) settleTab(u Usage) (meta stepMeta, err error) {
 	t := &r.routes
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if u == (Usage{}) {
+	if t.kept != (Usage{}) {
 		u = t.kept
 	}
 	meta = stepMeta{usage: u, cost: t.cost, routes: t.pending}

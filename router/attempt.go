@@ -32,6 +32,7 @@ type attempt struct {
 	finish   agent.Finish
 	finished bool
 	sent     bool // the request was given to the member
+	refused  bool // the member failed by itself and not because the context ended, or before it sent anything
 	left     bool // the reader wants no more
 	passing  bool // the reader is at work
 	err      *agent.ModelError
@@ -74,6 +75,7 @@ func (a *attempt) stream(yield func(agent.Chunk, error) bool) *agent.ModelError 
 		}
 	}
 	a.took = a.pool.now().Sub(a.began)
+	a.refused = a.err != nil && !a.content && (!a.interrupted(a.err) || errors.Is(a.err, errNotSent))
 	if !a.finished && !a.left {
 		a.err = a.failure()
 		if a.content && !a.pass(nil) {
@@ -163,6 +165,11 @@ func (a *attempt) yieldChunk(c agent.Chunk) bool {
 	return more
 }
 
+// interrupted reports whether an error of the member says that its context ended.
+func (a *attempt) interrupted(err *agent.ModelError) bool {
+	return a.ctx.Err() != nil && (err.Kind == agent.ErrCanceled || errors.Is(err, a.ctx.Err()) || errors.Is(err, context.Cause(a.ctx)))
+}
+
 // failure returns the error of a stream that did not finish.
 func (a *attempt) failure() *agent.ModelError {
 	switch {
@@ -202,10 +209,7 @@ func (a *attempt) spent() (u agent.Usage, estimated bool) {
 	for _, n := range []*int64{&u.Input, &u.CachedInput, &u.CacheWrite, &u.Output, &u.Reasoning} {
 		*n = max(*n, 0)
 	}
-	if a.err != nil && errors.Is(a.err, errNotSent) {
-		return agent.Usage{}, false
-	}
-	cut := a.sent && !a.finished && (a.left || a.ctx.Err() != nil)
+	cut := a.sent && !a.refused && !a.finished && (a.left || a.ctx.Err() != nil)
 	if !a.content && !a.finished && !cut { // refused
 		return u, false
 	}

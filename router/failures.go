@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -65,6 +66,14 @@ func blockedError(d time.Duration) *agent.ModelError {
 	e := modelErrorf(agent.ErrRateLimit, "it asked not to be called for another %s", d.Round(time.Millisecond))
 	e.RetryAfter = d
 	return e
+}
+
+// callerEnded is the error of a request whose caller's context ended, whatever the member made of that.
+func callerEnded(ctx context.Context, err *agent.ModelError) *agent.ModelError {
+	if errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
+		return err
+	}
+	return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
 }
 
 // goOn makes an error that broke an answer in its middle one that the loop asks again after, at once, because the next

@@ -184,7 +184,7 @@ func (c *chain) ask(m *member) (outcome, bool) {
 		c.yield(nil, c.breakError(err))
 		return outcomeBroken, true
 	case c.ctx.Err() != nil:
-		c.yield(nil, err)
+		c.yield(nil, callerEnded(c.ctx, err))
 		return outcomeFailed, true
 	}
 	c.failed.add(m, err)

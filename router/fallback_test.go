@@ -101,7 +101,7 @@ func TestFallback(t *testing.T) {
 		"too long in doubt":    {members: []agent.Model{without(says("A"), small(1000)), without(says("B"), small(9_500))}, req: big, want: "B .stop", tried: []string{"b $0.001 kept"}},
 		"overflow":             {members: []agent.Model{without(down(agent.ErrContextLength), small(20_000)), without(says("B"), small(20_000)), without(says("C"), small(90_000))}, req: big, want: "C .stop", tried: []string{"a $0 context_length", "c $0.001 kept"}},
 		"overflow of all":      {members: []agent.Model{without(down(agent.ErrContextLength), small(20_000)), without(says("B"), small(20_000))}, req: big, want: "!context_length", tried: []string{"a $0 context_length"}},
-		"slow to begin":        {members: []agent.Model{agenttest.Script(agenttest.Hang()).Loop(), says("B")}, begin: time.Second, want: "B .stop", tried: []string{"a $0 timeout", "b $0.001 kept"}},
+		"slow to begin":        {members: []agent.Model{agenttest.Script(agenttest.Hang()).Loop(), says("B")}, begin: time.Second, want: "B .stop", tried: []string{"a $1e-06 timeout", "b $0.001 kept"}},
 		"slow to end":          {members: []agent.Model{agenttest.Script(agenttest.Join(agenttest.Text("A"), agenttest.Delay(time.Minute), agenttest.Text("A"))).Loop(), says("B")}, begin: time.Second, want: "A A .stop", tried: []string{"a $2e-06 kept"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,7 @@ func (r *race) close() (winner int, sent bool) {
 // others asks the members that the race did not.
 func (r *race) others() outcome {
 	if r.ctx.Err() != nil {
-		r.yield(nil, r.failed.list[len(r.failed.list)-1].err)
+		r.yield(nil, callerEnded(r.ctx, r.failed.list[len(r.failed.list)-1].err))
 		return outcomeFailed
 	}
 	r.skip[0] = r.first
