@@ -140,7 +140,10 @@ func (d *brokerd) handle(r brokerRequest, files []*os.File) {
 		out, give, err = d.spawn(r.Spawn)
 		out.Seq = r.Seq
 	case opMount:
-		err = d.change(r.Mount)
+		var rules *os.File
+		if rules, err = d.change(r.Mount); rules != nil {
+			give = append(give, rules)
+		}
 	case opKillTree:
 		err = d.kill(r.Kill)
 	case opDisk:

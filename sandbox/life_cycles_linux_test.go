@@ -210,7 +210,7 @@ func TestThousandsOfLives(t *testing.T) {
 	case testing.Short():
 		t.Skip("takes many seconds")
 	default:
-		n = 1000
+		n = scaled(1000)
 	}
 	keep := open(t, Config{}) // or the broker would rest
 	if _, ok := keep.(*local); !ok {

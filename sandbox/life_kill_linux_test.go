@@ -154,7 +154,7 @@ func TestKilledAnywhere(t *testing.T) {
 	open(t, Config{}) // skips where the tier cannot be had
 	scratch := t.TempDir()
 	mounts := strings.Count(read(t, "/proc/self/mountinfo"), "\n")
-	points := 60
+	points := scaled(60)
 	if testing.Short() {
 		points = 9
 	}

@@ -113,6 +113,15 @@ func sh(t testing.TB, sb Sandbox, script string) string {
 	return exit.Stdout.String()
 }
 
+// scaled is how often to do what is done many times: half as often under the race
+// detector, which makes it several times as slow and the whole of it no better.
+func scaled(n int) int {
+	if raceDetector {
+		return n / 2
+	}
+	return n
+}
+
 // placeSelf gives the test binary another name. It is not written by this process: while
 // tests beside it start programs, a child may hold the file open for writing for a
 // moment, and then it cannot be run.
