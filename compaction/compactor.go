@@ -136,7 +136,7 @@ func (c *Compactor) Due(msgs []agent.Message) bool {
 var errTooLong = errors.New("the newest user message alone is longer than the budget; raise the budget (agent.Config.ContextBudget), use a model with a larger context, or give the text as a file")
 
 // Depths and thresholds, in shares of the budget.
-var (
+const (
 	deep   = 0.45 // where pruning aims at: a rewritten history shall last
 	enough = 0.70 // what pruning must reach to be left at that
 )

@@ -107,8 +107,10 @@ func (l *Ledger) ran(a *action, r *agent.ToolResult, text string) {
 	}
 	i := slices.IndexFunc(l.Commands, func(c LedgerCommand) bool { return c.Line == line })
 	cmd := LedgerCommand{Line: line}
+	wasBad := false
 	if i >= 0 {
 		cmd = l.Commands[i]
+		wasBad = cmd.Exit != "" && cmd.Exit != "0"
 		l.Commands = slices.Delete(l.Commands, i, i+1)
 	}
 	cmd.Runs++
@@ -120,10 +122,13 @@ func (l *Ledger) ran(a *action, r *agent.ToolResult, text string) {
 	case r.IsError:
 		cmd.Exit = "failed"
 	}
-	result, failing, tests := resultLine(a, text, code)
+	result, failing := resultLine(a, text, code)
 	cmd.Result = result
 	l.Commands = append(l.Commands, cmd)
-	if tests {
+	switch good := known && code == 0; {
+	case good && wasBad:
+		l.Failing = nil // what failed goes well now
+	case !good && len(failing) > 0:
 		l.Failing = failing
 	}
 }

@@ -52,10 +52,11 @@ type cut struct {
 // many calls it could have been gone already. Every place is looked at once, from the end, so that R and S are sums that
 // grow.
 //
-// How many calls are still to come nobody knows. Known calls decide by payback's formula. Otherwise the rule is that of
-// renting skis: go on paying for what is not needed until that has cost as much as the change, then change. However long
-// the run turns out to be, this costs at most twice what hindsight would; and where a history grows evenly, it cuts at
-// the very intervals that cost the least, sqrt(2*(write-read)/read * S/g) calls at g tokens a call.
+// How many calls are still to come nobody knows. Where a host does, payback's formula decides. Otherwise the rule is that
+// of renting skis: go on paying for what is not needed until that has cost as much as the change, then change. However
+// long the run turns out to be, this costs at most twice what hindsight would; and where a history grows evenly, it cuts
+// at the very intervals that cost the least, sqrt(2*(write-read)/read * S/g) calls at g tokens a call. Patience above one
+// waits longer: near the least the cost is flat, and what is cut less often keeps more of the cache and of the context.
 func (h *history) best(r rates, calls int, patience float64, least int, allowed func(*cell) (tokens, since int)) (cut, bool) {
 	var found cut
 	ok := false

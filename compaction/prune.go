@@ -51,7 +51,7 @@ func (c *Compactor) spareLess(h *history) func(*cell) int {
 }
 
 // When a history within its budget is pruned: rarely and deeply.
-var (
+const (
 	leastCut = 2000 // tokens that must go at least
 	patience = 2.5  // times the price of the change that not making it must have cost
 )

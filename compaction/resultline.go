@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// resultLine says in a line how a command ended, which tests failed, and whether it ran tests at all.
-func resultLine(a *action, text string, code int) (line string, failing []string, tests bool) {
+// resultLine says in a line what came of a command, and which tests failed.
+func resultLine(a *action, text string, code int) (line string, failing []string) {
 	if isStub(text) { // what a stub says beyond its head is the digest already
 		_, text, _ = strings.Cut(text, "\n")
 	}
@@ -26,7 +26,9 @@ func resultLine(a *action, text string, code int) (line string, failing []string
 			}
 		}
 	}
-	summary := pick(FactSummary)
-	line = oneLine(firstOf(summary, pick(FactError, FactExpected, FactLine)))
-	return cutMark(line, 160), failing, len(failing) > 0 || summary != "" && strings.Contains(summary, "pass")
+	line = oneLine(firstOf(pick(FactSummary), pick(FactError, FactExpected, FactLine)))
+	if _, ok := exitCode(line); ok && strings.HasPrefix(line, "[") { // the tool's own status, which the ledger has
+		line = ""
+	}
+	return cutMark(line, 160), failing
 }

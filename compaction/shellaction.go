@@ -55,11 +55,22 @@ func (a *action) shell(line string) {
 	if a.kind == kindRead && a.path == "" {
 		a.kind = kindCommand // reads what something printed
 	}
+	a.path = resolved(a.path, fx.Reads)
 	slices.Sort(a.writes)
 	a.writes = slices.Compact(a.writes)
 	if a.path == "" && len(a.writes) > 0 {
 		a.path = a.writes[0]
 	}
+}
+
+// resolved returns the path that p is once the directories are counted in which the command went.
+func resolved(p string, seen []string) string {
+	for _, s := range seen {
+		if p != "" && strings.HasSuffix(s, "/"+p) {
+			return s
+		}
+	}
+	return p
 }
 
 // special knows command languages that are no shell: the editor commands of SWE-agent's interface.

@@ -138,7 +138,7 @@ func (ix *lineIndex) longest(lines []numberedLine) (best linePlace, n int) {
 	for _, p := range ix.at[lines[0].text] {
 		old := ix.results[p.result].lines[p.line:]
 		k := 0
-		for k < len(lines) && k < len(old) && lines[k].text == old[k].text && lines[k].number-old[k].number == lines[0].number-old[0].number {
+		for k < len(lines) && k < len(old) && lines[k].text == old[k].text && inStep(lines, k) && inStep(old, k) {
 			k++
 		}
 		if k > n {
@@ -146,6 +146,14 @@ func (ix *lineIndex) longest(lines []numberedLine) (best linePlace, n int) {
 		}
 	}
 	return best, n
+}
+
+// inStep reports whether line k is numbered as the first one lets expect: in sequence, or not at all.
+func inStep(lines []numberedLine, k int) bool {
+	if lines[0].number == 0 {
+		return lines[k].number == 0
+	}
+	return lines[k].number == lines[0].number+k
 }
 
 // pointer is the line that stands for lines.
@@ -156,7 +164,7 @@ func (ix *lineIndex) pointer(c *Compactor, lines []numberedLine, p linePlace) st
 	what := fmt.Sprintf("%d lines, %q to %q,", len(lines), cutMark(strings.TrimSpace(first.text), 40), cutMark(strings.TrimSpace(last.text), 40))
 	if first.number > 0 {
 		what = fmt.Sprintf("lines %d-%d", first.number, last.number)
-		if was.number != first.number {
+		if was.number != first.number && was.number > 0 {
 			what += fmt.Sprintf(" (then %d-%d)", was.number, was.number+len(lines)-1)
 		}
 	}
