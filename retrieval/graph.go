@@ -70,7 +70,7 @@ func (x *Index) graph(ctx context.Context) (*graph, error) {
 		return x.lastGraph, nil
 	}
 	b := graphBuilder{graph: &graph{at: map[string]int{}}, defined: map[string][][2]int{}, used: map[string][]use{}}
-	b.tell = func(done int) { x.tell(Progress{Stage: "map", Files: done, TotalFiles: files}) }
+	b.tell = func(done int) { x.tell(Progress{Stage: "map", Files: min(done, files), TotalFiles: files}) } // there may be more by now
 	if err := x.eachSymbols(ctx, func(seg *codestore.Segment, ix *symbols.Index) error { return b.define(ctx, seg, ix) }); err != nil {
 		return nil, err
 	}
