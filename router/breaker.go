@@ -189,10 +189,10 @@ func (g *breakerStream) take(c agent.Chunk, err error) bool {
 	} else if _, ok := c.(agent.Finish); ok {
 		g.finished = true
 	}
-	if !g.yield(c, err) {
-		g.left = true
-	}
-	return !g.left
+	g.left = err == nil // if it does not come back, or says so
+	more := g.yield(c, err)
+	g.left = g.left && !more
+	return more
 }
 
 // leave tells the breaker how the stream ended.

@@ -18,6 +18,7 @@ type race struct {
 	first  *member
 	second *member
 	mine   bool // the first request has won; for its own goroutine
+	left   bool // the second was left behind; for the same
 
 	mu      sync.Mutex
 	winner  int                     // 1 or 2, 0 while nobody has begun to answer
@@ -228,7 +229,7 @@ func (r *race) stop() {
 	r.over = true
 	cancel, done := r.cancel2, r.done
 	r.mu.Unlock()
-	if done == nil {
+	if done == nil || r.left {
 		return
 	}
 	cancel(errOutrun)
@@ -242,6 +243,7 @@ func (r *race) stop() {
 	select {
 	case <-done:
 	case <-patience.C:
+		r.left = true
 		r.mu.Lock()
 		ctx := r.ctx2
 		r.mu.Unlock()
