@@ -56,6 +56,12 @@ type Options struct {
 	Index   *retrieval.Index
 	NoIndex bool
 
+	// ContextBudget is how many tokens a prompt may have before the conversation is compacted. 0 means 150,000, or three
+	// quarters of the model's context where it declares a smaller one.
+	ContextBudget int
+	// NoCompaction leaves conversations and results as they are: a prompt that is too long for the model ends the run.
+	NoCompaction bool
+
 	// StateDir keeps sessions, checkpoints, the index and long outputs, one sub-folder a workspace. Empty means "luthier" below
 	// the user's cache directory. It must not be inside the workspace.
 	StateDir string
@@ -149,6 +155,7 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	if opts.SubAgents {
 		cfg.Proc.Agent = &agent.Config{Model: opts.Model, Policy: acfg.Policy, Ask: acfg.Ask, Logger: opts.Logger}
 	}
+	compact(opts, artifacts, &acfg, &cfg)
 	offered := cfg.Index
 	if opts.Customize != nil {
 		opts.Customize(&cfg, &acfg)
@@ -197,10 +204,7 @@ var indexTools = []string{"search", "repo_map"}
 
 // indexFor returns how to get the index, nil when no tool would use one.
 func (c *Coder) indexFor(ctx context.Context, opts *Options) func() (*retrieval.Index, error) {
-	offered := func(name string) bool {
-		return (len(opts.Only) == 0 || slices.Contains(opts.Only, name)) && !slices.Contains(opts.Without, name)
-	}
-	if opts.NoIndex || !slices.ContainsFunc(indexTools, offered) {
+	if opts.NoIndex || !slices.ContainsFunc(indexTools, opts.offers) {
 		return nil
 	}
 	return sync.OnceValues(func() (*retrieval.Index, error) {

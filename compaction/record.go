@@ -119,7 +119,7 @@ func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.Too
 // condensed is the output of a command, a search or a listing without noise, and if it is long, its signal.
 func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy bool) (string, bool) {
 	clean, folded := quiet(text)
-	if !lossy {
+	if !lossy || isReport(text) {
 		return clean, len(clean) < len(text)
 	}
 	size, limit := c.meter.text(text), c.cfg.ResultTokens
@@ -131,9 +131,14 @@ func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy
 		if now >= size*9/10 { // folding must be worth the note
 			return clean, len(clean) < len(text)
 		}
-		return folded + c.whole(ctx, a, text, "\n[lines that repeat are folded: ", size), true
+		return folded + c.whole(ctx, a, text, "\n[lines that repeat are folded: ", size, strings.Count(text, "\n")+1), true
 	}
-	note := c.whole(ctx, a, text, extractMark, size)
+	all := c.original(ctx, text)
+	if len(all) > len(text) {
+		_, folded = quiet(all)
+		size = c.meter.text(all)
+	}
+	note := c.whole(ctx, a, text, extractMark, size, strings.Count(all, "\n")+1)
 	body := c.extract(a, folded, limit-c.meter.text(note))
 	if body == "" {
 		return clean, len(clean) < len(text)
@@ -155,8 +160,8 @@ func isExtract(text string) bool {
 }
 
 // whole is the line under a shortened result that says so, and where the whole is.
-func (c *Compactor) whole(ctx context.Context, a *action, text, mark string, size int) string {
-	s := fmt.Sprintf("%s%d tokens, %d lines", mark, size, strings.Count(text, "\n")+1)
+func (c *Compactor) whole(ctx context.Context, a *action, text, mark string, size, lines int) string {
+	s := fmt.Sprintf("%s%d tokens, %d lines", mark, size, lines)
 	if h := c.store(ctx, a.title(), text); h != "" {
 		s += "; whole: " + artifact.ReadTool + " " + h + ", by lines or pattern"
 	}

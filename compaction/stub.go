@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/artifact"
@@ -20,17 +21,30 @@ const stubMark = "[compacted: "
 // store keeps a text and returns how a model reads it back: ", kept as artifact-…" or "". What a text itself names as
 // its whole is not stored again.
 func (c *Compactor) store(ctx context.Context, name, text string) (handle string) {
-	if h := wholeOf(text); h != "" {
+	h := wholeOf(text)
+	if c.cfg.Store == nil {
 		return h
 	}
-	if c.cfg.Store == nil {
-		return ""
+	if h != "" {
+		if _, err := c.cfg.Store.Get(ctx, h); err == nil {
+			return h
+		}
 	}
 	h, err := c.cfg.Store.Put(context.WithoutCancel(ctx), name, []byte(text))
 	if err != nil {
 		return ""
 	}
 	return h
+}
+
+// original returns the whole of a text that a tool had to cut, and the text itself where there is none.
+func (c *Compactor) original(ctx context.Context, text string) string {
+	if h := wholeOf(text); h != "" && c.cfg.Store != nil {
+		if data, err := c.cfg.Store.Get(ctx, h); err == nil && len(data) > len(text) && utf8.Valid(data) {
+			return string(data)
+		}
+	}
+	return text
 }
 
 // wholeOf returns the handle under which the whole of a text is kept that was cut before it got here.
@@ -46,13 +60,24 @@ func wholeOf(text string) string {
 		if end := strings.IndexByte(line, '\n'); end >= 0 {
 			line = line[:end]
 		}
-		if strings.HasPrefix(line, "[") && (strings.Contains(line, artifact.ReadTool) || strings.Contains(line, " stored as ")) {
+		if strings.HasPrefix(line, "[") && (strings.Contains(line, artifact.ReadTool) || strings.Contains(line, " stored as ")) || isLogLine(line) {
 			if h := artifact.Find(line); h != "" {
 				return h
 			}
 		}
 		i = at + len("artifact-")
 	}
+}
+
+// isLogLine reports whether a line is where a test tool says that it kept the log of what it reports.
+func isLogLine(line string) bool {
+	return strings.HasPrefix(line, "Full log: artifact ") || strings.HasPrefix(line, "Log: artifact ")
+}
+
+// isReport reports whether a text is a tool's own digest of a log that it kept.
+func isReport(text string) bool {
+	i := strings.LastIndex(strings.TrimRight(text, "\n"), "\n")
+	return isLogLine(text[i+1:])
 }
 
 // stubResult is what stands for a result of a call: what was run, how it ended, its errors and failing tests, the places
