@@ -25,11 +25,11 @@ type attempt struct {
 	first    time.Duration // until the first content came; 0 before
 	took     time.Duration // until the stream ended
 	usage    agent.Usage
-	reported bool // usage is the member's
-	held     bool // usage that was not passed on yet
-	written  int  // bytes of content
-	content  bool // some came
-	finish   agent.Finish
+	reported bool        // usage is the member's
+	held     agent.Chunk // the usage, where it was not passed on yet; nil otherwise
+	written  int         // bytes of content
+	content  bool        // some came
+	finish   agent.Chunk
 	finished bool
 	sent     bool // the request was given to the member
 	refused  bool // the member failed by itself and not because the context ended, or before it sent anything
@@ -59,8 +59,15 @@ func (a *attempt) expect(d time.Duration) (release func()) {
 
 // begin announces a request to m. Reason is for a person, n counts the attempts of one call of the router from 1.
 func (p *pool) begin(ctx context.Context, m *member, req *agent.Request, reason string, n int) *attempt {
+	a := new(attempt)
+	p.beginIn(ctx, a, m, req, reason, n)
+	return a
+}
+
+// beginIn is begin for an attempt that is a part of something else.
+func (p *pool) beginIn(ctx context.Context, a *attempt, m *member, req *agent.Request, reason string, n int) {
 	ctx = agent.BeginRoute(ctx, agent.Routing{Router: p.name, Model: m.Name, Reason: reason, Attempt: n})
-	return &attempt{pool: p, m: m, req: req, ctx: ctx, began: p.now()}
+	*a = attempt{pool: p, m: m, req: req, ctx: ctx, began: p.now()}
 }
 
 // stream reads the answer and hands it to yield, chunks only. It returns the error that the answer failed with, nil when
@@ -114,11 +121,11 @@ func (a *attempt) take(c agent.Chunk, err error) bool {
 		a.err = agent.AsModelError(err)
 		return false
 	}
-	switch c := c.(type) {
+	switch u := c.(type) {
 	case nil:
 		return true
 	case agent.Usage:
-		a.usage, a.reported, a.held = c, true, true
+		a.usage, a.reported, a.held = u, true, c
 		return true
 	case agent.Finish:
 		if !a.finished {
@@ -149,9 +156,9 @@ func (a *attempt) take(c agent.Chunk, err error) bool {
 
 // pass hands the usage that was held back and then c, if any, to the reader.
 func (a *attempt) pass(c agent.Chunk) bool {
-	if a.held {
-		a.held = false
-		if !a.yieldChunk(a.usage) {
+	if held := a.held; held != nil {
+		a.held = nil
+		if !a.yieldChunk(held) {
 			return false
 		}
 	}

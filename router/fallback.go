@@ -100,6 +100,7 @@ type chain struct {
 	window  int     // a member with a window of this size was too small
 	last    *member // the last one asked
 	pending []agent.Chunk
+	now     attempt // the one under way
 }
 
 type outcome uint8
@@ -158,7 +159,8 @@ func (c *chain) ask(m *member) (outcome, bool) {
 	if c.loads {
 		defer c.load(m).Add(-1)
 	}
-	a := c.pool.begin(c.ctx, m, c.req, c.why(), c.n)
+	a := &c.now
+	c.pool.beginIn(c.ctx, a, m, c.req, c.why(), c.n)
 	if c.patience > 0 {
 		defer a.expect(c.patience)()
 	}
@@ -233,6 +235,9 @@ func (c *chain) breakError(err *agent.ModelError) *agent.ModelError {
 
 // keep holds a chunk back.
 func (c *chain) keep(chunk agent.Chunk, _ error) bool {
+	if c.pending == nil {
+		c.pending = make([]agent.Chunk, 0, 32)
+	}
 	c.pending = append(c.pending, chunk)
 	return true
 }

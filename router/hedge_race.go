@@ -56,16 +56,12 @@ func (r *race) run() outcome {
 	ctx, r.cancel1 = context.WithCancelCause(r.ctx)
 	defer r.cancel1(nil)
 	defer r.stop() // also when the reader panics
-	timer := h.afterFunc(after, r.hedge)
-	defer timer()
-	return r.ask(ctx)
-}
-
-func (h *Hedge) afterFunc(d time.Duration, f func()) (stop func() bool) {
 	if h.cfg.AfterFunc != nil {
-		return h.cfg.AfterFunc(d, f)
+		defer h.cfg.AfterFunc(after, r.hedge)()
+	} else {
+		defer time.AfterFunc(after, r.hedge).Stop()
 	}
-	return time.AfterFunc(d, f).Stop
+	return r.ask(ctx)
 }
 
 // pick returns the first member from the one at begin on that can be asked, nil for none.
@@ -81,7 +77,8 @@ func (r *race) pick(begin int) *member {
 // ask sends the first request and sees the race to its end.
 func (r *race) ask(ctx context.Context) outcome {
 	r.n, r.last = 1, r.first
-	a := r.pool.begin(ctx, r.first, r.req, "first choice", 1)
+	a := &r.now
+	r.pool.beginIn(ctx, a, r.first, r.req, "first choice", 1)
 	err := a.stream(r.pass)
 	r.h.ended(a)
 	winner, sent := r.close()
