@@ -51,10 +51,10 @@ type Result struct {
 	Took    time.Duration
 }
 
-// patience is how many decisions in a row may lead to no test run before a model counts as having no further idea. A model
-// that still has one is refused some ten times in a row at most, since each answer is another than those before; one that
-// makes the same call again and again would never end.
-const patience = 200
+// patience is how many decisions in a row may lead to no test run before a model counts as having no further idea. In a small
+// function nearly all that comes to its mind may be refused: a held-out one was repaired after more than two hundred refusals in
+// a row. A model that makes the same call again and again would never end.
+const patience = 1000
 
 const system = "You repair Go code: run the tests, read the functions that may be at fault, and change the one line that is wrong."
 

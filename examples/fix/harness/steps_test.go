@@ -110,7 +110,7 @@ func TestRefusedEditsAreNotCounted(t *testing.T) {
 		why       string
 	}{
 		{"between tests", [][]string{begin, refused(150), wrong, refused(150), {editLine(4, right), "run_tests {}", "Fixed."}}, 2, ""},
-		{"without end", [][]string{begin, wrong, refused(1000)}, 1, "the model has no further idea"},
+		{"without end", [][]string{begin, wrong, refused(2000)}, 1, "the model has no further idea"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			model := &script{decisions: slices.Concat(tt.decisions...)}
