@@ -31,7 +31,7 @@ func leftovers() []attack {
 		{"removed file", `rm file`, `! test -e file`},
 		{"nameless file held open", `exec 9> file2; rm file2; echo $1 >&9; setsid sleep 300 & sleep 0.1`, `cat /proc/[0-9]*/fd/9 2>/dev/null | grep -q $1`},
 		{"closed directory", `mkdir /tmp/d; echo $1 > /tmp/d/x; chmod 0 /tmp/d`, `chmod 755 /tmp/d 2>/dev/null; grep -q $1 /tmp/d/x`},
-		{"background process", `setsid env MARK=$1 sleep 300 > /dev/null 2>&1 & sleep 0.1`, `cat /proc/[0-9]*/environ 2>/dev/null | grep -q MARK=$1`},
+		{"background process", `setsid env MARK=$1 sleep 300 > /dev/null 2>&1 & until grep -qs MARK=$1 /proc/$!/environ; do sleep 0.01; done`, `cat /proc/[0-9]*/environ 2>/dev/null | grep -q MARK=$1`},
 		{"System V segment", `LUTHIER_TEST_HELPER=ipc-make $2 $1`, `LUTHIER_TEST_HELPER=ipc-find $2 $1`},
 		{"POSIX queue", `LUTHIER_TEST_HELPER=mq-make $2 $1`, `LUTHIER_TEST_HELPER=mq $2 luthier-$1`},
 		{"abstract socket", `LUTHIER_TEST_HELPER=offer MARK=$1 setsid $2 0 > /dev/null 2>&1 & while ! test -e ready; do sleep 0.01; done`, `LUTHIER_TEST_HELPER=dial $2 unix @luthier-$1`},

@@ -140,10 +140,7 @@ func (d *brokerd) handle(r brokerRequest, files []*os.File) {
 		out, give, err = d.spawn(r.Spawn)
 		out.Seq = r.Seq
 	case opMount:
-		var rules *os.File
-		if rules, err = d.change(r.Mount); rules != nil {
-			give = append(give, rules)
-		}
+		err = d.change(r.Mount)
 	case opKillTree:
 		err = d.kill(r.Kill)
 	case opDisk:

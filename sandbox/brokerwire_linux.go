@@ -77,9 +77,8 @@ type mountOrder struct {
 	As     string   // that key
 	Forget []string // targets of Drop whose directories go too, with their empty parents
 	Add    []mount
-	Owned  []int  // those of Add whose owner appears as the sandbox's user
-	Rules  []rule // answered with a ruleset of these, which commands are put under
-	Verify bool   // compare with the state that the first order with Verify found
+	Owned  []int // those of Add whose owner appears as the sandbox's user
+	Verify bool  // compare with the state that the first order with Verify found
 }
 
 // killOrder is a command to be ended.

@@ -110,7 +110,7 @@ func (f *facts) isolation(sp *spec, id identity) Isolation {
 	}
 	fsBy := "own root: system directories read-only; workspace, /tmp, home and /dev/shm writable"
 	if f.Rules > 0 && sp.Root {
-		fsBy += secondWallBy(f.Rules)
+		fsBy += fmt.Sprintf("; Landlock version %d as a second wall against changes", f.Rules)
 	}
 	if f.Rules > 0 && !sp.Root && !fs {
 		fs, fsBy = len(f.Written) == 0, fmt.Sprintf("Landlock version %d: granted paths only", f.Rules)

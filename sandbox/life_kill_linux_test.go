@@ -210,9 +210,11 @@ func TestKilledAnywhere(t *testing.T) {
 // killed kills one of the host's processes and sees whether the host goes on.
 func (v *victimHost) killed(who string) {
 	v.t.Helper()
-	pid := v.find(who)
-	if pid == 0 {
-		v.t.Fatalf("nobody to kill among\n%sthe host said %q", v.describe(v.left()), v.complaint.String())
+	pid := 0
+	for limit := time.Now().Add(20 * time.Second); pid == 0; time.Sleep(time.Millisecond) { // one may just have died of itself, and the next be born
+		if pid = v.find(who); pid == 0 && time.Now().After(limit) {
+			v.t.Fatalf("nobody to kill among\n%sthe host said %q", v.describe(v.left()), v.complaint.String())
+		}
 	}
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		v.t.Fatal(err)

@@ -42,7 +42,6 @@ type firstLink struct {
 
 	mu       sync.Mutex
 	pending  map[uint64]*pid1.Command // whose start is not answered yet
-	rules    *os.File                 // that commands are put under, if not nil
 	buf, oob []byte
 }
 
@@ -55,23 +54,8 @@ func newFirstLink(f *os.File, b *broker, key uint64, mark string, l Limits) (*fi
 		buf: make([]byte, 64<<10), oob: make([]byte, unix.CmsgSpace(4))}, nil
 }
 
-func (l *firstLink) hangUp() { _ = l.sock.CloseWrite() }
-
-func (l *firstLink) close() error {
-	l.restrict(nil)
-	return l.sock.Close()
-}
-
-// restrict puts commands from now on under a Landlock ruleset, which becomes the link's.
-// None may be starting.
-func (l *firstLink) restrict(rules *os.File) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.rules != nil {
-		l.rules.Close()
-	}
-	l.rules = rules
-}
+func (l *firstLink) hangUp()      { _ = l.sock.CloseWrite() }
+func (l *firstLink) close() error { return l.sock.Close() }
 
 func (l *firstLink) ask(r request, files ...*os.File) error {
 	switch r.Op {
@@ -105,14 +89,11 @@ func (l *firstLink) start(r request, files []*os.File) error {
 		return exec.ErrNotFound
 	}
 	copy(c.Files[:], files)
-	l.mu.Lock()
-	c.Rules = l.rules
-	l.mu.Unlock()
 	m, err := c.Encode()
 	if err != nil {
 		return err
 	}
-	c.Env, c.Files, c.Rules = nil, [3]*os.File{}, nil
+	c.Env, c.Files = nil, [3]*os.File{}
 	l.mu.Lock()
 	l.pending[r.ID] = c
 	l.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 // change carries out an order to change a sandbox's mounts. Nothing but the
 // supervisor may run inside meanwhile; where the order is to verify, that is
 // looked at.
-func (d *brokerd) change(o *mountOrder) (rules *os.File, err error) {
+func (d *brokerd) change(o *mountOrder) error {
 	if o == nil {
-		return nil, errors.New("broker: incomplete order")
+		return errors.New("broker: incomplete order")
 	}
 	b := d.box(o.Key)
 	if b == nil {
-		return nil, fmt.Errorf("broker: change mounts: %w", os.ErrProcessDone)
+		return fmt.Errorf("broker: change mounts: %w", os.ErrProcessDone)
 	}
 	var again *os.File
 	_ = d.mounter.do(func(*mountThread) error {
@@ -32,9 +32,9 @@ func (d *brokerd) change(o *mountOrder) (rules *os.File, err error) {
 		defer again.Close()
 	} else if err := d.openFor(o.Add, o.Owned, o.User.identity()); err != nil {
 		closeMounts(o.Add)
-		return nil, err
+		return err
 	}
-	err = d.mounter.do(func(t *mountThread) error {
+	return d.mounter.do(func(t *mountThread) error {
 		// From here on descriptors are closed one by one as they are used.
 		select {
 		case <-b.gone:
@@ -68,15 +68,8 @@ func (d *brokerd) change(o *mountOrder) (rules *os.File, err error) {
 			}
 			fds = append(fds, fd)
 		}
-		return t.inside(b, func() error {
-			err := b.apply(o, fds)
-			if err == nil && len(o.Rules) > 0 {
-				rules, err = ruleset(o.Rules)
-			}
-			return err
-		})
+		return t.inside(b, func() error { return b.apply(o, fds) })
 	})
-	return rules, err
 }
 
 // takeRetained returns the mount that was retained, if it is all that o adds. Else

@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
-	"os"
 	"unsafe"
 
 	"github.com/luthier-dev/luthier/internal/pid1"
@@ -17,9 +15,9 @@ const ruleFD = 500
 // where a mount came to be writable by mistake, or could be made so, files are still
 // not. It also keeps signals and abstract sockets inside, which is what stands in for
 // the network namespace where there is none. What may be read is for the mounts
-// alone. Rules cannot be added: in a sandbox that gets its workspace later every
-// command is put under those of its lease, see leaseRules. The probe tells of those for
-// files.
+// alone. A sandbox that gets its workspace later has no rules for files: rules cannot be
+// added, and with new ones for each command no command could look at the processes of
+// another, as lsof and fuser do. The probe tells of those for files.
 func (s *script) secondWall(sp *spec) (probe uint64) {
 	version := landlockVersion()
 	if version < landlockMinimum {
@@ -75,50 +73,4 @@ func (s *script) rule(set pid1.Arg, path string, access uint64) {
 	beneath := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: ruleFD}
 	s.Must(what, unix.SYS_LANDLOCK_ADD_RULE, set, pid1.N(unix.LANDLOCK_RULE_PATH_BENEATH), pid1.Value(&s.Script, &beneath), pid1.N(0))
 	s.May(unix.SYS_CLOSE, fd) // the next rule closes the other
-}
-
-// rule is what Landlock lets be changed at and below a path.
-type rule struct {
-	Path   string
-	Access uint64
-}
-
-// leaseRules are those of a sandbox with such mounts, as the script of secondWall has
-// them. There are none on a kernel that would not keep them.
-func leaseRules(mounts ...[]mount) []rule {
-	if landlockVersion() < landlockMinimum {
-		return nil
-	}
-	out := []rule{{"/dev", fsFile & fsV3 &^ fsRead}, {"/proc", fsFile & fsV3 &^ fsRead}}
-	for _, list := range mounts {
-		for _, m := range list {
-			if access := m.changes(); access != 0 {
-				out = append(out, rule{m.Target, access})
-			}
-		}
-	}
-	return out
-}
-
-// ruleset makes the rules, inside: the paths are the sandbox's. A command is put under
-// them between its fork and the execution of its program.
-func ruleset(rules []rule) (*os.File, error) {
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: fsV3 &^ fsRead}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-	if errno != 0 {
-		return nil, fmt.Errorf("landlock: create ruleset: %w", errno)
-	}
-	f := os.NewFile(fd, "landlock")
-	for _, r := range rules {
-		if err := allow(int(fd), r.Path, r.Access); err != nil {
-			f.Close()
-			return nil, fmt.Errorf("landlock: allow changes to %s: %w", r.Path, err)
-		}
-	}
-	return f, nil
-}
-
-// secondWallBy says in a report what stands behind the mounts.
-func secondWallBy(version int) string {
-	return fmt.Sprintf("; Landlock version %d as a second wall against changes", version)
 }

@@ -159,15 +159,6 @@ func (i Isolation) clone() Isolation {
 	return i
 }
 
-// standBehind adds to what a wall that stands is made of.
-func (i *Isolation) standBehind(name, by string) {
-	for k := range i.Walls {
-		if w := &i.Walls[k]; w.Name == name && w.Enforced {
-			w.Detail += by
-		}
-	}
-}
-
 // newIsolation lists every wall in order; those not given do not stand.
 func newIsolation(tier Tier, walls ...Wall) Isolation {
 	iso := Isolation{Tier: tier, Walls: make([]Wall, len(wallOrder))}

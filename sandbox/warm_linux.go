@@ -92,8 +92,7 @@ func (id identity) owner() *owner {
 	return &owner{id.outUID, id.outGID}
 }
 
-// order has the broker change the sandbox's mounts. Commands are from then on under the
-// rules that it makes, or under none.
+// order has the broker change the sandbox's mounts.
 func (b *blank) order(ctx context.Context, o *mountOrder) error {
 	sup, ok := b.run.sup.(*brokered)
 	if !ok {
@@ -101,13 +100,6 @@ func (b *blank) order(ctx context.Context, o *mountOrder) error {
 	}
 	o.Key, o.User = sup.key, b.id.wire()
 	_, files, err := sup.b.ask(ctx, brokerRequest{Op: opMount, Mount: o})
-	if err == nil && len(files) != min(len(o.Rules), 1) {
-		err = errors.New("the broker's answer is incomplete")
-	}
-	if err == nil && len(files) == 1 {
-		b.run.link.(*firstLink).restrict(files[0])
-		return nil
-	}
 	closeFiles(files)
 	return err
 }
@@ -134,16 +126,12 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 	for i := range p.mounts {
 		p.mounts[i].Key = b.key
 	}
-	rules := leaseRules(b.plan.mounts, p.mounts)
-	if err := b.order(ctx, &mountOrder{Add: p.mounts, Owned: p.ownedList(), Rules: rules}); err != nil {
+	if err := b.order(ctx, &mountOrder{Add: p.mounts, Owned: p.ownedList()}); err != nil {
 		return nil, fmt.Errorf("%w: %w", errAttach, err)
 	}
 	b.ws.layer = imprintOf(b.ws.upper()) // as it is once it is mounted
 	b.uses++
-	l := newLocal(b.ws, b.plan.env, b.iso.clone(), b.run)
-	if len(rules) > 0 {
-		l.iso.standBehind(WallFilesystem, secondWallBy(landlockVersion()))
-	}
+	l := newLocal(b.ws, b.plan.env, b.iso, b.run)
 	l.cfg = cfg
 	if err := l.withNet(&cfg); err != nil {
 		return nil, fmt.Errorf("%w: %w", errAttach, err)

@@ -141,7 +141,7 @@ func firstProcess(m *machine) {
 		}
 		m.answer.ID, m.answer.Event = m.head.id, Done
 		switch m.head.op {
-		case opStart, opRuled:
+		case opStart:
 			if start(m) {
 				become(m)
 				exit(127)
@@ -425,7 +425,7 @@ func receive(m *machine) bool {
 	}
 	m.inline, m.nfiles = n-unsafe.Sizeof(m.head), 0
 	if m.message.ncontrol >= rightsHead && m.rights.level == unix.SOL_SOCKET && m.rights.kind == unix.SCM_RIGHTS {
-		m.nfiles = min((int(m.rights.size)-int(rightsHead))/4, 5)
+		m.nfiles = min((int(m.rights.size)-int(rightsHead))/4, 4)
 	}
 	return true
 }
@@ -437,7 +437,7 @@ func receive(m *machine) bool {
 //go:nocheckptr
 func done(m *machine) {
 	for i := 0; i < m.nfiles; i++ {
-		syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(m.rights.files[i&7]), 0, 0, 0, 0, 0)
+		syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(m.rights.files[i&3]), 0, 0, 0, 0, 0)
 	}
 }
 
@@ -455,15 +455,14 @@ func start(m *machine) bool {
 	}
 	size := uintptr(m.head.size)
 	m.at = uintptr(unsafe.Pointer(&m.body))
-	few := before(m)
-	if m.nfiles == few+1 {
-		r, _, e := syscall.RawSyscall6(unix.SYS_MMAP, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE, uintptr(m.rights.files[few&7]), 0)
+	if m.nfiles == 4 {
+		r, _, e := syscall.RawSyscall6(unix.SYS_MMAP, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE, uintptr(m.rights.files[3]), 0)
 		if e != 0 {
 			m.answer.Errno = e
 			return false
 		}
 		m.at = r
-	} else if m.nfiles != few || m.inline != size {
+	} else if m.nfiles != 3 || m.inline != size {
 		m.answer.Errno = unix.EINVAL
 		return false
 	}
@@ -500,25 +499,13 @@ func start(m *machine) bool {
 	return false
 }
 
-// before is how many descriptors come before that of the body.
-//
-//go:nosplit
-//go:norace
-//go:nocheckptr
-func before(m *machine) int {
-	if m.head.op == opRuled {
-		return 4
-	}
-	return 3
-}
-
 // unmapBody lets go of a body that came as a file.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
 func unmapBody(m *machine) {
-	if m.nfiles == before(m)+1 {
+	if m.nfiles == 4 {
 		syscall.RawSyscall6(unix.SYS_MUNMAP, m.at, uintptr(m.head.size), 0, 0, 0, 0)
 	}
 }
@@ -594,12 +581,6 @@ func become(m *machine) {
 	syscall.RawSyscall6(unix.SYS_SETSID, 0, 0, 0, 0, 0, 0)
 	for i := 0; i < 3; i++ {
 		if _, _, e := syscall.RawSyscall6(unix.SYS_DUP3, uintptr(m.rights.files[i]), uintptr(i), 0, 0, 0, 0); e != 0 {
-			r.errno, r.stage = uint32(e), StageFiles
-			return
-		}
-	}
-	if m.head.op == opRuled {
-		if _, _, e := syscall.RawSyscall6(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(m.rights.files[3]), 0, 0, 0, 0, 0); e != 0 {
 			r.errno, r.stage = uint32(e), StageFiles
 			return
 		}

@@ -36,7 +36,6 @@ const (
 	opSignal            // to a command's process group
 	opReset             // kill everybody else, and answer when they are gone
 	opListen            // answered with a socket
-	opRuled             // opStart with a Landlock ruleset before the body
 )
 
 // Event is what an Answer tells.
@@ -58,7 +57,7 @@ type Stage uint32
 // The stages.
 const (
 	StageFork  Stage = 1 + iota // no process could be made
-	StageFiles                  // standard files, rules, limits
+	StageFiles                  // standard files, limits
 	StageDir                    // the working directory
 	StageExec                   // the program
 )
@@ -110,8 +109,7 @@ type Command struct {
 	Dir   string
 	Env   []string
 	Files [3]*os.File
-	Data  int64    // RLIMIT_DATA in bytes, if positive
-	Rules *os.File // Landlock ruleset that it is put under, if not nil
+	Data  int64 // RLIMIT_DATA in bytes, if positive
 }
 
 // Message is a request as it is to be sent.
@@ -175,23 +173,20 @@ func (c *Command) Encode() (*Message, error) {
 			word++ // the null pointer that ends the list
 		}
 	}
-	files := slices.Clone(c.Files[:])
-	if c.Rules != nil {
-		head.op, files = opRuled, append(files, c.Rules)
-	}
 	head.dir = uint32(at)
 	if err := put(c.Dir); err != nil {
 		return nil, err
 	}
 	head.put(b)
+	m := &Message{Bytes: b, Files: slices.Clone(c.Files[:])}
 	if size <= inlineSize {
-		return &Message{Bytes: b, Files: files}, nil
+		return m, nil
 	}
 	f, err := memoryFile(body)
 	if err != nil {
 		return nil, err
 	}
-	return &Message{Bytes: b[:headSize], Files: append(files, f), own: f}, nil
+	return &Message{Bytes: b[:headSize], Files: append(m.Files, f), own: f}, nil
 }
 
 func memoryFile(b []byte) (*os.File, error) {
