@@ -336,6 +336,9 @@ func TestAutoReplacesWhatFails(t *testing.T) {
 		if err != nil || res.Text() != "good" {
 			t.Errorf("%s: %+v, %v", tt.name, res, err)
 		}
+		if name, reason := who(t, a, inSession("", agent.PurposeAct, agent.UserText("do the work"))); name != "good" || reason != "stays with good, where the prompt is cached" {
+			t.Errorf("%s: the next request goes to %q: %s", tt.name, name, reason)
+		}
 		if diff := cmp.Diff(tt.want, l.lines()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}

@@ -82,6 +82,21 @@ func TestBanditMergeErrors(t *testing.T) {
 			t.Errorf("%s: after the error the observation is lost: %+v, %v", name, s, err)
 		}
 	}
+	path := filepath.Join(t.TempDir(), "state.json")
+	if err := os.Mkdir(path+".new", 0o700); err != nil { // in the way of the write
+		t.Fatal(err)
+	}
+	w := newTestBandit(t, 1, Arm{Name: "a"})
+	w.Observe(act, 0, 1, 0, 0)
+	if err := w.Merge(t.Context(), path); err == nil {
+		t.Error("no error where the file cannot be written")
+	}
+	if err := errors.Join(os.Remove(path+".new"), w.Merge(t.Context(), path)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := readState(path); err != nil || s.Arms["a"].All != [2]float64{1, 0} {
+		t.Errorf("after a write that failed the observation is lost: %+v, %v", s, err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b := newTestBandit(t, 1, Arm{Name: "a"})
@@ -114,6 +129,39 @@ func TestBanditMergesWhileUsed(t *testing.T) {
 	s, err := readState(path)
 	if err != nil || s.Arms["a"].All != [2]float64{400, 0} {
 		t.Errorf("%+v, %v; want 400 good", s, err)
+	}
+}
+
+// TestBanditObservesWhileItMerges holds what is in memory, without another merge, against all that was observed.
+func TestBanditObservesWhileItMerges(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.json")
+	b := newTestBandit(t, 1, Arm{Name: "a"})
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if err := b.Merge(context.Background(), path); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	const n = memory - 1
+	for i := range n {
+		b.Observe(act, 0, 1, 0, 0)
+		if i%100 == 0 {
+			time.Sleep(time.Millisecond) // so that a merge comes between
+		}
+	}
+	close(done)
+	wg.Wait()
+	if got := b.state[0].all.Good; got != n {
+		t.Errorf("%v of %d observations are known", got, n)
 	}
 }
 

@@ -156,6 +156,9 @@ func (e *Escalation) decide(tried []Tried, open uint32, barred Why) Step {
 	s.Best, s.Right = b.best(tried)
 	if open == 0 {
 		s.Why = barred
+		if n := len(tried); n > 0 && tried[n-1].Verdict == Passed {
+			s.Why = WhyPassed
+		}
 		return s
 	}
 	look := lookahead{e: e, seen: map[stateKey]float64{}}

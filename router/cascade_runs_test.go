@@ -142,13 +142,18 @@ func TestCascadeRunsEndWithTheirContext(t *testing.T) {
 }
 
 func TestCascadeRunsTimeout(t *testing.T) {
-	r, err := CascadeRuns(t.Context(), RunsConfig[string]{Candidates: []Candidate[string]{does("a", "x", 1, nil)}, Timeout: time.Millisecond,
-		Verify: func(ctx context.Context, _ *RunAttempt[string]) (Finding, error) {
-			<-ctx.Done()
-			return Finding{}, ctx.Err()
-		}})
-	if err != nil || r.Passed || !errors.Is(r.Best.CheckErr, context.DeadlineExceeded) {
-		t.Errorf("%+v, %v", r.Best, err)
+	for _, says := range []bool{true, false} { // that it was cut short
+		r, err := CascadeRuns(t.Context(), RunsConfig[string]{Candidates: []Candidate[string]{does("a", "x", 1, nil)}, Timeout: time.Millisecond,
+			Verify: func(ctx context.Context, _ *RunAttempt[string]) (Finding, error) {
+				<-ctx.Done()
+				if says {
+					return Finding{}, ctx.Err()
+				}
+				return Finding{}, nil
+			}})
+		if err != nil || r.Passed || !errors.Is(r.Best.CheckErr, context.DeadlineExceeded) {
+			t.Errorf("%+v, %v", r.Best, err)
+		}
 	}
 }
 

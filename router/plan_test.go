@@ -144,6 +144,16 @@ func TestPlanThenAct(t *testing.T) {
 				if planner.Left() != 0 || actor.Left() != 0 {
 					t.Errorf("%d and %d turns are left", planner.Left(), actor.Left())
 				}
+				kept := 0
+				for _, r := range l.routed {
+					kept += btoi(r.Kept)
+				}
+				if kept != res.Steps {
+					t.Errorf("%d attempts are kept in %d steps", kept, res.Steps)
+				}
+				if calls := int64(planner.Calls() + actor.Calls()); res.Usage.Total() != 1000*calls {
+					t.Errorf("the run counts %d tokens of %d answers of 1000", res.Usage.Total(), calls)
+				}
 				if want := 10_000_000*int64(planner.Calls()) + 1_000_000*int64(actor.Calls()); res.MicroDollars != want {
 					t.Errorf("the run cost %d, the attempts %d", res.MicroDollars, want)
 				}
@@ -232,7 +242,8 @@ func TestPlanReasoning(t *testing.T) {
 func TestPlanIsPaidOnce(t *testing.T) {
 	planner := agenttest.Script(speak(aPlan))
 	actor := agenttest.Script(agenttest.Join(agenttest.Text("I beg"), agenttest.Cut()), agenttest.Error(&agent.ModelError{Kind: agent.ErrInvalid, Err: errors.New("odd")}), speak("all done"))
-	a, err := agent.New(agent.Config{Model: newPlanner(t, planner, actor), Tools: []agent.Tool{work{}}, Sleep: nil, Retry: agent.Retry{Base: 1, Cap: 1}})
+	model := newPlanner(t, planner, actor)
+	a, err := agent.New(agent.Config{Model: model, Tools: []agent.Tool{work{}}, Retry: agent.Retry{Base: 1, Cap: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,6 +254,9 @@ func TestPlanIsPaidOnce(t *testing.T) {
 	}
 	if planner.Calls() != 1 || actor.Calls() != 3 {
 		t.Errorf("the planner was asked %d times, the actor %d", planner.Calls(), actor.Calls())
+	}
+	if n := len(model.drafts); n != 0 {
+		t.Errorf("%d plans are kept that nobody needs any more", n)
 	}
 }
 
@@ -331,6 +345,27 @@ func FuzzReadMarks(f *testing.F) {
 			t.Errorf("%q gives %+v", s, m)
 		}
 	})
+}
+
+// TestPlanStateCountsLooks counts how far the planner has looked around for its next plan: what the actor did is no part.
+func TestPlanStateCountsLooks(t *testing.T) {
+	p := newPlanner(t, says("x"), says("x"))
+	step := func(id string, failed bool, text string) []agent.Message {
+		return []agent.Message{
+			{Role: agent.RoleAssistant, Parts: []agent.Part{agent.Text{Text: text}, agent.ToolCall{ID: id, Name: "w", Args: json.RawMessage(id)}}},
+			{Role: agent.RoleTool, Parts: []agent.Part{agent.ToolResult{CallID: id, IsError: failed}}},
+		}
+	}
+	ms := []agent.Message{agent.UserText("do it")}
+	ms = append(ms, step("1", true, aPlan)...)
+	for i := 2; i <= 4; i++ {
+		ms = append(ms, step(fmt.Sprint(i), true, "")...)
+	}
+	ms = append(append(ms, step("5", false, "")...), step("6", false, "")...)
+	want := planState{phase: phasePlan, explored: 2, plans: 1, stray: "4 tool calls in a row failed"}
+	if diff := cmp.Diff(want, stateOf(ms, &p.limits), cmp.AllowUnexported(planState{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 // TestPlanStateOfAnything reads the state of conversations that make no sense.
