@@ -18,9 +18,26 @@ import (
 
 // display shows how a repair goes, for people or as JSON lines.
 type display struct {
-	w     io.Writer
-	json  bool
-	color bool
+	w       io.Writer
+	json    bool
+	color   bool
+	refused int // edits in a row that were refused
+}
+
+// shownRefusals is how many refused edits in a row are shown, one line each: there may be hundreds.
+const shownRefusals = 3
+
+// fold reports whether a step is one refused edit too many to show, and tells of those that were not shown before others.
+func (d *display) fold(refused bool) bool {
+	if refused {
+		d.refused++
+		return d.refused > shownRefusals
+	}
+	if n := d.refused - shownRefusals; n > 0 {
+		d.printf("                     %s\n", d.paint(dim, fmt.Sprintf("… %d more edits refused", n)))
+	}
+	d.refused = 0
+	return false
 }
 
 func newDisplay(f *os.File, json bool) *display {
@@ -122,7 +139,9 @@ func (d *display) step(s harness.Step) {
 	if result != "" {
 		result = "  → " + result
 	}
-	d.printf("%s  %2d  %s  %s%s\n", seconds(s.Thought+s.Took), s.N, d.paint(dim, likely), what, result)
+	if !d.fold(s.Tool == repair.ToolEdit && s.Failed) {
+		d.printf("%s  %2d  %s  %s%s\n", seconds(s.Thought+s.Took), s.N, d.paint(dim, likely), what, result)
+	}
 	d.emit("step", map[string]any{"n": s.N, "tool": s.Tool, "args": s.Args, "function": s.Function, "result": s.Result,
 		"probability": s.Probability, "thought_s": s.Thought.Seconds(), "took_s": s.Took.Seconds()})
 }
@@ -153,6 +172,7 @@ func (d *display) diff(e *harness.Edit) {
 }
 
 func (d *display) end(o options, m *harness.Module, r *harness.Result, took time.Duration) {
+	d.fold(false)
 	rate := 0.0
 	if r.Thought > 0 {
 		rate = float64(r.Usage.Output) / r.Thought.Seconds()
