@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,14 +93,15 @@ func orders(n int) [][]int {
 // good as believed says.
 func byWorth(t *routesim.Table, c, believed routesim.Check, worth float64) contender {
 	return contender{name: fmt.Sprintf("cascade, worth $%g", worth), kind: weighed, learn: func(train []routesim.Task) (play, error) {
-		return cascade(train, every(t), c, router.EscalationConfig{Check: checkOf(believed), Worth: worth})
+		return cascade(train, field(t, train), c, router.EscalationConfig{Check: checkOf(believed), Worth: worth})
 	}}
 }
 
 // byBudget is the cascade whose worth is set so that a task costs so much on average, by what the training tasks show.
 func byBudget(t *routesim.Table, c, believed routesim.Check, dollars float64) contender {
 	return contender{name: fmt.Sprintf("cascade, $%g a task", dollars), kind: budgeted, learn: func(train []routesim.Task) (play, error) {
-		odds, err := learnOdds(train, every(t))
+		models := field(t, train)
+		odds, err := learnOdds(train, models)
 		if err != nil {
 			return nil, err
 		}
@@ -108,11 +110,11 @@ func byBudget(t *routesim.Table, c, believed routesim.Check, dollars float64) co
 		if err != nil {
 			return nil, err
 		}
-		low, err := decide(every(t), c, cfg, b.Low)
+		low, err := decide(models, c, cfg, b.Low)
 		if err != nil {
 			return nil, err
 		}
-		high, err := decide(every(t), c, cfg, b.High)
+		high, err := decide(models, c, cfg, b.High)
 		return func(t *routesim.Task) routesim.Score {
 			l, h := low(t), high(t) // a task takes either at random: here the mean of both
 			return routesim.Score{
@@ -156,12 +158,28 @@ func checkOf(c routesim.Check) router.Check {
 	return router.Check{FalseAccept: c.FalseAccept, FalseReject: c.FalseReject}
 }
 
-func every(t *routesim.Table) []int {
+// maxField is how many models the router weighs against each other.
+const maxField = 8
+
+// field returns the models that are weighed: all, or of too many the three cheapest and those that resolve most, on the
+// tasks to learn from.
+func field(t *routesim.Table, train []routesim.Task) []int {
 	all := make([]int, len(t.Models))
-	for i := range all {
-		all[i] = i
+	scores := make([]routesim.Score, len(all))
+	for m := range all {
+		all[m] = m
+		for i := range train {
+			s := routesim.Replay(&train[i], routesim.Single(m), routesim.Check{})
+			scores[m].Resolved += s.Resolved
+			scores[m].Dollars += s.Dollars
+		}
 	}
-	return all
+	if len(all) <= maxField {
+		return all
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(scores[a].Dollars, scores[b].Dollars) })
+	slices.SortStableFunc(all[3:], func(a, b int) int { return cmp.Compare(scores[b].Resolved, scores[a].Resolved) })
+	return all[:maxField]
 }
 
 // escalating lets the router's own decider play in the simulator.

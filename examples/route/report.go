@@ -38,10 +38,7 @@ func (r *report) rows() []*measured {
 	return append(rows, frontier(r.show, fixed)...)
 }
 
-const (
-	columns = "policy\tresolved\t95 %\tdollars\t95 %\tabove the best model\tnet"
-	noteFix = "Cascades in order are the best of %d, picked after the fact: a bound, not a policy. Intervals are of %d tasks, resampled.\n"
-)
+const columns = "policy\tresolved\t95 %\tdollars\t95 %\tabove the best model\tnet"
 
 func (r *report) line(m *measured) []string {
 	s := m.Summary
@@ -89,7 +86,11 @@ func (r *report) notes() string {
 	if c := r.o.check; c != (routesim.Check{}) {
 		fmt.Fprintf(&b, " The check passes %.0f %% of what is wrong and rejects %.0f %% of what is right.", 100*c.FalseAccept, 100*c.FalseReject)
 	}
-	fmt.Fprintf(&b, "\n"+noteFix, len(orders(len(r.table.Models))), len(r.table.Tasks))
+	b.WriteString("\n")
+	if n := len(orders(len(r.table.Models))); n > 0 {
+		fmt.Fprintf(&b, "Cascades in order are the best of %d, picked after the fact: a bound, not a policy. ", n)
+	}
+	fmt.Fprintf(&b, "Intervals are of %d tasks, resampled.\n", len(r.table.Tasks))
 	own := fmt.Sprintf("cascade, worth $%g", r.o.worth)
 	for _, m := range r.all {
 		if top := best(r.all, single); m.name == own {

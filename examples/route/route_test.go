@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/internal/routesim"
 )
@@ -205,5 +208,32 @@ func TestOrders(t *testing.T) {
 	}
 	if n := len(orders(7)); n != 0 {
 		t.Errorf("7 models give %d orders", n)
+	}
+}
+
+// TestManyModels measures a table of more models than the router weighs.
+func TestManyModels(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, `{"id":"%d","models":{`, i)
+		for m := range 10 {
+			if m > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, `"m%d":{"resolved":%v,"cost":%d}`, m, (i*7+m*3)%10 < m, m+1)
+		}
+		b.WriteString("}}\n")
+	}
+	tab, err := routesim.Read(strings.NewReader(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{0, 1, 2, 9, 8, 7, 6, 5}, field(tab, tab.Tasks)); diff != "" {
+		t.Error(diff)
+	}
+	o := testOptions("")
+	o.deals, o.folds = 1, 2
+	if s := mean(t, tab, byWorth(tab, routesim.Check{}, routesim.Check{}, 100), o); s.Resolved < bestSingle(t, tab, o).Resolved {
+		t.Errorf("the cascade gets %+v", s)
 	}
 }
