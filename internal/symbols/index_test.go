@@ -193,6 +193,10 @@ func FuzzIndex(f *testing.F) {
 				_ = d.FullName()
 			}
 		}
+		x.EachName(func(_ []byte, n Name) bool {
+			x.Uses(n)
+			return true
+		})
 		for _, name := range []string{"run", "A", "fmt"} {
 			x.Lookup(name)
 			x.LookupFold(name)

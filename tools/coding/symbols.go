@@ -28,7 +28,7 @@ const (
 
 func (w *Workspace) symbolsTool() (agent.Tool, error) {
 	return newTool("symbols", w.symbols, toolParts[symbolsIn]{
-		any:     agent.ReadOnly("."),
+		any: agent.ReadOnly("."),
 		effects: func(in symbolsIn) agent.Effects {
 			if in.Find == findCallees {
 				return agent.ReadOnly(".") // what is called may be declared anywhere
