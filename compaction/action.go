@@ -39,10 +39,13 @@ type action struct {
 }
 
 // title is the call on one short line, such as `shell "go test ./..."`.
-func (a *action) title() string {
+func (a *action) title() string { return a.short(100) }
+
+// short is the title with at most so many bytes of a command line.
+func (a *action) short(n int) string {
 	switch {
 	case a.command != "":
-		return a.tool + " " + strconv.Quote(firstWords(a.command, 100))
+		return a.tool + " " + strconv.Quote(firstWords(a.command, n))
 	case a.path != "" && a.first > 0:
 		return a.tool + " " + a.path + " lines " + a.span()
 	case a.path != "":

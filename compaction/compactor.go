@@ -28,7 +28,8 @@ type Config struct {
 	// 0 means 400, negative leaves results as they are. Lines of files are never shortened then.
 	ResultTokens int
 	// WordsTokens is about the length to which what the model thinks aloud beside its calls is shortened as it is
-	// recorded, when it is longer; 0 means 200, negative leaves it as it is. Answers and signed reasoning are left alone.
+	// recorded, when it is longer; 0 means 120, negative leaves it as it is. Drafts of code in it stay, up to twice as much.
+	// Answers and signed reasoning are left alone.
 	WordsTokens int
 	// StubTokens is about the length of what stands for something that was pruned; 0 means 60, long results leave more.
 	StubTokens int
@@ -54,7 +55,7 @@ func New(cfg Config) *Compactor {
 	for _, d := range []struct {
 		p   *int
 		def int
-	}{{&cfg.KeepTurns, 6}, {&cfg.ResultTokens, 400}, {&cfg.WordsTokens, 200}, {&cfg.StubTokens, 60}} {
+	}{{&cfg.KeepTurns, 6}, {&cfg.ResultTokens, 400}, {&cfg.WordsTokens, 120}, {&cfg.StubTokens, 60}} {
 		if *d.p == 0 {
 			*d.p = d.def
 		}

@@ -22,7 +22,10 @@ func (c *Compactor) stubSize(cl *cell) int {
 }
 
 func (c *Compactor) saving(cl *cell) int {
-	if n := cl.tokens - c.stubSize(cl); n >= leastGain && !cl.stub {
+	if cl.stub && (cl.what != cellNarration || cl.tokens < 5*c.cfg.StubTokens) {
+		return 0 // but for words that kept drafts of code as they were recorded: those go when they are old
+	}
+	if n := cl.tokens - c.stubSize(cl); n >= leastGain {
 		return n
 	}
 	return 0
@@ -52,7 +55,7 @@ func (c *Compactor) spareLess(h *history) func(*cell) int {
 
 // When a history within its budget is pruned: rarely and deeply.
 const (
-	leastCut = 2000 // tokens that must go at least
+	leastCut = 3000 // tokens that must go at least
 	patience = 2.5  // times the price of the change that not making it must have cost
 )
 
@@ -94,7 +97,7 @@ func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens in
 	case agent.ToolResult:
 		p = c.stubResult(ctx, &cl.act, old, tokens)
 	case agent.Text:
-		p = agent.Text{Text: c.stubText(ctx, old.Text, tokens)}
+		p = agent.Text{Text: c.stubWords(ctx, old.Text, tokens, nil)}
 	case agent.Thinking:
 		p = agent.Thinking{} // swept away
 	case agent.ToolCall:

@@ -24,7 +24,7 @@ func (c *Compactor) Record() agent.Middleware {
 			case op.IsModel():
 				if op.Response != nil {
 					c.meter.learn(op.Request, op.Response.Usage)
-					op.Response = c.recordWords(ctx, op.Response)
+					op.Response = c.recordWords(ctx, op.Response, op.Request.Messages)
 				}
 			case op.Result != nil && op.Call != nil && c.cfg.ResultTokens > 0:
 				var live []agent.Message
@@ -47,7 +47,10 @@ func (c *Compactor) takeIn(ctx context.Context, h *history) int {
 	for i := range h.cells {
 		cl := &h.cells[i]
 		if cl.msg == h.sent && cl.what == cellNarration && c.wordy(cl.tokens) && !cl.stub {
-			if c.shorten(ctx, h, cl, c.cfg.WordsTokens) {
+			text, _ := h.msgs[cl.msg].Parts[cl.part].(agent.Text)
+			short := agent.Text{Text: c.stubWords(ctx, text.Text, c.cfg.WordsTokens, drafts(text.Text, h.msgs[:cl.msg]))}
+			if c.meter.text(short.Text) < cl.tokens {
+				h.replace(c, cl, short)
 				n++
 			}
 		}
@@ -73,7 +76,7 @@ func (c *Compactor) wordy(tokens int) bool {
 }
 
 // recordWords shortens what a model wrote at length beside its calls. The answer itself is left as it is.
-func (c *Compactor) recordWords(ctx context.Context, resp *agent.Response) *agent.Response {
+func (c *Compactor) recordWords(ctx context.Context, resp *agent.Response, live []agent.Message) *agent.Response {
 	if c.cfg.Store == nil || len(resp.Message.Calls()) == 0 {
 		return resp
 	}
@@ -87,7 +90,7 @@ func (c *Compactor) recordWords(ctx context.Context, resp *agent.Response) *agen
 			out = &agent.Response{Message: resp.Message, Usage: resp.Usage, Finish: resp.Finish}
 			out.Message.Parts = slices.Clone(resp.Message.Parts)
 		}
-		out.Message.Parts[i] = agent.Text{Text: c.stubText(ctx, t.Text, c.cfg.WordsTokens)}
+		out.Message.Parts[i] = agent.Text{Text: c.stubWords(ctx, t.Text, c.cfg.WordsTokens, drafts(t.Text, live))}
 	}
 	return out
 }

@@ -86,7 +86,7 @@ func (c *Compactor) stubResult(ctx context.Context, a *action, r agent.ToolResul
 	text := r.Text()
 	size := c.meter.parts(r.Parts)
 	var head strings.Builder
-	head.WriteString(stubMark + a.title())
+	head.WriteString(stubMark + a.short(48)) // the call itself stands right before
 	if code, ok := exitCode(text); ok {
 		fmt.Fprintf(&head, ", exit code %d", code)
 	} else if r.IsError {
@@ -233,48 +233,6 @@ func exitCode(text string) (int, bool) {
 	}
 	n, err := strconv.Atoi(m[1])
 	return n, err == nil
-}
-
-// stubText stands for what the model wrote beside its calls: the beginning and the larger end, which says what comes
-// next, and in between how much is left out, where it is, and which names it had.
-func (c *Compactor) stubText(ctx context.Context, text string, tokens int) string {
-	note := " " + leftOut + fmt.Sprintf("of %d tokens", c.meter.text(text))
-	if h := c.store(ctx, "reasoning", text); h != "" {
-		note += "; whole: " + artifact.ReadTool + " " + h
-	}
-	room := max(tokens-c.meter.text(note), 16)
-	body := ""
-	for share := room * 4; share > room; share -= room / 4 {
-		if body = cutWords(text, share, "\x00"); c.meter.text(body) <= room*3/4 {
-			break
-		}
-	}
-	if left := room - c.meter.text(body); left > 10 {
-		if ns := names(text, body, left*3); ns != "" {
-			note += "; names: " + ns
-		}
-	}
-	return strings.Replace(body, "\x00", note+" …] ", 1)
-}
-
-// cutWords keeps the beginning and the end of a prose text, the end larger, with a mark where it cut.
-func cutWords(s string, room int, mark string) string {
-	s = strings.ReplaceAll(strings.TrimSpace(s), "\x00", "")
-	if len(s) <= room {
-		return s + mark
-	}
-	head := cutAt(s, room*2/5)
-	if i := strings.LastIndexAny(head, " \n"); i > len(head)/2 {
-		head = head[:i]
-	}
-	tail := s[len(s)-room*3/5:]
-	for len(tail) > 0 && tail[0]&0xc0 == 0x80 {
-		tail = tail[1:]
-	}
-	if i := strings.IndexAny(tail, " \n"); i >= 0 && i < len(tail)/2 {
-		tail = tail[i+1:]
-	}
-	return head + mark + tail
 }
 
 // leftOut is in every text of the model's own, words or arguments, that was shortened.
