@@ -175,7 +175,7 @@ func reached(b *bed) string {
 	}
 	wait := 100 * time.Millisecond
 	if b.sb == nil {
-		wait = 10 * time.Second // it must come
+		wait = time.Minute // it must come
 	}
 	for deadline := time.Now().Add(wait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if n := count.Load(); n > 0 {

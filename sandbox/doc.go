@@ -19,8 +19,9 @@
 // [Config.Snapshot] gives commands a private, writable view of a directory
 // ([SnapshotDir]) or a git commit ([SnapshotCommit]); the original is never
 // written. [Differ] lists what changed in it, [Exporter] shows it and brings it out
-// after a [Review], [Forker] and [Restorer] go on from a state or back to it, and
-// [DryRunner] tries a command first. Commits are kept and shared in [Layers].
+// after a [Review], [Forker] and [Restorer] go on from a state or back to it,
+// [Adopter] goes on from the best of several forks, and [DryRunner] tries a command
+// first. Commits are kept and shared in [Layers].
 //
 // # Init
 //
@@ -49,13 +50,14 @@
 //
 // What is left open: world-readable files below /etc and the system
 // directories can be read, and so can the tool chain caches. Memory and processor
-// time of the sandbox as a whole are limited only on request
-// ([Limits].MemoryTotal and CPU), the disk is not; [Isolation].Limits tells by
-// what each limit is kept. A Unix socket that a host process keeps inside a
-// granted directory can be connected to. A workspace in place can be changed in
-// ways the host may execute later (.git/hooks, .git/config, Makefile, editor
-// tasks): do not run the host's git or build there afterwards without looking. A
-// kernel bug is not defended against. [Isolation.Missing] repeats what applies.
+// time of the sandbox as a whole, and what it writes, are limited only on request
+// ([Limits].MemoryTotal, CPU and Disk), and directories in place never;
+// [Isolation].Limits tells by what each limit is kept. A Unix socket that a host
+// process keeps inside a granted directory can be connected to. A workspace in place
+// can be changed in ways the host may execute later (.git/hooks, .git/config,
+// Makefile, editor tasks): do not run the host's git or build there afterwards
+// without looking. A kernel bug is not defended against. [Isolation.Missing] repeats
+// what applies.
 //
 // # Refusals
 //

@@ -90,6 +90,40 @@ func ExampleExporter() {
 	// changed
 }
 
+// Several attempts start from one state, and the work goes on from the best.
+func ExampleAdopter() {
+	dir, remove := project()
+	defer remove()
+	ctx := context.Background()
+	sb, err := sandbox.Local(ctx, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir), Floor: sandbox.TierNone})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer sb.Close()
+	var best sandbox.Sandbox
+	for _, text := range []string{"short", "the longest", "longer"} {
+		fork, err := sb.(sandbox.Forker).Fork(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer fork.Close()
+		run(fork, "echo "+text+" > a.txt")
+		if text == "the longest" {
+			best = fork
+		}
+	}
+	if err := sb.(sandbox.Adopter).Adopt(ctx, best); err != nil {
+		log.Fatal(err)
+	}
+	exit, err := sb.Exec(ctx, sandbox.Cmd{Args: []string{"cat", "a.txt"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(exit.Stdout)
+	// Output:
+	// the longest
+}
+
 // A command is tried, and what it did is taken over or forgotten.
 func ExampleDryRunner() {
 	dir, remove := project()

@@ -66,7 +66,8 @@ type guestChild struct {
 	st    status
 	err   error
 
-	started bool // something was sent to ready; listen's own
+	began   int64 // by sinceBoot, before it was asked for
+	started bool  // something was sent to ready; listen's own
 	denied  denials
 	over    bool // will be killed for the memory of all
 	beside  bool // another ran while it did
@@ -98,7 +99,7 @@ func (g *guestSpawner) listen() {
 		case r.Event == evDenied:
 			g.denied(&r)
 		case r.Event == evExceeded:
-			g.exceeded()
+			g.exceeded(r.Since)
 		case r.Event == evUnwatched:
 			g.blind = fmt.Errorf("its memory could not be watched any more: %v", r.Error.err())
 		case c != nil:
@@ -139,11 +140,13 @@ func (g *guestSpawner) ofLineage(numbers []int) *guestChild {
 
 // exceeded ends all that runs, and remembers why. The first process does it, between
 // one start and the next, so that no later command dies of it; more news of the same
-// comes before its answer.
-func (g *guestSpawner) exceeded() {
+// comes before its answer. But who looked may have been held up before he said so: what
+// was seen before all that now run began is old, and if it is still so, it is said again
+// at the next look.
+func (g *guestSpawner) exceeded(since int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ending {
+	if g.ending || g.allSince(since) {
 		return
 	}
 	g.ending = true
@@ -156,6 +159,16 @@ func (g *guestSpawner) exceeded() {
 		g.ending = false
 		g.mu.Unlock()
 	}()
+}
+
+// allSince reports whether there are commands, and all began after a time.
+func (g *guestSpawner) allSince(t int64) bool {
+	for _, c := range g.live {
+		if c.began <= t {
+			return false
+		}
+	}
+	return len(g.live) > 0
 }
 
 func (g *guestSpawner) fail(err error) {
@@ -203,7 +216,7 @@ func (c *guestChild) end(st status, err error) {
 }
 
 func (g *guestSpawner) spawn(ctx context.Context, req spawnRequest) (child, error) {
-	c := &guestChild{g: g, ready: make(chan error, 1), ended: make(chan struct{})}
+	c := &guestChild{g: g, began: sinceBoot(), ready: make(chan error, 1), ended: make(chan struct{})}
 	g.starts.RLock()
 	defer g.starts.RUnlock()
 	g.mu.Lock()

@@ -67,3 +67,27 @@ func TestMemoryWatchGoneBlind(t *testing.T) {
 		t.Errorf("the command ended by %v", err)
 	}
 }
+
+// What the watch saw before a command began, and could say only later, is no reason to
+// end that command.
+func TestOldNewsOfMemoryEndsNobody(t *testing.T) {
+	t.Parallel()
+	sb := open(t, walled(t, TierNamespaces))
+	g := sb.(*local).run.(*guestSpawner)
+	before := sinceBoot()
+	p, err := sb.Start(t.Context(), Cmd{Args: []string{"cat"}, OpenStdin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.exceeded(before)
+	if exit := mustExec(t, sb, Cmd{Args: []string{"true"}}); !exit.Success() {
+		t.Error(exit)
+	}
+	if _, err := p.Write([]byte("x")); err != nil {
+		t.Error(err)
+	}
+	g.exceeded(sinceBoot())
+	if exit, err := p.Wait(); err != nil || exit.Exceeded != ExceededMemory || exit.Stdout.String() != "x" && exit.Stdout.String() != "" {
+		t.Errorf("%v %v", exit, err)
+	}
+}

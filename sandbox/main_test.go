@@ -158,12 +158,12 @@ func read(t testing.TB, path string) string {
 // eventually waits for what another process or goroutine must do soon.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Fatalf("%s did not happen within 20 s", what)
+	t.Fatalf("%s did not happen within a minute", what)
 }
 
 // uniqueSleep is an argument that only one test's processes have.

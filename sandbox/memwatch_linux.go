@@ -28,13 +28,14 @@ const restEvery = 250 * time.Millisecond
 type memoryWatch struct {
 	limit int64
 	// kill sees to the end of everybody but the first process. Whoever is to know why
-	// knows it before anyone dies.
-	kill func()
+	// knows it before anyone dies. What is over was so since a time of sinceBoot.
+	kill func(since int64)
 }
 
 // look adds up once, and says how long it may be until the next time. The error is that
 // it saw nothing.
 func (w *memoryWatch) look() (time.Duration, error) {
+	since := sinceBoot()
 	pids, err := otherProcesses()
 	if err != nil {
 		return watchEvery, err
@@ -51,12 +52,19 @@ func (w *memoryWatch) look() (time.Duration, error) {
 	if shared+sum(pids, proportional) <= w.limit {
 		return watchEvery, nil
 	}
-	w.kill()
+	w.kill(since)
 	if shared > w.limit {
 		// With nobody left to remove it, it would be every later command's death.
 		emptyShared()
 	}
 	return watchEvery, nil
+}
+
+// sinceBoot is a time in nanoseconds that all processes of the machine share.
+func sinceBoot() int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // which cannot fail
+	return now.Nano()
 }
 
 // blindFor is how long a sandbox may go on unwatched: descriptors, say, may be short for
@@ -88,7 +96,7 @@ func (s *supervisor) watchMemory(limit int64) {
 	if limit <= 0 || os.Getpid() != 1 {
 		return
 	}
-	w := &memoryWatch{limit: limit, kill: func() {
+	w := &memoryWatch{limit: limit, kill: func(int64) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		clear(s.over)
@@ -109,7 +117,7 @@ func (s *supervisor) watchMemory(limit int64) {
 // start, and one that cannot be any more ends.
 func (b *box) watchMemory(limit int64) error {
 	// The host has the first process do it: see exceeded.
-	w := &memoryWatch{limit: limit, kill: func() { b.say(reply{Event: evExceeded}) }}
+	w := &memoryWatch{limit: limit, kill: func(since int64) { b.say(reply{Event: evExceeded, Since: since}) }}
 	look := func() (pause time.Duration, err error) {
 		if notThere := b.within(func() { pause, err = w.look() }); notThere != nil {
 			return 0, notThere

@@ -65,6 +65,7 @@ type reply struct {
 
 	Denial  *Denial `json:"denial,omitempty"`
 	Lineage []int   `json:"lineage,omitempty"` // evDenied: numbers by which the command is found
+	Since   int64   `json:"since,omitempty"`   // evExceeded: by sinceBoot, before the look that saw it
 }
 
 func (r *reply) encode() ([]byte, error) { return json.Marshal(r) }

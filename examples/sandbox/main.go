@@ -1,6 +1,6 @@
 // Command sandbox runs one command in a sandbox over a directory.
 //
-//	go run ./examples/sandbox -dir DIR [-net NAME,...] [-mem SIZE] [-timeout D] [-inplace] [-v] -- cmd args...
+//	go run ./examples/sandbox -dir DIR [-net NAME,...] [-mem SIZE] [-disk SIZE] [-timeout D] [-inplace] [-v] -- cmd args...
 //
 // The command gets this program's standard input and output. Changes stay in the
 // sandbox unless -inplace is given. It reaches the hosts that -net names, and no
@@ -34,10 +34,11 @@ const (
 )
 
 type options struct {
-	dir, net, mem, floor string
-	timeout              time.Duration
-	inPlace, verbose     bool
-	args                 []string
+	dir, net, floor  string
+	mem, disk        string
+	timeout          time.Duration
+	inPlace, verbose bool
+	args             []string
 }
 
 func main() {
@@ -46,6 +47,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", ".", "workspace `directory`")
 	flag.StringVar(&o.net, "net", "", "comma-separated host `names` the command may reach at ports 80 and 443; *.example.com and example.com:8443 are understood")
 	flag.StringVar(&o.mem, "mem", "", "memory limit of one process, such as 512M or 2G")
+	flag.StringVar(&o.disk, "disk", "", "limit of all that the command writes but in place, such as 512M; it is kept in memory then")
 	flag.DurationVar(&o.timeout, "timeout", 0, "wall time limit, such as 30s")
 	flag.BoolVar(&o.inPlace, "inplace", false, "change the directory itself instead of a private view of it")
 	flag.StringVar(&o.floor, "floor", "namespaces", "lowest isolation `tier` accepted: namespaces, bubblewrap, landlock or none")
@@ -127,13 +129,18 @@ func config(o options) (cfg sandbox.Config, err error) {
 		}
 	}
 	if o.mem != "" {
-		cfg.Limits.Memory, err = parseSize(o.mem)
+		if cfg.Limits.Memory, err = parseSize("-mem", o.mem); err != nil {
+			return cfg, err
+		}
+	}
+	if o.disk != "" {
+		cfg.Limits.Disk, err = parseSize("-disk", o.disk)
 	}
 	return cfg, err
 }
 
 // parseSize reads a number of bytes with an optional K, M or G.
-func parseSize(s string) (int64, error) {
+func parseSize(flag, s string) (int64, error) {
 	digits := strings.TrimRight(strings.ToUpper(s), "IB")
 	shift := 0
 	for i, unit := range "KMG" {
@@ -143,7 +150,7 @@ func parseSize(s string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n <= 0 || n > (1<<62)>>shift {
-		return 0, fmt.Errorf("sandbox: -mem %q is no size; write it like 512M", s)
+		return 0, fmt.Errorf("sandbox: %s %q is no size; write it like 512M", flag, s)
 	}
 	return n << shift, nil
 }

@@ -56,6 +56,8 @@ func TestProgram(t *testing.T) {
 		{"timeout", "", []string{"-dir", dir, "-timeout", "300ms", "--", "sleep", "60"}, 124, "", "timeout"},
 		{"network", "", []string{"-dir", dir, "-v", "-net", "example.com,*.example.com", "--", "sh", "-c", "echo ${https_proxy%:*}"}, 0, "http://127.0.0.1\n", "example.com"},
 		{"bad network", "", []string{"-dir", dir, "-net", "1.2.3.4", "--", "true"}, 125, "", "IP address"},
+		{"disk", "", []string{"-dir", dir, "-disk", "2M", "--", "sh", "-c", "head -c 9000000 /dev/zero > big; wc -c < big"}, 0, "2097152\n", "No space left on device"},
+		{"bad disk", "", []string{"-dir", dir, "-disk", "much", "--", "true"}, 125, "", "-disk"},
 		{"no command", "", []string{"-dir", dir}, 125, "", "usage"},
 		{"no directory", "", []string{"-dir", dir + "/missing", "--", "true"}, 125, "", "missing"},
 		{"bad size", "", []string{"-dir", dir, "-mem", "lots", "--", "true"}, 125, "", "-mem"},
@@ -77,7 +79,7 @@ func TestProgram(t *testing.T) {
 
 func TestParseSize(t *testing.T) {
 	for in, want := range map[string]int64{"1": 1, "512M": 512 << 20, "2g": 2 << 30, "4KiB": 4 << 10, "3MB": 3 << 20, "": 0, "-1": 0, "x": 0, "9999999999G": 0} {
-		got, err := parseSize(in)
+		got, err := parseSize("-mem", in)
 		if got != want || (err != nil) != (want == 0) {
 			t.Errorf("parseSize(%q) = %d, %v; want %d", in, got, err, want)
 		}
