@@ -24,7 +24,7 @@ type Config struct {
 	// Artifacts keeps texts that are too long to show; the read_artifact tool reads them back. Nil keeps them in a
 	// temporary directory, for as long as the workspace is open.
 	Artifacts agent.ArtifactStore
-	// Index answers the search tool, which is offered only when it is set, and repo_map when it is a [MapIndex], too.
+	// Index answers the search tool, which is offered only when it is set, and repo_map when it is a [MapIndex], too; symbols asks a [SymbolIndex].
 	// [Retrieval] makes one of an index of this module. The host closes it, after the workspace.
 	Index Index
 	// Ask puts a question of the model to a person. Nil means that nobody is there, and the model is told so.
@@ -176,7 +176,8 @@ func (w *Workspace) Close() error {
 	return w.closeErr
 }
 
-// Index finds code by meaning. One that also is a [TaskIndex], [ChangeIndex], [StateIndex] or [MapIndex] is used as such.
+// Index finds code by meaning. One that also is a [TaskIndex], [ChangeIndex], [StateIndex], [MapIndex] or [SymbolIndex] is
+// used as such.
 // It must be safe for concurrent use.
 type Index interface {
 	// Search returns at most k places that have to do with text, the best first.
