@@ -7,9 +7,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Outcome tells how well the task at hand of a conversation, by its SessionID, was done: 1 for well, 0 for not at all. The member learns from
-// it; after a failure the next request of the conversation goes to another. With a State it is saved at once. A
-// conversation in which nothing was asked since its last outcome is an error.
+// Outcome tells how well the task at hand of a conversation, by its SessionID, was done: 1 for well, 0 for not at all. The
+// member learns from it; after a failure the next request of the conversation goes to another. With a State it is saved
+// at once. A conversation in which nothing was asked since its last outcome is an error.
 func (a *Auto) Outcome(ctx context.Context, sessionID string, good float64) error {
 	if !a.settle(conversationKey(sessionID, nil), good) {
 		return fmt.Errorf("router: outcome: nothing is open in the conversation %q; say how a task went once, after it was worked on in this process", sessionID)
