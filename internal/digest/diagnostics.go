@@ -7,7 +7,7 @@ var boilerplate = newPrefixes(
 	"-> [Help", "[Help ", "To see the full stack trace", "Re-run Maven", "For more information about the errors", "After correcting the problems", "Please refer to ",
 	"Try: ", "> Run with --", "Run with --", "* Try:", "* Get more help", "* Exception is:", "note: run with `RUST_BACKTRACE", "npm ERR! A complete log", "npm ERR!     /",
 	"error Command failed with exit code", "info Visit", "For more information about this error", "There was an error while trying to write to",
-	"COMPILATION ERROR", "Help 1]", "Tests in error", "npm ERR! Linux", "npm ERR! argv", "npm ERR! node v", "npm ERR! npm  v", "npm ERR! This is probably not", "npm ERR! Additional logging",
+	"COMPILATION ERROR", "Help 1]", "Tests in error", "npm ERR! Linux", "npm ERR! argv", "npm ERR! node v", "npm ERR! npm  v", "npm ERR! This is probably not", "npm error A complete log", "npm error To see a list", "npm error   npm run", "For more information about an error", "npm ERR! Additional logging",
 )
 
 // errorLead begins lines that report an error.

@@ -169,6 +169,7 @@ func (s *selection) unknown(text string) {
 // tests adds the failing tests; those that failed with the same message stand together, and it is said once.
 func (s *selection) tests(p *parser) {
 	block := map[string]int{}
+	p.findings = whole(p.findings)
 	for _, f := range p.findings {
 		if f.name == "" {
 			continue
@@ -186,6 +187,32 @@ func (s *selection) tests(p *parser) {
 		s.add(KindTest, f.name, f.line, rankName, b, 0)
 		s.body(f, b, seen)
 	}
+}
+
+// whole leaves out the tests that were named in short while they ran and in full in the report.
+func whole(findings []*finding) []*finding {
+	ends := map[string]bool{}
+	for _, f := range findings {
+		for _, sep := range []string{" › ", " > ", " "} {
+			if i := strings.LastIndex(f.name, sep); i > 0 && len(f.traces) > 0 {
+				ends[strings.TrimSuffix(f.name[i+len(sep):], ":")] = true
+				if sep == " " { // mocha's titles: any end of the words
+					for i := 0; i < len(f.name) && len(f.name) < 300; i++ {
+						if f.name[i] == ' ' {
+							ends[strings.TrimSuffix(f.name[i+1:], ":")] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	kept := findings[:0:0]
+	for _, f := range findings {
+		if f.name == "" || !ends[f.name] {
+			kept = append(kept, f)
+		}
+	}
+	return kept
 }
 
 // body adds what is known of a finding below its name; of those of one message, the first says it.
@@ -327,6 +354,11 @@ func (s *selection) choose() {
 		it := &s.items[i]
 		if it.rank < rankNever && it.cost <= left && !written[it.text] {
 			written[it.text] = true
+			if it.kind == KindError { // its place need not stand below it again
+				if at, ok := findPlace(it.text); ok && at.from == 0 {
+					written[it.text[:at.to]] = true
+				}
+			}
 			it.taken = true
 			left -= it.cost
 		}

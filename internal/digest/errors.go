@@ -60,6 +60,15 @@ func classEnd(rest string) bool {
 // frame takes a place of a trace.
 func (p *parser) frame(l line) bool {
 	t := l.text
+	if p.test != "" && p.open == nil && l.cues&cueFrame != 0 && l.indent > 0 { // what a Go test logs before its verdict
+		if at, ok := findPlace(t); ok && at.from == 0 && strings.HasPrefix(t[at.to:], ": ") {
+			p.say(p.test, note{t, l.n})
+			return true
+		}
+	}
+	if strings.HasPrefix(t, "thread '") && p.panicked(l) {
+		return true
+	}
 	if strings.HasPrefix(t, "File \"") { // Python: the error comes after its frames
 		if at, ok := findPlace(t); ok && at.from <= 7 {
 			if len(p.pending) < 200 {
@@ -99,6 +108,21 @@ func (p *parser) frame(l line) bool {
 	return true
 }
 
+// panicked takes the first line of a panic of Rust; the next one is its message.
+func (p *parser) panicked(l line) bool {
+	_, rest, ok := strings.Cut(l.text, " panicked at ")
+	if !ok || !strings.HasSuffix(rest, ":") {
+		return false
+	}
+	if p.open == nil || p.open.name == "" {
+		p.attach(p.wrongly(l.text, l.n, strengthError))
+	}
+	p.open.frame(note{strings.TrimSuffix(rest, ":"), l.n})
+	p.idle = 0
+	p.next = true
+	return true
+}
+
 var frameLeads = newPrefixes("at ", "from ", "# ./", "❯ ", "--> ", "in ", "./")
 
 func frameLead(t string) bool {
@@ -108,6 +132,19 @@ func frameLead(t string) bool {
 // continued takes a line as the message of the open finding.
 func (p *parser) continued(l line) bool {
 	t := l.text
+	if p.next && p.open != nil {
+		p.next = false
+		p.open.message(note{t, l.n})
+		return true
+	}
+	if t == "Failed example:" && len(p.pending) > 0 { // doctest names the test in the frame before
+		if _, name, ok := strings.Cut(p.pending[len(p.pending)-1].text, ", in "); ok {
+			at := p.pending[len(p.pending)-1]
+			p.fail(name, at.line).frame(at)
+			p.expect = 1
+			return true
+		}
+	}
 	if p.wrong > 0 {
 		if strings.HasPrefix(t, "* ") {
 			p.wrong = 0
@@ -146,6 +183,9 @@ func (p *parser) continued(l line) bool {
 		if p.open.unsure() || strings.HasPrefix(t, "Caused by: ") || p.open.name != "" && p.idle < 6 {
 			p.open.message(note{t, l.n})
 			p.idle = 0
+			if strings.HasSuffix(t, ":") {
+				p.expect = 2
+			}
 			return true
 		}
 		return false
@@ -199,7 +239,7 @@ func classLike(t string) bool {
 
 // progress tells a line of a runner's progress, which is no message of the test before it.
 func progress(t string) bool {
-	for _, lead := range []string{"✔", "✓", "√", "✖", "PASS", "ok ", "Running ", "[INFO]", "Tests run", "WARN", "Chrome", "Firefox", "Headless", "PhantomJS", "===", "---", "test ", "<", "at "} {
+	for _, lead := range []string{"✔", "✓", "√", "✖", "PASS", "ok ", "Running ", "[INFO]", "Tests run", "WARN", "Chrome", "Firefox", "Headless", "PhantomJS", "===", "---", "test ", "<", "at ", "[", "{", "ℹ", "duration_ms", "type: ", "location: ", "failures:", "Start ", "⎯", "Expected ", "..."} {
 		if strings.HasPrefix(t, lead) {
 			return true
 		}
@@ -210,7 +250,7 @@ func progress(t string) bool {
 // details of an expectation: the words that begin a line.
 var expectations = newPrefixes(
 	"expected", "actual", "received", "got", "want", "left:", "right:", "but was", "but got", "failed example", "value of", "to equal", "+++ ", "--- ", "+ ", "- ", "-expected", "+received",
-	"assertion", "diff", "result:", "difference:", "exp:", "act:", "found:", "instead", "failure/error:", "error trace", "error:",
+	"assertion", "diff", "result:", "difference:", "exp:", "act:", "found:", "instead", "failure/error:", "error trace", "error:", "failed asserting", "code:  ", "messages:", "#   ",
 )
 
 // detail takes what a test expected and what it got.
@@ -219,6 +259,9 @@ func (p *parser) detail(l line) bool {
 		return false
 	}
 	t := l.text
+	if strings.HasPrefix(t, "--- PASS") || strings.HasPrefix(t, "--- SKIP") || strings.HasPrefix(t, "--- FAIL") || frameLead(t) && p.expect == 0 {
+		return false
+	}
 	if p.expect > 0 {
 		p.expect--
 		p.open.detail(note{t, l.n})

@@ -61,7 +61,10 @@ func escape(line string, i int) int {
 		for i < len(line) && line[i] >= ' ' && line[i] <= '/' {
 			i++
 		}
-		return min(i+1, len(line))
+		if i < len(line) && line[i] >= 0x30 && line[i] <= 0x7e {
+			i++
+		}
+		return i
 	case c >= 0x30 && c <= 0x7e:
 		return i + 1
 	}

@@ -70,10 +70,10 @@ func (p *parser) header(l line, ruled byte) bool {
 	if p.numbered(l) || p.results(l) {
 		return true
 	}
+	if p.begun(l) {
+		return true
+	}
 	if l.cues&(cueFail|cueError|cueSummary) == 0 {
-		if strings.HasPrefix(t, "Testcase: ") {
-			p.test = t[len("Testcase: "):]
-		}
 		return false
 	}
 	if ruled == '=' && (strings.HasPrefix(t, "FAIL: ") || strings.HasPrefix(t, "ERROR: ")) {
@@ -83,7 +83,12 @@ func (p *parser) header(l line, ruled byte) bool {
 	}
 	name, rest := failedName(l, p.section)
 	if name == "" {
-		return p.begun(l)
+		return false
+	}
+	if strings.HasSuffix(t, " ... ERROR") || strings.HasSuffix(t, " ... FAIL") {
+		if b := strings.TrimSpace(plain(p.before)); !strings.Contains(name, "(") && strings.HasPrefix(b, "test") && strings.HasSuffix(b, ")") {
+			name = b // unittest writes a test's docstring below its name
+		}
 	}
 	f := p.fail(name, l.n)
 	if rest != "" && len(f.traces) == 0 {
@@ -92,17 +97,52 @@ func (p *parser) header(l line, ruled byte) bool {
 	return true
 }
 
-// begun takes the verdict on a test whose name stood on an earlier line: Ant's reports, and verbose unittest with a docstring.
+// begun takes lines that name a test before its verdict: Go's, Ant's, GoogleTest's. What is said in between is the test's.
 func (p *parser) begun(l line) bool {
 	t := l.text
-	if name, ok := strings.CutPrefix(t, "Testcase: "); ok {
-		p.test = name
-		return true
+	switch t[0] {
+	case '=':
+		for _, lead := range []string{"=== RUN ", "=== CONT ", "=== NAME "} {
+			if name, ok := strings.CutPrefix(t, lead); ok {
+				p.close()
+				p.test = strings.TrimSpace(name)
+				return true
+			}
+		}
+	case 'T':
+		if name, ok := strings.CutPrefix(t, "Testcase: "); ok && !strings.HasSuffix(t, "FAILED") && !strings.HasSuffix(t, "ERROR") {
+			p.test, _, _ = strings.Cut(name, " took ")
+			return true
+		}
+	case '[':
+		if name, ok := strings.CutPrefix(t, "[ RUN "); ok {
+			p.close()
+			_, p.test, _ = strings.Cut(name, "] ")
+			return true
+		}
+	case 'F', 'C':
+		if p.test != "" && (t == "FAILED" || t == "Caused an ERROR") { // Ant
+			p.fail(p.test, l.n)
+			p.test = ""
+			return true
+		}
+	case 'r':
+		if t == "running tests:" {
+			p.running = true
+			return true
+		}
 	}
-	if p.test != "" && (t == "FAILED" || t == "Caused an ERROR" || strings.HasPrefix(t, "FAILED\t")) {
-		name, _, _ := strings.Cut(p.test, " took ")
-		p.fail(name, l.n)
-		p.test = ""
+	if p.running {
+		if p.running = strings.HasPrefix(t, "Test") && strings.HasSuffix(t, "s)"); p.running {
+			p.fail(beforeDuration(t), l.n)
+		}
+		return p.running
+	}
+	if p.test != "" && (strings.HasSuffix(t, ": Failure") || strings.HasSuffix(t, ": error: Failure")) { // GoogleTest
+		f := p.fail(p.test, l.n)
+		if at, ok := findPlace(t); ok {
+			f.frame(note{t[at.from:at.to], l.n})
+		}
 		return true
 	}
 	return false
@@ -173,7 +213,7 @@ func leadingVerdict(t string, in section) (name, message string) {
 			if _, after, ok := strings.Cut(s, "]"); ok {
 				return strings.TrimSpace(after), ""
 			}
-		case lead == "FAIL: " && !strings.Contains(s, ": "), lead == "FAILED: " && !strings.Contains(s, " "):
+		case lead == "FAIL: " && !strings.Contains(s, ": "), lead == "FAILED: " && !strings.ContainsAny(s, " /"):
 			return s, ""
 		case lead == "Failed " && strings.HasSuffix(s, "]") && strings.Contains(s, " ["): // dotnet test
 			return s[:strings.LastIndex(s, " [")], ""
@@ -208,7 +248,7 @@ func crossed(l line) string {
 		if mark == "● " && (!strings.Contains(s, " › ") && s != "Test suite failed to run" && l.indent > 2 || strings.HasPrefix(s, "Console") || strings.HasPrefix(s, "Deprecat") || strings.HasPrefix(s, "Validation")) {
 			return ""
 		}
-		if s == "" || counted(s) || strings.Contains(s, " problem") || placedError(s) {
+		if s == "" || strings.HasPrefix(s, "Build failed") || counted(s) || strings.Contains(s, " problem") || placedError(s) {
 			return ""
 		}
 		return beforeDuration(s)
@@ -218,7 +258,7 @@ func crossed(l line) string {
 
 // trailingVerdict takes a verdict behind a name.
 func trailingVerdict(t string) (name, message string) {
-	if !strings.ContainsAny(t[len(t)-1:], "DLR]d)!") && !strings.Contains(t, "***Failed") {
+	if !strings.ContainsAny(t[len(t)-1:], "DLR]d)!c") {
 		return "", ""
 	}
 	if i := strings.Index(t, " <<< "); i > 0 { // surefire
@@ -241,21 +281,23 @@ func trailingVerdict(t string) (name, message string) {
 		switch {
 		case tail == " FAILED":
 			if s, ok := strings.CutPrefix(s, "test "); ok && strings.HasSuffix(s, " ...") { // Rust
-				return strings.TrimSuffix(s, " ..."), ""
+				return strings.TrimSuffix(strings.TrimSuffix(s, " ..."), " - should panic"), ""
 			}
 			return namedFailed(s), ""
 		default:
 			return strings.TrimPrefix(s, "test "), ""
 		}
 	}
-	if i := strings.Index(t, "***Failed"); i > 0 { // ctest
-		if _, s, ok := strings.Cut(t[:i], ": "); ok {
+	if i := strings.Index(t, "***"); i > 0 && !strings.HasPrefix(t[i:], "****") { // ctest: ***Failed, ***Not Run, ***Timeout
+		if _, s, ok := strings.Cut(t[:i], ": "); ok && strings.Contains(t[:i], "Test ") {
 			return strings.TrimRight(s, " ."), ""
 		}
 	}
-	if s, ok := strings.CutSuffix(t, "(Failed)"); ok {
-		if _, s, ok := strings.Cut(s, " - "); ok {
-			return strings.TrimSpace(s), ""
+	for _, tail := range []string{"(Failed)", "(Not Run)", "(Timeout)", "(SEGFAULT)"} {
+		if s, ok := strings.CutSuffix(t, tail); ok {
+			if n, s, ok := strings.Cut(s, " - "); ok && strings.Trim(n, "0123456789 ") == "" {
+				return strings.TrimSpace(s), ""
+			}
 		}
 	}
 	return "", ""
@@ -315,13 +357,18 @@ func (p *parser) numbered(l line) bool {
 		p.list = n + 1
 		p.section = sectionNone
 		p.title, p.titleAt = []string{rest}, l.n
-		if strings.HasSuffix(rest, ":") && rest != "Failure:" && rest != "Error:" || strings.Contains(rest, "::") {
+		if strings.HasSuffix(rest, ":") && rest != "Failure:" && rest != "Error:" || strings.Contains(rest, "::") || selfEvident(rest) && strings.HasSuffix(rest, ")") {
 			p.finishTitle()
 		}
 		return true
 	}
 	if len(p.title) == 0 {
 		return false
+	}
+	if t == "Message:" { // jasmine
+		p.finishTitle()
+		p.next = true
+		return true
 	}
 	last := p.title[len(p.title)-1]
 	if last == "Failure:" || last == "Error:" { // minitest: the name is on the next line

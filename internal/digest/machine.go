@@ -26,13 +26,13 @@ var words = map[cue][]string{
 		"err!", "what went wrong", "--- expected", "did not", "doesn't", "does not", "incompatible", "deprecat",
 	},
 	cueFail: {
-		"fail", "not ok", "✗", "✖", "✕", "✘", "×", "●", "❌", "broken", "<<<", " flaky", "red:",
+		"fail", "not ok", "✗", "✖", "✕", "✘", "×", "●", "❌", "broken", "<<<", " flaky", "red:", "testcase: ", "[ run ", "not run", "1) ",
 	},
 	cueSummary: {
 		"passed", "tests run", "ran ", "examples", "assertions", "tests:", "tests ", "build ", "problem", "exit", "result", "passing",
 		"failing", "suites", "skipped", "completed", "aborting", "runs, ", "executed", "scenarios", "specs",
 	},
-	cueRule:    {"=====", "_____", "-----", "*****", "#####"},
+	cueRule:    {"=== run", "=== cont", "=== name", "running tests:", "=====", "_____", "-----", "*****", "#####"},
 	cueFrame:   {".go:", ".py:", ".rs:", ".java:", ".kt:", ".js:", ".ts:", ".c:", ".cc:", ".cpp:", ".h:", ".rb:", ".scala:", ".cs:", ".php:", ".swift:", "file \"", "--> "},
 	cueVerdict: verdictParts,
 	cueControl: {"\x1b", "\x08", "\x00", "\u009b"},

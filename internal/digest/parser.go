@@ -17,12 +17,16 @@ type parser struct {
 	ruled   byte   // the mark of the ruled line just before, 0 if there was none
 	file    string // the file that a linter's following lines are about
 	fileAt  int
-	test    string // the last test that was begun but whose verdict is not known
-	list    int    // next number of a numbered list of failures, 0 outside of one
+	test    string            // the last test that was begun but whose verdict is not known
+	before  string            // the line before this one
+	said    map[string][]note // what tests wrote before their verdict was known
+	running bool              // Go's list of tests that ran when time was up
+	list    int               // next number of a numbered list of failures, 0 outside of one
 	title   []string
 	titleAt int
 	muted   bool // output that a test wrote while it ran
 	wrong   int  // lines of Gradle's "What went wrong" still to come
+	next    bool // the next line is the message of a panic
 	expect  int  // lines still to come of an expectation that was announced
 }
 
@@ -40,7 +44,7 @@ const (
 )
 
 func newParser() *parser {
-	return &parser{tests: map[string]*finding{}, errors: map[string]*finding{}, summaryAt: map[string]int{}}
+	return &parser{tests: map[string]*finding{}, errors: map[string]*finding{}, summaryAt: map[string]int{}, said: map[string][]note{}}
 }
 
 // patience is after how many lines without news the open finding is closed.
@@ -48,7 +52,7 @@ const patience = 24
 
 // attentive tells whether the parser needs to see lines without a cue.
 func (p *parser) attentive() bool {
-	return p.open != nil || len(p.pending) > 0 || p.ruled != 0 || p.list > 0 || p.wrong > 0 || p.section == sectionResults
+	return p.open != nil || p.running || len(p.pending) > 0 || p.ruled != 0 || p.list > 0 || p.wrong > 0 || p.section == sectionResults
 }
 
 // line takes one line of the output; raw has no line end, n is its number.
@@ -56,8 +60,9 @@ func (p *parser) line(n int, raw string, c cue) {
 	if c&cueControl != 0 || p.attentive() {
 		raw = plain(raw)
 	}
-	if out, ok := goEvent(raw); ok {
-		raw = out
+	if e, ok := goEvent(raw); ok {
+		raw = strings.TrimRight(e.Output, "\n")
+		p.test = e.Test
 	}
 	body, lev := untag(raw)
 	text := strings.TrimSpace(body)
@@ -110,7 +115,6 @@ func (p *parser) blank(l line) {
 	if p.wrong > 0 {
 		p.wrong--
 	}
-	p.expect = 0
 	p.finishTitle()
 	if p.section == sectionNone && len(p.pending) > 0 && p.idle > 2 {
 		p.pending = nil
@@ -119,7 +123,7 @@ func (p *parser) blank(l line) {
 
 // close ends what details belong to.
 func (p *parser) close() {
-	p.open, p.pending, p.muted, p.expect = nil, nil, false, 0
+	p.open, p.pending, p.muted, p.expect, p.next = nil, nil, false, 0, false
 }
 
 // fail opens the finding of a failing test, a new one or that of an earlier line.
@@ -145,7 +149,24 @@ func (p *parser) fail(name string, n int) *finding {
 	f.count++
 	f.fresh = f.reported()
 	p.open = f
+	for _, s := range p.said[name] {
+		f.message(s)
+	}
+	delete(p.said, name)
 	return f
+}
+
+// say keeps what a test wrote, for the case that it fails; the last lines of the last tests.
+func (p *parser) say(test string, n note) {
+	const mostTests, mostLines = 256, 4
+	s, ok := p.said[test]
+	if !ok && len(p.said) >= mostTests {
+		clear(p.said)
+	}
+	if len(s) == mostLines {
+		s = append(s[:0], s[1:]...)
+	}
+	p.said[test] = append(s, n)
 }
 
 // namesakes tells two tests of one name in different files.

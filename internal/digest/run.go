@@ -31,9 +31,8 @@ func parse(text string) *parser {
 			p.long(n, raw)
 		case c&^cueControl != 0 && (c&^(cueControl|cueFrame) != 0 || !javaFrame(raw)) || p.attentive():
 			p.line(n, raw, c)
-		case strings.HasPrefix(raw, "Testcase: "):
-			p.test = raw[len("Testcase: "):]
 		}
+		p.before = raw
 		if len(raw) > 0 && raw[0] > ' ' {
 			p.file = raw
 		}
@@ -110,14 +109,10 @@ func piece(raw string) (size, skip int) {
 // event is a line of go test -json.
 type event struct{ Action, Test, Output string }
 
-// goEvent returns the output in a line of go test -json.
-func goEvent(raw string) (string, bool) {
+// goEvent reads an output in a line of go test -json.
+func goEvent(raw string) (e event, ok bool) {
 	if !strings.HasPrefix(raw, "{") || !strings.Contains(raw, `"Action":"output"`) {
-		return "", false
+		return e, false
 	}
-	var e event
-	if json.Unmarshal([]byte(raw), &e) != nil {
-		return "", false
-	}
-	return strings.TrimRight(e.Output, "\n"), true
+	return e, json.Unmarshal([]byte(raw), &e) == nil
 }
