@@ -101,17 +101,31 @@ type Response struct {
 // Generate collects a stream into one response. It is the streaming path, collected: an incomplete stream or an ended
 // context is a *[ModelError], and the partial response is returned beside it.
 func Generate(ctx context.Context, m Model, req *Request) (*Response, error) {
-	var b responseBuilder
-	for chunk, err := range m.Stream(ctx, req) {
-		if err != nil {
-			return b.response(), AsModelError(err)
-		}
-		if !b.ended || !isContent(chunk) { // after Finish only a late Usage counts
-			b.add(chunk)
-		}
+	var g generation
+	m.Stream(ctx, req)(g.take)
+	if g.err != nil {
+		return g.response(), AsModelError(g.err)
 	}
-	if err := b.complete(ctx); err != nil {
-		return b.response(), err
+	if err := g.complete(ctx); err != nil {
+		return g.response(), err
 	}
-	return b.response(), nil
+	return g.response(), nil
+}
+
+// generation collects a stream. It is the body of a loop over one: a struct, since what a loop's body would capture is
+// allocated variable by variable.
+type generation struct {
+	responseBuilder
+	err error
+}
+
+func (g *generation) take(chunk Chunk, err error) bool {
+	if err != nil {
+		g.err = err
+		return false
+	}
+	if !g.ended || !isContent(chunk) { // after Finish only a late Usage counts
+		g.add(chunk)
+	}
+	return true
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/digest"
 )
 
 // CascadeConfig describes a [Cascade].
@@ -289,13 +290,21 @@ func withSuffix(req *agent.Request, text string) *agent.Request {
 func attemptNote(digest string, f Finding) string {
 	note := "<attempt verdict=\"" + f.Verdict.String() + "\">\n" + digest + "\n"
 	if f.Feedback != "" {
-		note += "What was wrong:\n" + cut(f.Feedback, maxDigest) + "\n"
+		note += "What was wrong:\n" + digestFeedback(f.Feedback) + "\n"
 	}
 	return note + "</attempt>\n"
 }
 
 // maxDigest bounds what is told of a failed attempt, in bytes.
 const maxDigest = 4000
+
+// digestFeedback keeps what matters of what a check wrote, which may be the whole output of a test run.
+func digestFeedback(text string) string {
+	if len(text) <= maxDigest {
+		return text
+	}
+	return cut(digest.Digest(digest.Input{Text: text, Budget: maxDigest / 4}).Text, maxDigest)
+}
 
 // digestAnswer is the digest of an answer by itself: its text and calls, cut to a page.
 func digestAnswer(resp *agent.Response) string {

@@ -388,3 +388,14 @@ func benchmarkStream(b *testing.B, m agent.Model, req *agent.Request) {
 		}
 	}
 }
+
+// What a test run printed tells the next member which tests failed, however long it is.
+func TestFeedbackIsDigested(t *testing.T) {
+	long := strings.Repeat("=== RUN   TestFine\n--- PASS: TestFine (0.00s)\n", 2000) +
+		"=== RUN   TestBroken\n    a_test.go:7: got 1, want 2\n--- FAIL: TestBroken (0.00s)\nFAIL\n" +
+		strings.Repeat("=== RUN   TestAlsoFine\n--- PASS: TestAlsoFine (0.00s)\n", 2000)
+	got := attemptNote("tried", Finding{Verdict: Rejected, Feedback: long})
+	if len(got) > 2*maxDigest || !strings.Contains(got, "TestBroken") || !strings.Contains(got, "got 1, want 2") {
+		t.Errorf("%d bytes:\n%.2000s", len(got), got)
+	}
+}
