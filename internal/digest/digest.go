@@ -83,8 +83,8 @@ const (
 	rankMessage
 	rankPlace
 	rankFrame
-	rankProject
 	rankDetail
+	rankProject
 	rankMore
 	rankError
 	rankHint
@@ -227,6 +227,9 @@ func (s *selection) body(f *finding, b int, seen bool) {
 		}
 		s.add(KindError, t.message.text, t.message.line, rank, b, 2*i+1)
 		s.frames(t, b, 2*i+2, place)
+	}
+	for _, at := range f.places {
+		s.add(KindPlace, at.text, at.line, rankPlace, b, 1)
 	}
 	if !seen {
 		for i, d := range f.details {

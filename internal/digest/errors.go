@@ -6,7 +6,7 @@ import "strings"
 var errorSuffixes = []string{"Error", "Exception", "Failure", "Fault", "Interrupt", "Failed", "Errors", "Panic", "Timeout", "Denied", "NotFound", "DoesNotExist", "Mismatch", "Exit"}
 
 // leads stand before the class of an error.
-var leads = newPrefixes("Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "! ")
+var leads = newPrefixes("Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "! ", "** (")
 
 // errorClass tells whether a line begins with the class of an error, and how sure that is an error: 0 if it is none.
 func errorClass(t string) int {
@@ -54,7 +54,7 @@ func nameByte(c byte) bool {
 
 // classEnd tells whether what follows a name lets it be the class of an error.
 func classEnd(rest string) bool {
-	return rest == "" || strings.HasPrefix(rest, ": ") || rest == ":" || strings.HasPrefix(rest, " at ") || strings.HasPrefix(rest, " [") || strings.HasPrefix(rest, "(")
+	return rest == "" || strings.HasPrefix(rest, ": ") || rest == ":" || strings.HasPrefix(rest, " at ") || strings.HasPrefix(rest, " [") || strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ") ")
 }
 
 // frame takes a place of a trace.
@@ -132,6 +132,10 @@ func frameLead(t string) bool {
 // continued takes a line as the message of the open finding.
 func (p *parser) continued(l line) bool {
 	t := l.text
+	if strings.HasPrefix(t, "panic: test timed out") { // it is no fault of the test before it
+		p.attach(p.wrongly(t, l.n, strengthVerdict))
+		return true
+	}
 	if p.next && p.open != nil {
 		p.next = false
 		p.open.message(note{t, l.n})
@@ -179,6 +183,14 @@ func (p *parser) continued(l line) bool {
 	if p.open == nil || p.muted {
 		return false
 	}
+	if s, ok := strings.CutPrefix(t, "error: "); ok && p.open.name != "" && p.open.unsure() { // TAP's YAML
+		if s == "|-" {
+			p.next = true
+		} else {
+			p.open.message(note{strings.Trim(s, "'\""), l.n})
+		}
+		return true
+	}
 	if strong := errorClass(t); strong > strengthWarning {
 		if p.open.unsure() || strings.HasPrefix(t, "Caused by: ") || p.open.name != "" && p.idle < 6 {
 			p.open.message(note{t, l.n})
@@ -191,6 +203,10 @@ func (p *parser) continued(l line) bool {
 		return false
 	}
 	if p.open.name != "" && (len(p.open.traces) == 0 || p.open.fresh) && p.idle <= 4 && p.section == sectionNone && !progress(t) {
+		if at, ok := findPlace(t); ok && at.from == 0 && at.to == len(t) {
+			p.open.place(note{t, l.n})
+			return true
+		}
 		p.open.suggest(note{t, l.n})
 		if at, ok := findPlace(t); ok && at.from == 0 {
 			p.open.frame(note{t[:at.to], l.n})

@@ -108,7 +108,7 @@ func (p *parser) take(l line, ruled byte) bool {
 
 // quiet tells that a line without a cue can only be more of the open finding.
 func (p *parser) quiet() bool {
-	return p.list == 0 && len(p.title) == 0 && p.section != sectionResults && p.wrong == 0
+	return !p.running && p.list == 0 && len(p.title) == 0 && p.section != sectionResults && p.wrong == 0
 }
 
 func (p *parser) blank(l line) {
