@@ -134,6 +134,28 @@ func TestBreakerProbesOnce(t *testing.T) {
 	})
 }
 
+// TestBreakerForgetsTheOld has a request of before an outage fail when the outage is over: that says nothing about now.
+func TestBreakerForgetsTheOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fail := agenttest.Error(&agent.ModelError{Kind: agent.ErrServer})
+		m := agenttest.Script(agenttest.Join(agenttest.Delay(time.Minute), fail), fail, agenttest.Text("ok"), agenttest.Text("ok"))
+		b, err := NewBreaker(BreakerConfig{Model: m, Failures: 1, Open: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go tell(t.Context(), b, ask("old"))
+		synctest.Wait()
+		got := ""
+		for _, wait := range []time.Duration{0, 2 * time.Second, 58*time.Second + 500*time.Millisecond} {
+			time.Sleep(wait)
+			got += letter(tell(t.Context(), b, ask("go")))
+		}
+		if got != "x.." || b.State() != BreakerClosed {
+			t.Errorf("got %s and %s", got, b.State())
+		}
+	})
+}
+
 // TestBreakerIsPassedOver has a Fallback not even try a member whose breaker is open.
 func TestBreakerIsPassedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

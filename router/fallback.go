@@ -109,7 +109,7 @@ const (
 	outcomeAnswered outcome = iota
 	outcomeFailed           // nothing was passed on but the error
 	outcomeBroken           // content was, and then the error
-	outcomeLeft             // the reader left
+	outcomeLeft             // the reader left, or its context ended
 )
 
 // run asks ms in order, beginning with the one at begin and going round.
@@ -183,8 +183,7 @@ func (c *chain) ask(m *member) (outcome, bool) {
 	case err == nil:
 		return outcomeAnswered, true
 	case shown:
-		c.yield(nil, c.breakError(err))
-		return outcomeBroken, true
+		return c.broke(err), true
 	case c.ctx.Err() != nil:
 		c.yield(nil, callerEnded(c.ctx, err))
 		return outcomeFailed, true
@@ -225,12 +224,18 @@ func (c *chain) why() string {
 	return reason
 }
 
-// breakError is the error for an answer that broke after its reader had seen some of it.
-func (c *chain) breakError(err *agent.ModelError) *agent.ModelError {
-	if c.ctx.Err() != nil || len(c.pool.members) == 1 {
-		return err
+// broke passes on why an answer broke after its reader had seen some of it. When the caller ended it that says nothing
+// about the member.
+func (c *chain) broke(err *agent.ModelError) outcome {
+	switch {
+	case c.ctx.Err() != nil:
+		c.yield(nil, callerEnded(c.ctx, err))
+		return outcomeLeft
+	case len(c.pool.members) > 1:
+		err = goOn(err)
 	}
-	return goOn(err)
+	c.yield(nil, err)
+	return outcomeBroken
 }
 
 // keep holds a chunk back.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -224,6 +225,42 @@ func TestFallbackCanceled(t *testing.T) {
 	if got, fail := tell(ctx, f, ask("go")); got != "!canceled" || !errors.Is(fail, context.DeadlineExceeded) {
 		t.Errorf("got %q, %v; the caller's context ended, nobody else is to be asked", got, fail)
 	}
+}
+
+// TestCanceledAnswersAreNotBroken has the caller cancel in the middle of an answer: the member did nothing wrong, and the
+// conversation stays with it.
+func TestCanceledAnswersAreNotBroken(t *testing.T) {
+	slow := agenttest.Script(agenttest.Join(agenttest.Text("A"), agenttest.Hang()), agenttest.Text("A"))
+	f, err := NewFallback(FallbackConfig{Members: members(slow, says("B"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	first, _ := tell(ctx, f, ask("go"))
+	second, _ := tell(t.Context(), f, ask("go"))
+	if first != "A !canceled" || second != "A .stop" {
+		t.Errorf("got %q, then %q", first, second)
+	}
+}
+
+// TestFallbackTellsWhoseTimeIsOver has a member that hears of nothing: when it comes back both its time and the caller's
+// are over, and the error is about the caller's.
+func TestFallbackTellsWhoseTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deaf := agent.ModelFunc(func(context.Context, *agent.Request) iter.Seq2[agent.Chunk, error] {
+			return func(func(agent.Chunk, error) bool) { time.Sleep(10 * time.Second) }
+		})
+		f, err := NewFallback(FallbackConfig{Members: members(deaf, says("B")), Begin: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if got, fail := tell(ctx, f, ask("go")); got != "!canceled" || !errors.Is(fail, context.DeadlineExceeded) {
+			t.Errorf("got %q, %v", got, fail)
+		}
+	})
 }
 
 func TestMembersAreChecked(t *testing.T) {

@@ -95,8 +95,7 @@ func (r *race) ask(ctx context.Context) outcome {
 	case winner == 1 && err == nil:
 		return outcomeAnswered
 	case winner == 1:
-		r.yield(nil, r.breakError(err))
-		return outcomeBroken
+		return r.broke(err)
 	case winner == 2 || sent:
 		if winner == 0 {
 			r.failed.add(r.first, err)
@@ -211,8 +210,7 @@ func (r *race) follow() outcome {
 	case r.err2 == nil:
 		return outcomeAnswered
 	case winner == 2:
-		r.yield(nil, r.breakError(r.err2))
-		return outcomeBroken
+		return r.broke(r.err2)
 	}
 	r.failed.add(r.second, r.err2)
 	r.skip[1] = r.second

@@ -163,16 +163,26 @@ func TestHedgeBackpressure(t *testing.T) {
 func TestHedgeLeavesNothing(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	slow := agenttest.Script(agenttest.Join(agenttest.Delay(2*time.Millisecond), agenttest.Text("a", "b", "c"), agenttest.Hang())).Loop()
-	h, err := NewHedge(HedgeConfig{Members: members(slow, slow), Delay: 1, MaxExtra: 1})
-	if err != nil {
-		t.Fatal(err)
+	deaf := agenttest.Script(agenttest.Hang()).Loop()
+	var hedges []*Hedge
+	for _, ms := range [][]Member{members(slow, slow), members(deaf, slow), members(slow, deaf)} {
+		h, err := NewHedge(HedgeConfig{Members: ms, Delay: 1, MaxExtra: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hedges = append(hedges, h)
 	}
-	for i := range 200 {
+	for i := range 600 {
+		h := hedges[i/3%3]
 		func() {
 			defer func() { _ = recover() }()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%4)*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%8)*time.Millisecond)
 			defer cancel()
+			if i%3 == 1 {
+				ctx = context.Background() // nothing but the router ends what a panic leaves
+			}
 			for range h.Stream(ctx, ask("go")) {
+				time.Sleep(time.Duration(i%2) * time.Millisecond) // in which the model offers its next chunk
 				switch i % 3 {
 				case 0:
 					return

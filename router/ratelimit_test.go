@@ -125,7 +125,7 @@ func TestRateLimitLearns(t *testing.T) {
 func TestRateLimitHonoursContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var to sent
-		l, err := NewRateLimit(RateLimitConfig{Model: to.model(), Requests: 6, Burst: 10 * time.Second})
+		l, err := NewRateLimit(RateLimitConfig{Model: to.model(), Requests: 6, Burst: 10 * time.Second, Queue: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
