@@ -114,7 +114,11 @@ func (ws *workspace) limits(l Limits) []Limit {
 		inodes = Limit{Name: inodes.Name, Value: float64(ws.disk.inodes), Enforced: ws.disk.inodes > 0, By: "inodes of the same"}
 	case l.Disk > 0:
 		bytes.Value, inodes.Value = float64(l.Disk), float64(max(l.Inodes, 0))
-		bytes.By = fmt.Sprintf("not enforced (%v)", ws.diskLess)
+		why := ws.diskLess
+		if why == nil {
+			why = errDiskTier // which was the first that was tried
+		}
+		bytes.By = fmt.Sprintf("not enforced (%v)", why)
 		inodes.By = bytes.By
 	default:
 		bytes.By = "not enforced: the scratch directory's file system is the bound (Limits.Disk)"
@@ -127,7 +131,7 @@ func (ws *workspace) limits(l Limits) []Limit {
 func (ws *workspace) unlimited(cfg *Config) []string {
 	switch {
 	case ws.disk == nil:
-		return []string{"the disk is not limited"}
+		return []string{"the disk is not limited (Limits.Disk)"}
 	case cfg.Dir != "" || len(cfg.Writable) > 0:
 		return []string{"directories in place are not limited in size"}
 	}

@@ -121,7 +121,7 @@ func (r *diskReply) look(dir string) (*os.File, error) {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return nil, err
 	}
-	r.Size, r.Inodes = int64(st.Blocks)*st.Bsize, int64(st.Files)
+	r.Size, r.Inodes = int64(st.Blocks)*int64(st.Bsize), int64(st.Files)
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err

@@ -135,7 +135,7 @@ func TestDiskOfLowerTiers(t *testing.T) {
 	cfg := walled(t, TierLandlock)
 	cfg.Snapshot, cfg.Limits.Disk = SnapshotDir(t.TempDir()), 8<<20
 	sb := open(t, cfg)
-	if l := limitNamed(t, sb, "disk"); l.Enforced || l.Value != 8<<20 {
+	if l := limitNamed(t, sb, "disk"); l.Enforced || l.Value != 8<<20 || !strings.Contains(l.By, errDiskTier.Error()) {
 		t.Errorf("%+v", l)
 	}
 	sh(t, sb, "head -c 9000000 /dev/zero > big")
