@@ -49,15 +49,14 @@ func (c *Compactor) original(ctx context.Context, text string) string {
 
 // wholeOf returns the handle under which the whole of a text is kept that was cut before it got here.
 func wholeOf(text string) string {
-	for i := 0; ; {
-		n := strings.Index(text[i:], "artifact-")
+	for {
+		n := strings.Index(text, "artifact-")
 		if n < 0 {
 			return ""
 		}
-		at := i + n
-		begin := strings.LastIndexByte(text[:at], '\n') + 1
-		line := text[begin:]
-		if end := strings.IndexByte(line, '\n'); end >= 0 {
+		line := text[strings.LastIndexByte(text[:n], '\n')+1:]
+		end := strings.IndexByte(line, '\n')
+		if end >= 0 {
 			line = line[:end]
 		}
 		if strings.HasPrefix(line, "[") && (strings.Contains(line, artifact.ReadTool) || strings.Contains(line, " stored as ")) || isLogLine(line) {
@@ -65,7 +64,10 @@ func wholeOf(text string) string {
 				return h
 			}
 		}
-		i = at + len("artifact-")
+		if end < 0 {
+			return ""
+		}
+		text = text[n+strings.IndexByte(text[n:], '\n')+1:] // each line once
 	}
 }
 
