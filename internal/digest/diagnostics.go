@@ -256,7 +256,7 @@ func (p *parser) linted(l line) bool {
 	return true
 }
 
-var passed = newPrefixes("✓ ", "✔ ", "√ ", "ok ", "PASS", "--- PASS", "=== RUN", "=== PAUSE", "=== CONT", "--- SKIP", "Downloading", "Downloaded", "Progress")
+var passed = newPrefixes("panic({", "panic(0x", "goroutine ", "✓ ", "✔ ", "√ ", "ok ", "PASS", "--- PASS", "=== RUN", "=== PAUSE", "=== CONT", "--- SKIP", "Downloading", "Downloaded", "Progress")
 
 // passing tells a line that says that something went well, whatever words are in its name.
 func passing(t string) bool {

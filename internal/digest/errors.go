@@ -92,7 +92,7 @@ func (p *parser) frame(l line) bool {
 	switch {
 	case strings.HasPrefix(t, "--> "):
 		p.open.place(note{t[at.from:at.to], l.n})
-	case lead, strings.Contains(t, "@") && at.from > 0 && t[at.from-1] == '@', at.from == 0 && strings.HasPrefix(t[at.to:], " +0x"),
+	case lead, strings.Contains(t, "@") && at.from > 0 && t[at.from-1] == '@', at.from == 0 && l.indent > 0 && (at.to == len(t) || strings.HasPrefix(t[at.to:], " +0x")), // Go
 		at.from > 0 && t[at.from-1] == '(' && strings.HasSuffix(t, ")") && len(t)-at.to < 12 && !strings.Contains(t, ": "):
 		p.open.frame(note{t, l.n})
 	case p.section == sectionPytest && at.from == 0 && strings.HasPrefix(t[at.to:], ":") && !p.muted:

@@ -129,6 +129,9 @@ func (s *selection) frames(t *trace, b, seat, rank int) {
 		order = slices.Clone(order)
 		slices.Reverse(order)
 	}
+	for len(order) > 1 && machinery(order[0].text) {
+		order = order[1:]
+	}
 	s.add(KindFrame, trim(order[0].text), order[0].line, rank, b, seat)
 	own := 0
 	for i, n := range order {
@@ -145,6 +148,11 @@ func (s *selection) frames(t *trace, b, seat, rank int) {
 		own++
 		s.add(KindFrame, trim(n.text), n.line, rank, b, seat)
 	}
+}
+
+// machinery tells the frames with which Go reports a panic of a test: they are the same in every trace.
+func machinery(frame string) bool {
+	return strings.Contains(frame, "/src/testing/testing.go") || strings.Contains(frame, "/src/runtime/") || strings.Contains(frame, "_testmain.go")
 }
 
 // trim shortens a frame of a library to its place.
