@@ -10,7 +10,7 @@ func resultLine(a *action, text string, code int) (line string, failing []string
 	if isStub(text) { // what a stub says beyond its head is the digest already
 		_, text, _ = strings.Cut(text, "\n")
 	}
-	d := Digest(ToolOutput{Tool: a.tool, Command: a.command, Text: text, ExitCode: code}, 200)
+	d := Digest(ToolOutput{Tool: a.tool, Command: a.command, Text: withoutStatus(text), ExitCode: code}, 200)
 	pick := func(kinds ...FactKind) string {
 		for _, k := range kinds {
 			if i := slices.IndexFunc(d.Facts, func(f Fact) bool { return f.Kind == k }); i >= 0 {
@@ -26,9 +26,5 @@ func resultLine(a *action, text string, code int) (line string, failing []string
 			}
 		}
 	}
-	line = oneLine(firstOf(pick(FactSummary), pick(FactError, FactExpected, FactLine)))
-	if _, ok := exitCode(line); ok && strings.HasPrefix(line, "[") { // the tool's own status, which the ledger has
-		line = ""
-	}
-	return cutMark(line, 160), failing
+	return cutMark(oneLine(pick(FactSummary, FactError, FactExpected, FactLine)), 160), failing
 }

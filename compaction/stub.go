@@ -104,7 +104,10 @@ func (c *Compactor) stubResult(ctx context.Context, a *action, r agent.ToolResul
 	head.WriteString("]")
 	out := head.String()
 	room := max(tokens-c.meter.text(out), 0)
-	if body := c.extract(a, text, room*2/3); body != "" {
+	if a.kind == kindRead { // the names in a file say as much as its outline
+		room = room * 2 / 3
+	}
+	if body := strings.TrimPrefix(c.extract(a, text, room), exitLine(text)); body != "" {
 		out += "\n" + body
 	}
 	if left := tokens - c.meter.text(out); left > 10 {
@@ -143,8 +146,24 @@ func (c *Compactor) extract(a *action, text string, tokens int) string {
 		return c.fit(tokens, func(room int) string { return cutLines(text, room) })
 	}
 	code, _ := exitCode(text)
-	d := Digest(ToolOutput{Tool: a.tool, Command: a.command, Text: text, ExitCode: code}, tokens)
+	d := Digest(ToolOutput{Tool: a.tool, Command: a.command, Text: withoutStatus(text), ExitCode: code}, tokens)
 	return strings.TrimSpace(d.Text)
+}
+
+// withoutStatus drops the line under an output in which the tool itself says how the command ended.
+func withoutStatus(text string) string {
+	text = strings.TrimRight(text, "\n")
+	i := strings.LastIndexByte(text, '\n')
+	if i >= 0 && strings.HasPrefix(text[i+1:], "[exit code ") {
+		return text[:i]
+	}
+	return text
+}
+
+// exitLine is how a digest says that a command failed.
+func exitLine(text string) string {
+	code, _ := exitCode(text)
+	return fmt.Sprintf("exit code %d\n", code)
 }
 
 // fit calls make with fewer and fewer bytes until the result is within so many tokens.
