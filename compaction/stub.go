@@ -154,8 +154,8 @@ func (c *Compactor) extract(a *action, text string, tokens int) string {
 func withoutStatus(text string) string {
 	text = strings.TrimRight(text, "\n")
 	i := strings.LastIndexByte(text, '\n')
-	if i >= 0 && strings.HasPrefix(text[i+1:], "[exit code ") {
-		return text[:i]
+	if strings.HasPrefix(text[i+1:], "[exit code ") {
+		return text[:max(i, 0)]
 	}
 	return text
 }
