@@ -55,6 +55,9 @@ func TestConformance(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	leaf := agenttest.Reference(t)
 	for name, newModel := range transports(t, func() agent.Model { return leaf }) {
+		if testing.Short() && name != "nested" && name != "hedge soon" {
+			continue // they are all in the nested one
+		}
 		t.Run(name, func(t *testing.T) {
 			var opts []agenttest.ConformanceOption
 			if name == "fallback that holds" {
