@@ -183,11 +183,7 @@ func TestDiskOutlivesItsBroker(t *testing.T) {
 	}
 	sb, _, _ := small(t)
 	sh(t, sb, "echo 2 > f")
-	pids := brokerPIDs(t, os.Getpid())
-	if len(pids) != 1 {
-		t.Fatalf("brokers %v", pids)
-	}
-	p, err := os.FindProcess(pids[0])
+	p, err := os.FindProcess(theBrokerOf(t, os.Getpid()))
 	if err == nil {
 		err = p.Kill()
 	}

@@ -90,21 +90,13 @@ func (s *Layers) make(id string, fill func(dst string) (int64, error)) (*Layer, 
 }
 
 // publish puts a whole layer in its place and holds it. Whoever comes second, of
-// two who made the same, uses the other's.
+// two who made the same, uses the other's, unless that is collected just then.
 func (s *Layers) publish(home, id string, bytes int64) (*Layer, error) {
 	text := strconv.FormatInt(bytes, 10)
 	if err := os.WriteFile(filepath.Join(home, layerUsed), []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	err := os.Rename(home, filepath.Join(s.dir, layersByID, id))
-	if errors.Is(err, fs.ErrExist) || notEmpty(err) {
-		if err := removeTree(home); err != nil {
-			return nil, err
-		}
-	} else if err != nil {
-		return nil, err
-	}
-	l, err := s.hold(id)
+	l, err := s.settle(home, id)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +104,31 @@ func (s *Layers) publish(home, id string, bytes int64) (*Layer, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// settle is publish without what follows. The maker's lock keeps his own from being
+// collected.
+func (s *Layers) settle(home, id string) (*Layer, error) {
+	for {
+		err := os.Rename(home, filepath.Join(s.dir, layersByID, id))
+		if err == nil {
+			return s.hold(id)
+		}
+		if !errors.Is(err, fs.ErrExist) && !notEmpty(err) {
+			return nil, err
+		}
+		l, err := s.hold(id)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := removeTree(home); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		return l, nil
+	}
 }
 
 // aliased holds the layer of a commit that was met before.

@@ -57,11 +57,7 @@ func (s standing) within(was standing) bool {
 // stand counts now. scratch is where sandboxes keep their files.
 func stand(t *testing.T, scratch string) (s standing) {
 	t.Helper()
-	pids := brokerPIDs(t, os.Getpid())
-	if len(pids) != 1 {
-		t.Fatalf("brokers %v", pids)
-	}
-	s.broker, s.goroutines = pids[0], runtime.NumGoroutine()
+	s.broker, s.goroutines = theBrokerOf(t, os.Getpid()), runtime.NumGoroutine()
 	for _, pid := range childrenOf(t, s.broker) {
 		s.children++
 		if st := parseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid)))); st["NSpid"] == strconv.Itoa(pid) {

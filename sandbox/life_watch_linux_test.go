@@ -49,7 +49,7 @@ func TestMemoryWatchGoneBlind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broker := brokerPIDs(t, os.Getpid())[0]
+	broker := theBrokerOf(t, os.Getpid())
 	var was unix.Rlimit
 	if err := unix.Prlimit(broker, unix.RLIMIT_NOFILE, nil, &was); err != nil {
 		t.Fatal(err)
