@@ -13,7 +13,7 @@ func Clean(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	b.WriteString(text[:i])
-	blank := 0
+	blank := i - len(strings.TrimRight(text[:i], "\n")) - 1 // lines already written
 	for rest := text[i:]; rest != ""; {
 		line, after, ended := strings.Cut(rest, "\n")
 		rest = after
@@ -59,13 +59,11 @@ func firstNoise(text string) int {
 // cleanLine cleans one line; it may have to go altogether.
 func cleanLine(line string) (string, bool) {
 	line = strings.TrimSuffix(line, "\r")
+	was := line
 	line = line[githubTime(line):]
 	if strings.IndexByte(line, '\r') >= 0 {
 		line = overwritten(line)
-	}
-	was := line
-	line = plain(line)
-	if fold := strings.HasPrefix(line, "travis_fold:") || strings.HasPrefix(line, "travis_time:"); fold {
+	} else if line = plain(line); strings.HasPrefix(line, "travis_fold:") || strings.HasPrefix(line, "travis_time:") {
 		return "", false
 	}
 	return line, line != "" || was == "" // a line of nothing but colours was none

@@ -14,7 +14,7 @@ func Fold(text string) string {
 	}
 	f := folder{text: text}
 	f.rows()
-	if len(f.row) < 2 {
+	if len(f.row) == 0 {
 		return text
 	}
 	return f.write()
@@ -52,7 +52,7 @@ func (f *folder) line(i int) string { return f.text[f.row[i].from:f.row[i].to] }
 // What is worth folding.
 const (
 	leastBlock  = 4   // lines
-	leastBytes  = 160 // of a block
+	leastBytes  = 120 // of a block
 	longLine    = 120 // bytes
 	leastSeries = 5   // lines that differ in numbers alone
 )
@@ -64,7 +64,11 @@ func (f *folder) write() string {
 		j, seen := last[line]
 		if seen {
 			if n := f.again(i, j); n > 0 {
-				f.block(i, n)
+				times := 1
+				for i-j == n*times && f.again(i+n, i) == n { // and again
+					i, times = i+n, times+1
+				}
+				f.block(i, n, times)
 				for k := i; k < i+n; k++ {
 					last[f.line(k)] = k
 				}
@@ -130,7 +134,11 @@ func (f *folder) again(i, j int) int {
 	return n
 }
 
-func (f *folder) block(i, n int) {
+func (f *folder) block(i, n, times int) {
+	if times > 1 {
+		fmt.Fprintf(&f.out, "[%d lines again %d times, from: %s]\n", n, times, shorten(f.line(i), 60))
+		return
+	}
 	fmt.Fprintf(&f.out, "[%d lines again, from: %s]\n", n, shorten(f.line(i), 60))
 }
 

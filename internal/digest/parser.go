@@ -57,12 +57,13 @@ func (p *parser) attentive() bool {
 
 // line takes one line of the output; raw has no line end, n is its number.
 func (p *parser) line(n int, raw string, c cue) {
-	if c&cueControl != 0 || p.attentive() {
+	if c&cueControl != 0 {
 		raw = plain(raw)
 	}
-	if e, ok := goEvent(raw); ok {
-		raw = strings.TrimRight(e.Output, "\n")
-		p.test = e.Test
+	if goOutput(raw) {
+		if e := readEvent(raw); e.Action != "" {
+			raw, p.test = strings.TrimRight(e.Output, "\n"), e.Test
+		}
 	}
 	body, lev := untag(raw)
 	text := strings.TrimSpace(body)
@@ -181,13 +182,14 @@ func better(a, b string) bool {
 
 // wrongly reports an error outside of a test, and returns its finding.
 func (p *parser) wrongly(text string, n, strength int) *finding {
-	key := shape(text)
-	f := p.errors[key]
+	var buf [shapeBytes]byte
+	key := appendShape(buf[:0], text)
+	f := p.errors[string(key)] // does not allocate
 	if f == nil {
 		f = &finding{line: n, strength: strength}
 		f.message(note{text, n})
 		if len(p.errors) < mostFindings {
-			p.errors[key] = f
+			p.errors[string(key)] = f
 			p.findings = append(p.findings, f)
 		}
 	} else {
@@ -197,11 +199,17 @@ func (p *parser) wrongly(text string, n, strength int) *finding {
 	return f
 }
 
+// shapeBytes is how much of a message counts to its shape.
+const shapeBytes = 160
+
 // shape is a message without what differs between its repetitions: numbers are one mark each, and only the beginning counts.
 func shape(s string) string {
-	const most = 160
-	b := make([]byte, 0, min(len(s), most))
-	for i := 0; i < len(s) && len(b) < most; i++ {
+	var buf [shapeBytes]byte
+	return string(appendShape(buf[:0], s))
+}
+
+func appendShape(b []byte, s string) []byte {
+	for i := 0; i < len(s) && len(b) < shapeBytes; i++ {
 		c := s[i]
 		if digit(c) {
 			if len(b) > 0 && b[len(b)-1] == '0' {
@@ -211,7 +219,7 @@ func shape(s string) string {
 		}
 		b = append(b, c)
 	}
-	return string(b)
+	return b
 }
 
 // testKey is the same for the names that one test has in the several reports of one output.

@@ -109,10 +109,16 @@ func piece(raw string) (size, skip int) {
 // event is a line of go test -json.
 type event struct{ Action, Test, Output string }
 
-// goEvent reads an output in a line of go test -json.
-func goEvent(raw string) (e event, ok bool) {
-	if !strings.HasPrefix(raw, "{") || !strings.Contains(raw, `"Action":"output"`) {
-		return e, false
+// goOutput tells a line of go test -json that holds what a test wrote.
+func goOutput(raw string) bool {
+	return len(raw) > 0 && raw[0] == '{' && strings.Contains(raw, `"Action":"output"`)
+}
+
+// readEvent reads a line of go test -json; the zero event if it is none.
+func readEvent(raw string) event {
+	var e event
+	if json.Unmarshal([]byte(raw), &e) != nil {
+		return event{}
 	}
-	return e, json.Unmarshal([]byte(raw), &e) == nil
+	return e
 }

@@ -48,7 +48,7 @@ const (
 )
 
 func (s *selection) add(kind Kind, text string, line, rank, block, seat int) {
-	text = strings.ToValidUTF8(shorten(text, longest(kind)), "\uFFFD")
+	text = strings.ToValidUTF8(shorten(plain(text), longest(kind)), "\uFFFD")
 	if text == "" {
 		return
 	}
