@@ -27,7 +27,9 @@ func plainCoder(t *testing.T, opts luthier.Options) (*luthier.Coder, string) {
 		t.Fatal(err)
 	}
 	opts.NoSandbox, opts.NoIndex, opts.StateDir = true, true, t.TempDir()
-	opts.Ask = func(context.Context, *agent.PermissionRequest, agent.Verdict) agent.Answer { return agent.Answer{Allow: true} }
+	opts.Ask = func(context.Context, *agent.PermissionRequest, agent.Verdict) agent.Answer {
+		return agent.Answer{Allow: true}
+	}
 	c, err := luthier.New(context.Background(), dir, opts)
 	if err != nil {
 		t.Fatal(err)
