@@ -94,7 +94,14 @@ func (r *run) compact(budget int) error {
 	r.fillRequest()
 	req := r.req
 	before := s.Messages()
-	after, rep, err := r.agent.cfg.Compactor.Compact(WithLiveRequest(r.ctx, &req, r.prompt), before, budget)
+	r.resetTab() // the summariser may be a router
+	ctx := WithRouteTrace(WithLiveRequest(r.ctx, &req, r.prompt), &r.routes.trace)
+	after, rep, err := r.agent.cfg.Compactor.Compact(ctx, before, budget)
+	meta, broken := r.settleTab(rep.Usage)
+	r.charge(meta.usage, meta.cost, 0)
+	if broken != nil {
+		return broken
+	}
 	if err == nil {
 		err = CheckPairing(after)
 	}
@@ -102,17 +109,15 @@ func (r *run) compact(budget int) error {
 		if l := r.agent.cfg.Logger; l != nil {
 			l.Warn("agent: compaction failed; the history stays as it is", "err", err)
 		}
-		return nil
 	}
-	cost := r.priceOf(rep.Usage)
-	r.charge(rep.Usage, cost, 0)
-	if sameMessages(before, after) {
-		if rep.Usage == (Usage{}) {
+	if err != nil || sameMessages(before, after) {
+		if meta.free() {
 			return nil
 		}
-		return s.addSpend(rep.Usage, cost)
+		return s.addSpend(meta.usage, meta.cost, meta.routes...)
 	}
-	if err := s.compacted(after, rep, cost); err != nil {
+	rep.Usage = meta.usage
+	if err := s.compacted(after, rep, &meta); err != nil {
 		return err
 	}
 	r.prompt = 0

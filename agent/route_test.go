@@ -2,10 +2,12 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -232,5 +234,44 @@ func TestThinkingKeepsItsProvider(t *testing.T) {
 	want := []agent.Part{agent.Thinking{Text: "abc", Signature: "s", Provider: "x"}, agent.Thinking{Text: "d", Provider: "x"}, agent.Thinking{Text: "e", Provider: "y"}}
 	if diff := cmp.Diff(want, resp.Message.Parts); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// summarise is a compactor that asks a model, and fails afterwards if it has an error to fail with.
+type summarise struct {
+	m   agent.Model
+	err error
+}
+
+func (c *summarise) Compact(ctx context.Context, ms []agent.Message, _ int) ([]agent.Message, agent.CompactionReport, error) {
+	resp, err := agent.Generate(ctx, c.m, &agent.Request{Purpose: agent.PurposeSummarise})
+	if err == nil {
+		err = c.err
+	}
+	return slices.Clone(ms), agent.CompactionReport{Usage: resp.Usage}, err
+}
+
+// A summary that a router asked for is paid at the prices of its members, whatever comes of it.
+func TestSummariesOfRoutersArePaid(t *testing.T) {
+	for name, fails := range map[string]error{"kept": nil, "thrown away": errors.New("no")} {
+		t.Run(name, func(t *testing.T) {
+			m := &toyRouter{"out", []leg{{"draft", answer("draft", 100), false}, {"strong", answer("summary", 1000), true}}}
+			s := agent.NewSession()
+			a := configured(t, agent.Config{Model: newScript(say("done")), Compactor: &summarise{m, fails}, ContextBudget: 1})
+			res, evs := run(t, a, s, "a question that is longer than one token")
+			if want := int64(101 + 1001); res.MicroDollars != want {
+				t.Errorf("%d micro-dollars, want %d", res.MicroDollars, want)
+			}
+			checkSpent(t, s, res)
+			compacted := 0
+			for _, ev := range evs {
+				if _, ok := ev.(agent.Compacted); ok {
+					compacted++
+				}
+			}
+			if (compacted == 1) != (fails == nil) {
+				t.Errorf("compacted %d times", compacted)
+			}
+		})
 	}
 }

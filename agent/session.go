@@ -174,15 +174,15 @@ func (s *Session) logResult(r *ToolResult) error {
 }
 
 // compacted replaces the live history; what it replaces stays in the log and in [Session.Transcript].
-func (s *Session) compacted(ms []Message, rep CompactionReport, cost int64) error {
+func (s *Session) compacted(ms []Message, rep CompactionReport, meta *stepMeta) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.write(&Entry{Type: EntryCompaction, Messages: ms, Report: &rep, MicroDollars: cost}); err != nil {
+	if err := s.write(&Entry{Type: EntryCompaction, Messages: ms, Report: &rep, MicroDollars: meta.cost, Routes: meta.routes}); err != nil {
 		return err
 	}
 	s.replaceLive(ms)
 	s.usage = s.usage.Add(rep.Usage)
-	s.cost += cost
+	s.cost += meta.cost
 	return nil
 }
 
