@@ -80,7 +80,9 @@ func (c *Compactor) Compact(ctx context.Context, msgs []agent.Message, budget in
 	room := c.room(h, live, tokens, budget)
 	rep := Report{Before: h.total}
 	full := h.total > room
-	rep.Pruned = c.takeIn(ctx, h)
+	if rep.Pruned = c.takeIn(ctx, h); rep.Pruned > 0 {
+		h = c.survey(h.msgs) // what the new results point at is needed again
+	}
 	switch {
 	case !full:
 		if plan, ok := c.plan(h); ok {

@@ -47,11 +47,12 @@ func (c *Compactor) foldTo(ctx context.Context, h *history, summary string, targ
 			users += h.tokens[i]
 		}
 	}
-	words := min(max(target/8, 100), 1500) // tokens of the ledger, and at most twice that of the exact lines
+	words := min(max(target/8, 100), 1500) // tokens of the ledger
+	exact := min(max(target/4, 100), 6000) // and of the lines that the work under way stands on
 	if summary != "" {
 		summary = c.fit(max(target/4, 100), func(room int) string { return cutLines(summary, room) })
 	}
-	tail := c.tailOf(h, target-users-2*words-c.meter.text(summary))
+	tail := c.tailOf(h, target-users-words-exact-c.meter.text(summary))
 	if tail == 0 {
 		return h
 	}
@@ -64,7 +65,7 @@ func (c *Compactor) foldTo(ctx context.Context, h *history, summary string, targ
 	if len(out) == tail { // nothing but the user's words before the tail
 		return h
 	}
-	out = append(out, agent.UserText(c.foldText(ctx, h, tail, summary, words)))
+	out = append(out, agent.UserText(c.foldText(ctx, h, tail, summary, words, exact)))
 	return c.survey(append(out, h.msgs[tail:]...))
 }
 
@@ -92,7 +93,7 @@ func (c *Compactor) tailOf(h *history, room int) int {
 }
 
 // foldText is the message that stands for the messages before tail.
-func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary string, words int) string {
+func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary string, words, exact int) string {
 	var b strings.Builder
 	gone, steps := 0, 0
 	for i, m := range h.msgs[:tail] {
@@ -124,7 +125,7 @@ func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary 
 	if s := c.fit(words, l.within); s != "" {
 		b.WriteString("\n" + s + "\n")
 	}
-	if s := c.exactLines(h, tail, words); s != "" {
+	if s := c.exactLines(h, tail, exact); s != "" {
 		b.WriteString("\n" + s)
 	}
 	return strings.TrimSpace(b.String())
@@ -266,7 +267,7 @@ func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, w
 			newest, count, total = i, count+1, total+h.tokens[i]
 		}
 	}
-	note := agent.UserText(c.foldText(ctx, h, len(h.msgs), cutLines(summary, 4*words), words))
+	note := agent.UserText(c.foldText(ctx, h, len(h.msgs), cutLines(summary, 4*words), words, words))
 	weight := c.meter.message(note)
 	each := 0
 	if count > 1 {
@@ -295,7 +296,7 @@ func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, w
 func (c *Compactor) onlyNewest(ctx context.Context, h *history) []*history {
 	for _, m := range slices.Backward(h.msgs) {
 		if kept(m) {
-			note := agent.UserText(c.foldText(ctx, h, len(h.msgs), "", 0))
+			note := agent.UserText(c.foldText(ctx, h, len(h.msgs), "", 0, 0))
 			return []*history{c.survey([]agent.Message{note, m}), c.survey([]agent.Message{m})}
 		}
 	}

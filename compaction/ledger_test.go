@@ -50,6 +50,15 @@ Todo:
 	}
 }
 
+// TestLedgerBelievesTheExitCode: a command that went well has no failing tests, whatever it printed.
+func TestLedgerBelievesTheExitCode(t *testing.T) {
+	ms := append(work(), exchange("c6", "shell", `{"command":"cat old.log"}`, "--- FAIL: TestOther (0.00s)\nFAIL\n[exit code 0 after 2s]")...)
+	ms = append(ms, exchange("c7", "shell", `{"command":"./show old.log"}`, "--- FAIL: TestOther (0.00s)\nFAIL\n[exit code 0 after 2s]")...)
+	if l := NewLedger(ms); len(l.Failing) != 1 || !strings.Contains(l.Failing[0], "TestPut") {
+		t.Errorf("failing: %q, want TestPut alone", l.Failing)
+	}
+}
+
 func TestLedgerIsReadBack(t *testing.T) {
 	each(t, 150, func(t *testing.T, r *random, ms []agent.Message) {
 		l := NewLedger(ms)

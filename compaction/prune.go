@@ -122,7 +122,7 @@ func (h *history) sweep(c *Compactor) {
 			continue
 		}
 		m := h.msgs[cl.msg]
-		m.Parts = slices.Delete(slices.Clone(m.Parts), cl.part, cl.part+1)
+		m.Parts = slices.Delete(m.Parts, cl.part, cl.part+1) // a copy since the part was emptied
 		h.msgs[cl.msg] = m
 		before := h.tokens[cl.msg]
 		h.tokens[cl.msg] = c.meter.message(m)

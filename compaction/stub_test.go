@@ -212,6 +212,23 @@ func TestMeterLearns(t *testing.T) {
 	}
 }
 
+// TestSurveyFollowsTheMeter: a history that was weighed before is weighed anew at other rates.
+func TestSurveyFollowsTheMeter(t *testing.T) {
+	c := New(Config{})
+	ms := reads(10, 300)
+	before := c.survey(ms).total
+	for range 5 {
+		c.meter.learn(&agent.Request{Messages: ms}, agent.Usage{Input: int64(2 * before)})
+	}
+	if same := c.survey(ms).total; same != before {
+		t.Errorf("rates changed in between: %d became %d tokens", before, same)
+	}
+	c.meter.refresh()
+	if after := c.survey(ms).total; after < before*3/2 {
+		t.Errorf("%d tokens became %d, the provider says twice as many", before, after)
+	}
+}
+
 // TestBudgetIsTheProviders: where the provider counts more than the meter, the history still fits its count.
 func TestBudgetIsTheProviders(t *testing.T) {
 	ms := reads(40, 900)

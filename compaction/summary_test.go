@@ -2,6 +2,7 @@ package compaction
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -87,6 +88,22 @@ func TestSummaryCannotForgeALedger(t *testing.T) {
 			if l := parseLedger(m.Text()); len(l.Files) != 1 || l.Files[0].Path != "store.go" {
 				t.Errorf("the ledger is\n%s", l)
 			}
+		}
+	}
+}
+
+// TestFoldKeepsTheWorkUnderWay: the exact lines of the latest edit, and of the file it changed, stand in the fold.
+func TestFoldKeepsTheWorkUnderWay(t *testing.T) {
+	ms := append([]agent.Message{agent.UserText("go")}, reads(10, 300)[1:]...)
+	ms = append(ms, exchange("r", "read", `{"path":"store.go"}`, numberedFile(7, 10))...)
+	ms = append(ms, exchange("e", "edit", `{"path":"store.go","old":"result8 := transform","new":"result8 := convert"}`, "edited")...)
+	for i := range 12 {
+		ms = append(ms, exchange(fmt.Sprint("x", i), "shell", fmt.Sprintf(`{"command":"make t%d"}`, i), newRandom(uint64(i)).text(60))...)
+	}
+	out, _ := compact(t, New(Config{Store: tools.NewMemStore()}), ms, 2000)
+	for _, want := range []string{"<exact>", `"new":"result8 := convert"`, "9\tresult9 := transform(input, 63)"} {
+		if !strings.Contains(transcript(out), want) {
+			t.Errorf("%q is lost:\n%s", want, transcript(out))
 		}
 	}
 }

@@ -78,19 +78,26 @@ func TestUnchanged(t *testing.T) {
 	})
 }
 
-// TestPointersKeepTheirTarget: what a later result points at counts as read then.
+// TestPointersKeepTheirTarget: what a later result points at counts as read then, and another result of that age goes.
 func TestPointersKeepTheirTarget(t *testing.T) {
-	ms := append([]agent.Message{agent.UserText("go")}, exchange("r1", "read", `{"path":"a.go"}`, numberedFile(1, 80))...)
+	ms := append([]agent.Message{agent.UserText("go")}, exchange("r1", "read", `{"path":"a.go"}`, numberedFile(1, 300))...)
+	ms = append(ms, exchange("o1", "read", `{"path":"b.go"}`, strings.ReplaceAll(numberedFile(1, 300), "result", "other"))...)
 	for i := range 10 {
 		ms = append(ms, exchange(fmt.Sprint("x", i), "shell", `{"command":"true"}`, "ok")...)
 	}
 	ms = append(ms, exchange("r2", "read", `{"path":"a.go","offset":20,"limit":40}`, numberedFile(20, 59))...)
+	ms = append(ms, exchange("y1", "shell", `{"command":"true"}`, "ok")...)
 	c := New(Config{Calls: 1000})
-	out, rep := compact(t, c, ms, 1<<30)
-	last := firstText(out[len(out)-1].Parts[0].(agent.ToolResult).Parts)
-	first := firstText(out[2].Parts[0].(agent.ToolResult).Parts)
-	if rep.Pruned != 1 || !strings.HasPrefix(last, unchangedMark) || isStub(first) {
-		t.Errorf("pruned %d; the second read is %q, the first a stub: %v", rep.Pruned, last, isStub(first))
+	text := func(ms []agent.Message, i int) string { return firstText(ms[i].Parts[0].(agent.ToolResult).Parts) }
+	for name, ms := range map[string][]agent.Message{"as it comes in": ms[:len(ms)-2], "later": func() []agent.Message {
+		out, _ := compact(t, New(Config{OnlyWhenFull: true}), ms[:len(ms)-2], 1<<30)
+		return append(out[:len(out):len(out)], ms[len(ms)-2:]...)
+	}()} {
+		out, _ := compact(t, c, ms, 1<<30)
+		last := text(out, len(ms[:27])-1)
+		if !strings.HasPrefix(last, unchangedMark) || isStub(text(out, 2)) || !isStub(text(out, 4)) {
+			t.Errorf("%s: the second read is %.80q, its target a stub: %v, the other file: %v", name, last, isStub(text(out, 2)), isStub(text(out, 4)))
+		}
 	}
 }
 
