@@ -125,24 +125,22 @@ func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy
 	if !lossy || isReport(text) {
 		return clean, len(clean) < len(text)
 	}
-	size, limit := c.meter.text(text), c.cfg.ResultTokens
+	limit := c.cfg.ResultTokens
 	if a.kind == kindSearch { // each line was asked for
 		limit *= 2
 	}
-	now := c.meter.text(folded)
-	if now <= limit+limit/4 {
-		if now >= size*9/10 { // folding must be worth the note
-			return clean, len(clean) < len(text)
-		}
-		return folded + c.whole(ctx, a, text, "\n[lines that repeat are folded: ", size, strings.Count(text, "\n")+1), true
-	}
-	all := c.original(ctx, text)
+	all := c.original(ctx, text) // not what was left of it: the middle may hold the error
 	if len(all) > len(text) {
 		_, folded = quiet(all)
-		size = c.meter.text(all)
 	}
-	note := c.whole(ctx, a, text, extractMark, size, strings.Count(all, "\n")+1)
-	body := c.extract(a, folded, limit-c.meter.text(note))
+	size, now := c.meter.text(all), c.meter.text(folded)
+	body, mark := folded, foldedMark
+	if now > limit+limit/4 {
+		mark = extractMark
+		body = c.extract(a, folded, limit-40)
+	} else if now >= size*9/10 { // folding must be worth the note
+		body = ""
+	}
 	if body == "" {
 		return clean, len(clean) < len(text)
 	}
@@ -151,22 +149,21 @@ func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy
 			body += fmt.Sprintf("\n[exit code %d]", code)
 		}
 	}
-	return body + note, true
+	note := fmt.Sprintf("%s%d tokens, %d lines", mark, size, strings.Count(all, "\n")+1)
+	if h := c.store(ctx, a.title(), text); h != "" {
+		note += "; whole: " + artifact.ReadTool + " " + h + ", by lines or pattern"
+	}
+	return body + note + "]", true
 }
 
-const extractMark = "\n[extract of "
+// What stands under a result that was shortened as it was recorded.
+const (
+	extractMark = "\n[extract of "
+	foldedMark  = "\n[lines that repeat are folded: "
+)
 
 // isExtract reports whether a result was shortened as it was recorded.
 func isExtract(text string) bool {
 	i := strings.LastIndexByte(text, '\n')
 	return i >= 0 && strings.HasPrefix(text[i:], extractMark)
-}
-
-// whole is the line under a shortened result that says so, and where the whole is.
-func (c *Compactor) whole(ctx context.Context, a *action, text, mark string, size, lines int) string {
-	s := fmt.Sprintf("%s%d tokens, %d lines", mark, size, lines)
-	if h := c.store(ctx, a.title(), text); h != "" {
-		s += "; whole: " + artifact.ReadTool + " " + h + ", by lines or pattern"
-	}
-	return s + "]"
 }

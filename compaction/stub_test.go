@@ -96,6 +96,33 @@ func TestStubKeepsTheFirstHandle(t *testing.T) {
 	}
 }
 
+// TestRecordLooksAtTheWhole: of an output that its tool had to cut, the extract is that of the whole; a tool's own report
+// stays as it is.
+func TestRecordLooksAtTheWhole(t *testing.T) {
+	store := tools.NewMemStore()
+	c := New(Config{Store: store})
+	noise := strings.Repeat("compiled another unit of the tree\ncopied a file to its place\n", 4000)
+	h, err := store.Put(ctx, "log", []byte(noise+"src/a.c:17:3: error: expected ';' before 'return'\n"+noise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&shown, "compiled unit number %d of module m%d\n", i*i, i)
+	}
+	call := agent.ToolCall{ID: "c", Name: "shell", Args: []byte(`{"command":"make"}`)}
+	cut := shown.String() + "[... 500 KiB left out here; the whole output is artifact " + h + ", for read_artifact ...]\n[exit code 2 after 3s]"
+	r, ok := c.record(ctx, call, *agent.TextResult(cut), nil, true)
+	if !ok || !strings.Contains(r.Text(), "expected ';' before 'return'") || !strings.Contains(r.Text(), h) || !strings.Contains(r.Text(), "16001 lines") && !strings.Contains(r.Text(), "16002 lines") {
+		t.Errorf("recorded %v:\n%s", ok, r.Text())
+	}
+	report := shown.String() + "\nFull log: artifact " + h + " (1 MiB)"
+	call.Name, call.Args = "test", []byte(`{}`)
+	if r, ok := c.record(ctx, call, *agent.TextResult(report), nil, true); ok {
+		t.Errorf("a report became\n%s", r.Text())
+	}
+}
+
 func TestStubArgs(t *testing.T) {
 	each := map[string]string{
 		"a text":    `{"path":"a.go","content":"` + strings.Repeat(`line of code\n`, 200) + `"}`,

@@ -101,6 +101,20 @@ func TestPointersKeepTheirTarget(t *testing.T) {
 	}
 }
 
+// TestPointersKeepWhatWasReadAgain: a result is not out of date because a later one says the same by pointing at it.
+func TestPointersKeepWhatWasReadAgain(t *testing.T) {
+	ms := append([]agent.Message{agent.UserText("go")}, exchange("r1", "read", `{"path":"a.go"}`, numberedFile(1, 300))...)
+	ms = append(ms, exchange("r2", "read", `{"path":"./a.go"}`, numberedFile(1, 300))...)
+	ms, _ = compact(t, New(Config{OnlyWhenFull: true}), ms, 1<<30)
+	for i := range 4 {
+		ms = append(ms[:len(ms):len(ms)], exchange(fmt.Sprint("x", i), "shell", `{"command":"true"}`, "ok")...)
+	}
+	out, rep := compact(t, New(Config{Calls: 1000}), ms, 1<<30)
+	if isStub(firstText(out[2].Parts[0].(agent.ToolResult).Parts)) {
+		t.Errorf("what the second read points at was pruned: %+v", rep)
+	}
+}
+
 // TestUnchangedIsTrue undoes the pointers of random results and wants the text back.
 func TestUnchangedIsTrue(t *testing.T) {
 	found := 0
