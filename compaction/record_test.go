@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -262,4 +263,34 @@ func countMessages(t *testing.T, log []byte) int {
 		}
 	}
 	return n
+}
+
+// TestOneCompactorForManyRuns: sub-agents that run side by side share one.
+func TestOneCompactorForManyRuns(t *testing.T) {
+	agenttest.CheckLeaks(t)
+	dir, store := t.TempDir(), tools.NewMemStore()
+	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte(strings.Repeat("var x = compute(1)\n", 300)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := compaction.New(compaction.Config{Store: store})
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			m := agenttest.ScriptFunc(func(req *agent.Request) agenttest.Turn {
+				if n := req.Epoch*100 + len(req.Messages); n > 400 || len(req.Messages) > 30 {
+					return agenttest.Text("done")
+				}
+				id := fmt.Sprint("c", req.Epoch, "_", len(req.Messages))
+				return agenttest.Join(agenttest.Call(id, "shell", `{"command":"make"}`), agenttest.Call(id+"r", "read", `{"path":"a.go"}`))
+			})
+			s := agent.NewSession()
+			if _, err := harness(t, dir, c, store, m, 6000).Run(context.Background(), s, agent.Text{Text: "go"}).Collect(); err != nil {
+				t.Error(err)
+			}
+			if err := agent.CheckPairing(s.Messages()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
 }
