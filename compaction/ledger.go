@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
 // Ledger is what a conversation established, kept by code from its messages: it needs no model, the same messages give
@@ -247,6 +246,3 @@ func (l *Ledger) Missing(summary string) []string {
 	}
 	return out
 }
-
-// handleOf returns the handle in an "Earlier" entry's text.
-func handleOf(s string) string { return artifact.Find(s) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
 // The text of a ledger: a section a kind of fact, a line a fact, a fact and what is known of it on both sides of an
@@ -236,7 +237,7 @@ func parseCommand(line, said string) LedgerCommand {
 	for s := range strings.SplitSeq(head, ", ") {
 		if code, ok := strings.CutPrefix(s, "exit "); ok {
 			c.Exit = code
-		} else if h := handleOf(s); h != "" {
+		} else if h := artifact.Find(s); h != "" {
 			c.Handle = h
 		}
 	}

@@ -80,9 +80,6 @@ func writeGroups(gs []group, per int) string {
 		default:
 			if g.head != "" {
 				b.WriteString(g.head + g.join)
-				if g.join == " " && strings.HasSuffix(g.head, ":") {
-					b.WriteString("")
-				}
 			}
 			b.WriteString(strings.Join(items, g.join))
 		}

@@ -136,6 +136,8 @@ func (u *ui) event(ev agent.Event) {
 		if ev.Err != nil {
 			u.problem(fmt.Errorf("no checkpoint, this turn cannot be undone: %w", ev.Err))
 		}
+	case agent.Compacted:
+		u.note("conversation compacted: %d to %d tokens", ev.Report.Before, ev.Report.After)
 	case agent.Steered:
 		u.note("given to the model: %s", plain(ev.Message.Text()))
 	case agent.TodosChanged:
