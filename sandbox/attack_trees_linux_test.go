@@ -100,13 +100,15 @@ func empty(t testing.TB, dir string) {
 func TestAttackDeepTree(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, cfg Config) {
-		const depth = 2100 // with "d/" a path is longer than the kernel takes
-		sb, scratch := hostile(t, cfg, "deep", strconv.Itoa(depth), "d")
+		// A path is longer than the kernel takes, and deeper than a process commonly
+		// has descriptors.
+		const depth, name = 1200, "deep"
+		sb, scratch := hostile(t, cfg, "deep", strconv.Itoa(depth), name)
 		changes, err := sb.(Differ).Changes(t.Context())
 		if err != nil || len(changes) != depth+3 {
 			t.Fatalf("%d changes, %v", len(changes), err)
 		}
-		bottom := strings.Repeat("d/", depth)
+		bottom := strings.Repeat(name+"/", depth)
 		if !slices.Contains(changes, Change{bottom + "bottom", Added, 0o644}) {
 			t.Error("the file in the last one is missing")
 		}
@@ -465,13 +467,13 @@ func TestMergeDeepLayers(t *testing.T) {
 	a, b, dst := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "merged")
 	for _, dir := range []string{a, b} {
 		sb := open(t, withDirInPlace(dir))
-		run(t, sb, "deep", "3000", "d")
+		run(t, sb, "deep", "1200", "deep")
 	}
-	write(t, b, "d/older", "x")
+	write(t, b, "deep/older", "x")
 	if err := mergeLayers([]layerDir{{a, false}, {b, false}}, dst); err != nil {
 		t.Fatalf("%.300v", err)
 	}
-	if got := countTree(t, dst); got != 3000+5 {
+	if got := countTree(t, dst); got != 1200+5 {
 		t.Errorf("%d paths", got)
 	}
 	for _, dir := range []string{a, b, dst} {
