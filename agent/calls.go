@@ -325,7 +325,7 @@ func (r *run) finishBatch() (bool, error) {
 		return false, err
 	}
 	if r.prompt > 0 {
-		r.prompt += int64(partsSize(m.Parts) / 4) // what the next prompt has more than the last
+		r.prompt += int64(partsTokens(m.Parts)) // what the next prompt has more than the last
 	}
 	r.emit(MessageAdded{Message: m})
 	switch level {

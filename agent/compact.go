@@ -206,24 +206,3 @@ func partsTokens(ps []Part) int {
 	}
 	return n
 }
-
-func partsSize(ps []Part) int {
-	n := 0
-	for _, p := range ps {
-		switch p := p.(type) {
-		case Text:
-			n += len(p.Text)
-		case Thinking:
-			n += len(p.Text) + len(p.Signature)
-		case ToolCall:
-			n += len(p.Name) + len(p.Args)
-		case ToolResult:
-			n += partsSize(p.Parts)
-		case Opaque:
-			n += len(p.Data)
-		case Image:
-			n += 4 * imageTokens
-		}
-	}
-	return n
-}

@@ -363,7 +363,7 @@ func (r *run) verify() (bool, error) {
 
 func (r *run) appendMessage(m Message, meta *stepMeta) error {
 	if meta == nil && r.prompt > 0 {
-		r.prompt += int64(partsSize(m.Parts) / 4)
+		r.prompt += int64(partsTokens(m.Parts))
 	}
 	r.session.mu.Lock()
 	defer r.session.mu.Unlock()

@@ -48,13 +48,13 @@ func (r *run) priceOf(u Usage) int64 {
 	return r.agent.price.Cost(u)
 }
 
-// guess estimates the tokens of a response that came without usage, at four bytes each, so that Limits.Tokens holds for
+// guess estimates the tokens of a response that came without usage, so that Limits.Tokens holds for
 // such models too.
 func (r *run) guess(resp *Response) int64 {
 	if resp.Usage != (Usage{}) {
 		return 0
 	}
-	return r.session.estimate() + int64(partsSize(resp.Message.Parts)/4)
+	return r.session.estimate() + int64(partsTokens(resp.Message.Parts))
 }
 
 // chargeFailed counts what a failed attempt reported before it broke: it is paid for all the same.
