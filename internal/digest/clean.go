@@ -1,6 +1,10 @@
 package digest
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/ansi"
+)
 
 // Clean returns an output as a person would have seen it at the end: without escape sequences, with of each line that a progress
 // bar overwrote only its last state, without the marks that CI services put around sections and the times GitHub puts before
@@ -49,7 +53,7 @@ func firstNoise(text string) int {
 			continue
 		}
 		newlines = 0
-		if control(c) || i == start && (c == '2' && githubTime(text[i:]) > 0 || c == 't' && strings.HasPrefix(text[i:], "travis_")) {
+		if ansi.Control(c) || i == start && (c == '2' && githubTime(text[i:]) > 0 || c == 't' && strings.HasPrefix(text[i:], "travis_")) {
 			return start
 		}
 	}
@@ -63,7 +67,7 @@ func cleanLine(line string) (string, bool) {
 	line = line[githubTime(line):]
 	if strings.IndexByte(line, '\r') >= 0 {
 		line = overwritten(line)
-	} else if line = plain(line); strings.HasPrefix(line, "travis_fold:") || strings.HasPrefix(line, "travis_time:") {
+	} else if line = ansi.Line(line); strings.HasPrefix(line, "travis_fold:") || strings.HasPrefix(line, "travis_time:") {
 		return "", false
 	}
 	return line, line != "" || was == "" // a line of nothing but colours was none
@@ -74,7 +78,7 @@ func cleanLine(line string) (string, bool) {
 func overwritten(line string) string {
 	var kept []string
 	for part := range strings.SplitSeq(line, "\r") {
-		p := plain(part)
+		p := ansi.Line(part)
 		if strings.TrimSpace(p) == "" || strings.HasPrefix(p, "travis_fold:") || strings.HasPrefix(p, "travis_time:") {
 			continue
 		}

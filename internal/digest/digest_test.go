@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/luthier-dev/luthier/internal/ansi"
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
@@ -63,7 +64,7 @@ func FuzzClean(f *testing.F) {
 			t.Fatalf("longer: %q became %q", text, clean)
 		}
 		for i := range len(clean) {
-			if c := clean[i]; c != '\n' && c != 0xc2 && control(c) {
+			if c := clean[i]; c != '\n' && c != 0xc2 && ansi.Control(c) {
 				t.Fatalf("control byte %#x is left in %q", c, clean)
 			}
 		}

@@ -1,6 +1,10 @@
 package digest
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/ansi"
+)
 
 // header takes a line that names a test that failed.
 func (p *parser) header(l line, ruled byte) bool {
@@ -24,7 +28,7 @@ func (p *parser) header(l line, ruled byte) bool {
 		return false
 	}
 	if strings.HasSuffix(t, " ... ERROR") || strings.HasSuffix(t, " ... FAIL") {
-		if b := strings.TrimSpace(plain(p.before)); !strings.Contains(name, "(") && strings.HasPrefix(b, "test") && strings.HasSuffix(b, ")") {
+		if b := strings.TrimSpace(ansi.Line(p.before)); !strings.Contains(name, "(") && strings.HasPrefix(b, "test") && strings.HasSuffix(b, ")") {
 			name = b // unittest writes a test's docstring below its name
 		}
 	}

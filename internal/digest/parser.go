@@ -1,6 +1,10 @@
 package digest
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/ansi"
+)
 
 // A parser reads the lines of an output that may matter and keeps what it finds.
 type parser struct {
@@ -58,7 +62,7 @@ func (p *parser) attentive() bool {
 // line takes one line of the output; raw has no line end, n is its number.
 func (p *parser) line(n int, raw string, c cue) {
 	if c&cueControl != 0 {
-		raw = plain(raw)
+		raw = ansi.Line(raw)
 	}
 	if goOutput(raw) {
 		if e := readEvent(raw); e.Action != "" {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/internal/tokencount"
+
+	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
 // An item is a line that may stand in a digest.
@@ -48,7 +50,7 @@ const (
 )
 
 func (s *selection) add(kind Kind, text string, line, rank, block, seat int) {
-	text = strings.ToValidUTF8(shorten(plain(text), longest(kind)), "\uFFFD")
+	text = strings.ToValidUTF8(shorten(ansi.Line(text), longest(kind)), "\uFFFD")
 	if text == "" {
 		return
 	}
@@ -111,10 +113,10 @@ func (s *selection) unknown(text string) {
 	tail, seldom := rare(text)
 	b := s.blocks
 	for i, n := range slices.Backward(tail) {
-		s.add(KindLine, plain(n.text), n.line, rankTail, b, i)
+		s.add(KindLine, ansi.Line(n.text), n.line, rankTail, b, i)
 	}
 	for i, n := range slices.Backward(seldom) {
-		s.add(KindLine, plain(n.text), n.line, rankRare, b, -len(seldom)+i)
+		s.add(KindLine, ansi.Line(n.text), n.line, rankRare, b, -len(seldom)+i)
 	}
 	s.blocks++
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
 // A notebook in the format of Jupyter, nbformat 4, and as far as it is the same, 3.
@@ -159,12 +160,12 @@ func (nb *notebook) render(images *imageBudget) string {
 func (o *output) text(images *imageBudget) string {
 	if o.Type == "error" || o.ErrName != "" {
 		if len(o.Traceback) > 0 {
-			return stripANSI(strings.Join(o.Traceback, "\n"))
+			return ansi.Strip(strings.Join(o.Traceback, "\n"))
 		}
 		return o.ErrName + ": " + o.ErrValue
 	}
 	if o.Text != "" && o.Data == nil {
-		return stripANSI(string(o.Text))
+		return ansi.Strip(string(o.Text))
 	}
 	for _, t := range []string{"image/png", "image/jpeg", "image/gif", "image/webp"} {
 		if data, ok := o.Data[t]; ok {
@@ -173,7 +174,7 @@ func (o *output) text(images *imageBudget) string {
 	}
 	for _, t := range []string{"text/plain", "text/markdown", "text/latex", "application/json", "text/html"} {
 		if s, ok := o.Data[t]; ok {
-			return stripANSI(string(s))
+			return ansi.Strip(string(s))
 		}
 	}
 	return "[output of another kind]"

@@ -346,20 +346,3 @@ func FuzzLintParsers(f *testing.F) {
 		}
 	})
 }
-
-func FuzzStripANSI(f *testing.F) {
-	for _, s := range []string{"plain", "\x1b[31mred\x1b[0m", "\x1b]0;title\x07x", "a\rb\n", "ab\b\bc", "\x1b", "\x1b[", "\x1bP\x1b\\", "\u009b31m", "é\b"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		out := cleanText([]byte(s))
-		for _, r := range out {
-			if r < 0x20 && r != '\n' && r != '\t' || r == 0x7f {
-				t.Fatalf("%q leaves %q", s, out)
-			}
-		}
-		if again := cleanText([]byte(out)); again != out {
-			t.Fatalf("not stable: %q, then %q", out, again)
-		}
-	})
-}

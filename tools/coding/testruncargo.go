@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
 var (
@@ -84,7 +86,7 @@ func parseCargo(r io.Reader, paths testPaths) (*testReport, error) {
 			}
 			return
 		}
-		p.line(strings.ToValidUTF8(stripANSI(string(line)), "\uFFFD"))
+		p.line(strings.ToValidUTF8(ansi.Strip(string(line)), "\uFFFD"))
 	})
 	p.flush()
 	if p.begun {

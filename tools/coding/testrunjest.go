@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
 // jestReport is the JSON of "jest --json" and of vitest's json reporter, which has the same shape.
@@ -89,7 +91,7 @@ func jestJSON(r io.Reader) (data []byte, noise string, err error) {
 		end = i
 	}
 	var c clipBuf
-	c.add(strings.ToValidUTF8(stripANSI(string(all)), "\uFFFD"))
+	c.add(strings.ToValidUTF8(ansi.Strip(string(all)), "\uFFFD"))
 	return nil, c.String(), nil
 }
 
@@ -104,7 +106,7 @@ func jestSuiteFailures(rep *testReport, s jestSuite, paths testPaths) {
 			continue
 		}
 		failed = true
-		text := stripANSI(strings.Join(a.FailureMessages, "\n"))
+		text := ansi.Strip(strings.Join(a.FailureMessages, "\n"))
 		rep.fail(testFailure{
 			Suite:   suite,
 			Name:    strings.Join(append(a.AncestorTitles[:len(a.AncestorTitles):len(a.AncestorTitles)], a.Title), " > "),
@@ -114,7 +116,7 @@ func jestSuiteFailures(rep *testReport, s jestSuite, paths testPaths) {
 	}
 	if s.Status == "failed" && !failed {
 		rep.Errors++
-		text := stripANSI(s.Message)
+		text := ansi.Strip(s.Message)
 		if i := strings.Index(text, "Details:\n"); i >= 0 && strings.Contains(text[:i], "Jest encountered an unexpected token") {
 			text = text[i+len("Details:\n"):] // before it is general advice
 		}

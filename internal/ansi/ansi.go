@@ -1,15 +1,41 @@
-package digest
+// Package ansi takes out of a program's output what only a terminal obeys: the escape sequences of ECMA-48, bells, and what was
+// overwritten or struck out.
+package ansi
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// plain returns a line without what a terminal obeys: escape sequences (colours, titles, links), bells, and the characters
-// that a backspace struck out. A line without such bytes is returned as it is.
-func plain(line string) string {
+// Strip returns a text without what a terminal obeys. Of a line that a carriage return began anew, as progress bars do, it keeps
+// what was written last. The result holds no control character but tabs and line feeds.
+func Strip(text string) string {
 	i := 0
-	for i < len(line) && !control(line[i]) {
+	for i < len(text) && (text[i] == '\n' || !Control(text[i])) {
+		i++
+	}
+	if i == len(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for rest := text; rest != ""; {
+		line, after, ended := strings.Cut(rest, "\n")
+		rest = after
+		line = strings.TrimRight(line, "\r")
+		b.WriteString(Line(line[strings.LastIndexByte(line, '\r')+1:]))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// Line returns a line without what a terminal obeys: escape sequences (colours, titles, links), bells, and the characters
+// that a backspace struck out. A line without such bytes is returned as it is.
+func Line(line string) string {
+	i := 0
+	for i < len(line) && !Control(line[i]) {
 		i++
 	}
 	if i == len(line) {
@@ -30,7 +56,12 @@ func plain(line string) string {
 				out = out[:n-size]
 			}
 			i++
-		case control(c) && c != 0xc2:
+		case c == 0xc2 && i+1 < len(line) && line[i+1] >= 0x80 && line[i+1] < 0xa0: // other controls as one rune
+			i += 2
+		case c >= 0x80 && c < 0xa0 && len(out) > 0 && out[len(out)-1] == 0xc2: // one that a sequence had torn apart
+			out = out[:len(out)-1]
+			i++
+		case Control(c) && c != 0xc2:
 			i++
 		default:
 			out = append(out, c)
@@ -40,8 +71,8 @@ func plain(line string) string {
 	return string(out)
 }
 
-// control tells bytes that do not print; a tab does, and 0xc2 may begin a control sequence.
-func control(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f || c == 0xc2 }
+// Control tells bytes that do not print; a tab does, and 0xc2 may begin a control sequence.
+func Control(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f || c == 0xc2 }
 
 // longestEscape bounds a sequence that has no end, such as a title whose terminator was cut off.
 const longestEscape = 4096
