@@ -11,6 +11,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/artifact"
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
 var errNoArtifact = errors.New("there is no artifact with that handle; use one that a tool result named")
@@ -64,32 +65,10 @@ func (s *dirStore) Put(ctx context.Context, name string, data []byte) (string, e
 	if have, err := os.ReadFile(path); err == nil && artifact.Handle(have) == handle {
 		return handle, nil
 	}
-	if err := writeFile(s.dir, path, data); err != nil {
+	if err := atomicfile.WriteBytes(path, atomicfile.Options{Temp: ".tmp-*", Sync: true}, data); err != nil {
 		return "", fmt.Errorf("tools: put artifact: %w", err)
 	}
 	return handle, nil
-}
-
-// writeFile writes a file that appears whole or not at all.
-func writeFile(dir, path string, data []byte) error {
-	tmp, err := os.CreateTemp(dir, ".tmp-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
 }
 
 // Get reads the text and checks that it is the one the handle names.

@@ -16,6 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
 // Options changes how a [Store] works. The zero value is ready for use.
@@ -168,18 +170,7 @@ func (s *Store) locked(ctx context.Context, fn func() error) error {
 
 // replace writes a file of the store so that it is, at any time, either as before or complete.
 func (s *Store) replace(name string, data []byte) error {
-	f, err := os.CreateTemp(s.dir, tempPrefix+"*")
-	if err == nil {
-		_, err = f.Write(data)
-		err = errors.Join(err, f.Close())
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(s.dir, name))
-	}
-	if err != nil {
-		if f != nil {
-			os.Remove(f.Name())
-		}
+	if err := atomicfile.WriteBytes(filepath.Join(s.dir, name), atomicfile.Options{Temp: tempPrefix + "*"}, data); err != nil {
 		return fmt.Errorf("checkpoint: write store: %w", err)
 	}
 	return nil

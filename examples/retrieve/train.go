@@ -7,11 +7,13 @@ import (
 	"encoding/gob"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 	"github.com/luthier-dev/luthier/internal/history"
 	"github.com/luthier-dev/luthier/internal/ranking"
 	ev "github.com/luthier-dev/luthier/internal/retrievaleval"
@@ -160,12 +162,5 @@ func collect(ctx context.Context, by map[string][]ev.Query, o *options) ([]asked
 	if err != nil || o.keep == "" {
 		return all, err
 	}
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(all); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(o.keep+".tmp", b.Bytes(), 0o644); err != nil {
-		return nil, err
-	}
-	return all, os.Rename(o.keep+".tmp", o.keep)
+	return all, atomicfile.Write(o.keep, atomicfile.Options{Perm: 0o644}, func(w io.Writer) error { return gob.NewEncoder(w).Encode(all) })
 }

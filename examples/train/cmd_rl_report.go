@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 	"github.com/luthier-dev/luthier/internal/repair"
 	"github.com/luthier-dev/luthier/internal/train"
 	"github.com/luthier-dev/luthier/internal/train/reward"
@@ -113,14 +113,9 @@ func writeRounds(dir string, rounds []rlRound) error {
 	if err := rewardTemplate.Execute(&page, drawRewards(rounds)); err != nil {
 		return err
 	}
-	return errors.Join(putFile(filepath.Join(dir, "rl.jsonl"), lines.Bytes()), putFile(filepath.Join(dir, "reward.html"), page.Bytes()))
-}
-
-func putFile(path string, data []byte) error {
-	if err := os.WriteFile(path+".tmp", data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".tmp", path)
+	return errors.Join(
+		atomicfile.WriteBytes(filepath.Join(dir, "rl.jsonl"), atomicfile.Options{Perm: 0o644}, lines.Bytes()),
+		atomicfile.WriteBytes(filepath.Join(dir, "reward.html"), atomicfile.Options{Perm: 0o644}, page.Bytes()))
 }
 
 // rewardTemplate draws the rounds from 0 to 1, and prints their numbers.

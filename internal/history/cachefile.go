@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
 // cacheFile is where the store of a repository is kept between processes. Several may
@@ -105,23 +107,7 @@ func replaceFile(path string, b []byte) error {
 		return err
 	}
 	removeStale(dir)
-	tmp, err := os.CreateTemp(dir, tmpPrefix+"*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(b)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	err = errors.Join(err, tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	syncDir(dir)
-	return nil
+	return atomicfile.WriteBytes(path, atomicfile.Options{Temp: tmpPrefix + "*", Sync: true}, b)
 }
 
 const (
@@ -139,13 +125,5 @@ func removeStale(dir string) {
 		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > staleAfter {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
-	}
-}
-
-// syncDir makes the new name last; systems that cannot do it do without.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
 	}
 }

@@ -6,33 +6,27 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	_ "embed"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
 // WriteCurve draws a run's history into dir: loss.png, and loss.html, which needs nothing else and also holds the numbers.
 func WriteCurve(dir string, points []Point) error {
 	page, err := curvePage(points)
 	if err == nil {
-		err = errors.Join(replaceFile(filepath.Join(dir, CurveHTML), page), replaceFile(filepath.Join(dir, CurvePNG), curveImage(points)))
+		err = errors.Join(
+			atomicfile.WriteBytes(filepath.Join(dir, CurveHTML), atomicfile.Options{Perm: 0o644}, page),
+			atomicfile.WriteBytes(filepath.Join(dir, CurvePNG), atomicfile.Options{Perm: 0o644}, curveImage(points)))
 	}
 	if err != nil {
 		return fmt.Errorf("train: write loss curve: %w", err)
 	}
 	return nil
-}
-
-// replaceFile writes beside path first, so that whoever looks sees a whole file.
-func replaceFile(path string, data []byte) error {
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
 }
 
 // line is one curve.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
 const (
@@ -235,7 +237,7 @@ func (s *Store) replace(write func(w io.Writer) error) (renamed bool, err error)
 		renamed = err == nil
 	}
 	if renamed {
-		err = syncDir(filepath.Dir(s.path))
+		err = atomicfile.SyncDir(filepath.Dir(s.path))
 	}
 	file, openErr := os.OpenFile(s.path, os.O_RDWR, 0)
 	if openErr == nil {

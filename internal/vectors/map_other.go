@@ -23,6 +23,3 @@ func mapFile(f *os.File, size int64) ([]byte, func() error, error) {
 	}
 	return data, func() error { return nil }, nil
 }
-
-// syncDir has nothing to do: a directory cannot be synchronised here.
-func syncDir(string) error { return nil }

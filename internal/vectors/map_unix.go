@@ -3,7 +3,6 @@
 package vectors
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -27,13 +26,4 @@ func mapFile(f *os.File, size int64) ([]byte, func() error, error) {
 		return nil, nil, fmt.Errorf("map %d bytes: %w", size, err)
 	}
 	return data, func() error { return unix.Munmap(data) }, nil
-}
-
-// syncDir makes a renamed file's name durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
 // store keeps the contents of a tenant's files, named by their hashes.
@@ -70,24 +72,14 @@ func (s *store) put(name string, r io.Reader, size int64) error {
 }
 
 func (s *store) write(name string, r io.Reader, size int64) error {
-	f, err := os.CreateTemp(s.dir, "new-*")
-	if err != nil {
+	return atomicfile.Write(s.path(name), atomicfile.Options{Temp: "new-*"}, func(w io.Writer) error {
+		h := sha256.New()
+		n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(r, size+1))
+		if err == nil && (n != size || sum(h) != name) {
+			err = errors.New("content does not have the hash it is named by")
+		}
 		return err
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, size+1))
-	if err != nil {
-		return err
-	}
-	if n != size || sum(h) != name {
-		return errors.New("content does not have the hash it is named by")
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), s.path(name))
+	})
 }
 
 func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 	"github.com/luthier-dev/luthier/internal/gguf"
 	"github.com/luthier-dev/luthier/internal/tokenizer"
 )
@@ -141,7 +141,7 @@ func LoadVocab(path string) (*tokenizer.Tokenizer, error) {
 }
 
 // Save writes the vocabulary as JSON. The file appears under its name when it is complete.
-func (v *Vocab) Save(path string) (err error) {
+func (v *Vocab) Save(path string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -149,23 +149,7 @@ func (v *Vocab) Save(path string) (err error) {
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("bpe: save vocabulary: %w", err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("bpe: save vocabulary: %w", err)
-	}
-	_, err = tmp.Write(b.Bytes())
-	for _, step := range []func() error{
-		func() error { return tmp.Chmod(0o644) },
-		tmp.Sync,
-		tmp.Close,
-		func() error { return os.Rename(tmp.Name(), path) },
-	} {
-		if err == nil {
-			err = step()
-		}
-	}
-	if err != nil {
-		_, _ = tmp.Close(), os.Remove(tmp.Name()) // nothing of it is wanted
+	if err := atomicfile.WriteBytes(path, atomicfile.Options{Perm: 0o644, Sync: true}, b.Bytes()); err != nil {
 		return fmt.Errorf("bpe: save vocabulary: %w", err)
 	}
 	return nil

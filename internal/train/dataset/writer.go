@@ -9,7 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
 // A Writer writes examples to a file, which appears under its name only when it is complete: whoever opens it, at any time
@@ -133,7 +134,7 @@ func (w *Writer) finish() error {
 		return err
 	}
 	w.tmp = nil
-	return syncDir(filepath.Dir(w.path))
+	return atomicfile.SyncDir(filepath.Dir(w.path))
 }
 
 func header(vocab int, crc uint32, count uint64) []byte {
@@ -153,16 +154,4 @@ func (w *Writer) Abort() {
 	_ = os.Remove(w.tmp.Name())
 	w.tmp = nil
 	w.err, w.closed = w.shut(), w.shut()
-}
-
-// syncDir makes a rename in dir last over a crash.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // directories cannot be synced there
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
