@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
 // entryLog is where a session's entries go.
@@ -130,6 +132,18 @@ func OpenSession(path string, opts SessionOptions) (*Session, *Recovery, error) 
 		return nil, nil, fmt.Errorf("agent: open session %s: %w", path, err)
 	}
 	return s, rec, nil
+}
+
+// lockFile keeps others from writing the log, where the system has locks that end with the process.
+func lockFile(f *os.File) error {
+	ok, err := filelock.Try(f)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil
+	case err == nil && !ok:
+		return errors.New("another process or session object has it open; close that one first, or fork it")
+	}
+	return err
 }
 
 func openSession(f *os.File, opts SessionOptions) (*Session, *Recovery, error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/luthier-dev/luthier/internal/atomicfile"
+	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
 // Options changes how a [Store] works. The zero value is ready for use.
@@ -147,7 +148,10 @@ func (s *Store) locked(ctx context.Context, fn func() error) error {
 	}
 	defer f.Close() // also drops the lock
 	for delay := time.Millisecond; ; delay = min(2*delay, 100*time.Millisecond) {
-		ok, err := tryLock(f)
+		ok, err := filelock.Try(f)
+		if errors.Is(err, errors.ErrUnsupported) {
+			break // nothing that ends with the process: one at a time is up to the host
+		}
 		if err != nil {
 			return fmt.Errorf("checkpoint: lock store: %w", err)
 		}

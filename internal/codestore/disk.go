@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/filelock"
 	"github.com/luthier-dev/luthier/internal/source"
 )
 
@@ -46,7 +47,7 @@ func (d *disk) lock(ctx context.Context) (unlock func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		ok, err := tryLock(f)
+		ok, err := filelock.Try(f)
 		if ok && d.isLock(f) {
 			return func() { _ = f.Close() }, nil
 		}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
 // A Store is an index of one work tree. It is safe for concurrent use: any number of Views, one writer at a time, in this
@@ -55,7 +57,7 @@ func (d *disk) prepare() (reason string) {
 	f, err := os.OpenFile(d.at(lockName), os.O_RDWR|os.O_CREATE, 0o644)
 	if err == nil {
 		// Somebody may hold the lock now, which is fine; a system without locks is not.
-		if _, err = tryLock(f); err == nil {
+		if _, err = filelock.Try(f); err == nil {
 			return errText(f.Close())
 		}
 		_ = f.Close()

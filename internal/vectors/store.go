@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
 // Errors of a store.
@@ -80,7 +82,10 @@ func (s *Store) enter() error {
 		s.memory, s.note = true, fmt.Sprintf("vectors are not kept: %v", err)
 		return nil
 	}
-	ok, err := lockFile(f)
+	ok, err := filelock.Try(f)
+	if errors.Is(err, errors.ErrUnsupported) {
+		ok, err = true, nil // programs must not write one store at once here
+	}
 	if !ok {
 		return errors.Join(err, f.Close())
 	}
