@@ -25,7 +25,6 @@ func runStage1(ctx context.Context, args []string) error {
 	seed := flags.Uint64("seed", 1, "seed of everything random")
 	heldout := flags.Bool("heldout", false, "examples of held-out functions, each with one broken line")
 	repairs := flags.Bool("repairs", false, "examples for the last part of the training: most have a report, few more than one broken line")
-	renamed := flags.Bool("renamed", false, "replace the words of names by others, so that no function can be learnt by heart")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -43,11 +42,6 @@ func runStage1(ctx context.Context, args []string) error {
 		w.Shares = corpus.Repairing()
 	}
 	w.Seed, w.Count = *seed, *n
-	if *renamed {
-		if w.Words, err = w.ReadWords(); err != nil {
-			return err
-		}
-	}
 	began, shown := time.Now(), time.Time{}
 	w.Progress = func(done, packages, examples int) {
 		if now := time.Now(); now.Sub(shown) > 5*time.Second {

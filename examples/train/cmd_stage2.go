@@ -15,7 +15,6 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokenizer"
 	"github.com/luthier-dev/luthier/internal/train/bpe"
 	"github.com/luthier-dev/luthier/internal/train/dataset"
-	"github.com/luthier-dev/luthier/internal/train/rename"
 	"github.com/luthier-dev/luthier/internal/train/verify"
 )
 
@@ -25,7 +24,6 @@ type stage2 struct {
 	w       *dataset.Writer
 	context int
 	both    bool
-	words   *rename.Words // nil: names stay as they are
 
 	tasks, long, outside, unseen int
 	kinds                        map[uint8]int
@@ -50,7 +48,6 @@ func runStage2(ctx context.Context, args []string) error {
 	seed := flags.Uint64("seed", 1, "of the choices")
 	s := &stage2{kinds: map[uint8]int{}}
 	flags.BoolVar(&s.both, "both", false, "write every repair twice: of the one function, and among the package's functions")
-	renamed := flags.Int("renamed", 0, "write every repair so many times, each time with other words in its names")
 	flags.IntVar(&s.context, "context", 1024, "longest example in tokens; longer ones are left out")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -66,12 +63,6 @@ func runStage2(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.w.Abort()
-	paths := strings.Split(*in, ",")
-	if *renamed > 0 {
-		if s.words, err = wordsOf(paths); err != nil {
-			return err
-		}
-	}
 	seen := map[string]bool{}
 	each := func(t *verify.Task) error {
 		if err := ctx.Err(); err != nil {
@@ -83,12 +74,10 @@ func runStage2(ctx context.Context, args []string) error {
 		seen[t.ID] = true
 		h := fnv.New64a()
 		h.Write([]byte(t.ID))
-		for i := range max(1, *renamed) {
-			s.task(t, rand.New(rand.NewPCG(*seed+uint64(i), h.Sum64())))
-		}
+		s.task(t, rand.New(rand.NewPCG(*seed, h.Sum64())))
 		return nil
 	}
-	for _, path := range paths {
+	for _, path := range strings.Split(*in, ",") {
 		if err := verify.ReadTasks(path, each); err != nil {
 			return err
 		}
@@ -128,14 +117,14 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 	}
 	report := t.Report(names)
 	if rng.Float64() < oftenRun {
-		s.put(rng, repair.State{}, repair.AnswerRun())
+		s.put(repair.State{}, repair.AnswerRun())
 	}
 	if whole || rng.Float64() < oftenReadOne {
-		s.put(rng, repair.State{Report: report}, repair.AnswerRead(number))
+		s.put(repair.State{Report: report}, repair.AnswerRead(number))
 	}
 	if whole && rng.Float64() < cleanFirst {
 		for _, i := range cleanOnes(t, rng) {
-			s.put(rng, repair.State{Report: report, Function: t.Ranking[i].ReadBeside(report, i+1, s.tok.Count)}, repair.AnswerRead(number))
+			s.put(repair.State{Report: report, Function: t.Ranking[i].ReadBeside(report, i+1, s.tok.Count)}, repair.AnswerRead(number))
 		}
 	}
 	shown := t.Shown().ReadBeside(report, number, s.tok.Count)
@@ -143,12 +132,12 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 		s.unseen++
 		return
 	}
-	s.put(rng, repair.State{Report: report, Function: shown}, repair.AnswerEdit(t.Line, t.Original))
+	s.put(repair.State{Report: report, Function: shown}, repair.AnswerEdit(t.Line, t.Original))
 	if rng.Float64() < oftenRunAgain {
-		s.put(rng, repair.State{Report: report, Function: shown, Edited: true}, repair.AnswerRun())
+		s.put(repair.State{Report: report, Function: shown, Edited: true}, repair.AnswerRun())
 	}
 	if rng.Float64() < oftenDone {
-		s.put(rng, repair.State{Report: report, Function: shown, OK: true}, repair.AnswerDone())
+		s.put(repair.State{Report: report, Function: shown, OK: true}, repair.AnswerDone())
 	}
 }
 
@@ -175,26 +164,9 @@ func cleanOnes(t *verify.Task, rng *rand.Rand) []int {
 	return near[:min(len(near), 1+rng.IntN(2))]
 }
 
-// wordsOf counts the words of all functions of the tasks.
-func wordsOf(paths []string) (*rename.Words, error) {
-	w := new(rename.Words)
-	for _, path := range paths {
-		if err := verify.ReadTasks(path, func(t *verify.Task) error { w.Observe(t.Function.Text); return nil }); err != nil {
-			return nil, err
-		}
-	}
-	w.Seal()
-	return w, nil
-}
-
 // put writes one decision.
-func (s *stage2) put(rng *rand.Rand, state repair.State, answer string) {
-	prompt := state.Prompt()
-	if s.words != nil {
-		r := s.words.Draw(rng, rename.Share, prompt, answer)
-		prompt, answer = r.Apply(prompt), r.Apply(answer)
-	}
-	e, err := dataset.Encode(s.tok, prompt, answer, 0)
+func (s *stage2) put(state repair.State, answer string) {
+	e, err := dataset.Encode(s.tok, state.Prompt(), answer, 0)
 	if err != nil || len(e.Tokens) > s.context {
 		s.long++
 		return

@@ -7,7 +7,6 @@ import (
 
 	"github.com/luthier-dev/luthier/internal/repair"
 	"github.com/luthier-dev/luthier/internal/train/mutate"
-	"github.com/luthier-dev/luthier/internal/train/rename"
 )
 
 // A subject is a function that examples are made of.
@@ -28,15 +27,6 @@ type sample struct {
 	answers []string // each but the first behind a turn that says that the edit before was made
 	shown   string   // the function in the prompt, "" for none
 	hidden  []int    // lines of it that are not to be learnt by heart: the broken ones
-}
-
-// renamed returns the sample with its words renamed.
-func (s sample) renamed(r rename.Renaming) sample {
-	s.prompt, s.shown, s.answers = r.Apply(s.prompt), r.Apply(s.shown), slices.Clone(s.answers)
-	for i, a := range s.answers {
-		s.answers[i] = r.Apply(a)
-	}
-	return s
 }
 
 // Shares says what the answers of examples are about. The rest has one broken line.

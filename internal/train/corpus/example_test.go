@@ -71,56 +71,6 @@ var (
 	readAnswer = regexp.MustCompile(`<parameter=number>\n(\d+)\n`)
 )
 
-// A renamed example is one still: its answer mends the line that its prompt shows, in the words of both.
-func TestRenamed(t *testing.T) {
-	w := tinyWriter(t)
-	words, err := w.ReadWords()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 8000 { // so few functions have no words to spare
-		words.Observe(strings.Repeat(string([]byte{'a' + byte(i%20), 'a' + byte(i/20%20)}), 6)[:3+i%8])
-	}
-	words.Seal()
-	rng := rand.New(rand.NewPCG(5, 6))
-	changed, all := 0, 0
-	for _, s := range subjects(t, w) {
-		for range 50 {
-			plain, ok := s.broken(rng, 1, 1)
-			if !ok {
-				continue
-			}
-			r := words.Draw(rng, 1, append(plain.answers, plain.prompt)...)
-			got := plain.renamed(r)
-			if !strings.Contains(got.prompt, got.shown) {
-				t.Fatalf("the function is not in its prompt:\n%s\n%s", got.prompt, got.shown)
-			}
-			a, b := editAnswer.FindStringSubmatch(plain.answers[0]), editAnswer.FindStringSubmatch(got.answers[0])
-			if b == nil || a[1] != b[1] || b[2] != r.Apply(a[2]) {
-				t.Fatalf("%q became %q", plain.answers[0], got.answers[0])
-			}
-			if all++; got.prompt != plain.prompt {
-				changed++
-			}
-		}
-	}
-	if changed < all {
-		t.Errorf("%d of %d were renamed", changed, all)
-	}
-	examples := func() []dataset.Example {
-		out, err := w.Examples(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	w.Count = 40
-	w.Words = words
-	if diff := cmp.Diff(examples(), examples()); diff != "" {
-		t.Errorf("not the same twice: %s", diff)
-	}
-}
-
 // The answers of an example lead from what its prompt shows to the function as its author wrote it.
 func TestBroken(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

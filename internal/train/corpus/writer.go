@@ -17,7 +17,6 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokenizer"
 	"github.com/luthier-dev/luthier/internal/train/dataset"
 	"github.com/luthier-dev/luthier/internal/train/mutate"
-	"github.com/luthier-dev/luthier/internal/train/rename"
 )
 
 // MaxTokens is the length of the longest examples.
@@ -32,7 +31,6 @@ type Writer struct {
 	Seed      uint64
 	Count     int // of examples
 	Shares    Shares
-	Words     *rename.Words // nil: names stay as they are; otherwise their words are replaced
 
 	// Progress, if not nil, is told after each package how many of all are done and how many examples there are, one
 	// call at a time.
@@ -155,9 +153,6 @@ func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
 			sample, ok := s.sample(w.rng(f, 1+use), w.Shares)
 			if !ok {
 				continue
-			}
-			if w.Words != nil {
-				sample = sample.renamed(w.Words.Draw(w.rng(f, -1-use), rename.Share, append(sample.answers, sample.prompt)...))
 			}
 			e, err := enc.encode(sample)
 			if err != nil {
