@@ -48,8 +48,7 @@ func (r *run) priceOf(u Usage) int64 {
 	return r.agent.price.Cost(u)
 }
 
-// guess estimates the tokens of a response that came without usage, so that Limits.Tokens holds for
-// such models too.
+// guess estimates the tokens of a response that came without usage, so that Limits.Tokens holds for such models too.
 func (r *run) guess(resp *Response) int64 {
 	if resp.Usage != (Usage{}) {
 		return 0

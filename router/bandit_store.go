@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
 const (
@@ -215,9 +217,6 @@ func writeState(path string, s *savedState) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = dir.Sync() // not every system can; the rename is then as durable as it makes it
-		_ = dir.Close()
-	}
+	_ = atomicfile.SyncDir(filepath.Dir(path)) // not every system can; the rename is then as durable as it makes it
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/atomicfile"
 	"github.com/luthier-dev/luthier/internal/filelock"
 	"github.com/luthier-dev/luthier/internal/source"
 )
@@ -147,10 +148,7 @@ func (d *disk) flush() {
 	if d.opts.NoFsync {
 		return
 	}
-	if dir, err := os.Open(d.dir); err == nil {
-		_ = dir.Sync() // refused by some systems, which then do it by themselves
-		_ = dir.Close()
-	}
+	_ = atomicfile.SyncDir(d.dir) // refused by some systems, which then do it by themselves
 }
 
 // readManifest returns the manifest and its stamp; both are zero when there is none.

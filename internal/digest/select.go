@@ -6,9 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/luthier-dev/luthier/internal/tokencount"
-
 	"github.com/luthier-dev/luthier/internal/ansi"
+	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
 // An item is a line that may stand in a digest.
@@ -113,10 +112,10 @@ func (s *selection) unknown(text string) {
 	tail, seldom := rare(text)
 	b := s.blocks
 	for i, n := range slices.Backward(tail) {
-		s.add(KindLine, ansi.Line(n.text), n.line, rankTail, b, i)
+		s.add(KindLine, n.text, n.line, rankTail, b, i)
 	}
 	for i, n := range slices.Backward(seldom) {
-		s.add(KindLine, ansi.Line(n.text), n.line, rankRare, b, -len(seldom)+i)
+		s.add(KindLine, n.text, n.line, rankRare, b, -len(seldom)+i)
 	}
 	s.blocks++
 }

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
 var (
@@ -86,7 +84,7 @@ func parseCargo(r io.Reader, paths testPaths) (*testReport, error) {
 			}
 			return
 		}
-		p.line(strings.ToValidUTF8(ansi.Strip(string(line)), "\uFFFD"))
+		p.line(cleanText(line))
 	})
 	p.flush()
 	if p.begun {

@@ -91,7 +91,7 @@ func jestJSON(r io.Reader) (data []byte, noise string, err error) {
 		end = i
 	}
 	var c clipBuf
-	c.add(strings.ToValidUTF8(ansi.Strip(string(all)), "\uFFFD"))
+	c.add(cleanText(all))
 	return nil, c.String(), nil
 }
 

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
 var (
@@ -42,7 +40,7 @@ type pytestParser struct {
 // summary (options -rfE), messages and positions from the blocks above it.
 func parsePytest(r io.Reader, paths testPaths) (*testReport, error) {
 	p := &pytestParser{rep: &testReport{}, paths: paths, blocks: map[string][]*pytestFailed{}}
-	err := eachLine(r, func(line []byte, _ bool) { p.line(strings.ToValidUTF8(ansi.Strip(string(line)), "\uFFFD")) })
+	err := eachLine(r, func(line []byte, _ bool) { p.line(cleanText(line)) })
 	p.finish()
 	return p.rep, err
 }
