@@ -54,6 +54,7 @@ func parseTrain(args []string) (*trainFlags, error) {
 	f.Float64Var(&c.Capacity, "capacity", 0, "an expert's tokens, in means, beyond which they count as overflow; 0 for 1.25")
 	f.BoolVar(&c.Drop, "drop", false, "leave out what overflows")
 	f.IntVar(&c.Workers, "workers", 0, "goroutines that compute; 0 for one for each processor")
+	f.BoolVar(&c.BFloat16, "bf16", true, "multiply matrices of bfloat16 where the processor is faster with them")
 	f.IntVar(&c.MicroTokens, "micro", 0, "`tokens` a worker computes at once; 0 for 2048")
 	f.StringVar(&t.preset, "preset", "main", "shape of a new model: main, draft or micro")
 	f.IntVar(&s.Dim, "dim", 0, "width, in place of the preset's")

@@ -23,4 +23,8 @@
 // plain Go, which is the definition that the others are tested against. The assembly for amd64 is generated (gen; run
 // go generate after a change): a type is described once by how its header gives scales and how four of its columns are
 // unpacked, and the kernels for every number of tokens follow from that.
+//
+// Gemm, the product of training, has a set of its own beside these: where its caller allows operands to be rounded to
+// bfloat16 and the processor has AMX, tiles of 16 by 32 numbers are multiplied at once. The permission is the caller's as the
+// result is another one, not only in its last bits; nothing of the engine asks for it.
 package tensor

@@ -25,21 +25,27 @@ var gemmShapes = []struct {
 func BenchmarkGemm(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, s := range gemmShapes {
-		b.Run(fmt.Sprintf("%s/%dx%dx%d", s.form, s.m, s.n, s.k), func(b *testing.B) {
-			ta, tb := s.form[0] == 't', s.form[1] == 't'
-			x, y, c, ws := normals(r, s.m*s.k), normals(r, s.k*s.n), make([]float32, s.m*s.n), new(GemmSpace)
-			lda, ldb := s.k, s.n
-			if ta {
-				lda = s.m
+		for _, brain := range []bool{false, true} {
+			name := "f32"
+			if brain {
+				name = "bf16"
 			}
-			if tb {
-				ldb = s.k
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				Gemm(ta, tb, s.m, s.n, s.k, 1, x, lda, y, ldb, 0, c, s.n, ws)
-			}
-			b.ReportMetric(2*float64(s.m)*float64(s.n)*float64(s.k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOPS")
-		})
+			b.Run(fmt.Sprintf("%s/%s/%dx%dx%d", name, s.form, s.m, s.n, s.k), func(b *testing.B) {
+				ta, tb := s.form[0] == 't', s.form[1] == 't'
+				x, y, c, ws := normals(r, s.m*s.k), normals(r, s.k*s.n), make([]float32, s.m*s.n), &GemmSpace{BFloat16: brain}
+				lda, ldb := s.k, s.n
+				if ta {
+					lda = s.m
+				}
+				if tb {
+					ldb = s.k
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					Gemm(ta, tb, s.m, s.n, s.k, 1, x, lda, y, ldb, 0, c, s.n, ws)
+				}
+				b.ReportMetric(2*float64(s.m)*float64(s.n)*float64(s.k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOPS")
+			})
+		}
 	}
 }

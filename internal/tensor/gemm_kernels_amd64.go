@@ -65,6 +65,18 @@ func gemmCopy32(dst *float32, ds int, src *float32, ss int, n int, mask uint32, 
 //go:noescape
 func gemmCopy16(dst *float32, ds int, src *float32, ss int, n int, mask uint32, keep uint32)
 
+//go:noescape
+func gemmBrainAlong(dst *byte, dstStep int, src *float32, line int, srcStep int, n int, alpha float32)
+
+//go:noescape
+func gemmBrainAlongTurned(dst *byte, dstStep int, src *float32, line int, srcStep int, n int, alpha float32)
+
+//go:noescape
+func gemmBrainAcross(dst *byte, dstStep int, src *float32, line int, srcStep int, n int, alpha float32)
+
+//go:noescape
+func gemmBrainAcrossTurned(dst *byte, dstStep int, src *float32, line int, srcStep int, n int, alpha float32)
+
 func gemmPeak512(n int)
 
 func gemmPeak256(n int)

@@ -44,6 +44,12 @@ func (g gemmCase) stored(r *rand.Rand, rows, cols, between int) ([]float32, int)
 // check computes the product and compares it with sums of double precision.
 func (g gemmCase) check(t *testing.T, r *rand.Rand, ws *GemmSpace) {
 	t.Helper()
+	g.checkWith(t, r, ws, func([]float32) {}, 1e-6)
+}
+
+// checkWith is check of operands that prepare has changed, with so much tolerance in parts of the sum's terms.
+func (g gemmCase) checkWith(t *testing.T, r *rand.Rand, ws *GemmSpace, prepare func([]float32), tolerance float64) {
+	t.Helper()
 	ar, ac, br, bc := g.m, g.k, g.k, g.n
 	if g.transA {
 		ar, ac = ac, ar
@@ -53,6 +59,8 @@ func (g gemmCase) check(t *testing.T, r *rand.Rand, ws *GemmSpace) {
 	}
 	a, lda := g.stored(r, ar, ac, g.gapA)
 	b, ldb := g.stored(r, br, bc, g.gapB)
+	prepare(a)
+	prepare(b)
 	c, ldc := g.stored(r, g.m, g.n, g.gapC)
 	if g.beta == 0 {
 		for i := range c {
@@ -86,7 +94,7 @@ func (g gemmCase) check(t *testing.T, r *rand.Rand, ws *GemmSpace) {
 			want += float64(g.beta) * float64(old[i])
 			size += math.Abs(float64(g.beta) * float64(old[i]))
 		}
-		if !(math.Abs(float64(got)-want) <= 1e-6*size+1e-30) {
+		if !(math.Abs(float64(got)-want) <= tolerance*size+1e-30) {
 			t.Fatalf("%v: row %d column %d is %v, want %v", g, row, col, got, want)
 		}
 	}

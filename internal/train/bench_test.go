@@ -4,12 +4,18 @@ import "testing"
 
 // BenchmarkStep is one step of the shipped shape, 16,384 tokens in sequences of about 400 of which a tenth counts.
 func BenchmarkStep(b *testing.B) {
+	b.Run("f32", func(b *testing.B) { benchmarkStep(b, Config{}) })
+	b.Run("bf16", func(b *testing.B) { benchmarkStep(b, Config{BFloat16: true}) })
+}
+
+func benchmarkStep(b *testing.B, cfg Config) {
+	b.Helper()
 	s := Main(2048)
 	m, err := New(s, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, err := NewTrainer(m, Config{})
+	t, err := NewTrainer(m, cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,6 +13,9 @@ type Config struct {
 	Workers int
 	// MicroTokens is about how many tokens a worker computes at once; 0 means 2048.
 	MicroTokens int
+	// BFloat16 multiplies matrices with operands rounded to bfloat16 where the processor does that much faster (AMX), and as
+	// ever elsewhere. Weights, sums, the router and the optimiser's state stay of 32 bits (arXiv:1710.03740).
+	BFloat16 bool
 
 	Rate        float64 // learning rate of Muon; 0 means 0.002
 	AdamRate    float64 // learning rate of AdamW; 0 means one and a half times Rate

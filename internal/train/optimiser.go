@@ -21,6 +21,9 @@ func (o *optimiser) init(t *Trainer) {
 	n := len(t.model.weights)
 	o.momentum, o.square = make([]float32, n), make([]float32, n)
 	o.spaces = make([]muonSpace, t.cfg.Workers)
+	for i := range o.spaces {
+		o.spaces[i].ws.BFloat16 = t.cfg.BFloat16
+	}
 	for i := range t.model.layout.params {
 		o.params = append(o.params, &t.model.layout.params[i])
 	}

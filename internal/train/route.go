@@ -33,7 +33,7 @@ func (w *worker) route(i int, y *layerAt, a *layerState) {
 		return
 	}
 	r.probs = grow(r.probs, n*s.Experts)
-	tensor.Gemm(false, true, n, s.Experts, s.Dim, 1, a.h2, s.Dim, w.weights[y.router:], s.Dim, 0, r.probs, s.Experts, &w.ws)
+	tensor.Gemm(false, true, n, s.Experts, s.Dim, 1, a.h2, s.Dim, w.weights[y.router:], s.Dim, 0, r.probs, s.Experts, &w.exact)
 	k := s.Active
 	r.choice, r.weight, r.slot = grow(r.choice, n*k), grow(r.weight, n*k), grow(r.slot, n*k)
 	for t := range n {
@@ -149,8 +149,8 @@ func (w *worker) routeBack(i int, y *layerAt, a *layerState, dh []float32) {
 	for t := range n {
 		r.back(t, s.Active, w.balance*float32(s.Experts), dlogits[t*s.Experts:(t+1)*s.Experts])
 	}
-	tensor.Gemm(true, false, s.Experts, s.Dim, n, 1, dlogits, s.Experts, a.h2, s.Dim, 1, w.grads[y.router:], s.Dim, &w.ws)
-	tensor.Gemm(false, false, n, s.Dim, s.Experts, 1, dlogits, s.Experts, w.weights[y.router:], s.Dim, 1, dh, s.Dim, &w.ws)
+	tensor.Gemm(true, false, s.Experts, s.Dim, n, 1, dlogits, s.Experts, a.h2, s.Dim, 1, w.grads[y.router:], s.Dim, &w.exact)
+	tensor.Gemm(false, false, n, s.Dim, s.Experts, 1, dlogits, s.Experts, w.weights[y.router:], s.Dim, 1, dh, s.Dim, &w.exact)
 }
 
 // back writes the gradient of the router's logits for token t.

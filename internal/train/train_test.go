@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/luthier-dev/luthier/internal/tensor"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,7 +48,14 @@ func microPlan(dir string, tokens int64) Plan {
 }
 
 func TestLossFalls(t *testing.T) {
+	for name, rounded := range map[string]bool{"float32": false, "bfloat16": true} {
+		t.Run(name, func(t *testing.T) { testLossFalls(t, rounded) })
+	}
+}
+
+func testLossFalls(t *testing.T, rounded bool) {
 	plan := microPlan(t.TempDir(), 300_000)
+	plan.Config.BFloat16 = rounded
 	var held Sequence
 	copies{16, 8, 1}.Read(99_999, &held)
 	plan.Valid = []Validation{{Name: "held out", Sequences: []Sequence{held}}}
@@ -187,9 +196,33 @@ func TestStepRefuses(t *testing.T) {
 	}
 }
 
+// Rounded operands must not turn the gradient: it points where the exact one does, but for tokens between two experts.
+func TestBFloat16Gradient(t *testing.T) {
+	gradient := func(rounded bool) []float32 {
+		m := shaken(t, Shape{Vocab: 64, Dim: 96, Layers: 3, Heads: 3, KVHeads: 1, HeadDim: 32, Experts: 4, Active: 2, FF: 96, Context: 256}, 1)
+		tr, err := NewTrainer(m, Config{Workers: 2, BFloat16: rounded})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tr.Close()
+		if _, err := tr.run(texts(m.shape, 1, 200, 130, 250), true); err != nil {
+			t.Fatal(err)
+		}
+		tr.reduce.run()
+		return tr.workers[0].grads
+	}
+	x, y := gradient(false), gradient(true)
+	xx, yy, xy := float64(tensor.Product(x, x)), float64(tensor.Product(y, y)), float64(tensor.Product(x, y))
+	if cos := xy / math.Sqrt(xx*yy); !(cos > 0.99) || math.Abs(math.Sqrt(yy/xx)-1) > 0.01 {
+		t.Errorf("the gradients' cosine is %v, their lengths %v and %v", cos, math.Sqrt(xx), math.Sqrt(yy))
+	} else {
+		t.Logf("cosine %v", cos)
+	}
+}
+
 func TestStepAllocatesNothing(t *testing.T) {
 	m := shaken(t, Micro(16), 1)
-	tr, err := NewTrainer(m, Config{Workers: 2})
+	tr, err := NewTrainer(m, Config{Workers: 2, BFloat16: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ type worker struct {
 	drop      bool    // whether it may not take more
 
 	ws    tensor.GemmSpace
+	exact tensor.GemmSpace // of products that are never rounded: the router's, as in arXiv:2101.03961
 	batch micro
 	act   []layerState
 	tmp   scratch
@@ -66,6 +67,7 @@ func newWorker(m *Model, cfg *Config, angles []float32) *worker {
 		shape: s, layout: &m.layout, weights: m.weights, angles: angles,
 		grads: make([]float32, m.layout.size), capacity: cfg.Capacity, drop: cfg.Drop, act: make([]layerState, s.Layers+1),
 	}
+	w.ws.BFloat16 = cfg.BFloat16
 	w.sum.load = make([]int64, s.Layers*s.experts())
 	return w
 }
