@@ -58,7 +58,7 @@ func parseTrain(args []string) (*trainFlags, error) {
 	f.IntVar(&c.MicroTokens, "micro", 0, "`tokens` a worker computes at once; 0 for 2048")
 	f.StringVar(&t.preset, "preset", "main", "shape of a new model: main, draft or micro")
 	f.IntVar(&s.Dim, "dim", 0, "width, in place of the preset's")
-	f.IntVar(&s.Layers, "layers", 0, "layers, in place of the preset's")
+	f.IntVar(&s.Layers, "layers", 0, "layers, in place of the preset's; with -init a checkpoint with fewer gets more, which change nothing at first")
 	f.IntVar(&s.Heads, "heads", 0, "query heads, in place of the preset's")
 	f.IntVar(&s.KVHeads, "kv-heads", 0, "key and value heads, in place of the preset's")
 	f.IntVar(&s.HeadDim, "head-dim", 0, "width of a head, in place of the preset's")
@@ -125,6 +125,9 @@ func runTrain(ctx context.Context, args []string) error {
 	if p.Shape, err = t.fullShape(vocab); err != nil {
 		return err
 	}
+	if p.Init != "" {
+		p.Deepen = t.shape.Layers
+	}
 	if t.valid != "" {
 		if p.Valid, err = train.OpenValidation(t.valid, vocab, p.Shape.Context, t.validTokens); err != nil {
 			return err
@@ -148,6 +151,10 @@ func describe(data []train.Mixed, p *train.Plan) {
 	}
 	for _, v := range p.Valid {
 		fmt.Printf("evaluated: %d sequences of kind %s\n", len(v.Sequences), v.Name)
+	}
+	if p.Init != "" {
+		fmt.Printf("starts from %s\n", p.Init)
+		return
 	}
 	s := p.Shape
 	fmt.Printf("%s: vocabulary %d, width %d, %d layers, %d/%d heads of %d, %d experts (%d active) of %d\n",

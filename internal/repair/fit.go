@@ -17,7 +17,7 @@ const (
 func (r Ranked) ReadBeside(report string, number int, count func(string) int) string {
 	const least = besideBytes / 4
 	for budget := max(besideBytes-len(report), least); ; budget -= budget / 10 {
-		text := withNames(ReadWithin(budget, number, r.Function, r.Marks), r.Names)
+		text := withPackage(ReadWithin(budget, number, r.Function, r.Marks), r)
 		if count == nil || budget < least || count(report+text) <= besideTokens {
 			return text
 		}

@@ -20,6 +20,7 @@ type Names struct {
 	words  map[string][]string // by name that is lent, its words
 	sets   []nameSet
 	in     map[string][]int32 // by name, the sets that have it
+	kin    kin
 }
 
 // A place is a function, or a declaration outside of functions.
@@ -51,12 +52,13 @@ const (
 func NewNames(files map[string][]byte) *Names {
 	fset := token.NewFileSet()
 	var trees []*ast.File
+	var sources [][]byte
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if f, _ := parser.ParseFile(fset, name, files[name], parser.SkipObjectResolution); f != nil {
-			trees = append(trees, f)
+			trees, sources = append(trees, f), append(sources, files[name])
 		}
 	}
-	n := &Names{using: map[string][]int32{}, only: map[string]int32{}, words: map[string][]string{}, in: map[string][]int32{}}
+	n := &Names{using: map[string][]int32{}, only: map[string]int32{}, words: map[string][]string{}, in: map[string][]int32{}, kin: kin{ids: map[string]int32{}}}
 	known := map[string]bool{} // what the package declares or imports
 	for _, f := range trees {
 		maps.Copy(known, imports(f))
@@ -72,12 +74,14 @@ func NewNames(files map[string][]byte) *Names {
 		for j, d := range f.Decls {
 			if !isImport(d) {
 				n.add(fset, d, known)
+				n.takeLines(fset, sources[i], d)
 				g.declaration(i, j, d)
 				g.selectors(d, used)
 			}
 		}
 	}
 	g.finish(n)
+	n.kin.finish()
 	return n
 }
 

@@ -116,10 +116,10 @@ func TestNamesLimits(t *testing.T) {
 	if size := len(strings.Join(got, " ")); len(got) == 0 || len(got) > maxNames || size > maxNameBytes {
 		t.Errorf("%d names of %d bytes", len(got), size)
 	}
-	if text := withNames("func 1 p.go", got); !strings.HasPrefix(text, "func 1 p.go\nnames ") || strings.Count(text, "\n") != 1 {
+	if text := withPackage("func 1 p.go", Ranked{Names: got}); !strings.HasPrefix(text, "func 1 p.go\nnames ") || strings.Count(text, "\n") != 1 {
 		t.Errorf("%q", text)
 	}
-	if text := withNames("func 1 p.go", nil); text != "func 1 p.go" {
+	if text := withPackage("func 1 p.go", Ranked{}); text != "func 1 p.go" {
 		t.Errorf("%q", text)
 	}
 }
@@ -129,15 +129,33 @@ func FuzzNames(f *testing.F) {
 	f.Add([]byte("package p\nimport (\n\"a/b\"\nx\"\"\n)\nvar ("), "{{{ \"")
 	f.Add([]byte("package p\ntype ()\nvar ()\nfunc (x) f()"), "")
 	f.Fuzz(func(t *testing.T, src []byte, text string) {
-		got := NewNames(map[string][]byte{"p.go": src}).Near(Function{Name: "(*T).f", File: "p.go", Text: text, Start: 3, End: 9}, []string{text})
-		if len(got) > maxNames {
-			t.Fatalf("%d names", len(got))
+		r := Ranked{Function: Function{Name: "(*T).f", File: "p.go", Text: text, Start: 3, End: 9}}
+		NewNames(map[string][]byte{"p.go": src}).Complete(&r, []string{text})
+		if len(r.Names) > maxNames || len(r.Like) > maxLike {
+			t.Fatalf("%d names, %d lines", len(r.Names), len(r.Like))
 		}
 	})
 }
 
 // A large package: all of net/http.
 func BenchmarkNear(b *testing.B) {
+	n, fns := largeNames(b)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		n.Near(fns[i%len(fns)], nil)
+	}
+}
+
+func BenchmarkLike(b *testing.B) {
+	n, fns := largeNames(b)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		n.Like(fns[i%len(fns)], nil)
+	}
+}
+
+func largeNames(b *testing.B) (*Names, []Function) {
+	b.Helper()
 	pkg, err := build.Import("net/http", "", 0)
 	if err != nil {
 		b.Fatal(err)
@@ -156,9 +174,5 @@ func BenchmarkNear(b *testing.B) {
 		}
 		fns = append(fns, list...)
 	}
-	n := NewNames(files)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		n.Near(fns[i%len(fns)], nil)
-	}
+	return NewNames(files), fns
 }

@@ -17,19 +17,27 @@ const (
 	maxNameBytes = 170
 )
 
-// withNames returns the text in which a model reads a function, with a last line of names from elsewhere in its package.
-func withNames(text string, names []string) string {
-	if len(names) == 0 {
-		return text
+// withPackage returns the text in which a model reads a function, with names and lines from elsewhere in its package.
+func withPackage(text string, r Ranked) string {
+	if len(r.Names) > 0 {
+		text += "\nnames " + strings.Join(r.Names, " ")
 	}
-	return text + "\nnames " + strings.Join(names, " ")
+	if len(r.Like) > 0 {
+		text += "\nlike\n" + strings.Join(r.Like, "\n")
+	}
+	return text
 }
 
-// Fill sets the Names of the candidates that a report has room for.
+// Fill sets the Names and the Like of the candidates that a report has room for.
 func (n *Names) Fill(ranked []Ranked, failed []string) {
 	for i := range ranked[:min(len(ranked), MaxCandidates)] {
-		ranked[i].Names = n.Near(ranked[i].Function, failed)
+		n.Complete(&ranked[i], failed)
 	}
+}
+
+// Complete sets what a candidate's package tells about it, its Names and its Like.
+func (n *Names) Complete(r *Ranked, failed []string) {
+	r.Names, r.Like = n.Near(r.Function, failed), n.Like(r.Function, r.Marks)
 }
 
 // Near returns the names that a function may need and does not have, the likeliest first: those that could stand in the
@@ -69,36 +77,41 @@ func wordsOf(names []string) map[string]bool {
 	return words
 }
 
-// used adds to the scores of what places like a function use. All weights here and below were tuned on what broken lines
-// of the training modules needed.
-func (n *Names) used(f Function, place int32, has map[string]bool, scores map[string]float64) {
-	const factor, ofType, inFile, near, lines, little = 0.03, 1.5, 0.3, 0.6, 60.0, 0.2
-	shared := make([]float64, len(n.places))
-	for name := range has {
+// kinship tells how much each place is like a function. All weights here and below were tuned on what broken lines of the
+// training modules needed.
+func (n *Names) kinship(f Function, has map[string]bool) []float64 {
+	const ofType, inFile, near, lines = 1.5, 0.3, 0.6, 60.0
+	like := make([]float64, len(n.places))
+	for _, name := range slices.Sorted(maps.Keys(has)) { // in order: sums of floating point are not the same in another
 		if using := n.using[name]; len(using) > 1 && !predeclared(name) {
 			rare := math.Log(float64(len(n.places)+1) / float64(len(using)))
 			for _, at := range using {
-				shared[at] += rare
+				like[at] += rare
 			}
 		}
 	}
 	typ, base := receiver(f.Name), filepath.Base(filepath.ToSlash(f.File))
 	for i := range n.places {
 		p := &n.places[i]
-		if int32(i) == place {
-			continue
-		}
-		like := shared[i] / (4 + math.Sqrt(float64(p.count)))
+		like[i] /= 4 + math.Sqrt(float64(p.count))
 		if typ != "" && p.about == typ {
-			like += ofType
+			like[i] += ofType
 		}
 		if p.file == base {
-			like += inFile + near*math.Exp(-math.Abs(float64(p.start-f.Start))/lines)
+			like[i] += inFile + near*math.Exp(-math.Abs(float64(p.start-f.Start))/lines)
 		}
-		if like < little {
+	}
+	return like
+}
+
+// used adds to the scores of what places like a function use.
+func (n *Names) used(f Function, place int32, has map[string]bool, scores map[string]float64) {
+	const factor, little = 0.03, 0.2
+	for i, like := range n.kinship(f, has) {
+		if int32(i) == place || like < little {
 			continue
 		}
-		for _, name := range p.lends {
+		for _, name := range n.places[i].lends {
 			if !has[name] {
 				scores[name] += factor * like * like
 			}

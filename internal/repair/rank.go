@@ -97,6 +97,7 @@ type Ranked struct {
 	Score float64 // more is more suspicious; comparable within one ranking
 	Marks []Mark
 	Names []string // that it may need and does not have; Rank leaves them to [Names.Fill]
+	Like  []string // lines of other functions that are like its own, each behind its function's name and a tab; as Names
 }
 
 // Rank orders functions by how likely they are at fault, and leaves out those that the evidence clears: a fault that a

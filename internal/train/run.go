@@ -14,6 +14,7 @@ type Plan struct {
 	Out    string // directory of the checkpoint and the loss curve; made where it is missing
 	Resume bool   // go on with the checkpoint in Out; without it there must be none
 	Init   string // checkpoint whose weights the run starts from; "" for random ones
+	Deepen int    // with Init: layers that the model gets in place of its own, see [Model.Deepen]; 0 leaves it as it is
 	Shape  Shape  // of a model that starts from random weights
 	Seed   uint64 // of those weights and of the order of the data
 
@@ -157,7 +158,9 @@ func (r *run) open() (err error) {
 	}
 	var m *Model
 	if r.Init != "" {
-		m, err = LoadModel(r.Init)
+		if m, err = LoadModel(r.Init); err == nil && r.Deepen > 0 {
+			m, err = m.Deepen(r.Deepen, r.Seed)
+		}
 	} else {
 		m, err = New(r.Shape, r.Seed)
 	}

@@ -80,7 +80,7 @@ func (m *Module) fillNames(f *Finding) error {
 			}
 			known[dir] = repair.NewNames(files)
 		}
-		r.Names = known[dir].Near(r.Function, f.Failed)
+		known[dir].Complete(r, f.Failed)
 	}
 	return nil
 }

@@ -106,7 +106,9 @@ func (t *task) learn(o *verify.Outcome, all []repair.Function, names *repair.Nam
 	names.Fill(ranked, o.Failed)
 	t.found = evidence{o.Failed, o.Output, ranked, slices.IndexFunc(ranked, func(r repair.Ranked) bool { return t.is(r.Function) })}
 	if t.found.buggy < 0 { // in function scope it is given all the same
-		t.found.ranked = append(t.found.ranked, repair.Ranked{Function: t.fn, Marks: repair.Marks(t.fn, e), Names: names.Near(t.fn, o.Failed)})
+		r := repair.Ranked{Function: t.fn, Marks: repair.Marks(t.fn, e)}
+		names.Complete(&r, o.Failed)
+		t.found.ranked = append(t.found.ranked, r)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (e *encoder) weigh(out dataset.Example, s sample) error {
 	learn := make([]bool, len(s.prompt))
 	at := start
 	for _, l := range strings.SplitAfter(s.shown, "\n") {
-		if tab := strings.IndexByte(l, '\t'); tab >= 0 && !hides(s.hidden, numberOf(l)) {
+		if tab := strings.IndexByte(l, '\t'); tab >= 0 && numberOf(l) > 0 && !hides(s.hidden, numberOf(l)) {
 			for i := at + tab + 1; i < at+len(l); i++ {
 				learn[i] = true
 			}

@@ -181,7 +181,9 @@ func (s *subject) panics(rng *rand.Rand, st *story, fault int) {
 
 // read shows a version of the subject behind a report.
 func (s *subject) read(report string, number int, fn repair.Function, marks []repair.Mark, failed []string) string {
-	return repair.Ranked{Function: fn, Marks: marks, Names: s.names.Near(fn, failed)}.ReadBeside(report, number, s.size)
+	r := repair.Ranked{Function: fn, Marks: marks}
+	s.names.Complete(&r, failed)
+	return r.ReadBeside(report, number, s.size)
 }
 
 func (s *subject) story(rng *rand.Rand, atFault repair.Function) *story {

@@ -193,12 +193,15 @@ func (b *Binary) task(c candidate, o *Outcome) (*Task, error) {
 	ranking = ranking[:min(len(ranking), repair.MaxCandidates)]
 	names := b.Package.Names()
 	names.Fill(ranking, o.Failed)
+	shown := repair.Ranked{Function: broken, Marks: repair.Marks(broken, evidence)}
+	names.Complete(&shown, o.Failed)
 	t := &Task{
 		Pkg: b.Package.ImportPath, File: filepath.Base(broken.File),
 		Function: broken, Kind: c.kind, Line: c.Line, Original: c.original,
 		Failed: o.Failed, Output: shorten(o.Output), Ended: o.ended(),
-		Marks:   repair.Marks(broken, evidence),
-		Names:   names.Near(broken, o.Failed),
+		Marks:   shown.Marks,
+		Names:   shown.Names,
+		Like:    shown.Like,
 		Buggy:   slices.IndexFunc(ranking, func(r repair.Ranked) bool { return place(r.Function) == place(broken) }),
 		Ranking: ranking,
 	}

@@ -30,6 +30,7 @@ type Task struct {
 	Ended   string   // how the tests ended early: "panic", "timeout", "exit" or ""
 	Marks   []repair.Mark
 	Names   []string        // that Function may need and does not have, see [repair.Names]
+	Like    []string        // lines of other functions that are like its own, see [repair.Names.Like]
 	Buggy   int             // index of the function in Candidates, -1 if it is not there
 	Ranking []repair.Ranked // the package's functions that may be at fault, best first, at most repair.MaxCandidates
 }
@@ -47,7 +48,7 @@ func shorten(out string) string {
 
 // Shown is the broken function as a candidate.
 func (t *Task) Shown() repair.Ranked {
-	return repair.Ranked{Function: t.Function, Marks: t.Marks, Names: t.Names}
+	return repair.Ranked{Function: t.Function, Marks: t.Marks, Names: t.Names, Like: t.Like}
 }
 
 // Report is the result of run_tests as a model sees it with these functions as candidates.

@@ -1,0 +1,196 @@
+package repair
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Limits of [Names.Like].
+const (
+	maxLike       = 8   // lines
+	maxLikeBytes  = 330 // of all lines
+	maxLikeLine   = 100 // bytes
+	minLikeTokens = 4   // what is shorter is like too much
+	likeEach      = 2   // lines that are like the same one
+)
+
+// A kinLine is a line of a function as other functions look for it.
+type kinLine struct {
+	text, from string // from is the function's name
+	place      int32
+	grams      []int32
+	weight     float64 // of all grams
+}
+
+// A kin knows the lines of a package's functions by their tokens and pairs of tokens, here called grams.
+type kin struct {
+	ids   map[string]int32
+	lines []kinLine
+	posts [][]int32 // by gram, the lines that have it
+	rare  []float64 // by gram, what it weighs
+}
+
+// grams returns those of a line, each once; ones that are not known yet are made known or left out.
+func (k *kin) grams(line string, add bool) []int32 {
+	tokens := strings.Split(strings.TrimSuffix(Tokens(line), "\x00"), "\x00")
+	if len(tokens) < minLikeTokens {
+		return nil
+	}
+	var out []int32
+	take := func(s string) {
+		id, ok := k.ids[s]
+		if !ok {
+			if !add {
+				return
+			}
+			id = int32(len(k.ids))
+			k.ids[s] = id
+		}
+		out = append(out, id)
+	}
+	for i, t := range tokens {
+		take(t)
+		if i > 0 {
+			take(tokens[i-1] + "\x00" + t)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// takeLines adds the lines of the function that was made a place last.
+func (n *Names) takeLines(fset *token.FileSet, src []byte, d ast.Decl) {
+	fn, ok := d.(*ast.FuncDecl)
+	if !ok || fn.Body == nil {
+		return
+	}
+	from, to := fset.PositionFor(fn.Pos(), false).Offset, fset.PositionFor(fn.End(), false).Offset
+	if from < 0 || to > len(src) || from > to { // the parser's guess at the end of what is broken
+		return
+	}
+	seen := map[string]bool{}
+	for i, l := range strings.Split(string(src[from:to]), "\n") {
+		if l = bare(l); i == 0 || len(l) > maxLikeLine || seen[l] {
+			continue
+		}
+		seen[l] = true
+		if g := n.kin.grams(l, true); g != nil {
+			n.kin.lines = append(n.kin.lines, kinLine{text: l, from: fn.Name.Name, place: int32(len(n.places) - 1), grams: g})
+		}
+	}
+}
+
+// bare is a line without its indentation and without a comment behind it.
+func bare(l string) string {
+	l = strings.TrimSpace(l)
+	if strings.HasPrefix(l, "//") {
+		return ""
+	}
+	if i := strings.LastIndex(l, " //"); i > 0 && !strings.ContainsAny(l[i:], "\"`'") {
+		l = strings.TrimSpace(l[:i])
+	}
+	return l
+}
+
+// finish weighs grams by how rare they are.
+func (k *kin) finish() {
+	k.posts, k.rare = make([][]int32, len(k.ids)), make([]float64, len(k.ids))
+	for i, l := range k.lines {
+		for _, g := range l.grams {
+			k.posts[g] = append(k.posts[g], int32(i))
+		}
+	}
+	for g, p := range k.posts {
+		k.rare[g] = math.Log(1 + float64(len(k.lines))/float64(len(p)))
+	}
+	for i := range k.lines {
+		k.lines[i].weight = k.weight(k.lines[i].grams)
+	}
+}
+
+func (k *kin) weight(grams []int32) float64 {
+	sum := 0.0
+	for _, g := range grams {
+		sum += k.rare[g]
+	}
+	return sum
+}
+
+// near calls each for the lines that share a gram with a line and how much they are alike: the weight of the grams of both over
+// the weight of all grams of either. What every other line has is not looked up, but counts.
+func (k *kin) near(line string, shared map[int32]float64, each func(at int32, alike float64)) {
+	const common = 400
+	grams := k.grams(line, false)
+	clear(shared)
+	for _, g := range grams {
+		if len(k.posts[g]) <= common {
+			for _, at := range k.posts[g] {
+				shared[at] += k.rare[g]
+			}
+		}
+	}
+	own := k.weight(grams)
+	for at, s := range shared {
+		each(at, s/(own+k.lines[at].weight-s))
+	}
+}
+
+// A resemblance is a line that is like one of the function's.
+type resemblance struct {
+	at    int32 // in kin.lines
+	of    int   // line of the function
+	score float64
+}
+
+// Like returns lines of other functions of the package that are much like lines of a function that failing tests run, the most
+// alike first, each behind the name of its function and a tab: how the same is done elsewhere. Lines that the function has
+// itself are left out.
+func (n *Names) Like(f Function, marks []Mark) []string {
+	const least, half = 0.25, 2 // a kinship at which a place counts half of what it may
+	var all []resemblance
+	place, lines := n.place(f), strings.Split(f.Text, "\n")
+	kinship := n.kinship(f, identifiers(f.Text))
+	known := slices.ContainsFunc(marks, func(m Mark) bool { return m != NotRun })
+	has, shared := map[string]bool{}, map[int32]float64{}
+	for _, l := range lines {
+		has[bare(l)] = true
+	}
+	for i, l := range lines {
+		if i == 0 || known && markAt(marks, i) == NotRun {
+			continue
+		}
+		n.kin.near(bare(l), shared, func(at int32, alike float64) {
+			if k := &n.kin.lines[at]; alike >= least && k.place != place && !has[k.text] {
+				all = append(all, resemblance{at, i, alike * (1 + kinship[k.place]/(kinship[k.place]+half))})
+			}
+		})
+	}
+	slices.SortFunc(all, func(a, b resemblance) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.at, b.at), cmp.Compare(a.of, b.of))
+	})
+	return n.kin.first(all)
+}
+
+// first returns the lines that there is room for.
+func (k *kin) first(all []resemblance) []string {
+	var out []string
+	taken, of, size := map[string]bool{}, map[int]int{}, 0
+	for _, l := range all {
+		line := &k.lines[l.at]
+		text := line.from + "\t" + line.text
+		if taken[line.text] || of[l.of] == likeEach || size+len(text)+1 > maxLikeBytes {
+			continue
+		}
+		taken[line.text] = true
+		of[l.of]++
+		size += len(text) + 1
+		if out = append(out, text); len(out) == maxLike {
+			break
+		}
+	}
+	return out
+}
