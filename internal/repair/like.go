@@ -149,11 +149,12 @@ type resemblance struct {
 // Like returns lines of other functions of the package that are much like lines of a function that failing tests run, the most
 // alike first, each behind the name of its function and a tab: how the same is done elsewhere. Lines that the function has
 // itself are left out.
-func (n *Names) Like(f Function, marks []Mark) []string {
+func (n *Names) Like(f Function, marks []Mark) []string { return n.like(n.subject(f), marks) }
+
+func (n *Names) like(s subject, marks []Mark) []string {
 	const least, half = 0.25, 2 // a kinship at which a place counts half of what it may
 	var all []resemblance
-	place, lines := n.place(f), strings.Split(f.Text, "\n")
-	kinship := n.kinship(f, identifiers(f.Text))
+	lines := strings.Split(s.Text, "\n")
 	known := slices.ContainsFunc(marks, func(m Mark) bool { return m != NotRun })
 	has, shared := map[string]bool{}, map[int32]float64{}
 	for _, l := range lines {
@@ -164,8 +165,8 @@ func (n *Names) Like(f Function, marks []Mark) []string {
 			continue
 		}
 		n.kin.near(bare(l), shared, func(at int32, alike float64) {
-			if k := &n.kin.lines[at]; alike >= least && k.place != place && !has[k.text] {
-				all = append(all, resemblance{at, i, alike * (1 + kinship[k.place]/(kinship[k.place]+half))})
+			if k := &n.kin.lines[at]; alike >= least && k.place != s.place && !has[k.text] {
+				all = append(all, resemblance{at, i, alike * (1 + s.kinship[k.place]/(s.kinship[k.place]+half))})
 			}
 		})
 	}

@@ -37,19 +37,35 @@ func (n *Names) Fill(ranked []Ranked, failed []string) {
 
 // Complete sets what a candidate's package tells about it, its Names and its Like.
 func (n *Names) Complete(r *Ranked, failed []string) {
-	r.Names, r.Like = n.Near(r.Function, failed), n.Like(r.Function, r.Marks)
+	s := n.subject(r.Function)
+	r.Names, r.Like = n.near(s, failed), n.like(s, r.Marks)
+}
+
+// A subject is a function that the package is asked about.
+type subject struct {
+	Function
+	place   int32
+	has     map[string]bool // identifiers
+	names   []string        // the same in order: sums of floating point are not the same in another
+	kinship []float64       // of each place
+}
+
+func (n *Names) subject(f Function) subject {
+	has := identifiers(f.Text)
+	names := slices.Sorted(maps.Keys(has))
+	return subject{f, n.place(f), has, names, n.kinship(f, names)}
 }
 
 // Near returns the names that a function may need and does not have, the likeliest first: those that could stand in the
 // place of one that it has, those that code like it uses, and of these the ones that are like the names it has or that failing
 // tests have.
-func (n *Names) Near(f Function, failed []string) []string {
-	has := identifiers(f.Text)
+func (n *Names) Near(f Function, failed []string) []string { return n.near(n.subject(f), failed) }
+
+func (n *Names) near(s subject, failed []string) []string {
 	scores := map[string]float64{}
-	place := n.place(f)
-	n.used(f, place, has, scores)
-	n.alternatives(place, has, scores)
-	words, tests := wordsOf(slices.Collect(maps.Keys(has))), wordsOf(failed)
+	n.used(s, scores)
+	n.alternatives(s, scores)
+	words, tests := wordsOf(s.names), wordsOf(failed)
 	for name := range scores {
 		own := n.words[name]
 		scores[name] *= 1 + 0.5*share(own, words) + 0.3*share(own, tests)
@@ -79,10 +95,10 @@ func wordsOf(names []string) map[string]bool {
 
 // kinship tells how much each place is like a function. All weights here and below were tuned on what broken lines of the
 // training modules needed.
-func (n *Names) kinship(f Function, has map[string]bool) []float64 {
+func (n *Names) kinship(f Function, names []string) []float64 {
 	const ofType, inFile, near, lines = 1.5, 0.3, 0.6, 60.0
 	like := make([]float64, len(n.places))
-	for _, name := range slices.Sorted(maps.Keys(has)) { // in order: sums of floating point are not the same in another
+	for _, name := range names {
 		if using := n.using[name]; len(using) > 1 && !predeclared(name) {
 			rare := math.Log(float64(len(n.places)+1) / float64(len(using)))
 			for _, at := range using {
@@ -105,14 +121,14 @@ func (n *Names) kinship(f Function, has map[string]bool) []float64 {
 }
 
 // used adds to the scores of what places like a function use.
-func (n *Names) used(f Function, place int32, has map[string]bool, scores map[string]float64) {
+func (n *Names) used(s subject, scores map[string]float64) {
 	const factor, little = 0.03, 0.2
-	for i, like := range n.kinship(f, has) {
-		if int32(i) == place || like < little {
+	for i, like := range s.kinship {
+		if int32(i) == s.place || like < little {
 			continue
 		}
 		for _, name := range n.places[i].lends {
-			if !has[name] {
+			if !s.has[name] {
 				scores[name] += factor * like * like
 			}
 		}
@@ -132,16 +148,16 @@ func (k setKind) weight() float64 {
 
 // alternatives adds to the scores of what might stand in the place of a name that is there. What the function itself uses of an
 // import tells nothing: as it is broken, it does not use what it should.
-func (n *Names) alternatives(place int32, has map[string]bool, scores map[string]float64) {
-	for name := range has {
+func (n *Names) alternatives(s subject, scores map[string]float64) {
+	for _, name := range s.names {
 		words := wordsOf([]string{name})
 		for _, at := range n.in[name] {
-			s := n.sets[at]
-			own, few := slices.Index(s.names, name), 1/math.Sqrt(float64(len(s.names)))
-			for i, other := range s.names {
-				if !has[other] && (s.kind != sameImport || n.only[other] != place) {
+			set := n.sets[at]
+			own, few := slices.Index(set.names, name), 1/math.Sqrt(float64(len(set.names)))
+			for i, other := range set.names {
+				if !s.has[other] && (set.kind != sameImport || n.only[other] != s.place) {
 					near := math.Exp(-math.Abs(float64(i-own)) / 2)
-					scores[other] += s.kind.weight() * (few + near) * (1 + 3*share(n.words[other], words))
+					scores[other] += set.kind.weight() * (few + near) * (1 + 3*share(n.words[other], words))
 				}
 			}
 		}

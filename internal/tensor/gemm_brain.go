@@ -29,9 +29,9 @@ func (g *brain) run() {
 	for steps := divide(g.k, brainDepth, brainStep); steps.next(); {
 		depth := (steps.n + brainStep - 1) / brainStep
 		for cols := divide(g.n, gemmCols, brainPanel); cols.next(); {
-			b := g.panels(&g.ws.b, g.b.from(cols.at, steps.at), cols.n, steps.n, 1, g.b.step != 1)
+			b := g.panels(&g.ws.b, g.b.from(cols.at, steps.at), cols.n, steps.n, 1, false)
 			for rows := divide(g.m, brainRows, brainPanel); rows.next(); {
-				a := g.panels(&g.ws.a, g.a.from(rows.at, steps.at), rows.n, steps.n, g.alpha, g.a.step == 1)
+				a := g.panels(&g.ws.a, g.a.from(rows.at, steps.at), rows.n, steps.n, g.alpha, true)
 				g.block(a, b, g.c[rows.at*g.ldc+cols.at:], rows.n, cols.n, depth)
 			}
 		}
@@ -40,15 +40,15 @@ func (g *brain) run() {
 }
 
 // panels packs lines of A or B in panels of two tiles' lines, each of which holds its tiles in the order of k. What is missing
-// at the ends is 0. Straight tells that the rows of tiles are lines, as those of A are.
-func (g *brain) panels(space *[]float32, x gemmSide, lines, steps int, alpha float32, straight bool) []float32 {
+// at the ends adds nothing. The rows of A's tiles are its lines, those of B's are pairs of steps.
+func (g *brain) panels(space *[]float32, x gemmSide, lines, steps int, alpha float32, isA bool) []float32 {
 	tiles := (steps + brainStep - 1) / brainStep
 	panels := (lines + brainPanel - 1) / brainPanel
 	const each = brainBytes / 4
 	dst := growFloats(space, panels*tiles*2*each+alignment/4)
 	dst = dst[aligned(dst):]
 	if whole := steps / brainStep; whole > 0 {
-		g.packWhole(dst, x, lines/brainTile, whole, tiles, alpha, straight)
+		g.packWhole(dst, x, lines/brainTile, whole, tiles, alpha, isA)
 	}
 	for i := 0; i < panels*2; i++ {
 		to := dst[(i/2*tiles*2+i%2)*each:]
@@ -57,49 +57,38 @@ func (g *brain) panels(space *[]float32, x gemmSide, lines, steps int, alpha flo
 			from = steps / brainStep
 		}
 		for t := from; t < tiles; t++ {
-			g.packEdge(to[t*2*each:][:each], x, i*brainTile, max(n, 0), t*brainStep, min(brainStep, steps-t*brainStep), alpha, straight)
+			g.packEdge(to[t*2*each:][:each], x, i*brainTile, max(n, 0), t*brainStep, min(brainStep, steps-t*brainStep), alpha, isA)
 		}
 	}
 	return dst
 }
 
 // packWhole packs the tiles that are full: of strips lines by 16, each whole tiles along k.
-func (g *brain) packWhole(dst []float32, x gemmSide, strips, whole, tiles int, alpha float32, straight bool) {
+func (g *brain) packWhole(dst []float32, x gemmSide, strips, whole, tiles int, alpha float32, isA bool) {
 	const each = brainBytes / 4
 	if x.step == 1 {
 		for i := range strips {
-			packBrain(dst[(i/2*tiles*2+i%2)*each:], 2*brainBytes, x.from(i*brainTile, 0), brainStep, whole, alpha, straight)
+			packBrain(dst[(i/2*tiles*2+i%2)*each:], 2*brainBytes, x.from(i*brainTile, 0), brainStep, whole, alpha, isA)
 		}
 		return
 	}
 	// Steps first: what lies side by side in memory is read in one go.
 	for t := range whole {
 		for odd := range min(2, strips) {
-			packBrain(dst[(t*2+odd)*each:], tiles*2*brainBytes, x.from(odd*brainTile, t*brainStep), brainPanel, (strips-odd+1)/2, alpha, straight)
+			packBrain(dst[(t*2+odd)*each:], tiles*2*brainBytes, x.from(odd*brainTile, t*brainStep), brainPanel, (strips-odd+1)/2, alpha, isA)
 		}
 	}
 }
 
-// packEdge packs a tile that is not full.
-func (g *brain) packEdge(dst []float32, x gemmSide, line, lines, step, steps int, alpha float32, straight bool) {
+// packEdge packs a tile that is not full. Steps that are missing are 0; of lines that are, nothing of the product is kept.
+func (g *brain) packEdge(dst []float32, x gemmSide, line, lines, step, steps int, alpha float32, isA bool) {
 	if lines == 0 {
 		clear(dst)
 		return
 	}
 	var whole [brainTile * brainStep]float32
-	x = x.from(line, step)
-	side := gemmSide{whole[:], brainStep, 1}
-	if x.step == 1 {
-		for i := range lines {
-			copy(whole[i*brainStep:][:steps], x.x[i*x.line:])
-		}
-	} else {
-		side.line, side.step = 1, brainTile
-		for p := range steps {
-			copy(whole[p*brainTile:][:lines], x.x[p*x.step:])
-		}
-	}
-	packBrain(dst, 0, side, 0, 1, alpha, straight)
+	g.isa.packPanel(whole[:], x.from(line, step), lines, steps, brainTile)
+	packBrain(dst, 0, gemmSide{whole[:], 1, brainTile}, 0, 1, alpha, isA)
 }
 
 // block multiplies the panels of A with those of B.

@@ -35,15 +35,15 @@ func brainBlocks(a, b, c []float32, ldc, steps, rows, cols int, sum bool) {
 func amxBlocks(t *amxTask)
 
 // packBrain packs n full tiles, step bytes apart, of 16 lines of x by 32 steps of k: each stride numbers behind the last.
-func packBrain(dst []float32, step int, x gemmSide, stride, n int, alpha float32, straight bool) {
+func packBrain(dst []float32, step int, x gemmSide, stride, n int, alpha float32, isA bool) {
 	_, _ = dst[((n-1)*step+brainBytes)/4-1], x.x[(n-1)*stride+(brainTile-1)*x.line+(brainStep-1)*x.step]
 	to, from := (*byte)(unsafe.Pointer(&dst[0])), &x.x[0]
 	switch {
-	case x.step == 1 && straight:
+	case x.step == 1 && isA:
 		gemmBrainAlong(to, step, from, 4*x.line, 4*stride, n, alpha)
 	case x.step == 1:
 		gemmBrainAlongTurned(to, step, from, 4*x.line, 4*stride, n, alpha)
-	case straight:
+	case !isA:
 		gemmBrainAcross(to, step, from, 4*x.step, 4*stride, n, alpha)
 	default:
 		gemmBrainAcrossTurned(to, step, from, 4*x.step, 4*stride, n, alpha)

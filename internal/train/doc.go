@@ -2,8 +2,8 @@
 // experts in every layer (qwen3moe).
 //
 // The forward pass computes what internal/llm computes, the backward pass is written by hand, and every product goes
-// through tensor.Gemm, in bfloat16 where Config says so and the processor gains by it. Several sequences are packed end to end into one pass and never see each other, so no work is
-// spent on padding. A Trainer keeps one set of gradients for each of its workers, shares a batch out among them and then
+// through tensor.Gemm, in bfloat16 where Config says so and the processor gains by it. Several sequences are packed end to
+// end into one pass and never see each other, so no work is spent on padding. A Trainer keeps one set of gradients for each of its workers, shares a batch out among them and then
 // changes the weights: matrices inside the layers by Muon, everything else by AdamW.
 //
 //	m, err := train.New(train.Micro(vocab), 1)

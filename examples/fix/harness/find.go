@@ -67,7 +67,7 @@ func (m *Module) Find(ctx context.Context) (*Finding, error) {
 	return f, nil
 }
 
-// fillNames sets the names of candidates, each from its own package.
+// fillNames completes candidates, each from its own package.
 func (m *Module) fillNames(f *Finding) error {
 	known := map[string]*repair.Names{}
 	for i := range f.Ranked[:min(len(f.Ranked), repair.MaxCandidates)] {

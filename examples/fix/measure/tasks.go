@@ -91,25 +91,14 @@ func functions(p *verify.Package) ([]repair.Function, error) {
 
 // learn ranks the functions as the tests suggest.
 func (t *task) learn(o *verify.Outcome, all []repair.Function, names *repair.Names) error {
-	e, err := o.Evidence()
+	ranked, buggy, shown, err := o.Suspects(names, all, t.fn)
 	if err != nil {
 		return err
 	}
-	fns := slices.Clone(all)
-	for i, f := range fns {
-		if t.is(f) {
-			fns[i] = t.fn
-		}
+	if buggy < 0 { // in function scope it is given all the same
+		ranked = append(ranked, shown)
 	}
-	ranked := repair.Rank(fns, e)
-	ranked = ranked[:min(len(ranked), repair.MaxCandidates)]
-	names.Fill(ranked, o.Failed)
-	t.found = evidence{o.Failed, o.Output, ranked, slices.IndexFunc(ranked, func(r repair.Ranked) bool { return t.is(r.Function) })}
-	if t.found.buggy < 0 { // in function scope it is given all the same
-		r := repair.Ranked{Function: t.fn, Marks: repair.Marks(t.fn, e)}
-		names.Complete(&r, o.Failed)
-		t.found.ranked = append(t.found.ranked, r)
-	}
+	t.found = evidence{o.Failed, o.Output, ranked, buggy}
 	return nil
 }
 

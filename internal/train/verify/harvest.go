@@ -179,22 +179,10 @@ func (b *Binary) task(c candidate, o *Outcome) (*Task, error) {
 	lines[c.Line-1] = old[:len(old)-len(strings.TrimLeft(old, " \t"))] + c.Text
 	broken := c.Function
 	broken.Text = strings.Join(lines, "\n")
-	evidence, err := o.Evidence()
+	ranking, buggy, shown, err := o.Suspects(b.Package.Names(), b.functions, broken)
 	if err != nil {
 		return nil, err
 	}
-	fns := slices.Clone(b.functions)
-	for i, f := range fns {
-		if place(f) == place(broken) {
-			fns[i] = broken
-		}
-	}
-	ranking := repair.Rank(fns, evidence)
-	ranking = ranking[:min(len(ranking), repair.MaxCandidates)]
-	names := b.Package.Names()
-	names.Fill(ranking, o.Failed)
-	shown := repair.Ranked{Function: broken, Marks: repair.Marks(broken, evidence)}
-	names.Complete(&shown, o.Failed)
 	t := &Task{
 		Pkg: b.Package.ImportPath, File: filepath.Base(broken.File),
 		Function: broken, Kind: c.kind, Line: c.Line, Original: c.original,
@@ -202,11 +190,36 @@ func (b *Binary) task(c candidate, o *Outcome) (*Task, error) {
 		Marks:   shown.Marks,
 		Names:   shown.Names,
 		Like:    shown.Like,
-		Buggy:   slices.IndexFunc(ranking, func(r repair.Ranked) bool { return place(r.Function) == place(broken) }),
+		Buggy:   buggy,
 		Ranking: ranking,
 	}
 	t.ID = fmt.Sprintf("%s/%s:%d:%s:%d:%s", t.Pkg, t.File, broken.Start, broken.Name, c.Line, c.Text)
 	return t, nil
+}
+
+// Suspects ranks the functions of a package, one of which is broken, and completes what a model is shown of them: at most
+// [repair.MaxCandidates]. The broken one is shown, and its index buggy, -1 if it is not among them.
+func (o *Outcome) Suspects(names *repair.Names, fns []repair.Function, broken repair.Function) (ranking []repair.Ranked, buggy int, shown repair.Ranked, err error) {
+	e, err := o.Evidence()
+	if err != nil {
+		return nil, -1, shown, err
+	}
+	is := func(f repair.Function) bool { return place(f) == place(broken) }
+	fns = slices.Clone(fns)
+	for i, f := range fns {
+		if is(f) {
+			fns[i] = broken
+		}
+	}
+	ranking = repair.Rank(fns, e)
+	ranking = ranking[:min(len(ranking), repair.MaxCandidates)]
+	names.Fill(ranking, o.Failed)
+	if buggy = slices.IndexFunc(ranking, func(r repair.Ranked) bool { return is(r.Function) }); buggy >= 0 {
+		return ranking, buggy, ranking[buggy], nil
+	}
+	shown = repair.Ranked{Function: broken, Marks: repair.Marks(broken, e)}
+	names.Complete(&shown, o.Failed)
+	return ranking, buggy, shown, nil
 }
 
 // Evidence is the outcome as package repair ranks and marks by.
