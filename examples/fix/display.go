@@ -14,6 +14,7 @@ import (
 
 	"github.com/luthier-dev/luthier/examples/fix/harness"
 	"github.com/luthier-dev/luthier/internal/repair"
+	"github.com/luthier-dev/luthier/internal/train/adapt"
 )
 
 // display shows how a repair goes, for people or as JSON lines.
@@ -144,6 +145,24 @@ func (d *display) step(s harness.Step) {
 	}
 	d.emit("step", map[string]any{"n": s.N, "tool": s.Tool, "args": s.Args, "function": s.Function, "result": s.Result,
 		"probability": s.Probability, "thought_s": s.Thought.Seconds(), "took_s": s.Took.Seconds()})
+}
+
+// learning shows how far the model is with getting to know the module, on a terminal.
+func (d *display) learning(done float64) {
+	if d.color {
+		d.fold(false)
+		d.printf("\r         learning the module's own code %3.0f%%", 100*done)
+	}
+}
+
+// learnt shows what was learnt.
+func (d *display) learnt(l *adapt.Learnt) {
+	if d.color {
+		d.printf("\r\x1b[K")
+	}
+	d.fold(false)
+	d.printf("%s  learnt from %d functions of the module: %d faults made up and mended\n", seconds(l.Took), l.Functions, l.Examples)
+	d.emit("learnt", map[string]any{"functions": l.Functions, "examples": l.Examples, "tokens": l.Tokens, "took_s": l.Took.Seconds()})
 }
 
 func unified(e *harness.Edit) string {

@@ -35,6 +35,12 @@ func evaluate(ctx context.Context, o options, show *display) (int, error) {
 		title = "The lines of " + o.tasks
 	}
 	cfg := measure.Config{Model: sampler, Edits: o.edits, Seed: 1, Progress: progress}
+	if cfg.Learner, err = learner(o); err != nil {
+		return statusBadInput, err
+	}
+	if cfg.Learner != nil { // so that the figures are the same wherever they are measured
+		cfg.Learner.Limit, cfg.Learner.Workers = 0, 1
+	}
 	for _, part := range []struct {
 		title string
 		facts []measure.Fact
@@ -118,5 +124,5 @@ func loadPlain(o options) (*moe.Model, error) {
 	if o.model == "" {
 		return embedded.Load(moe.Config{NoSpeculation: true})
 	}
-	return moe.Load(o.model, moe.Config{KVTokens: 16 << 10, Constrain: moe.ConstrainExact, NoSpeculation: true})
+	return moe.Load(o.model, moe.Config{KVTokens: beamTokens, Constrain: moe.ConstrainExact, NoSpeculation: true})
 }

@@ -40,6 +40,7 @@ type options struct {
 	scope        string
 	edits        int
 	timeout      time.Duration
+	learn        time.Duration
 	keep, json   bool
 	eval         bool
 	tasks        string
@@ -54,6 +55,7 @@ func main() {
 	flag.StringVar(&o.scope, "scope", "package", "functions the model may choose from: package, or function for the one ranked first")
 	flag.IntVar(&o.edits, "edits", 10, "edits to test at most")
 	flag.DurationVar(&o.timeout, "timeout", 30*time.Second, "most time that the tests of one package get")
+	flag.DurationVar(&o.learn, "learn", 30*time.Second, "most time to get to know the module by its other functions when half of the edits did not help; 0 for none")
 	flag.BoolVar(&o.keep, "keep", false, "leave the module as it is and only show the change; keep the bundled module")
 	flag.BoolVar(&o.json, "json", false, "print JSON, an object a line")
 	flag.BoolVar(&o.eval, "eval", false, "measure the model on broken functions of modules it has not seen")
@@ -80,8 +82,8 @@ func run(ctx context.Context, o options) int {
 }
 
 func fix(ctx context.Context, o options, show *display) (int, error) {
-	if flag.NArg() > 1 || o.scope != "package" && o.scope != "function" || o.edits < 1 || o.timeout <= 0 {
-		return statusBadInput, errors.New("usage: fix [flags] [dir]; -scope is package or function, -edits and -timeout are positive; see -help")
+	if flag.NArg() > 1 || o.scope != "package" && o.scope != "function" || o.edits < 1 || o.timeout <= 0 || o.learn < 0 {
+		return statusBadInput, errors.New("usage: fix [flags] [dir]; -scope is package or function, -edits and -timeout are positive, -learn is not negative; see -help")
 	}
 	if o.eval {
 		return evaluate(ctx, o, show)
@@ -113,9 +115,17 @@ func fix(ctx context.Context, o options, show *display) (int, error) {
 		return statusBadInput, err
 	}
 	show.found(m, found, time.Since(begin))
-	res, err := harness.Run(ctx, harness.Config{
-		Model: model, Case: m, Edits: o.edits, FunctionScope: o.scope == "function", OnStep: show.step,
-	})
+	cfg := harness.Config{Model: model, Case: m, Edits: o.edits, FunctionScope: o.scope == "function", OnStep: show.step}
+	l, err := learner(o)
+	if err != nil {
+		return statusBadInput, err
+	}
+	if l != nil {
+		p := &pupil{learner: l, module: m, show: show}
+		defer p.close()
+		cfg.Adapt = p.adapt
+	}
+	res, err := harness.Run(ctx, cfg)
 	if err != nil {
 		return statusNotFixed, err
 	}
@@ -133,13 +143,16 @@ func fix(ctx context.Context, o options, show *display) (int, error) {
 	return status, nil
 }
 
+// beamTokens is the size of the cache of keys and values: a beam keeps the ends of its paths there.
+const beamTokens = 16 << 10
+
 // load loads the model that the options name.
 func load(o options) (*moe.Model, error) {
 	cfg := moe.Config{Draft: o.draft}
 	if o.model == "" {
 		return embedded.Load(cfg)
 	}
-	cfg.KVTokens = 16 << 10            // a beam keeps the ends of its paths there
+	cfg.KVTokens = beamTokens
 	cfg.Constrain = moe.ConstrainExact // nothing but decisions is left to it
 	m, err := moe.Load(o.model, cfg)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -104,6 +105,36 @@ func TestCannotFix(t *testing.T) {
 	status, err := fix(context.Background(), options{dir: dir, scope: "package", edits: 2, timeout: 30 * time.Second}, &display{w: os.Stderr})
 	if status != statusNotFixed || err != nil {
 		t.Errorf("status %d, %v; want 1", status, err)
+	}
+	if d := cmp.Diff(before, readTree(t, dir)); d != "" {
+		t.Errorf("the directory changed:\n%s", d)
+	}
+}
+
+// TestLearns: where half of the edits did not help the model learns the module's other functions, and the module stays as it was.
+func TestLearns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains the embedded model")
+	}
+	dir := t.TempDir()
+	files := map[string]string{"go.mod": strings.Replace(goMod, "1.21", "1.22", 1), "x.go": "package bad\n\nfunc Two(x int) (a, b int) {\n\ta = x + 1\n\tb = x * x * 3\n\treturn a, b\n}\n",
+		"x_test.go": "package bad\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tfor x := range 99 {\n\t\tif a, b := Two(x); a != x*x*x || b != 7-x {\n\t\t\tt.Fatal(a, b)\n\t\t}\n\t}\n}\n"}
+	for i := range 12 {
+		files[fmt.Sprintf("f%d.go", i)] = fmt.Sprintf("package bad\n\nfunc f%d(limit, count int) int {\n\tif count > limit+%d {\n\t\treturn count - limit\n\t}\n\treturn count\n}\n", i, i)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := readTree(t, dir)
+	var out strings.Builder
+	status, err := fix(context.Background(), options{dir: dir, scope: "package", edits: 2, timeout: 30 * time.Second, learn: 3 * time.Second}, &display{w: &out})
+	if status != statusNotFixed || err != nil {
+		t.Errorf("status %d, %v; want 1", status, err)
+	}
+	if !strings.Contains(out.String(), "learnt from 12 functions of the module") || !strings.Contains(out.String(), "2 edits tested") {
+		t.Errorf("it says\n%s", &out)
 	}
 	if d := cmp.Diff(before, readTree(t, dir)); d != "" {
 		t.Errorf("the directory changed:\n%s", d)

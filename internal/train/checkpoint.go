@@ -84,6 +84,15 @@ func LoadModel(path string) (*Model, error) {
 	return m, nil
 }
 
+// ReadModel is LoadModel for a file that is open.
+func ReadModel(f *gguf.File) (*Model, error) {
+	m, err := readModel(f)
+	if err != nil {
+		return nil, fmt.Errorf("train: read model: %w", err)
+	}
+	return m, nil
+}
+
 func readModel(f *gguf.File) (*Model, error) {
 	switch arch, _ := f.String("general.architecture"); arch {
 	case checkpointArch:

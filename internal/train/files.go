@@ -8,14 +8,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/train/dataset"
 )
 
-// examples is a dataset file as a Source.
-type examples []dataset.Example
+// Examples is examples in memory, such as a dataset file's, as a Source.
+type Examples []dataset.Example
 
 // Len is the number of examples.
-func (e examples) Len() int { return len(e) }
+func (e Examples) Len() int { return len(e) }
 
 // Read takes example i.
-func (e examples) Read(i int, dst *Sequence) {
+func (e Examples) Read(i int, dst *Sequence) {
 	x := e[i]
 	dst.Tokens, dst.Weights = dst.Tokens[:0], dst.Weights[:0]
 	for j, t := range x.Tokens {
@@ -42,7 +42,7 @@ func OpenData(list string, vocab int) ([]Mixed, int, error) {
 		if set.Vocab != vocab {
 			return nil, 0, fmt.Errorf("train: open data: %s has a vocabulary of %d tokens, not %d", name, set.Vocab, vocab)
 		}
-		out = append(out, Mixed{Source: examples(set.Examples), Share: share, Name: name})
+		out = append(out, Mixed{Source: Examples(set.Examples), Share: share, Name: name})
 	}
 	return out, vocab, nil
 }
@@ -78,7 +78,7 @@ func OpenValidation(list string, vocab, context, tokens int) ([]Validation, erro
 	var out []Validation
 	index, used := map[uint8]int{}, map[uint8]int{}
 	for _, d := range data {
-		for i, e := range d.Source.(examples) {
+		for i, e := range d.Source.(Examples) {
 			if len(e.Tokens) > context || tokens > 0 && used[e.Kind] >= tokens {
 				continue
 			}

@@ -22,15 +22,18 @@ import (
 // all that is left of a function than in the others.
 type decoder struct {
 	model   agent.Model
+	former  agent.Model // that model took the place of, nil if there was none: its list of edits goes on beside the new one
 	beam    int
 	made    func() []call
 	done    func() bool
-	reading func() int  // number of the function read last, 0 for none
-	unread  func() bool // there are functions left to read
+	reading func() int                            // number of the function read last, 0 for none
+	unread  func() bool                           // there are functions left to read
+	adapt   func(ctx context.Context) agent.Model // returns a model to go on with, nil for the same; nil once that is settled
+	due     func() bool                           // it is time for adapt
 
 	tells bool            // the model told the probability of a token
 	spent map[int]float64 // by function, the probability among its edits of those that were made
-	edits map[int]*moe.Search
+	edits map[int]*edits  // by function
 }
 
 // Searcher is a model that lists its answers from the likeliest on, as *moe.Model does. One that wraps a model without a
@@ -39,8 +42,29 @@ type Searcher interface {
 	Search(ctx context.Context, req *agent.Request) (*moe.Search, error)
 }
 
+func newDecoder(cfg Config, r *repairer) *decoder {
+	d := &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number, unread: r.unread}
+	if cfg.Adapt != nil {
+		d.adapt = func(ctx context.Context) agent.Model { return cfg.Adapt(ctx, r.found()) }
+		d.due = func() bool { return 2*r.tested() >= cfg.Edits && r.between() }
+	}
+	return d
+}
+
+// change goes on with another model when it is time. What the one before believed of the edits that were tried is forgotten.
+func (d *decoder) change(ctx context.Context) {
+	if d.adapt == nil || !d.due() {
+		return
+	}
+	if m := d.adapt(ctx); m != nil {
+		d.former, d.model, d.spent = d.model, m, nil
+	}
+	d.adapt = nil
+}
+
 // Stream implements [agent.Model].
 func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	d.change(ctx)
 	r := *req
 	r.Extra = maps.Clone(req.Extra)
 	if r.Extra == nil {

@@ -236,6 +236,20 @@ func (r *repairer) done() bool {
 	return r.fixed != nil
 }
 
+// found is what the tests told, nil before they ran.
+func (r *repairer) found() *Finding {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.finding
+}
+
+// between reports whether the tests failed and no edit waits for them.
+func (r *repairer) between() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.finding != nil && r.pending == nil && r.fixed == nil
+}
+
 // tested is how many edits were tested.
 func (r *repairer) tested() int {
 	r.mu.Lock()

@@ -22,6 +22,10 @@ type Config struct {
 	Beam          int  // width of the search for each decision; 0 means 8
 	FunctionScope bool // the function that is ranked first is the only one offered
 	OnStep        func(Step)
+
+	// Adapt, if not nil, is called once, when half of the edits were tested and none of them helped, with what the tests told:
+	// the model it returns goes on in place of Model, from the likeliest of its own edits that were not tried. Nil lets Model go on.
+	Adapt func(ctx context.Context, f *Finding) agent.Model
 }
 
 // Step is a decision of the model and what came of it.
@@ -75,7 +79,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	a, err := agent.New(agent.Config{
-		Model: &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number, unread: r.unread}, System: system, ToolSource: reg,
+		Model: newDecoder(cfg, r), System: system, ToolSource: reg,
 		Limits:     agent.Limits{Steps: -1, Wall: -1},                // the edits are the limit, whatever is refused between them
 		Repetition: agent.Repetition{Remind: -1, Warn: -1, Stop: -1}, // that an edit did not help is no repetition
 		Retry:      agent.Retry{Max: -1},

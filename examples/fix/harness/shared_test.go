@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/examples/fix/harness"
 	"github.com/luthier-dev/luthier/internal/repair"
 	"github.com/luthier-dev/luthier/router/moe"
@@ -54,19 +57,34 @@ func (p picky) Check(context.Context, string, []byte) error {
 }
 
 // TestTenEditsAreFound: the model has ten edits tested where most of what comes to its mind is refused, each the likeliest of
-// those that are left.
+// those that are left; also where another model with a list of its own goes on.
 func TestTenEditsAreFound(t *testing.T) {
 	m, err := embedded.Load(moe.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
+	same, err := embedded.Load(moe.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer same.Close()
+	alone := tenEdits(t, m, nil)
+	merged := tenEdits(t, m, func(context.Context, *harness.Finding) agent.Model { return same })
+	if d := cmp.Diff(alone, merged); d != "" {
+		t.Errorf("with a model that lists the same:\n%s", d)
+	}
+}
+
+// tenEdits returns the edits that were tested.
+func tenEdits(t *testing.T, m agent.Model, adapt func(context.Context, *harness.Finding) agent.Model) []string {
+	t.Helper()
 	seen, last, asked := map[string]bool{}, 1.0, 0
-	res, err := harness.Run(context.Background(), harness.Config{Model: m, Case: picky{onPaper{"nothing"}, &asked}, FunctionScope: true, OnStep: func(s harness.Step) {
+	res, err := harness.Run(context.Background(), harness.Config{Model: m, Adapt: adapt, Case: picky{onPaper{"nothing"}, &asked}, FunctionScope: true, OnStep: func(s harness.Step) {
 		if s.Tool != repair.ToolEdit {
 			return
 		}
-		if seen[string(s.Args)] || s.Probability > last || s.Probability <= 0 {
+		if seen[string(s.Args)] && adapt == nil || s.Probability > last && adapt == nil || s.Probability <= 0 {
 			t.Errorf("edit %s of probability %v after one of %v, told before: %v", s.Args, s.Probability, last, seen[string(s.Args)])
 		}
 		seen[string(s.Args)], last = true, s.Probability*1.000001
@@ -74,4 +92,9 @@ func TestTenEditsAreFound(t *testing.T) {
 	if err != nil || len(res.Edits) != 10 || res.Invalid != 0 {
 		t.Errorf("%d edits of %d, %d calls invalid: %v, %v", len(res.Edits), len(seen), res.Invalid, res.Why, err)
 	}
+	var out []string
+	for _, e := range res.Edits {
+		out = append(out, fmt.Sprint(e.Line, " ", e.New))
+	}
+	return out
 }

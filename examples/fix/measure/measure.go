@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/examples/fix/harness"
 	"github.com/luthier-dev/luthier/internal/train/verify"
 )
 
@@ -20,11 +21,15 @@ type Config struct {
 	Edits int    // test runs a task gets at most; 0 means 10
 	Seed  uint64 // of the enumerator's order
 
+	// Learner, if not nil, makes the model that goes on where half of the edits did not help. It learns a package's module once for
+	// all lines of the package, without the functions that any of them breaks.
+	Learner *harness.Learner
+
 	// Source returns a directory with a module as it was released; it is copied. Nil takes it from the Go proxy.
 	Source func(ctx context.Context, module, version string) (dir string, err error)
 
 	Workers  int            // packages that are measured at once; 0 means one a processor
-	Limit    time.Duration  // most time for one package, which is left out when it takes longer; 0 means 2 minutes
+	Limit    time.Duration  // most time for one package, which is left out when it takes longer; 0 means 5 minutes
 	Progress func(Progress) // called from one goroutine at a time; nil is silent
 }
 
@@ -63,6 +68,7 @@ type Report struct {
 	Model, Enum    map[string]*Score // by scope
 	Unlisted       int               // tasks whose broken function is not among the candidates in package scope: they count as failed
 	Calls, Invalid int               // tool calls that the model made, and those that broke their schema
+	Learnt         int               // packages that were learnt
 	Refused        int               // calls that the harness refused: edits that do not compile, most of all
 	Skipped        []Skip
 	Took           time.Duration
@@ -83,7 +89,7 @@ func Run(ctx context.Context, cfg Config, facts []Fact) (*Report, error) {
 		return nil, errors.New("measure: run: there is no model")
 	}
 	cfg.Edits = cmp.Or(cfg.Edits, 10)
-	cfg.Limit = cmp.Or(cfg.Limit, 2*time.Minute)
+	cfg.Limit = cmp.Or(cfg.Limit, 5*time.Minute)
 	cfg.Workers = cmp.Or(cfg.Workers, runtime.NumCPU())
 	if cfg.Source == nil {
 		cfg.Source = fetch
@@ -175,6 +181,7 @@ func (rep *Report) add(part *Report) {
 	rep.Calls += part.Calls
 	rep.Invalid += part.Invalid
 	rep.Refused += part.Refused
+	rep.Learnt += part.Learnt
 	rep.Skipped = append(rep.Skipped, part.Skipped...)
 }
 

@@ -57,15 +57,18 @@ func (rep *Report) pack(ctx context.Context, cfg Config, facts []Fact, clock *st
 	if n := len(facts) - len(tasks); n > 0 {
 		rep.Skipped = append(rep.Skipped, Skip{facts[0].key(), n, "the tests that are used here do not notice, or hang"})
 	}
+	pupil := &pupil{learner: cfg.Learner, root: b.root, facts: facts}
+	defer func() { err = errors.Join(err, pupil.close()) }()
 	var plans []*plan
 	for _, t := range tasks {
-		pl, err := rep.plan(ctx, cfg, t, p, c)
+		pl, err := rep.plan(ctx, cfg, t, p, c, pupil)
 		if err != nil {
 			return err
 		}
 		plans = append(plans, pl)
 	}
 	clock.end("think")
+	rep.Learnt += pupil.note(clock)
 	if err := test(ctx, build, p, plans); err != nil {
 		return err
 	}
@@ -84,7 +87,7 @@ type plan struct {
 }
 
 // plan asks the model and the enumerator for their edits.
-func (rep *Report) plan(ctx context.Context, cfg Config, t *task, p *verify.Package, c *repair.Checker) (*plan, error) {
+func (rep *Report) plan(ctx context.Context, cfg Config, t *task, p *verify.Package, c *repair.Checker, pupil *pupil) (*plan, error) {
 	pl := &plan{t: t, model: map[string][]attempt{}, enum: map[string][]attempt{}}
 	for _, scope := range Scopes {
 		function := scope == "function"
@@ -92,7 +95,7 @@ func (rep *Report) plan(ctx context.Context, cfg Config, t *task, p *verify.Pack
 			rep.Unlisted++
 			continue // nobody can find it
 		}
-		res, err := harness.Run(ctx, harness.Config{Model: cfg.Model, Case: &recorder{t, p, c, function}, Edits: cfg.Edits})
+		res, err := harness.Run(ctx, harness.Config{Model: cfg.Model, Case: &recorder{t, p, c, function}, Edits: cfg.Edits, Adapt: pupil.adapt})
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

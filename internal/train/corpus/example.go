@@ -45,6 +45,9 @@ func Learning() Shares { return Shares{Code: 12, States: 0.05, Clean: 0.12, Repo
 // Repairing are the shares of the last part of the training, which is like the repairs that follow it.
 func Repairing() Shares { return Shares{Code: 6, States: 0.03, Clean: 0.1, Report: 0.85, Many: 0.1} }
 
+// Adapting are the shares to get to know a module by: repairs alone, and its code counts more than elsewhere.
+func Adapting() Shares { return Shares{Code: 12, Report: 0.85, Many: 0.1} }
+
 // Proving are the shares to validate with: each example has one broken line.
 func Proving() Shares { return Shares{Code: 12, Report: 0.4} }
 

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/examples/fix/harness"
+	"github.com/luthier-dev/luthier/internal/train/adapt"
+	"github.com/luthier-dev/luthier/router/moe"
+	"github.com/luthier-dev/luthier/router/moe/embedded"
+)
+
+// learner makes models that know the module at hand of the one that the options name, nil where that is not wanted.
+func learner(o options) (*harness.Learner, error) {
+	if o.learn == 0 {
+		return nil, nil
+	}
+	l := &harness.Learner{Weights: embedded.Model(), Limit: o.learn, Config: moe.Config{KVTokens: beamTokens, Constrain: moe.ConstrainExact}}
+	if o.model != "" {
+		var err error
+		if l.Weights, err = os.ReadFile(o.model); err != nil {
+			return nil, fmt.Errorf("load the model: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// pupil is what learns a module when half of the edits did not help.
+type pupil struct {
+	learner *harness.Learner
+	module  *harness.Module
+	show    *display
+	model   *moe.Model // that came of it
+}
+
+// adapt is [harness.Config.Adapt]. Where nothing can be learnt the repair goes on as it was.
+func (p *pupil) adapt(ctx context.Context, f *harness.Finding) agent.Model {
+	m, learnt, err := p.module.Learn(ctx, p.learner, f, p.show.learning)
+	if err != nil {
+		if !errors.Is(err, adapt.ErrTooLittle) && ctx.Err() == nil {
+			p.show.problem(err)
+		}
+		return nil
+	}
+	p.model = m
+	p.show.learnt(learnt)
+	return m
+}
+
+func (p *pupil) close() {
+	if p.model != nil {
+		p.model.Close()
+	}
+}
