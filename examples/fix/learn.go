@@ -28,7 +28,7 @@ func learner(o options) (*harness.Learner, error) {
 	return l, nil
 }
 
-// pupil is what learns a module when half of the edits did not help.
+// pupil is what learns a module when three edits did not help.
 type pupil struct {
 	learner *harness.Learner
 	module  *harness.Module

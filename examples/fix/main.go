@@ -55,7 +55,7 @@ func main() {
 	flag.StringVar(&o.scope, "scope", "package", "functions the model may choose from: package, or function for the one ranked first")
 	flag.IntVar(&o.edits, "edits", 10, "edits to test at most")
 	flag.DurationVar(&o.timeout, "timeout", 30*time.Second, "most time that the tests of one package get")
-	flag.DurationVar(&o.learn, "learn", 30*time.Second, "most time to get to know the module by its other functions when half of the edits did not help; 0 for none")
+	flag.DurationVar(&o.learn, "learn", 30*time.Second, "most time to get to know the module by its other functions when its first three edits did not help; 0 for none")
 	flag.BoolVar(&o.keep, "keep", false, "leave the module as it is and only show the change; keep the bundled module")
 	flag.BoolVar(&o.json, "json", false, "print JSON, an object a line")
 	flag.BoolVar(&o.eval, "eval", false, "measure the model on broken functions of modules it has not seen")

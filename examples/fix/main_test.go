@@ -111,7 +111,7 @@ func TestCannotFix(t *testing.T) {
 	}
 }
 
-// TestLearns: where half of the edits did not help the model learns the module's other functions, and the module stays as it was.
+// TestLearns: where three edits did not help the model learns the module's other functions, and the module stays as it was.
 func TestLearns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains the embedded model")

@@ -2,13 +2,15 @@ package harness_test
 
 import (
 	"context"
+	"iter"
 	"testing"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/examples/fix/harness"
+	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestAdapt: another model goes on when half of the edits did not help, once, and not before.
+// TestAdapt: another model goes on when some edits did not help, once, and not before.
 func TestAdapt(t *testing.T) {
 	const right = "if i == 0 || x > m {"
 	wrong := []string{"if i == 1 || x < m {", "if i == 2 || x < m {", "if i == 3 || x < m {", "if i == 4 || x < m {"}
@@ -51,5 +53,34 @@ func TestAdapt(t *testing.T) {
 				t.Errorf("%d refused", res.Refused)
 			}
 		})
+	}
+}
+
+// exhausted is a model that has no further idea when its decisions are used up.
+type exhausted struct{ script }
+
+func (e *exhausted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	if e.next == len(e.decisions) {
+		return func(yield func(agent.Chunk, error) bool) {
+			yield(nil, &agent.ModelError{Kind: agent.ErrInvalid, Err: moe.ErrAvoided})
+		}
+	}
+	return e.script.Stream(ctx, req)
+}
+
+// TestAdaptWhereNoIdeaIsLeft: another model goes on, too, where the first has nothing to try any more.
+func TestAdaptWhereNoIdeaIsLeft(t *testing.T) {
+	const right = "if i == 0 || x > m {"
+	for _, then := range []*script{nil, {decisions: []string{editLine(4, right), "run_tests {}", "Fixed."}}} {
+		first, asked := &exhausted{script{decisions: []string{"run_tests {}", "read_function {\"number\":1}", editLine(4, "if i == 1 || x < m {"), "run_tests {}"}}}, 0
+		res, err := harness.Run(t.Context(), harness.Config{Model: first, Case: onPaper{right}, Adapt: func(context.Context, *harness.Finding) agent.Model {
+			if asked++; then == nil {
+				return nil
+			}
+			return then
+		}})
+		if err != nil || asked != 1 || (res.Fixed != nil) != (then != nil) || then == nil && res.Why != "the model has no further idea" {
+			t.Errorf("asked %d times, fixed: %v, %q, %v", asked, res.Fixed != nil, res.Why, err)
+		}
 	}
 }

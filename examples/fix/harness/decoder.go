@@ -45,26 +45,35 @@ type Searcher interface {
 func newDecoder(cfg Config, r *repairer) *decoder {
 	d := &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number, unread: r.unread}
 	if cfg.Adapt != nil {
+		after := min(adaptAfter, (cfg.Edits+1)/2)
 		d.adapt = func(ctx context.Context) agent.Model { return cfg.Adapt(ctx, r.found()) }
-		d.due = func() bool { return 2*r.tested() >= cfg.Edits && r.between() }
+		d.due = func() bool { return r.tested() >= after && r.between() }
 	}
 	return d
 }
 
-// change goes on with another model when it is time. What the one before believed of the edits that were tried is forgotten.
-func (d *decoder) change(ctx context.Context) {
-	if d.adapt == nil || !d.due() {
-		return
+// adaptAfter is how many edits are tested before another model is asked for: three of four repairs need no more.
+const adaptAfter = 3
+
+// change goes on with another model, if there is one. What the one before believed of the edits that were tried is forgotten.
+func (d *decoder) change(ctx context.Context) bool {
+	adapt := d.adapt
+	if d.adapt = nil; adapt == nil {
+		return false
 	}
-	if m := d.adapt(ctx); m != nil {
-		d.former, d.model, d.spent = d.model, m, nil
+	m := adapt(ctx)
+	if m == nil {
+		return false
 	}
-	d.adapt = nil
+	d.former, d.model, d.spent = d.model, m, nil
+	return true
 }
 
 // Stream implements [agent.Model].
 func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
-	d.change(ctx)
+	if d.adapt != nil && d.due() {
+		d.change(ctx)
+	}
 	r := *req
 	r.Extra = maps.Clone(req.Extra)
 	if r.Extra == nil {
@@ -78,11 +87,22 @@ func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	at := d.reading()
 	switch d.tool(ctx, &r, at) {
 	case repair.ToolEdit:
-		return orElse(d.named(ctx, &r, repair.ToolEdit, at), d.named(ctx, &r, repair.ToolRead, at))
+		return orElse(orElse(d.named(ctx, &r, repair.ToolEdit, at), d.named(ctx, &r, repair.ToolRead, at)), d.anew(ctx, req))
 	case repair.ToolRead:
-		return orElse(d.named(ctx, &r, repair.ToolRead, at), d.named(ctx, &r, repair.ToolEdit, at))
+		return orElse(orElse(d.named(ctx, &r, repair.ToolRead, at), d.named(ctx, &r, repair.ToolEdit, at)), d.anew(ctx, req))
 	}
 	return d.traced(ctx, &r, func(float64) {})
+}
+
+// anew asks another model where this one has no further idea.
+func (d *decoder) anew(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
+	return func(yield func(agent.Chunk, error) bool) {
+		if !d.change(ctx) {
+			yield(nil, &agent.ModelError{Kind: agent.ErrInvalid, Err: moe.ErrAvoided})
+			return
+		}
+		d.Stream(ctx, req)(yield)
+	}
 }
 
 // named streams the likeliest call of one tool.

@@ -23,8 +23,9 @@ type Config struct {
 	FunctionScope bool // the function that is ranked first is the only one offered
 	OnStep        func(Step)
 
-	// Adapt, if not nil, is called once, when half of the edits were tested and none of them helped, with what the tests told:
-	// the model it returns goes on in place of Model, from the likeliest of its own edits that were not tried. Nil lets Model go on.
+	// Adapt, if not nil, is called once, when three edits did not help (fewer where Edits is less than 6) or Model has no further
+	// idea, with what the tests told. The model it returns decides from then on: the likeliest of what either makes of a function is
+	// tried next. Nil lets Model go on alone.
 	Adapt func(ctx context.Context, f *Finding) agent.Model
 }
 

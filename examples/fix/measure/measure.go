@@ -21,7 +21,7 @@ type Config struct {
 	Edits int    // test runs a task gets at most; 0 means 10
 	Seed  uint64 // of the enumerator's order
 
-	// Learner, if not nil, makes the model that goes on where half of the edits did not help. It learns a package's module once for
+	// Learner, if not nil, makes the model that goes on where three edits did not help. It learns a package's module once for
 	// all lines of the package, without the functions that any of them breaks.
 	Learner *harness.Learner
 

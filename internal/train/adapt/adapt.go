@@ -116,6 +116,9 @@ func (cfg *Config) train(ctx context.Context, m *train.Model, examples []dataset
 		if cfg.Progress != nil {
 			cfg.Progress(min(1, done))
 		}
+		if done >= 1 && l.Tokens == 0 {
+			return fmt.Errorf("the %v were over before anything was learnt", cfg.Limit)
+		}
 		if done >= 1 {
 			return nil
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,34 +18,44 @@ import (
 	"github.com/luthier-dev/luthier/internal/train/corpus"
 )
 
-// root is this module, which the model was not trained on; pkg the package that is learnt.
-const (
-	module = "github.com/luthier-dev/luthier"
-	root   = "../../.."
-	pkg    = "internal/tokenizer"
-)
+// module is a module whose functions follow a habit of their own, which no training can know.
+const module = "example.com/style"
+
+// habits writes the module.
+func habits(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	var b strings.Builder
+	b.WriteString("package style\n\ntype key int\n\nconst (\n")
+	words := strings.Fields("Bold Italic Underline Strike Blink Faint Reverse Margin Padding Border Width Height Align Inline Color Shade Tab Wrap Indent Gap Frame Title Footer Header Cursor Scroll Zoom Tint Glow Halo")
+	for i, w := range words {
+		fmt.Fprintf(&b, "\tprop%s key = %d\n", w, i)
+	}
+	b.WriteString(")\n\ntype Style struct {\n\tset map[key]int\n}\n\nfunc (s Style) fetch(k key, or int) int {\n\tif v, ok := s.set[k]; ok {\n\t\treturn v\n\t}\n\treturn or\n}\n")
+	for _, w := range words {
+		fmt.Fprintf(&b, "\nfunc (s Style) Get%s() int {\n\treturn s.fetch(prop%[1]s, -1)\n}\n", w)
+	}
+	if err := os.WriteFile(filepath.Join(root, "style.go"), []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
 
 // shipped is the file of the model that is learnt with.
 func shipped(t *testing.T) []byte {
 	t.Helper()
-	data, err := os.ReadFile(root + "/router/moe/embedded/luthier-fix.gguf")
+	data, err := os.ReadFile("../../../router/moe/embedded/luthier-fix.gguf")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return data
 }
 
-// left is a third of the package's functions, which the tests ask about and Learn does not see.
-func left(file, name string) bool {
-	sum := 0
-	for _, b := range []byte(name) {
-		sum += int(b)
-	}
-	return strings.HasPrefix(file, pkg+"/") && sum%3 == 0
-}
+// left is some of the functions, which the test asks about and Learn does not see.
+func left(_, name string) bool { return strings.ContainsAny(name, "BWH") }
 
 // exam is faults of the functions that are left out.
-func exam(t *testing.T, data []byte) []train.Sequence {
+func exam(t *testing.T, root string, data []byte) []train.Sequence {
 	t.Helper()
 	f, err := gguf.Parse(data)
 	if err != nil {
@@ -63,7 +74,7 @@ func exam(t *testing.T, data []byte) []train.Sequence {
 		}
 	}
 	examples, err := w.Examples(t.Context())
-	if err != nil || len(examples) < 40 {
+	if err != nil || len(examples) < 20 {
 		t.Fatalf("%d examples of %d functions: %v", len(examples), len(w.Functions), err)
 	}
 	var out []train.Sequence
@@ -97,16 +108,16 @@ func loss(t *testing.T, data []byte, of []train.Sequence) float64 {
 	return s.Loss
 }
 
-// TestLearn: a model that learnt this module is better at functions of it that it has not seen, and its file says what
-// the file before said.
+// TestLearn: a model that learnt a module is better at functions of it that it has not seen, and its file says what the file
+// before said.
 func TestLearn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a model of eight million weights")
 	}
-	base := shipped(t)
+	base, root := shipped(t), habits(t)
 	kept, last := bytes.Clone(base), 0.0
 	learnt, err := adapt.Learn(t.Context(), adapt.Config{
-		Model: base, Module: module, Root: root, Package: pkg, Without: left, Tokens: 100_000, Seed: 1,
+		Model: base, Module: module, Root: root, Without: left, Tokens: 25_000, Seed: 1,
 		Progress: func(done float64) {
 			if done < last || done > 1 {
 				t.Errorf("%v done after %v", done, last)
@@ -117,13 +128,13 @@ func TestLearn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if learnt.Tokens < 100_000 || learnt.Functions < 100 || learnt.Examples < 200 || learnt.Took <= 0 || last != 1 || !bytes.Equal(base, kept) {
+	if learnt.Tokens < 25_000 || learnt.Functions < 20 || learnt.Functions > 25 || learnt.Examples < 50 || learnt.Took <= 0 || last != 1 || !bytes.Equal(base, kept) {
 		t.Errorf("%d tokens of %d examples of %d functions in %v; %v done", learnt.Tokens, learnt.Examples, learnt.Functions, learnt.Took, last)
 	}
-	questions := exam(t, base)
+	questions := exam(t, root, base)
 	before, after := loss(t, base, questions), loss(t, learnt.Model, questions)
 	t.Logf("%d functions, %d examples, %v: loss %.3f, before %.3f", learnt.Functions, learnt.Examples, learnt.Took.Round(time.Millisecond), after, before)
-	if after > 0.97*before {
+	if after > 0.9*before {
 		t.Errorf("the loss of a repair is %.4f, before %.4f", after, before)
 	}
 	was, err := gguf.Parse(base)
@@ -149,7 +160,7 @@ func TestLearn(t *testing.T) {
 
 // TestLearnEnds: at its limit, with its context, and where there is nothing to learn from.
 func TestLearnEnds(t *testing.T) {
-	base := shipped(t)
+	base, root := shipped(t), habits(t)
 	small := t.TempDir()
 	if err := os.WriteFile(filepath.Join(small, "a.go"), []byte("package a\n\nfunc A() int {\n\treturn 1\n}\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -179,8 +190,18 @@ func TestLearnEnds(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	l, err := adapt.Learn(t.Context(), adapt.Config{Model: base, Module: module, Root: root, Package: pkg, Tokens: 1 << 40, Limit: time.Second, Workers: 1})
-	if err != nil || l.Tokens == 0 || l.Examples == 0 {
-		t.Errorf("with a limit: %+v, %v", l, err)
+	cfg := adapt.Config{Model: base, Module: module, Root: root, Tokens: 200_000, Limit: time.Millisecond, Workers: 1}
+	if _, err := adapt.Learn(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "before anything was learnt") {
+		t.Errorf("no time: %v", err)
+	}
+	for cfg.Limit = time.Second; ; cfg.Limit *= 2 { // on a slow machine a second may be over before there are examples
+		l, err := adapt.Learn(t.Context(), cfg)
+		if err != nil && cfg.Limit < time.Minute {
+			continue
+		}
+		if err != nil || l.Tokens == 0 || l.Took > 2*cfg.Limit+10*time.Second {
+			t.Errorf("with %v: %v", cfg.Limit, err)
+		}
+		return
 	}
 }
