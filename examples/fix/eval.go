@@ -10,7 +10,6 @@ import (
 
 	"github.com/luthier-dev/luthier/examples/fix/measure"
 	"github.com/luthier-dev/luthier/router/moe"
-	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
 // heldOut are broken lines in modules that the model was not trained on, packages that are quickly built and tested first.
@@ -117,12 +116,4 @@ func decode(ctx context.Context, o options, show *display, model *moe.Model, sam
 		}
 	}
 	return statusFixed, nil
-}
-
-// loadPlain loads the model that the options name without speculation.
-func loadPlain(o options) (*moe.Model, error) {
-	if o.model == "" {
-		return embedded.Load(moe.Config{NoSpeculation: true})
-	}
-	return moe.Load(o.model, moe.Config{KVTokens: beamTokens, Constrain: moe.ConstrainExact, NoSpeculation: true})
 }

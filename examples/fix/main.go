@@ -15,15 +15,12 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/luthier-dev/luthier/examples/fix/harness"
-	"github.com/luthier-dev/luthier/router/moe"
-	"github.com/luthier-dev/luthier/router/moe/embedded"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -141,22 +138,4 @@ func fix(ctx context.Context, o options, show *display) (int, error) {
 	}
 	show.end(o, m, res, time.Since(begin))
 	return status, nil
-}
-
-// beamTokens is the size of the cache of keys and values: a beam keeps the ends of its paths there.
-const beamTokens = 16 << 10
-
-// load loads the model that the options name.
-func load(o options) (*moe.Model, error) {
-	cfg := moe.Config{Draft: o.draft}
-	if o.model == "" {
-		return embedded.Load(cfg)
-	}
-	cfg.KVTokens = beamTokens
-	cfg.Constrain = moe.ConstrainExact // nothing but decisions is left to it
-	m, err := moe.Load(o.model, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("load the model: %w", err)
-	}
-	return m, nil
 }

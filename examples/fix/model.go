@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/luthier-dev/luthier/router/moe"
+	"github.com/luthier-dev/luthier/router/moe/embedded"
+)
+
+// beamTokens is the size of the cache of keys and values: a beam keeps the ends of its paths there.
+const beamTokens = 16 << 10
+
+// load loads the model that the options name.
+func load(o options) (*moe.Model, error) {
+	cfg := moe.Config{Draft: o.draft}
+	if o.model == "" {
+		return embedded.Load(cfg)
+	}
+	cfg.KVTokens = beamTokens
+	cfg.Constrain = moe.ConstrainExact // nothing but decisions is left to it
+	m, err := moe.Load(o.model, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("load the model: %w", err)
+	}
+	return m, nil
+}
+
+// loadPlain loads the model that the options name without speculation.
+func loadPlain(o options) (*moe.Model, error) {
+	if o.model == "" {
+		return embedded.Load(moe.Config{NoSpeculation: true})
+	}
+	return moe.Load(o.model, moe.Config{KVTokens: beamTokens, Constrain: moe.ConstrainExact, NoSpeculation: true})
+}
