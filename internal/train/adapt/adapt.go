@@ -81,7 +81,7 @@ func (cfg *Config) learn(ctx context.Context, begin time.Time) (*Learnt, error) 
 		return nil, err
 	}
 	l := &Learnt{}
-	examples, err := cfg.examples(ctx, tok, l)
+	examples, err := cfg.examples(ctx, tok, begin, l)
 	if err != nil {
 		return nil, err
 	}

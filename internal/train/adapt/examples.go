@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/luthier-dev/luthier/internal/tokenizer"
 	"github.com/luthier-dev/luthier/internal/train/corpus"
@@ -18,9 +19,9 @@ const (
 )
 
 // examples makes as many examples as the tokens ask for, or as the functions are good for.
-func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, l *Learnt) ([]dataset.Example, error) {
+func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin time.Time, l *Learnt) ([]dataset.Example, error) {
 	sources := []corpus.Source{{Module: corpus.Module{Path: cfg.Module}, Dir: cfg.Root}}
-	functions, err := cfg.functions(ctx, sources[0])
+	functions, err := cfg.functions(ctx, sources[0], begin)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +45,9 @@ func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, l *Le
 	return examples, nil
 }
 
-// functions returns those of the package under repair, and of the rest of the module as many as there is room for.
-func (cfg *Config) functions(ctx context.Context, s corpus.Source) ([]corpus.Function, error) {
+// functions returns those of the package under repair, and of the rest of the module as many as there is room for. The largest modules
+// are not read to their end: a quarter of the time is enough for that.
+func (cfg *Config) functions(ctx context.Context, s corpus.Source, begin time.Time) ([]corpus.Function, error) {
 	var near, far []corpus.Function
 	dir := cfg.Package
 	if dir == "" {
@@ -61,6 +63,9 @@ func (cfg *Config) functions(ctx context.Context, s corpus.Source) ([]corpus.Fun
 			near = append(near, f)
 		default:
 			far = append(far, f)
+		}
+		if cfg.Limit > 0 && len(near)+len(far) >= most && time.Since(begin) > cfg.Limit/4 {
+			break
 		}
 	}
 	rng := rand.New(rand.NewPCG(cfg.Seed, 2))
