@@ -18,7 +18,7 @@ func learner(o options) (*harness.Learner, error) {
 	if o.learn == 0 {
 		return nil, nil
 	}
-	l := &harness.Learner{Weights: embedded.Model(), Limit: o.learn, Config: moe.Config{KVTokens: beamTokens, Constrain: moe.ConstrainExact}}
+	l := &harness.Learner{Weights: embedded.Model(), Limit: o.learn, Config: beams()}
 	if o.model != "" {
 		var err error
 		if l.Weights, err = os.ReadFile(o.model); err != nil {
@@ -30,7 +30,7 @@ func learner(o options) (*harness.Learner, error) {
 
 // pupil is what learns a module when three edits did not help.
 type pupil struct {
-	learner *harness.Learner
+	options options
 	module  *harness.Module
 	show    *display
 	model   *moe.Model // that came of it
@@ -38,7 +38,12 @@ type pupil struct {
 
 // adapt is [harness.Config.Adapt]. Where nothing can be learnt the repair goes on as it was.
 func (p *pupil) adapt(ctx context.Context, f *harness.Finding) agent.Model {
-	m, learnt, err := p.module.Learn(ctx, p.learner, f, p.show.learning)
+	l, err := learner(p.options)
+	if err != nil {
+		p.show.problem(err)
+		return nil
+	}
+	m, learnt, err := p.module.Learn(ctx, l, f, p.show.learning)
 	if err != nil {
 		if !errors.Is(err, adapt.ErrTooLittle) && ctx.Err() == nil {
 			p.show.problem(err)

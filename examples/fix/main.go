@@ -113,12 +113,8 @@ func fix(ctx context.Context, o options, show *display) (int, error) {
 	}
 	show.found(m, found, time.Since(begin))
 	cfg := harness.Config{Model: model, Case: m, Edits: o.edits, FunctionScope: o.scope == "function", OnStep: show.step}
-	l, err := learner(o)
-	if err != nil {
-		return statusBadInput, err
-	}
-	if l != nil {
-		p := &pupil{learner: l, module: m, show: show}
+	if o.learn > 0 {
+		p := &pupil{options: o, module: m, show: show}
 		defer p.close()
 		cfg.Adapt = p.adapt
 	}

@@ -10,14 +10,16 @@ import (
 // beamTokens is the size of the cache of keys and values: a beam keeps the ends of its paths there.
 const beamTokens = 16 << 10
 
+// beams is how a model is loaded that is not part of this program: nothing but decisions is left to it.
+func beams() moe.Config { return moe.Config{KVTokens: beamTokens, Constrain: moe.ConstrainExact} }
+
 // load loads the model that the options name.
 func load(o options) (*moe.Model, error) {
-	cfg := moe.Config{Draft: o.draft}
 	if o.model == "" {
-		return embedded.Load(cfg)
+		return embedded.Load(moe.Config{Draft: o.draft})
 	}
-	cfg.KVTokens = beamTokens
-	cfg.Constrain = moe.ConstrainExact // nothing but decisions is left to it
+	cfg := beams()
+	cfg.Draft = o.draft
 	m, err := moe.Load(o.model, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("load the model: %w", err)
@@ -30,5 +32,7 @@ func loadPlain(o options) (*moe.Model, error) {
 	if o.model == "" {
 		return embedded.Load(moe.Config{NoSpeculation: true})
 	}
-	return moe.Load(o.model, moe.Config{KVTokens: beamTokens, Constrain: moe.ConstrainExact, NoSpeculation: true})
+	cfg := beams()
+	cfg.NoSpeculation = true
+	return moe.Load(o.model, cfg)
 }

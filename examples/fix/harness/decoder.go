@@ -47,7 +47,7 @@ func newDecoder(cfg Config, r *repairer) *decoder {
 	if cfg.Adapt != nil {
 		after := min(adaptAfter, (cfg.Edits+1)/2)
 		d.adapt = func(ctx context.Context) agent.Model { return cfg.Adapt(ctx, r.found()) }
-		d.due = func() bool { return r.tested() >= after && r.between() }
+		d.due = func() bool { return r.tested() >= after }
 	}
 	return d
 }
@@ -71,9 +71,6 @@ func (d *decoder) change(ctx context.Context) bool {
 
 // Stream implements [agent.Model].
 func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
-	if d.adapt != nil && d.due() {
-		d.change(ctx)
-	}
 	r := *req
 	r.Extra = maps.Clone(req.Extra)
 	if r.Extra == nil {
@@ -83,15 +80,19 @@ func (d *decoder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	if d.done() {
 		return d.search(ctx, &r)
 	}
+	if d.adapt != nil && d.due() {
+		d.change(ctx)
+	}
 	r.ToolChoice = agent.ToolChoice{Mode: agent.ToolModeRequired}
 	at := d.reading()
-	switch d.tool(ctx, &r, at) {
+	first, other := d.tool(ctx, &r, at), repair.ToolEdit
+	switch first {
+	case "":
+		return d.traced(ctx, &r, func(float64) {})
 	case repair.ToolEdit:
-		return orElse(orElse(d.named(ctx, &r, repair.ToolEdit, at), d.named(ctx, &r, repair.ToolRead, at)), d.anew(ctx, req))
-	case repair.ToolRead:
-		return orElse(orElse(d.named(ctx, &r, repair.ToolRead, at), d.named(ctx, &r, repair.ToolEdit, at)), d.anew(ctx, req))
+		other = repair.ToolRead
 	}
-	return d.traced(ctx, &r, func(float64) {})
+	return orElse(orElse(d.named(ctx, &r, first, at), d.named(ctx, &r, other, at)), d.anew(ctx, req))
 }
 
 // anew asks another model where this one has no further idea.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/build"
 	"path"
-	"path/filepath"
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/train/adapt"
@@ -28,7 +27,7 @@ type Learner struct {
 // progress, if not nil, is told what part is done. An error that wraps [adapt.ErrTooLittle] says that there is not enough code.
 func (l *Learner) Learn(ctx context.Context, module, root, dir string, without func(file, name string) bool, progress func(done float64)) (*moe.Model, *adapt.Learnt, error) {
 	learnt, err := adapt.Learn(ctx, adapt.Config{
-		Model: l.Weights, Module: module, Root: root, Package: dir, Std: filepath.Join(build.Default.GOROOT, "src"), Without: without,
+		Model: l.Weights, Module: module, Root: root, Package: dir, Goroot: build.Default.GOROOT, Without: without,
 		Tokens: l.Tokens, Limit: l.Limit, Workers: l.Workers, Seed: 1, Progress: progress,
 	})
 	if err != nil {

@@ -243,13 +243,6 @@ func (r *repairer) found() *Finding {
 	return r.finding
 }
 
-// between reports whether the tests failed and no edit waits for them.
-func (r *repairer) between() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.finding != nil && r.pending == nil && r.fixed == nil
-}
-
 // tested is how many edits were tested.
 func (r *repairer) tested() int {
 	r.mu.Lock()

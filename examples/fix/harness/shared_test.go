@@ -84,7 +84,7 @@ func tenEdits(t *testing.T, m agent.Model, adapt func(context.Context, *harness.
 		if s.Tool != repair.ToolEdit {
 			return
 		}
-		if seen[string(s.Args)] && adapt == nil || s.Probability > last && adapt == nil || s.Probability <= 0 {
+		if seen[string(s.Args)] || s.Probability > last || s.Probability <= 0 {
 			t.Errorf("edit %s of probability %v after one of %v, told before: %v", s.Args, s.Probability, last, seen[string(s.Args)])
 		}
 		seen[string(s.Args)], last = true, s.Probability*1.000001

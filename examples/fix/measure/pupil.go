@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"time"
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/examples/fix/harness"
@@ -20,19 +19,15 @@ type pupil struct {
 	root    string
 	facts   []Fact
 
-	asked bool
-	model *moe.Model // nil where nothing was learnt
-	err   error      // why, if it should have been
-	took  time.Duration
+	model  *moe.Model // nil where nothing was learnt
+	learnt *adapt.Learnt
+	err    error // why nothing was learnt that should have been
 }
 
 // adapt is [harness.Config.Adapt].
 func (p *pupil) adapt(ctx context.Context, _ *harness.Finding) agent.Model {
-	if !p.asked && p.learner != nil {
-		p.asked = true
-		begin := time.Now()
-		p.model, _, p.err = p.learner.Learn(ctx, p.facts[0].Module, p.root, p.facts[0].Dir, p.broken, nil)
-		p.took = time.Since(begin)
+	if p.learner != nil && p.model == nil && p.err == nil {
+		p.model, p.learnt, p.err = p.learner.Learn(ctx, p.facts[0].Module, p.root, p.facts[0].Dir, p.broken, nil)
 	}
 	if p.model == nil {
 		return nil
@@ -54,7 +49,7 @@ func (p *pupil) broken(file, name string) bool {
 func (p *pupil) note(clock *stages) int {
 	switch {
 	case p.model != nil:
-		clock.text = append(clock.text, fmt.Sprintf("of it learning %.1fs", p.took.Seconds()))
+		clock.text = append(clock.text, fmt.Sprintf("of it learning %.1fs", p.learnt.Took.Seconds()))
 		return 1
 	case errors.Is(p.err, adapt.ErrTooLittle):
 		clock.text = append(clock.text, "too little to learn from")

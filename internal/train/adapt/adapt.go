@@ -21,7 +21,7 @@ type Config struct {
 	Module  string // the module's path
 	Root    string // its directory
 	Package string // directory of the package under repair, relative to Root, with forward slashes; "" means "."
-	Std     string // src directory of GOROOT; "" leaves the types of the standard library unknown
+	Goroot  string // of the toolchain; "" leaves the types of the standard library unknown
 	// Without reports whether a function, as corpus.Function names it, is left out. Nil leaves out none.
 	Without func(file, name string) bool
 
@@ -46,8 +46,8 @@ type Learnt struct {
 // ErrTooLittle is wrapped by the error of Learn where a module has too few functions to learn from.
 var ErrTooLittle = errors.New("too little code to learn from")
 
-// How it learns. Batches are small, so that a quarter of a million tokens are some eighty steps, and the rate of the matrices is less than a third
-// of what the model was trained with: at more it forgets what it knew.
+// How it learns. Batches are small, so that a quarter of a million tokens are some eighty steps, and the rate of the matrices is
+// less than half of what the model was trained with last: at more it forgets what it knew.
 const (
 	batchTokens = 3072
 	rate        = 0.0006

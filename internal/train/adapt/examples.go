@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path"
+	"path/filepath"
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/tokenizer"
@@ -28,8 +30,8 @@ func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin
 	if l.Functions = len(functions); l.Functions < fewest {
 		return nil, fmt.Errorf("%d functions of 3 lines and more that may be learnt from: %w", l.Functions, ErrTooLittle)
 	}
-	if cfg.Std != "" {
-		sources = append(sources, corpus.Source{Module: corpus.Module{Path: corpus.Std}, Dir: cfg.Std})
+	if cfg.Goroot != "" {
+		sources = append(sources, corpus.Source{Module: corpus.Module{Path: corpus.Std}, Dir: filepath.Join(cfg.Goroot, "src")})
 	}
 	w := corpus.Writer{
 		Sources: sources, Functions: functions, Tokenizer: tok, Seed: cfg.Seed, Shares: corpus.Adapting(),
@@ -49,10 +51,7 @@ func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin
 // are not read to their end: a quarter of the time is enough for that.
 func (cfg *Config) functions(ctx context.Context, s corpus.Source, begin time.Time) ([]corpus.Function, error) {
 	var near, far []corpus.Function
-	dir := cfg.Package
-	if dir == "" {
-		dir = "."
-	}
+	dir := path.Clean(cfg.Package)
 	for f := range corpus.Scan(s) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
