@@ -63,7 +63,7 @@ func parseTrain(args []string) (*trainFlags, error) {
 	f.IntVar(&s.KVHeads, "kv-heads", 0, "key and value heads, in place of the preset's")
 	f.IntVar(&s.HeadDim, "head-dim", 0, "width of a head, in place of the preset's")
 	f.IntVar(&s.Experts, "experts", -1, "experts of a layer, in place of the preset's; 0 for a dense model")
-	f.IntVar(&s.Active, "active", 0, "experts that compute a token, in place of the preset's")
+	f.IntVar(&s.Active, "active", 0, "experts that compute a token, in place of the preset's; with -init in place of the checkpoint's")
 	f.IntVar(&s.FF, "ff", 0, "width of an expert or of the dense block, in place of the preset's")
 	f.IntVar(&s.Context, "context", 0, "longest sequence, in place of the preset's")
 	f.Float64Var(&t.rope, "rope-base", 0, "wavelength base of the rotary embedding, in place of the preset's")
@@ -126,7 +126,7 @@ func runTrain(ctx context.Context, args []string) error {
 		return err
 	}
 	if p.Init != "" {
-		p.Deepen = t.shape.Layers
+		p.Deepen, p.Active = t.shape.Layers, t.shape.Active
 	}
 	if t.valid != "" {
 		if p.Valid, err = train.OpenValidation(t.valid, vocab, p.Shape.Context, t.validTokens); err != nil {

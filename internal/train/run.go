@@ -15,6 +15,7 @@ type Plan struct {
 	Resume bool   // go on with the checkpoint in Out; without it there must be none
 	Init   string // checkpoint whose weights the run starts from; "" for random ones
 	Deepen int    // with Init: layers that the model gets in place of its own, see [Model.Deepen]; 0 leaves it as it is
+	Active int    // with Init: experts that compute a token in place of as many as did, see [Model.Activate]; 0 leaves it as it is
 	Shape  Shape  // of a model that starts from random weights
 	Seed   uint64 // of those weights and of the order of the data
 
@@ -160,6 +161,9 @@ func (r *run) open() (err error) {
 	if r.Init != "" {
 		if m, err = LoadModel(r.Init); err == nil && r.Deepen > 0 {
 			m, err = m.Deepen(r.Deepen, r.Seed)
+		}
+		if err == nil && r.Active > 0 {
+			m, err = m.Activate(r.Active)
 		}
 	} else {
 		m, err = New(r.Shape, r.Seed)
