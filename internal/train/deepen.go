@@ -1,10 +1,6 @@
 package train
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Deepen returns a model with more layers that computes the same: the new ones are spread among the old and start, as those of
 // a new model, by adding nothing (the identity initialisation of Net2Net, arXiv:1511.05641). The same seed makes the same model.
@@ -31,18 +27,4 @@ func (m *Model) Deepen(layers int, seed uint64) (*Model, error) {
 		copy(out.values(&out.layout.params[to]), m.values(&m.layout.params[i]))
 	}
 	return out, nil
-}
-
-// Activate returns a model of the same weights that computes each token with more, or fewer, of its experts. No router has learnt
-// that mixture, so that the model has to be trained on; its file stays as large as it was.
-func (m *Model) Activate(experts int) (*Model, error) {
-	shape := m.shape
-	if shape.Experts == 0 {
-		return nil, errors.New("train: activate experts: the model is dense")
-	}
-	shape.Active = experts
-	if err := shape.Validate(); err != nil {
-		return nil, fmt.Errorf("train: activate experts: %w", err)
-	}
-	return &Model{shape: shape, layout: m.layout, weights: slices.Clone(m.weights)}, nil
 }

@@ -1,0 +1,21 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Activate returns a model of the same weights that computes each token with more, or fewer, of its experts. No router has learnt
+// that mixture, so that the model has to be trained on; its file stays as large as it was.
+func (m *Model) Activate(experts int) (*Model, error) {
+	shape := m.shape
+	if shape.Experts == 0 {
+		return nil, errors.New("train: activate experts: the model is dense")
+	}
+	shape.Active = experts
+	if err := shape.Validate(); err != nil {
+		return nil, fmt.Errorf("train: activate experts: %w", err)
+	}
+	return &Model{shape: shape, layout: m.layout, weights: slices.Clone(m.weights)}, nil
+}
