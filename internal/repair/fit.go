@@ -15,11 +15,18 @@ const (
 // ReadBeside returns the text in which a model reads a candidate behind a report, as much of it as its context has room for.
 // The count tells how many tokens a text is; it is nil where nothing tells.
 func (r Ranked) ReadBeside(report string, number int, count func(string) int) string {
+	return fit(besideBytes-len(report), report, count, func(budget int) string {
+		return withPackage(ReadWithin(budget, number, r.Function, r.Marks), r)
+	})
+}
+
+// fit returns the text of the largest budget, from a first one down, that has room behind a report.
+func fit(budget int, report string, count func(string) int, text func(budget int) string) string {
 	const least = besideBytes / 4
-	for budget := max(besideBytes-len(report), least); ; budget -= budget / 10 {
-		text := withPackage(ReadWithin(budget, number, r.Function, r.Marks), r)
-		if count == nil || budget < least || count(report+text) <= besideTokens {
-			return text
+	for budget = max(budget, least); ; budget -= budget / 10 {
+		t := text(budget)
+		if count == nil || budget < least || count(report+t) <= besideTokens {
+			return t
 		}
 	}
 }

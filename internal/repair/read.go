@@ -38,6 +38,9 @@ const (
 
 const gap = "...\n"
 
+// FunctionStart is how the text of a function begins that [Read] returns, and no other result of a tool.
+const FunctionStart = "func "
+
 // Read returns the text in which a model reads a function: number and file, then its lines with their numbers and marks
 // and without indentation. Marks[i] is that of line i+1; missing ones are NotRun. Of a long function only the parts that
 // matter most are shown, with "..." in place of the rest: lines that failing tests ran before others, and of these the
@@ -46,6 +49,11 @@ func Read(number int, f Function, marks []Mark) string { return ReadWithin(maxSh
 
 // ReadWithin is [Read] for a prompt that has room for fewer bytes. The first and the last line are shown in any case.
 func ReadWithin(budget, number int, f Function, marks []Mark) string {
+	return readAbout(budget, number, f, marks, marks)
+}
+
+// readAbout is [ReadWithin] where other marks than those that are shown say which lines matter.
+func readAbout(budget, number int, f Function, marks, about []Mark) string {
 	budget = min(budget, maxShown)
 	lines := strings.Split(f.Text, "\n")
 	shown, size := make([]string, len(lines)), 0
@@ -59,10 +67,10 @@ func ReadWithin(budget, number int, f Function, marks []Mark) string {
 	}
 	var keep []bool
 	if size > budget {
-		keep = choose(shown, marks, budget)
+		keep = choose(shown, about, budget)
 	}
 	var b strings.Builder
-	b.WriteString("func " + strconv.Itoa(number) + " " + path.Base(filepath.ToSlash(f.File)) + "\n")
+	b.WriteString(FunctionStart + strconv.Itoa(number) + " " + path.Base(filepath.ToSlash(f.File)) + "\n")
 	for i, l := range shown {
 		switch {
 		case keep == nil || keep[i]:

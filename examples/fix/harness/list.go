@@ -8,45 +8,58 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/repair"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// edits is the edits of a function as one model lists them or, merged, as two do: the likeliest of either comes next.
+// edits is the edits of a function as a model lists them or, merged, as several lists have them: those of two models, and of each
+// those of the parts of a long function. The likeliest of all comes next.
 type edits struct {
-	lists []list
-	told  map[string]bool // arguments of calls
+	lists  []list
+	models int             // that have theirs
+	weight float64         // of all lists
+	told   map[string]bool // arguments of calls
 }
 
 type list struct {
 	search *moe.Search
+	weight float64     // that its probabilities have beside those of other lists
 	head   *moe.Answer // that comes next, nil before it is asked for
 	ended  bool
 }
 
-// next returns the next edit, io.EOF behind the last.
-func (e *edits) next(ctx context.Context) (*moe.Answer, error) {
+// partWeight is the weight of what a part of a function makes likely, beside the function as far as it is shown at once: most parts
+// hold no fault, which the model does not know of when it is shown nothing else. Of values from 1 to 1/8 it mended most of 96 verified faults of
+// held-out modules in functions that are not shown whole: 46 within ten edits, 39 without parts.
+const partWeight = 0.22
+
+func (l *list) chance() float64 { return math.Exp(l.head.LogProb) * l.weight }
+
+// next returns the next edit and its probability, io.EOF behind the last.
+func (e *edits) next(ctx context.Context) (*moe.Answer, float64, error) {
 	for {
 		var best *list
 		for i := range e.lists {
 			l := &e.lists[i]
 			if err := l.fill(ctx); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
-			if !l.ended && (best == nil || l.head.LogProb > best.head.LogProb) {
+			if !l.ended && (best == nil || l.chance() > best.chance()) {
 				best = l
 			}
 		}
 		if best == nil {
-			return nil, io.EOF
+			return nil, 0, io.EOF
 		}
-		a := best.head
+		a, p := best.head, best.chance()/e.weight
 		best.head = nil
 		if args := arguments(a); !e.told[args] {
 			e.told[args] = true
-			return a, nil
+			return a, p, nil
 		}
 	}
 }
@@ -84,24 +97,59 @@ func (d *decoder) list(ctx context.Context, req *agent.Request, at int) (*edits,
 	if d.former != nil {
 		models = []agent.Model{d.former, d.model}
 	}
-	for _, m := range models[len(e.lists):] {
-		searcher, ok := m.(Searcher)
-		if !ok {
-			return nil, errors.ErrUnsupported
-		}
-		r := *req
-		r.Extra = map[string]json.RawMessage{"parallel_tool_calls": json.RawMessage("false")}
-		s, err := searcher.Search(ctx, &r)
-		if err != nil {
+	for _, m := range models[e.models:] {
+		if err := e.add(ctx, m, req, d.parts()); err != nil {
 			return nil, err
 		}
-		e.lists = append(e.lists, list{search: s})
 	}
 	if d.edits == nil {
 		d.edits = map[int]*edits{}
 	}
 	d.edits[at] = e
 	return e, nil
+}
+
+// add adds the lists of one model.
+func (e *edits) add(ctx context.Context, m agent.Model, req *agent.Request, parts []string) error {
+	searcher, ok := m.(Searcher)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	r := *req
+	r.Extra = map[string]json.RawMessage{"parallel_tool_calls": json.RawMessage("false")}
+	var lists []list
+	for i := range len(parts) + 1 {
+		l := list{weight: 1}
+		if i > 0 {
+			l.weight, r.Messages = partWeight, showing(req.Messages, parts[i-1])
+		}
+		var err error
+		if l.search, err = searcher.Search(ctx, &r); err != nil {
+			return err
+		}
+		lists = append(lists, l)
+	}
+	for _, l := range lists {
+		e.weight += l.weight
+	}
+	e.lists, e.models = append(e.lists, lists...), e.models+1
+	return nil
+}
+
+// showing returns a conversation in which the tool's last result is another text.
+func showing(messages []agent.Message, text string) []agent.Message {
+	out := slices.Clone(messages)
+	for i := len(out) - 1; i >= 0; i-- {
+		for j, p := range out[i].Parts {
+			if res, ok := p.(agent.ToolResult); ok && strings.HasPrefix(res.Text(), repair.FunctionStart) {
+				res.Parts = []agent.Part{agent.Text{Text: text}}
+				out[i].Parts = slices.Clone(out[i].Parts)
+				out[i].Parts[j] = res
+				return out
+			}
+		}
+	}
+	return out
 }
 
 // next streams the next edit of a list.
@@ -111,27 +159,27 @@ func (d *decoder) next(ctx context.Context, req *agent.Request, at int, e *edits
 			yield(nil, err)
 			return
 		}
-		a, err := e.next(ctx)
+		a, p, err := e.next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			yield(nil, &agent.ModelError{Kind: agent.ErrInvalid, Err: fmt.Errorf("list edits: %w", moe.ErrAvoided)})
 		case err != nil:
 			yield(nil, err)
 		default:
-			d.tell(ctx, req, at, a, len(e.lists), yield)
+			d.tell(ctx, req, at, a, p, yield)
 		}
 	}
 }
 
-// tell streams an answer of one of some lists, whose calls get ids of this conversation.
-func (d *decoder) tell(ctx context.Context, req *agent.Request, at int, a *moe.Answer, lists int, yield func(agent.Chunk, error) bool) {
+// tell streams an answer of probability p, whose calls get ids of this conversation.
+func (d *decoder) tell(ctx context.Context, req *agent.Request, at int, a *moe.Answer, p float64, yield func(agent.Chunk, error) bool) {
 	if outer := agent.ContextTokenTrace(ctx); outer != nil && outer.Token != nil {
 		for _, t := range a.Tokens {
 			outer.Token(t)
 		}
 	}
 	d.tells = true
-	d.edited(at, math.Exp(a.LogProb)/float64(lists))
+	d.edited(at, p)
 	calls := 0
 	for _, m := range req.Messages {
 		calls += len(m.Calls())

@@ -31,6 +31,7 @@ type repairer struct {
 	finding *Finding
 	report  string
 	current int             // the function read last, 0 for none
+	parts   []string        // texts of it, where it is too long for one
 	read    map[int]bool    // functions read since the last edit that was tested
 	tried   map[string]bool // tokens of functions after an edit that was made, behind their numbers
 	avoid   map[int][]json.RawMessage
@@ -117,7 +118,10 @@ func (r *repairer) readFunction(n int) string {
 	}
 	r.current, r.nowhere = n, nil
 	r.read[n] = true
-	return r.finding.Ranked[n-1].ReadBeside(r.report, n, r.count)
+	f := r.finding.Ranked[n-1]
+	text := f.ReadBeside(r.report, n, r.count)
+	r.parts = f.Parts(text, r.report, n, r.count)
+	return text
 }
 
 // editLine is the tool edit_line.
@@ -265,6 +269,13 @@ func (r *repairer) reading() string {
 		return ""
 	}
 	return r.finding.Ranked[r.current-1].Name
+}
+
+// partly returns the parts of the function read last, none where it was read whole.
+func (r *repairer) partly() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.parts
 }
 
 // number returns the number of the function read last while an edit of it may be made, else 0.

@@ -1,0 +1,55 @@
+package repair
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Limits of [Ranked.Parts].
+const (
+	partBytes = 800  // of the lines that a part is about
+	partShown = 1000 // of all its lines
+	maxParts  = 8
+)
+
+// Parts returns the texts in which a model reads a candidate part by part, behind the same report and with the same count as
+// text, which [Ranked.ReadBeside] returned; none where text leaves out no line that may be at fault. Each part is about a few lines
+// that follow each other, with the first and the last line of the function and what is near, and all parts together are about all lines
+// that failing tests ran, or all of the function's where that is unknown. Names and lines of other functions are left out.
+func (r Ranked) Parts(text, report string, number int, count func(string) int) []string {
+	lines := strings.Split(r.Text, "\n")
+	due := r.due(lines)
+	if !slices.ContainsFunc(due, func(i int) bool { return !Shows(text, i+1) }) {
+		return nil
+	}
+	var parts []string
+	for len(due) > 0 && len(parts) < maxParts {
+		about, size, last := make([]Mark, len(lines)), 0, -1
+		for len(due) > 0 && size < partBytes {
+			i := due[0]
+			due, about[i] = due[1:], Run
+			size += len("123\t\n") + min(maxShownLine, len(strings.TrimSpace(lines[i])))
+			if i > last+1 {
+				size += len(gap)
+			}
+			last = i
+		}
+		parts = append(parts, fit(partShown, report, count, func(budget int) string {
+			return readAbout(budget, number, r.Function, r.Marks, about)
+		}))
+	}
+	return parts
+}
+
+// due returns the indices of the lines that may be at fault.
+func (r Ranked) due(lines []string) []int {
+	known := slices.ContainsFunc(r.Marks, func(m Mark) bool { return m != NotRun })
+	var due []int
+	for i, l := range lines {
+		if (!known || markAt(r.Marks, i) != NotRun) && strings.ContainsFunc(bare(l), unicode.IsLetter) {
+			due = append(due, i)
+		}
+	}
+	return due
+}
