@@ -13,21 +13,29 @@ import (
 // Evidence is what test runs tell about where a fault is.
 type Evidence struct {
 	Failed  []string  // names of the failing tests
-	Failing []Profile // coverage of the failing tests, one by one or together
+	Failing []Profile // coverage of the failing tests, of [MaxAlone] at most one by one, or together
 	Passing []Profile // coverage of the passing ones
 	Stack   []Frame   // of the panic that ended a failing test, innermost first
 }
 
+// MaxAlone is how many failing tests are run by themselves for their coverage.
+const MaxAlone = 8
+
 // hardly is the share of passing profiles at which a line is run by hardly any passing test.
 const hardly = 0.05
 
-// Marks returns the marks of a function's lines.
+// Marks returns the marks of a function's lines. Of failing tests whose coverage is known one by one, what all of them run counts;
+// where no line of the function is run by all, what any of them runs.
 func Marks(f Function, e Evidence) []Mark {
 	marks := make([]Mark, f.End-f.Start+1)
 	fails, passes := counts(f, e.Failing), counts(f, e.Passing)
+	least := 1
+	if slices.Contains(fails, len(e.Failing)) { // one fault is in what all of them run
+		least = max(1, len(e.Failing))
+	}
 	for i := range marks {
 		switch {
-		case fails[i] == 0:
+		case fails[i] < least:
 		case float64(passes[i]) <= hardly*float64(len(e.Passing)):
 			marks[i] = Suspect
 		default:

@@ -14,9 +14,9 @@ type Mark uint8
 
 // The marks of lines.
 const (
-	NotRun  Mark = iota // no failing test ran it, or nothing is known
-	Run                 // a failing test ran it
-	Suspect             // a failing test ran it and hardly any passing one, or it is on the stack of a failing test's panic
+	NotRun  Mark = iota // not all failing tests ran it, or nothing is known
+	Run                 // the failing tests ran it
+	Suspect             // the failing tests ran it and hardly any passing one, or it is on the stack of a failing test's panic
 )
 
 // String returns the mark as [Read] shows it.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -243,42 +244,98 @@ func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair
 		return e, nil // go without coverage
 	}
 	defer os.Remove(bin)
-	for _, part := range []struct {
-		tests []string
-		to    *[]repair.Profile
-	}{{r.failed, &e.Failing}, {r.passed, &e.Passing}} {
-		if len(part.tests) == 0 {
-			continue
-		}
-		profile, err := m.profile(ctx, p, bin, part.tests)
+	failing, passed := r.failing, r.passed
+	if len(e.Stack) > 0 { // it took the tests behind it along
+		f, ok, err := m.others(ctx, p, bin, r.failed)
 		if err != nil {
 			return e, err
 		}
-		if profile != nil {
-			*part.to = append(*part.to, profile)
+		failing, passed = append(slices.Clone(r.failed), f...), ok
+	}
+	if e.Failing, err = m.alone(ctx, p, bin, repair.Leaves(failing, repair.MaxAlone)); err != nil {
+		return e, err
+	}
+	if len(e.Failing) == 0 {
+		if e.Failing, err = m.together(ctx, p, bin, r.failed); err != nil {
+			return e, err
 		}
 	}
-	return e, nil
+	e.Passing, err = m.together(ctx, p, bin, passed)
+	return e, err
 }
 
-// profile runs tests for their coverage; nil if they do not write it.
-func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []string) (repair.Profile, error) {
-	out := filepath.Join(m.scratch, "cover.out")
-	if err := os.RemoveAll(out); err != nil {
+var verdict = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL): (\S+) \(`)
+
+// others runs the tests of a binary without some, and tells which of them fail, subtests included, and which pass.
+func (m *Module) others(ctx context.Context, p *listed, bin string, without []string) (failing, passed []string, err error) {
+	exit, err := m.execTests(ctx, p, bin, "-test.v", "-test.skip="+repair.SelectTests(without))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range verdict.FindAllSubmatch(exit.Stdout.Bytes(), -1) {
+		switch name := string(v[2]); {
+		case string(v[1]) == "FAIL":
+			failing = append(failing, name)
+		case name == topTest(name):
+			passed = append(passed, name)
+		}
+	}
+	return failing, passed, nil
+}
+
+// alone runs failing tests one by one for their coverage, as many as there is time for. It is nothing where there are not several.
+func (m *Module) alone(ctx context.Context, p *listed, bin string, leaves []string) ([]repair.Profile, error) {
+	if len(leaves) < 2 {
+		return nil, nil
+	}
+	var list []repair.Profile
+	for begin := time.Now(); len(leaves) > 0 && time.Since(begin) < m.limit; leaves = leaves[1:] {
+		profile, failed, err := m.profile(ctx, p, bin, leaves[:1])
+		if err != nil {
+			return nil, err
+		}
+		if profile != nil && failed { // some fail beside others alone
+			list = append(list, profile)
+		}
+	}
+	return list, nil
+}
+
+// together runs tests at once for their coverage.
+func (m *Module) together(ctx context.Context, p *listed, bin string, tests []string) ([]repair.Profile, error) {
+	if len(tests) == 0 {
+		return nil, nil
+	}
+	profile, _, err := m.profile(ctx, p, bin, tests)
+	if profile == nil || err != nil {
 		return nil, err
 	}
-	_, err := m.sb.Exec(ctx, sandbox.Cmd{
-		Args: []string{bin, "-test.run=" + selectTests(tests), "-test.timeout=" + m.limit.String(), "-test.coverprofile=" + out},
-		Dir:  p.Dir, Env: m.env, Timeout: 2 * m.limit,
-	})
+	return []repair.Profile{profile}, nil
+}
+
+// profile runs tests for their coverage, nil if they do not write it, and tells whether they fail.
+func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []string) (_ repair.Profile, failed bool, err error) {
+	out := filepath.Join(m.scratch, "cover.out")
+	if err := os.RemoveAll(out); err != nil {
+		return nil, false, err
+	}
+	exit, err := m.execTests(ctx, p, bin, "-test.run="+repair.SelectTests(tests), "-test.coverprofile="+out)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	data, err := os.ReadFile(out)
 	if err != nil || len(data) == 0 {
-		return nil, nil // the tests ended early
+		return nil, false, nil // the tests ended early
 	}
-	return repair.ParseProfile(data)
+	profile, err := repair.ParseProfile(data)
+	return profile, !exit.Success(), err
+}
+
+// execTests runs a test binary in its package's directory.
+func (m *Module) execTests(ctx context.Context, p *listed, bin string, args ...string) (*sandbox.Exit, error) {
+	return m.sb.Exec(ctx, sandbox.Cmd{
+		Args: append([]string{bin, "-test.timeout=" + m.limit.String()}, args...), Dir: p.Dir, Env: m.env, Timeout: 2 * m.limit,
+	})
 }
 
 // further ranks the functions of packages that the package imports, in case its own are not to blame.

@@ -43,6 +43,7 @@ func (p *listed) rel(workspace, name string) string {
 type packageRun struct {
 	path    string
 	failed  []string // top-level tests
+	failing []string // the same and their failing subtests
 	passed  []string
 	skipped []string
 	text    map[string]string // what each test printed, "" for the package
@@ -149,6 +150,9 @@ func readEvents(out []byte) map[string]*packageRun {
 				started[r] = append(started[r], top)
 			}
 		case "pass", "fail", "skip":
+			if e.Action == "fail" && e.Test != "" {
+				r.failing = append(r.failing, e.Test)
+			}
 			switch {
 			case e.Test == "":
 				r.status, r.build = e.Action, builds[e.FailedBuild]
@@ -186,15 +190,6 @@ func (r *packageRun) unfinished(started []string) {
 func topTest(name string) string {
 	name, _, _ = strings.Cut(name, "/")
 	return name
-}
-
-// selectTests returns the -run pattern of tests.
-func selectTests(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = regexp.QuoteMeta(n)
-	}
-	return "^(" + strings.Join(quoted, "|") + ")$"
 }
 
 var (

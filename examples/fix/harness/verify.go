@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/luthier-dev/luthier/internal/repair"
 )
 
 // Test implements [Case]: first the tests that failed, and if they pass all tests of the module. The edit is right when
@@ -18,7 +20,7 @@ func (m *Module) Test(ctx context.Context, e *Edit) (*Verdict, error) {
 		return nil, err
 	}
 	m.Runs++
-	runs, err := m.runTests(ctx, "-overlay="+overlay, "-run="+selectTests(m.finding.Failed), m.Package)
+	runs, err := m.runTests(ctx, "-overlay="+overlay, "-run="+repair.SelectTests(m.finding.Failed), m.Package)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/repair"
@@ -182,11 +181,7 @@ func (b *Binary) exec(ctx context.Context, variant int, tests []string, timeout 
 	args := []string{b.Path, "-test.v=test2json", "-test.short", "-test.paniconexit0", "-test.parallel=2", "-test.count=1",
 		"-test.timeout=" + timeout.String(), "-test.coverprofile=" + profile}
 	if tests != nil {
-		quoted := make([]string, len(tests))
-		for i, t := range tests {
-			quoted[i] = regexp.QuoteMeta(t)
-		}
-		args = append(args, "-test.run=^("+strings.Join(quoted, "|")+")$")
+		args = append(args, "-test.run="+repair.SelectTests(tests))
 	}
 	env := []string{"GOMEMLIMIT=1GiB", "GOMAXPROCS=1", "GOTRACEBACK=single", selector + "=" + strconv.Itoa(variant)}
 	begin := time.Now()

@@ -228,18 +228,24 @@ func (o *Outcome) Evidence() (repair.Evidence, error) {
 	if o.Panic || o.Timeout {
 		e.Stack = repair.Stack(o.Output)
 	}
+	failing := o.Each
+	if len(failing) == 0 {
+		failing = [][]byte{o.Failing}
+	}
 	for _, part := range []struct {
-		data []byte
-		to   *[]repair.Profile
-	}{{o.Failing, &e.Failing}, {o.Passing, &e.Passing}} {
-		if part.data == nil {
-			continue
+		profiles [][]byte
+		to       *[]repair.Profile
+	}{{failing, &e.Failing}, {[][]byte{o.Passing}, &e.Passing}} {
+		for _, data := range part.profiles {
+			if data == nil {
+				continue
+			}
+			p, err := repair.ParseProfile(data)
+			if err != nil {
+				return e, err
+			}
+			*part.to = append(*part.to, p)
 		}
-		p, err := repair.ParseProfile(part.data)
-		if err != nil {
-			return e, err
-		}
-		*part.to = append(*part.to, p)
 	}
 	return e, nil
 }

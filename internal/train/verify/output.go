@@ -12,6 +12,7 @@ import (
 // results is what a test binary printed with -test.v=test2json, sorted out by top-level test.
 type results struct {
 	passed, failed, skipped []string
+	failing                 []string                 // tests and their subtests
 	unfinished              []string                 // running when the binary ended
 	took                    map[string]time.Duration // as printed, finished tests alone
 	text                    map[string]string        // what a test printed, without the framing of passing parts
@@ -78,6 +79,7 @@ func parseOutput(out []byte) *results {
 		current = top(m[2])
 		if m[1] == "FAIL" {
 			put(strings.TrimRight(framed, " "))
+			r.failing = append(r.failing, m[2])
 		}
 		if m[2] != current { // a subtest
 			continue

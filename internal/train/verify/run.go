@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/repair"
 )
 
 // Outcome is what the tests say about a variant.
@@ -23,6 +25,9 @@ type Outcome struct {
 	// Failing and Passing are coverage profiles of the failing and of all other tests of the package; nil if unknown:
 	// tests that end early write none. Tests that hang are not run again, so that both are nil with Timeout.
 	Failing, Passing []byte
+	// Each are coverage profiles of single failing tests and subtests, where there are several: a fault that fails all of them is in
+	// what all of them run.
+	Each [][]byte
 }
 
 // Killed reports whether the tests noticed the variant.
@@ -105,6 +110,7 @@ func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool,
 		}
 		o.Failing = again.profile
 	}
+	failing := first.failing
 	passing := [][]byte{}
 	for range 2 { // the second time without what fails though it was not seen failing
 		if len(rest) == 0 {
@@ -122,10 +128,32 @@ func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool,
 			o.Flaky = true
 			return nil
 		}
+		failing = append(failing, again.failing...)
 		rest = slices.DeleteFunc(rest, func(n string) bool { return !slices.Contains(again.passed, n) })
+	}
+	if err := b.each(ctx, variant, failing, limit, o); err != nil {
+		return err
 	}
 	passing = append(passing, b.others(place(b.Variants[variant-1].Function)))
 	o.Passing = merge(passing...)
+	return nil
+}
+
+// each runs failing tests and subtests by themselves for their coverage, where there are several.
+func (b *Binary) each(ctx context.Context, variant int, failing []string, limit time.Duration, o *Outcome) error {
+	leaves := repair.Leaves(failing, repair.MaxAlone)
+	if len(leaves) < 2 {
+		return nil
+	}
+	for _, name := range leaves {
+		again, err := b.exec(ctx, variant, []string{name}, limit)
+		if err != nil {
+			return err
+		}
+		if len(again.failed) > 0 && again.profile != nil { // some fail beside others alone
+			o.Each = append(o.Each, again.profile)
+		}
+	}
 	return nil
 }
 
