@@ -13,13 +13,10 @@ import (
 // Evidence is what test runs tell about where a fault is.
 type Evidence struct {
 	Failed  []string  // names of the failing tests
-	Failing []Profile // coverage of the failing tests, of [MaxAlone] at most one by one, or together
+	Failing []Profile // coverage of the failing tests, one by one (see [Alone]) or together
 	Passing []Profile // coverage of the passing ones
 	Stack   []Frame   // of the panic that ended a failing test, innermost first
 }
-
-// MaxAlone is how many failing tests are run by themselves for their coverage.
-const MaxAlone = 8
 
 // hardly is the share of passing profiles at which a line is run by hardly any passing test.
 const hardly = 0.05

@@ -6,30 +6,39 @@ import (
 	"strings"
 )
 
-// Leaves returns, of the names of failing tests and subtests, those without a failing subtest, at most so many from all over the
-// list: what is to be run by itself to see what a single failure runs.
-func Leaves(failing []string, most int) []string {
+// Leaves returns, of the names of failing tests and subtests, those without a failing subtest.
+func Leaves(failing []string) []string {
 	var leaves []string
 	for _, name := range failing {
 		if !slices.ContainsFunc(failing, func(other string) bool { return strings.HasPrefix(other, name+"/") }) {
 			leaves = append(leaves, name)
 		}
 	}
-	n := min(len(leaves), most)
-	for i := range n {
-		leaves[i] = leaves[i*len(leaves)/n]
-	}
-	return leaves[:n]
+	return leaves
 }
 
-// SelectTests returns the -run pattern of tests, or of one subtest, "TestX/case", by itself.
+// maxAlone is how many failing tests are run by themselves for their coverage.
+const maxAlone = 8
+
+// Alone returns which of the failing tests and subtests that [Leaves] returned are to be run by themselves to see what each of them
+// runs: at most eight from all over the list, none where that is one whole test.
+func Alone(leaves []string) []string {
+	if len(leaves) == 1 && !strings.Contains(leaves[0], "/") {
+		return nil
+	}
+	n := min(len(leaves), maxAlone)
+	alone := make([]string, n)
+	for i := range alone {
+		alone[i] = leaves[i*len(leaves)/n]
+	}
+	return alone
+}
+
+// SelectTests returns the -run or -skip pattern of tests and subtests, "TestX/case".
 func SelectTests(names []string) string {
-	quoted := make([]string, len(names))
+	patterns := make([]string, len(names))
 	for i, n := range names {
-		quoted[i] = regexp.QuoteMeta(n)
+		patterns[i] = "^" + strings.ReplaceAll(regexp.QuoteMeta(n), "/", "$/^") + "$"
 	}
-	if len(names) == 1 {
-		return "^" + strings.ReplaceAll(quoted[0], "/", "$/^") + "$"
-	}
-	return "^(" + strings.Join(quoted, "|") + ")$"
+	return strings.Join(patterns, "|")
 }

@@ -252,7 +252,7 @@ func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair
 		}
 		failing, passed = append(slices.Clone(r.failed), f...), ok
 	}
-	if e.Failing, err = m.alone(ctx, p, bin, repair.Leaves(failing, repair.MaxAlone)); err != nil {
+	if e.Failing, err = m.alone(ctx, p, bin, repair.Alone(repair.Leaves(failing))); err != nil {
 		return e, err
 	}
 	if len(e.Failing) == 0 {
@@ -283,14 +283,11 @@ func (m *Module) others(ctx context.Context, p *listed, bin string, without []st
 	return failing, passed, nil
 }
 
-// alone runs failing tests one by one for their coverage, as many as there is time for. It is nothing where there are not several.
-func (m *Module) alone(ctx context.Context, p *listed, bin string, leaves []string) ([]repair.Profile, error) {
-	if len(leaves) < 2 {
-		return nil, nil
-	}
+// alone runs failing tests one by one for their coverage, as many as there is time for.
+func (m *Module) alone(ctx context.Context, p *listed, bin string, names []string) ([]repair.Profile, error) {
 	var list []repair.Profile
-	for begin := time.Now(); len(leaves) > 0 && time.Since(begin) < m.limit; leaves = leaves[1:] {
-		profile, failed, err := m.profile(ctx, p, bin, leaves[:1])
+	for begin := time.Now(); len(names) > 0 && time.Since(begin) < m.limit; names = names[1:] {
+		profile, failed, err := m.profile(ctx, p, bin, names[:1])
 		if err != nil {
 			return nil, err
 		}

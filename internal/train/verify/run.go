@@ -131,7 +131,7 @@ func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool,
 		failing = append(failing, again.failing...)
 		rest = slices.DeleteFunc(rest, func(n string) bool { return !slices.Contains(again.passed, n) })
 	}
-	if err := b.each(ctx, variant, failing, limit, o); err != nil {
+	if err := b.each(ctx, variant, repair.Alone(repair.Leaves(failing)), limit, o); err != nil {
 		return err
 	}
 	passing = append(passing, b.others(place(b.Variants[variant-1].Function)))
@@ -139,19 +139,15 @@ func (b *Binary) apart(ctx context.Context, variant int, first *ran, early bool,
 	return nil
 }
 
-// each runs failing tests and subtests by themselves for their coverage, where there are several.
-func (b *Binary) each(ctx context.Context, variant int, failing []string, limit time.Duration, o *Outcome) error {
-	leaves := repair.Leaves(failing, repair.MaxAlone)
-	if len(leaves) < 2 {
-		return nil
-	}
-	for _, name := range leaves {
-		again, err := b.exec(ctx, variant, []string{name}, limit)
+// each runs failing tests and subtests by themselves for their coverage.
+func (b *Binary) each(ctx context.Context, variant int, alone []string, limit time.Duration, o *Outcome) error {
+	for _, name := range alone {
+		r, err := b.exec(ctx, variant, []string{name}, limit)
 		if err != nil {
 			return err
 		}
-		if len(again.failed) > 0 && again.profile != nil { // some fail beside others alone
-			o.Each = append(o.Each, again.profile)
+		if len(r.failed) > 0 && r.profile != nil { // some fail beside others alone
+			o.Each = append(o.Each, r.profile)
 		}
 	}
 	return nil

@@ -192,3 +192,46 @@ func TestHarvest(t *testing.T) {
 		}
 	}
 }
+
+// TestFailingTestsRunAlone: where several tests or subtests fail, the fault is in what each of them runs by itself, also where some
+// of them panic, which takes the coverage along.
+func TestFailingTestsRunAlone(t *testing.T) {
+	cfg, p := small(t)
+	variants := []Variant{
+		change(t, p, "Scale", "n *= by", "n += by"),
+		change(t, p, "Scale", "n *= by", "n /= by - 3"), // panics for one case, which ends the run
+		change(t, p, "Scale", "n = 100", "n = 99"),      // fails one case
+	}
+	b, err := Build(t.Context(), cfg, p, variants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := b.Baseline(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		alone int
+		marks string // of the lines of Scale
+	}{{5, "!!..!!..!."}, {1, "!!!!!!..!."}, {1, "**..**!!*."}} {
+		o, err := b.Run(t.Context(), i+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := variants[i].Function
+		lines := strings.Split(broken.Text, "\n")
+		lines[variants[i].Line-1] = variants[i].Text
+		broken.Text = strings.Join(lines, "\n")
+		_, _, shown, err := o.Suspects(p.Names(), b.functions, broken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var marks strings.Builder
+		for _, m := range shown.Marks {
+			marks.WriteString(map[repair.Mark]string{repair.NotRun: ".", repair.Run: "*", repair.Suspect: "!"}[m])
+		}
+		if len(o.Each) != want.alone || marks.String() != want.marks {
+			t.Errorf("variant %d: %d tests alone, marks %s, want %d, %s; %v\n%s", i+1, len(o.Each), marks.String(), want.alone, want.marks, o.Failed, o.Output)
+		}
+	}
+}

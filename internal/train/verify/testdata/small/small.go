@@ -89,3 +89,14 @@ func work() error {
 func unreached(n int) int {
 	return n + 1
 }
+
+func Scale(n, by int) int {
+	if by < 0 {
+		by = -by
+	}
+	n *= by
+	if n > 100 {
+		n = 100
+	}
+	return n
+}

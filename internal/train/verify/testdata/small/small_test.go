@@ -61,3 +61,22 @@ func TestSafe(t *testing.T) {
 }
 
 func TestBroken(t *testing.T) { t.Error("fails whatever the package does") }
+
+func TestScale(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		n, by, want int
+	}{{"backwards", 2, -3, 6}, {"for wards", 2, 3, 6}, {"too far", 50, 4, 100}, {"once", 7, 1, 7}} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Scale(tt.n, tt.by); got != tt.want {
+				t.Errorf("Scale(%d, %d) = %d, want %d", tt.n, tt.by, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestScaleWhole(t *testing.T) {
+	if Scale(5, -5) != 25 {
+		t.Error("25")
+	}
+}
