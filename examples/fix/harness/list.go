@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ type edits struct {
 type list struct {
 	search *moe.Search
 	weight float64     // that its probabilities have beside those of other lists
+	most   float64     // that what comes next may count, before it is asked for
 	head   *moe.Answer // that comes next, nil before it is asked for
 	ended  bool
 }
@@ -42,32 +44,45 @@ func (l *list) chance() float64 { return math.Exp(l.head.LogProb) * l.weight }
 // next returns the next edit and its probability, io.EOF behind the last.
 func (e *edits) next(ctx context.Context) (*moe.Answer, float64, error) {
 	for {
-		var best *list
-		for i := range e.lists {
-			l := &e.lists[i]
-			if err := l.fill(ctx); err != nil {
-				return nil, 0, err
-			}
-			if !l.ended && (best == nil || l.chance() > best.chance()) {
-				best = l
-			}
-		}
+		best, err := e.best(ctx)
 		if best == nil {
-			return nil, 0, io.EOF
+			return nil, 0, cmp.Or(err, io.EOF)
 		}
-		a, p := best.head, best.chance()/e.weight
-		best.head = nil
+		a, chance := best.head, best.chance()
+		best.head, best.most = nil, chance
 		if args := arguments(a); !e.told[args] {
 			e.told[args] = true
-			return a, p, nil
+			return a, chance / e.weight, nil
 		}
 	}
 }
 
-func (l *list) fill(ctx context.Context) (err error) {
-	if l.head != nil || l.ended {
-		return nil
+// best returns the list with the likeliest edit, nil if all have ended. Lists whose next edit cannot be it are not asked: most parts of
+// a long function never are.
+func (e *edits) best(ctx context.Context) (*list, error) {
+	for {
+		var best, ask *list
+		for i := range e.lists {
+			switch l := &e.lists[i]; {
+			case l.head != nil:
+				if best == nil || l.chance() > best.chance() {
+					best = l
+				}
+			case !l.ended && (ask == nil || l.most > ask.most):
+				ask = l
+			}
+		}
+		if ask == nil || best != nil && best.chance() >= ask.most {
+			return best, nil
+		}
+		if err := ask.fill(ctx); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// fill asks for the edit that comes next.
+func (l *list) fill(ctx context.Context) (err error) {
 	if l.head, err = l.search.Next(ctx); errors.Is(err, io.EOF) {
 		l.ended, err = true, nil
 	}
@@ -119,9 +134,10 @@ func (e *edits) add(ctx context.Context, m agent.Model, req *agent.Request, part
 	r.Extra = map[string]json.RawMessage{"parallel_tool_calls": json.RawMessage("false")}
 	var lists []list
 	for i := range len(parts) + 1 {
-		l := list{weight: 1}
+		l := list{weight: 1, most: 1}
 		if i > 0 {
-			l.weight, r.Messages = partWeight, showing(req.Messages, parts[i-1])
+			l = list{weight: partWeight, most: partWeight}
+			r.Messages = showing(req.Messages, parts[i-1])
 		}
 		var err error
 		if l.search, err = searcher.Search(ctx, &r); err != nil {
