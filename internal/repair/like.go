@@ -155,7 +155,7 @@ func (n *Names) like(s subject, marks []Mark) []string {
 	const least, half = 0.25, 2 // a kinship at which a place counts half of what it may
 	var all []resemblance
 	lines := strings.Split(s.Text, "\n")
-	known := slices.ContainsFunc(marks, func(m Mark) bool { return m != NotRun })
+	known := known(marks)
 	has, shared := map[string]bool{}, map[int32]float64{}
 	for _, l := range lines {
 		has[bare(l)] = true

@@ -13,13 +13,13 @@ const (
 	maxParts  = 8
 )
 
-// Parts returns the texts in which a model reads a candidate part by part, behind the same report and with the same count as
-// text, which [Ranked.ReadBeside] returned; none where text leaves out no line that may be at fault. Each part is about a few lines
+// Parts returns the texts in which a model reads a candidate part by part; none where [Ranked.ReadBeside] leaves out no line that may
+// be at fault. Each part is about a few lines
 // that follow each other, with the first and the last line of the function and what is near, and all parts together are about all lines
 // that failing tests ran, or all of the function's where that is unknown. Names and lines of other functions are left out.
-func (r Ranked) Parts(text, report string, number int, count func(string) int) []string {
+func (r Ranked) Parts(report string, number int, count func(string) int) []string {
 	lines := strings.Split(r.Text, "\n")
-	due := r.due(lines)
+	due, text := r.due(lines), r.ReadBeside(report, number, count)
 	if !slices.ContainsFunc(due, func(i int) bool { return !Shows(text, i+1) }) {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (r Ranked) Parts(text, report string, number int, count func(string) int) [
 
 // due returns the indices of the lines that may be at fault.
 func (r Ranked) due(lines []string) []int {
-	known := slices.ContainsFunc(r.Marks, func(m Mark) bool { return m != NotRun })
+	known := known(r.Marks)
 	var due []int
 	for i, l := range lines {
 		if (!known || markAt(r.Marks, i) != NotRun) && strings.ContainsFunc(bare(l), unicode.IsLetter) {

@@ -2,6 +2,7 @@ package repair_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,13 +40,13 @@ func TestParts(t *testing.T) {
 		{"too long for all parts", len(lines) - 2, nil, 3, 8},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := append(append([]string{}, lines[:tt.until]...), lines[len(lines)-2:]...)
+			text := slices.Concat(lines[:tt.until], lines[len(lines)-2:])
 			r := repair.Ranked{Function: repair.Function{Name: "long", File: "l.go", Text: strings.Join(text, "\n")}, Marks: tt.marks, Names: []string{"near"}, Like: []string{"f\tx := 1"}}
 			count := func(text string) int { return len(text) / tt.bytesPerToken }
 			if tt.bytesPerToken == 0 {
 				count = nil
 			}
-			parts := r.Parts(r.ReadBeside(report, 2, count), report, 2, count)
+			parts := r.Parts(report, 2, count)
 			if len(parts) != tt.parts {
 				t.Errorf("%d parts, want %d", len(parts), tt.parts)
 			}
@@ -61,19 +62,10 @@ func TestParts(t *testing.T) {
 				return
 			}
 			for i, l := range text {
-				if due := strings.Contains(l, "(") && (tt.marks == nil || tt.marks[i] != repair.NotRun); due && !shownIn(parts, i+1) {
+				if due := strings.Contains(l, "(") && (tt.marks == nil || tt.marks[i] != repair.NotRun); due && !slices.ContainsFunc(parts, func(p string) bool { return repair.Shows(p, i+1) }) {
 					t.Errorf("line %d is in no part", i+1)
 				}
 			}
 		})
 	}
-}
-
-func shownIn(parts []string, line int) bool {
-	for _, p := range parts {
-		if repair.Shows(p, line) {
-			return true
-		}
-	}
-	return false
 }

@@ -27,8 +27,8 @@ func Marks(f Function, e Evidence) []Mark {
 	marks := make([]Mark, f.End-f.Start+1)
 	fails, passes := counts(f, e.Failing), counts(f, e.Passing)
 	least := 1
-	if slices.Contains(fails, len(e.Failing)) { // one fault is in what all of them run
-		least = max(1, len(e.Failing))
+	if n := len(e.Failing); n > 1 && slices.Contains(fails, n) { // one fault is in what all of them run
+		least = n
 	}
 	for i := range marks {
 		switch {

@@ -82,6 +82,11 @@ func readAbout(budget, number int, f Function, marks, about []Mark) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// known reports whether anything is known of a function's lines.
+func known(marks []Mark) bool {
+	return slices.ContainsFunc(marks, func(m Mark) bool { return m != NotRun })
+}
+
 func markAt(marks []Mark, i int) Mark {
 	if i < len(marks) {
 		return marks[i]

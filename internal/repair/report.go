@@ -44,7 +44,7 @@ func topLevel(names []string) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, name := range names {
-		name, _, _ = strings.Cut(name, "/")
+		name = TopTest(name)
 		if !seen[name] {
 			seen[name] = true
 			out = append(out, name)

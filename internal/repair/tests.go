@@ -2,15 +2,28 @@ package repair
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
+// TopTest is the name of the top-level test that a subtest belongs to, or is.
+func TopTest(name string) string {
+	name, _, _ = strings.Cut(name, "/")
+	return name
+}
+
 // Leaves returns, of the names of failing tests and subtests, those without a failing subtest.
 func Leaves(failing []string) []string {
+	parents := map[string]bool{}
+	for _, name := range failing {
+		for i, c := range name {
+			if c == '/' {
+				parents[name[:i]] = true
+			}
+		}
+	}
 	var leaves []string
 	for _, name := range failing {
-		if !slices.ContainsFunc(failing, func(other string) bool { return strings.HasPrefix(other, name+"/") }) {
+		if !parents[name] {
 			leaves = append(leaves, name)
 		}
 	}
@@ -34,8 +47,11 @@ func Alone(leaves []string) []string {
 	return alone
 }
 
-// SelectTests returns the -run or -skip pattern of tests and subtests, "TestX/case".
+// SelectTests returns the -run or -skip pattern of tests and subtests, "TestX/case"; that of none selects none.
 func SelectTests(names []string) string {
+	if len(names) == 0 {
+		return "^$"
+	}
 	patterns := make([]string, len(names))
 	for i, n := range names {
 		patterns[i] = "^" + strings.ReplaceAll(regexp.QuoteMeta(n), "/", "$/^") + "$"

@@ -28,7 +28,10 @@ func TestLeaves(t *testing.T) {
 
 func ExampleSelectTests() {
 	fmt.Println(repair.SelectTests([]string{"TestA", "TestB/a+b/c"}))
-	// Output: ^TestA$|^TestB$/^a\+b$/^c$
+	fmt.Println(repair.SelectTests(nil)) // an empty pattern would select all
+	// Output:
+	// ^TestA$|^TestB$/^a\+b$/^c$
+	// ^$
 }
 
 // TestMarksOfTestsOneByOne: of failing tests that are known one by one what all of them run is marked; where nothing of a function is

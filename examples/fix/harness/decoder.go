@@ -44,7 +44,7 @@ type Searcher interface {
 }
 
 func newDecoder(cfg Config, r *repairer) *decoder {
-	d := &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number, unread: r.unread, parts: r.partly}
+	d := &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number, unread: r.unread, parts: r.parts}
 	if cfg.Adapt != nil {
 		after := min(adaptAfter, (cfg.Edits+1)/2)
 		d.adapt = func(ctx context.Context) agent.Model { return cfg.Adapt(ctx, r.found()) }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -246,11 +245,14 @@ func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair
 	defer os.Remove(bin)
 	failing, passed := r.failing, r.passed
 	if len(e.Stack) > 0 { // it took the tests behind it along
-		f, ok, err := m.others(ctx, p, bin, r.failed)
+		runs, err := m.runTests(ctx, "-skip="+repair.SelectTests(r.failed), p.ImportPath)
 		if err != nil {
 			return e, err
 		}
-		failing, passed = append(slices.Clone(r.failed), f...), ok
+		failing, passed = r.failed, nil
+		if others := runs[p.ImportPath]; others != nil {
+			failing, passed = slices.Concat(r.failed, others.failing), others.passed
+		}
 	}
 	if e.Failing, err = m.alone(ctx, p, bin, repair.Alone(repair.Leaves(failing))); err != nil {
 		return e, err
@@ -262,25 +264,6 @@ func (m *Module) evidence(ctx context.Context, p *listed, r *packageRun) (repair
 	}
 	e.Passing, err = m.together(ctx, p, bin, passed)
 	return e, err
-}
-
-var verdict = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL): (\S+) \(`)
-
-// others runs the tests of a binary without some, and tells which of them fail, subtests included, and which pass.
-func (m *Module) others(ctx context.Context, p *listed, bin string, without []string) (failing, passed []string, err error) {
-	exit, err := m.execTests(ctx, p, bin, "-test.v", "-test.skip="+repair.SelectTests(without))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, v := range verdict.FindAllSubmatch(exit.Stdout.Bytes(), -1) {
-		switch name := string(v[2]); {
-		case string(v[1]) == "FAIL":
-			failing = append(failing, name)
-		case name == topTest(name):
-			passed = append(passed, name)
-		}
-	}
-	return failing, passed, nil
 }
 
 // alone runs failing tests one by one for their coverage, as many as there is time for.
@@ -316,7 +299,10 @@ func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []str
 	if err := os.RemoveAll(out); err != nil {
 		return nil, false, err
 	}
-	exit, err := m.execTests(ctx, p, bin, "-test.run="+repair.SelectTests(tests), "-test.coverprofile="+out)
+	exit, err := m.sb.Exec(ctx, sandbox.Cmd{
+		Args: []string{bin, "-test.run=" + repair.SelectTests(tests), "-test.timeout=" + m.limit.String(), "-test.coverprofile=" + out},
+		Dir:  p.Dir, Env: m.env, Timeout: 2 * m.limit,
+	})
 	if err != nil {
 		return nil, false, err
 	}
@@ -326,13 +312,6 @@ func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []str
 	}
 	profile, err := repair.ParseProfile(data)
 	return profile, !exit.Success(), err
-}
-
-// execTests runs a test binary in its package's directory.
-func (m *Module) execTests(ctx context.Context, p *listed, bin string, args ...string) (*sandbox.Exit, error) {
-	return m.sb.Exec(ctx, sandbox.Cmd{
-		Args: append([]string{bin, "-test.timeout=" + m.limit.String()}, args...), Dir: p.Dir, Env: m.env, Timeout: 2 * m.limit,
-	})
 }
 
 // further ranks the functions of packages that the package imports, in case its own are not to blame.

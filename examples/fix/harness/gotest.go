@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/repair"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -76,7 +77,7 @@ func (p *packageRun) timedOut() bool { return timedOut.MatchString(p.output()) }
 func (p *packageRun) hung() []string {
 	var names []string
 	for _, m := range hanging.FindAllStringSubmatch(p.output(), -1) {
-		names = append(names, topTest(m[1]))
+		names = append(names, repair.TopTest(m[1]))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -135,7 +136,7 @@ func readEvents(out []byte) map[string]*packageRun {
 			r = &packageRun{path: e.Package}
 			runs[e.Package], texts[r] = r, map[string]*strings.Builder{}
 		}
-		top := topTest(e.Test)
+		top := repair.TopTest(e.Test)
 		switch e.Action {
 		case "output":
 			if strings.HasPrefix(strings.TrimSpace(e.Output), "=== ") {
@@ -185,11 +186,6 @@ func (r *packageRun) unfinished(started []string) {
 	if len(r.failed) == 0 && len(rest) > 0 {
 		r.failed = append(r.failed, rest[len(rest)-1])
 	}
-}
-
-func topTest(name string) string {
-	name, _, _ = strings.Cut(name, "/")
-	return name
 }
 
 var (

@@ -132,27 +132,23 @@ func (e *edits) add(ctx context.Context, m agent.Model, req *agent.Request, part
 	}
 	r := *req
 	r.Extra = map[string]json.RawMessage{"parallel_tool_calls": json.RawMessage("false")}
-	var lists []list
+	lists, sum := []list{}, 0.0
 	for i := range len(parts) + 1 {
-		l := list{weight: 1, most: 1}
+		weight := 1.0
 		if i > 0 {
-			l = list{weight: partWeight, most: partWeight}
-			r.Messages = showing(req.Messages, parts[i-1])
+			weight, r.Messages = partWeight, showing(req.Messages, parts[i-1])
 		}
-		var err error
-		if l.search, err = searcher.Search(ctx, &r); err != nil {
+		s, err := searcher.Search(ctx, &r)
+		if err != nil {
 			return err
 		}
-		lists = append(lists, l)
+		lists, sum = append(lists, list{search: s, weight: weight, most: weight}), sum+weight
 	}
-	for _, l := range lists {
-		e.weight += l.weight
-	}
-	e.lists, e.models = append(e.lists, lists...), e.models+1
+	e.lists, e.models, e.weight = append(e.lists, lists...), e.models+1, e.weight+sum
 	return nil
 }
 
-// showing returns a conversation in which the tool's last result is another text.
+// showing returns a conversation in which the function that was read last is another text.
 func showing(messages []agent.Message, text string) []agent.Message {
 	out := slices.Clone(messages)
 	for i := len(out) - 1; i >= 0; i-- {

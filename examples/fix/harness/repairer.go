@@ -31,7 +31,6 @@ type repairer struct {
 	finding *Finding
 	report  string
 	current int             // the function read last, 0 for none
-	parts   []string        // texts of it, where it is too long for one
 	read    map[int]bool    // functions read since the last edit that was tested
 	tried   map[string]bool // tokens of functions after an edit that was made, behind their numbers
 	avoid   map[int][]json.RawMessage
@@ -118,10 +117,7 @@ func (r *repairer) readFunction(n int) string {
 	}
 	r.current, r.nowhere = n, nil
 	r.read[n] = true
-	f := r.finding.Ranked[n-1]
-	text := f.ReadBeside(r.report, n, r.count)
-	r.parts = f.Parts(text, r.report, n, r.count)
-	return text
+	return r.finding.Ranked[n-1].ReadBeside(r.report, n, r.count)
 }
 
 // editLine is the tool edit_line.
@@ -271,11 +267,14 @@ func (r *repairer) reading() string {
 	return r.finding.Ranked[r.current-1].Name
 }
 
-// partly returns the parts of the function read last, none where it was read whole.
-func (r *repairer) partly() []string {
+// parts returns those of the function read last, none where it was read whole.
+func (r *repairer) parts() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.parts
+	if r.current == 0 {
+		return nil
+	}
+	return r.finding.Ranked[r.current-1].Parts(r.report, r.current, r.count)
 }
 
 // number returns the number of the function read last while an edit of it may be made, else 0.

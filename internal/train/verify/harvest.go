@@ -232,22 +232,28 @@ func (o *Outcome) Evidence() (repair.Evidence, error) {
 	if len(failing) == 0 {
 		failing = [][]byte{o.Failing}
 	}
-	for _, part := range []struct {
-		profiles [][]byte
-		to       *[]repair.Profile
-	}{{failing, &e.Failing}, {[][]byte{o.Passing}, &e.Passing}} {
-		for _, data := range part.profiles {
-			if data == nil {
-				continue
-			}
-			p, err := repair.ParseProfile(data)
-			if err != nil {
-				return e, err
-			}
-			*part.to = append(*part.to, p)
-		}
+	var err error
+	if e.Failing, err = parse(failing...); err != nil {
+		return e, err
 	}
-	return e, nil
+	e.Passing, err = parse(o.Passing)
+	return e, err
+}
+
+// parse parses profiles, as far as there are any.
+func parse(profiles ...[]byte) ([]repair.Profile, error) {
+	var out []repair.Profile
+	for _, data := range profiles {
+		if data == nil {
+			continue
+		}
+		p, err := repair.ParseProfile(data)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }
 
 // ended says how the tests ended early.

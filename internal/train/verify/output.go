@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/repair"
 )
 
 // results is what a test binary printed with -test.v=test2json, sorted out by top-level test.
@@ -65,7 +67,7 @@ func parseOutput(out []byte) *results {
 			put(before)
 		}
 		if m := running.FindStringSubmatch(framed); m != nil {
-			current = top(m[2])
+			current = repair.TopTest(m[2])
 			if current != "" && m[1] != "NAME" {
 				started(current)
 			}
@@ -76,7 +78,7 @@ func parseOutput(out []byte) *results {
 			put(framed)
 			continue
 		}
-		current = top(m[2])
+		current = repair.TopTest(m[2])
 		if m[1] == "FAIL" {
 			put(strings.TrimRight(framed, " "))
 			r.failing = append(r.failing, m[2])
@@ -132,17 +134,11 @@ func hung(out []byte) []string {
 		if m == nil {
 			break
 		}
-		if name := top(string(m[1])); !slices.Contains(names, name) {
+		if name := repair.TopTest(string(m[1])); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return names
-}
-
-// top is the name of the top-level test that a subtest belongs to.
-func top(name string) string {
-	name, _, _ = strings.Cut(name, "/")
-	return name
 }
 
 // report is what the failing tests printed, in the order of failed, and then what ended the binary, if anything did.

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -219,16 +220,14 @@ func TestFailingTestsRunAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := variants[i].Function
-		lines := strings.Split(broken.Text, "\n")
-		lines[variants[i].Line-1] = variants[i].Text
-		broken.Text = strings.Join(lines, "\n")
+		broken.Text = broken.Edited(variants[i].Line, variants[i].Text)
 		_, _, shown, err := o.Suspects(p.Names(), b.functions, broken)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var marks strings.Builder
 		for _, m := range shown.Marks {
-			marks.WriteString(map[repair.Mark]string{repair.NotRun: ".", repair.Run: "*", repair.Suspect: "!"}[m])
+			marks.WriteString(stdcmp.Or(m.String(), "."))
 		}
 		if len(o.Each) != want.alone || marks.String() != want.marks {
 			t.Errorf("variant %d: %d tests alone, marks %s, want %d, %s; %v\n%s", i+1, len(o.Each), marks.String(), want.alone, want.marks, o.Failed, o.Output)
