@@ -127,3 +127,51 @@ func rotateAVX512(lo *float32, hi *float32, cos *float32, sin *float32, n int, s
 
 //go:noescape
 func scaleAVX512(x *float32, n int, a float32)
+
+//go:noescape
+func addToAVX2(dst *float32, x *float32, n int)
+
+//go:noescape
+func axpyAVX2(dst *float32, x *float32, n int, a float32)
+
+//go:noescape
+func mulScaledAVX2(dst *float32, x *float32, w *float32, n int, scale float32)
+
+//go:noescape
+func swiGLUAVX2(dst *float32, gate *float32, up *float32, n int)
+
+//go:noescape
+func sumSquaresAVX2(x *float32, n int) float64
+
+//go:noescape
+func toHalfAVX2(dst *uint16, x *float32, n int)
+
+//go:noescape
+func fromHalfAVX2(dst *float32, x *uint16, n int)
+
+//go:noescape
+func finiteAVX2(x *float32, n int) bool
+
+//go:noescape
+func peakAVX2(x *float32, n int) (top float32)
+
+//go:noescape
+func productAVX2(x *float32, y *float32, n int) (sum float32)
+
+//go:noescape
+func expSumAVX2(x *float32, n int, top float32) (sum float32)
+
+//go:noescape
+func softmaxBackAVX2(ds *float32, p *float32, n int, delta float32)
+
+//go:noescape
+func swiGLUBackAVX2(act *float32, dgate *float32, dup *float32, dact *float32, gate *float32, up *float32, n int, gain float32) (sum float32)
+
+//go:noescape
+func normBackAVX2(dx *float32, dh *float32, x *float32, w *float32, dw *float32, n int, inv float32)
+
+//go:noescape
+func rotateAVX2(lo *float32, hi *float32, cos *float32, sin *float32, n int, sign float32)
+
+//go:noescape
+func scaleAVX2(x *float32, n int, a float32)

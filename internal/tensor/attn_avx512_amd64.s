@@ -48,7 +48,111 @@ DATA attnConsts<>+176(SB)/4, $0x0000001c
 DATA attnConsts<>+180(SB)/4, $0x0000001d
 DATA attnConsts<>+184(SB)/4, $0x0000001e
 DATA attnConsts<>+188(SB)/4, $0x0000001f
-GLOBL attnConsts<>(SB), RODATA|NOPTR, $192
+DATA attnConsts<>+192(SB)/4, $0x3fb8aa3b
+DATA attnConsts<>+196(SB)/4, $0x3fb8aa3b
+DATA attnConsts<>+200(SB)/4, $0x3fb8aa3b
+DATA attnConsts<>+204(SB)/4, $0x3fb8aa3b
+DATA attnConsts<>+208(SB)/4, $0x3fb8aa3b
+DATA attnConsts<>+212(SB)/4, $0x3fb8aa3b
+DATA attnConsts<>+216(SB)/4, $0x3fb8aa3b
+DATA attnConsts<>+220(SB)/4, $0x3fb8aa3b
+DATA attnConsts<>+224(SB)/4, $0x3f318000
+DATA attnConsts<>+228(SB)/4, $0x3f318000
+DATA attnConsts<>+232(SB)/4, $0x3f318000
+DATA attnConsts<>+236(SB)/4, $0x3f318000
+DATA attnConsts<>+240(SB)/4, $0x3f318000
+DATA attnConsts<>+244(SB)/4, $0x3f318000
+DATA attnConsts<>+248(SB)/4, $0x3f318000
+DATA attnConsts<>+252(SB)/4, $0x3f318000
+DATA attnConsts<>+256(SB)/4, $0xb95e8083
+DATA attnConsts<>+260(SB)/4, $0xb95e8083
+DATA attnConsts<>+264(SB)/4, $0xb95e8083
+DATA attnConsts<>+268(SB)/4, $0xb95e8083
+DATA attnConsts<>+272(SB)/4, $0xb95e8083
+DATA attnConsts<>+276(SB)/4, $0xb95e8083
+DATA attnConsts<>+280(SB)/4, $0xb95e8083
+DATA attnConsts<>+284(SB)/4, $0xb95e8083
+DATA attnConsts<>+288(SB)/4, $0x3f000000
+DATA attnConsts<>+292(SB)/4, $0x3f000000
+DATA attnConsts<>+296(SB)/4, $0x3f000000
+DATA attnConsts<>+300(SB)/4, $0x3f000000
+DATA attnConsts<>+304(SB)/4, $0x3f000000
+DATA attnConsts<>+308(SB)/4, $0x3f000000
+DATA attnConsts<>+312(SB)/4, $0x3f000000
+DATA attnConsts<>+316(SB)/4, $0x3f000000
+DATA attnConsts<>+320(SB)/4, $0x3e2aaaaa
+DATA attnConsts<>+324(SB)/4, $0x3e2aaaaa
+DATA attnConsts<>+328(SB)/4, $0x3e2aaaaa
+DATA attnConsts<>+332(SB)/4, $0x3e2aaaaa
+DATA attnConsts<>+336(SB)/4, $0x3e2aaaaa
+DATA attnConsts<>+340(SB)/4, $0x3e2aaaaa
+DATA attnConsts<>+344(SB)/4, $0x3e2aaaaa
+DATA attnConsts<>+348(SB)/4, $0x3e2aaaaa
+DATA attnConsts<>+352(SB)/4, $0x3d2aa9c1
+DATA attnConsts<>+356(SB)/4, $0x3d2aa9c1
+DATA attnConsts<>+360(SB)/4, $0x3d2aa9c1
+DATA attnConsts<>+364(SB)/4, $0x3d2aa9c1
+DATA attnConsts<>+368(SB)/4, $0x3d2aa9c1
+DATA attnConsts<>+372(SB)/4, $0x3d2aa9c1
+DATA attnConsts<>+376(SB)/4, $0x3d2aa9c1
+DATA attnConsts<>+380(SB)/4, $0x3d2aa9c1
+DATA attnConsts<>+384(SB)/4, $0x3c088908
+DATA attnConsts<>+388(SB)/4, $0x3c088908
+DATA attnConsts<>+392(SB)/4, $0x3c088908
+DATA attnConsts<>+396(SB)/4, $0x3c088908
+DATA attnConsts<>+400(SB)/4, $0x3c088908
+DATA attnConsts<>+404(SB)/4, $0x3c088908
+DATA attnConsts<>+408(SB)/4, $0x3c088908
+DATA attnConsts<>+412(SB)/4, $0x3c088908
+DATA attnConsts<>+416(SB)/4, $0x3ab743ce
+DATA attnConsts<>+420(SB)/4, $0x3ab743ce
+DATA attnConsts<>+424(SB)/4, $0x3ab743ce
+DATA attnConsts<>+428(SB)/4, $0x3ab743ce
+DATA attnConsts<>+432(SB)/4, $0x3ab743ce
+DATA attnConsts<>+436(SB)/4, $0x3ab743ce
+DATA attnConsts<>+440(SB)/4, $0x3ab743ce
+DATA attnConsts<>+444(SB)/4, $0x3ab743ce
+DATA attnConsts<>+448(SB)/4, $0x39506967
+DATA attnConsts<>+452(SB)/4, $0x39506967
+DATA attnConsts<>+456(SB)/4, $0x39506967
+DATA attnConsts<>+460(SB)/4, $0x39506967
+DATA attnConsts<>+464(SB)/4, $0x39506967
+DATA attnConsts<>+468(SB)/4, $0x39506967
+DATA attnConsts<>+472(SB)/4, $0x39506967
+DATA attnConsts<>+476(SB)/4, $0x39506967
+DATA attnConsts<>+480(SB)/4, $0xc2aeac4f
+DATA attnConsts<>+484(SB)/4, $0xc2aeac4f
+DATA attnConsts<>+488(SB)/4, $0xc2aeac4f
+DATA attnConsts<>+492(SB)/4, $0xc2aeac4f
+DATA attnConsts<>+496(SB)/4, $0xc2aeac4f
+DATA attnConsts<>+500(SB)/4, $0xc2aeac4f
+DATA attnConsts<>+504(SB)/4, $0xc2aeac4f
+DATA attnConsts<>+508(SB)/4, $0xc2aeac4f
+DATA attnConsts<>+512(SB)/4, $0x42b1999a
+DATA attnConsts<>+516(SB)/4, $0x42b1999a
+DATA attnConsts<>+520(SB)/4, $0x42b1999a
+DATA attnConsts<>+524(SB)/4, $0x42b1999a
+DATA attnConsts<>+528(SB)/4, $0x42b1999a
+DATA attnConsts<>+532(SB)/4, $0x42b1999a
+DATA attnConsts<>+536(SB)/4, $0x42b1999a
+DATA attnConsts<>+540(SB)/4, $0x42b1999a
+DATA attnConsts<>+544(SB)/4, $0x3f800000
+DATA attnConsts<>+548(SB)/4, $0x3f800000
+DATA attnConsts<>+552(SB)/4, $0x3f800000
+DATA attnConsts<>+556(SB)/4, $0x3f800000
+DATA attnConsts<>+560(SB)/4, $0x3f800000
+DATA attnConsts<>+564(SB)/4, $0x3f800000
+DATA attnConsts<>+568(SB)/4, $0x3f800000
+DATA attnConsts<>+572(SB)/4, $0x3f800000
+DATA attnConsts<>+576(SB)/4, $0x0000007f
+DATA attnConsts<>+580(SB)/4, $0x0000007f
+DATA attnConsts<>+584(SB)/4, $0x0000007f
+DATA attnConsts<>+588(SB)/4, $0x0000007f
+DATA attnConsts<>+592(SB)/4, $0x0000007f
+DATA attnConsts<>+596(SB)/4, $0x0000007f
+DATA attnConsts<>+600(SB)/4, $0x0000007f
+DATA attnConsts<>+604(SB)/4, $0x0000007f
+GLOBL attnConsts<>(SB), RODATA|NOPTR, $608
 
 // func tileMulF16x8(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
 // Requires: AVX, AVX512F, MMX+
@@ -1987,7 +2091,7 @@ some:
 	VMOVAPS      Z14, Z14
 	VFNMADD231PS Z1, Z15, Z14
 	VFNMADD231PS Z2, Z15, Z14
-	VMOVAPS      Z8, Z16
+	VMOVUPS      Z8, Z16
 	VFMADD213PS  Z7, Z14, Z16
 	VFMADD213PS  Z6, Z14, Z16
 	VFMADD213PS  Z5, Z14, Z16
@@ -2051,7 +2155,7 @@ row:
 	VMOVAPS       Z13, Z13
 	VFNMADD231PS  Z1, Z12, Z13
 	VFNMADD231PS  Z2, Z12, Z13
-	VMOVAPS       Z8, Z15
+	VMOVUPS       Z8, Z15
 	VFMADD213PS   Z7, Z13, Z15
 	VFMADD213PS   Z6, Z13, Z15
 	VFMADD213PS   Z5, Z13, Z15
@@ -2067,7 +2171,7 @@ row:
 	VMOVAPS       Z14, Z14
 	VFNMADD231PS  Z1, Z12, Z14
 	VFNMADD231PS  Z2, Z12, Z14
-	VMOVAPS       Z8, Z15
+	VMOVUPS       Z8, Z15
 	VFMADD213PS   Z7, Z14, Z15
 	VFMADD213PS   Z6, Z14, Z15
 	VFMADD213PS   Z5, Z14, Z15
@@ -2227,7 +2331,7 @@ some:
 	VMOVAPS      Z13, Z13
 	VFNMADD231PS Z1, Z14, Z13
 	VFNMADD231PS Z2, Z14, Z13
-	VMOVAPS      Z8, Z15
+	VMOVUPS      Z8, Z15
 	VFMADD213PS  Z7, Z13, Z15
 	VFMADD213PS  Z6, Z13, Z15
 	VFMADD213PS  Z5, Z13, Z15
@@ -2337,8 +2441,7 @@ some:
 TEXT ·peakAVX512(SB), NOSPLIT, $0-20
 	MOVQ         x+0(FP), CX
 	MOVQ         n+8(FP), AX
-	MOVL         $0xff800000, DX
-	VPBROADCASTD DX, Z0
+	VBROADCASTSS attnConsts<>+48(SB), Z0
 	VMOVAPS      Z0, Z1
 	MOVQ         CX, DX
 	KXNORW       K1, K1, K1
@@ -2452,7 +2555,7 @@ someFull:
 	VMOVAPS       Z14, Z14
 	VFNMADD231PS  Z1, Z15, Z14
 	VFNMADD231PS  Z2, Z15, Z14
-	VMOVAPS       Z8, Z16
+	VMOVUPS       Z8, Z16
 	VFMADD213PS   Z7, Z14, Z16
 	VFMADD213PS   Z6, Z14, Z16
 	VFMADD213PS   Z5, Z14, Z16
@@ -2561,7 +2664,7 @@ someFull:
 	VMOVAPS       Z15, Z15
 	VFNMADD231PS  Z1, Z16, Z15
 	VFNMADD231PS  Z2, Z16, Z15
-	VMOVAPS       Z8, Z17
+	VMOVUPS       Z8, Z17
 	VFMADD213PS   Z7, Z15, Z17
 	VFMADD213PS   Z6, Z15, Z17
 	VFMADD213PS   Z5, Z15, Z17
@@ -2765,5 +2868,748 @@ someFull:
 	ADDQ      $0x40, DX
 	SUBQ      $0x10, AX
 	JG        some
+	VZEROUPPER
+	RET
+
+// func addToAVX2(dst *float32, x *float32, n int)
+// Requires: AVX
+TEXT ·addToAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+some:
+	VMOVUPS (AX), Y0
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	SUBQ    $0x08, DX
+	JNZ     some
+	VZEROUPPER
+	RET
+
+// func axpyAVX2(dst *float32, x *float32, n int, a float32)
+// Requires: AVX, FMA3
+TEXT ·axpyAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS a+24(FP), Y0
+
+some:
+	VMOVUPS     (AX), Y1
+	VFMADD231PS (CX), Y0, Y1
+	VMOVUPS     Y1, (AX)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, DX
+	JNZ         some
+	VZEROUPPER
+	RET
+
+// func mulScaledAVX2(dst *float32, x *float32, w *float32, n int, scale float32)
+// Requires: AVX
+TEXT ·mulScaledAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS scale+32(FP), Y0
+
+some:
+	VMULPS  (CX), Y0, Y1
+	VMULPS  (DX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	SUBQ    $0x08, BX
+	JNZ     some
+	VZEROUPPER
+	RET
+
+// func swiGLUAVX2(dst *float32, gate *float32, up *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·swiGLUAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         gate+8(FP), CX
+	MOVQ         up+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS attnConsts<>+0(SB), Y0
+
+some:
+	VXORPS       Y2, Y2, Y2
+	VMOVUPS      (CX), Y1
+	VSUBPS       Y1, Y2, Y2
+	VCMPPS       $0x05, attnConsts<>+480(SB), Y2, Y3
+	VMOVUPS      attnConsts<>+512(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMULPS       attnConsts<>+192(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VMOVAPS      Y2, Y2
+	VFNMADD231PS attnConsts<>+224(SB), Y4, Y2
+	VFNMADD231PS attnConsts<>+256(SB), Y4, Y2
+	VMOVUPS      attnConsts<>+448(SB), Y5
+	VFMADD213PS  attnConsts<>+416(SB), Y2, Y5
+	VFMADD213PS  attnConsts<>+384(SB), Y2, Y5
+	VFMADD213PS  attnConsts<>+352(SB), Y2, Y5
+	VFMADD213PS  attnConsts<>+320(SB), Y2, Y5
+	VFMADD213PS  attnConsts<>+288(SB), Y2, Y5
+	VFMADD213PS  Y0, Y2, Y5
+	VFMADD213PS  Y0, Y2, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y2
+	VPSUBD       Y2, Y4, Y4
+	VPADDD       attnConsts<>+576(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VPADDD       attnConsts<>+576(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VANDPS       Y3, Y5, Y2
+	VADDPS       Y0, Y2, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       (DX), Y1, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, BX
+	JNZ          some
+	VZEROUPPER
+	RET
+
+// func sumSquaresAVX2(x *float32, n int) float64
+// Requires: AVX, FMA3, SSE2
+TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+some:
+	VCVTPS2PD    (AX), Y2
+	VCVTPS2PD    16(AX), Y3
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	ADDQ         $0x20, AX
+	SUBQ         $0x08, CX
+	JNZ          some
+	VADDPD       Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	MOVSD        X1, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func toHalfAVX2(dst *uint16, x *float32, n int)
+// Requires: AVX, F16C
+TEXT ·toHalfAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+some:
+	VMOVUPS   (CX), Y0
+	VCVTPS2PH $0x00, Y0, X0
+	VMOVDQU   X0, (AX)
+	ADDQ      $0x20, CX
+	ADDQ      $0x10, AX
+	SUBQ      $0x08, DX
+	JNZ       some
+	VZEROUPPER
+	RET
+
+// func fromHalfAVX2(dst *float32, x *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·fromHalfAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+some:
+	VCVTPH2PS (CX), Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x10, CX
+	ADDQ      $0x20, AX
+	SUBQ      $0x08, DX
+	JNZ       some
+	VZEROUPPER
+	RET
+
+// func finiteAVX2(x *float32, n int) bool
+// Requires: AVX
+TEXT ·finiteAVX2(SB), NOSPLIT, $0-17
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPS Y0, Y0, Y0
+
+some:
+	VMOVUPS (AX), Y1
+	VSUBPS  Y1, Y1, Y1
+	VORPS   Y1, Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, CX
+	JNZ     some
+	VPTEST  Y0, Y0
+	SETEQ   AL
+	MOVB    AL, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func peakAVX2(x *float32, n int) (top float32)
+// Requires: AVX, AVX2, SSE, SSE2
+TEXT ·peakAVX2(SB), NOSPLIT, $0-20
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VBROADCASTSS attnConsts<>+48(SB), Y0
+	VMOVAPS      Y0, Y1
+	MOVQ         AX, AX
+	CMPQ         CX, $0x08
+	JL           someRest
+
+some:
+	VMOVUPS (AX), Y2
+	VMAXPS  Y2, Y1, Y1
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, CX
+	CMPQ    CX, $0x08
+	JGE     some
+
+someRest:
+	TESTQ        CX, CX
+	JZ           someDone
+	MOVD         CX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     attnConsts<>+64(SB), Y2, Y2
+	VMASKMOVPS   (AX), Y2, Y3
+	VBLENDVPS    Y2, Y3, Y0, Y3
+	VMAXPS       Y3, Y1, Y1
+
+someDone:
+	VEXTRACTF128 $0x01, Y1, X0
+	VMAXPS       X0, X1, X0
+	VPERMILPS    $0x4e, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VMAXPS       X1, X0, X0
+	VZEROUPPER
+	MOVSS        X0, top+16(FP)
+	RET
+
+// func productAVX2(x *float32, y *float32, n int) (sum float32)
+// Requires: AVX, AVX2, FMA3, SSE, SSE2
+TEXT ·productAVX2(SB), NOSPLIT, $0-28
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPS Y0, Y0, Y0
+	MOVQ   AX, AX
+	CMPQ   DX, $0x08
+	JL     someRest
+
+some:
+	VMOVUPS     (AX), Y1
+	VMOVUPS     (CX), Y2
+	VFMADD231PS Y1, Y2, Y0
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, DX
+	CMPQ        DX, $0x08
+	JGE         some
+
+someRest:
+	TESTQ        DX, DX
+	JZ           someDone
+	MOVD         DX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     attnConsts<>+64(SB), Y1, Y1
+	VMASKMOVPS   (AX), Y1, Y2
+	VMASKMOVPS   (CX), Y1, Y1
+	VFMADD231PS  Y2, Y1, Y0
+
+someDone:
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X1
+	VPERMILPS    $0x4e, X1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPS    $0xb1, X1, X0
+	VADDPS       X0, X1, X1
+	VZEROUPPER
+	MOVSS        X1, sum+24(FP)
+	RET
+
+// func expSumAVX2(x *float32, n int, top float32) (sum float32)
+// Requires: AVX, AVX2, FMA3, SSE, SSE2
+TEXT ·expSumAVX2(SB), NOSPLIT, $0-28
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VBROADCASTSS attnConsts<>+0(SB), Y0
+	VBROADCASTSS top+16(FP), Y1
+	VXORPS       Y2, Y2, Y2
+	MOVQ         AX, AX
+	CMPQ         CX, $0x08
+	JL           someRest
+
+some:
+	VMOVUPS      (AX), Y3
+	VSUBPS       Y1, Y3, Y3
+	VCMPPS       $0x05, attnConsts<>+480(SB), Y3, Y4
+	VMOVUPS      attnConsts<>+512(SB), Y5
+	VMINPS       Y3, Y5, Y3
+	VMULPS       attnConsts<>+192(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VMOVAPS      Y3, Y3
+	VFNMADD231PS attnConsts<>+224(SB), Y5, Y3
+	VFNMADD231PS attnConsts<>+256(SB), Y5, Y3
+	VMOVUPS      attnConsts<>+448(SB), Y6
+	VFMADD213PS  attnConsts<>+416(SB), Y3, Y6
+	VFMADD213PS  attnConsts<>+384(SB), Y3, Y6
+	VFMADD213PS  attnConsts<>+352(SB), Y3, Y6
+	VFMADD213PS  attnConsts<>+320(SB), Y3, Y6
+	VFMADD213PS  attnConsts<>+288(SB), Y3, Y6
+	VFMADD213PS  Y0, Y3, Y6
+	VFMADD213PS  Y0, Y3, Y6
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y3
+	VPSUBD       Y3, Y5, Y5
+	VPADDD       attnConsts<>+576(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y6
+	VPADDD       attnConsts<>+576(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VANDPS       Y4, Y6, Y3
+	VMOVUPS      Y3, (AX)
+	VADDPS       Y3, Y2, Y2
+	ADDQ         $0x20, AX
+	SUBQ         $0x08, CX
+	CMPQ         CX, $0x08
+	JGE          some
+
+someRest:
+	TESTQ        CX, CX
+	JZ           someDone
+	MOVD         CX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     attnConsts<>+64(SB), Y3, Y3
+	VMASKMOVPS   (AX), Y3, Y4
+	VSUBPS       Y1, Y4, Y4
+	VCMPPS       $0x05, attnConsts<>+480(SB), Y4, Y1
+	VMOVUPS      attnConsts<>+512(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMULPS       attnConsts<>+192(SB), Y4, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS attnConsts<>+224(SB), Y5, Y4
+	VFNMADD231PS attnConsts<>+256(SB), Y5, Y4
+	VMOVUPS      attnConsts<>+448(SB), Y6
+	VFMADD213PS  attnConsts<>+416(SB), Y4, Y6
+	VFMADD213PS  attnConsts<>+384(SB), Y4, Y6
+	VFMADD213PS  attnConsts<>+352(SB), Y4, Y6
+	VFMADD213PS  attnConsts<>+320(SB), Y4, Y6
+	VFMADD213PS  attnConsts<>+288(SB), Y4, Y6
+	VFMADD213PS  Y0, Y4, Y6
+	VFMADD213PS  Y0, Y4, Y6
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y0
+	VPSUBD       Y0, Y5, Y5
+	VPADDD       attnConsts<>+576(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y6, Y6
+	VPADDD       attnConsts<>+576(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VANDPS       Y1, Y6, Y4
+	VMASKMOVPS   Y4, Y3, (AX)
+	VANDPS       Y3, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+
+someDone:
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X0
+	VPERMILPS    $0x4e, X0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VADDPS       X1, X0, X0
+	VZEROUPPER
+	MOVSS        X0, sum+24(FP)
+	RET
+
+// func softmaxBackAVX2(ds *float32, p *float32, n int, delta float32)
+// Requires: AVX, AVX2, SSE2
+TEXT ·softmaxBackAVX2(SB), NOSPLIT, $0-28
+	MOVQ         ds+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS delta+24(FP), Y0
+	MOVQ         AX, AX
+	CMPQ         DX, $0x08
+	JL           someRest
+
+some:
+	VMOVUPS (AX), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMOVUPS (CX), Y2
+	VMULPS  Y2, Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	SUBQ    $0x08, DX
+	CMPQ    DX, $0x08
+	JGE     some
+
+someRest:
+	TESTQ        DX, DX
+	JZ           someDone
+	MOVD         DX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     attnConsts<>+64(SB), Y1, Y1
+	VMASKMOVPS   (AX), Y1, Y2
+	VSUBPS       Y0, Y2, Y2
+	VMASKMOVPS   (CX), Y1, Y0
+	VMULPS       Y0, Y2, Y2
+	VMASKMOVPS   Y2, Y1, (AX)
+
+someDone:
+	VZEROUPPER
+	RET
+
+// func swiGLUBackAVX2(act *float32, dgate *float32, dup *float32, dact *float32, gate *float32, up *float32, n int, gain float32) (sum float32)
+// Requires: AVX, AVX2, FMA3, SSE, SSE2
+TEXT ·swiGLUBackAVX2(SB), NOSPLIT, $0-68
+	MOVQ         act+0(FP), AX
+	MOVQ         dgate+8(FP), CX
+	MOVQ         dup+16(FP), DX
+	MOVQ         dact+24(FP), BX
+	MOVQ         gate+32(FP), SI
+	MOVQ         up+40(FP), DI
+	MOVQ         n+48(FP), R8
+	VBROADCASTSS attnConsts<>+0(SB), Y0
+	VBROADCASTSS gain+56(FP), Y1
+	VXORPS       Y2, Y2, Y2
+	MOVQ         AX, AX
+	MOVQ         DX, DX
+	MOVQ         SI, SI
+	CMPQ         R8, $0x08
+	JL           someRest
+
+some:
+	VMOVUPS      (SI), Y3
+	VXORPS       Y4, Y4, Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x05, attnConsts<>+480(SB), Y4, Y5
+	VMOVUPS      attnConsts<>+512(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMULPS       attnConsts<>+192(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS attnConsts<>+224(SB), Y6, Y4
+	VFNMADD231PS attnConsts<>+256(SB), Y6, Y4
+	VMOVUPS      attnConsts<>+448(SB), Y7
+	VFMADD213PS  attnConsts<>+416(SB), Y4, Y7
+	VFMADD213PS  attnConsts<>+384(SB), Y4, Y7
+	VFMADD213PS  attnConsts<>+352(SB), Y4, Y7
+	VFMADD213PS  attnConsts<>+320(SB), Y4, Y7
+	VFMADD213PS  attnConsts<>+288(SB), Y4, Y7
+	VFMADD213PS  Y0, Y4, Y7
+	VFMADD213PS  Y0, Y4, Y7
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y4
+	VPSUBD       Y4, Y6, Y6
+	VPADDD       attnConsts<>+576(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y7, Y7
+	VPADDD       attnConsts<>+576(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDPS       Y5, Y7, Y4
+	VADDPS       Y0, Y4, Y4
+	VDIVPS       Y4, Y0, Y4
+	VMULPS       Y3, Y4, Y3
+	VMOVUPS      (DI), Y5
+	VMOVUPS      (BX), Y6
+	VMULPS       Y5, Y3, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VMULPS       Y1, Y7, Y7
+	VMOVUPS      Y7, (AX)
+	VMULPS       Y1, Y6, Y6
+	VMULPS       Y3, Y6, Y7
+	VMOVUPS      Y7, (DX)
+	VSUBPS       Y4, Y0, Y7
+	VFMADD213PS  Y4, Y3, Y7
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y7, Y6, Y6
+	VMOVUPS      Y6, (CX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x20, DI
+	SUBQ         $0x08, R8
+	CMPQ         R8, $0x08
+	JGE          some
+
+someRest:
+	TESTQ        R8, R8
+	JZ           someDone
+	MOVD         R8, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     attnConsts<>+64(SB), Y3, Y3
+	VMASKMOVPS   (SI), Y3, Y4
+	VXORPS       Y5, Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VCMPPS       $0x05, attnConsts<>+480(SB), Y5, Y6
+	VMOVUPS      attnConsts<>+512(SB), Y7
+	VMINPS       Y5, Y7, Y5
+	VMULPS       attnConsts<>+192(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS attnConsts<>+224(SB), Y7, Y5
+	VFNMADD231PS attnConsts<>+256(SB), Y7, Y5
+	VMOVUPS      attnConsts<>+448(SB), Y8
+	VFMADD213PS  attnConsts<>+416(SB), Y5, Y8
+	VFMADD213PS  attnConsts<>+384(SB), Y5, Y8
+	VFMADD213PS  attnConsts<>+352(SB), Y5, Y8
+	VFMADD213PS  attnConsts<>+320(SB), Y5, Y8
+	VFMADD213PS  attnConsts<>+288(SB), Y5, Y8
+	VFMADD213PS  Y0, Y5, Y8
+	VFMADD213PS  Y0, Y5, Y8
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y5
+	VPSUBD       Y5, Y7, Y7
+	VPADDD       attnConsts<>+576(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y8
+	VPADDD       attnConsts<>+576(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VANDPS       Y6, Y8, Y5
+	VADDPS       Y0, Y5, Y5
+	VDIVPS       Y5, Y0, Y5
+	VMULPS       Y4, Y5, Y4
+	VMASKMOVPS   (DI), Y3, Y6
+	VMASKMOVPS   (BX), Y3, Y7
+	VMULPS       Y6, Y4, Y8
+	VFMADD231PS  Y8, Y7, Y2
+	VMULPS       Y1, Y8, Y8
+	VMASKMOVPS   Y8, Y3, (AX)
+	VMULPS       Y1, Y7, Y7
+	VMULPS       Y4, Y7, Y8
+	VMASKMOVPS   Y8, Y3, (DX)
+	VSUBPS       Y5, Y0, Y8
+	VFMADD213PS  Y5, Y4, Y8
+	VMULPS       Y6, Y7, Y7
+	VMULPS       Y8, Y7, Y7
+	VMASKMOVPS   Y7, Y3, (CX)
+
+someDone:
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X0
+	VPERMILPS    $0x4e, X0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VADDPS       X1, X0, X0
+	VZEROUPPER
+	MOVSS        X0, sum+64(FP)
+	RET
+
+// func normBackAVX2(dx *float32, dh *float32, x *float32, w *float32, dw *float32, n int, inv float32)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·normBackAVX2(SB), NOSPLIT, $0-52
+	MOVQ         dx+0(FP), AX
+	MOVQ         dh+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         w+24(FP), BX
+	MOVQ         dw+32(FP), SI
+	MOVQ         n+40(FP), DI
+	VBROADCASTSS inv+48(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	MOVQ         DI, R8
+	MOVQ         CX, R9
+	MOVQ         DX, R10
+	MOVQ         BX, R11
+	CMPQ         R8, $0x08
+	JL           sumRest
+
+sum:
+	VMOVUPS     (R10), Y2
+	VMOVUPS     (R9), Y3
+	VMULPS      Y3, Y2, Y2
+	VMOVUPS     (R11), Y3
+	VFMADD231PS Y3, Y2, Y1
+	VMOVUPS     (SI), Y3
+	VFMADD231PS Y0, Y2, Y3
+	VMOVUPS     Y3, (SI)
+	ADDQ        $0x20, R9
+	ADDQ        $0x20, R10
+	ADDQ        $0x20, R11
+	ADDQ        $0x20, SI
+	SUBQ        $0x08, R8
+	CMPQ        R8, $0x08
+	JGE         sum
+
+sumRest:
+	TESTQ        R8, R8
+	JZ           sumDone
+	MOVD         R8, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     attnConsts<>+64(SB), Y2, Y2
+	VMASKMOVPS   (R10), Y2, Y3
+	VMASKMOVPS   (R9), Y2, Y4
+	VMULPS       Y4, Y3, Y3
+	VMASKMOVPS   (R11), Y2, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMASKMOVPS   (SI), Y2, Y4
+	VFMADD231PS  Y0, Y3, Y4
+	VMASKMOVPS   Y4, Y2, (SI)
+
+sumDone:
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X2
+	VPERMILPS    $0x4e, X2, X1
+	VADDPS       X1, X2, X2
+	VPERMILPS    $0xb1, X2, X1
+	VADDPS       X1, X2, X2
+	VBROADCASTSS X2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       X2, X2, X2
+	VCVTSI2SSQ   DI, X2, X2
+	VBROADCASTSS X2, Y2
+	VDIVPS       Y2, Y1, Y1
+	MOVQ         DI, SI
+	MOVQ         CX, CX
+	MOVQ         BX, BX
+	CMPQ         SI, $0x08
+	JL           addRest
+
+add:
+	VMOVUPS      (CX), Y2
+	VMOVUPS      (BX), Y3
+	VMULPS       Y3, Y2, Y2
+	VMOVUPS      (AX), Y3
+	VFMADD231PS  Y0, Y2, Y3
+	VMOVUPS      (DX), Y2
+	VFNMADD231PS Y2, Y1, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, BX
+	SUBQ         $0x08, SI
+	CMPQ         SI, $0x08
+	JGE          add
+
+addRest:
+	TESTQ        SI, SI
+	JZ           addDone
+	MOVD         SI, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     attnConsts<>+64(SB), Y2, Y2
+	VMASKMOVPS   (CX), Y2, Y3
+	VMASKMOVPS   (BX), Y2, Y4
+	VMULPS       Y4, Y3, Y3
+	VMASKMOVPS   (AX), Y2, Y4
+	VFMADD231PS  Y0, Y3, Y4
+	VMASKMOVPS   (DX), Y2, Y0
+	VFNMADD231PS Y0, Y1, Y4
+	VMASKMOVPS   Y4, Y2, (AX)
+
+addDone:
+	VZEROUPPER
+	RET
+
+// func rotateAVX2(lo *float32, hi *float32, cos *float32, sin *float32, n int, sign float32)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·rotateAVX2(SB), NOSPLIT, $0-44
+	MOVQ         lo+0(FP), AX
+	MOVQ         hi+8(FP), CX
+	MOVQ         cos+16(FP), DX
+	MOVQ         sin+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VBROADCASTSS sign+40(FP), Y0
+	MOVQ         AX, AX
+	MOVQ         DX, DX
+	CMPQ         SI, $0x08
+	JL           someRest
+
+some:
+	VMOVUPS      (AX), Y1
+	VMOVUPS      (CX), Y2
+	VMOVUPS      (DX), Y3
+	VMOVUPS      (BX), Y4
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y3, Y1, Y5
+	VFNMADD231PS Y4, Y2, Y5
+	VMULPS       Y4, Y1, Y1
+	VFMADD231PS  Y3, Y2, Y1
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y1, (CX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, BX
+	SUBQ         $0x08, SI
+	CMPQ         SI, $0x08
+	JGE          some
+
+someRest:
+	TESTQ        SI, SI
+	JZ           someDone
+	MOVD         SI, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     attnConsts<>+64(SB), Y1, Y1
+	VMASKMOVPS   (AX), Y1, Y2
+	VMASKMOVPS   (CX), Y1, Y3
+	VMASKMOVPS   (DX), Y1, Y4
+	VMASKMOVPS   (BX), Y1, Y5
+	VMULPS       Y0, Y5, Y5
+	VMULPS       Y4, Y2, Y0
+	VFNMADD231PS Y5, Y3, Y0
+	VMULPS       Y5, Y2, Y2
+	VFMADD231PS  Y4, Y3, Y2
+	VMASKMOVPS   Y0, Y1, (AX)
+	VMASKMOVPS   Y2, Y1, (CX)
+
+someDone:
+	VZEROUPPER
+	RET
+
+// func scaleAVX2(x *float32, n int, a float32)
+// Requires: AVX, AVX2, SSE2
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-20
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VBROADCASTSS a+16(FP), Y0
+	MOVQ         AX, AX
+	CMPQ         CX, $0x08
+	JL           someRest
+
+some:
+	VMOVUPS (AX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, CX
+	CMPQ    CX, $0x08
+	JGE     some
+
+someRest:
+	TESTQ        CX, CX
+	JZ           someDone
+	MOVD         CX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     attnConsts<>+64(SB), Y1, Y1
+	VMASKMOVPS   (AX), Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMASKMOVPS   Y2, Y1, (AX)
+
+someDone:
 	VZEROUPPER
 	RET

@@ -53,12 +53,11 @@ func widen[T float32 | uint16 | int8](dst *[32]float32, src *[32]T) {
 // softTilePlain turns the scores of one tile into weights relative to the running maximum, which it raises, and adds them to the
 // running sum. It returns the factor for what was accumulated under the old maximum.
 func softTilePlain(row *[TileTokens]float32, top, sum *float32, lo, hi int, scale float32) float32 {
-	lo, hi = max(lo, 0), min(hi, TileTokens)
-	old, best := *top, *top
-	for j := lo; j < hi; j++ {
-		row[j] *= scale
-		best = max(best, row[j])
-	}
+	lo = min(max(lo, 0), TileTokens)
+	hi = min(max(hi, lo), TileTokens)
+	seen := row[lo:hi]
+	Scale(seen, scale)
+	old, best := *top, max(*top, Peak(seen))
 	if best == float32(math.Inf(-1)) {
 		clear(row[:])
 		return 1
@@ -67,15 +66,9 @@ func softTilePlain(row *[TileTokens]float32, top, sum *float32, lo, hi int, scal
 	if old > float32(math.Inf(-1)) {
 		fix = Exp(old - best)
 	}
-	total := float32(0)
-	for j := range row {
-		if j < lo || j >= hi {
-			row[j] = 0
-			continue
-		}
-		row[j] = Exp(row[j] - best)
-		total += row[j]
-	}
+	total := ExpSum(seen, best)
+	clear(row[:lo])
+	clear(row[hi:])
 	*top, *sum = best, *sum*fix+total
 	return fix
 }

@@ -35,8 +35,12 @@ func (s isa) gemmRun(t *gemmTile, c []float32, ldc, rows, cols int, edge *[]floa
 // packPanel writes lines of A or B across dst, depth rows of width numbers; where there are fewer lines the rest of a row
 // is of no account.
 func (s isa) packPanel(dst []float32, x gemmSide, lines, depth, width int) {
-	if s != isaAVX512 {
+	switch s {
+	case isaGo:
 		packPlain(dst, x, lines, depth, width)
+		return
+	case isaAVX2:
+		packNarrow(dst, x, lines, depth, width)
 		return
 	}
 	to, from, keep := dst[:depth*width], x.x[:(lines-1)*x.line+(depth-1)*x.step+1], uint32(1<<width-1)
@@ -53,6 +57,53 @@ func (s isa) packPanel(dst []float32, x gemmSide, lines, depth, width int) {
 		// Lanes without a line get those of the last.
 		at := min(i, lines-1)
 		gemmTurn16(&to[i], 4*width, &from[at*x.line], 4*x.line, depth, min(16, lines-at), keep>>i&0xffff)
+	}
+}
+
+// packNarrow is packPlain with vectors of AVX2.
+func packNarrow(dst []float32, x gemmSide, lines, depth, width int) {
+	if x.line == 1 {
+		packNarrowSteps(dst, x, lines, depth, width)
+	} else {
+		packNarrowLines(dst, x, lines, depth, width)
+	}
+}
+
+// packNarrowSteps copies as many numbers as a tile has rows or columns; for so few a call of copy would take longer than the
+// copying.
+func packNarrowSteps(dst []float32, x gemmSide, lines, depth, width int) {
+	to, from := &dst[:depth*width][0], &x.x[:(depth-1)*x.step+lines][0]
+	switch lines {
+	case 16:
+		gemmCopyNarrow16(to, 4*width, from, 4*x.step, depth)
+	case 6:
+		gemmCopyNarrow6(to, 4*width, from, 4*x.step, depth)
+	case 5:
+		gemmCopyNarrow5(to, 4*width, from, 4*x.step, depth)
+	case 4:
+		gemmCopyNarrow4(to, 4*width, from, 4*x.step, depth)
+	default:
+		packPlain(dst, x, lines, depth, width)
+	}
+}
+
+// packNarrowLines transposes blocks of eight lines and eight steps in registers.
+func packNarrowLines(dst []float32, x gemmSide, lines, depth, width int) {
+	some := depth &^ 7
+	if lines < 8 || some == 0 {
+		packPlain(dst, x, lines, depth, width)
+		return
+	}
+	to, from := dst[:depth*width], x.x[:(lines-1)*x.line+depth]
+	i := 0
+	for ; i+8 <= lines; i += 8 {
+		gemmTurn8(&to[i], 4*width, &from[i*x.line], 4*x.line, some)
+		if some < depth {
+			packLines(to[some*width+i:], x.from(i, some), 8, depth-some, width)
+		}
+	}
+	if i < lines {
+		packLines(to[i:], x.from(i, 0), lines-i, depth, width)
 	}
 }
 

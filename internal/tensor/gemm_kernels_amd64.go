@@ -60,6 +60,21 @@ func gemmTile256x6(t *byte)
 func gemmTurn16(dst *float32, ds int, src *float32, ss int, n int, rows int, mask uint32)
 
 //go:noescape
+func gemmTurn8(dst *float32, ds int, src *float32, ss int, n int)
+
+//go:noescape
+func gemmCopyNarrow4(dst *float32, ds int, src *float32, ss int, n int)
+
+//go:noescape
+func gemmCopyNarrow5(dst *float32, ds int, src *float32, ss int, n int)
+
+//go:noescape
+func gemmCopyNarrow6(dst *float32, ds int, src *float32, ss int, n int)
+
+//go:noescape
+func gemmCopyNarrow16(dst *float32, ds int, src *float32, ss int, n int)
+
+//go:noescape
 func gemmCopy32(dst *float32, ds int, src *float32, ss int, n int, mask uint32, keep uint32)
 
 //go:noescape

@@ -3030,6 +3030,153 @@ done:
 	VZEROUPPER
 	RET
 
+// func gemmTurn8(dst *float32, ds int, src *float32, ss int, n int)
+// Requires: AVX
+TEXT ·gemmTurn8(SB), NOSPLIT, $0-40
+	MOVQ   dst+0(FP), AX
+	MOVQ   ds+8(FP), CX
+	MOVQ   src+16(FP), DX
+	MOVQ   ss+24(FP), BX
+	MOVQ   n+32(FP), SI
+	IMUL3Q $0x03, BX, DI
+	IMUL3Q $0x05, BX, R8
+	IMUL3Q $0x07, BX, R9
+	IMUL3Q $0x03, CX, R10
+	IMUL3Q $0x05, CX, R11
+	IMUL3Q $0x07, CX, R12
+	MOVQ   CX, R13
+	SHLQ   $0x03, R13
+
+block:
+	VMOVUPS     (DX), X0
+	VINSERTF128 $0x01, (DX)(BX*4), Y0, Y0
+	VMOVUPS     16(DX), X1
+	VINSERTF128 $0x01, 16(DX)(BX*4), Y1, Y1
+	VMOVUPS     (DX)(BX*1), X2
+	VINSERTF128 $0x01, (DX)(R8*1), Y2, Y2
+	VMOVUPS     16(DX)(BX*1), X3
+	VINSERTF128 $0x01, 16(DX)(R8*1), Y3, Y3
+	VMOVUPS     (DX)(BX*2), X4
+	VINSERTF128 $0x01, (DX)(DI*2), Y4, Y4
+	VMOVUPS     16(DX)(BX*2), X5
+	VINSERTF128 $0x01, 16(DX)(DI*2), Y5, Y5
+	VMOVUPS     (DX)(DI*1), X6
+	VINSERTF128 $0x01, (DX)(R9*1), Y6, Y6
+	VMOVUPS     16(DX)(DI*1), X7
+	VINSERTF128 $0x01, 16(DX)(R9*1), Y7, Y7
+	VUNPCKLPS   Y2, Y0, Y8
+	VUNPCKHPS   Y2, Y0, Y9
+	VUNPCKLPS   Y6, Y4, Y10
+	VUNPCKHPS   Y6, Y4, Y11
+	VUNPCKLPD   Y10, Y8, Y12
+	VUNPCKHPD   Y10, Y8, Y8
+	VMOVUPS     Y12, (AX)
+	VMOVUPS     Y8, (AX)(CX*1)
+	VUNPCKLPD   Y11, Y9, Y8
+	VUNPCKHPD   Y11, Y9, Y9
+	VMOVUPS     Y8, (AX)(CX*2)
+	VMOVUPS     Y9, (AX)(R10*1)
+	VUNPCKLPS   Y3, Y1, Y8
+	VUNPCKHPS   Y3, Y1, Y9
+	VUNPCKLPS   Y7, Y5, Y10
+	VUNPCKHPS   Y7, Y5, Y11
+	VUNPCKLPD   Y10, Y8, Y12
+	VUNPCKHPD   Y10, Y8, Y8
+	VMOVUPS     Y12, (AX)(CX*4)
+	VMOVUPS     Y8, (AX)(R11*1)
+	VUNPCKLPD   Y11, Y9, Y8
+	VUNPCKHPD   Y11, Y9, Y9
+	VMOVUPS     Y8, (AX)(R10*2)
+	VMOVUPS     Y9, (AX)(R12*1)
+	ADDQ        $0x20, DX
+	ADDQ        R13, AX
+	SUBQ        $0x08, SI
+	JNZ         block
+	VZEROUPPER
+	RET
+
+// func gemmCopyNarrow4(dst *float32, ds int, src *float32, ss int, n int)
+// Requires: AVX
+TEXT ·gemmCopyNarrow4(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ ds+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ ss+24(FP), BX
+	MOVQ n+32(FP), SI
+
+row:
+	VMOVUPS (DX), X0
+	VMOVUPS X0, (AX)
+	ADDQ    BX, DX
+	ADDQ    CX, AX
+	DECQ    SI
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func gemmCopyNarrow5(dst *float32, ds int, src *float32, ss int, n int)
+// Requires: AVX
+TEXT ·gemmCopyNarrow5(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ ds+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ ss+24(FP), BX
+	MOVQ n+32(FP), SI
+
+row:
+	VMOVUPS (DX), X0
+	VMOVUPS X0, (AX)
+	VMOVSS  16(DX), X0
+	VMOVSS  X0, 16(AX)
+	ADDQ    BX, DX
+	ADDQ    CX, AX
+	DECQ    SI
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func gemmCopyNarrow6(dst *float32, ds int, src *float32, ss int, n int)
+// Requires: AVX
+TEXT ·gemmCopyNarrow6(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ ds+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ ss+24(FP), BX
+	MOVQ n+32(FP), SI
+
+row:
+	VMOVUPS (DX), X0
+	VMOVUPS X0, (AX)
+	VMOVSD  16(DX), X0
+	VMOVSD  X0, 16(AX)
+	ADDQ    BX, DX
+	ADDQ    CX, AX
+	DECQ    SI
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func gemmCopyNarrow16(dst *float32, ds int, src *float32, ss int, n int)
+// Requires: AVX
+TEXT ·gemmCopyNarrow16(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ ds+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ ss+24(FP), BX
+	MOVQ n+32(FP), SI
+
+row:
+	VMOVUPS (DX), Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(DX), Y0
+	VMOVUPS Y0, 32(AX)
+	ADDQ    BX, DX
+	ADDQ    CX, AX
+	DECQ    SI
+	JNZ     row
+	VZEROUPPER
+	RET
+
 // func gemmCopy32(dst *float32, ds int, src *float32, ss int, n int, mask uint32, keep uint32)
 // Requires: AVX, AVX512F
 TEXT ·gemmCopy32(SB), NOSPLIT, $0-48

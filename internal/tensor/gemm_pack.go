@@ -7,12 +7,17 @@ func packPlain(dst []float32, x gemmSide, lines, depth, width int) {
 	if lines < width {
 		clear(dst)
 	}
-	if x.line == 1 {
-		for p := range depth {
-			copy(dst[p*width:][:lines], x.x[p*x.step:])
-		}
+	if x.line != 1 {
+		packLines(dst, x, lines, depth, width)
 		return
 	}
+	for p := range depth {
+		copy(dst[p*width:][:lines], x.x[p*x.step:])
+	}
+}
+
+// packLines transposes what runs along k.
+func packLines(dst []float32, x gemmSide, lines, depth, width int) {
 	for i := range lines {
 		line := x.x[i*x.line:][:depth]
 		for p, v := range line {

@@ -2,11 +2,16 @@ package tensor
 
 import "testing"
 
-// TestLearningLesser runs the tests in plain Go.
+// TestLearningLesser runs the tests with the lesser kernel sets of this processor.
 func TestLearningLesser(t *testing.T) {
 	best := attnISA
 	t.Cleanup(func() { attnISA = best })
-	attnISA = isaGo
-	TestLearning(t)
-	TestLearningNonNumbers(t)
+	for s := isaGo; s < best; s++ {
+		attnISA = s
+		t.Run(s.String(), func(t *testing.T) {
+			TestLearning(t)
+			TestExpSumExtremes(t)
+			TestLearningNonNumbers(t)
+		})
+	}
 }

@@ -152,6 +152,23 @@ func testSwiGLUBack(t *testing.T, gate, up, da []float32) {
 	dgate.near(t, "SwiGLUBack's dgate", func(i int) float64 { return gain * d[i] * u[i] * sig(i) * (1 + g[i]*(1-sig(i))) })
 }
 
+// TestExpSumExtremes feeds the kernels what overflows and what vanishes, in whole vectors and in the rest.
+func TestExpSumExtremes(t *testing.T) {
+	inf := float32(math.Inf(1))
+	ends := []float32{-inf, -1e30, -100, -87.4, -87.3, -1, 0, 1, 88, 88.7, 89, 1e30, inf}
+	x := make([]float32, 37)
+	for i := range x {
+		x[i] = ends[i%len(ends)]
+	}
+	ExpSum(x, 0)
+	for i, got := range x {
+		v := ends[i%len(ends)]
+		if want := Exp(v); got != want && !(math.Abs(float64(got-want)) <= 1e-6*float64(want)) {
+			t.Errorf("e to %v is %v at %d, want %v", v, got, i, want)
+		}
+	}
+}
+
 // TestLearningNonNumbers: a row with something that is no number becomes none altogether, rather than a wrong one.
 func TestLearningNonNumbers(t *testing.T) {
 	nan := float32(math.NaN())

@@ -4,56 +4,83 @@ package tensor
 
 func addTo(dst, x []float32) int {
 	n := whole(len(dst))
-	if n > 0 {
+	switch {
+	case n == 0:
+	case wide():
 		addToAVX512(&dst[0], &x[0], n)
+	default:
+		addToAVX2(&dst[0], &x[0], n)
 	}
 	return n
 }
 
 func axpy(dst, x []float32, a float32) int {
 	n := whole(len(dst))
-	if n > 0 {
+	switch {
+	case n == 0:
+	case wide():
 		axpyAVX512(&dst[0], &x[0], n, a)
+	default:
+		axpyAVX2(&dst[0], &x[0], n, a)
 	}
 	return n
 }
 
 func mulScaled(dst, x, w []float32, scale float32) int {
 	n := whole(len(dst))
-	if n > 0 {
+	switch {
+	case n == 0:
+	case wide():
 		mulScaledAVX512(&dst[0], &x[0], &w[0], n, scale)
+	default:
+		mulScaledAVX2(&dst[0], &x[0], &w[0], n, scale)
 	}
 	return n
 }
 
 func swiGLU(dst, gate, up []float32) int {
 	n := whole(len(dst))
-	if n > 0 {
+	switch {
+	case n == 0:
+	case wide():
 		swiGLUAVX512(&dst[0], &gate[0], &up[0], n)
+	default:
+		swiGLUAVX2(&dst[0], &gate[0], &up[0], n)
 	}
 	return n
 }
 
 func sumSquares(x []float32) (float64, int) {
 	n := whole(len(x))
-	if n == 0 {
+	switch {
+	case n == 0:
 		return 0, 0
+	case wide():
+		return sumSquaresAVX512(&x[0], n), n
 	}
-	return sumSquaresAVX512(&x[0], n), n
+	return sumSquaresAVX2(&x[0], n), n
 }
 
 func toHalf(dst []uint16, x []float32) int {
 	n := whole(len(x))
-	if n > 0 {
+	switch {
+	case n == 0:
+	case wide():
 		toHalfAVX512(&dst[0], &x[0], n)
+	default:
+		toHalfAVX2(&dst[0], &x[0], n)
 	}
 	return n
 }
 
 func fromHalf(dst []float32, x []uint16) int {
 	n := whole(len(x))
-	if n > 0 {
+	switch {
+	case n == 0:
+	case wide():
 		fromHalfAVX512(&dst[0], &x[0], n)
+	default:
+		fromHalfAVX2(&dst[0], &x[0], n)
 	}
 	return n
 }
@@ -61,12 +88,18 @@ func fromHalf(dst []float32, x []uint16) int {
 // finite looks at the first n elements only.
 func finite(x []float32) (ok bool, n int) {
 	n = whole(len(x))
-	return n == 0 || finiteAVX512(&x[0], n), n
+	switch {
+	case n == 0:
+		return true, 0
+	case wide():
+		return finiteAVX512(&x[0], n), n
+	}
+	return finiteAVX2(&x[0], n), n
 }
 
-// whole is how many of n elements make whole vectors; 0 where there are no wide vectors.
+// whole is how many of n elements make whole vectors; 0 where there are no vectors.
 func whole(n int) int {
-	if !wide() {
+	if attnISA < isaAVX2 {
 		return 0
 	}
 	return n &^ 15

@@ -8,12 +8,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-func spreadY(m Op) reg.VecVirtual {
-	y := YMM()
-	VBROADCASTSS(m, y)
-	return y
-}
-
 // tileMul2 is tileMul for AVX2 and FMA: four vectors for 32 columns, at most two rows. The sums are the same bits.
 func tileMul2(typ string, n int) {
 	TEXT(fmt.Sprintf("avx2TileMul%sx%d", typ, n), NOSPLIT, fmt.Sprintf("func(dst *float32, ds int, a *float32, as int, b *%s, bs, n int, fix *float32)", elements[typ]))
@@ -29,7 +23,7 @@ func tileMul2(typ string, n int) {
 	TESTQ(fix, fix)
 	JZ(LabelRef("fresh"))
 	for r := range acc {
-		f := spreadY(at(fix, 4*r))
+		f := narrow.spread(at(fix, 4*r))
 		for i := range acc[r] {
 			VMULPS(out.mem(r, 32*i), f, acc[r][i])
 		}
@@ -60,7 +54,7 @@ func tileMul2(typ string, n int) {
 		}
 	}
 	for r := range acc {
-		f := spreadY(in.mem(r, 0))
+		f := narrow.spread(in.mem(r, 0))
 		for i := range x {
 			VFMADD231PS(x[i], f, acc[r][i])
 		}
@@ -118,7 +112,7 @@ func scoresQ8two() {
 			VPADDD(k, dot[i], dot[i])
 		}
 	}
-	f := spreadY(at(qs, 0))
+	f := narrow.spread(at(qs, 0))
 	for i := range dot {
 		s := YMM()
 		VCVTPH2PS(at(ks, 16*i), s)

@@ -1,4 +1,4 @@
-// Command attn writes the AVX-512 kernels of attention, of vectors and of learning in package tensor. Run it with go generate in the
+// Command attn writes the kernels of attention, of vectors and of learning in package tensor for x86-64. Run it with go generate in the
 // package's directory.
 package main
 
@@ -32,8 +32,10 @@ func main() {
 	softWeights(c)
 	scaleRows()
 	prefetch()
-	vectors(c)
-	train(c)
+	for _, s := range []set{wide, narrow} {
+		vectors(c, s)
+		train(c, s)
+	}
 	Generate()
 }
 
@@ -50,28 +52,16 @@ func arg(name string) reg.GPVirtual {
 	return g
 }
 
-// spread loads a number from memory into all lanes.
-func spread(m Op) reg.VecVirtual {
-	z := ZMM()
-	VBROADCASTSS(m, z)
-	return z
-}
-
-func zero() reg.VecVirtual {
-	z := ZMM()
-	VPXORD(z, z, z)
-	return z
-}
-
 // consts are the numbers that the kernels load.
 type consts struct {
 	at    Mem
 	index map[string]int
+	bits  map[string]uint32
 }
 
 // constants writes the table of numbers; those of exp are explained in vec_exp.go.
 func constants() *consts {
-	c := &consts{at: GLOBL("attnConsts", 8|16), index: map[string]int{}}
+	c := &consts{at: GLOBL("attnConsts", 8|16), index: map[string]int{}, bits: map[string]uint32{"bias": 127}}
 	for i, e := range []struct {
 		name string
 		v    float32
@@ -81,63 +71,30 @@ func constants() *consts {
 		{"c6", 1.3981999507e-3}, {"c7", 1.9875691500e-4}, {"low", -87.33654}, {"high", 88.8},
 		{"-inf", float32(math.Inf(-1))}, {"zero", 0},
 	} {
-		c.index[e.name] = i * 4
-		DATA(i*4, U32(math.Float32bits(e.v)))
+		c.index[e.name], c.bits[e.name] = i*4, math.Float32bits(e.v)
+		DATA(i*4, U32(c.bits[e.name]))
 	}
 	c.index["iota"] = 64
 	for i := range 32 {
 		DATA(64+i*4, U32(uint32(i)))
 	}
+	c.whole(192)
 	return c
 }
 
-func (c *consts) mem(name string) Mem            { return c.at.Offset(c.index[name]) }
-func (c *consts) get(name string) reg.VecVirtual { return spread(c.mem(name)) }
-
-// expConsts keeps what exp needs in registers.
-type expConsts struct{ log2e, hi, lo, c2, c3, c4, c5, c6, c7, low, high, one reg.VecVirtual }
-
-func (c *consts) exp() expConsts {
-	return expConsts{c.get("log2e"), c.get("ln2Hi"), c.get("ln2Lo"), c.get("c2"), c.get("c3"), c.get("c4"), c.get("c5"),
-		c.get("c6"), c.get("c7"), c.get("low"), c.get("high"), c.get("one")}
-}
-
-// exp replaces x by e^x; lanes below the lowest become 0, those not numbers stay so.
-func (e expConsts) exp(x reg.VecVirtual) {
-	k := K()
-	// Not less than, or unordered: lanes that are not zero.
-	VCMPPS(U8(5), e.low, x, k)
-	VMINPS(x, e.high, x) // the second source, x, wins where it is no number
-	n, r, p := ZMM(), ZMM(), ZMM()
-	VMULPS(e.log2e, x, n)
-	VRNDSCALEPS(U8(0), n, n)
-	VMOVAPS(x, r)
-	VFNMADD231PS(e.hi, n, r)
-	VFNMADD231PS(e.lo, n, r)
-	VMOVAPS(e.c7, p)
-	for _, c := range []reg.VecVirtual{e.c6, e.c5, e.c4, e.c3, e.c2} {
-		VFMADD213PS(c, r, p)
+// whole adds the numbers of exp for all lanes of a narrow vector, from an offset on: its instructions do not spread them.
+func (c *consts) whole(at int) {
+	for _, name := range []string{"log2e", "ln2Hi", "ln2Lo", "c2", "c3", "c4", "c5", "c6", "c7", "low", "high", "one", "bias"} {
+		c.index["8 "+name] = at
+		for range 8 {
+			DATA(at, U32(c.bits[name]))
+			at += 4
+		}
 	}
-	VFMADD213PS(e.one, r, p) // p·r + 1
-	VFMADD213PS(e.one, r, p) // (p·r + 1)·r + 1
-	VSCALEFPS_Z(n, p, k, x)
 }
 
-// reduce folds the lanes of z with op into the lowest.
-func reduce(z reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
-	h := YMM()
-	VEXTRACTF64X4(U8(1), z, h)
-	op(h, z.AsY(), h)
-	q := XMM()
-	VEXTRACTF128(U8(1), h, q)
-	op(q, h.AsX(), q)
-	t := XMM()
-	VPERMILPS(U8(0x4e), q, t)
-	op(t, q, q)
-	VPERMILPS(U8(0xb1), q, t)
-	op(t, q, q)
-	return q
-}
+func (c *consts) mem(name string) Mem            { return c.at.Offset(c.index[name]) }
+func (c *consts) get(name string) reg.VecVirtual { return wide.spread(c.mem(name)) }
 
 func maxOp(a, b, c Op) { VMAXPS(a, b, c) }
 func addOp(a, b, c Op) { VADDPS(a, b, c) }
@@ -189,7 +146,7 @@ func tileMul(typ string, n int) {
 	TESTQ(fix, fix)
 	JZ(LabelRef("fresh"))
 	for r := range acc {
-		f := spread(at(fix, 4*r))
+		f := wide.spread(at(fix, 4*r))
 		VMULPS(out.mem(r, 0), f, acc[r][0])
 		VMULPS(out.mem(r, 64), f, acc[r][1])
 	}
@@ -220,7 +177,7 @@ func tileMul(typ string, n int) {
 		VCVTDQ2PS(y, y)
 	}
 	for r := range acc {
-		f := spread(in.mem(r, 0))
+		f := wide.spread(in.mem(r, 0))
 		VFMADD231PS(x, f, acc[r][0])
 		VFMADD231PS(y, f, acc[r][1])
 	}
@@ -246,16 +203,16 @@ func scoresQ8(n int) {
 	TEXT(fmt.Sprintf("scoresQ8x%d", n), NOSPLIT, "func(dst *float32, q *int8, qs *float32, sums *int32, keys *byte, ks *uint16, blocks int)")
 	Pragma("noescape")
 	q, qs, sums, keys, ks, blocks := arg("q"), arg("qs"), arg("sums"), arg("keys"), arg("ks"), arg("blocks")
-	wide, each := GP64(), GP64()
-	MOVQ(blocks, wide)
-	SHLQ(Imm(5), wide) // bytes of a row of q
+	row, each := GP64(), GP64()
+	MOVQ(blocks, row)
+	SHLQ(Imm(5), row) // bytes of a row of q
 	MOVQ(blocks, each)
 	SHLQ(Imm(2), each) // bytes of a row of qs and sums
-	qr, sr, tr := newRows(q, wide, n), newRows(qs, each, n), rows{base: sums}
+	qr, sr, tr := newRows(q, row, n), newRows(qs, each, n), rows{base: sums}
 	tr.s = sr.s
 	acc := make([][2]reg.VecVirtual, n)
 	for r := range acc {
-		acc[r] = [2]reg.VecVirtual{zero(), zero()}
+		acc[r] = [2]reg.VecVirtual{wide.zero(), wide.zero()}
 	}
 	Label("block")
 	dot := make([][2]reg.VecVirtual, n)
@@ -281,7 +238,7 @@ func scoresQ8(n int) {
 	VCVTPH2PS(at(ks, 0), s)
 	VCVTPH2PS(at(ks, 32), t)
 	for r := range dot {
-		f, u, v := spread(sr.mem(r, 0)), ZMM(), ZMM()
+		f, u, v := wide.spread(sr.mem(r, 0)), ZMM(), ZMM()
 		VMULPS(s, f, u)
 		VMULPS(t, f, v)
 		VCVTDQ2PS(dot[r][0], dot[r][0])
@@ -341,7 +298,7 @@ func softTop(c *consts) {
 	VMOVUPS(x, at(s, 0))
 	VMOVUPS(y, at(s, 64))
 	VMAXPS(x, y, x)
-	m := reduce(x, maxOp)
+	m := wide.reduce(x, maxOp)
 	old := XMM()
 	VMOVSS(at(top, 0), old)
 	VMOVSS(old, at(fix, 0))
@@ -362,7 +319,7 @@ func softFix(c *consts) {
 	TEXT("softFix", NOSPLIT, "func(fix, top *float32, rows int)")
 	Pragma("noescape")
 	fix, top, n := arg("fix"), arg("top"), arg("rows")
-	e := c.exp()
+	e := wide.exp(c)
 	low := c.get("-inf")
 	lane := ZMM()
 	VMOVDQU32(c.mem("iota"), lane)
@@ -392,10 +349,10 @@ func softWeights(c *consts) {
 	TEXT("softWeights", NOSPLIT, "func(scores *float32, rows int, top, sum, fix *float32, lo, hi *int32)")
 	Pragma("noescape")
 	s, n, top, sum, fix, lo, hi := arg("scores"), arg("rows"), arg("top"), arg("sum"), arg("fix"), arg("lo"), arg("hi")
-	e := c.exp()
+	e := wide.exp(c)
 	Label("row")
 	k0, k1 := visible(c, at(lo, 0), at(hi, 0))
-	m := spread(at(top, 0))
+	m := wide.spread(at(top, 0))
 	x, y := ZMM(), ZMM()
 	VMOVUPS(at(s, 0), x)
 	VMOVUPS(at(s, 64), y)
@@ -408,7 +365,7 @@ func softWeights(c *consts) {
 	VMOVUPS(x, at(s, 0))
 	VMOVUPS(y, at(s, 64))
 	VADDPS(x, y, x)
-	total := reduce(x, addOp)
+	total := wide.reduce(x, addOp)
 	old := XMM()
 	VMOVSS(at(sum, 0), old)
 	VFMADD132SS(at(fix, 0), total, old)

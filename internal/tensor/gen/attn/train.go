@@ -2,70 +2,31 @@ package main
 
 import (
 	"log"
-	"math"
 
 	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
 // train writes the kernels that only learning needs. They take any number of elements, not 0: the lanes of the last
 // vector that lie beyond are masked.
-func train(c *consts) {
-	peakOf()
-	productOf()
-	expSum(c)
-	softmaxBack()
-	swiGLUBack(c)
-	normBack()
-	rotate()
-	scaleBy()
-}
-
-// through writes a loop over slices of n elements, 16 at a time; k masks the lanes that exist.
-func through(label string, n reg.GPVirtual, slices []reg.GPVirtual, body func(p []reg.GPVirtual, k reg.OpmaskVirtual)) {
-	left := GP64()
-	MOVQ(n, left)
-	var p []reg.GPVirtual
-	for _, s := range slices {
-		g := GP64()
-		MOVQ(s, g)
-		p = append(p, g)
-	}
-	k := K()
-	KXNORW(k, k, k)
-	Label(label)
-	CMPQ(left, Imm(16))
-	JGE(LabelRef(label + "Full"))
-	some := GP64()
-	MOVQ(U32(1), some)
-	MOVQ(left, reg.RCX)
-	SHLQ(reg.CL, some)
-	DECQ(some)
-	KMOVW(some.As32(), k)
-	Label(label + "Full")
-	body(p, k)
-	for _, g := range p {
-		ADDQ(Imm(64), g)
-	}
-	SUBQ(Imm(16), left)
-	JG(LabelRef(label))
-}
-
-// load reads the lanes of k, zeros in the others.
-func load(m Mem, k reg.OpmaskVirtual) reg.VecVirtual {
-	z := ZMM()
-	VMOVUPS_Z(m, k, z)
-	return z
+func train(c *consts, s set) {
+	peakOf(c, s)
+	productOf(c, s)
+	expSum(c, s)
+	softmaxBack(c, s)
+	swiGLUBack(c, s)
+	normBack(c, s)
+	rotate(c, s)
+	scaleBy(c, s)
 }
 
 // param spreads a parameter over all lanes.
-func param(name string) reg.VecVirtual {
+func (s set) param(name string) reg.VecVirtual {
 	b, err := Param(name).Resolve()
 	if err != nil {
 		log.Fatal(err)
 	}
-	return spread(b.Addr)
+	return s.spread(b.Addr)
 }
 
 func begin(name, params string, slices ...string) (n reg.GPVirtual, p []reg.GPVirtual) {
@@ -89,146 +50,139 @@ func finish() {
 	RET()
 }
 
-func peakOf() {
-	n, p := begin("peakAVX512", "x *float32, n int) (top float32", "x")
-	low := ZMM()
-	g := GP32()
-	MOVL(U32(math.Float32bits(float32(math.Inf(-1)))), g)
-	VPBROADCASTD(g, low)
-	top := ZMM()
+func peakOf(c *consts, s set) {
+	n, p := begin("peak"+s.name, "x *float32, n int) (top float32", "x")
+	low, top := s.spread(c.mem("-inf")), s.vec()
 	VMOVAPS(low, top)
-	through("some", n, p, func(p []reg.GPVirtual, k reg.OpmaskVirtual) {
-		z := ZMM()
-		VMOVAPS(low, z)
-		VMOVUPS(at(p[0], 0), k, z)
-		VMAXPS(z, top, top)
+	s.through(c, "some", n, p, func(p []reg.GPVirtual, l some) {
+		VMAXPS(l.loadOr(at(p[0], 0), low), top, top)
 	})
-	giveBack(reduce(top, maxOp))
+	giveBack(s.reduce(top, maxOp))
 }
 
-func productOf() {
-	n, p := begin("productAVX512", "x, y *float32, n int) (sum float32", "x", "y")
-	sum := zero()
-	through("some", n, p, func(p []reg.GPVirtual, k reg.OpmaskVirtual) {
-		VFMADD231PS(load(at(p[0], 0), k), load(at(p[1], 0), k), sum)
+func productOf(c *consts, s set) {
+	n, p := begin("product"+s.name, "x, y *float32, n int) (sum float32", "x", "y")
+	sum := s.zero()
+	s.through(c, "some", n, p, func(p []reg.GPVirtual, l some) {
+		VFMADD231PS(l.load(at(p[0], 0)), l.load(at(p[1], 0)), sum)
 	})
-	giveBack(reduce(sum, addOp))
+	giveBack(s.reduce(sum, addOp))
 }
 
-func expSum(c *consts) {
-	n, p := begin("expSumAVX512", "x *float32, n int, top float32) (sum float32", "x")
-	e, top, sum := c.exp(), param("top"), zero()
-	through("some", n, p, func(p []reg.GPVirtual, k reg.OpmaskVirtual) {
-		x := load(at(p[0], 0), k)
+func expSum(c *consts, s set) {
+	n, p := begin("expSum"+s.name, "x *float32, n int, top float32) (sum float32", "x")
+	e, top, sum := s.exp(c), s.param("top"), s.zero()
+	s.through(c, "some", n, p, func(p []reg.GPVirtual, l some) {
+		x := l.load(at(p[0], 0))
 		VSUBPS(top, x, x)
 		e.exp(x)
-		VMOVUPS(x, k, at(p[0], 0))
-		VADDPS(x, sum, k, sum)
+		l.store(x, at(p[0], 0))
+		l.add(x, sum)
 	})
-	giveBack(reduce(sum, addOp))
+	giveBack(s.reduce(sum, addOp))
 }
 
-func softmaxBack() {
-	n, p := begin("softmaxBackAVX512", "ds, p *float32, n int, delta float32", "ds", "p")
-	delta := param("delta")
-	through("some", n, p, func(p []reg.GPVirtual, k reg.OpmaskVirtual) {
-		x := load(at(p[0], 0), k)
+func softmaxBack(c *consts, s set) {
+	n, p := begin("softmaxBack"+s.name, "ds, p *float32, n int, delta float32", "ds", "p")
+	delta := s.param("delta")
+	s.through(c, "some", n, p, func(p []reg.GPVirtual, l some) {
+		x := l.load(at(p[0], 0))
 		VSUBPS(delta, x, x)
-		VMULPS(load(at(p[1], 0), k), x, x)
-		VMOVUPS(x, k, at(p[0], 0))
+		VMULPS(l.load(at(p[1], 0)), x, x)
+		l.store(x, at(p[0], 0))
 	})
 	finish()
 }
 
-func swiGLUBack(c *consts) {
-	n, p := begin("swiGLUBackAVX512", "act, dgate, dup, dact, gate, up *float32, n int, gain float32) (sum float32",
+func swiGLUBack(c *consts, s set) {
+	n, p := begin("swiGLUBack"+s.name, "act, dgate, dup, dact, gate, up *float32, n int, gain float32) (sum float32",
 		"act", "dgate", "dup", "dact", "gate", "up")
-	e, gain, sum := c.exp(), param("gain"), zero()
-	through("some", n, p, func(p []reg.GPVirtual, k reg.OpmaskVirtual) {
-		g, x := load(at(p[4], 0), k), zero()
+	e, gain, sum := s.exp(c), s.param("gain"), s.zero()
+	s.through(c, "some", n, p, func(p []reg.GPVirtual, l some) {
+		g, x := l.load(at(p[4], 0)), s.zero()
 		VSUBPS(g, x, x)
 		e.exp(x)
 		VADDPS(e.one, x, x)
-		sig, silu := ZMM(), ZMM()
+		sig, silu := s.vec(), s.vec()
 		VDIVPS(x, e.one, sig)
 		VMULPS(g, sig, silu)
-		up, da := load(at(p[5], 0), k), load(at(p[3], 0), k)
-		v := ZMM()
+		up, da := l.load(at(p[5], 0)), l.load(at(p[3], 0))
+		v := s.vec()
 		VMULPS(up, silu, v)
 		VFMADD231PS(v, da, sum)
 		VMULPS(gain, v, v)
-		VMOVUPS(v, k, at(p[0], 0))
+		l.store(v, at(p[0], 0))
 		VMULPS(gain, da, da)
 		VMULPS(silu, da, v)
-		VMOVUPS(v, k, at(p[2], 0))
+		l.store(v, at(p[2], 0))
 		// sig + silu·(1 - sig)
 		VSUBPS(sig, e.one, v)
 		VFMADD213PS(sig, silu, v)
 		VMULPS(up, da, da)
 		VMULPS(v, da, da)
-		VMOVUPS(da, k, at(p[1], 0))
+		l.store(da, at(p[1], 0))
 	})
-	giveBack(reduce(sum, addOp))
+	giveBack(s.reduce(sum, addOp))
 }
 
 // normBack goes over the row twice: the sum of dh·x·w is wanted before dx is changed.
-func normBack() {
-	n, p := begin("normBackAVX512", "dx, dh, x, w, dw *float32, n int, inv float32", "dx", "dh", "x", "w", "dw")
-	inv, sum := param("inv"), zero()
-	through("sum", n, p[1:], func(p []reg.GPVirtual, k reg.OpmaskVirtual) {
-		g := load(at(p[1], 0), k)
-		VMULPS(load(at(p[0], 0), k), g, g)
-		VFMADD231PS(load(at(p[2], 0), k), g, sum)
-		dw := load(at(p[3], 0), k)
+func normBack(c *consts, s set) {
+	n, p := begin("normBack"+s.name, "dx, dh, x, w, dw *float32, n int, inv float32", "dx", "dh", "x", "w", "dw")
+	inv, sum := s.param("inv"), s.zero()
+	s.through(c, "sum", n, p[1:], func(p []reg.GPVirtual, l some) {
+		g := l.load(at(p[1], 0))
+		VMULPS(l.load(at(p[0], 0)), g, g)
+		VFMADD231PS(l.load(at(p[2], 0)), g, sum)
+		dw := l.load(at(p[3], 0))
 		VFMADD231PS(inv, g, dw)
-		VMOVUPS(dw, k, at(p[3], 0))
+		l.store(dw, at(p[3], 0))
 	})
-	c, d := ZMM(), XMM()
-	VBROADCASTSS(reduce(sum, addOp), c)
-	VMULPS(inv, c, c)
-	VMULPS(inv, c, c)
-	VMULPS(inv, c, c)
+	k, d := s.vec(), XMM()
+	VBROADCASTSS(s.reduce(sum, addOp), k)
+	VMULPS(inv, k, k)
+	VMULPS(inv, k, k)
+	VMULPS(inv, k, k)
 	VXORPS(d, d, d)
 	VCVTSI2SSQ(n, d, d)
-	by := ZMM()
+	by := s.vec()
 	VBROADCASTSS(d, by)
-	VDIVPS(by, c, c)
-	through("add", n, p[:4], func(p []reg.GPVirtual, k reg.OpmaskVirtual) {
-		g := load(at(p[1], 0), k)
-		VMULPS(load(at(p[3], 0), k), g, g)
-		dx := load(at(p[0], 0), k)
+	VDIVPS(by, k, k)
+	s.through(c, "add", n, p[:4], func(p []reg.GPVirtual, l some) {
+		g := l.load(at(p[1], 0))
+		VMULPS(l.load(at(p[3], 0)), g, g)
+		dx := l.load(at(p[0], 0))
 		VFMADD231PS(inv, g, dx)
-		VFNMADD231PS(load(at(p[2], 0), k), c, dx)
-		VMOVUPS(dx, k, at(p[0], 0))
+		VFNMADD231PS(l.load(at(p[2], 0)), k, dx)
+		l.store(dx, at(p[0], 0))
 	})
 	finish()
 }
 
 // rotate turns pairs (lo, hi) by the angles times sign.
-func rotate() {
-	n, p := begin("rotateAVX512", "lo, hi, cos, sin *float32, n int, sign float32", "lo", "hi", "cos", "sin")
-	sign := param("sign")
-	through("some", n, p, func(p []reg.GPVirtual, k reg.OpmaskVirtual) {
-		a, b, cos, sin := load(at(p[0], 0), k), load(at(p[1], 0), k), load(at(p[2], 0), k), load(at(p[3], 0), k)
+func rotate(c *consts, s set) {
+	n, p := begin("rotate"+s.name, "lo, hi, cos, sin *float32, n int, sign float32", "lo", "hi", "cos", "sin")
+	sign := s.param("sign")
+	s.through(c, "some", n, p, func(p []reg.GPVirtual, l some) {
+		a, b, cos, sin := l.load(at(p[0], 0)), l.load(at(p[1], 0)), l.load(at(p[2], 0)), l.load(at(p[3], 0))
 		VMULPS(sign, sin, sin)
-		x, y := ZMM(), ZMM()
+		x, y := s.vec(), s.vec()
 		VMULPS(cos, a, x)
 		VFNMADD231PS(sin, b, x)
 		VMULPS(sin, a, y)
 		VFMADD231PS(cos, b, y)
-		VMOVUPS(x, k, at(p[0], 0))
-		VMOVUPS(y, k, at(p[1], 0))
+		l.store(x, at(p[0], 0))
+		l.store(y, at(p[1], 0))
 	})
 	finish()
 }
 
-func scaleBy() {
-	n, p := begin("scaleAVX512", "x *float32, n int, a float32", "x")
-	a := param("a")
-	through("some", n, p, func(p []reg.GPVirtual, k reg.OpmaskVirtual) {
-		z := load(at(p[0], 0), k)
+func scaleBy(c *consts, s set) {
+	n, p := begin("scale"+s.name, "x *float32, n int, a float32", "x")
+	a := s.param("a")
+	s.through(c, "some", n, p, func(p []reg.GPVirtual, l some) {
+		z := l.load(at(p[0], 0))
 		VMULPS(a, z, z)
-		VMOVUPS(z, k, at(p[0], 0))
+		l.store(z, at(p[0], 0))
 	})
 	finish()
 }

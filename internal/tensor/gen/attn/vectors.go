@@ -9,42 +9,40 @@ import (
 )
 
 // vectors writes the kernels over plain slices. n counts elements, a multiple of 16 and not 0.
-func vectors(c *consts) {
-	loop("addToAVX512", "dst, x *float32, n int", []string{"dst", "x"}, nil, func(p []reg.GPVirtual, _ []reg.VecVirtual) {
-		z := ZMM()
+func vectors(c *consts, s set) {
+	s.loop("addTo"+s.name, "dst, x *float32, n int", []string{"dst", "x"}, nil, func(p []reg.GPVirtual, _ []reg.VecVirtual) {
+		z := s.vec()
 		VMOVUPS(at(p[0], 0), z)
 		VADDPS(at(p[1], 0), z, z)
 		VMOVUPS(z, at(p[0], 0))
 	})
-	loop("axpyAVX512", "dst, x *float32, n int, a float32", []string{"dst", "x"}, scalar("a", 24), func(p []reg.GPVirtual, k []reg.VecVirtual) {
-		z := ZMM()
+	s.loop("axpy"+s.name, "dst, x *float32, n int, a float32", []string{"dst", "x"}, s.scalar("a", 24), func(p []reg.GPVirtual, k []reg.VecVirtual) {
+		z := s.vec()
 		VMOVUPS(at(p[0], 0), z)
 		VFMADD231PS(at(p[1], 0), k[0], z)
 		VMOVUPS(z, at(p[0], 0))
 	})
-	loop("mulScaledAVX512", "dst, x, w *float32, n int, scale float32", []string{"dst", "x", "w"}, scalar("scale", 32), func(p []reg.GPVirtual, k []reg.VecVirtual) {
-		z := ZMM()
+	s.loop("mulScaled"+s.name, "dst, x, w *float32, n int, scale float32", []string{"dst", "x", "w"}, s.scalar("scale", 32), func(p []reg.GPVirtual, k []reg.VecVirtual) {
+		z := s.vec()
 		VMULPS(at(p[1], 0), k[0], z)
 		VMULPS(at(p[2], 0), z, z)
 		VMOVUPS(z, at(p[0], 0))
 	})
-	swiGLU(c)
-	sumSquares()
-	halves()
-	floats()
-	finite()
+	swiGLU(c, s)
+	sumSquares(s)
+	halves(s)
+	floats(s)
+	finite(s)
 }
 
-func scalar(name string, offset int) func() []reg.VecVirtual {
+func (s set) scalar(name string, offset int) func() []reg.VecVirtual {
 	return func() []reg.VecVirtual {
-		z := ZMM()
-		VBROADCASTSS(NewParamAddr(name, offset), z)
-		return []reg.VecVirtual{z}
+		return []reg.VecVirtual{s.spread(NewParamAddr(name, offset))}
 	}
 }
 
-// loop writes a function that walks over slices 16 elements at a time.
-func loop(name, params string, slices []string, prepare func() []reg.VecVirtual, body func([]reg.GPVirtual, []reg.VecVirtual)) {
+// loop writes a function that walks over slices a vector at a time.
+func (s set) loop(name, params string, slices []string, prepare func() []reg.VecVirtual, body func([]reg.GPVirtual, []reg.VecVirtual)) {
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(%s)", params))
 	Pragma("noescape")
 	var p []reg.GPVirtual
@@ -59,23 +57,23 @@ func loop(name, params string, slices []string, prepare func() []reg.VecVirtual,
 	Label("some")
 	body(p, k)
 	for _, g := range p {
-		ADDQ(Imm(64), g)
+		ADDQ(Imm(uint64(s.bytes())), g)
 	}
-	SUBQ(Imm(16), n)
+	SUBQ(Imm(uint64(s.lanes)), n)
 	JNZ(LabelRef("some"))
 	VZEROUPPER()
 	RET()
 }
 
 // swiGLU joins gate and up: gate/(1+e^-gate)·up.
-func swiGLU(c *consts) {
+func swiGLU(c *consts, s set) {
 	var e expConsts
 	prepare := func() []reg.VecVirtual {
-		e = c.exp()
+		e = s.exp(c)
 		return nil
 	}
-	loop("swiGLUAVX512", "dst, gate, up *float32, n int", []string{"dst", "gate", "up"}, prepare, func(p []reg.GPVirtual, _ []reg.VecVirtual) {
-		g, x := ZMM(), zero()
+	s.loop("swiGLU"+s.name, "dst, gate, up *float32, n int", []string{"dst", "gate", "up"}, prepare, func(p []reg.GPVirtual, _ []reg.VecVirtual) {
+		g, x := s.vec(), s.zero()
 		VMOVUPS(at(p[1], 0), g)
 		VSUBPS(g, x, x)
 		e.exp(x)
@@ -87,24 +85,27 @@ func swiGLU(c *consts) {
 }
 
 // sumSquares adds the squares of n elements, in double precision so that long rows lose nothing.
-func sumSquares() {
-	TEXT("sumSquaresAVX512", NOSPLIT, "func(x *float32, n int) float64")
+func sumSquares(s set) {
+	TEXT("sumSquares"+s.name, NOSPLIT, "func(x *float32, n int) float64")
 	Pragma("noescape")
 	x, n := arg("x"), arg("n")
-	a, b := zero(), zero()
+	a, b := s.zero(), s.zero()
 	Label("some")
-	u, v := ZMM(), ZMM()
+	u, v := s.vec(), s.vec()
 	VCVTPS2PD(at(x, 0), u)
-	VCVTPS2PD(at(x, 32), v)
+	VCVTPS2PD(at(x, s.bytes()/2), v)
 	VFMADD231PD(u, u, a)
 	VFMADD231PD(v, v, b)
-	ADDQ(Imm(64), x)
-	SUBQ(Imm(16), n)
+	ADDQ(Imm(uint64(s.bytes())), x)
+	SUBQ(Imm(uint64(s.lanes)), n)
 	JNZ(LabelRef("some"))
 	VADDPD(a, b, a)
-	h := YMM()
-	VEXTRACTF64X4(U8(1), a, h)
-	VADDPD(h, a.AsY(), h)
+	h := a
+	if s.lanes == 16 {
+		h = YMM()
+		VEXTRACTF64X4(U8(1), a, h)
+		VADDPD(h, a.AsY(), h)
+	}
 	q := XMM()
 	VEXTRACTF128(U8(1), h, q)
 	VADDPD(q, h.AsX(), q)
@@ -116,59 +117,75 @@ func sumSquares() {
 	RET()
 }
 
+// half is a register for half as many bytes as a vector of s.
+func (s set) half() reg.VecVirtual {
+	if s.lanes == 16 {
+		return YMM()
+	}
+	return XMM()
+}
+
 // halves rounds floats to half precision.
-func halves() {
-	TEXT("toHalfAVX512", NOSPLIT, "func(dst *uint16, x *float32, n int)")
+func halves(s set) {
+	TEXT("toHalf"+s.name, NOSPLIT, "func(dst *uint16, x *float32, n int)")
 	Pragma("noescape")
 	dst, x, n := arg("dst"), arg("x"), arg("n")
 	Label("some")
-	z, y := ZMM(), YMM()
+	z, y := s.vec(), s.half()
 	VMOVUPS(at(x, 0), z)
 	VCVTPS2PH(U8(0), z, y)
 	VMOVDQU(y, at(dst, 0))
-	ADDQ(Imm(64), x)
-	ADDQ(Imm(32), dst)
-	SUBQ(Imm(16), n)
+	ADDQ(Imm(uint64(s.bytes())), x)
+	ADDQ(Imm(uint64(s.bytes()/2)), dst)
+	SUBQ(Imm(uint64(s.lanes)), n)
 	JNZ(LabelRef("some"))
 	VZEROUPPER()
 	RET()
 }
 
 // floats widens half-precision numbers.
-func floats() {
-	TEXT("fromHalfAVX512", NOSPLIT, "func(dst *float32, x *uint16, n int)")
+func floats(s set) {
+	TEXT("fromHalf"+s.name, NOSPLIT, "func(dst *float32, x *uint16, n int)")
 	Pragma("noescape")
 	dst, x, n := arg("dst"), arg("x"), arg("n")
 	Label("some")
-	z := ZMM()
+	z := s.vec()
 	VCVTPH2PS(at(x, 0), z)
 	VMOVUPS(z, at(dst, 0))
-	ADDQ(Imm(32), x)
-	ADDQ(Imm(64), dst)
-	SUBQ(Imm(16), n)
+	ADDQ(Imm(uint64(s.bytes()/2)), x)
+	ADDQ(Imm(uint64(s.bytes())), dst)
+	SUBQ(Imm(uint64(s.lanes)), n)
 	JNZ(LabelRef("some"))
 	VZEROUPPER()
 	RET()
 }
 
 // finite tells whether the difference of every element and itself is zero.
-func finite() {
-	TEXT("finiteAVX512", NOSPLIT, "func(x *float32, n int) bool")
+func finite(s set) {
+	TEXT("finite"+s.name, NOSPLIT, "func(x *float32, n int) bool")
 	Pragma("noescape")
 	x, n := arg("x"), arg("n")
-	bad := zero()
+	bad := s.zero()
 	Label("some")
-	z := ZMM()
+	z := s.vec()
 	VMOVUPS(at(x, 0), z)
 	VSUBPS(z, z, z)
-	VPORD(z, bad, bad)
-	ADDQ(Imm(64), x)
-	SUBQ(Imm(16), n)
+	if s.lanes == 16 {
+		VPORD(z, bad, bad)
+	} else {
+		VORPS(z, bad, bad)
+	}
+	ADDQ(Imm(uint64(s.bytes())), x)
+	SUBQ(Imm(uint64(s.lanes)), n)
 	JNZ(LabelRef("some"))
-	k, g := K(), GP32()
-	VPTESTMD(bad, bad, k)
-	KMOVW(k, g)
-	TESTL(g, g)
+	if s.lanes == 16 {
+		k, g := K(), GP32()
+		VPTESTMD(bad, bad, k)
+		KMOVW(k, g)
+		TESTL(g, g)
+	} else {
+		VPTEST(bad, bad)
+	}
 	ok := GP8()
 	SETEQ(ok)
 	Store(ok, ReturnIndex(0))

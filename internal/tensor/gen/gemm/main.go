@@ -18,6 +18,10 @@ func main() {
 		tile(narrow, rows+1)
 	}
 	turn()
+	turn8()
+	for _, lanes := range []int{4, 5, 6, 16} {
+		copyNarrow(fmt.Sprintf("gemmCopyNarrow%d", lanes), lanes)
+	}
 	copyPanel("gemmCopy32", 2)
 	copyPanel("gemmCopy16", 1)
 	words := highWords()

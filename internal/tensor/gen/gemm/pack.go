@@ -94,6 +94,81 @@ func turn() {
 	RET()
 }
 
+// copyNarrow copies n rows of some numbers.
+func copyNarrow(name string, lanes int) {
+	TEXT(name, NOSPLIT, "func(dst *float32, ds int, src *float32, ss, n int)")
+	Pragma("noescape")
+	dst, ds, src, ss, n := arg("dst"), arg("ds"), arg("src"), arg("ss"), arg("n")
+	Label("row")
+	for i := 0; i < lanes; {
+		x, y := XMM(), YMM()
+		switch left := lanes - i; {
+		case left >= 8:
+			VMOVUPS(at(src, 4*i), y)
+			VMOVUPS(y, at(dst, 4*i))
+			i += 8
+		case left >= 4:
+			VMOVUPS(at(src, 4*i), x)
+			VMOVUPS(x, at(dst, 4*i))
+			i += 4
+		case left >= 2:
+			VMOVSD(at(src, 4*i), x)
+			VMOVSD(x, at(dst, 4*i))
+			i += 2
+		default:
+			VMOVSS(at(src, 4*i), x)
+			VMOVSS(x, at(dst, 4*i))
+			i++
+		}
+	}
+	ADDQ(ss, src)
+	ADDQ(ds, dst)
+	DECQ(n)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// turn8 transposes 8 rows of n numbers, a multiple of 8 and not 0: dst is n rows of 8 lanes.
+func turn8() {
+	TEXT("gemmTurn8", NOSPLIT, "func(dst *float32, ds int, src *float32, ss, n int)")
+	Pragma("noescape")
+	dst, ds, src, ss, n := arg("dst"), arg("ds"), arg("src"), arg("ss"), arg("n")
+	in, out := newLines(src, ss, 8), newLines(dst, ds, 8)
+	down := GP64()
+	MOVQ(ds, down)
+	SHLQ(Imm(3), down)
+	Label("block")
+	r := make([]reg.VecVirtual, 8)
+	for i := range 4 { // the halves of rows that are four apart meet in a vector
+		r[i], r[i+4] = YMM(), YMM()
+		VMOVUPS(in.mem(i, 0), r[i].AsX())
+		VINSERTF128(U8(1), in.mem(i+4, 0), r[i], r[i])
+		VMOVUPS(in.mem(i, 16), r[i+4].AsX())
+		VINSERTF128(U8(1), in.mem(i+4, 16), r[i+4], r[i+4])
+	}
+	for h := 0; h < 8; h += 4 {
+		a, b, c, d := YMM(), YMM(), YMM(), YMM()
+		VUNPCKLPS(r[h+1], r[h], a)
+		VUNPCKHPS(r[h+1], r[h], b)
+		VUNPCKLPS(r[h+3], r[h+2], c)
+		VUNPCKHPS(r[h+3], r[h+2], d)
+		for i, p := range [][2]reg.VecVirtual{{a, c}, {b, d}} {
+			low, high := YMM(), YMM()
+			VUNPCKLPD(p[1], p[0], low)
+			VUNPCKHPD(p[1], p[0], high)
+			VMOVUPS(low, out.mem(h+2*i, 0))
+			VMOVUPS(high, out.mem(h+2*i+1, 0))
+		}
+	}
+	ADDQ(Imm(32), src)
+	ADDQ(down, dst)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}
+
 // transpose exchanges rows and columns of 16 vectors, in pairs of 32 bits, of 64 and of 128.
 func transpose(r []reg.VecVirtual) []reg.VecVirtual {
 	pairs := func(from []reg.VecVirtual, distance int, low, high func(x, y Op, z reg.VecVirtual)) []reg.VecVirtual {

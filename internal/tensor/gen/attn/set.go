@@ -1,0 +1,171 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// set is a width of vectors that a kernel is written for.
+type set struct {
+	name  string
+	lanes int // 32-bit numbers of a vector
+	vec   func() reg.VecVirtual
+}
+
+var (
+	wide   = set{"AVX512", 16, ZMM}
+	narrow = set{"AVX2", 8, YMM}
+)
+
+func (s set) bytes() int { return 4 * s.lanes }
+
+func (s set) zero() reg.VecVirtual {
+	v := s.vec()
+	if s.lanes == 16 {
+		VPXORD(v, v, v)
+	} else {
+		VXORPS(v, v, v)
+	}
+	return v
+}
+
+// spread loads a number from memory into all lanes.
+func (s set) spread(m Op) reg.VecVirtual {
+	v := s.vec()
+	VBROADCASTSS(m, v)
+	return v
+}
+
+// reduce folds the lanes of v with op into the lowest.
+func (s set) reduce(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
+	y := v
+	if s.lanes == 16 {
+		y = YMM()
+		VEXTRACTF64X4(U8(1), v, y)
+		op(y, v.AsY(), y)
+	}
+	q := XMM()
+	VEXTRACTF128(U8(1), y, q)
+	op(q, y.AsX(), q)
+	t := XMM()
+	VPERMILPS(U8(0x4e), q, t)
+	op(t, q, q)
+	VPERMILPS(U8(0xb1), q, t)
+	op(t, q, q)
+	return q
+}
+
+// some is which lanes of a vector exist: those of an opmask, those of a vector of ones, or all.
+type some struct {
+	set  set
+	k    reg.OpmaskVirtual // of wide vectors
+	mask reg.VecVirtual    // of narrow ones; nil for all
+}
+
+// load reads the lanes that exist, zeros in the others.
+func (l some) load(m Mem) reg.VecVirtual {
+	v := l.set.vec()
+	switch {
+	case l.set.lanes == 16:
+		VMOVUPS_Z(m, l.k, v)
+	case l.mask != nil:
+		VMASKMOVPS(m, l.mask, v)
+	default:
+		VMOVUPS(m, v)
+	}
+	return v
+}
+
+// loadOr is load with the lanes of other where there are none.
+func (l some) loadOr(m Mem, other reg.VecVirtual) reg.VecVirtual {
+	v := l.set.vec()
+	switch {
+	case l.set.lanes == 16:
+		VMOVAPS(other, v)
+		VMOVUPS(m, l.k, v)
+	case l.mask != nil:
+		VMASKMOVPS(m, l.mask, v)
+		VBLENDVPS(l.mask, v, other, v)
+	default:
+		VMOVUPS(m, v)
+	}
+	return v
+}
+
+// store writes the lanes that exist.
+func (l some) store(v reg.VecVirtual, m Mem) {
+	switch {
+	case l.set.lanes == 16:
+		VMOVUPS(v, l.k, m)
+	case l.mask != nil:
+		VMASKMOVPS(v, l.mask, m)
+	default:
+		VMOVUPS(v, m)
+	}
+}
+
+// add adds the lanes of v that exist to sum. It may change the others of v.
+func (l some) add(v, sum reg.VecVirtual) {
+	if l.set.lanes == 16 {
+		VADDPS(v, sum, l.k, sum)
+		return
+	}
+	if l.mask != nil {
+		VANDPS(l.mask, v, v)
+	}
+	VADDPS(v, sum, sum)
+}
+
+// through writes a loop over slices of n elements, a vector at a time; the lanes of the last that lie beyond are left out.
+func (s set) through(c *consts, label string, n reg.GPVirtual, slices []reg.GPVirtual, body func(p []reg.GPVirtual, l some)) {
+	left := GP64()
+	MOVQ(n, left)
+	var p []reg.GPVirtual
+	for _, x := range slices {
+		g := GP64()
+		MOVQ(x, g)
+		p = append(p, g)
+	}
+	next := func() {
+		for _, g := range p {
+			ADDQ(Imm(uint64(s.bytes())), g)
+		}
+		SUBQ(Imm(uint64(s.lanes)), left)
+	}
+	if s.lanes == 8 {
+		// Masked stores are slow on some processors: only the rest has them.
+		CMPQ(left, Imm(8))
+		JL(LabelRef(label + "Rest"))
+		Label(label)
+		body(p, some{set: s})
+		next()
+		CMPQ(left, Imm(8))
+		JGE(LabelRef(label))
+		Label(label + "Rest")
+		TESTQ(left, left)
+		JZ(LabelRef(label + "Done"))
+		mask, x := YMM(), XMM()
+		MOVD(left.As32(), x)
+		VPBROADCASTD(x, mask)
+		VPCMPGTD(c.mem("iota"), mask, mask)
+		body(p, some{set: s, mask: mask})
+		Label(label + "Done")
+		return
+	}
+	k := K()
+	KXNORW(k, k, k)
+	Label(label)
+	CMPQ(left, Imm(16))
+	JGE(LabelRef(label + "Full"))
+	ones := GP64()
+	MOVQ(U32(1), ones)
+	MOVQ(left, reg.RCX)
+	SHLQ(reg.CL, ones)
+	DECQ(ones)
+	KMOVW(ones.As32(), k)
+	Label(label + "Full")
+	body(p, some{set: s, k: k})
+	next()
+	JG(LabelRef(label))
+}
