@@ -127,8 +127,8 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 			s.put(repair.State{Report: report, Function: t.Ranking[i].ReadBeside(report, i+1, s.tok.Count)}, repair.AnswerRead(number))
 		}
 	}
-	shown := t.Shown().ReadBeside(report, number, s.tok.Count)
-	if !repair.Shows(shown, t.Line) { // nobody could know
+	shown, ok := t.Shown().ReadLine(t.Line, report, number, s.tok.Count)
+	if !ok { // nobody could know
 		s.unseen++
 		return
 	}

@@ -57,6 +57,7 @@ func runVerify(ctx context.Context, args []string) error {
 	flags.StringVar(&h.work, "work", filepath.Join(os.TempDir(), "luthier-verify"), "directory for copies of modules and for test binaries")
 	flags.IntVar(&h.harvest.PerFunction, "per-function", 2, "tasks from one function at most")
 	flags.IntVar(&h.harvest.PerPackage, "per-package", 40, "tasks from one package at most")
+	least := flags.Int("least-bytes", 0, "of a function; shorter ones are left out")
 	flags.IntVar(&h.perRepo, "per-repo", 0, "tasks from one module at most; 0: any number")
 	flags.IntVar(&h.most, "max", 0, "stop at so many tasks; 0: never")
 	flags.IntVar(&h.workers, "workers", 2, "packages at a time")
@@ -80,6 +81,7 @@ func runVerify(ctx context.Context, args []string) error {
 	if corpus.Split(*split) == corpus.Train {
 		h.harvest.Take = apart(ctx, all)
 	}
+	h.harvest.Take = longer(*least, h.harvest.Take)
 	modules := slices.DeleteFunc(corpus.Of(all, corpus.Split(*split)), func(m corpus.Module) bool { return !strings.Contains(m.Path, *only) })
 	if len(modules) == 0 {
 		return fmt.Errorf("no module is on the side %q of the split", *split)
@@ -222,6 +224,11 @@ func apart(ctx context.Context, all []corpus.Module) func(text string) bool {
 		}
 	}
 	return func(text string) bool { return !near.Has(text) }
+}
+
+// longer narrows take, nil for all functions, to those of so many bytes.
+func longer(least int, take func(text string) bool) func(text string) bool {
+	return func(text string) bool { return len(text) >= least && (take == nil || take(text)) }
 }
 
 // packages lists the directories of a module that hold a package with tests.

@@ -105,3 +105,23 @@ func checkStage2(t *testing.T, dir, tasks string, count int) {
 		t.Error(err)
 	}
 }
+
+// TestLonger leaves out what is too short, and what was left out before.
+func TestLonger(t *testing.T) {
+	for _, tt := range []struct {
+		least int
+		take  func(string) bool
+		text  string
+		want  bool
+	}{
+		{0, nil, "", true},
+		{3, nil, "ab", false},
+		{3, nil, "abc", true},
+		{3, func(text string) bool { return text != "abc" }, "abc", false},
+		{3, func(text string) bool { return text != "abc" }, "abcd", true},
+	} {
+		if got := longer(tt.least, tt.take)(tt.text); got != tt.want {
+			t.Errorf("%d bytes at least: %q is taken %v", tt.least, tt.text, got)
+		}
+	}
+}

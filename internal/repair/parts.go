@@ -42,6 +42,20 @@ func (r Ranked) Parts(report string, number int, count func(string) int) []strin
 	return parts
 }
 
+// ReadLine returns a text in which a model reads a line of a candidate: that of ReadBeside, or else the first of Parts that shows it.
+// It is false where none does.
+func (r Ranked) ReadLine(line int, report string, number int, count func(string) int) (string, bool) {
+	if text := r.ReadBeside(report, number, count); Shows(text, line) {
+		return text, true
+	}
+	for _, text := range r.Parts(report, number, count) {
+		if Shows(text, line) {
+			return text, true
+		}
+	}
+	return "", false
+}
+
 // due returns the indices of the lines that may be at fault.
 func (r Ranked) due(lines []string) []int {
 	known := known(r.Marks)

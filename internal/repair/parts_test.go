@@ -58,12 +58,20 @@ func TestParts(t *testing.T) {
 					t.Errorf("a part of %d bytes", len(p))
 				}
 			}
+			if p, ok := r.ReadLine(1, report, 2, count); !ok || p != r.ReadBeside(report, 2, count) {
+				t.Errorf("the first line is read in\n%s", p)
+			}
+			if p, ok := r.ReadLine(len(text)+1, report, 2, count); ok {
+				t.Errorf("a line behind the end is read in\n%s", p)
+			}
 			if len(parts) == 0 || tt.parts == 8 || tt.bytesPerToken == 1 {
 				return
 			}
 			for i, l := range text {
 				if due := strings.Contains(l, "(") && (tt.marks == nil || tt.marks[i] != repair.NotRun); due && !slices.ContainsFunc(parts, func(p string) bool { return repair.Shows(p, i+1) }) {
 					t.Errorf("line %d is in no part", i+1)
+				} else if p, ok := r.ReadLine(i+1, report, 2, count); due && (!ok || !repair.Shows(p, i+1)) {
+					t.Errorf("line %d is not read", i+1)
 				}
 			}
 		})

@@ -83,19 +83,26 @@ func (s *subject) broken(rng *rand.Rand, n int, reported float64) (sample, bool)
 	fn := s.fn
 	fn.Text = strings.Join(broken, "\n")
 	var state repair.State
+	var shown bool
 	if rng.Float64() < reported {
 		number, names := s.candidates(rng)
-		state.Report, state.Function = s.told(rng, number, names, fn, out.hidden)
+		report, ranked := s.told(rng, names, fn, out.hidden)
+		state.Report = report
+		state.Function, shown = s.readLines(ranked, out.hidden, report, number)
 	} else {
-		state.Function = s.read("", 1, fn, nil, nil)
-	}
-	for _, line := range out.hidden {
-		if !repair.Shows(state.Function, line) {
-			return sample{}, false
-		}
+		state.Function, shown = s.readLines(s.ranked(fn, nil, nil), out.hidden, "", 1)
 	}
 	out.shown, out.prompt = state.Function, state.Prompt()
-	return out, true
+	return out, shown
+}
+
+// readLines shows a function so that lines of it can be seen, where that can be: one line of a long function is in one of its parts.
+func (s *subject) readLines(r repair.Ranked, lines []int, report string, number int) (string, bool) {
+	if len(lines) == 1 {
+		return r.ReadLine(lines[0], report, number, s.size)
+	}
+	text := r.ReadBeside(report, number, s.size)
+	return text, !slices.ContainsFunc(lines, func(line int) bool { return !repair.Shows(text, line) })
 }
 
 // slips picks up to n mutants on different lines.
@@ -146,8 +153,8 @@ func (s *subject) others(rng *rand.Rand, least int) []string {
 	return names
 }
 
-// told makes up the report of a failing test of the subject and shows fn as it stands, the subject's text broken or not.
-func (s *subject) told(rng *rand.Rand, number int, names []string, fn repair.Function, must []int) (report, shown string) {
+// told makes up the report of a failing test of the subject, and fn as the test suggests it, the subject's text broken or not.
+func (s *subject) told(rng *rand.Rand, names []string, fn repair.Function, must []int) (report string, suggested repair.Ranked) {
 	marks := s.regions.marks(rng, len(s.lines), must)
 	st := s.story(rng, fn)
 	switch x := rng.Float64(); {
@@ -162,7 +169,7 @@ func (s *subject) told(rng *rand.Rand, number int, names []string, fn repair.Fun
 		}
 	}
 	r := st.report(names)
-	return r.String(), s.read(r.String(), number, fn, marks, r.Failed)
+	return r.String(), s.ranked(fn, marks, r.Failed)
 }
 
 // panics draws where a fault on a line ends in a panic: there, further down in the function, or in another one when the
@@ -182,11 +189,11 @@ func (s *subject) panics(rng *rand.Rand, st *story, fault int) {
 	}
 }
 
-// read shows a version of the subject behind a report.
-func (s *subject) read(report string, number int, fn repair.Function, marks []repair.Mark, failed []string) string {
+// ranked is a version of the subject with what is shown of its package.
+func (s *subject) ranked(fn repair.Function, marks []repair.Mark, failed []string) repair.Ranked {
 	r := repair.Ranked{Function: fn, Marks: marks}
 	s.names.Complete(&r, failed)
-	return r.ReadBeside(report, number, s.size)
+	return r
 }
 
 func (s *subject) story(rng *rand.Rand, atFault repair.Function) *story {
@@ -205,7 +212,7 @@ func (s *subject) clean(rng *rand.Rand) sample {
 	if rng.Float64() < 0.3 {
 		clear(marks)
 	}
-	shown := s.read(report.String(), slices.Index(names, s.fn.Name)+1, s.fn, marks, report.Failed)
+	shown := s.ranked(s.fn, marks, report.Failed).ReadBeside(report.String(), slices.Index(names, s.fn.Name)+1, s.size)
 	return sample{
 		prompt:  repair.State{Report: report.String(), Function: shown}.Prompt(),
 		answers: []string{repair.AnswerRead(slices.Index(names, fault.Name) + 1)},
@@ -224,7 +231,8 @@ func (s *subject) state(rng *rand.Rand) sample {
 	}
 	number, names := s.candidates(rng)
 	var state repair.State
-	state.Report, state.Function = s.told(rng, number, names, s.fn, nil)
+	report, ranked := s.told(rng, names, s.fn, nil)
+	state.Report, state.Function = report, ranked.ReadBeside(report, number, s.size)
 	switch {
 	case x < 0.5:
 		state.Function = ""

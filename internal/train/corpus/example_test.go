@@ -124,6 +124,33 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// A function that is not shown whole is broken on any line; then the part with that line is shown.
+func TestBrokenInParts(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "l.go", "package l\n\n"+long("Long", 150))
+	source := Source{Module: Module{Path: "a.org/l"}, Dir: dir}
+	var f Function
+	for f = range Scan(source) {
+	}
+	s := loadPackage(newImporter([]Source{source}), dir, []string{"l.go"}).subject(f, func(text string) int { return len(text) })
+	rng := rand.New(rand.NewPCG(3, 4))
+	least, most := len(s.lines), 0
+	for range 100 {
+		out, ok := s.broken(rng, 1, 0.4)
+		if !ok {
+			t.Fatal("no example")
+		}
+		line := out.hidden[0]
+		if !repair.Shows(out.shown, line) || repair.Shows(out.shown, 20) && repair.Shows(out.shown, 140) {
+			t.Fatalf("line %d was broken, shown is\n%s", line, out.shown)
+		}
+		least, most = min(least, line), max(most, line)
+	}
+	if least > 20 || most < 140 {
+		t.Errorf("only lines %d to %d were broken", least, most)
+	}
+}
+
 // candidate returns the function that a prompt's report numbers so.
 func candidate(prompt string, number int) string {
 	m := regexp.MustCompile(`(?m)^` + strconv.Itoa(number) + ` (\S+)$`).FindStringSubmatch(prompt)
