@@ -70,8 +70,10 @@ func TestParts(t *testing.T) {
 			for i, l := range text {
 				if due := strings.Contains(l, "(") && (tt.marks == nil || tt.marks[i] != repair.NotRun); due && !slices.ContainsFunc(parts, func(p string) bool { return repair.Shows(p, i+1) }) {
 					t.Errorf("line %d is in no part", i+1)
-				} else if p, ok := r.ReadLine(i+1, report, 2, count); due && (!ok || !repair.Shows(p, i+1)) {
-					t.Errorf("line %d is not read", i+1)
+				} else if due && i%40 == 1 {
+					if p, ok := r.ReadLine(i+1, report, 2, count); !ok || !repair.Shows(p, i+1) {
+						t.Errorf("line %d is not read", i+1)
+					}
 				}
 			}
 		})
