@@ -2,8 +2,8 @@ package tensor
 
 import "math"
 
-// What learning needs of vectors beside what running a model does. Sums here are of single precision, in sixteen parts
-// where the processor has wide vectors: unlike the engine's they are not held to an order.
+// What learning needs of vectors beside what running a model does. Sums here are of single precision, in as many parts as the
+// processor's vectors have lanes: unlike the engine's they are not held to an order.
 
 // Product returns the sum of the products of x and y, in single precision; see Dot.
 func Product(x, y []float32) float32 {
