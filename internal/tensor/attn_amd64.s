@@ -136,23 +136,15 @@ DATA attnConsts<>+528(SB)/4, $0x42b1999a
 DATA attnConsts<>+532(SB)/4, $0x42b1999a
 DATA attnConsts<>+536(SB)/4, $0x42b1999a
 DATA attnConsts<>+540(SB)/4, $0x42b1999a
-DATA attnConsts<>+544(SB)/4, $0x3f800000
-DATA attnConsts<>+548(SB)/4, $0x3f800000
-DATA attnConsts<>+552(SB)/4, $0x3f800000
-DATA attnConsts<>+556(SB)/4, $0x3f800000
-DATA attnConsts<>+560(SB)/4, $0x3f800000
-DATA attnConsts<>+564(SB)/4, $0x3f800000
-DATA attnConsts<>+568(SB)/4, $0x3f800000
-DATA attnConsts<>+572(SB)/4, $0x3f800000
-DATA attnConsts<>+576(SB)/4, $0x0000007f
-DATA attnConsts<>+580(SB)/4, $0x0000007f
-DATA attnConsts<>+584(SB)/4, $0x0000007f
-DATA attnConsts<>+588(SB)/4, $0x0000007f
-DATA attnConsts<>+592(SB)/4, $0x0000007f
-DATA attnConsts<>+596(SB)/4, $0x0000007f
-DATA attnConsts<>+600(SB)/4, $0x0000007f
-DATA attnConsts<>+604(SB)/4, $0x0000007f
-GLOBL attnConsts<>(SB), RODATA|NOPTR, $608
+DATA attnConsts<>+544(SB)/4, $0x0000007f
+DATA attnConsts<>+548(SB)/4, $0x0000007f
+DATA attnConsts<>+552(SB)/4, $0x0000007f
+DATA attnConsts<>+556(SB)/4, $0x0000007f
+DATA attnConsts<>+560(SB)/4, $0x0000007f
+DATA attnConsts<>+564(SB)/4, $0x0000007f
+DATA attnConsts<>+568(SB)/4, $0x0000007f
+DATA attnConsts<>+572(SB)/4, $0x0000007f
+GLOBL attnConsts<>(SB), RODATA|NOPTR, $576
 
 // func tileMulF16x8(dst *float32, ds int, a *float32, as int, b *uint16, bs int, n int, fix *float32)
 // Requires: AVX, AVX512F, MMX+
@@ -2961,10 +2953,10 @@ some:
 	VCVTPS2DQ    Y4, Y4
 	VPSRAD       $0x01, Y4, Y2
 	VPSUBD       Y2, Y4, Y4
-	VPADDD       attnConsts<>+576(SB), Y2, Y2
+	VPADDD       attnConsts<>+544(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y5, Y5
-	VPADDD       attnConsts<>+576(SB), Y4, Y4
+	VPADDD       attnConsts<>+544(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y5, Y5
 	VANDPS       Y3, Y5, Y2
@@ -3176,10 +3168,10 @@ some:
 	VCVTPS2DQ    Y5, Y5
 	VPSRAD       $0x01, Y5, Y3
 	VPSUBD       Y3, Y5, Y5
-	VPADDD       attnConsts<>+576(SB), Y3, Y3
+	VPADDD       attnConsts<>+544(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y6, Y6
-	VPADDD       attnConsts<>+576(SB), Y5, Y5
+	VPADDD       attnConsts<>+544(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y6, Y6
 	VANDPS       Y4, Y6, Y3
@@ -3217,10 +3209,10 @@ someRest:
 	VCVTPS2DQ    Y5, Y5
 	VPSRAD       $0x01, Y5, Y0
 	VPSUBD       Y0, Y5, Y5
-	VPADDD       attnConsts<>+576(SB), Y0, Y0
+	VPADDD       attnConsts<>+544(SB), Y0, Y0
 	VPSLLD       $0x17, Y0, Y0
 	VMULPS       Y0, Y6, Y6
-	VPADDD       attnConsts<>+576(SB), Y5, Y5
+	VPADDD       attnConsts<>+544(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y6, Y6
 	VANDPS       Y1, Y6, Y4
@@ -3320,10 +3312,10 @@ some:
 	VCVTPS2DQ    Y6, Y6
 	VPSRAD       $0x01, Y6, Y4
 	VPSUBD       Y4, Y6, Y6
-	VPADDD       attnConsts<>+576(SB), Y4, Y4
+	VPADDD       attnConsts<>+544(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y7, Y7
-	VPADDD       attnConsts<>+576(SB), Y6, Y6
+	VPADDD       attnConsts<>+544(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y7, Y7
 	VANDPS       Y5, Y7, Y4
@@ -3382,10 +3374,10 @@ someRest:
 	VCVTPS2DQ    Y7, Y7
 	VPSRAD       $0x01, Y7, Y5
 	VPSUBD       Y5, Y7, Y7
-	VPADDD       attnConsts<>+576(SB), Y5, Y5
+	VPADDD       attnConsts<>+544(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y8, Y8
-	VPADDD       attnConsts<>+576(SB), Y7, Y7
+	VPADDD       attnConsts<>+544(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y8, Y8
 	VANDPS       Y6, Y8, Y5

@@ -89,14 +89,8 @@ func packNarrowSteps(dst []float32, x gemmSide, lines, depth, width int) {
 
 // packNarrowLines transposes blocks of eight lines and eight steps in registers.
 func packNarrowLines(dst []float32, x gemmSide, lines, depth, width int) {
-	some := depth &^ 7
-	if lines < 8 || some == 0 {
-		packPlain(dst, x, lines, depth, width)
-		return
-	}
-	to, from := dst[:depth*width], x.x[:(lines-1)*x.line+depth]
-	i := 0
-	for ; i+8 <= lines; i += 8 {
+	to, from, some, i := dst[:depth*width], x.x[:(lines-1)*x.line+depth], depth&^7, 0
+	for ; some > 0 && i+8 <= lines; i += 8 {
 		gemmTurn8(&to[i], 4*width, &from[i*x.line], 4*x.line, some)
 		if some < depth {
 			packLines(to[some*width+i:], x.from(i, some), 8, depth-some, width)

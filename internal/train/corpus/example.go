@@ -230,14 +230,13 @@ func (s *subject) state(rng *rand.Rand) sample {
 		return sample{prompt: repair.State{OK: true}.Prompt(), answers: []string{repair.AnswerDone()}}
 	}
 	number, names := s.candidates(rng)
-	var state repair.State
 	report, ranked := s.told(rng, names, s.fn, nil)
-	state.Report, state.Function = report, ranked.ReadBeside(report, number, s.size)
-	switch {
-	case x < 0.5:
-		state.Function = ""
+	state := repair.State{Report: report}
+	if x < 0.5 {
 		return sample{prompt: state.Prompt(), answers: []string{repair.AnswerRead(number)}}
-	case x < 0.8:
+	}
+	state.Function = ranked.ReadBeside(report, number, s.size)
+	if x < 0.8 {
 		state.Edited = true
 		return sample{prompt: state.Prompt(), answers: []string{repair.AnswerRun()}, shown: state.Function}
 	}

@@ -84,7 +84,7 @@ func constants() *consts {
 
 // whole adds the numbers of exp for all lanes of a narrow vector, from an offset on: its instructions do not spread them.
 func (c *consts) whole(at int) {
-	for _, name := range []string{"log2e", "ln2Hi", "ln2Lo", "c2", "c3", "c4", "c5", "c6", "c7", "low", "high", "one", "bias"} {
+	for _, name := range []string{"log2e", "ln2Hi", "ln2Lo", "c2", "c3", "c4", "c5", "c6", "c7", "low", "high", "bias"} {
 		c.index["8 "+name] = at
 		for range 8 {
 			DATA(at, U32(c.bits[name]))

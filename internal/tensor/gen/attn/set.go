@@ -37,8 +37,8 @@ func (s set) spread(m Op) reg.VecVirtual {
 	return v
 }
 
-// reduce folds the lanes of v with op into the lowest.
-func (s set) reduce(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
+// fold folds the quarters, or halves, of v with op into one of 128 bits.
+func (s set) fold(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
 	y := v
 	if s.lanes == 16 {
 		y = YMM()
@@ -48,7 +48,12 @@ func (s set) reduce(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
 	q := XMM()
 	VEXTRACTF128(U8(1), y, q)
 	op(q, y.AsX(), q)
-	t := XMM()
+	return q
+}
+
+// reduce folds the lanes of v with op into the lowest.
+func (s set) reduce(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
+	q, t := s.fold(v, op), XMM()
 	VPERMILPS(U8(0x4e), q, t)
 	op(t, q, q)
 	VPERMILPS(U8(0xb1), q, t)
@@ -79,16 +84,15 @@ func (l some) load(m Mem) reg.VecVirtual {
 
 // loadOr is load with the lanes of other where there are none.
 func (l some) loadOr(m Mem, other reg.VecVirtual) reg.VecVirtual {
-	v := l.set.vec()
-	switch {
-	case l.set.lanes == 16:
+	if l.set.lanes == 16 {
+		v := l.set.vec()
 		VMOVAPS(other, v)
 		VMOVUPS(m, l.k, v)
-	case l.mask != nil:
-		VMASKMOVPS(m, l.mask, v)
+		return v
+	}
+	v := l.load(m)
+	if l.mask != nil {
 		VBLENDVPS(l.mask, v, other, v)
-	default:
-		VMOVUPS(m, v)
 	}
 	return v
 }

@@ -100,15 +100,7 @@ func sumSquares(s set) {
 	SUBQ(Imm(uint64(s.lanes)), n)
 	JNZ(LabelRef("some"))
 	VADDPD(a, b, a)
-	h := a
-	if s.lanes == 16 {
-		h = YMM()
-		VEXTRACTF64X4(U8(1), a, h)
-		VADDPD(h, a.AsY(), h)
-	}
-	q := XMM()
-	VEXTRACTF128(U8(1), h, q)
-	VADDPD(q, h.AsX(), q)
+	q := s.fold(a, func(a, b, c Op) { VADDPD(a, b, c) })
 	t := XMM()
 	VPERMILPD(U8(1), q, t)
 	VADDSD(t, q, q)
