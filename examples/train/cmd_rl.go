@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/tokenizer"
@@ -43,6 +44,13 @@ type rl struct {
 	say      func(format string, args ...any)
 	judged   func(ctx context.Context, cs []reward.Candidate) ([]reward.Judgement, rlJudging, error)
 }
+
+// The ways to learn.
+const (
+	methodReject = "reject"
+	methodGRPO   = "grpo"
+	methodList   = "list"
+)
 
 // rlProgress is what a checkpoint says about the rounds.
 type rlProgress struct {
@@ -81,7 +89,7 @@ func (r *rl) parse(args []string) error {
 	f.StringVar(&r.trajectories, "trajectories", "", "`file` to which the answers are appended with their rewards")
 	f.IntVar(&r.rounds, "rounds", 3, "rounds in all")
 	f.Float64Var(&r.minutes, "minutes", 0, "begin no round after so many `minutes` in all; 0 for no limit")
-	f.StringVar(&r.method, "method", "reject", "how to learn: reject (from answers that are right) or grpo (from better and worse answers)")
+	f.StringVar(&r.method, "method", methodReject, "how to learn: reject (from answers that are right), grpo (from better and worse answers) or list (to choose the right answer among the likeliest ones)")
 	f.Uint64Var(&r.seed, "seed", 1, "of all choices")
 	r.ask.flags(f)
 	r.teach.flags(f)
@@ -101,8 +109,8 @@ func (r *rl) parse(args []string) error {
 		return fmt.Errorf("unexpected %q behind the flags", f.Arg(0))
 	case r.out == "" || r.init == "" && !r.resume:
 		return errors.New("-out and -init are needed; see -help")
-	case r.method != "reject" && r.method != "grpo":
-		return fmt.Errorf("method %q; there are reject and grpo", r.method)
+	case !slices.Contains([]string{methodReject, methodGRPO, methodList}, r.method):
+		return fmt.Errorf("method %q; there are %s, %s and %s", r.method, methodReject, methodGRPO, methodList)
 	case r.ask.group < 2 || r.ask.prompts < 1 || r.ask.each < 1 || r.ask.slots < 1:
 		return errors.New("-group must be 2 or more, -prompts, -per-package and -slots 1 or more")
 	case r.teach.share < 0 || r.teach.share >= 1:

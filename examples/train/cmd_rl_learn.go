@@ -42,7 +42,7 @@ func (r *rl) learn(rng *rand.Rand, prompts []*prompt, sum *rlRound) error {
 		}
 	}
 	epochs, batch := r.teach.epochs, r.teach.batch
-	if r.method == "grpo" {
+	if r.method == methodGRPO {
 		epochs, batch = 1, math.MaxInt
 	}
 	for range epochs {
@@ -83,13 +83,16 @@ func (r *rl) lessons(prompts []*prompt) ([]train.Sequence, error) {
 // lessonsOf makes a sequence of every distinct answer that has something to teach. In GRPO answers that are the same are
 // one sequence that counts as much as all of them.
 func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
+	if r.method == methodList {
+		return r.listOf(p)
+	}
 	gains, key := rarity(p.answers), func(a *answer) string { return a.text }
-	if r.method == "grpo" {
+	if r.method == methodGRPO {
 		gains, key = advantages(p.answers), func(a *answer) string { return fmt.Sprint(a.tokens) }
 	}
 	gain := map[string]float64{}
 	for i := range p.answers {
-		if r.method == "grpo" {
+		if r.method == methodGRPO {
 			gain[key(&p.answers[i])] += gains[i]
 		} else {
 			gain[key(&p.answers[i])] = gains[i]
@@ -108,7 +111,7 @@ func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 			return nil, err
 		}
 		s := sequenceOf(e, g)
-		if r.method == "grpo" {
+		if r.method == methodGRPO {
 			s = sampled(r.tok, e, a.tokens, g)
 		}
 		if len(s.Tokens) <= r.trainer.Model().Shape().Context {
@@ -116,6 +119,57 @@ func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 		}
 	}
 	return out, nil
+}
+
+// listOf makes one sequence of the right answer and the wrong ones among those that were found.
+func (r *rl) listOf(p *prompt) ([]train.Sequence, error) {
+	texts := []string{p.rightAnswer()}
+	for i := range p.answers {
+		if a := &p.answers[i]; a.counts && a.reward != rewardRight && a.text != "" && !slices.Contains(texts, a.text) {
+			texts = append(texts, a.text)
+		}
+	}
+	var answers []dataset.Example
+	for i, text := range texts {
+		e, err := dataset.Encode(r.tok, p.state.Prompt(), text, 0)
+		if err != nil {
+			return nil, err
+		}
+		if len(e.Tokens) <= r.trainer.Model().Shape().Context {
+			answers = append(answers, e)
+		} else if i == 0 {
+			return nil, nil
+		}
+	}
+	if len(answers) < 2 {
+		return nil, nil // there is nothing to choose from
+	}
+	return []train.Sequence{choiceOf(answers)}, nil
+}
+
+// choiceOf is examples of one prompt as answers to choose the first from. What all of them begin with is the prompt's, but for its
+// last token, with which each answer begins.
+func choiceOf(answers []dataset.Example) train.Sequence {
+	at := len(answers[0].Tokens)
+	for _, e := range answers[1:] {
+		n := 0
+		for n < min(at, len(e.Tokens)) && e.Tokens[n] == answers[0].Tokens[n] {
+			n++
+		}
+		at = n
+	}
+	for at--; at > 1 && answers[0].Weights[at] >= dataset.Decision; { // a number's digits belong together
+		at--
+	}
+	out := sequenceOf(answers[0], 1)
+	out.Tokens, out.Weights = out.Tokens[:at], out.Weights[:at]
+	for _, e := range answers {
+		s := sequenceOf(e, 1)
+		s.Weights[at] = 0
+		out.Answers = append(out.Answers, int32(len(out.Tokens)))
+		out.Tokens, out.Weights = append(out.Tokens, s.Tokens[at:]...), append(out.Weights, s.Weights[at:]...)
+	}
+	return out
 }
 
 // rarity is what right answers count in rejection sampling: the rarer they are in their group, the more, so that what the

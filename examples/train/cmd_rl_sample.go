@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math/rand/v2"
 	"sync"
 
@@ -83,6 +85,9 @@ func (r *rl) sample(ctx context.Context, n int, rng *rand.Rand) ([]*prompt, erro
 // answers asks one prompt as often as the group is large. Its text is computed once.
 func (r *rl) answers(ctx context.Context, m *moe.Model, p *prompt, seed uint64) error {
 	req := p.request()
+	if r.method == methodList {
+		return r.likeliest(ctx, m, p, req)
+	}
 	if err := m.Warm(ctx, req); err != nil {
 		return fmt.Errorf("ask about %s: %w", p.task.ID, err)
 	}
@@ -104,8 +109,35 @@ func (r *rl) answers(ctx context.Context, m *moe.Model, p *prompt, seed uint64) 
 	return nil
 }
 
-// fill samples an answer and reads it.
-func (a *answer) fill(ctx context.Context, m *moe.Model, p *prompt, req *agent.Request) error {
+// likeliest searches a prompt's likeliest answers, as many as the group is large, where there are so many.
+func (r *rl) likeliest(ctx context.Context, m *moe.Model, p *prompt, req *agent.Request) error {
+	search, err := m.Search(ctx, req)
+	for err == nil && len(p.answers) < r.ask.group {
+		var found *moe.Answer
+		if found, err = search.Next(ctx); err != nil {
+			break
+		}
+		told := agent.ModelFunc(func(context.Context, *agent.Request) iter.Seq2[agent.Chunk, error] {
+			return func(yield func(agent.Chunk, error) bool) {
+				for _, c := range found.Chunks {
+					if !yield(c, nil) {
+						return
+					}
+				}
+			}
+		})
+		var a answer
+		err = a.fill(ctx, told, p, req)
+		p.answers = append(p.answers, a)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("ask about %s: %w", p.task.ID, err)
+	}
+	return nil
+}
+
+// fill takes an answer of a model and reads it.
+func (a *answer) fill(ctx context.Context, m agent.Model, p *prompt, req *agent.Request) error {
 	ctx = agent.WithTokenTrace(ctx, &agent.TokenTrace{Token: func(t agent.Token) { a.tokens = append(a.tokens, t.ID) }})
 	resp, err := agent.Generate(ctx, m, req)
 	if err != nil {

@@ -101,7 +101,7 @@ func openRL(t *testing.T, args []string) *rl {
 // TestRLRewardRises: a model that knows nothing must choose one of four functions. With its own choices alone, and what
 // they were worth, it learns which.
 func TestRLRewardRises(t *testing.T) {
-	for _, method := range []string{"grpo", "reject"} {
+	for _, method := range []string{methodGRPO, methodReject, methodList} {
 		t.Run(method, func(t *testing.T) {
 			r := openRL(t, microRL(t, "-method", method, "-lr", "0.01", "-group", "8"))
 			task := r.tasks[0][0]
@@ -128,6 +128,11 @@ func TestRLRewardRises(t *testing.T) {
 				if learn {
 					if err := r.learn(rand.New(rand.NewPCG(1, seed)), prompts, &sum); err != nil {
 						t.Fatal(err)
+					}
+				}
+				if method == methodList { // which are all there are: what counts is which comes first
+					for _, p := range prompts {
+						p.answers = p.answers[:1]
 					}
 				}
 				sum.count(prompts)
@@ -287,6 +292,27 @@ func TestGains(t *testing.T) {
 }
 
 // TestSampled: tokens that cut the answer otherwise count where its decisions are.
+func TestChoiceOf(t *testing.T) {
+	example := func(tokens []uint16, weights ...uint8) dataset.Example {
+		return dataset.Example{Tokens: tokens, Weights: weights}
+	}
+	for name, c := range map[string]struct {
+		answers []dataset.Example
+		want    train.Sequence
+	}{
+		"other first tokens": {[]dataset.Example{example([]uint16{7, 8, 9, 1, 2}, 0, 20, 5, 100, 20), example([]uint16{7, 8, 9, 3}, 0, 20, 5, 100)},
+			train.Sequence{Tokens: []int32{7, 8, 9, 1, 2, 9, 3}, Weights: []float32{0, 0.2, 0, 1, 0.2, 0, 1}, Answers: []int32{2, 5}}},
+		"a digit in common": {[]dataset.Example{example([]uint16{7, 8, 1, 2}, 0, 5, 100, 100), example([]uint16{7, 8, 1, 3}, 0, 5, 100, 100)},
+			train.Sequence{Tokens: []int32{7, 8, 1, 2, 8, 1, 3}, Weights: []float32{0, 0, 1, 1, 0, 1, 1}, Answers: []int32{1, 4}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, choiceOf(c.answers)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestSampled(t *testing.T) {
 	r := openRL(t, microRL(t))
 	state := repair.State{Report: "FAIL TestSum\n1 Sum", Function: "func 1 a.go\n1\tx"}

@@ -24,6 +24,7 @@ func commands() []command {
 		{"bpe", "learn the vocabulary from Go sources", runBPE},
 		{"stage1", "break functions of the corpus and write what mends them as examples", runStage1},
 		{"train", "train the model or its draft on dataset files", runTrain},
+		{"average", "average the weights of several runs from the same start", runAverage},
 		{"export", "write a checkpoint as a GGUF file", runExport},
 		{"verify", "break functions and keep what the packages' own tests notice", runVerify},
 		{"stage2", "write the decisions of whole repairs with real reports", runStage2},

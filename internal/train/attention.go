@@ -10,11 +10,12 @@ import (
 // wasted, so it is small; with the query heads of a group stacked the product is large enough all the same.
 const blockTokens = 64
 
-// block is the queries of tokens [lo, hi) of a sequence that starts at first, for one head of keys and values.
+// block is the queries of tokens [lo, hi) of a sequence that starts at first and whose prompt ends at prompt, for one head of
+// keys and values.
 type block struct {
-	head          int
-	first, lo, hi int
-	p             []float32 // probabilities: a row for each token and head of the group, a column for each key from first to hi
+	head                  int
+	first, prompt, lo, hi int
+	p                     []float32 // probabilities: a row for each token and head of the group, a column for each key from first to hi
 }
 
 // blocks calls f for every block of the pass, in an order in which their probabilities lie in p.
@@ -26,7 +27,7 @@ func (w *worker) blocks(p []float32, f func(b block)) {
 			for lo := first; lo < int(end); lo += blockTokens {
 				hi := min(lo+blockTokens, int(end))
 				size := (hi - lo) * g * (hi - first)
-				f(block{head, first, lo, hi, p[at : at+size]})
+				f(block{head, first, int(w.batch.prompts[i]), lo, hi, p[at : at+size]})
 				at += size
 			}
 		}
@@ -93,10 +94,13 @@ func (w *worker) attendBlock(a *layerState, b block) {
 	scale := float32(1 / math.Sqrt(float64(hd)))
 	tensor.Gemm(false, true, rows, keys, hd, scale, q, hd, k, hd, 0, b.p, keys, &w.ws)
 	for t := b.lo; t < b.hi; t++ {
-		seen := t - b.first + 1
+		seen, from := t-b.first+1, int(w.batch.froms[t])
 		for r := (t - b.lo) * g; r < (t-b.lo+1)*g; r++ {
 			row := b.p[r*keys : (r+1)*keys]
+			other := row[min(b.prompt, from)-b.first : from-b.first] // other answers of the sequence
+			fill(other, masked)
 			tensor.SoftmaxRow(row[:seen])
+			clear(other)
 			clear(row[seen:])
 		}
 	}
@@ -104,6 +108,9 @@ func (w *worker) attendBlock(a *layerState, b block) {
 	o := w.tmp.og[(b.head*n+b.lo)*g*hd:]
 	tensor.Gemm(false, false, rows, hd, keys, 1, b.p, keys, v, s.qkvWidth(), 0, o, hd, &w.ws)
 }
+
+// masked is the score of a key that must not be seen: its exponential is zero beside any other.
+const masked = -1e30
 
 // ungroup copies from the heads' layout, [KVHeads][tokens][group·HeadDim], to rows of all heads.
 func (w *worker) ungroup(dst, src []float32) {

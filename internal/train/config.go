@@ -25,6 +25,9 @@ type Config struct {
 	WeightDecay float64 // of matrices; 0 means 0.1, a negative number none
 	Clip        float64 // largest norm of the gradient; 0 means 1, a negative number no limit
 
+	// Contrast is the factor of the loss of choosing the right one of a sequence's answers, where it has several; 0 means 1,
+	// a negative number none, which leaves wrong answers out.
+	Contrast float64
 	// Balance is the factor of the loss that spreads tokens over experts; 0 means 0.01, a negative number none.
 	Balance float64
 	// Capacity is how many times the mean an expert may compute in one pass before tokens count as overflow; 0 means 1.25.
@@ -57,9 +60,10 @@ func (c *Config) fillIn() error {
 	def(&c.Beta2, 0.95)
 	def(&c.WeightDecay, 0.1)
 	def(&c.Clip, 1)
+	def(&c.Contrast, 1)
 	def(&c.Balance, 0.01)
 	def(&c.Capacity, 1.25)
-	for _, v := range []float64{c.Rate, c.AdamRate, c.WeightDecay, c.Clip, c.Balance, c.Capacity} {
+	for _, v := range []float64{c.Rate, c.AdamRate, c.WeightDecay, c.Clip, c.Contrast, c.Balance, c.Capacity} {
 		if v-v != 0 {
 			return fmt.Errorf("a setting is %v", v)
 		}

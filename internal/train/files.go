@@ -28,7 +28,7 @@ func (e Examples) Read(i int, dst *Sequence) {
 func OpenData(list string, vocab int) ([]Mixed, int, error) {
 	var out []Mixed
 	for _, item := range strings.Split(list, ",") {
-		name, share, err := cutShare(item)
+		name, share, err := CutShare(item)
 		if err != nil {
 			return nil, 0, fmt.Errorf("train: open data: %w", err)
 		}
@@ -47,8 +47,8 @@ func OpenData(list string, vocab int) ([]Mixed, int, error) {
 	return out, vocab, nil
 }
 
-// cutShare parts file:share. A colon that no number follows belongs to the name.
-func cutShare(item string) (string, float64, error) {
+// CutShare parts file:share, which is 1 where it is left out. A colon that no number follows belongs to the name.
+func CutShare(item string) (string, float64, error) {
 	item = strings.TrimSpace(item)
 	if i := strings.LastIndexByte(item, ':'); i > 0 {
 		if share, err := strconv.ParseFloat(item[i+1:], 64); err == nil {

@@ -2,15 +2,24 @@ package train
 
 // micro is the sequences of one forward and backward pass, end to end.
 type micro struct {
-	tokens []int32 // of all sequences
-	places []int32 // of each token within its sequence
-	starts []int32 // where each sequence starts; one more for the end
+	tokens  []int32 // of all sequences
+	places  []int32 // of each token within its sequence
+	starts  []int32 // where each sequence starts; one more for the end
+	prompts []int32 // where the prompt of each ends that all of its answers see; where it starts, if it has no list of them
+	froms   []int32 // of each token: where the answer that it is of starts, or its sequence
 
 	rows    []int32   // tokens whose successor counts
 	targets []int32   // those successors
-	gains   []float32 // and their weights
+	weights []float32 // and their weights
+	gains   []float32 // and what the gradient of each counts
 	owners  []int32   // and the sequences they are of
 	states  []answer  // of each sequence
+	lists   []list
+}
+
+// list is the answers of one sequence.
+type list struct {
+	rows []int32 // where the rows of each answer start; one more for the end
 }
 
 // answer is whether a sequence's decisions were all hit.
@@ -23,24 +32,39 @@ const (
 )
 
 func (b *micro) reset() {
-	b.tokens, b.places = b.tokens[:0], b.places[:0]
-	b.starts = append(b.starts[:0], 0)
-	b.rows, b.targets, b.gains = b.rows[:0], b.targets[:0], b.gains[:0]
-	b.owners, b.states = b.owners[:0], b.states[:0]
+	b.tokens, b.places, b.froms = b.tokens[:0], b.places[:0], b.froms[:0]
+	b.starts, b.prompts = append(b.starts[:0], 0), b.prompts[:0]
+	b.rows, b.targets, b.weights, b.gains = b.rows[:0], b.targets[:0], b.weights[:0], b.gains[:0]
+	b.owners, b.states, b.lists = b.owners[:0], b.states[:0], b.lists[:0]
 }
 
 func (b *micro) add(s Sequence) {
-	first := int32(len(b.tokens))
+	first, prompt := int32(len(b.tokens)), int32(s.prompt())
+	from, next := first, 0
+	var of list
 	for i, t := range s.Tokens {
-		b.tokens, b.places = append(b.tokens, t), append(b.places, int32(i))
+		if next < len(s.Answers) && int32(i) == s.Answers[next] {
+			from = first + int32(i)
+			of.rows = append(of.rows, int32(len(b.rows)))
+			next++
+		}
+		place := first + int32(i) - from
+		if next > 0 {
+			place += prompt
+		}
+		b.tokens, b.places, b.froms = append(b.tokens, t), append(b.places, place), append(b.froms, from)
 		if i > 0 && s.Weights[i] != 0 {
 			b.rows = append(b.rows, first+int32(i)-1)
 			b.targets = append(b.targets, t)
-			b.gains = append(b.gains, s.Weights[i])
+			b.weights, b.gains = append(b.weights, s.Weights[i]), append(b.gains, s.Weights[i])
 			b.owners = append(b.owners, int32(len(b.states)))
 		}
 	}
-	b.starts = append(b.starts, int32(len(b.tokens)))
+	if len(s.Answers) > 0 {
+		of.rows = append(of.rows, int32(len(b.rows)))
+		b.lists = append(b.lists, of)
+	}
+	b.starts, b.prompts = append(b.starts, int32(len(b.tokens))), append(b.prompts, first+prompt)
 	b.states = append(b.states, answerNone)
 }
 

@@ -1,17 +1,21 @@
 package train
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // reference computes a model in double precision, token by token and by the definitions: what the trainer is held against.
 type reference struct {
-	s       Shape
-	l       layout
-	w       []float64
-	balance float64
-	tokens  int // of the batch
-	weight  float64
-	most    int     // tokens an expert computes of a batch of one sequence; 0 for all
-	taken   [][]int // by layer and expert
+	s        Shape
+	l        layout
+	w        []float64
+	balance  float64
+	contrast float64 // factor of the loss of choosing among answers
+	tokens   int     // of the batch
+	weight   float64
+	most     int     // tokens an expert computes of a batch of one sequence; 0 for all
+	taken    [][]int // by layer and expert
 }
 
 // loss is what a step minimises: the weighted cross entropy over the sum of weights, and the balancing loss.
@@ -30,6 +34,10 @@ func (r *reference) loss(batch []Sequence) float64 {
 		chosen[i] = make([]float64, r.s.experts())
 	}
 	for _, s := range batch {
+		if len(s.Answers) > 0 {
+			sum += r.choice(s) / r.weight
+			continue
+		}
 		logits := r.logits(s.Tokens, func(layer int, p []float64, choice []int) {
 			probs[layer] = append(probs[layer], p)
 			for _, e := range choice {
@@ -50,6 +58,32 @@ func (r *reference) loss(batch []Sequence) float64 {
 		}
 	}
 	return sum
+}
+
+// choice is the loss of a sequence with several answers, each computed behind the prompt by itself: what it takes to say the
+// right one, and contrast times what it takes to choose it.
+func (r *reference) choice(s Sequence) float64 {
+	var whole, own, all float64
+	for j, at := range s.Answers {
+		end := len(s.Tokens)
+		if j+1 < len(s.Answers) {
+			end = int(s.Answers[j+1])
+		}
+		tokens := slices.Concat(s.Tokens[:s.Answers[0]], s.Tokens[at:end])
+		weights := slices.Concat(s.Weights[:s.Answers[0]], s.Weights[at:end])
+		logits := r.logits(tokens, func(int, []float64, []int) {})
+		likely, before := 0.0, 0.0
+		for i := 1; i < len(tokens); i++ {
+			l := float64(weights[i]) * math.Log(softmax64(logits[i-1])[tokens[i]])
+			if likely += l; i < int(s.Answers[0]) {
+				before += l
+			}
+		}
+		if all += math.Exp(likely - before); j == 0 {
+			whole, own = likely, likely-before
+		}
+	}
+	return -whole + r.contrast*(math.Log(all)-own)
 }
 
 func (r *reference) at(i, n int) []float64 { return r.w[i : i+n] }

@@ -9,14 +9,21 @@ type Sequence struct {
 	// negative weight makes the token less likely, as policy gradients need. Weights[0] means nothing: nothing is before
 	// the first token.
 	Weights []float32
+	// Answers, where there are any, say where in Tokens each of several answers to one prompt begins: the right one first,
+	// then wrong ones, to the end. Each follows the prompt, which is what is before all of them, and sees nothing of the
+	// others. The first token of each is the same and is given: it takes the place of the prompt's last. See Config.Contrast.
+	Answers []int32
 }
 
 // decisionWeight is from which weight on a token counts as a decision, whose hits are reported.
 const decisionWeight = 0.995
 
 func (s Sequence) check(shape Shape) error {
-	if len(s.Tokens) == 0 || len(s.Tokens) > shape.Context {
-		return fmt.Errorf("a sequence of %d tokens; 1 to %d fit the context", len(s.Tokens), shape.Context)
+	if n := s.span(); n == 0 || n > shape.Context {
+		return fmt.Errorf("a sequence of %d tokens; 1 to %d fit the context", n, shape.Context)
+	}
+	if err := s.checkAnswers(); err != nil {
+		return err
 	}
 	if len(s.Weights) != len(s.Tokens) {
 		return fmt.Errorf("a sequence of %d tokens with %d weights", len(s.Tokens), len(s.Weights))
@@ -32,10 +39,59 @@ func (s Sequence) check(shape Shape) error {
 	return nil
 }
 
-// weight is the sum of the absolute weights of what s predicts.
+// checkAnswers finds answers that are empty or out of order, and first tokens that are to be predicted.
+func (s Sequence) checkAnswers() error {
+	for i, at := range s.Answers {
+		end := len(s.Tokens)
+		if i+1 < len(s.Answers) {
+			end = int(s.Answers[i+1])
+		}
+		if at < 1 || int(at) >= end || end > len(s.Tokens) {
+			return fmt.Errorf("answer %d of %d begins at token %d of %d and ends at %d", i+1, len(s.Answers), at, len(s.Tokens), end)
+		}
+		if int(at) < len(s.Weights) && s.Weights[at] != 0 {
+			return fmt.Errorf("answer %d of %d: its first token has the weight %v; it is given", i+1, len(s.Answers), s.Weights[at])
+		}
+	}
+	return nil
+}
+
+// prompt is how many tokens all answers follow: 0 for a sequence without a list of them.
+func (s Sequence) prompt() int {
+	if len(s.Answers) == 0 {
+		return 0
+	}
+	return int(s.Answers[0])
+}
+
+// span is how many positions s takes up: those of its prompt and its longest answer.
+func (s Sequence) span() int {
+	longest := 0
+	for i, at := range s.Answers {
+		end := len(s.Tokens)
+		if i+1 < len(s.Answers) {
+			end = int(s.Answers[i+1])
+		}
+		longest = max(longest, end-int(at))
+	}
+	if len(s.Answers) == 0 {
+		return len(s.Tokens)
+	}
+	return s.prompt() + longest
+}
+
+// right is how many tokens are before the wrong answers.
+func (s Sequence) right() int {
+	if len(s.Answers) > 1 {
+		return int(s.Answers[1])
+	}
+	return len(s.Tokens)
+}
+
+// weight is the sum of the absolute weights of what s predicts, wrong answers left out.
 func (s Sequence) weight() float64 {
 	sum := 0.0
-	for i, w := range s.Weights {
+	for i, w := range s.Weights[:s.right()] {
 		if i > 0 {
 			sum += abs64(float64(w))
 		}

@@ -36,6 +36,9 @@ type Stats struct {
 	Hits      int     // decisions that the model would have taken: the likeliest token was the right one
 	Answers   int     // sequences with decisions
 	Right     int     // those all of whose decisions would have been taken
+	Lists     int     // sequences with several answers
+	Chosen    int     // those whose right answer is likelier than their wrong ones
+	Contrast  float64 // mean loss of choosing it
 	GradNorm  float64 // of the gradient before clipping
 	Skipped   bool    // the gradient was no number: nothing was changed
 
@@ -206,11 +209,13 @@ func (j *passJob) Do(_, i int) {
 func (t *Trainer) collect() Stats {
 	shape, s := t.model.shape, Stats{}
 	all := &t.workers[0].sum
-	loss, aux, overflow := all.loss, all.aux, all.overflow
+	loss, aux, overflow, contrast := all.loss, all.aux, all.overflow, all.contrast
+	s.Lists, s.Chosen = all.lists, all.chosen
 	s.Tokens, s.Weight, s.Decisions, s.Hits = all.tokens, all.weight, all.decisions, all.hits
 	s.Answers, s.Right = all.answers, all.right
 	for _, w := range t.workers[1:] {
-		loss, aux, overflow = loss+w.sum.loss, aux+w.sum.aux, overflow+w.sum.overflow
+		loss, aux, overflow, contrast = loss+w.sum.loss, aux+w.sum.aux, overflow+w.sum.overflow, contrast+w.sum.contrast
+		s.Lists, s.Chosen = s.Lists+w.sum.lists, s.Chosen+w.sum.chosen
 		s.Tokens, s.Weight = s.Tokens+w.sum.tokens, s.Weight+w.sum.weight
 		s.Decisions, s.Hits = s.Decisions+w.sum.decisions, s.Hits+w.sum.hits
 		s.Answers, s.Right = s.Answers+w.sum.answers, s.Right+w.sum.right
@@ -218,7 +223,7 @@ func (t *Trainer) collect() Stats {
 			all.load[i] += n
 		}
 	}
-	s.Loss = loss / s.Weight
+	s.Loss, s.Contrast = loss/s.Weight, contrast/max(1, float64(s.Lists))
 	if shape.Experts == 0 {
 		return s
 	}

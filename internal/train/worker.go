@@ -13,6 +13,7 @@ type worker struct {
 	angles  []float32 // of each position: HeadDim/2 cosines, then as many sines
 
 	perWeight float64 // 1 / the batch's sum of weights: scales the loss
+	factor    float64 // of the loss of choosing the right answer of a list
 	balance   float32 // gradient scale of the balancing loss: its factor over the batch's tokens
 	capacity  float64 // tokens an expert may take, in means; 0 for any
 	drop      bool    // whether it may not take more
@@ -24,6 +25,8 @@ type worker struct {
 	tmp   scratch
 	head  headState
 	sum   sums
+
+	choice []float64 // parts of a list's answers
 }
 
 // layerState is what the backward pass needs of a layer's forward pass.
@@ -56,6 +59,8 @@ type sums struct {
 	decisions, hits int
 	answers, right  int // sequences with decisions; those all of whose decisions were hit
 	tokens          int
+	lists, chosen   int     // lists of answers; those whose right one is the likeliest
+	contrast        float64 // loss of choosing it
 	aux             float64 // the balancing loss, times tokens
 	load            []int64 // [layer][expert] slots
 	overflow        int64   // slots beyond the capacity
@@ -65,7 +70,7 @@ func newWorker(m *Model, cfg *Config, angles []float32) *worker {
 	s := m.shape
 	w := &worker{
 		shape: s, layout: &m.layout, weights: m.weights, angles: angles,
-		grads: make([]float32, m.layout.size), capacity: cfg.Capacity, drop: cfg.Drop, act: make([]layerState, s.Layers+1),
+		grads: make([]float32, m.layout.size), capacity: cfg.Capacity, factor: cfg.Contrast, drop: cfg.Drop, act: make([]layerState, s.Layers+1),
 	}
 	w.ws.BFloat16 = cfg.BFloat16
 	w.sum.load = make([]int64, s.Layers*s.experts())
@@ -82,6 +87,9 @@ func (s *sums) reset() {
 func (w *worker) pass() {
 	w.sum.tokens += w.batch.len()
 	w.forward()
+	if len(w.batch.lists) > 0 {
+		w.contrast()
+	}
 	w.tmp.dx = zeros(w.tmp.dx, w.batch.len()*w.shape.Dim)
 	w.loss(w.learn)
 	if w.learn {

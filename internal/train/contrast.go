@@ -1,0 +1,71 @@
+package train
+
+import "math"
+
+// contrast sets what the gradients of lists of answers count: the right answer's loss by its weights, and Config.Contrast
+// times the loss of choosing it from its list, -log(p₁/Σpⱼ), pⱼ being the probability of answer j, its tokens' logarithms
+// weighted. Learning from the wrong answers that a model thinks likeliest raises the place of the right one in what a beam
+// search finds, which likelihood alone does not aim at (Prabhavalkar et al., arXiv:1712.01818).
+func (w *worker) contrast() {
+	b := &w.batch
+	w.likelihoods()
+	for i := range b.lists {
+		l := &b.lists[i]
+		p := w.shares(l)
+		w.sum.lists++
+		w.sum.contrast -= math.Log(max(p[0], math.SmallestNonzeroFloat64))
+		first := true
+		for j, p := range p {
+			first = first && p <= w.choice[0]
+			for r := l.rows[j]; r < l.rows[j+1]; r++ {
+				if j == 0 {
+					b.gains[r] = b.weights[r] * float32(1+w.factor*(1-p))
+				} else {
+					b.gains[r], b.weights[r] = b.weights[r]*float32(-w.factor*p), 0
+				}
+			}
+		}
+		if first {
+			w.sum.chosen++
+		}
+	}
+}
+
+// likelihoods computes the logarithm of the probability of every row's target.
+func (w *worker) likelihoods() {
+	b, h := &w.batch, &w.head
+	h.likely = grow(h.likely, len(b.rows))
+	for lo := 0; lo < len(b.rows); lo += headRows {
+		hi := min(lo+headRows, len(b.rows))
+		w.project(lo, hi)
+		for i := lo; i < hi; i++ {
+			logits := h.row(i-lo, w.shape.Vocab)
+			own := logits[b.targets[i]]
+			_, top, sum := softmax(logits)
+			h.likely[i] = float64(own-top) - math.Log(float64(sum))
+		}
+	}
+}
+
+// shares is each answer's part of its list's probability.
+func (w *worker) shares(l *list) []float64 {
+	w.choice = grow(w.choice, len(l.rows)-1)
+	top := math.Inf(-1)
+	for j := range w.choice {
+		sum := 0.0
+		for r := l.rows[j]; r < l.rows[j+1]; r++ {
+			sum += float64(w.batch.weights[r]) * w.head.likely[r]
+		}
+		w.choice[j] = sum
+		top = max(top, sum)
+	}
+	all := 0.0
+	for j, v := range w.choice {
+		w.choice[j] = math.Exp(v - top)
+		all += w.choice[j]
+	}
+	for j := range w.choice {
+		w.choice[j] /= all
+	}
+	return w.choice
+}
