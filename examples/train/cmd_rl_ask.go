@@ -116,10 +116,14 @@ func newPrompt(t *verify.Task, whole float64, rng *rand.Rand, count func(string)
 	p.state.Report = t.Report(names)
 	if p.shown > 0 {
 		p.lines = 1 + strings.Count(shown.Text, "\n")
-		p.state.Function = shown.ReadBeside(p.state.Report, p.shown, count)
-		if text, ok := shown.ReadLine(t.Line, p.state.Report, p.shown, count); ok && p.buggy() {
-			p.state.Function = text
+		text, ok := "", false
+		if p.buggy() {
+			text, ok = shown.ReadLine(t.Line, p.state.Report, p.shown, count)
 		}
+		if !ok {
+			text = shown.ReadBeside(p.state.Report, p.shown, count)
+		}
+		p.state.Function = text
 	}
 	return p
 }

@@ -158,7 +158,8 @@ func choiceOf(answers []dataset.Example) train.Sequence {
 		}
 		at = n
 	}
-	for at--; at > 1 && answers[0].Weights[at] >= dataset.Decision; { // a number's digits belong together
+	at--
+	for at > 1 && answers[0].Weights[at] >= dataset.Decision { // a number's digits belong together
 		at--
 	}
 	out := sequenceOf(answers[0], 1)

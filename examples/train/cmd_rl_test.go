@@ -291,7 +291,6 @@ func TestGains(t *testing.T) {
 	}
 }
 
-// TestSampled: tokens that cut the answer otherwise count where its decisions are.
 func TestChoiceOf(t *testing.T) {
 	example := func(tokens []uint16, weights ...uint8) dataset.Example {
 		return dataset.Example{Tokens: tokens, Weights: weights}
@@ -313,6 +312,7 @@ func TestChoiceOf(t *testing.T) {
 	}
 }
 
+// TestSampled: tokens that cut the answer otherwise count where its decisions are.
 func TestSampled(t *testing.T) {
 	r := openRL(t, microRL(t))
 	state := repair.State{Report: "FAIL TestSum\n1 Sum", Function: "func 1 a.go\n1\tx"}

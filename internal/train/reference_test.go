@@ -65,12 +65,8 @@ func (r *reference) loss(batch []Sequence) float64 {
 func (r *reference) choice(s Sequence) float64 {
 	var whole, own, all float64
 	for j, at := range s.Answers {
-		end := len(s.Tokens)
-		if j+1 < len(s.Answers) {
-			end = int(s.Answers[j+1])
-		}
-		tokens := slices.Concat(s.Tokens[:s.Answers[0]], s.Tokens[at:end])
-		weights := slices.Concat(s.Weights[:s.Answers[0]], s.Weights[at:end])
+		tokens := slices.Concat(s.Tokens[:s.Answers[0]], s.Tokens[at:s.end(j)])
+		weights := slices.Concat(s.Weights[:s.Answers[0]], s.Weights[at:s.end(j)])
 		logits := r.logits(tokens, func(int, []float64, []int) {})
 		likely, before := 0.0, 0.0
 		for i := 1; i < len(tokens); i++ {

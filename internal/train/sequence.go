@@ -42,10 +42,7 @@ func (s Sequence) check(shape Shape) error {
 // checkAnswers finds answers that are empty or out of order, and first tokens that are to be predicted.
 func (s Sequence) checkAnswers() error {
 	for i, at := range s.Answers {
-		end := len(s.Tokens)
-		if i+1 < len(s.Answers) {
-			end = int(s.Answers[i+1])
-		}
+		end := s.end(i)
 		if at < 1 || int(at) >= end || end > len(s.Tokens) {
 			return fmt.Errorf("answer %d of %d begins at token %d of %d and ends at %d", i+1, len(s.Answers), at, len(s.Tokens), end)
 		}
@@ -66,27 +63,26 @@ func (s Sequence) prompt() int {
 
 // span is how many positions s takes up: those of its prompt and its longest answer.
 func (s Sequence) span() int {
-	longest := 0
-	for i, at := range s.Answers {
-		end := len(s.Tokens)
-		if i+1 < len(s.Answers) {
-			end = int(s.Answers[i+1])
-		}
-		longest = max(longest, end-int(at))
-	}
 	if len(s.Answers) == 0 {
 		return len(s.Tokens)
+	}
+	longest := 0
+	for i, at := range s.Answers {
+		longest = max(longest, s.end(i)-int(at))
 	}
 	return s.prompt() + longest
 }
 
-// right is how many tokens are before the wrong answers.
-func (s Sequence) right() int {
-	if len(s.Answers) > 1 {
-		return int(s.Answers[1])
+// end is where answer i ends: where the next begins, or the tokens do.
+func (s Sequence) end(i int) int {
+	if i+1 < len(s.Answers) {
+		return int(s.Answers[i+1])
 	}
 	return len(s.Tokens)
 }
+
+// right is how many tokens are before the wrong answers.
+func (s Sequence) right() int { return s.end(0) }
 
 // weight is the sum of the absolute weights of what s predicts, wrong answers left out.
 func (s Sequence) weight() float64 {
