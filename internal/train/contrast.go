@@ -1,6 +1,9 @@
 package train
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // contrast sets what the gradients of lists of answers count: the right answer's loss by its weights, and Config.Contrast
 // times the loss of choosing it from its list, -log(p₁/Σpⱼ), pⱼ being the probability of answer j, its tokens' logarithms
@@ -14,19 +17,17 @@ func (w *worker) contrast() {
 		p := w.shares(l)
 		w.sum.lists++
 		w.sum.contrast -= math.Log(max(p[0], math.SmallestNonzeroFloat64))
-		first := true
-		for j, p := range p {
-			first = first && p <= w.choice[0]
+		if p[0] == slices.Max(p) {
+			w.sum.chosen++
+		}
+		for j, share := range p {
 			for r := l.rows[j]; r < l.rows[j+1]; r++ {
 				if j == 0 {
-					b.gains[r] = b.weights[r] * float32(1+w.factor*(1-p))
+					b.gains[r] = b.weights[r] * float32(1+w.factor*(1-share))
 				} else {
-					b.gains[r], b.weights[r] = b.weights[r]*float32(-w.factor*p), 0
+					b.gains[r], b.weights[r] = b.weights[r]*float32(-w.factor*share), 0
 				}
 			}
-		}
-		if first {
-			w.sum.chosen++
 		}
 	}
 }
