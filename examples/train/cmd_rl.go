@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/tokenizer"
@@ -50,7 +51,10 @@ const (
 	methodReject = "reject"
 	methodGRPO   = "grpo"
 	methodList   = "list"
+	methodTail   = "tail"
 )
+
+var methods = [...]string{methodReject, methodGRPO, methodList, methodTail}
 
 // rlProgress is what a checkpoint says about the rounds.
 type rlProgress struct {
@@ -89,7 +93,7 @@ func (r *rl) parse(args []string) error {
 	f.StringVar(&r.trajectories, "trajectories", "", "`file` to which the answers are appended with their rewards")
 	f.IntVar(&r.rounds, "rounds", 3, "rounds in all")
 	f.Float64Var(&r.minutes, "minutes", 0, "begin no round after so many `minutes` in all; 0 for no limit")
-	f.StringVar(&r.method, "method", methodReject, "how to learn: reject (from answers that are right), grpo (from better and worse answers) or list (to choose the right answer among the likeliest ones)")
+	f.StringVar(&r.method, "method", methodReject, "how to learn: reject (from answers that are right), grpo (from better and worse answers), list (to choose the right answer among the likeliest ones) or tail (to leave the rest of a line as it was where one of those departs from it)")
 	f.Uint64Var(&r.seed, "seed", 1, "of all choices")
 	r.ask.flags(f)
 	r.teach.flags(f)
@@ -109,8 +113,8 @@ func (r *rl) parse(args []string) error {
 		return fmt.Errorf("unexpected %q behind the flags", f.Arg(0))
 	case r.out == "" || r.init == "" && !r.resume:
 		return errors.New("-out and -init are needed; see -help")
-	case !slices.Contains([]string{methodReject, methodGRPO, methodList}, r.method):
-		return fmt.Errorf("method %q; there are %s, %s and %s", r.method, methodReject, methodGRPO, methodList)
+	case !slices.Contains(methods[:], r.method):
+		return fmt.Errorf("method %q; there are %s", r.method, strings.Join(methods[:], ", "))
 	case r.ask.group < 2 || r.ask.prompts < 1 || r.ask.each < 1 || r.ask.slots < 1:
 		return errors.New("-group must be 2 or more, -prompts, -per-package and -slots 1 or more")
 	case r.teach.share < 0 || r.teach.share >= 1:

@@ -38,7 +38,8 @@ type prompt struct {
 	shown  int // number of the function that is shown, 0 for none
 	right  int // number of the function with the fault
 	others int // candidates
-	lines  int // of the function that is shown
+
+	function []string // lines of the one that is shown
 
 	answers []answer
 }
@@ -115,7 +116,7 @@ func newPrompt(t *verify.Task, whole float64, rng *rand.Rand, count func(string)
 	}
 	p.state.Report = t.Report(names)
 	if p.shown > 0 {
-		p.lines = 1 + strings.Count(shown.Text, "\n")
+		p.function = strings.Split(shown.Text, "\n")
 		text, ok := "", false
 		if p.buggy() {
 			text, ok = shown.ReadLine(t.Line, p.state.Report, p.shown, count)
@@ -143,7 +144,7 @@ func (p *prompt) request() *agent.Request {
 		add(repair.ToolRead, fmt.Sprintf(`{"%s":%d}`, repair.ArgNumber, p.shown), p.state.Function)
 	}
 	number := fmt.Sprintf(`"%s":{"type":"integer","minimum":1,"maximum":%d}`, repair.ArgNumber, p.others)
-	line := fmt.Sprintf(`"%s":{"type":"integer","minimum":1,"maximum":%d}`, repair.ArgLine, max(1, p.lines))
+	line := fmt.Sprintf(`"%s":{"type":"integer","minimum":1,"maximum":%d}`, repair.ArgLine, max(1, len(p.function)))
 	text := fmt.Sprintf(`"%s":{"type":"string","pattern":"^[^\\n]*$"}`, repair.ArgText)
 	req.Tools = []agent.ToolSpec{
 		{Name: repair.ToolRead, Schema: schemaOf(number, repair.ArgNumber)},

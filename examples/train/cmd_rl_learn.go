@@ -83,7 +83,7 @@ func (r *rl) lessons(prompts []*prompt) ([]train.Sequence, error) {
 // lessonsOf makes a sequence of every distinct answer that has something to teach. In GRPO answers that are the same are
 // one sequence that counts as much as all of them.
 func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
-	if r.method == methodList {
+	if r.method == methodList || r.method == methodTail {
 		return r.listOf(p)
 	}
 	gains, key := rarity(p.answers), func(a *answer) string { return a.text }
@@ -119,58 +119,6 @@ func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 		}
 	}
 	return out, nil
-}
-
-// listOf makes one sequence of the right answer and the wrong ones among those that were found.
-func (r *rl) listOf(p *prompt) ([]train.Sequence, error) {
-	texts := []string{p.rightAnswer()}
-	for i := range p.answers {
-		if a := &p.answers[i]; a.counts && a.reward != rewardRight && a.text != "" && !slices.Contains(texts, a.text) {
-			texts = append(texts, a.text)
-		}
-	}
-	var answers []dataset.Example
-	for i, text := range texts {
-		e, err := dataset.Encode(r.tok, p.state.Prompt(), text, 0)
-		if err != nil {
-			return nil, err
-		}
-		if len(e.Tokens) <= r.trainer.Model().Shape().Context {
-			answers = append(answers, e)
-		} else if i == 0 {
-			return nil, nil
-		}
-	}
-	if len(answers) < 2 {
-		return nil, nil // there is nothing to choose from
-	}
-	return []train.Sequence{choiceOf(answers)}, nil
-}
-
-// choiceOf is examples of one prompt as answers to choose the first from. What all of them begin with is the prompt's, but for its
-// last token, with which each answer begins.
-func choiceOf(answers []dataset.Example) train.Sequence {
-	at := len(answers[0].Tokens)
-	for _, e := range answers[1:] {
-		n := 0
-		for n < min(at, len(e.Tokens)) && e.Tokens[n] == answers[0].Tokens[n] {
-			n++
-		}
-		at = n
-	}
-	at--
-	for at > 1 && answers[0].Weights[at] >= dataset.Decision { // a number's digits belong together
-		at--
-	}
-	out := sequenceOf(answers[0], 1)
-	out.Tokens, out.Weights = out.Tokens[:at], out.Weights[:at]
-	for _, e := range answers {
-		s := sequenceOf(e, 1)
-		s.Weights[at] = 0
-		out.Answers = append(out.Answers, int32(len(out.Tokens)))
-		out.Tokens, out.Weights = append(out.Tokens, s.Tokens[at:]...), append(out.Weights, s.Weights[at:]...)
-	}
-	return out
 }
 
 // rarity is what right answers count in rejection sampling: the rarer they are in their group, the more, so that what the

@@ -85,7 +85,7 @@ func (r *rl) sample(ctx context.Context, n int, rng *rand.Rand) ([]*prompt, erro
 // answers asks one prompt as often as the group is large. Its text is computed once.
 func (r *rl) answers(ctx context.Context, m *moe.Model, p *prompt, seed uint64) error {
 	req := p.request()
-	if r.method == methodList {
+	if r.method == methodList || r.method == methodTail {
 		return r.likeliest(ctx, m, p, req)
 	}
 	if err := m.Warm(ctx, req); err != nil {

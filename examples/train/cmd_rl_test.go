@@ -291,27 +291,6 @@ func TestGains(t *testing.T) {
 	}
 }
 
-func TestChoiceOf(t *testing.T) {
-	example := func(tokens []uint16, weights ...uint8) dataset.Example {
-		return dataset.Example{Tokens: tokens, Weights: weights}
-	}
-	for name, c := range map[string]struct {
-		answers []dataset.Example
-		want    train.Sequence
-	}{
-		"other first tokens": {[]dataset.Example{example([]uint16{7, 8, 9, 1, 2}, 0, 20, 5, 100, 20), example([]uint16{7, 8, 9, 3}, 0, 20, 5, 100)},
-			train.Sequence{Tokens: []int32{7, 8, 9, 1, 2, 9, 3}, Weights: []float32{0, 0.2, 0, 1, 0.2, 0, 1}, Answers: []int32{2, 5}}},
-		"a digit in common": {[]dataset.Example{example([]uint16{7, 8, 1, 2}, 0, 5, 100, 100), example([]uint16{7, 8, 1, 3}, 0, 5, 100, 100)},
-			train.Sequence{Tokens: []int32{7, 8, 1, 2, 8, 1, 3}, Weights: []float32{0, 0, 1, 1, 0, 1, 1}, Answers: []int32{1, 4}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, choiceOf(c.answers)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		})
-	}
-}
-
 // TestSampled: tokens that cut the answer otherwise count where its decisions are.
 func TestSampled(t *testing.T) {
 	r := openRL(t, microRL(t))

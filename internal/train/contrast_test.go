@@ -38,9 +38,11 @@ func TestGradientsOfAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tr.Close()
-			batch := slices.Concat(texts(shape, 5, 4), lists(shape, 1, 5, 4, 3, 2), lists(shape, 2, 4, 3))
+			apart := lists(shape, 4, 3, 2, 3)
+			apart[0].Apart = true
+			batch := slices.Concat(texts(shape, 5, 4), lists(shape, 1, 5, 4, 3, 2), apart, lists(shape, 2, 4, 3))
 			if name == "dense" {
-				batch = slices.Concat(texts(shape, 5, 6), lists(shape, 3, blockTokens-3, 7, 4)) // beyond a block of attention
+				batch = slices.Concat(texts(shape, 5, 6), lists(shape, 3, blockTokens-3, 7, 4), apart) // beyond a block of attention
 			}
 			stats, err := tr.run(batch, true)
 			if err != nil {

@@ -14,7 +14,7 @@ type micro struct {
 	gains   []float32 // and what the gradient of each counts
 	owners  []int32   // and the sequences they are of
 	states  []answer  // of each sequence
-	lists   []list
+	lists   []list    // of answers that one is chosen from
 }
 
 // list is the answers of one sequence.
@@ -60,7 +60,7 @@ func (b *micro) add(s Sequence) {
 			b.owners = append(b.owners, int32(len(b.states)))
 		}
 	}
-	if len(s.Answers) > 0 {
+	if len(s.Answers) > 0 && !s.Apart {
 		of.rows = append(of.rows, int32(len(b.rows)))
 		b.lists = append(b.lists, of)
 	}

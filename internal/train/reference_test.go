@@ -61,9 +61,9 @@ func (r *reference) loss(batch []Sequence) float64 {
 }
 
 // choice is the loss of a sequence with several answers, each computed behind the prompt by itself: what it takes to say the
-// right one, and contrast times what it takes to choose it.
+// right one, and contrast times what it takes to choose it; what it takes to say each, if they stand apart.
 func (r *reference) choice(s Sequence) float64 {
-	var whole, own, all float64
+	var whole, own, all, each float64
 	for j, at := range s.Answers {
 		tokens := slices.Concat(s.Tokens[:s.Answers[0]], s.Tokens[at:s.end(j)])
 		weights := slices.Concat(s.Weights[:s.Answers[0]], s.Weights[at:s.end(j)])
@@ -75,9 +75,14 @@ func (r *reference) choice(s Sequence) float64 {
 				before += l
 			}
 		}
+		each += likely - before
 		if all += math.Exp(likely - before); j == 0 {
 			whole, own = likely, likely-before
+			each = likely
 		}
+	}
+	if s.Apart {
+		return -each
 	}
 	return -whole + r.contrast*(math.Log(all)-own)
 }

@@ -13,6 +13,8 @@ type Sequence struct {
 	// then wrong ones, to the end. Each follows the prompt, which is what is before all of them, and sees nothing of the
 	// others. The first token of each is the same and is given: it takes the place of the prompt's last. See Config.Contrast.
 	Answers []int32
+	// Apart says that none of the answers is chosen: each is learnt by its own weights, as if it were alone behind the prompt.
+	Apart bool
 }
 
 // decisionWeight is from which weight on a token counts as a decision, whose hits are reported.
@@ -81,13 +83,13 @@ func (s Sequence) end(i int) int {
 	return len(s.Tokens)
 }
 
-// right is how many tokens are before the wrong answers.
-func (s Sequence) right() int { return s.end(0) }
-
-// weight is the sum of the absolute weights of what s predicts, wrong answers left out.
+// weight is the sum of the absolute weights of what s predicts, answers that only stand to choice left out.
 func (s Sequence) weight() float64 {
-	sum := 0.0
-	for i, w := range s.Weights[:s.right()] {
+	sum, end := 0.0, s.end(0)
+	if s.Apart {
+		end = len(s.Weights)
+	}
+	for i, w := range s.Weights[:end] {
 		if i > 0 {
 			sum += abs64(float64(w))
 		}
