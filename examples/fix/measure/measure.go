@@ -29,7 +29,7 @@ type Config struct {
 	Source func(ctx context.Context, module, version string) (dir string, err error)
 
 	Workers  int            // packages that are measured at once; 0 means one a processor
-	Limit    time.Duration  // most time for one package, which is left out when it takes longer; 0 means 10 minutes
+	Limit    time.Duration  // most time for one package, which is left out when it takes longer; 0 means 20 minutes
 	Progress func(Progress) // called from one goroutine at a time; nil is silent
 }
 
@@ -89,7 +89,7 @@ func Run(ctx context.Context, cfg Config, facts []Fact) (*Report, error) {
 		return nil, errors.New("measure: run: there is no model")
 	}
 	cfg.Edits = cmp.Or(cfg.Edits, 10)
-	cfg.Limit = cmp.Or(cfg.Limit, 10*time.Minute)
+	cfg.Limit = cmp.Or(cfg.Limit, 20*time.Minute)
 	cfg.Workers = cmp.Or(cfg.Workers, runtime.NumCPU())
 	if cfg.Source == nil {
 		cfg.Source = fetch
