@@ -28,6 +28,7 @@ type Checker struct {
 	imports map[string]*packages.Package
 	files   map[string]*checkedFile // by absolute name
 	order   []string                // of the names, so that errors do not depend on a map
+	words   *Words                  // made when they are first asked for
 }
 
 // checkedFile is a file of the package as it is on disk.

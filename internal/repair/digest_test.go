@@ -63,7 +63,7 @@ func TestPanics(t *testing.T) {
 `,
 }
 
-func writeTree(t *testing.T, files map[string]string) string {
+func writeTree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {

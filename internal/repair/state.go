@@ -3,6 +3,7 @@ package repair
 import (
 	_ "embed" // the chat template
 	"strconv"
+	"strings"
 )
 
 // Names of the tools and of their arguments.
@@ -60,6 +61,14 @@ func AnswerRead(n int) string { return call(ToolRead, arg(ArgNumber, strconv.Ito
 // AnswerEdit returns the answer that gives a line of the function read last a new text.
 func AnswerEdit(line int, text string) string {
 	return call(ToolEdit, arg(ArgLine, strconv.Itoa(line))+arg(ArgText, text))
+}
+
+// EditedText returns the text that an answer gives a line, as far as the answer goes, and whether that is all of it; ok is false
+// where there is none yet.
+func EditedText(answer string) (text string, whole, ok bool) {
+	_, text, ok = strings.Cut(answer, "<parameter="+ArgText+">\n")
+	text, _, whole = strings.Cut(text, "\n")
+	return text, whole, ok
 }
 
 // AnswerDone returns the answer that ends the work.

@@ -38,6 +38,7 @@ type Search struct {
 	open  openChoices
 	ended []*path // best last
 	told  map[string]bool
+	may   func(answer string) bool // nil for any
 }
 
 // Search begins to list the answers to a request. It takes the same requests as a stream with "beam" in
@@ -62,6 +63,37 @@ func (m *Model) Search(ctx context.Context, req *agent.Request) (*Search, error)
 		return nil, modelError(ctx, err)
 	}
 	return s, nil
+}
+
+// filteredChoices is how many tokens are looked at after a beginning where some are left out.
+const filteredChoices = 128
+
+// Only leaves out answers of which may says so by one of their beginnings. It is called with beginnings as the model writes them,
+// the marks around a call among them, and must say no to what a beginning that it said no to begins. To be called before
+// [Search.Next]; answers that would be thrown away as soon as they are there need not be searched for.
+func (s *Search) Only(may func(answer string) bool) {
+	s.may = may
+	s.b.top = max(s.b.top, min(filteredChoices, s.a.m.net.Hyper().Vocab))
+}
+
+// leftOut reports whether p, and tokens behind it, lead to nothing but answers that are left out.
+func (s *Search) leftOut(p *path, behind ...int32) bool {
+	if s.may == nil {
+		return false
+	}
+	var text []byte
+	say := func(id int32) {
+		if !slices.Contains(s.b.req.StopTokens, id) { // what ends an answer is no part of it
+			text = s.b.m.tok.AppendPiece(text, id)
+		}
+	}
+	for _, t := range p.tokens() {
+		say(t.ID)
+	}
+	for _, id := range behind {
+		say(id)
+	}
+	return !s.may(string(text))
 }
 
 // Next returns the next answer. It is io.EOF when none is left, or none that is found within reason: 8,192 beginnings were
@@ -110,6 +142,9 @@ func (s *Search) take() error {
 			return nil
 		}
 		c := heap.Pop(&s.open).(choice)
+		if s.leftOut(c.from, c.next.ID) {
+			continue
+		}
 		t := llm.Token{ID: c.next.ID, LogProb: c.next.LogProb, Top: c.top}
 		p, ok := s.b.step(c.from, t)
 		if !ok {
@@ -131,7 +166,7 @@ func (s *Search) admit(p *path) error {
 		return err
 	case p.end == open:
 		s.paths = append(s.paths, p)
-	case p.end == ended && !s.b.avoid.makes(p.tokens()):
+	case p.end == ended && !s.b.avoid.makes(p.tokens()) && !s.leftOut(p): // what is forced was no choice
 		at, _ := slices.BinarySearchFunc(s.ended, p.score, func(q *path, score float64) int { return cmp.Compare(q.score, score) })
 		s.ended = slices.Insert(s.ended, at, p)
 	}

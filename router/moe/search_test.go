@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -109,6 +110,50 @@ func TestSearchListsAllAnswers(t *testing.T) {
 			}
 			if _, err := s.Next(t.Context()); !errors.Is(err, io.EOF) {
 				t.Errorf("after the last answer: %v", err)
+			}
+		}
+	}
+}
+
+// TestSearchOnly: what is left out is missing from the list and nothing else is, also where the grammar forces what it is known by.
+func TestSearchOnly(t *testing.T) {
+	agenttest.CheckLeaks(t)
+	m := load(t, moe.Config{KV: moe.KVF32})
+	src, _ := json.Marshal(`root ::= ("no" | "yes" | "perhaps" | [ab]{1,3}) ("?" | " not" | " " [cd])`)
+	req := ask("question")
+	req.MaxOutput, req.Extra = 0, extra("grammar", string(src))
+	for _, width := range []string{"1", "16", "32"} {
+		req.Extra["beam"] = json.RawMessage(width)
+		for name, may := range map[string]func(string) bool{
+			"all":    func(string) bool { return true },
+			"none":   func(string) bool { return false },
+			"letter": func(s string) bool { return !strings.Contains(s, "b") },
+			"forced": func(s string) bool { return !strings.Contains(s, "perhaps ") },
+			"end":    func(s string) bool { return !strings.HasSuffix(s, "?") && !strings.Contains(s, "? ") },
+			"several": func(s string) bool {
+				return !strings.Contains(s, "y") && !strings.Contains(s, "ab") && !strings.Contains(s, "d")
+			},
+		} {
+			all, err := m.Search(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			some, err := m.Search(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			some.Only(may)
+			var want, got []string
+			for _, a := range listed(t, all, 1000) {
+				if may(a.text) {
+					want = append(want, a.text)
+				}
+			}
+			for _, a := range listed(t, some, 1000) {
+				got = append(got, a.text)
+			}
+			if d := gocmp.Diff(want, got); d != "" {
+				t.Errorf("width %s, %s (-want +got):\n%s", width, name, d)
 			}
 		}
 	}

@@ -18,6 +18,12 @@ type Case interface {
 	Test(ctx context.Context, e *Edit) (*Verdict, error)
 }
 
+// Speller is a [Case] that knows which words the code of a package may have, so that edits with others need not be thought of.
+type Speller interface {
+	// Words returns the words of the package of a file, named as in Finding.Ranked; nil where they are not known.
+	Words(ctx context.Context, file string) *repair.Words
+}
+
 // Finding is what failing tests tell.
 type Finding struct {
 	Failed []string        // their names

@@ -29,6 +29,7 @@ type decoder struct {
 	reading func() int                            // number of the function read last, 0 for none
 	unread  func() bool                           // there are functions left to read
 	parts   func() []string                       // of the function read last, where it is too long to be read at once
+	words   func(context.Context) *repair.Words   // of its package, nil where they are not known
 	adapt   func(ctx context.Context) agent.Model // returns a model to go on with, nil for the same; nil once that is settled
 	due     func() bool                           // it is time for adapt
 
@@ -44,7 +45,7 @@ type Searcher interface {
 }
 
 func newDecoder(cfg Config, r *repairer) *decoder {
-	d := &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number, unread: r.unread, parts: r.parts}
+	d := &decoder{model: cfg.Model, beam: cfg.Beam, made: r.made, done: r.done, reading: r.number, unread: r.unread, parts: r.parts, words: r.words}
 	if cfg.Adapt != nil {
 		after := min(adaptAfter, (cfg.Edits+1)/2)
 		d.adapt = func(ctx context.Context) agent.Model { return cfg.Adapt(ctx, r.found()) }

@@ -130,7 +130,7 @@ func (d *decoder) list(ctx context.Context, req *agent.Request, at int) (*edits,
 		models = []agent.Model{d.former, d.model}
 	}
 	for _, m := range models[len(e.opinions):] {
-		l, err := newListing(ctx, m, req, d.parts())
+		l, err := newListing(ctx, m, req, d.parts(), d.words(ctx))
 		if err != nil {
 			return nil, err
 		}

@@ -80,8 +80,8 @@ func (l *list) fill(ctx context.Context) (err error) {
 	return err
 }
 
-// newListing begins to list what a model would edit in a function that has these parts.
-func newListing(ctx context.Context, m agent.Model, req *agent.Request, parts []string) (*listing, error) {
+// newListing begins to list what a model would edit in a function that has these parts, in a package of these words.
+func newListing(ctx context.Context, m agent.Model, req *agent.Request, parts []string, words *repair.Words) (*listing, error) {
 	searcher, ok := m.(Searcher)
 	if !ok {
 		return nil, errors.ErrUnsupported
@@ -96,6 +96,12 @@ func newListing(ctx context.Context, m agent.Model, req *agent.Request, parts []
 		s, err := searcher.Search(ctx, &r)
 		if err != nil {
 			return nil, err
+		}
+		if words != nil {
+			s.Only(func(answer string) bool {
+				text, whole, ok := repair.EditedText(answer)
+				return !ok || words.May(text, whole)
+			})
 		}
 		l.lists, l.weight = append(l.lists, list{search: s, weight: weight, most: weight}), l.weight+weight
 	}

@@ -240,19 +240,39 @@ func (m *Module) checker(file string) *checkerOf {
 
 // Check implements [Case]. Where the package cannot be loaded for checks, the text is parsed and the compiler finds the rest.
 func (m *Module) Check(ctx context.Context, file string, src []byte) error {
-	c := m.checker(file)
-	select {
-	case <-c.ready:
-	case <-ctx.Done():
-		return ctx.Err()
+	c, name, err := m.checked(ctx, file)
+	if err != nil {
+		return err
 	}
-	name := filepath.Join(m.Root, filepath.FromSlash(file))
-	known := c.err == nil && slices.Contains(c.c.Files(), name) // checks go without cgo, which other files may belong to
-	if !known {
+	if c == nil {
 		if _, err := parser.ParseFile(token.NewFileSet(), filepath.Base(file), src, parser.SkipObjectResolution); err != nil {
 			return fmt.Errorf("does not parse: %w", err)
 		}
 		return nil
 	}
-	return c.c.Check(name, src)
+	return c.Check(name, src)
+}
+
+// Words implements [Speller].
+func (m *Module) Words(ctx context.Context, file string) *repair.Words {
+	c, _, err := m.checked(ctx, file)
+	if err != nil || c == nil {
+		return nil
+	}
+	return c.Words()
+}
+
+// checked returns the checker of a file, nil where it is not known to one, and the file's name there.
+func (m *Module) checked(ctx context.Context, file string) (c *repair.Checker, name string, err error) {
+	of := m.checker(file)
+	select {
+	case <-of.ready:
+	case <-ctx.Done():
+		return nil, "", ctx.Err()
+	}
+	name = filepath.Join(m.Root, filepath.FromSlash(file))
+	if of.err != nil || !slices.Contains(of.c.Files(), name) { // checks go without cgo, which other files may belong to
+		return nil, "", nil
+	}
+	return of.c, name, nil
 }

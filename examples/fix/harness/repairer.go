@@ -277,6 +277,17 @@ func (r *repairer) parts() []string {
 	return r.finding.Ranked[r.current-1].Parts(r.report, r.current, r.count)
 }
 
+// words returns those that an edit of the function read last may have, nil where they are not known.
+func (r *repairer) words(ctx context.Context) *repair.Words {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.c.(Speller)
+	if !ok || r.current == 0 {
+		return nil
+	}
+	return s.Words(ctx, r.finding.Ranked[r.current-1].File)
+}
+
 // number returns the number of the function read last while an edit of it may be made, else 0.
 func (r *repairer) number() int {
 	r.mu.Lock()

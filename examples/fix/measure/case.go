@@ -59,6 +59,9 @@ func (r *recorder) Check(_ context.Context, file string, src []byte) error {
 	return r.c.Check(file, src)
 }
 
+// Words implements [harness.Speller].
+func (r *recorder) Words(context.Context, string) *repair.Words { return r.c.Words() }
+
 // Test implements [harness.Case]. The line as it was released passes, as the tests have shown already: nothing need be
 // thought up after it.
 func (r *recorder) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, error) {
