@@ -24,8 +24,8 @@ type Config struct {
 	OnStep        func(Step)
 
 	// Adapt, if not nil, is called once, when three edits did not help (fewer where Edits is less than 6) or Model has no further
-	// idea, with what the tests told. The model it returns decides from then on: the likeliest of what either makes of a function is
-	// tried next. Nil lets Model go on alone.
+	// idea, with what the tests told. The model it returns decides from then on; which edit of a function is tried next both decide
+	// together. Nil lets Model go on alone.
 	Adapt func(ctx context.Context, f *Finding) agent.Model
 }
 
