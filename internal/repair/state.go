@@ -66,7 +66,7 @@ func AnswerEdit(line int, text string) string {
 // EditedText returns the text that an answer gives a line, as far as the answer goes, and whether that is all of it; ok is false
 // where there is none yet.
 func EditedText(answer string) (text string, whole, ok bool) {
-	_, text, ok = strings.Cut(answer, "<parameter="+ArgText+">\n")
+	_, text, ok = strings.Cut(answer, argStart(ArgText))
 	text, _, whole = strings.Cut(text, "\n")
 	return text, whole, ok
 }
@@ -79,5 +79,7 @@ func call(name, args string) string {
 }
 
 func arg(name, value string) string {
-	return "<parameter=" + name + ">\n" + value + "\n</parameter>\n"
+	return argStart(name) + value + "\n</parameter>\n"
 }
+
+func argStart(name string) string { return "<parameter=" + name + ">\n" }
