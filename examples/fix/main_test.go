@@ -128,9 +128,15 @@ func TestLearns(t *testing.T) {
 	dir := writeTree(t, files)
 	before := readTree(t, dir)
 	var out strings.Builder
-	status, err := fix(context.Background(), options{dir: dir, scope: "package", edits: 2, timeout: 30 * time.Second, learn: 3 * time.Second}, &display{w: &out})
-	if status != statusNotFixed || err != nil {
-		t.Errorf("status %d, %v; want 1", status, err)
+	for _, learn := range []time.Duration{3 * time.Second, time.Minute} { // a busy machine may not get to the first step in three seconds
+		out.Reset()
+		status, err := fix(context.Background(), options{dir: dir, scope: "package", edits: 2, timeout: 30 * time.Second, learn: learn}, &display{w: &out})
+		if status != statusNotFixed || err != nil {
+			t.Fatalf("status %d, %v; want 1", status, err)
+		}
+		if !strings.Contains(out.String(), "before anything was learnt") {
+			break
+		}
 	}
 	if !strings.Contains(out.String(), "learnt from 12 functions of the module") || !strings.Contains(out.String(), "2 edits tested") {
 		t.Errorf("it says\n%s", &out)

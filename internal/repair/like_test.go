@@ -53,7 +53,7 @@ func TestLikeTellsNothingOfTheFunctionItself(t *testing.T) {
 	for _, f := range fns {
 		for i, l := range strings.Split(f.Text, "\n") {
 			broken := f
-			broken.Text = f.Edited(i+1, strings.Replace(l, "s.", "t.", 1))
+			broken.Text = f.Edited(i+1, strings.TrimSpace(strings.Replace(l, "s.", "t.", 1)))
 			for _, got := range n.Like(broken, nil) {
 				if _, text, _ := strings.Cut(got, "\t"); text == bare(l) {
 					t.Errorf("%s: %q is its own line", f.Name, got)

@@ -35,10 +35,11 @@ func Tokens(code string) string {
 	}
 }
 
-// Edited returns the text of a function in which a line, counted from 1 at the func line, has a new text. The line must be
-// one of the function's.
+// Edited returns the text of a function in which a line, counted from 1 at the func line, has a new text behind the space that
+// it begins with. The line must be one of the function's.
 func (f Function) Edited(line int, text string) string {
 	lines := strings.Split(f.Text, "\n")
-	lines[line-1] = text
+	old := lines[line-1]
+	lines[line-1] = old[:len(old)-len(strings.TrimLeft(old, " \t"))] + text
 	return strings.Join(lines, "\n")
 }

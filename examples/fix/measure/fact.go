@@ -111,9 +111,6 @@ func (f Fact) broken(fn repair.Function) (repair.Function, string, error) {
 	if f.Line > len(lines) {
 		return fn, "", fmt.Errorf("%s has no line %d", fn.Name, f.Line)
 	}
-	old := lines[f.Line-1]
-	in := old[:len(old)-len(strings.TrimLeft(old, " \t"))]
-	lines[f.Line-1] = in + f.Text
-	fn.Text = strings.Join(lines, "\n")
-	return fn, strings.TrimSpace(old), nil
+	fn.Text = fn.Edited(f.Line, f.Text)
+	return fn, strings.TrimSpace(lines[f.Line-1]), nil
 }

@@ -174,11 +174,8 @@ func (h Harvest) verify(ctx context.Context, b *Binary, list []candidate, y *Yie
 
 // task writes down a killed variant.
 func (b *Binary) task(c candidate, o *Outcome) (*Task, error) {
-	lines := strings.Split(c.Function.Text, "\n")
-	old := lines[c.Line-1]
-	lines[c.Line-1] = old[:len(old)-len(strings.TrimLeft(old, " \t"))] + c.Text
 	broken := c.Function
-	broken.Text = strings.Join(lines, "\n")
+	broken.Text = c.Function.Edited(c.Line, c.Text)
 	ranking, buggy, shown, err := o.Suspects(b.Package.Names(), b.functions, broken)
 	if err != nil {
 		return nil, err

@@ -122,15 +122,11 @@ func copyName(id int, name string) string { return prefix + strconv.Itoa(id) + "
 
 // copyOf returns the text of a variant under its own name.
 func copyOf(n numbered) (string, error) {
-	lines := strings.Split(n.v.Function.Text, "\n")
-	if n.v.Line < 1 || n.v.Line > len(lines) || strings.ContainsAny(n.v.Text, "\r\n") {
+	if n.v.Line < 1 || n.v.Line > 1+strings.Count(n.v.Function.Text, "\n") || strings.ContainsAny(n.v.Text, "\r\n") {
 		return "", errors.New("no such line, or more than one")
 	}
-	old := lines[n.v.Line-1]
-	indent := old[:len(old)-len(strings.TrimLeft(old, " \t"))]
-	lines[n.v.Line-1] = indent + n.v.Text
 	const head = "package p\n"
-	text := strings.Join(lines, "\n")
+	text := n.v.Function.Edited(n.v.Line, n.v.Text)
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", head+text, parser.SkipObjectResolution)
 	if err != nil {
