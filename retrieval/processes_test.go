@@ -206,10 +206,11 @@ func TestOpenTogether(t *testing.T) {
 // The cache they leave gives exactly the answers of a fresh one.
 func TestKilledDuringOpen(t *testing.T) {
 	dir := goSource(t, "encoding")
+	want := freshAnswers(t, dir)
 	kill(t, dir, func(t *testing.T, cache string) *retrieval.Index {
 		x := open(t, dir, retrieval.Config{CacheDir: cache})
 		allReady(t, x)
-		asFresh(t, x, dir, "after a kill")
+		answersAre(t, x, want, "after a kill")
 		return x
 	}, "open", "started")
 }

@@ -84,12 +84,24 @@ func answers(t testing.TB, x *retrieval.Index, queries ...string) map[string][]s
 // asFresh checks that an index answers as one made anew does.
 func asFresh(t testing.TB, x *retrieval.Index, dir, when string, queries ...string) {
 	t.Helper()
+	answersAre(t, x, freshAnswers(t, dir, queries...), when, queries...)
+}
+
+// freshAnswers is what an index that is made anew answers.
+func freshAnswers(t testing.TB, dir string, queries ...string) map[string][]string {
+	t.Helper()
 	fresh := open(t, dir, retrieval.Config{})
 	defer fresh.Close()
 	want := answers(t, fresh, queries...)
 	if len(want) == 0 {
-		t.Fatalf("%s: a fresh index finds nothing", when)
+		t.Fatal("a fresh index finds nothing")
 	}
+	return want
+}
+
+// answersAre checks that an index answers as a fresh one did.
+func answersAre(t testing.TB, x *retrieval.Index, want map[string][]string, when string, queries ...string) {
+	t.Helper()
 	if diff := cmp.Diff(want, answers(t, x, queries...)); diff != "" {
 		t.Errorf("%s: not the answers of a fresh index (-fresh +have):\n%s%v", when, short(diff), x.Status())
 	}

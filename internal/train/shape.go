@@ -95,7 +95,7 @@ func (s Shape) Validate() error {
 		errs = append(errs, fmt.Errorf("a Context of %d with heads of %d; their product must be at most %d", s.Context, s.HeadDim, maxAngles))
 	}
 	if len(errs) == 0 && s.weights() > maxParams {
-		errs = append(errs, fmt.Errorf("%.0f weights; at most %d are supported", s.weights(), maxParams))
+		errs = append(errs, fmt.Errorf("%.0f weights; at most %d are supported", s.weights(), int64(maxParams)))
 	}
 	return errors.Join(errs...)
 }
