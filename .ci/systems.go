@@ -42,6 +42,7 @@ func check(system string, patterns []string) (bad int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	ours := func(file string) bool { return strings.HasPrefix(file, here+string(filepath.Separator)) }
 	pkgs, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes |
 			packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes,
@@ -49,7 +50,7 @@ func check(system string, patterns []string) (bad int, err error) {
 		// What others wrote is taken at its word: declarations without bodies.
 		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
 			f, err := parser.ParseFile(fset, name, src, parser.AllErrors|parser.SkipObjectResolution)
-			if f != nil && !strings.HasPrefix(name, here+string(filepath.Separator)) {
+			if f != nil && !ours(name) {
 				for _, d := range f.Decls {
 					if fn, ok := d.(*ast.FuncDecl); ok {
 						fn.Body = nil
@@ -62,20 +63,20 @@ func check(system string, patterns []string) (bad int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	ours := 0
+	checked := 0
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
-		if len(p.GoFiles) > 0 && !strings.HasPrefix(p.GoFiles[0], here+string(filepath.Separator)) {
+		if len(p.GoFiles) > 0 && !ours(p.GoFiles[0]) {
 			return // its imports look unused without the bodies
 		}
-		ours++
+		checked++
 		for _, e := range p.Errors {
 			fmt.Fprintln(os.Stderr, system+":", e)
 			bad++
 		}
 	})
-	if ours == 0 {
+	if checked == 0 {
 		return 0, fmt.Errorf("no package of this module is among %v", patterns)
 	}
-	fmt.Printf("%s: %d packages of this module\n", system, ours)
+	fmt.Printf("%s: %d packages of this module\n", system, checked)
 	return bad, nil
 }

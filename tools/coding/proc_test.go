@@ -78,14 +78,23 @@ func alive(pid int) bool {
 func pidIn(t testing.TB, w *Workspace, name string) int {
 	t.Helper()
 	for range 200 {
-		data, err := os.ReadFile(filepath.Join(w.Dir(), name))
-		if pid, convErr := strconv.Atoi(strings.TrimSpace(string(data))); err == nil && convErr == nil {
+		if pid, ok := readPid(w, name); ok {
 			return pid
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("no process id in %s", name)
 	return 0
+}
+
+// readPid reads a process id that a program of the test writes; false until it is written.
+func readPid(w *Workspace, name string) (int, bool) {
+	data, err := os.ReadFile(filepath.Join(w.Dir(), name))
+	if err != nil {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	return pid, err == nil
 }
 
 func gone(t testing.TB, pids ...int) {

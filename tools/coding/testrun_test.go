@@ -89,7 +89,7 @@ func TestGoTestsKilled(t *testing.T) {
 	defer cancel()
 	go func() {
 		for range 3000 {
-			if text, err := os.ReadFile(filepath.Join(w.Dir(), "sleeps/pid")); err == nil && len(text) > 0 {
+			if _, ok := readPid(w, "sleeps/pid"); ok {
 				break
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -223,7 +223,7 @@ func TestTestFlood(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	size := 1 << 30
 	if testing.Short() {
-		size = 8 << 20
+		size = 32 << 20
 	}
 	store := tools.NewMemStore()
 	w := openWith(t, Config{Artifacts: store, Proc: ProcConfig{SpillBytes: 2 << 20}}, files{"pytest.ini": ""})

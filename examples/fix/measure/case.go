@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"path/filepath"
-	"strings"
 
 	"github.com/luthier-dev/luthier/examples/fix/harness"
 	"github.com/luthier-dev/luthier/internal/repair"
@@ -47,10 +46,7 @@ func (t *task) source(p *verify.Package, file string) ([]byte, error) {
 		return src, nil
 	}
 	right := t.fn
-	lines := strings.Split(right.Text, "\n")
-	in := lines[t.Line-1][:len(lines[t.Line-1])-len(t.Text)]
-	lines[t.Line-1] = in + t.original
-	right.Text = strings.Join(lines, "\n")
+	right.Text = right.Edited(t.Line, t.original)
 	return repair.Apply(src, right, t.Line, t.Text)
 }
 
