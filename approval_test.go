@@ -10,6 +10,7 @@ import (
 	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 // traps are commands that shipped agents have run without asking.
@@ -28,20 +29,20 @@ func TestShellApproval(t *testing.T) {
 	for _, cmd := range traps {
 		want[cmd] = false
 	}
-	if f, err := os.Open("../shared/tools-dev/shell-autoapprove.jsonl"); err != nil {
-		t.Logf("without the recorded commands: %v", err)
-	} else {
-		defer f.Close()
-		for sc := bufio.NewScanner(f); sc.Scan(); {
-			var row struct {
-				Cmd      string
-				ReadOnly any
-			}
-			if err := json.Unmarshal(sc.Bytes(), &row); err != nil {
-				t.Fatal(err)
-			}
-			want[row.Cmd] = row.ReadOnly == true
+	f, err := os.Open(devdata.Path(t, "tools-dev/shell-autoapprove.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		var row struct {
+			Cmd      string
+			ReadOnly any
 		}
+		if err := json.Unmarshal(sc.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		want[row.Cmd] = row.ReadOnly == true
 	}
 	for _, level := range []agent.Autonomy{agent.AutonomyAsk, agent.AutonomyReadOnly, agent.AutonomyEdit, agent.AutonomySandboxed} {
 		c, err := luthier.New(context.Background(), t.TempDir(), luthier.Options{Model: agenttest.Script(), Autonomy: level, NoSandbox: true, StateDir: t.TempDir()})

@@ -9,6 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/compaction"
 	"github.com/luthier-dev/luthier/compaction/replay"
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/tools"
 )
 
@@ -83,10 +84,7 @@ func (alwaysDue) Due([]agent.Message) bool { return true }
 
 // longRuns reads the recorded runs of at least 48,000 tokens and skips the test where there are none.
 func longRuns(t *testing.T) []*replay.Run {
-	files, _ := filepath.Glob("../../shared/compaction-dev/trajectories/*.json")
-	if len(files) == 0 {
-		t.Skip("no recorded runs in ../shared/compaction-dev/trajectories")
-	}
+	files := devdata.Glob(t, "compaction-dev/trajectories/*.json")
 	var runs []*replay.Run
 	for _, name := range files {
 		f, err := os.Open(name)

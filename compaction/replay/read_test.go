@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 func text(s string) agent.Text { return agent.Text{Text: s} }
@@ -117,10 +118,7 @@ func TestReadSession(t *testing.T) {
 
 // TestReadRecorded reads every recorded run there is.
 func TestReadRecorded(t *testing.T) {
-	files, _ := filepath.Glob("../../../shared/compaction-dev/trajectories/*.json")
-	if len(files) == 0 {
-		t.Skip("no recorded runs in ../shared/compaction-dev/trajectories")
-	}
+	files := devdata.Glob(t, "compaction-dev/trajectories/*.json")
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		if err != nil {

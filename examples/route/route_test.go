@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/routesim"
 )
 
@@ -44,10 +45,7 @@ func bestSingle(t *testing.T, tab *routesim.Table, o *options) routesim.Score {
 // TestCascadeOnTheDevelopmentTable holds the cascade to what is asked of it on real outcomes, learnt on other tasks than
 // those it is measured on.
 func TestCascadeOnTheDevelopmentTable(t *testing.T) {
-	path := "../../../shared/router-dev/swebench-verified-django.jsonl"
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		t.Skip("the development data is not here: ", path)
-	}
+	path := devdata.Path(t, "router-dev/swebench-verified-django.jsonl")
 	tab, err := open(path)
 	if err != nil {
 		t.Fatal(err)

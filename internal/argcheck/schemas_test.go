@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 type schemaFile struct {
@@ -17,13 +19,10 @@ type schemaFile struct {
 	}
 }
 
-// schemaCorpus reads the real-world schemas with labelled instances, where they are.
+// schemaCorpus reads the real-world schemas with labelled instances.
 func schemaCorpus(t testing.TB) []schemaFile {
 	t.Helper()
-	names, _ := filepath.Glob("../../../shared/schema-dev/data/*.json")
-	if len(names) == 0 {
-		t.Skip("the corpus of schemas is not here")
-	}
+	names := devdata.Glob(t, "schema-dev/data/*.json")
 	var files []schemaFile
 	for _, name := range names {
 		text, err := os.ReadFile(name)

@@ -6,16 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 // readTemplates returns real chat templates by name.
 func readTemplates(t testing.TB) map[string]string {
-	paths, _ := filepath.Glob(filepath.Join(sharedDir, "templates", "*.jinja"))
-	if len(paths) == 0 {
-		t.Skip("the templates are not here")
-	}
 	all := map[string]string{}
-	for _, path := range paths {
+	for _, path := range devdata.Glob(t, "moe-dev/templates/*.jinja") {
 		src, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -5,16 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// sharedDir holds development data that is not part of the project.
-const sharedDir = "../../../shared/moe-dev"
+	"github.com/luthier-dev/luthier/internal/devdata"
+)
 
 // vector is a model's text and what it means.
 type vector struct {
@@ -48,9 +46,9 @@ type vectorCall struct {
 }
 
 func readVectors(t testing.TB) []vector {
-	f, err := os.Open(filepath.Join(sharedDir, "toolcalls.jsonl"))
+	f, err := os.Open(devdata.Path(t, "moe-dev/toolcalls.jsonl"))
 	if err != nil {
-		t.Skip("the vectors of tool calls are not here:", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	var all []vector

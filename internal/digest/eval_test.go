@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/gguf"
 	"github.com/luthier-dev/luthier/internal/tokencount"
 	"github.com/luthier-dev/luthier/internal/tokenizer"
@@ -27,9 +27,9 @@ type record struct {
 
 func records(t testing.TB) (out []record) {
 	t.Helper()
-	f, err := os.Open("../../../shared/compaction-dev/logs/logs.jsonl")
+	f, err := os.Open(devdata.Path(t, "compaction-dev/logs/logs.jsonl"))
 	if err != nil {
-		t.Skip("../shared/compaction-dev is absent")
+		t.Fatal(err)
 	}
 	defer f.Close()
 	s := bufio.NewScanner(f)
@@ -47,9 +47,9 @@ func records(t testing.TB) (out []record) {
 // vocabulary opens a real tokenizer of the development set.
 func vocabulary(t testing.TB, name string) *tokenizer.Tokenizer {
 	t.Helper()
-	f, err := gguf.Open(filepath.Join("../../../shared/moe-dev/vocab", "ggml-vocab-"+name+".gguf"))
+	f, err := gguf.Open(devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+name+".gguf"))
 	if err != nil {
-		t.Skip("../shared/moe-dev is absent")
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
 	v, err := tokenizer.FromGGUF(f)

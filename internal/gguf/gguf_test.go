@@ -4,22 +4,13 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 func sharedFiles(t testing.TB) []string {
 	t.Helper()
-	var out []string
-	for _, dir := range []string{"models", "vocab"} {
-		m, err := filepath.Glob("../../../shared/moe-dev/" + dir + "/*.gguf")
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, m...)
-	}
-	if len(out) == 0 {
-		t.Skip("no development models at ../../../shared/moe-dev")
-	}
-	return out
+	return append(devdata.Glob(t, "moe-dev/models/*.gguf"), devdata.Glob(t, "moe-dev/vocab/*.gguf")...)
 }
 
 func TestOpenReal(t *testing.T) {

@@ -11,24 +11,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/gguf"
 	"github.com/luthier-dev/luthier/internal/tokenizer"
 )
 
-const (
-	vocabFile = "../../../shared/moe-dev/vocab/ggml-vocab-qwen2.gguf"
-	schemaDir = "../../../shared/schema-dev/data"
-)
+// real is the vocabulary of Qwen2 (151k tokens) and its tokenizer, read once: all tests share them.
+var real struct {
+	once  sync.Once
+	vocab *Vocab
+	tok   *tokenizer.Tokenizer
+	err   error
+}
 
-// realVocab returns the vocabulary of Qwen2 (151k tokens) and its tokenizer.
-var realVocab = sync.OnceValues(func() (*Vocab, *tokenizer.Tokenizer) {
-	f, err := gguf.Open(vocabFile)
+func readVocab(path string) (*Vocab, *tokenizer.Tokenizer, error) {
+	f, err := gguf.Open(path)
 	if err != nil {
-		return nil, nil
+		return nil, nil, err
 	}
+	defer f.Close()
 	t, err := tokenizer.FromGGUF(f)
 	if err != nil {
-		return nil, nil
+		return nil, nil, err
 	}
 	v := NewVocab(t.Size(), func(id int32) []byte {
 		if k := t.Kind(id); k == tokenizer.Control || k == tokenizer.Unused || k == tokenizer.Unknown {
@@ -37,15 +41,17 @@ var realVocab = sync.OnceValues(func() (*Vocab, *tokenizer.Tokenizer) {
 		return t.AppendPiece(nil, id)
 	}, t.EndOfGeneration())
 	v.SetTokenizer(func(text []byte) []int32 { return t.Encode(string(text), false) })
-	return v, t
-})
+	return v, t, nil
+}
 
 func needVocab(t testing.TB) (*Vocab, *tokenizer.Tokenizer) {
-	v, tok := realVocab()
-	if v == nil {
-		t.Skipf("no vocabulary at %s", vocabFile)
+	t.Helper()
+	path := devdata.Path(t, "moe-dev/vocab/ggml-vocab-qwen2.gguf")
+	real.once.Do(func() { real.vocab, real.tok, real.err = readVocab(path) })
+	if real.err != nil {
+		t.Fatal(real.err)
 	}
-	return v, tok
+	return real.vocab, real.tok
 }
 
 type schemaCase struct {
@@ -58,12 +64,8 @@ type schemaCase struct {
 }
 
 func schemaCases(t testing.TB) []schemaCase {
-	files, _ := filepath.Glob(filepath.Join(schemaDir, "*.json"))
-	if len(files) == 0 {
-		t.Skipf("no schemas at %s", schemaDir)
-	}
 	var out []schemaCase
-	for _, f := range files {
+	for _, f := range devdata.Glob(t, "schema-dev/data/*.json") {
 		data, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

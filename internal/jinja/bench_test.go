@@ -29,7 +29,6 @@ func conversation(n int) *Dict {
 }
 
 func BenchmarkRender(b *testing.B) {
-	needData(b)
 	vars := conversation(50)
 	for _, name := range []string{"Qwen3-Coder", "Qwen-Qwen3-0.6B", "openai-gpt-oss-120b"} {
 		b.Run(name, func(b *testing.B) {
@@ -47,7 +46,6 @@ func BenchmarkRender(b *testing.B) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	needData(b)
 	src := readFile(b, "Qwen3-Coder")
 	b.ReportAllocs()
 	b.SetBytes(int64(len(src)))

@@ -3,10 +3,11 @@ package jinja
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 // TestHostile: templates made to hang, to fill the memory or to overflow the stack end in an error.
@@ -134,7 +135,7 @@ func FuzzTemplate(f *testing.F) {
 		"{{ '%05.2f {}'.format(1)|upper[::-1] if x is not none else -y ** 2 ~ [1, {'a': (2,)}] }}", "{% raw %}{% endraw %}{#- -#}{% set a %}{% endset %}{% with a=1 %}{% endwith %}{% filter upper|trim %}{% endfilter %}"} {
 		f.Add(src, `{"x": {"a": 1}, "y": [1, "b", null]}`)
 	}
-	files, _ := filepath.Glob(filepath.Join(dataDir, "*.jinja"))
+	files := devdata.Glob(f, dataDir+"*.jinja")
 	for _, name := range files {
 		if src, err := os.ReadFile(name); err == nil {
 			f.Add(string(src), `{"messages": [{"role": "user", "content": "hi"}], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"properties": {"a": {"type": "string"}}}}}], "add_generation_prompt": true}`)

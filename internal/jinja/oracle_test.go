@@ -5,25 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 // The development data holds real templates and what Python's Jinja2, set up as Hugging Face does, makes of them.
-const dataDir = "../../../shared/moe-dev/templates"
+const dataDir = "moe-dev/templates/"
 
 var testClock = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-
-func needData(t testing.TB) {
-	t.Helper()
-	if _, err := os.Stat(dataDir); err != nil {
-		t.Skipf("no development data at %s", dataDir)
-	}
-}
 
 // readLines decodes a file of JSON lines.
 func readLines[T any](t testing.TB, path string) []T {
@@ -60,7 +54,7 @@ func fromJSON(t testing.TB, data []byte) *Dict {
 
 func fixtures(t testing.TB) map[string]json.RawMessage {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dataDir, "fixtures.json"))
+	data, err := os.ReadFile(devdata.Path(t, dataDir+"fixtures.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +74,7 @@ func fixtures(t testing.TB) map[string]json.RawMessage {
 
 func readFile(t testing.TB, name string) string {
 	t.Helper()
-	src, err := os.ReadFile(filepath.Join(dataDir, name+".jinja"))
+	src, err := os.ReadFile(devdata.Path(t, dataDir+name+".jinja"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +102,6 @@ func errorText(err error) string {
 // TestRealTemplates renders every real template with every fixture: the text, or the error with its message, must be the
 // oracle's.
 func TestRealTemplates(t *testing.T) {
-	needData(t)
 	type row struct {
 		Template, Fixture, Text, Error string
 		Core                           bool
@@ -116,7 +109,7 @@ func TestRealTemplates(t *testing.T) {
 	vars := fixtures(t)
 	templates := map[string]*Template{}
 	rendered, failed := 0, 0
-	for _, r := range readLines[row](t, filepath.Join(dataDir, "renders.jsonl")) {
+	for _, r := range readLines[row](t, devdata.Path(t, dataDir+"renders.jsonl")) {
 		tmpl := templates[r.Template]
 		if tmpl == nil {
 			tmpl = parseFile(t, r.Template)
@@ -151,13 +144,12 @@ func TestRealTemplates(t *testing.T) {
 
 // TestEngineUnits runs the unit cases of two other engines that Python agrees with.
 func TestEngineUnits(t *testing.T) {
-	needData(t)
 	type row struct {
 		Src, Name, Template, Expect string
 		Vars                        json.RawMessage
 		Agrees                      bool `json:"python_agrees"`
 	}
-	for _, r := range readLines[row](t, filepath.Join(dataDir, "jinja-units.jsonl")) {
+	for _, r := range readLines[row](t, devdata.Path(t, dataDir+"jinja-units.jsonl")) {
 		if !r.Agrees {
 			continue
 		}

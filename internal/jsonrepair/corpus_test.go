@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 type corpusRow struct {
@@ -41,9 +43,9 @@ func cutOff(s string) bool {
 // TestCorpus mends real malformed calls collected from the tests of other libraries. The bar is 95 % of the core rows
 // that are whole; rows whose text was cut off must be refused, although those libraries complete them.
 func TestCorpus(t *testing.T) {
-	f, err := os.Open("../../../shared/tools-dev/jsonrepair.jsonl")
+	f, err := os.Open(devdata.Path(t, "tools-dev/jsonrepair.jsonl"))
 	if err != nil {
-		t.Skip("the corpus of malformed calls is not here: ", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	whole, mended, cut := 0, 0, 0

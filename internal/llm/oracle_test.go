@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/gguf"
 	"github.com/luthier-dev/luthier/internal/tensor"
 )
@@ -28,15 +28,9 @@ type oracleRow struct {
 	Top   [][2]float64
 }
 
-const sharedData = "../../../shared/moe-dev"
-
 func readOracles(t testing.TB) []oracleFile {
-	paths, _ := filepath.Glob(filepath.Join(sharedData, "oracle", "*.exact.json"))
-	if len(paths) == 0 {
-		t.Skip("no oracle files in " + sharedData)
-	}
 	var all []oracleFile
-	for _, path := range paths {
+	for _, path := range devdata.Glob(t, "moe-dev/oracle/*.exact.json") {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +90,7 @@ func seqOf(t testing.TB, c *Cache, tokens int) *Seq {
 func TestOracle(t *testing.T) {
 	for _, o := range readOracles(t) {
 		t.Run(o.Model, func(t *testing.T) {
-			n, c := openNetwork(t, filepath.Join(sharedData, "models", o.Model), gguf.TypeF32, len(o.Tokens)+len(o.Greedy), 2)
+			n, c := openNetwork(t, devdata.Path(t, "moe-dev/models/"+o.Model), gguf.TypeF32, len(o.Tokens)+len(o.Greedy), 2)
 			seq := seqOf(t, c, len(o.Tokens)+len(o.Greedy))
 			if err := n.Forward(c, []Slice{{Seq: seq, Tokens: o.Tokens, Outputs: len(o.Tokens)}}); err != nil {
 				t.Fatal(err)

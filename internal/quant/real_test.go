@@ -5,10 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/gguf"
 )
-
-const models = "../../../shared/moe-dev/models/"
 
 // rms is the root of the mean square of got-want over that of want.
 func rms(got, want []float32) float64 {
@@ -42,16 +41,12 @@ func values(t testing.TB, x gguf.Tensor) []float32 {
 // TestReal reads models that llama.cpp quantised from one and the same F16 file. A wrong layout would give weights
 // that have nothing to do with the original's; and this package's own rounding must not be worse.
 func TestReal(t *testing.T) {
-	truth, err := gguf.Open(models + "microk-f16.gguf")
-	if err != nil {
-		t.Skip("no development models: ", err)
-	}
-	defer truth.Close()
-	paths, err := filepath.Glob(models + "microk-*.gguf")
+	truth, err := gguf.Open(devdata.Path(t, "moe-dev/models/microk-f16.gguf"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range paths {
+	defer truth.Close()
+	for _, path := range devdata.Glob(t, "moe-dev/models/microk-*.gguf") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			f, err := gguf.Open(path)
 			if err != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 var near = cmpopts.EquateApprox(1e-12, 1e-12)
@@ -51,9 +53,9 @@ func TestReadErrors(t *testing.T) {
 }
 
 func TestReadTheDevelopmentTable(t *testing.T) {
-	f, err := os.Open("../../../shared/router-dev/swebench-verified-django.jsonl")
+	f, err := os.Open(devdata.Path(t, "router-dev/swebench-verified-django.jsonl"))
 	if err != nil {
-		t.Skip("the development data is not here: ", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	tab, err := Read(f)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 // lines reads a corpus of one command a line; \N stands for a newline.
@@ -53,11 +55,11 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestDevelopmentSet runs the labelled commands that lie beside the project, where they do.
+// TestDevelopmentSet runs the labelled commands of the development data.
 func TestDevelopmentSet(t *testing.T) {
-	f, err := os.Open("../../../shared/tools-dev/shell-autoapprove.jsonl")
+	f, err := os.Open(devdata.Path(t, "tools-dev/shell-autoapprove.jsonl"))
 	if err != nil {
-		t.Skip("the labelled commands are not beside the project:", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	for sc := bufio.NewScanner(f); sc.Scan(); {

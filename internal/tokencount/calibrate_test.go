@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/gguf"
 	"github.com/luthier-dev/luthier/internal/tokenizer"
 )
@@ -128,10 +129,7 @@ func TestCalibratorConcurrent(t *testing.T) {
 // TestCalibratorOnVocabularies measures, with the counts of real vocabularies as reports, how far predictions are off
 // over a conversation of source files, beside bytes/4 and the estimate alone.
 func TestCalibratorOnVocabularies(t *testing.T) {
-	vocabs, _ := filepath.Glob("../../../shared/moe-dev/vocab/*.gguf")
-	if len(vocabs) == 0 {
-		t.Skip("no vocabularies: ../shared is absent")
-	}
+	vocabs := devdata.Glob(t, "moe-dev/vocab/*.gguf")
 	files := mixedFiles(t)
 	for _, name := range vocabs {
 		tok := vocabulary(t, name)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/gguf"
 	"github.com/luthier-dev/luthier/internal/tokenizer"
 )
@@ -46,12 +47,11 @@ func samples(t *testing.T) map[string]string {
 
 // TestAgainstVocabularies holds estimates to what the real vocabularies make of a text.
 func TestAgainstVocabularies(t *testing.T) {
-	const dir = "../../../shared/moe-dev/vocab"
 	bounds := map[string]float64{"qwen2": 0.20, "deepseek-llm": 0.20, "starcoder": 0.25}
 	for model, bound := range bounds {
-		f, err := gguf.Open(filepath.Join(dir, "ggml-vocab-"+model+".gguf"))
+		f, err := gguf.Open(devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+model+".gguf"))
 		if err != nil {
-			t.Skip("../shared/moe-dev is absent")
+			t.Fatal(err)
 		}
 		defer f.Close()
 		v, err := tokenizer.FromGGUF(f)

@@ -11,12 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/gguf"
 )
 
 // vocabDir has real vocabularies as GGUF files and, for most, texts (.inp) with the ids that the models' own
 // tokenizers give them (.out).
-const vocabDir = "../../../shared/moe-dev/vocab"
+const vocabDir = "moe-dev/vocab/ggml-vocab-"
 
 var loaded sync.Map // name → *Tokenizer: the files are large, and a tokenizer is immutable
 
@@ -40,11 +41,8 @@ func loadVocab(tb testing.TB, name string) *Tokenizer {
 }
 
 func vocabPath(tb testing.TB, name string) string {
-	path := filepath.Join(vocabDir, "ggml-vocab-"+name+".gguf")
-	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("no vocabulary at %s", path)
-	}
-	return path
+	tb.Helper()
+	return devdata.Path(tb, vocabDir+name+".gguf")
 }
 
 // vector is a text and its ids.
@@ -56,7 +54,7 @@ type vector struct {
 // readVectors reads the .inp and .out files of a vocabulary; nil if there are none.
 func readVectors(tb testing.TB, name string) []vector {
 	tb.Helper()
-	base := filepath.Join(vocabDir, "ggml-vocab-"+name+".gguf")
+	base := vocabPath(tb, name)
 	in, err := os.ReadFile(base + ".inp")
 	if err != nil {
 		return nil
@@ -89,12 +87,8 @@ func readVectors(tb testing.TB, name string) []vector {
 // vocabNames are the vocabularies at hand.
 func vocabNames(tb testing.TB) []string {
 	tb.Helper()
-	paths, _ := filepath.Glob(filepath.Join(vocabDir, "ggml-vocab-*.gguf"))
-	if len(paths) == 0 {
-		tb.Skipf("no vocabularies in %s", vocabDir)
-	}
 	var names []string
-	for _, p := range paths {
+	for _, p := range devdata.Glob(tb, vocabDir+"*.gguf") {
 		names = append(names, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(p), "ggml-vocab-"), ".gguf"))
 	}
 	return names

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
@@ -129,10 +130,7 @@ func checkDialect(d Dialect, v *jsontree.Value, strict bool, at string, report f
 
 // TestEmitCorpus emits every real-world schema for every dialect and checks that nothing is left that it refuses.
 func TestEmitCorpus(t *testing.T) {
-	names, _ := filepath.Glob("../../../shared/schema-dev/data/*.json")
-	if len(names) == 0 {
-		t.Skip("the corpus of schemas is not here")
-	}
+	names := devdata.Glob(t, "schema-dev/data/*.json")
 	stricts := map[Dialect]int{}
 	for _, name := range names {
 		text, err := os.ReadFile(name)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/gguf/synth"
 	"github.com/luthier-dev/luthier/router/moe"
 )
@@ -144,11 +145,7 @@ func TestToolsAreText(t *testing.T) {
 // TestTemplates has random weights answer through many templates at a high temperature, free and forced to call: the outcome is text or
 // sound calls, or cut by the limit.
 func TestTemplates(t *testing.T) {
-	const dir = "../../../shared/moe-dev/templates"
-	files, _ := filepath.Glob(dir + "/*.jinja")
-	if len(files) == 0 {
-		t.Skip("no templates in ", dir)
-	}
+	files := devdata.Glob(t, "moe-dev/templates/*.jinja")
 	path := write(t, synth.Tiny("qwen3moe"))
 	for i, file := range files {
 		src, err := os.ReadFile(file)

@@ -4,19 +4,16 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
 // TestLogitsOfDefaults holds the logits of a model that was loaded with the zero Config against llama.cpp's, by the KL
 // divergence of the softmaxed top 20 at every position.
 func TestLogitsOfDefaults(t *testing.T) {
-	files, _ := filepath.Glob("../../../shared/moe-dev/oracle/*.exact.json")
-	if len(files) == 0 {
-		t.Skip("../shared/moe-dev is absent")
-	}
+	files := devdata.Glob(t, "moe-dev/oracle/*.exact.json")
 	for _, file := range files {
 		var o struct {
 			Model  string
@@ -30,7 +27,7 @@ func TestLogitsOfDefaults(t *testing.T) {
 		if err := json.Unmarshal(data, &o); err != nil || len(o.Batch) == 0 {
 			t.Fatalf("%s: %d positions, %v", file, len(o.Batch), err)
 		}
-		m, err := moe.Load(filepath.Join("../../../shared/moe-dev/models", o.Model), moe.Config{})
+		m, err := moe.Load(devdata.Path(t, "moe-dev/models/"+o.Model), moe.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

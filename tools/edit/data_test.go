@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 // recorded is one record of the mutated edits kept beside the project. A nil Truth has to be refused.
@@ -21,9 +23,9 @@ type recorded struct {
 // TestRecordedEdits makes the edits kept beside the project, and those of a file that the user changed once more with the
 // text that the model had seen.
 func TestRecordedEdits(t *testing.T) {
-	f, err := os.Open("../../../shared/tools-dev/edit-mutations.jsonl")
+	f, err := os.Open(devdata.Path(t, "tools-dev/edit-mutations.jsonl"))
 	if err != nil {
-		t.Skipf("no recorded edits beside the project: %v", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	sc := bufio.NewScanner(f)
