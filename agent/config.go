@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/pause"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 // Config wires an [Agent]. Only Model is required; every other field has a working zero value.
@@ -232,7 +232,7 @@ func (c *Config) setDefaults() {
 		c.Random = mrand.Float64
 	}
 	if c.Sleep == nil {
-		c.Sleep = pause.For
+		c.Sleep = wait.For
 	}
 }
 

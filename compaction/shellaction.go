@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/shellfx"
+	"github.com/luthier-dev/luthier/internal/shelleffects"
 )
 
 // shell says what a command line does. Only what every part of it agrees on counts: one program among them that may do
@@ -15,7 +15,7 @@ func (a *action) shell(line string) {
 	if a.special(line) {
 		return
 	}
-	fx := shellfx.Analyze(line, shellfx.Options{})
+	fx := shelleffects.Analyze(line, shelleffects.Options{})
 	if fx.Err != nil {
 		return
 	}
@@ -107,7 +107,7 @@ func (a *action) special(line string) bool {
 }
 
 // kindOfProgram says what a program is for. A quiet one, such as cd, says nothing about the whole.
-func kindOfProgram(c *shellfx.Command) (k kind, quiet bool) {
+func kindOfProgram(c *shelleffects.Command) (k kind, quiet bool) {
 	name := c.Name[strings.LastIndexByte(c.Name, '/')+1:]
 	switch name {
 	case "cd", "pushd", "popd", "export", "set", "unset", "true", ":", "test", "[", "source", ".", "alias", "shopt", "sleep", "echo", "printf", "wait":
@@ -163,7 +163,7 @@ func kindOfGit(args []string) kind {
 }
 
 // readBy takes path and lines from a program that shows a file.
-func (a *action) readBy(c *shellfx.Command) {
+func (a *action) readBy(c *shelleffects.Command) {
 	ops := operands(c.Args)
 	switch c.Name {
 	case "sed":
@@ -208,7 +208,7 @@ func (a *action) sedRange(script string) {
 }
 
 // editedFiles are the files that a program which changes files names.
-func editedFiles(c *shellfx.Command) []string {
+func editedFiles(c *shelleffects.Command) []string {
 	ops := operands(c.Args)
 	switch c.Name {
 	case "sed", "perl":

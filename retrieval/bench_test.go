@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/source"
 	"github.com/luthier-dev/luthier/retrieval"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // bigTree is the tree of the benchmarks: LUTHIER_TREE, or Go's own source.
@@ -23,7 +23,7 @@ func bigTree() string {
 
 // linesOf counts the lines and bytes of the files worth indexing.
 func linesOf(b *testing.B, dir string) (lines, size int64) {
-	t, err := source.Scan(b.Context(), dir, source.Options{})
+	t, err := worktree.Scan(b.Context(), dir, worktree.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

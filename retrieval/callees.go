@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/source"
 	"github.com/luthier-dev/luthier/internal/symbols"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // Callee is something that a definition calls or uses as a type.
@@ -53,7 +53,7 @@ func (x *Index) Callees(ctx context.Context, name string) ([]Callee, error) {
 
 // calleesIn reads one file and finds what those of the definitions use that lie in it.
 func (x *Index) calleesIn(defs []Symbol, path string) (out []Callee) {
-	t := x.readText(codestore.Doc{File: source.File{Path: path}})
+	t := x.readText(codestore.Doc{File: worktree.File{Path: path}})
 	if t.err != nil {
 		return nil
 	}

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/codetext"
-	"github.com/luthier-dev/luthier/internal/source"
-	"github.com/luthier-dev/luthier/internal/vectors"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/vectors"
+	"github.com/luthier-dev/luthier/retrieval/internal/words"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // embedding keeps vectors of the tree's chunks, and finds those near a query.
@@ -85,7 +85,7 @@ func (m *embedding) fillOnce(ctx context.Context) error {
 	m.now.Store(c)
 	text := func(id int) (string, error) {
 		p := c.places[id]
-		t := m.x.readText(codestore.Doc{File: source.File{Path: p.Path}})
+		t := m.x.readText(codestore.Doc{File: worktree.File{Path: p.Path}})
 		if t.err != nil {
 			return "", t.err
 		}
@@ -139,11 +139,11 @@ func chunkFormat() codestore.Format {
 }
 
 func buildChunks(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
-	var lexer codetext.Lexer
+	var lexer words.Lexer
 	var keys, spans []byte
 	err := eachDoc(ctx, docs, read, func(i int, content []byte) {
 		t := newText(content)
-		for _, c := range lexer.Read(codetext.LangOf(docs[i].Path), t.content).Chunks {
+		for _, c := range lexer.Read(words.LangOf(docs[i].Path), t.content).Chunks {
 			lines := t.lines(c.First, c.Last)
 			if strings.TrimSpace(lines) == "" {
 				continue

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/source"
 	"github.com/luthier-dev/luthier/internal/symbols"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // graph says which files use what other files define. It is made from names alone: a
@@ -24,7 +24,7 @@ type graph struct {
 
 type graphFile struct {
 	path  string
-	class source.Class
+	class worktree.Class
 	defs  []graphDef
 	out   []edge
 	total float64 // weight of out

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/linescan"
-	"github.com/luthier-dev/luthier/internal/source"
-	"github.com/luthier-dev/luthier/internal/trigram"
+	"github.com/luthier-dev/luthier/retrieval/internal/grep"
+	"github.com/luthier-dev/luthier/retrieval/internal/trigram"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // GrepQuery says which lines are looked for.
@@ -46,7 +46,7 @@ func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) 
 	if x.closed.Load() {
 		return ErrClosed
 	}
-	p, err := linescan.Compile(q.Pattern, linescan.Options{Literal: q.Literal, FoldCase: q.FoldCase})
+	p, err := grep.Compile(q.Pattern, grep.Options{Literal: q.Literal, FoldCase: q.FoldCase})
 	if err != nil {
 		return err
 	}
@@ -62,11 +62,11 @@ func (x *Index) grep(ctx context.Context, q *GrepQuery, yield func(Line, error) 
 		docs[i] = uint32(i)
 	}
 	read := func(doc uint32, _ []byte) ([]byte, error) {
-		raw, _, err := x.root.ReadFile(paths[doc], max(x.cfg.MaxFileSize, source.DefaultMaxFileSize))
-		text, _ := source.Text(raw)
+		raw, _, err := x.root.ReadFile(paths[doc], max(x.cfg.MaxFileSize, worktree.DefaultMaxFileSize))
+		text, _ := worktree.Text(raw)
 		return text, err
 	}
-	for m, err := range linescan.Search(ctx, docs, read, p, linescan.SearchOptions{Limit: q.Limit}) {
+	for m, err := range grep.Search(ctx, docs, read, p, grep.SearchOptions{Limit: q.Limit}) {
 		l := Line{Number: m.Number, Text: bytes.Clone(m.Text)}
 		if int(m.Doc) < len(paths) {
 			l.Path = paths[m.Doc]

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/history"
-	"github.com/luthier-dev/luthier/internal/ranking"
-	"github.com/luthier-dev/luthier/internal/source"
 	"github.com/luthier-dev/luthier/internal/symbols"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
+	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // Index is the index of one tree. It is safe for concurrent use; close it when done.
@@ -30,7 +30,7 @@ type Index struct {
 	log      atomic.Pointer[ranking.Log]
 	logReady chan struct{}
 	logging  sync.Mutex // one reading of the log at a time
-	logState atomic.Pointer[history.Status]
+	logState atomic.Pointer[gitlog.Status]
 
 	tree   listing    // what a search without an index reads, and Status tells
 	behind sync.Mutex // one sync of the layers behind the words at a time
@@ -155,8 +155,8 @@ func (x *Index) first(ctx context.Context) {
 }
 
 // scanOptions are those of every look at the tree.
-func (x *Index) scanOptions() source.Options {
-	return source.Options{MaxFileSize: x.cfg.MaxFileSize, MaxFiles: x.cfg.MaxFiles, Ignore: x.cfg.Ignore, Previous: x.tree.scanned()}
+func (x *Index) scanOptions() worktree.Options {
+	return worktree.Options{MaxFileSize: x.cfg.MaxFileSize, MaxFiles: x.cfg.MaxFiles, Ignore: x.cfg.Ignore, Previous: x.tree.scanned()}
 }
 
 // sync scans the tree and brings all layers up to it: words first, and the others
@@ -194,9 +194,9 @@ func (x *Index) syncWords(ctx context.Context) error {
 		opts.Progress = func(files int, bytes int64) { x.tell(Progress{Stage: "scan", Files: files, Bytes: bytes}) }
 	}
 	err := x.root.refresh()
-	var tree *source.Tree
+	var tree *worktree.Tree
 	if err == nil {
-		tree, err = source.Scan(ctx, x.dir, opts)
+		tree, err = worktree.Scan(ctx, x.dir, opts)
 	}
 	if err != nil {
 		for _, l := range x.layers() {
@@ -275,24 +275,24 @@ func (x *Index) loadLog(ctx context.Context) {
 	}
 	x.logging.Lock()
 	defer x.logging.Unlock()
-	opts := history.Options{
+	opts := gitlog.Options{
 		CacheDir: filepath.Join(x.home, "history"), GitDir: x.cfg.GitDir, Head: x.cfg.Head,
 		Tokenizer: ranking.LogWords, TokenizerKey: ranking.TokenizerKey,
 	}
 	if x.cfg.Progress != nil {
 		opts.Progress = func(n int) { x.tell(Progress{Stage: "history", Files: n}) }
 	}
-	log, err := history.Open(ctx, x.dir, opts)
+	log, err := gitlog.Open(ctx, x.dir, opts)
 	before := x.logState.Load()
 	if err != nil {
 		if before == nil {
-			x.logState.Store(&history.Status{State: history.Broken, Reason: err.Error()})
+			x.logState.Store(&gitlog.Status{State: gitlog.Broken, Reason: err.Error()})
 		}
 		return
 	}
 	state := log.Status()
 	x.logState.Store(&state)
-	if before != nil && state.State == history.Ready && before.State == state.State && before.Head == state.Head && before.GitDir == state.GitDir {
+	if before != nil && state.State == gitlog.Ready && before.State == state.State && before.Head == state.Head && before.GitDir == state.GitDir {
 		return // the same log
 	}
 	x.log.Store(ranking.NewLog(log))

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/lexical"
-	"github.com/luthier-dev/luthier/internal/ranking"
-	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/postings"
+	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // A layer is one index of the tree: of words, of trigrams, of symbols. Each stands on
@@ -47,7 +47,7 @@ func openLayer(ctx context.Context, home, base, stage string, f codestore.Format
 }
 
 // sync brings the layer up to a tree. Call open after it.
-func (l *layer) sync(ctx context.Context, tree *source.Tree, progress func(Progress)) error {
+func (l *layer) sync(ctx context.Context, tree *worktree.Tree, progress func(Progress)) error {
 	var tell func(codestore.Progress)
 	if progress != nil {
 		tell = func(p codestore.Progress) {
@@ -70,7 +70,7 @@ func (l *layer) open() { l.once.Do(func() { close(l.ready) }) }
 
 // update takes in some files. lost says that other documents are missing now, since what
 // was on disk was removed or damaged meanwhile: only a Sync brings them back.
-func (l *layer) update(ctx context.Context, dir string, files []source.File) (lost bool, err error) {
+func (l *layer) update(ctx context.Context, dir string, files []worktree.File) (lost bool, err error) {
 	before, err := l.docs()
 	if err != nil {
 		return false, err
@@ -136,7 +136,7 @@ func eachDoc(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, 
 		if err != nil {
 			return err
 		}
-		text, _ := source.Text(raw)
+		text, _ := worktree.Text(raw)
 		fn(i, text)
 	}
 	return nil
@@ -170,7 +170,7 @@ func wordsFormat() codestore.Format {
 }
 
 func buildWords(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
-	b := lexical.NewBuilder()
+	b := postings.NewBuilder()
 	x := ranking.NewIndexer(b)
 	lines := make([]byte, 0, 4*len(docs))
 	err := eachDoc(ctx, docs, read, func(i int, text []byte) {

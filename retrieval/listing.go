@@ -5,22 +5,22 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // A listing is what is known of the tree's files: the last scan, and what was looked at
 // since. It is safe for concurrent use.
 type listing struct {
 	mu     sync.Mutex
-	tree   *source.Tree // nil before the first scan
-	looked []source.File
+	tree   *worktree.Tree // nil before the first scan
+	looked []worktree.File
 }
 
 // manyLooked is how many files looked at are kept apart from the scan.
 const manyLooked = 20_000
 
 // Store begins anew with a scan.
-func (l *listing) Store(t *source.Tree) {
+func (l *listing) Store(t *worktree.Tree) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tree, l.looked = t, nil
@@ -28,7 +28,7 @@ func (l *listing) Store(t *source.Tree) {
 
 // limit skips new files that would make the tree larger than it may be. Which files a full tree
 // has is for the next scan to say.
-func (l *listing) limit(files []source.File, most int) {
+func (l *listing) limit(files []worktree.File, most int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tree == nil || len(l.tree.Files)+len(l.looked)+len(files) <= most {
@@ -40,15 +40,15 @@ func (l *listing) limit(files []source.File, most int) {
 	over := len(amended(l.tree, files).Files) - most
 	for i := len(files) - 1; i >= 0 && over > 0; i-- {
 		f := &files[i]
-		if before, ok := l.tree.Lookup(f.Path); f.Skip == source.NotSkipped && (!ok || before.Skip != source.NotSkipped) {
-			f.Skip = source.SkipMany
+		if before, ok := l.tree.Lookup(f.Path); f.Skip == worktree.NotSkipped && (!ok || before.Skip != worktree.NotSkipped) {
+			f.Skip = worktree.SkipMany
 			over--
 		}
 	}
 }
 
-// add takes in what [source.Look] found.
-func (l *listing) add(files []source.File) {
+// add takes in what [worktree.Look] found.
+func (l *listing) add(files []worktree.File) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tree == nil {
@@ -61,7 +61,7 @@ func (l *listing) add(files []source.File) {
 }
 
 // Load lists the tree as it is known now, nil before the first scan. It must not be changed.
-func (l *listing) Load() *source.Tree {
+func (l *listing) Load() *worktree.Tree {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.looked) > 0 {
@@ -71,7 +71,7 @@ func (l *listing) Load() *source.Tree {
 }
 
 // scanned is the last scan as it was, which costs nothing.
-func (l *listing) scanned() *source.Tree {
+func (l *listing) scanned() *worktree.Tree {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tree
@@ -79,10 +79,10 @@ func (l *listing) scanned() *source.Tree {
 
 // amended is a scan with what was looked at later. A file that is gone stands for all
 // that was at and below its path before.
-func amended(t *source.Tree, looked []source.File) *source.Tree {
+func amended(t *worktree.Tree, looked []worktree.File) *worktree.Tree {
 	gone, now := map[string]int{}, map[string]int{}
 	for i := range looked {
-		if looked[i].Skip == source.SkipGone {
+		if looked[i].Skip == worktree.SkipGone {
 			gone[looked[i].Path] = i + 1
 		} else {
 			now[looked[i].Path] = i + 1
@@ -104,7 +104,7 @@ func amended(t *source.Tree, looked []source.File) *source.Tree {
 			p = p[:i]
 		}
 	}
-	out := &source.Tree{Root: t.Root, Started: t.Started}
+	out := &worktree.Tree{Root: t.Root, Started: t.Started}
 	for i := range t.Files {
 		if holds(t.Files[i].Path, 0) {
 			out.Files = append(out.Files, t.Files[i])
@@ -118,14 +118,14 @@ func amended(t *source.Tree, looked []source.File) *source.Tree {
 	for i := range looked {
 		f := &looked[i]
 		switch {
-		case f.Skip == source.SkipGone || !holds(f.Path, i+1):
-		case f.Skip == source.NotSkipped:
+		case f.Skip == worktree.SkipGone || !holds(f.Path, i+1):
+		case f.Skip == worktree.NotSkipped:
 			out.Files = append(out.Files, *f)
 		default:
 			out.Skipped = append(out.Skipped, *f)
 		}
 	}
-	byPath := func(a, b source.File) int { return strings.Compare(a.Path, b.Path) }
+	byPath := func(a, b worktree.File) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(out.Files, byPath)
 	slices.SortFunc(out.Skipped, byPath)
 	for i := range out.Files {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/ranking"
-	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // MapQuery says what a map is to show.
@@ -54,7 +54,7 @@ func (x *Index) MapFor(ctx context.Context, q MapQuery) (string, error) {
 }
 
 // aside are files that a map shows last.
-const aside = source.Test | source.Example | source.Bench | source.Generated | source.Vendored
+const aside = worktree.Test | worktree.Example | worktree.Bench | worktree.Generated | worktree.Vendored
 
 // startOf says where a reader of the map begins: everywhere a little, and mostly at
 // the files that the query is about.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
 )
 
 // mended calls fn, which reads the index. When fn runs into a part that is damaged on

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/codetext"
-	"github.com/luthier-dev/luthier/internal/ranking"
-	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
+	"github.com/luthier-dev/luthier/retrieval/internal/words"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // plainBytes bounds what a search without an index reads.
@@ -55,30 +55,30 @@ func (x *Index) plain(ctx context.Context, q Query) ([]Hit, error) {
 }
 
 // files lists the tree as it is known now, or as a scan finds it where none was made yet.
-func (x *Index) files(ctx context.Context) (*source.Tree, error) {
+func (x *Index) files(ctx context.Context) (*worktree.Tree, error) {
 	if tree := x.tree.Load(); tree != nil {
 		return tree, nil
 	}
-	return source.Scan(ctx, x.dir, x.scanOptions())
+	return worktree.Scan(ctx, x.dir, x.scanOptions())
 }
 
 // plainFiles is how many files a search without an index ranks.
 const plainFiles = 300
 
 // mostWords are the files of a tree that have most of the query's words.
-func (x *Index) mostWords(ctx context.Context, pq *ranking.Query, tree *source.Tree) ([]source.File, error) {
+func (x *Index) mostWords(ctx context.Context, pq *ranking.Query, tree *worktree.Tree) ([]worktree.File, error) {
 	type counted struct {
-		f source.File
+		f worktree.File
 		n float32
 	}
 	var mu sync.Mutex
 	var all []counted
 	var wg sync.WaitGroup
-	next := make(chan source.File)
+	next := make(chan worktree.File)
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			var l codetext.Lexer
-			var s codetext.Splitter
+			var l words.Lexer
+			var s words.Splitter
 			for f := range next {
 				t := x.readText(codestore.Doc{File: f})
 				if t.err != nil {
@@ -105,10 +105,10 @@ func (x *Index) mostWords(ctx context.Context, pq *ranking.Query, tree *source.T
 		return nil, context.Cause(ctx)
 	}
 	slices.SortFunc(all, func(a, b counted) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.f.Path, b.f.Path)) })
-	var out []source.File
+	var out []worktree.File
 	for _, c := range all[:min(len(all), plainFiles)] {
 		out = append(out, c.f)
 	}
-	slices.SortFunc(out, func(a, b source.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(out, func(a, b worktree.File) int { return cmp.Compare(a.Path, b.Path) })
 	return out, nil
 }

@@ -4,7 +4,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // A root reads the files of the directory that has the tree's path now: one that was
@@ -17,7 +17,7 @@ type root struct {
 
 // openRoot is closed when it was given up and nobody reads by it any more.
 type openRoot struct {
-	*source.Root
+	*worktree.Root
 	is    os.FileInfo
 	users int // and one for root.now
 }
@@ -38,7 +38,7 @@ func (r *root) refresh() error {
 	if r.now != nil && os.SameFile(r.now.is, is) {
 		return nil
 	}
-	opened, err := source.OpenRoot(r.dir)
+	opened, err := worktree.OpenRoot(r.dir)
 	if err != nil {
 		return err
 	}
@@ -49,13 +49,13 @@ func (r *root) refresh() error {
 	return nil
 }
 
-// ReadFile reads a file as [source.Root.ReadFile] does.
-func (r *root) ReadFile(path string, max int64) ([]byte, source.File, error) {
+// ReadFile reads a file as [worktree.Root.ReadFile] does.
+func (r *root) ReadFile(path string, max int64) ([]byte, worktree.File, error) {
 	r.mu.Lock()
 	o := r.now
 	if o == nil {
 		r.mu.Unlock()
-		return nil, source.File{}, ErrClosed
+		return nil, worktree.File{}, ErrClosed
 	}
 	o.users++
 	r.mu.Unlock()

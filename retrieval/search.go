@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/ranking"
+	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
 )
 
 // Query says what is looked for. Only Text is needed.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/history"
+	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
 // Status tells what an Index covers, and what is missing and why.
@@ -111,10 +111,10 @@ func (l *layer) status() LayerStatus {
 	return s
 }
 
-func historyInWords(h *history.Status) string {
+func historyInWords(h *gitlog.Status) string {
 	var parts []string
 	switch h.State {
-	case history.Ready:
+	case gitlog.Ready:
 		parts = append(parts, fmt.Sprintf("%d commits", h.Commits))
 	default:
 		parts = append(parts, h.State.String())

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/source"
 	"github.com/luthier-dev/luthier/internal/symbols"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // Parser finds the definitions and references of a source file. The zero Config uses
@@ -58,7 +58,7 @@ func symbolFormat(p Parser) codestore.Format {
 	return codestore.Format{Name: name, Version: 1, Build: func(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error)) ([]codestore.Section, error) {
 		files := make([]symbols.Result, len(docs))
 		err := eachDoc(ctx, docs, read, func(i int, text []byte) {
-			if docs[i].Class.Any(source.Generated | source.Data) {
+			if docs[i].Class.Any(worktree.Generated | worktree.Data) {
 				return
 			}
 			if r, err := p.Of(docs[i].Path, text); err == nil { // else a language that is not known, or a file too large

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/lexical"
-	"github.com/luthier-dev/luthier/internal/ranking"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/postings"
+	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
 )
 
 // tables keeps what is known of the files of each segment, so that a search need not
@@ -48,7 +48,7 @@ func (s *snapshot) doc(segment int, id uint32) codestore.Doc {
 }
 
 type openWords struct {
-	lex   *lexical.Reader
+	lex   *postings.Reader
 	sizes *ranking.Sizes
 	lines []byte
 }
@@ -74,7 +74,7 @@ func (x *Index) snapshot() (*snapshot, error) {
 
 func wordsOf(seg *codestore.Segment) (*openWords, error) {
 	return opened(seg, wordsSection, func(data []byte) (*openWords, error) {
-		lex, err := lexical.Open(data)
+		lex, err := postings.Open(data)
 		if err != nil {
 			return nil, err
 		}

@@ -3,8 +3,8 @@ package retrieval
 import (
 	"bytes"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // texts reads files for their snippets, each once.
@@ -35,13 +35,13 @@ func (t *texts) of(d codestore.Doc) *text {
 
 // readText reads a document and tells whether it changed since it was indexed.
 func (x *Index) readText(d codestore.Doc) *text {
-	raw, now, err := x.root.ReadFile(d.Path, max(x.cfg.MaxFileSize, source.DefaultMaxFileSize))
+	raw, now, err := x.root.ReadFile(d.Path, max(x.cfg.MaxFileSize, worktree.DefaultMaxFileSize))
 	if err != nil {
 		return &text{stale: true, err: err}
 	}
-	content, _ := source.Text(raw)
+	content, _ := worktree.Text(raw)
 	t := newText(content)
-	t.stale = !d.File.Fresh(&now) && source.HashOf(raw) != d.Hash
+	t.stale = !d.File.Fresh(&now) && worktree.HashOf(raw) != d.Hash
 	return t
 }
 

@@ -3,8 +3,8 @@ package retrieval
 import (
 	"context"
 
-	"github.com/luthier-dev/luthier/internal/codestore"
-	"github.com/luthier-dev/luthier/internal/trigram"
+	"github.com/luthier-dev/luthier/retrieval/internal/codestore"
+	"github.com/luthier-dev/luthier/retrieval/internal/trigram"
 )
 
 const trigramSection = "trigrams"

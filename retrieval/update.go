@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/source"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // Update takes in what changed at the given paths, slash-separated and relative to the
@@ -85,11 +85,11 @@ func (x *Index) updateSome(ctx context.Context, paths []string) (lost bool, err 
 	if err := x.root.refresh(); err != nil {
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
-	files, err := source.Look(ctx, x.dir, x.scanOptions(), paths...)
+	files, err := worktree.Look(ctx, x.dir, x.scanOptions(), paths...)
 	if err != nil {
 		return false, fmt.Errorf("retrieval: update %s: %w", x.dir, err)
 	}
-	x.tree.limit(files, cmp.Or(max(x.cfg.MaxFiles, 0), source.DefaultMaxFiles))
+	x.tree.limit(files, cmp.Or(max(x.cfg.MaxFiles, 0), worktree.DefaultMaxFiles))
 	x.tree.add(files)
 	for _, l := range x.layers() {
 		if !l.isReady() || l.syncing.Load() {
@@ -143,8 +143,8 @@ func (x *Index) watch(ctx context.Context) {
 // A follower takes in batches of a Watcher, or scans from time to time without one.
 type follower struct {
 	x  *Index
-	w  *source.Watcher // nil when nothing is watched
-	of os.FileInfo     // the directory it watches
+	w  *worktree.Watcher // nil when nothing is watched
+	of os.FileInfo       // the directory it watches
 }
 
 // begin watches the directory that has the tree's path now.
@@ -152,7 +152,7 @@ func (f *follower) begin(ctx context.Context) {
 	f.end()
 	var err error
 	if f.of, err = os.Stat(f.x.dir); err == nil {
-		f.w, err = source.Watch(ctx, f.x.dir, source.WatchOptions{Ignore: f.x.cfg.Ignore})
+		f.w, err = worktree.Watch(ctx, f.x.dir, worktree.WatchOptions{Ignore: f.x.cfg.Ignore})
 	}
 	if err != nil {
 		f.w = nil
@@ -183,7 +183,7 @@ func (f *follower) run(ctx context.Context) {
 	defer tick.Stop()
 	again, retrying := false, false // what changed could not be taken in
 	for ctx.Err() == nil {
-		var batches <-chan source.Batch
+		var batches <-chan worktree.Batch
 		if f.w != nil {
 			batches = f.w.Batches()
 		}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/pause"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 // RateLimitConfig describes a [RateLimit].
@@ -70,7 +70,7 @@ func NewRateLimit(cfg RateLimitConfig) (*RateLimit, error) {
 		cfg.Now = time.Now
 	}
 	if cfg.Sleep == nil {
-		cfg.Sleep = pause.For
+		cfg.Sleep = wait.For
 	}
 	return &RateLimit{cfg: cfg, requests: bucket(cfg.Requests, cfg.Burst), tokens: bucket(cfg.Tokens, cfg.Burst)}, nil
 }

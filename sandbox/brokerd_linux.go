@@ -10,9 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/cgroup"
-	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // The stages of a broker. That of an ordinary user sits in a user and a mount
@@ -176,7 +177,7 @@ func (d *brokerd) spawn(o *spawnOrder) (out brokerReply, give []*os.File, err er
 	}
 	d.watchScratch(o.Scratch)
 	b, control, f, err := d.born(o)
-	if errors.Is(err, pid1.ErrNursery) {
+	if errors.Is(err, initproc.ErrNursery) {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		d.end()
 		syscall.Exit(failStatus) // the host starts another broker

@@ -3,8 +3,9 @@ package sandbox
 import (
 	"os"
 
-	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // What host and broker say to each other goes in the frames of a control socket,
@@ -91,7 +92,7 @@ type killOrder struct {
 
 // brokerEnv suits a broker: it holds little, so that collecting its garbage seldom
 // costs little memory, and often a good part of what a sandbox costs.
-var brokerEnv = []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=400", pid1.Env}
+var brokerEnv = []string{"PATH=/usr/bin:/bin", "GOTRACEBACK=none", "GOMAXPROCS=2", "GOGC=400", initproc.Env}
 
 // memoryFile is an unnamed file that lies on no disk.
 func memoryFile(name string) (*os.File, error) {

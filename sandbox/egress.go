@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/egress"
+	"github.com/luthier-dev/luthier/sandbox/internal/egress"
 )
 
 // gateAddress is the loopback address inside a sandbox at which names of

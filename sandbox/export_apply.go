@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/applying"
+	"github.com/luthier-dev/luthier/sandbox/internal/applyplan"
 )
 
 // applier brings a change to a directory.
@@ -22,7 +22,7 @@ type applier struct {
 
 // apply brings the change, all or, where there are conflicts, none of it.
 func (a *applier) apply(pairs []differing) error {
-	p := applying.Plan[differing]{
+	p := applyplan.Plan[differing]{
 		Path: differing.path,
 		Check: func(p differing) (bool, error) {
 			if p.now != nil && !copied(p.now.info) {

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // shouldBeReadOnly are places in which nothing can be written, if a sandbox's files
@@ -16,7 +17,7 @@ var shouldBeReadOnly = []string{"/", "/etc", "/usr", "/var", "/dev"}
 
 // observe looks at a first process from outside: at what is, not at what was asked
 // for.
-func (b *box) observe(sp *spec, id identity, a *pid1.Answer, probes wallProbes, noted bool) (*facts, error) {
+func (b *box) observe(sp *spec, id identity, a *initproc.Answer, probes wallProbes, noted bool) (*facts, error) {
 	dir := "/proc/" + strconv.Itoa(b.pid) + "/"
 	text, err := os.ReadFile(dir + "status")
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // birthPatience is how long a first process may take to wall itself in.
@@ -24,9 +25,9 @@ func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 	s.Wait()
 	probes.sysv = s.limitSystemV(sp.Limits)
 	if id.dropped {
-		s.Must("drop groups", unix.SYS_SETGROUPS, pid1.N(0), pid1.N(0))
-		s.Must("change group", unix.SYS_SETRESGID, pid1.N(id.inGID), pid1.N(id.inGID), pid1.N(id.inGID))
-		s.Must("change user", unix.SYS_SETRESUID, pid1.N(id.inUID), pid1.N(id.inUID), pid1.N(id.inUID))
+		s.Must("drop groups", unix.SYS_SETGROUPS, initproc.N(0), initproc.N(0))
+		s.Must("change group", unix.SYS_SETRESGID, initproc.N(id.inGID), initproc.N(id.inGID), initproc.N(id.inGID))
+		s.Must("change user", unix.SYS_SETRESUID, initproc.N(id.inUID), initproc.N(id.inUID), initproc.N(id.inUID))
 	}
 	s.setCapabilities(append([]uintptr{unix.CAP_SYS_RESOURCE}, setupCaps...))
 	s.enterRoot(sp)
@@ -36,7 +37,7 @@ func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 	probes.rules = s.secondWall(sp)
 	s.setLimits(sp.Limits)
 	probes.written = s.tryToWrite()
-	s.Must("hide memory", unix.SYS_PRCTL, pid1.N(unix.PR_SET_DUMPABLE), pid1.N(0))
+	s.Must("hide memory", unix.SYS_PRCTL, initproc.N(unix.PR_SET_DUMPABLE), initproc.N(0))
 	// Last: from here on what is refused is told to a listener, and awaits its word.
 	s.installFilter(sp.filter())
 	return probes
@@ -57,7 +58,7 @@ func (s *script) setCapabilities(caps []uintptr) {
 		data[c/32].Permitted |= 1 << (c % 32)
 	}
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	s.Must("set capabilities", unix.SYS_CAPSET, pid1.Value(&s.Script, &hdr), pid1.Value(&s.Script, &data))
+	s.Must("set capabilities", unix.SYS_CAPSET, initproc.Value(&s.Script, &hdr), initproc.Value(&s.Script, &data))
 }
 
 // limitPIDs bounds the process numbers of the namespace, which holds where the
@@ -117,18 +118,18 @@ func (s *script) setLimits(l Limits) {
 	for _, r := range rlimits {
 		if v, ok := r.wanted(l); ok {
 			lim := unix.Rlimit{Cur: v, Max: v}
-			s.Must("set "+r.name, unix.SYS_PRLIMIT64, pid1.N(0), pid1.N(r.which), pid1.Value(&s.Script, &lim), pid1.N(0))
+			s.Must("set "+r.name, unix.SYS_PRLIMIT64, initproc.N(0), initproc.N(r.which), initproc.Value(&s.Script, &lim), initproc.N(0))
 		}
 	}
 }
 
 // dropPrivileges gives up all capabilities for good.
 func (s *script) dropPrivileges() {
-	s.Must("set no_new_privs", unix.SYS_PRCTL, pid1.N(unix.PR_SET_NO_NEW_PRIVS), pid1.N(1), pid1.N(0), pid1.N(0), pid1.N(0))
-	s.Must("clear ambient capabilities", unix.SYS_PRCTL, pid1.N(unix.PR_CAP_AMBIENT), pid1.N(unix.PR_CAP_AMBIENT_CLEAR_ALL), pid1.N(0), pid1.N(0), pid1.N(0))
+	s.Must("set no_new_privs", unix.SYS_PRCTL, initproc.N(unix.PR_SET_NO_NEW_PRIVS), initproc.N(1), initproc.N(0), initproc.N(0), initproc.N(0))
+	s.Must("clear ambient capabilities", unix.SYS_PRCTL, initproc.N(unix.PR_CAP_AMBIENT), initproc.N(unix.PR_CAP_AMBIENT_CLEAR_ALL), initproc.N(0), initproc.N(0), initproc.N(0))
 	for c := range s.caps {
 		// beyond the kernel's last it is an invalid argument
-		s.MustBut(unix.EINVAL, "drop capability "+strconv.Itoa(c), unix.SYS_PRCTL, pid1.N(unix.PR_CAPBSET_DROP), pid1.N(c), pid1.N(0), pid1.N(0), pid1.N(0))
+		s.MustBut(unix.EINVAL, "drop capability "+strconv.Itoa(c), unix.SYS_PRCTL, initproc.N(unix.PR_CAPBSET_DROP), initproc.N(c), initproc.N(0), initproc.N(0), initproc.N(0))
 	}
 	s.setCapabilities(nil)
 }
@@ -152,17 +153,17 @@ func knownCaps() int {
 func (s *script) tryToWrite() (bits []uint64) {
 	for _, dir := range shouldBeReadOnly {
 		name := s.String(dir + "/.luthier-write-probe")
-		fd := s.May(unix.SYS_OPENAT, here, name, pid1.N(unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC), pid1.N(0o600))
+		fd := s.May(unix.SYS_OPENAT, here, name, initproc.N(unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC), initproc.N(0o600))
 		bits = append(bits, s.Probe())
 		s.May(unix.SYS_CLOSE, fd)
-		s.May(unix.SYS_UNLINKAT, here, name, pid1.N(0))
+		s.May(unix.SYS_UNLINKAT, here, name, initproc.N(0))
 	}
 	return bits
 }
 
 // birth forks a sandbox's first process and returns when it has walled itself in.
 // control is the host's end of its socket.
-func (d *brokerd) birth(o *spawnOrder, by *pid1.Parent) (b *box, control *os.File, f *facts, err error) {
+func (d *brokerd) birth(o *spawnOrder, by *initproc.Parent) (b *box, control *os.File, f *facts, err error) {
 	sp, id := o.Spec, o.User.identity()
 	defer func() { closeMounts(sp.Mounts) }()
 	if err := d.openFor(sp.Mounts, o.Owned, id); err != nil {
@@ -266,8 +267,8 @@ func (b *box) ready(control *os.File, s *script, sp *spec, id identity, probes w
 	if n == 0 {
 		return nil, errors.New("the first process ended during set-up")
 	}
-	a, err := pid1.ParseAnswer(body[:n])
-	if err == nil && a.Event == pid1.Refused {
+	a, err := initproc.ParseAnswer(body[:n])
+	if err == nil && a.Event == initproc.Refused {
 		err = s.Explain(&a)
 	}
 	if err != nil {

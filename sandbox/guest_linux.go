@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/proc"
+	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
 // killPatience is how long a supervisor gets to answer before it is killed
@@ -406,7 +406,7 @@ func (g *guestSpawner) shut() error {
 		_ = g.link.close()
 		<-g.gone
 		if !g.hard {
-			err = errors.Join(err, proc.KillMarked(g.mark))
+			err = errors.Join(err, proctree.KillMarked(g.mark))
 		}
 		err = errors.Join(err, g.bounds.group.Close())
 		g.sup.leave(g)

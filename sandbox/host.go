@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/luthier-dev/luthier/internal/proc"
+	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
 // markerEnv marks a command's processes, so that those which left its process
@@ -48,12 +48,12 @@ func (h *hostSpawner) spawn(_ context.Context, req spawnRequest) (child, error) 
 	cmd := &exec.Cmd{
 		Path: path, Args: req.args, Dir: req.dir, Env: env,
 		Stdin: req.files[0], Stdout: req.files[1], Stderr: req.files[2],
-		SysProcAttr: proc.NewGroup(),
+		SysProcAttr: proctree.NewGroup(),
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	tree, err := proc.Track(cmd.Process, markerEnv+"="+marker)
+	tree, err := proctree.Track(cmd.Process, markerEnv+"="+marker)
 	if err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -69,13 +69,13 @@ func (h *hostSpawner) Close() error {
 	if h.n.Load() == 0 {
 		return nil
 	}
-	return proc.KillMarked(markerEnv + "=" + h.id + ".")
+	return proctree.KillMarked(markerEnv + "=" + h.id + ".")
 }
 
 // hostChild is a plain process.
 type hostChild struct {
 	cmd  *exec.Cmd
-	tree *proc.Tree
+	tree *proctree.Tree
 }
 
 func (c *hostChild) pid() int { return c.cmd.Process.Pid }
@@ -95,6 +95,6 @@ func (c *hostChild) kill() error                     { return c.tree.Kill() }
 func (c *hostChild) adopt(f *os.File)                { f.Close() }
 
 func statusOf(ps *os.ProcessState) status {
-	code, sig := proc.Status(ps)
-	return status{Code: code, Signal: sig, User: ps.UserTime(), System: ps.SystemTime(), MaxRSS: proc.MaxRSS(ps)}
+	code, sig := proctree.Status(ps)
+	return status{Code: code, Signal: sig, User: ps.UserTime(), System: ps.SystemTime(), MaxRSS: proctree.MaxRSS(ps)}
 }

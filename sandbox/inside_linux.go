@@ -7,8 +7,9 @@ import (
 	"runtime"
 	"strconv"
 
-	"github.com/luthier-dev/luthier/internal/proc"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
 // apart runs f on a thread that ends with it, and may be moved anywhere. That is never
@@ -124,7 +125,7 @@ func (d *brokerd) kill(o *killOrder) error {
 	apart(func() {
 		err := b.enterAs()
 		if err == nil {
-			tree := proc.TrackInside(o.PID, o.Marker)
+			tree := proctree.TrackInside(o.PID, o.Marker)
 			tree.Alone(o.Family)
 			err = tree.Kill()
 		}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/cgroup"
+	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 )
 
 // standing is what a host with its broker and nursery holds.

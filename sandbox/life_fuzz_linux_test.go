@@ -9,12 +9,13 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // told is the message of a first process.
-func told(a pid1.Answer) []byte {
+func told(a initproc.Answer) []byte {
 	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a))...)
 }
 
@@ -22,14 +23,14 @@ func told(a pid1.Answer) []byte {
 // host must neither crash nor hang, keep no descriptor that it did not ask for, and
 // believe it nothing but the fate of the commands it was asked to start.
 func FuzzHostileFirst(f *testing.F) {
-	started, exited := told(pid1.Answer{Event: pid1.Started, ID: 1, PID: 7}), told(pid1.Answer{Event: pid1.Exited, ID: 1, Wait: 3 << 8})
+	started, exited := told(initproc.Answer{Event: initproc.Started, ID: 1, PID: 7}), told(initproc.Answer{Event: initproc.Exited, ID: 1, Wait: 3 << 8})
 	f.Add(started, exited, byte(0))
 	f.Add(exited, started, byte(1))
 	f.Add(started, started, byte(2))
-	f.Add(told(pid1.Answer{Event: pid1.Failed, ID: 1, Stage: pid1.StageExec, Path: 1<<32 - 1, Errno: unix.ENOENT}), []byte{}, byte(3))
-	f.Add(told(pid1.Answer{Event: pid1.Failed, ID: 1, Stage: 77, Errno: 1 << 40}), exited, byte(0))
-	f.Add(told(pid1.Answer{Event: pid1.Done, ID: 2}), told(pid1.Answer{Event: pid1.Ready, ID: 2, PID: -1}), byte(1))
-	f.Add(told(pid1.Answer{Event: pid1.Started, ID: 1, PID: -1 << 63}), told(pid1.Answer{Event: pid1.Exited, ID: 1, Wait: -1, RSS: 1 << 62, User: -1}), byte(1))
+	f.Add(told(initproc.Answer{Event: initproc.Failed, ID: 1, Stage: initproc.StageExec, Path: 1<<32 - 1, Errno: unix.ENOENT}), []byte{}, byte(3))
+	f.Add(told(initproc.Answer{Event: initproc.Failed, ID: 1, Stage: 77, Errno: 1 << 40}), exited, byte(0))
+	f.Add(told(initproc.Answer{Event: initproc.Done, ID: 2}), told(initproc.Answer{Event: initproc.Ready, ID: 2, PID: -1}), byte(1))
+	f.Add(told(initproc.Answer{Event: initproc.Started, ID: 1, PID: -1 << 63}), told(initproc.Answer{Event: initproc.Exited, ID: 1, Wait: -1, RSS: 1 << 62, User: -1}), byte(1))
 	f.Add([]byte(`{"id":1,"event":"started","pid":-1}`), []byte(`{"id":1,"event":"exited"}`), byte(1))
 	f.Add([]byte(`{"event":"denied","lineage":[7,-1,0],"denial":{"call":"x"}}`), []byte(`{"event":"exceeded"}`), byte(0))
 	f.Add([]byte(`{"seq":2,"event":"done","error":{"text":"","is":["ended","x"]}}`), []byte(`{`), byte(4))
@@ -107,7 +108,7 @@ func names(message []byte, id uint64) bool {
 		r, err := parseReply(message)
 		return err == nil && r.ID == id
 	}
-	a, err := pid1.ParseAnswer(message)
+	a, err := initproc.ParseAnswer(message)
 	return err == nil && a.ID == id
 }
 

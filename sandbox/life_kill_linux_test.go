@@ -16,8 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/cgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 )
 
 // victimHost is a host that makes, uses and closes sandboxes until it is killed.

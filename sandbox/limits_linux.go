@@ -6,7 +6,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/luthier-dev/luthier/internal/cgroup"
+	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 )
 
 // bounds are what holds the limits of a sandbox as a whole.

@@ -14,9 +14,10 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/luthier-dev/luthier/internal/pid1"
-	"github.com/luthier-dev/luthier/internal/proc"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/internal/proctree"
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // link is how the host speaks to whoever starts commands inside. ask may be called
@@ -41,7 +42,7 @@ type firstLink struct {
 	limits Limits
 
 	mu       sync.Mutex
-	pending  map[uint64]*pid1.Command // whose start is not answered yet
+	pending  map[uint64]*initproc.Command // whose start is not answered yet
 	buf, oob []byte
 }
 
@@ -50,7 +51,7 @@ func newFirstLink(f *os.File, b *broker, key uint64, mark string, l Limits) (*fi
 	if err != nil {
 		return nil, err
 	}
-	return &firstLink{sock: u, b: b, key: key, mark: mark, limits: l, pending: map[uint64]*pid1.Command{},
+	return &firstLink{sock: u, b: b, key: key, mark: mark, limits: l, pending: map[uint64]*initproc.Command{},
 		buf: make([]byte, 64<<10), oob: make([]byte, unix.CmsgSpace(4))}, nil
 }
 
@@ -62,9 +63,9 @@ func (l *firstLink) ask(r request, files ...*os.File) error {
 	case opStart:
 		return l.start(r, files)
 	case opSignal:
-		return l.send(pid1.Signal(r.Seq, r.ID, r.Signal))
+		return l.send(initproc.Signal(r.Seq, r.ID, r.Signal))
 	case opReset:
-		return l.send(pid1.Reset(r.Seq))
+		return l.send(initproc.Reset(r.Seq))
 	case opListen:
 		m, err := listenMessage(r)
 		if err != nil {
@@ -84,7 +85,7 @@ func (l *firstLink) start(r request, files []*os.File) error {
 	if len(files) != 3 || len(r.Args) == 0 {
 		return errors.New("start without standard files or arguments")
 	}
-	c := &pid1.Command{ID: r.ID, Args: r.Args, Dir: r.Dir, Env: mergeEnv(r.Env, []string{commandMarker(l.mark, r.ID)}), Data: l.limits.Memory}
+	c := &initproc.Command{ID: r.ID, Args: r.Args, Dir: r.Dir, Env: mergeEnv(r.Env, []string{commandMarker(l.mark, r.ID)}), Data: l.limits.Memory}
 	if c.Paths = programPaths(r.Args[0], r.Dir, c.Env); len(c.Paths) == 0 {
 		return exec.ErrNotFound
 	}
@@ -106,7 +107,7 @@ func (l *firstLink) start(r request, files []*os.File) error {
 	return nil
 }
 
-func (l *firstLink) send(m *pid1.Message) error {
+func (l *firstLink) send(m *initproc.Message) error {
 	defer m.Close()
 	var oob []byte
 	if len(m.Files) > 0 {
@@ -133,7 +134,7 @@ func (l *firstLink) kill(id uint64, pid int, alone bool) error {
 
 // listenMessage asks for a socket on a loopback address; the request's arguments are
 // the network, "tcp4" or "udp4", and the address.
-func listenMessage(r request) (*pid1.Message, error) {
+func listenMessage(r request) (*initproc.Message, error) {
 	if len(r.Args) != 2 {
 		return nil, errors.New("listen without network and address")
 	}
@@ -147,9 +148,9 @@ func listenMessage(r request) (*pid1.Message, error) {
 	copy(sa[4:], addr.Addr().AsSlice())
 	switch r.Args[0] {
 	case "tcp4":
-		return pid1.Listen(r.Seq, unix.AF_INET, unix.SOCK_STREAM, unix.SOMAXCONN, sa), nil
+		return initproc.Listen(r.Seq, unix.AF_INET, unix.SOCK_STREAM, unix.SOMAXCONN, sa), nil
 	case "udp4":
-		return pid1.Listen(r.Seq, unix.AF_INET, unix.SOCK_DGRAM, 0, sa), nil
+		return initproc.Listen(r.Seq, unix.AF_INET, unix.SOCK_DGRAM, 0, sa), nil
 	}
 	return nil, fmt.Errorf("listen on network %q", r.Args[0])
 }
@@ -168,8 +169,8 @@ func (l *firstLink) listenFiles() (r reply, files []*os.File, err error) {
 	case l.buf[0] == '{': // the broker's
 		r, err = parseReply(l.buf[:n])
 	default:
-		var a pid1.Answer
-		if a, err = pid1.ParseAnswer(l.buf[:n]); err == nil {
+		var a initproc.Answer
+		if a, err = initproc.ParseAnswer(l.buf[:n]); err == nil {
 			r = l.translate(&a)
 		}
 	}
@@ -181,20 +182,20 @@ func (l *firstLink) listenFiles() (r reply, files []*os.File, err error) {
 }
 
 // translate says in the words of a supervisor what a first process answers.
-func (l *firstLink) translate(a *pid1.Answer) reply {
+func (l *firstLink) translate(a *initproc.Answer) reply {
 	switch a.Event {
-	case pid1.Started, pid1.Failed:
+	case initproc.Started, initproc.Failed:
 		l.mu.Lock()
 		c := l.pending[a.ID]
 		delete(l.pending, a.ID)
 		l.mu.Unlock()
 		r := reply{ID: a.ID, Event: evStarted, PID: int(a.PID)}
-		if a.Event == pid1.Failed {
+		if a.Event == initproc.Failed {
 			r.PID, r.Error = 0, toWire(startError(a, c))
 		}
 		return r
-	case pid1.Exited:
-		code, sig := proc.WaitStatus(syscall.WaitStatus(a.Wait))
+	case initproc.Exited:
+		code, sig := proctree.WaitStatus(syscall.WaitStatus(a.Wait))
 		st := &status{Code: code, Signal: sig, MaxRSS: a.RSS << 10}
 		st.User, st.System = a.Usage()
 		return reply{ID: a.ID, Event: evExited, Status: st}
@@ -211,19 +212,19 @@ func (l *firstLink) translate(a *pid1.Answer) reply {
 }
 
 // startError says why a command could not be started.
-func startError(a *pid1.Answer, c *pid1.Command) error {
+func startError(a *initproc.Answer, c *initproc.Command) error {
 	if c == nil {
 		return a.Errno
 	}
 	switch a.Stage {
-	case pid1.StageDir:
+	case initproc.StageDir:
 		return fmt.Errorf("working directory: %w", &os.PathError{Op: "chdir", Path: c.Dir, Err: a.Errno})
-	case pid1.StageExec:
+	case initproc.StageExec:
 		if a.Errno == unix.ENOENT && !strings.Contains(c.Args[0], "/") {
 			return exec.ErrNotFound
 		}
 		return &os.PathError{Op: "exec", Path: c.Paths[min(int(a.Path), len(c.Paths)-1)], Err: a.Errno}
-	case pid1.StageFork:
+	case initproc.StageFork:
 		return os.NewSyscallError("fork", a.Errno)
 	}
 	return os.NewSyscallError("prepare process", a.Errno)

@@ -10,8 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // nurseries are what first processes are forked by: one at a time, and a new one when it
@@ -19,30 +20,30 @@ import (
 // that it died of is tried again.
 type nurseries struct {
 	mu      sync.Mutex
-	current *pid1.Parent
+	current *initproc.Parent
 
 	births sync.RWMutex // held for reading from a fork until the child is known
 }
 
 func newNurseries() (*nurseries, error) {
-	p, err := pid1.NewParent()
+	p, err := initproc.NewParent()
 	return &nurseries{current: p}, err
 }
 
-func (n *nurseries) get() *pid1.Parent {
+func (n *nurseries) get() *initproc.Parent {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.current
 }
 
 // renew replaces a nursery that has died, unless that was done already.
-func (n *nurseries) renew(dead *pid1.Parent) error {
+func (n *nurseries) renew(dead *initproc.Parent) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.current != dead {
 		return nil
 	}
-	p, err := pid1.NewParent()
+	p, err := initproc.NewParent()
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (d *brokerd) born(o *spawnOrder) (b *box, control *os.File, f *facts, err e
 	for again := true; ; again = false {
 		p := d.nurseries.get()
 		b, control, f, err = d.birth(o, p)
-		if !errors.Is(err, pid1.ErrNursery) {
+		if !errors.Is(err, initproc.ErrNursery) {
 			return b, control, f, err
 		}
 		if renewErr := d.nurseries.renew(p); renewErr != nil {

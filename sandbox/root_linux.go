@@ -10,8 +10,9 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // newRootBase is where the new root is put together before it becomes one.
@@ -23,14 +24,14 @@ const stageDir = "/.layers"
 // script writes the calls by which a sandbox's first process makes the namespaces it
 // was born into its own. Of mounts all sources are open.
 type script struct {
-	pid1.Script
+	initproc.Script
 	made map[string]bool // directories
 
 	filters *filterCache
 	caps    int // capabilities that there may be
 }
 
-var here = pid1.N(unix.AT_FDCWD)
+var here = initproc.N(unix.AT_FDCWD)
 
 // enterRoot brings loopback up and makes a fresh /proc and a root of nothing but
 // sp.Mounts.
@@ -39,7 +40,7 @@ func (s *script) enterRoot(sp *spec) {
 		s.loopback()
 	}
 	name := s.String(sp.Hostname)
-	s.Must("set host name", unix.SYS_SETHOSTNAME, name, pid1.N(len(sp.Hostname)))
+	s.Must("set host name", unix.SYS_SETHOSTNAME, name, initproc.N(len(sp.Hostname)))
 	s.mount("make mounts private", "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	// All sources were opened before the old root goes out of sight, and nothing is
 	// placed until it has: a symbolic link in a workspace then leads nowhere.
@@ -53,22 +54,22 @@ func (s *script) enterRoot(sp *spec) {
 	s.maskProc()
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(s.made))) {
 		if within(dir, stageDir) {
-			s.Must("remove "+dir, unix.SYS_UNLINKAT, here, s.String(dir), pid1.N(unix.AT_REMOVEDIR))
+			s.Must("remove "+dir, unix.SYS_UNLINKAT, here, s.String(dir), initproc.N(unix.AT_REMOVEDIR))
 		}
 	}
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
-	s.Must("make root read-only", unix.SYS_MOUNT_SETATTR, here, s.String("/"), pid1.N(0), pid1.Value(&s.Script, &attr), pid1.N(unsafe.Sizeof(attr)))
+	s.Must("make root read-only", unix.SYS_MOUNT_SETATTR, here, s.String("/"), initproc.N(0), initproc.Value(&s.Script, &attr), initproc.N(unsafe.Sizeof(attr)))
 }
 
 // mount adds a call of mount(2).
 func (s *script) mount(what, source, target, kind string, flags int, options string) {
-	arg := func(text string) pid1.Arg {
+	arg := func(text string) initproc.Arg {
 		if text == "" {
-			return pid1.N(0)
+			return initproc.N(0)
 		}
 		return s.String(text)
 	}
-	s.Must(what, unix.SYS_MOUNT, arg(source), s.String(target), arg(kind), pid1.N(flags), arg(options))
+	s.Must(what, unix.SYS_MOUNT, arg(source), s.String(target), arg(kind), initproc.N(flags), arg(options))
 }
 
 // loopback brings the interface up.
@@ -76,8 +77,8 @@ func (s *script) loopback() {
 	var up [40]byte // struct ifreq
 	copy(up[:], "lo")
 	*(*uint16)(unsafe.Pointer(&up[unix.IFNAMSIZ])) = unix.IFF_UP | unix.IFF_RUNNING
-	fd := s.Must("open a socket", unix.SYS_SOCKET, pid1.N(unix.AF_INET), pid1.N(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), pid1.N(0))
-	s.Must("bring loopback up", unix.SYS_IOCTL, fd, pid1.N(unix.SIOCSIFFLAGS), s.Bytes(up[:]))
+	fd := s.Must("open a socket", unix.SYS_SOCKET, initproc.N(unix.AF_INET), initproc.N(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), initproc.N(0))
+	s.Must("bring loopback up", unix.SYS_IOCTL, fd, initproc.N(unix.SIOCSIFFLAGS), s.Bytes(up[:]))
 	s.May(unix.SYS_CLOSE, fd)
 }
 
@@ -90,8 +91,8 @@ func (s *script) freePorts() {
 
 // writeFile tries to write a file of /proc.
 func (s *script) writeFile(name, text string) (bit uint64) {
-	fd := s.May(unix.SYS_OPENAT, here, s.String(name), pid1.N(unix.O_WRONLY|unix.O_CLOEXEC))
-	s.May(unix.SYS_WRITE, fd, s.String(text), pid1.N(len(text)))
+	fd := s.May(unix.SYS_OPENAT, here, s.String(name), initproc.N(unix.O_WRONLY|unix.O_CLOEXEC))
+	s.May(unix.SYS_WRITE, fd, s.String(text), initproc.N(len(text)))
 	bit = s.Probe()
 	s.May(unix.SYS_CLOSE, fd)
 	return bit
@@ -100,20 +101,20 @@ func (s *script) writeFile(name, text string) (bit uint64) {
 // switchRoot replaces the root by an empty one that has only /proc.
 func (s *script) switchRoot() {
 	s.mount("mount new root", "sandbox", newRootBase, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=16m")
-	s.Must("make /proc", unix.SYS_MKDIRAT, here, s.String(newRootBase+"/proc"), pid1.N(0o755))
+	s.Must("make /proc", unix.SYS_MKDIRAT, here, s.String(newRootBase+"/proc"), initproc.N(0o755))
 	// While the old one is visible: the kernel grants a new /proc only to those
 	// who see a whole one already.
 	s.mount("mount /proc", "proc", newRootBase+"/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	s.Must("enter new root", unix.SYS_CHDIR, s.String(newRootBase))
 	s.Must("pivot root", unix.SYS_PIVOT_ROOT, s.String("."), s.String("."))
-	s.Must("detach old root", unix.SYS_UMOUNT2, s.String("."), pid1.N(unix.MNT_DETACH))
+	s.Must("detach old root", unix.SYS_UMOUNT2, s.String("."), initproc.N(unix.MNT_DETACH))
 	s.Must("enter new root", unix.SYS_CHDIR, s.String("/"))
 }
 
 // maskProc hides what /proc tells of the user's keys, which no namespace keeps apart.
 func (s *script) maskProc() {
 	for _, name := range []string{"/proc/keys", "/proc/key-users"} {
-		s.MustBut(unix.ENOENT, "hide "+name, unix.SYS_MOUNT, s.String("/dev/null"), s.String(name), pid1.N(0), pid1.N(unix.MS_BIND), pid1.N(0))
+		s.MustBut(unix.ENOENT, "hide "+name, unix.SYS_MOUNT, s.String("/dev/null"), s.String(name), initproc.N(0), initproc.N(unix.MS_BIND), initproc.N(0))
 	}
 }
 
@@ -168,7 +169,7 @@ func (s *script) mkdir(dir string) {
 	}
 	s.made[dir] = true
 	// Why it cannot be made, if it is not there, shows when it is used.
-	s.May(unix.SYS_MKDIRAT, here, s.String(dir), pid1.N(0o755))
+	s.May(unix.SYS_MKDIRAT, here, s.String(dir), initproc.N(0o755))
 }
 
 // target makes what m is mounted on.
@@ -178,14 +179,14 @@ func (s *script) target(m *mount) {
 		return
 	}
 	s.mkdir(filepath.Dir(m.Target))
-	fd := s.May(unix.SYS_OPENAT, here, s.String(m.Target), pid1.N(unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC), pid1.N(0o644))
+	fd := s.May(unix.SYS_OPENAT, here, s.String(m.Target), initproc.N(unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC), initproc.N(0o644))
 	s.May(unix.SYS_CLOSE, fd)
 }
 
 // attach puts a detached mount in its place.
 func (s *script) attach(what string, fd int, target string) {
 	file := s.File(fd)
-	s.Must(what, unix.SYS_MOVE_MOUNT, file, s.String(""), here, s.String(target), pid1.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	s.Must(what, unix.SYS_MOVE_MOUNT, file, s.String(""), here, s.String(target), initproc.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	s.May(unix.SYS_CLOSE, file)
 }
 
@@ -193,15 +194,15 @@ func (s *script) attach(what string, fd int, target string) {
 func (s *script) text(what string, m *mount) {
 	s.mkdir(stageDir)
 	name := s.String(stageDir + "/text")
-	fd := s.Must(what, unix.SYS_OPENAT, here, name, pid1.N(unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC), pid1.N(0o444))
-	s.Must(what, unix.SYS_WRITE, fd, s.String(m.Source), pid1.N(len(m.Source)))
+	fd := s.Must(what, unix.SYS_OPENAT, here, name, initproc.N(unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC), initproc.N(0o444))
+	s.Must(what, unix.SYS_WRITE, fd, s.String(m.Source), initproc.N(len(m.Source)))
 	s.May(unix.SYS_CLOSE, fd)
-	tree := s.Must(what, unix.SYS_OPEN_TREE, here, name, pid1.N(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC))
+	tree := s.Must(what, unix.SYS_OPEN_TREE, here, name, initproc.N(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC))
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
-	s.Must(what, unix.SYS_MOUNT_SETATTR, tree, s.String(""), pid1.N(unix.AT_EMPTY_PATH), pid1.Value(&s.Script, &attr), pid1.N(unsafe.Sizeof(attr)))
-	s.Must(what, unix.SYS_MOVE_MOUNT, tree, s.String(""), here, s.String(m.Target), pid1.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	s.Must(what, unix.SYS_MOUNT_SETATTR, tree, s.String(""), initproc.N(unix.AT_EMPTY_PATH), initproc.Value(&s.Script, &attr), initproc.N(unsafe.Sizeof(attr)))
+	s.Must(what, unix.SYS_MOVE_MOUNT, tree, s.String(""), here, s.String(m.Target), initproc.N(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	s.May(unix.SYS_CLOSE, tree)
-	s.Must(what, unix.SYS_UNLINKAT, here, name, pid1.N(0))
+	s.Must(what, unix.SYS_UNLINKAT, here, name, initproc.N(0))
 }
 
 // overlay mounts Upper over the source. The layers are mounted under fixed names
@@ -225,9 +226,9 @@ func (s *script) overlay(what string, m *mount) {
 	// What the last overlay over these directories left, so that none takes their
 	// state, which nobody waited for to reach the disk, for granted.
 	left := stageDir + "/layer/work/work/incompat"
-	s.May(unix.SYS_UNLINKAT, here, s.String(left+"/volatile/dirty"), pid1.N(0))
-	s.May(unix.SYS_UNLINKAT, here, s.String(left+"/volatile"), pid1.N(unix.AT_REMOVEDIR))
-	s.May(unix.SYS_UNLINKAT, here, s.String(left), pid1.N(unix.AT_REMOVEDIR))
+	s.May(unix.SYS_UNLINKAT, here, s.String(left+"/volatile/dirty"), initproc.N(0))
+	s.May(unix.SYS_UNLINKAT, here, s.String(left+"/volatile"), initproc.N(unix.AT_REMOVEDIR))
+	s.May(unix.SYS_UNLINKAT, here, s.String(left), initproc.N(unix.AT_REMOVEDIR))
 	flags := unix.MS_NOSUID | unix.MS_NODEV
 	if m.ReadOnly {
 		flags |= unix.MS_RDONLY
@@ -237,7 +238,7 @@ func (s *script) overlay(what string, m *mount) {
 		"volatile", // or every unmount waits for the disk
 	}, ","))
 	for _, l := range layers {
-		s.Must(what+": let go of "+l.name, unix.SYS_UMOUNT2, s.String(filepath.Join(stageDir, l.name)), pid1.N(unix.MNT_DETACH))
+		s.Must(what+": let go of "+l.name, unix.SYS_UMOUNT2, s.String(filepath.Join(stageDir, l.name)), initproc.N(unix.MNT_DETACH))
 	}
 }
 

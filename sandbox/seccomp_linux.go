@@ -6,8 +6,9 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // The filter is a classic BPF program over struct seccomp_data (see the
@@ -327,24 +328,24 @@ func setFilter(o filterOptions, flags uintptr) (int, unix.Errno) {
 // kernel gives one; see installFilter for why there are three tries.
 func (s *script) installFilter(o filterOptions) {
 	noted := s.filter(o)
-	flags := func(f uintptr) []pid1.Arg {
-		return []pid1.Arg{pid1.N(unix.SECCOMP_SET_MODE_FILTER), pid1.N(f), noted}
+	flags := func(f uintptr) []initproc.Arg {
+		return []initproc.Arg{initproc.N(unix.SECCOMP_SET_MODE_FILTER), initproc.N(f), noted}
 	}
 	first := s.May(unix.SYS_SECCOMP, flags(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)...)
 	s.Else(2)
 	second := s.May(unix.SYS_SECCOMP, flags(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)...)
 	s.Else(1)
 	o.notify = false
-	s.Must("seccomp", unix.SYS_SECCOMP, pid1.N(unix.SECCOMP_SET_MODE_FILTER), pid1.N(0), s.filter(o))
+	s.Must("seccomp", unix.SYS_SECCOMP, initproc.N(unix.SECCOMP_SET_MODE_FILTER), initproc.N(0), s.filter(o))
 	s.Pass(first, second)
 }
 
 // filter puts a filter into the script's data.
-func (s *script) filter(o filterOptions) pid1.Arg {
+func (s *script) filter(o filterOptions) initproc.Arg {
 	p := s.filters.get(o)
 	code := s.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&p[0])), len(p)*int(unsafe.Sizeof(p[0]))))
 	prog := unix.SockFprog{Len: uint16(len(p))}
-	arg := pid1.Value(&s.Script, &prog)
+	arg := initproc.Value(&s.Script, &prog)
 	s.Link(arg, unsafe.Offsetof(prog.Filter), code)
 	return arg
 }

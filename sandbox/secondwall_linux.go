@@ -3,8 +3,9 @@ package sandbox
 import (
 	"unsafe"
 
-	"github.com/luthier-dev/luthier/internal/pid1"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
 // ruleFD is the number under which a rule's directory is open while it is added: a
@@ -33,7 +34,7 @@ func (s *script) secondWall(sp *spec) (probe uint64) {
 	if attr == (unix.LandlockRulesetAttr{}) {
 		return 0
 	}
-	set := s.Must("create Landlock ruleset", unix.SYS_LANDLOCK_CREATE_RULESET, pid1.Value(&s.Script, &attr), pid1.N(unsafe.Sizeof(attr)), pid1.N(0))
+	set := s.Must("create Landlock ruleset", unix.SYS_LANDLOCK_CREATE_RULESET, initproc.Value(&s.Script, &attr), initproc.N(unsafe.Sizeof(attr)), initproc.N(0))
 	if !sp.Later {
 		s.rule(set, "/dev", fsFile&^fsRead&attr.Handled_access_fs)
 		s.rule(set, "/proc", fsFile&^fsRead&attr.Handled_access_fs)
@@ -42,9 +43,9 @@ func (s *script) secondWall(sp *spec) (probe uint64) {
 				s.rule(set, m.Target, access)
 			}
 		}
-		s.May(unix.SYS_CLOSE, pid1.N(ruleFD))
+		s.May(unix.SYS_CLOSE, initproc.N(ruleFD))
 	}
-	s.Must("restrict by Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, set, pid1.N(0))
+	s.Must("restrict by Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, set, initproc.N(0))
 	if !sp.Later {
 		probe = s.Probe()
 	}
@@ -66,11 +67,11 @@ func (m *mount) changes() uint64 {
 }
 
 // rule allows access at and below a path.
-func (s *script) rule(set pid1.Arg, path string, access uint64) {
+func (s *script) rule(set initproc.Arg, path string, access uint64) {
 	what := "allow changes to " + path
-	fd := s.Must(what, unix.SYS_OPENAT, here, s.String(path), pid1.N(unix.O_PATH|unix.O_CLOEXEC))
-	s.Must(what, unix.SYS_DUP3, fd, pid1.N(ruleFD), pid1.N(unix.O_CLOEXEC))
+	fd := s.Must(what, unix.SYS_OPENAT, here, s.String(path), initproc.N(unix.O_PATH|unix.O_CLOEXEC))
+	s.Must(what, unix.SYS_DUP3, fd, initproc.N(ruleFD), initproc.N(unix.O_CLOEXEC))
 	beneath := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: ruleFD}
-	s.Must(what, unix.SYS_LANDLOCK_ADD_RULE, set, pid1.N(unix.LANDLOCK_RULE_PATH_BENEATH), pid1.Value(&s.Script, &beneath), pid1.N(0))
+	s.Must(what, unix.SYS_LANDLOCK_ADD_RULE, set, initproc.N(unix.LANDLOCK_RULE_PATH_BENEATH), initproc.Value(&s.Script, &beneath), initproc.N(0))
 	s.May(unix.SYS_CLOSE, fd) // the next rule closes the other
 }

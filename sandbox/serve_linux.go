@@ -10,8 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/proc"
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
 // supervisor is what a first process is where the namespaces are not of our making:
@@ -33,7 +34,7 @@ type supervisor struct {
 type guest struct {
 	id   uint64
 	pid  int
-	tree *proc.Tree
+	tree *proctree.Tree
 }
 
 // serve is the last stage of a supervisor; it returns its exit status.
@@ -85,7 +86,7 @@ func serve(c *conn, sp *spec) int {
 // end kills what is left where no PID namespace does it.
 func (s *supervisor) end() {
 	if os.Getpid() != 1 {
-		_ = proc.KillDescendants()
+		_ = proctree.KillDescendants()
 	}
 }
 
@@ -143,7 +144,7 @@ func (s *supervisor) start(r request, files []*os.File) (int, error) {
 	if err != nil {
 		return 0, &os.PathError{Op: "exec", Path: path, Err: err}
 	}
-	g := &guest{id: r.ID, pid: pid, tree: proc.TrackPID(pid, marker)}
+	g := &guest{id: r.ID, pid: pid, tree: proctree.TrackPID(pid, marker)}
 	s.byPID[pid], s.byID[r.ID] = g, g
 	return pid, s.conn.answer(reply{ID: r.ID, Event: evStarted, PID: pid})
 }
@@ -171,7 +172,7 @@ func (s *supervisor) kill(r request) error {
 	g, err := s.find(r.ID)
 	if err != nil {
 		// Ended by itself; descendants that carry its mark may be left.
-		return proc.KillMarked(commandMarker(s.spec.marker(), r.ID))
+		return proctree.KillMarked(commandMarker(s.spec.marker(), r.ID))
 	}
 	if err = g.tree.Kill(); err == nil || os.Getpid() != 1 {
 		return err
@@ -218,9 +219,9 @@ func (s *supervisor) reap() {
 }
 
 func statusOfWait(ws syscall.WaitStatus, ru *syscall.Rusage) status {
-	code, sig := proc.WaitStatus(ws)
+	code, sig := proctree.WaitStatus(ws)
 	return status{
-		Code: code, Signal: sig, MaxRSS: proc.RSSBytes(ru),
+		Code: code, Signal: sig, MaxRSS: proctree.RSSBytes(ru),
 		User: time.Duration(ru.Utime.Nano()), System: time.Duration(ru.Stime.Nano()),
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/argcheck"
+	"github.com/luthier-dev/luthier/tools/internal/argcheck"
 )
 
 // DefaultMaxArgs is the most bytes of arguments that a call may have: 16 MiB.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/argcheck"
+	"github.com/luthier-dev/luthier/tools/internal/argcheck"
 )
 
 // mended is a tool of this package: it can mend its arguments and run without doing so again.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/argcheck"
+	"github.com/luthier-dev/luthier/tools/internal/argcheck"
 )
 
 // The limits of a [Registry] whose [RegistryConfig] names none.

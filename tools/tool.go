@@ -9,8 +9,8 @@ import (
 	"regexp"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/argcheck"
 	"github.com/luthier-dev/luthier/internal/toolschema"
+	"github.com/luthier-dev/luthier/tools/internal/argcheck"
 )
 
 // New builds a tool from a Go function.

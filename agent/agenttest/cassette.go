@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/pause"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 // exchangeEntry is one line of a cassette: a request and its answer.
@@ -279,7 +279,7 @@ func (p *Player) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 		for i := range entry.Chunks {
 			c := &entry.Chunks[i]
 			if p.opts.paced > 0 {
-				_ = pause.For(ctx, time.Duration(float64(c.At-at)*float64(time.Millisecond)/p.opts.paced))
+				_ = wait.For(ctx, time.Duration(float64(c.At-at)*float64(time.Millisecond)/p.opts.paced))
 				at = c.At
 			}
 			if ctx.Err() != nil {

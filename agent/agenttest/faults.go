@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/pause"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 // Fault is one way in which a model misbehaves.
@@ -144,7 +144,7 @@ func (in *injection) pass(c agent.Chunk, err error) bool {
 			return false
 		}
 	case FaultSlow:
-		_ = pause.For(in.ctx, max(in.pause, time.Millisecond))
+		_ = wait.For(in.ctx, max(in.pause, time.Millisecond))
 	case FaultArgs:
 		c = in.halve(c)
 	case FaultUnknown:

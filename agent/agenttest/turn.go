@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/pause"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 // Turn is one answer of a scripted model: chunks in order, with waits and failures between them. Build one with [Text],
@@ -137,7 +137,7 @@ func (t *Turn) play(ctx context.Context, yield func(agent.Chunk, error) bool) {
 		case s.hang:
 			<-ctx.Done()
 		default:
-			_ = pause.For(ctx, s.delay)
+			_ = wait.For(ctx, s.delay)
 		}
 		if ctx.Err() != nil {
 			yield(nil, &agent.ModelError{Kind: agent.ErrCanceled, Provider: scriptName, Err: context.Cause(ctx)})

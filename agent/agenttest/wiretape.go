@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/pause"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 // wireEntry is one line of a wire cassette: an HTTP exchange.
@@ -193,7 +193,7 @@ func (p *wirePlayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var at int64
 	for _, piece := range e.Pieces {
 		if p.opts.paced > 0 {
-			_ = pause.For(r.Context(), time.Duration(float64(piece.At-at)*float64(time.Millisecond)/p.opts.paced))
+			_ = wait.For(r.Context(), time.Duration(float64(piece.At-at)*float64(time.Millisecond)/p.opts.paced))
 			at = piece.At
 		}
 		if _, err := io.WriteString(w, piece.Data); err != nil {

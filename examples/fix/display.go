@@ -12,9 +12,9 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/term"
 
-	"github.com/luthier-dev/luthier/examples/fix/harness"
-	"github.com/luthier-dev/luthier/internal/repair"
-	"github.com/luthier-dev/luthier/internal/train/adapt"
+	"github.com/luthier-dev/luthier/examples/fix/internal/adapt"
+	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
+	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
 // display shows how a repair goes, for people or as JSON lines.

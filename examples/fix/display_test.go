@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/luthier-dev/luthier/examples/fix/harness"
-	"github.com/luthier-dev/luthier/internal/repair"
+	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
+	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
 // Hundreds of refused edits are a few lines on the screen, and all of them in JSON.

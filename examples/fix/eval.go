@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/luthier-dev/luthier/examples/fix/measure"
+	"github.com/luthier-dev/luthier/examples/fix/internal/measure"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 

@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/examples/fix/harness"
-	"github.com/luthier-dev/luthier/internal/train/adapt"
+	"github.com/luthier-dev/luthier/examples/fix/internal/adapt"
+	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
 	"github.com/luthier-dev/luthier/router/moe"
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )

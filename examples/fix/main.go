@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/luthier-dev/luthier/examples/fix/harness"
+	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 

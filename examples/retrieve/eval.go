@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	ev "github.com/luthier-dev/luthier/internal/retrievaleval"
 	"github.com/luthier-dev/luthier/retrieval"
+	ev "github.com/luthier-dev/luthier/retrieval/internal/eval"
 )
 
 // load reads the queries that the options select, by repository.

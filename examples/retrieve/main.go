@@ -4,9 +4,9 @@
 //	go run ./examples/retrieve -map 2000 [the task in words]
 //	go run ./examples/retrieve -status
 //	go run ./examples/retrieve -eval 'queries/*.jsonl' -mirrors DIR
-//	go run ./examples/retrieve -train 'queries/*.jsonl' -mirrors DIR -o internal/ranking/weights.json
+//	go run ./examples/retrieve -train 'queries/*.jsonl' -mirrors DIR -o retrieval/internal/ranking/weights.json
 //
-// The queries are JSON lines, see internal/retrievaleval; DIR has a bare clone of each
+// The queries are JSON lines, see retrieval/internal/eval; DIR has a bare clone of each
 // repository as OWNER+NAME/repo.
 package main
 

@@ -14,10 +14,10 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/internal/atomicfile"
-	"github.com/luthier-dev/luthier/internal/history"
-	"github.com/luthier-dev/luthier/internal/ranking"
-	ev "github.com/luthier-dev/luthier/internal/retrievaleval"
-	"github.com/luthier-dev/luthier/internal/source"
+	ev "github.com/luthier-dev/luthier/retrieval/internal/eval"
+	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
+	"github.com/luthier-dev/luthier/retrieval/internal/ranking"
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
 // asked is a query with the features of what it found.
@@ -59,7 +59,7 @@ func example(ctx context.Context, q ev.Query, dir, git, cache string, o *options
 	}
 	var log *ranking.Log
 	if !o.noHistory {
-		h, err := history.Open(ctx, dir, history.Options{
+		h, err := gitlog.Open(ctx, dir, gitlog.Options{
 			CacheDir: filepath.Join(cache, q.Mirror), GitDir: git, Head: q.Commit,
 			Tokenizer: ranking.LogWords, TokenizerKey: ranking.TokenizerKey,
 		})
@@ -83,22 +83,22 @@ func example(ctx context.Context, q ev.Query, dir, git, cache string, o *options
 
 // index indexes a tree in memory.
 func index(ctx context.Context, dir string) (ranking.Segment, error) {
-	tree, err := source.Scan(ctx, dir, source.Options{})
+	tree, err := worktree.Scan(ctx, dir, worktree.Options{})
 	if err != nil {
 		return ranking.Segment{}, err
 	}
-	root, err := source.OpenRoot(dir)
+	root, err := worktree.OpenRoot(dir)
 	if err != nil {
 		return ranking.Segment{}, err
 	}
 	defer root.Close()
 	memory := ranking.NewMemory()
 	for _, f := range tree.Files {
-		raw, _, err := root.ReadFile(f.Path, source.DefaultMaxFileSize)
+		raw, _, err := root.ReadFile(f.Path, worktree.DefaultMaxFileSize)
 		if err != nil {
 			return ranking.Segment{}, err
 		}
-		text, _ := source.Text(raw)
+		text, _ := worktree.Text(raw)
 		memory.Add(&f, text)
 	}
 	return memory.Segment()

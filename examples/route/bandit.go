@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/luthier-dev/luthier/internal/routesim"
 	"github.com/luthier-dev/luthier/router"
+	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
 // listPrice is what the bandit is told that any model costs: nothing. It finds out.
@@ -14,8 +14,8 @@ const listPrice = 0.25
 // online plays router.Auto's bandit through the tasks in random orders: it begins with nothing, decides on each task before
 // it sees the outcome, and learns from what the check says. Attempts is how many models may try a task. The scores are
 // means over the orders; late ones are of the second half of each order, when it has learnt.
-func online(t *routesim.Table, check routesim.Check, worth float64, attempts, orders int, seed uint64) (all, late []routesim.Score, err error) {
-	all, late = make([]routesim.Score, len(t.Tasks)), make([]routesim.Score, len(t.Tasks))
+func online(t *simulate.Table, check simulate.Check, worth float64, attempts, orders int, seed uint64) (all, late []simulate.Score, err error) {
+	all, late = make([]simulate.Score, len(t.Tasks)), make([]simulate.Score, len(t.Tasks))
 	seen := make([]float64, len(t.Tasks))
 	for o := range orders {
 		r := rand.New(rand.NewPCG(seed, uint64(o)))
@@ -34,10 +34,10 @@ func online(t *routesim.Table, check routesim.Check, worth float64, attempts, or
 			}
 		}
 	}
-	var settled []routesim.Score
+	var settled []simulate.Score
 	for i, n := range seen {
 		if n > 0 {
-			settled = append(settled, routesim.Score{Resolved: late[i].Resolved / n, Dollars: late[i].Dollars / n})
+			settled = append(settled, simulate.Score{Resolved: late[i].Resolved / n, Dollars: late[i].Dollars / n})
 		}
 	}
 	return all, settled, nil
@@ -45,8 +45,8 @@ func online(t *routesim.Table, check routesim.Check, worth float64, attempts, or
 
 // learner is the bandit at one order of the tasks.
 type learner struct {
-	table    *routesim.Table
-	check    routesim.Check
+	table    *simulate.Table
+	check    simulate.Check
 	worth    float64
 	attempts int
 	random   *rand.Rand
@@ -63,7 +63,7 @@ func (p *learner) begin() (err error) {
 }
 
 // play lets models try a task until one passes or no other is worth its cost.
-func (p *learner) play(t *routesim.Task) (s routesim.Score) {
+func (p *learner) play(t *simulate.Task) (s simulate.Score) {
 	best, hope := -1, 0.0 // what is handed in when nothing passes: the attempt that promised most
 	var tried []int
 	for n := range p.attempts {

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/luthier-dev/luthier/internal/routesim"
+	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
 // worths are those of the cascade's curve.
@@ -15,7 +15,7 @@ func (k kind) String() string {
 }
 
 // measureAll measures every contender and compares each with the best single model.
-func measureAll(t *routesim.Table, prior []routesim.Task, o *options) ([]*measured, error) {
+func measureAll(t *simulate.Table, prior []simulate.Task, o *options) ([]*measured, error) {
 	list := append(singles(t, o.check), bounds()...)
 	for _, w := range withOwn(worths, o.worth) {
 		list = append(list, byWorth(t, o.check, o.believed, w))
@@ -57,7 +57,7 @@ func withOwn(list []float64, own float64) []float64 {
 }
 
 // gamble measures the bandit, from its first task and after it has learnt.
-func gamble(t *routesim.Table, o *options, attempts int) ([]*measured, error) {
+func gamble(t *simulate.Table, o *options, attempts int) ([]*measured, error) {
 	all, late, err := online(t, o.check, o.worth, attempts, o.orders, o.seed)
 	if err != nil {
 		return nil, err
@@ -74,12 +74,12 @@ func gamble(t *routesim.Table, o *options, attempts int) ([]*measured, error) {
 
 func summarise(all []*measured, o *options) {
 	for _, m := range all {
-		m.Summary = routesim.Summarise(m.scores, nil, o.seed)
+		m.Summary = simulate.Summarise(m.scores, nil, o.seed)
 	}
 	top := best(all, single)
 	for _, m := range all {
 		if len(m.scores) == len(top.scores) {
-			m.Summary = routesim.Summarise(m.scores, top.scores, o.seed)
+			m.Summary = simulate.Summarise(m.scores, top.scores, o.seed)
 		}
 	}
 }
@@ -87,28 +87,28 @@ func summarise(all []*measured, o *options) {
 // swept is the cascade under a check that errs so often.
 type swept struct {
 	err             float64
-	worth, trusting routesim.Score
-	budget          routesim.Score
+	worth, trusting simulate.Score
+	budget          simulate.Score
 }
 
 // sweep measures the cascade under checks that err more and more, once knowing how often and once trusting the check.
-func sweep(t *routesim.Table, prior []routesim.Task, o *options) ([]swept, error) {
+func sweep(t *simulate.Table, prior []simulate.Task, o *options) ([]swept, error) {
 	var rows []swept
-	one := func(c contender) (routesim.Score, error) {
+	one := func(c contender) (simulate.Score, error) {
 		m, err := measure(t, prior, c, o)
 		if err != nil {
-			return routesim.Score{}, fmt.Errorf("sweep: %w", err)
+			return simulate.Score{}, fmt.Errorf("sweep: %w", err)
 		}
-		return routesim.Mean(m.scores), nil
+		return simulate.Mean(m.scores), nil
 	}
 	for _, e := range []float64{0, 0.05, 0.1, 0.15, 0.2, 0.3} {
-		c := routesim.Check{FalseAccept: e, FalseReject: e}
+		c := simulate.Check{FalseAccept: e, FalseReject: e}
 		s := swept{err: e}
 		var err error
 		if s.worth, err = one(byWorth(t, c, c, o.worth)); err != nil {
 			return nil, err
 		}
-		if s.trusting, err = one(byWorth(t, c, routesim.Check{}, o.worth)); err != nil {
+		if s.trusting, err = one(byWorth(t, c, simulate.Check{}, o.worth)); err != nil {
 			return nil, err
 		}
 		if s.budget, err = one(byBudget(t, c, c, o.budget)); err != nil {

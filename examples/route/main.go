@@ -21,13 +21,13 @@ import (
 	"os"
 	"regexp"
 
-	"github.com/luthier-dev/luthier/internal/routesim"
+	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
 type options struct {
 	table, from, out string
 	policy           string
-	check, believed  routesim.Check
+	check, believed  simulate.Check
 	worth, budget    float64
 	deals, folds     int
 	orders           int
@@ -62,7 +62,7 @@ func run() error {
 	flag.Parse()
 	o.believed = o.check
 	if *trust {
-		o.believed = routesim.Check{}
+		o.believed = simulate.Check{}
 	}
 	switch {
 	case *generate > 0:
@@ -79,7 +79,7 @@ func compare(o *options) error {
 	if err != nil {
 		return err
 	}
-	var prior []routesim.Task
+	var prior []simulate.Task
 	if o.from != "" {
 		other, err := open(o.from)
 		if err != nil {
@@ -119,13 +119,13 @@ func compare(o *options) error {
 	return nil
 }
 
-func open(path string) (*routesim.Table, error) {
+func open(path string) (*simulate.Table, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := routesim.Read(f)
+	t, err := simulate.Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

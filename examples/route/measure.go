@@ -3,28 +3,28 @@ package main
 import (
 	"fmt"
 
-	"github.com/luthier-dev/luthier/internal/routesim"
+	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
 // measured is a contender with its scores, task by task.
 type measured struct {
 	name   string
 	kind   kind
-	scores []routesim.Score
-	routesim.Summary
+	scores []simulate.Score
+	simulate.Summary
 }
 
 // measure replays a contender by cross-validation: every task is played by a policy that learnt from other tasks of the
 // table. It is done for several deals of the tasks into folds and averaged. With tasks of another table to learn from all
 // tasks are played by one policy.
-func measure(t *routesim.Table, prior []routesim.Task, c contender, o *options) (*measured, error) {
-	m := &measured{name: c.name, kind: c.kind, scores: make([]routesim.Score, len(t.Tasks))}
+func measure(t *simulate.Table, prior []simulate.Task, c contender, o *options) (*measured, error) {
+	m := &measured{name: c.name, kind: c.kind, scores: make([]simulate.Score, len(t.Tasks))}
 	deals, folds := o.deals, o.folds
 	if prior != nil {
 		deals, folds = 1, 1
 	}
 	for deal := range deals {
-		fold := routesim.Folds(len(t.Tasks), folds, o.seed+uint64(deal))
+		fold := simulate.Folds(len(t.Tasks), folds, o.seed+uint64(deal))
 		for f := range folds {
 			train := prior
 			for i := range t.Tasks {

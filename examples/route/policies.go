@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/routesim"
 	"github.com/luthier-dev/luthier/router"
+	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
 // play is a policy at work: it plays one task and returns the expected score.
-type play func(t *routesim.Task) routesim.Score
+type play func(t *simulate.Task) simulate.Score
 
 // contender is a policy to be measured. What learns is given tasks other than those it is measured on.
 type contender struct {
 	name  string
 	kind  kind
-	learn func(train []routesim.Task) (play, error)
+	learn func(train []simulate.Task) (play, error)
 }
 
 // kind groups contenders in the picture.
@@ -34,15 +34,15 @@ const (
 
 // known is a contender that has nothing to learn.
 func known(name string, k kind, p play) contender {
-	return contender{name: name, kind: k, learn: func([]routesim.Task) (play, error) { return p, nil }}
+	return contender{name: name, kind: k, learn: func([]simulate.Task) (play, error) { return p, nil }}
 }
 
 // singles are the models by themselves.
-func singles(t *routesim.Table, c routesim.Check) []contender {
+func singles(t *simulate.Table, c simulate.Check) []contender {
 	var all []contender
 	for i, name := range t.Models {
-		all = append(all, known(name, single, func(t *routesim.Task) routesim.Score {
-			return routesim.Replay(t, routesim.Single(i), c)
+		all = append(all, known(name, single, func(t *simulate.Task) simulate.Score {
+			return simulate.Replay(t, simulate.Single(i), c)
 		}))
 	}
 	return all
@@ -50,18 +50,18 @@ func singles(t *routesim.Table, c routesim.Check) []contender {
 
 // bounds are what needs no decision and what knows everything.
 func bounds() []contender {
-	return []contender{known("random", bound, routesim.Random), known("oracle", bound, routesim.Oracle)}
+	return []contender{known("random", bound, simulate.Random), known("oracle", bound, simulate.Oracle)}
 }
 
 // fixedOrders are the cascades of every order and length from two on: tried in order until one passes.
-func fixedOrders(t *routesim.Table, c routesim.Check) []contender {
+func fixedOrders(t *simulate.Table, c simulate.Check) []contender {
 	var all []contender
 	for _, order := range orders(len(t.Models)) {
 		var names []string
 		for _, m := range order {
 			names = append(names, t.Models[m])
 		}
-		all = append(all, contender{name: strings.Join(names, " > "), kind: fixed, learn: func(train []routesim.Task) (play, error) {
+		all = append(all, contender{name: strings.Join(names, " > "), kind: fixed, learn: func(train []simulate.Task) (play, error) {
 			return cascade(train, order, c, router.EscalationConfig{InOrder: true, Check: checkOf(c)})
 		}})
 	}
@@ -91,15 +91,15 @@ func orders(n int) [][]int {
 
 // byWorth is the cascade that weighs another attempt against what a right answer is worth. It believes the check to be as
 // good as believed says.
-func byWorth(t *routesim.Table, c, believed routesim.Check, worth float64) contender {
-	return contender{name: fmt.Sprintf("cascade, worth $%g", worth), kind: weighed, learn: func(train []routesim.Task) (play, error) {
+func byWorth(t *simulate.Table, c, believed simulate.Check, worth float64) contender {
+	return contender{name: fmt.Sprintf("cascade, worth $%g", worth), kind: weighed, learn: func(train []simulate.Task) (play, error) {
 		return cascade(train, field(t, train), c, router.EscalationConfig{Check: checkOf(believed), Worth: worth})
 	}}
 }
 
 // byBudget is the cascade whose worth is set so that a task costs so much on average, by what the training tasks show.
-func byBudget(t *routesim.Table, c, believed routesim.Check, dollars float64) contender {
-	return contender{name: fmt.Sprintf("cascade, $%g a task", dollars), kind: budgeted, learn: func(train []routesim.Task) (play, error) {
+func byBudget(t *simulate.Table, c, believed simulate.Check, dollars float64) contender {
+	return contender{name: fmt.Sprintf("cascade, $%g a task", dollars), kind: budgeted, learn: func(train []simulate.Task) (play, error) {
 		models := field(t, train)
 		odds, err := learnOdds(train, models)
 		if err != nil {
@@ -115,9 +115,9 @@ func byBudget(t *routesim.Table, c, believed routesim.Check, dollars float64) co
 			return nil, err
 		}
 		high, err := decide(models, c, cfg, b.High)
-		return func(t *routesim.Task) routesim.Score {
+		return func(t *simulate.Task) simulate.Score {
 			l, h := low(t), high(t) // a task takes either at random: here the mean of both
-			return routesim.Score{
+			return simulate.Score{
 				Resolved: l.Resolved + b.Share*(h.Resolved-l.Resolved),
 				Dollars:  l.Dollars + b.Share*(h.Dollars-l.Dollars),
 			}
@@ -126,7 +126,7 @@ func byBudget(t *routesim.Table, c, believed routesim.Check, dollars float64) co
 }
 
 // cascade is the router's decider with odds learnt from tasks.
-func cascade(train []routesim.Task, order []int, c routesim.Check, cfg router.EscalationConfig) (play, error) {
+func cascade(train []simulate.Task, order []int, c simulate.Check, cfg router.EscalationConfig) (play, error) {
 	odds, err := learnOdds(train, order)
 	if err != nil {
 		return nil, err
@@ -135,15 +135,15 @@ func cascade(train []routesim.Task, order []int, c routesim.Check, cfg router.Es
 	return decide(order, c, cfg, cfg.Worth)
 }
 
-func decide(order []int, c routesim.Check, cfg router.EscalationConfig, worth float64) (play, error) {
+func decide(order []int, c simulate.Check, cfg router.EscalationConfig, worth float64) (play, error) {
 	cfg.Worth = worth
 	e, err := router.NewEscalation(cfg)
 	p := &escalating{e: e, order: order}
-	return func(t *routesim.Task) routesim.Score { return routesim.Replay(t, p, c) }, err
+	return func(t *simulate.Task) simulate.Score { return simulate.Replay(t, p, c) }, err
 }
 
 // learnOdds learns the odds of the models in order.
-func learnOdds(tasks []routesim.Task, order []int) (*router.Odds, error) {
+func learnOdds(tasks []simulate.Task, order []int) (*router.Odds, error) {
 	rows := make([][]router.Trial, len(tasks))
 	for i, t := range tasks {
 		for _, m := range order {
@@ -154,7 +154,7 @@ func learnOdds(tasks []routesim.Task, order []int) (*router.Odds, error) {
 	return router.LearnOdds(rows)
 }
 
-func checkOf(c routesim.Check) router.Check {
+func checkOf(c simulate.Check) router.Check {
 	return router.Check{FalseAccept: c.FalseAccept, FalseReject: c.FalseReject}
 }
 
@@ -163,13 +163,13 @@ const maxField = 8
 
 // field returns the models that are weighed: all, or of too many the three cheapest and those that resolve most, on the
 // tasks to learn from.
-func field(t *routesim.Table, train []routesim.Task) []int {
+func field(t *simulate.Table, train []simulate.Task) []int {
 	all := make([]int, len(t.Models))
-	scores := make([]routesim.Score, len(all))
+	scores := make([]simulate.Score, len(all))
 	for m := range all {
 		all[m] = m
 		for i := range train {
-			s := routesim.Replay(&train[i], routesim.Single(m), routesim.Check{})
+			s := simulate.Replay(&train[i], simulate.Single(m), simulate.Check{})
 			scores[m].Resolved += s.Resolved
 			scores[m].Dollars += s.Dollars
 		}
@@ -190,7 +190,7 @@ type escalating struct {
 }
 
 // Next asks the decider.
-func (p *escalating) Next(tried []routesim.Attempt, spent float64) (next, best int) {
+func (p *escalating) Next(tried []simulate.Attempt, spent float64) (next, best int) {
 	p.tried = p.tried[:0]
 	for _, a := range tried {
 		v := router.Rejected

@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/luthier-dev/luthier/internal/chart"
-	"github.com/luthier-dev/luthier/internal/routesim"
+	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
 func sortBy(list []*measured, by func(*measured) float64) {
@@ -22,7 +22,7 @@ func sortBy(list []*measured, by func(*measured) float64) {
 // report is what is told of a comparison.
 type report struct {
 	o         *options
-	table     *routesim.Table
+	table     *simulate.Table
 	all, show []*measured
 	sweeps    []swept
 }
@@ -70,7 +70,7 @@ func (r *report) print(w io.Writer) {
 // sweepTable shows the cascade under checks that err more and more.
 func (r *report) sweepTable() [][]string {
 	rows := [][]string{{"the check errs in", fmt.Sprintf("worth $%g", r.o.worth), "the same, trusting the check", fmt.Sprintf("$%g a task", r.o.budget)}}
-	pair := func(s routesim.Score) string {
+	pair := func(s simulate.Score) string {
 		return fmt.Sprintf("%.1f %% at $%.3f, net $%.3f", 100*s.Resolved, s.Dollars, r.o.worth*s.Resolved-s.Dollars)
 	}
 	for _, s := range r.sweeps {
@@ -83,7 +83,7 @@ func (r *report) sweepTable() [][]string {
 func (r *report) notes() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Net is $%g for each resolved task, less its cost.", r.o.worth)
-	if c := r.o.check; c != (routesim.Check{}) {
+	if c := r.o.check; c != (simulate.Check{}) {
 		fmt.Fprintf(&b, " The check passes %.0f %% of what is wrong and rejects %.0f %% of what is right.", 100*c.FalseAccept, 100*c.FalseReject)
 	}
 	b.WriteString("\n")
@@ -175,7 +175,7 @@ func (r *report) intervals() chart.Line {
 // draw writes the picture, on a page with the tables when the file's name ends in .html.
 func (r *report) draw(path string) error {
 	title := fmt.Sprintf("Cost and quality on %d tasks", len(r.table.Tasks))
-	if c := r.o.check; c != (routesim.Check{}) {
+	if c := r.o.check; c != (simulate.Check{}) {
 		title += fmt.Sprintf(", with %.0f %% false accepts and %.0f %% false rejects", 100*c.FalseAccept, 100*c.FalseReject)
 	}
 	var b bytes.Buffer

@@ -15,26 +15,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/internal/devdata"
-	"github.com/luthier-dev/luthier/internal/routesim"
+	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
 func testOptions(table string) *options {
 	return &options{table: table, worth: 1, budget: 0.24, deals: 2, folds: 5, orders: 10, seed: 1}
 }
 
-func mean(t *testing.T, tab *routesim.Table, c contender, o *options) routesim.Score {
+func mean(t *testing.T, tab *simulate.Table, c contender, o *options) simulate.Score {
 	t.Helper()
 	m, err := measure(tab, nil, c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return routesim.Mean(m.scores)
+	return simulate.Mean(m.scores)
 }
 
-func bestSingle(t *testing.T, tab *routesim.Table, o *options) routesim.Score {
+func bestSingle(t *testing.T, tab *simulate.Table, o *options) simulate.Score {
 	t.Helper()
-	var top routesim.Score
-	for _, c := range singles(tab, routesim.Check{}) {
+	var top simulate.Score
+	for _, c := range singles(tab, simulate.Check{}) {
 		if s := mean(t, tab, c, o); s.Resolved > top.Resolved {
 			top = s
 		}
@@ -55,7 +55,7 @@ func TestCascadeOnTheDevelopmentTable(t *testing.T) {
 	for _, tt := range []struct {
 		errs, quality, dollars float64
 	}{{0, 0.90, 0.21}, {0.05, single.Resolved, single.Dollars}, {0.1, single.Resolved, single.Dollars}, {0.2, single.Resolved, single.Dollars}} {
-		c := routesim.Check{FalseAccept: tt.errs, FalseReject: tt.errs}
+		c := simulate.Check{FalseAccept: tt.errs, FalseReject: tt.errs}
 		s := mean(t, tab, byWorth(tab, c, c, 1), o)
 		if s.Resolved <= tt.quality || s.Dollars >= tt.dollars {
 			t.Errorf("with a check that errs in %v: %+v, want more than %v for less than $%v", tt.errs, s, tt.quality, tt.dollars)
@@ -81,9 +81,9 @@ func TestPoliciesOnTheOwnTable(t *testing.T) {
 	if orc.name != "oracle" {
 		t.Fatalf("the best bound is %q", orc.name)
 	}
-	last := routesim.Score{}
+	last := simulate.Score{}
 	for _, m := range all {
-		s := routesim.Mean(m.scores)
+		s := simulate.Mean(m.scores)
 		if s.Resolved > orc.Resolved.Mean+1e-9 {
 			t.Errorf("%s resolves %v, more than the oracle's %v", m.name, s.Resolved, orc.Resolved.Mean)
 		}
@@ -112,11 +112,11 @@ func TestBanditBeatsChance(t *testing.T) {
 	for _, worth := range []float64{0.5, 1, 4} {
 		random := mean(t, tab, bounds()[0], o)
 		for _, attempts := range []int{1, len(tab.Models)} {
-			_, late, err := online(tab, routesim.Check{}, worth, attempts, 20, 1)
+			_, late, err := online(tab, simulate.Check{}, worth, attempts, 20, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := routesim.Mean(late)
+			got := simulate.Mean(late)
 			if worth*got.Resolved-got.Dollars <= worth*random.Resolved-random.Dollars {
 				t.Errorf("worth %v, %d attempts: the bandit gets %+v, chance %+v", worth, attempts, got, random)
 			}
@@ -127,7 +127,7 @@ func TestBanditBeatsChance(t *testing.T) {
 func TestReport(t *testing.T) {
 	o := testOptions("testdata/synthetic.jsonl")
 	o.out, o.sweep, o.policy = filepath.Join(t.TempDir(), "curve.svg"), true, "worth|single|oracle"
-	o.check = routesim.Check{FalseAccept: 0.1, FalseReject: 0.2}
+	o.check = simulate.Check{FalseAccept: 0.1, FalseReject: 0.2}
 	o.believed = o.check
 	stdout := os.Stdout
 	r, w, err := os.Pipe()
@@ -222,7 +222,7 @@ func TestManyModels(t *testing.T) {
 		}
 		b.WriteString("}}\n")
 	}
-	tab, err := routesim.Read(strings.NewReader(b.String()))
+	tab, err := simulate.Read(strings.NewReader(b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestManyModels(t *testing.T) {
 	}
 	o := testOptions("")
 	o.deals, o.folds = 1, 2
-	if s := mean(t, tab, byWorth(tab, routesim.Check{}, routesim.Check{}, 100), o); s.Resolved < bestSingle(t, tab, o).Resolved {
+	if s := mean(t, tab, byWorth(tab, simulate.Check{}, simulate.Check{}, 100), o); s.Resolved < bestSingle(t, tab, o).Resolved {
 		t.Errorf("the cascade gets %+v", s)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/luthier-dev/luthier/agent/agenttest"
-	"github.com/luthier-dev/luthier/internal/gguf/synth"
+	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
 )
 
 // TestServe starts the program on a small model, asks it with the official client and interrupts it.

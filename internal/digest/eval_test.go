@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/internal/devdata"
-	"github.com/luthier-dev/luthier/internal/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 	"github.com/luthier-dev/luthier/internal/tokencount"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
 )
 
 // record is a log of the development set with its labelled facts.

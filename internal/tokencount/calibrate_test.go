@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/internal/devdata"
-	"github.com/luthier-dev/luthier/internal/gguf"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
 // growing is a conversation of a made-up provider: texts of changing kinds, of which each request has all before it.
@@ -165,7 +165,7 @@ func TestCalibratorOnVocabularies(t *testing.T) {
 // mixedFiles are source files, documents and logs of this project, in an order that mixes them.
 func mixedFiles(t *testing.T) []string {
 	var out []string
-	for _, pattern := range []string{"../../*.md", "../../agent/*.go", "../../tools/coding/*.go", "../../tools/coding/prompts/*.md", "../../internal/tensor/*.s", "../../go.sum", "../shellfx/testdata/*"} {
+	for _, pattern := range []string{"../../*.md", "../../agent/*.go", "../../tools/coding/*.go", "../../tools/coding/prompts/*.md", "../../internal/engine/tensor/*.s", "../../go.sum", "../shellfx/testdata/*"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

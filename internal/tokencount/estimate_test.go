@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/internal/devdata"
-	"github.com/luthier-dev/luthier/internal/gguf"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
 func ExampleEstimate() {

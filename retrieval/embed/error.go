@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/luthier-dev/luthier/internal/retryafter"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 // Error is what a server answered instead of embeddings.
@@ -59,7 +59,7 @@ const maxError = 16 << 10
 // readError makes an error of a response that is no success.
 func readError(res *http.Response) *Error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // what there is of it
-	e := &Error{Status: res.StatusCode, RetryAfter: retryafter.Parse(res.Header, time.Now())}
+	e := &Error{Status: res.StatusCode, RetryAfter: wait.RetryAfter(res.Header, time.Now())}
 	var parsed struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/pause"
+	"github.com/luthier-dev/luthier/internal/wait"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
@@ -69,7 +69,7 @@ func NewOpenAI(cfg OpenAIConfig) (*OpenAI, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, fmt.Errorf("embed: new OpenAI embedder: OpenAIConfig.BaseURL %q is no http address; give one such as http://127.0.0.1:8080/v1", cfg.BaseURL)
 	}
-	o := &OpenAI{cfg: cfg, url: base.JoinPath("embeddings").String(), client: cfg.HTTPClient, prep: newPreparation(cfg.Model, cfg.Prefixes, cfg.MaxText), sleep: pause.For}
+	o := &OpenAI{cfg: cfg, url: base.JoinPath("embeddings").String(), client: cfg.HTTPClient, prep: newPreparation(cfg.Model, cfg.Prefixes, cfg.MaxText), sleep: wait.For}
 	if o.client == nil {
 		o.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}

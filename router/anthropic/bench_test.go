@@ -53,7 +53,7 @@ func BenchmarkEncodeSDK(b *testing.B) {
 }
 
 func textStream(deltas int) []byte {
-	w := &wire{}
+	w := &fakeWire{}
 	var b bytes.Buffer
 	b.WriteString(w.begin(`{"type":"text","text":""}`))
 	for range deltas {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/toolargs"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // appendText adds a text block, unless the API would refuse it for having no visible character.
@@ -36,7 +36,7 @@ func (h *history) appendThinking(blocks []block, p agent.Thinking) []block {
 // appendOpaque adds one of the provider's own blocks as it is. A text block kept whole for its citations stands for the
 // plain text before it.
 func appendOpaque(blocks []block, p agent.Opaque) []block {
-	if p.Provider != provider || !toolargs.IsObject(p.Data) {
+	if p.Provider != provider || !wire.IsObject(p.Data) {
 		return blocks
 	}
 	if last := len(blocks) - 1; last >= 0 && blocks[last].kind == blockText {

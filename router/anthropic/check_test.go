@@ -9,7 +9,7 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
-	"github.com/luthier-dev/luthier/internal/toolargs"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // checkRequest refuses a request body for what the API refuses with status 400, as far as its documentation and error
@@ -193,7 +193,7 @@ func checkAssistant(blocks []wireBlock, ids map[string]bool, last bool) (open []
 			}
 			ids[b.ID] = true
 			open = append(open, b.ID)
-			if !toolargs.IsObject(b.Input) {
+			if !wire.IsObject(b.Input) {
 				return nil, fmt.Errorf("tool_use.input: input should be a valid dictionary: %s", b.Input)
 			}
 		case "thinking":

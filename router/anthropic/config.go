@@ -14,7 +14,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/toolargs"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 const provider = "anthropic"
@@ -134,7 +134,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("CacheTTL is %v; the provider offers 5 minutes and one hour", c.CacheTTL)
 	}
 	for i, tool := range c.ServerTools {
-		if !toolargs.IsObject(tool) {
+		if !wire.IsObject(tool) {
 			return fmt.Errorf("ServerTools[%d] is not a JSON object", i)
 		}
 	}

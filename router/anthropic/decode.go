@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/sse"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // event is the union of all stream events, as far as this package reads them.
@@ -57,7 +57,7 @@ type decoder struct {
 }
 
 // event takes one event and leaves its chunks in out until the next call.
-func (d *decoder) event(raw sse.Event) *agent.ModelError {
+func (d *decoder) event(raw wire.Event) *agent.ModelError {
 	clear(d.out)
 	d.out = d.out[:0]
 	if len(raw.Data) == 0 || raw.Name == "ping" || string(raw.Data) == "[DONE]" {
@@ -109,7 +109,7 @@ func known(data []byte) bool {
 	return false
 }
 
-func badEvent(raw sse.Event, err error) *agent.ModelError {
+func badEvent(raw wire.Event, err error) *agent.ModelError {
 	return refuse(agent.ErrServer, "read stream: event %q: %w: %s", raw.Name, err, shorten(string(raw.Data[:min(len(raw.Data), 200)])))
 }
 
@@ -138,7 +138,7 @@ func (d *decoder) count(u *usage) {
 	})
 }
 
-func (d *decoder) start(raw sse.Event, ev *event) *agent.ModelError {
+func (d *decoder) start(raw wire.Event, ev *event) *agent.ModelError {
 	b, err := newOpenBlock(ev.ContentBlock)
 	if err != nil {
 		return badEvent(raw, err)
@@ -181,7 +181,7 @@ func (d *decoder) thought(b *openBlock, s string) {
 	}
 }
 
-func (d *decoder) delta(raw sse.Event, ev *event) *agent.ModelError {
+func (d *decoder) delta(raw wire.Event, ev *event) *agent.ModelError {
 	b := d.open[ev.Index]
 	if b == nil {
 		return nil // of a block that never started: there is nothing to add it to
@@ -238,7 +238,7 @@ func (d *decoder) stop(index int) {
 	}
 }
 
-func (d *decoder) messageDelta(raw sse.Event, ev *event) *agent.ModelError {
+func (d *decoder) messageDelta(raw wire.Event, ev *event) *agent.ModelError {
 	d.count(ev.Usage)
 	var x delta
 	if len(ev.Delta) == 0 {

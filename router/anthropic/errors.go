@@ -15,8 +15,8 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/retryafter"
-	"github.com/luthier-dev/luthier/internal/sse"
+	"github.com/luthier-dev/luthier/internal/wait"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // refuse says why a request cannot be sent.
@@ -51,7 +51,7 @@ func sendError(ctx context.Context, err error) *agent.ModelError {
 	}
 	me := &agent.ModelError{Status: api.StatusCode, RequestID: api.RequestID, Provider: provider}
 	if api.Response != nil {
-		me.RetryAfter = retryafter.Parse(api.Response.Header, time.Now())
+		me.RetryAfter = wait.RetryAfter(api.Response.Header, time.Now())
 	}
 	raw := api.RawJSON()
 	var f failure
@@ -89,7 +89,7 @@ func transportError(ctx context.Context, verb string, err error) *agent.ModelErr
 		me.Kind, me.Err = agent.ErrCanceled, fmt.Errorf("%s: %w", verb, context.Cause(ctx))
 	case isNet && timeout.Timeout():
 		me.Kind = agent.ErrTimeout
-	case errors.Is(err, sse.ErrTooLong):
+	case errors.Is(err, wire.ErrTooLong):
 		me.Kind = agent.ErrServer
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		me.Kind = agent.ErrIncomplete

@@ -12,7 +12,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/retryafter"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 func TestErrorKinds(t *testing.T) {
@@ -113,7 +113,7 @@ func TestRetryAfter(t *testing.T) {
 		{http.Header{"Retry-After": {"Wed, 21 Oct 2015 07:28:00 GMT"}}, 0},
 	}
 	for _, tt := range tests {
-		if got := retryafter.Parse(tt.header, time.Now()); got != tt.want {
+		if got := wait.RetryAfter(tt.header, time.Now()); got != tt.want {
 			t.Errorf("retryAfter(%v) = %v, want %v", tt.header, got, tt.want)
 		}
 	}

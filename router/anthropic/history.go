@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/toolargs"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // history is a conversation in the shape the API takes: alternating turns that begin with a user, each call answered in
@@ -195,7 +195,7 @@ func (h *history) call(c agent.ToolCall) block {
 	if !slices.Contains(h.tools, name) {
 		h.tools = append(h.tools, name)
 	}
-	return block{kind: blockCall, id: h.wireID(c.ID), name: name, raw: toolargs.Object(c.Args)}
+	return block{kind: blockCall, id: h.wireID(c.ID), name: name, raw: wire.Object(c.Args)}
 }
 
 func (h *history) result(r agent.ToolResult, wire string) block {

@@ -10,7 +10,7 @@ import (
 	"net/http"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/sse"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // maxEvent bounds one event of the stream, and so memory: the API's own limit on a whole response is far below it.
@@ -60,7 +60,7 @@ func (m *Model) send(ctx context.Context, data []byte) (*http.Response, *agent.M
 
 // read turns the event stream into chunks. It returns nil after Finish and when the consumer stops early.
 func read(ctx context.Context, src io.Reader, outputTool, thinker string, yield func(agent.Chunk, error) bool) *agent.ModelError {
-	events := sse.NewReader(src, maxEvent)
+	events := wire.NewEventReader(src, maxEvent)
 	d := decoder{outputTool: outputTool, thinker: thinker}
 	for {
 		ev, err := events.Next()

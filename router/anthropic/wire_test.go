@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// wire writes the events of the conformance suite as the Messages API streams them.
-type wire struct {
+// fakeWire writes the events of the conformance suite as the Messages API streams them.
+type fakeWire struct {
 	next  int         // index of the next block
 	open  string      // kind of the open text or thinking block
 	calls map[int]int // call index to block index
@@ -19,7 +19,7 @@ type wire struct {
 }
 
 func newWire(r *agenttest.WireRequest) agenttest.Wire {
-	w := &wire{calls: map[int]int{}}
+	w := &fakeWire{calls: map[int]int{}}
 	for _, ev := range r.Reply.Events {
 		if u, ok := ev.(agenttest.WireUsage); ok {
 			w.usage = u.Usage
@@ -28,7 +28,7 @@ func newWire(r *agenttest.WireRequest) agenttest.Wire {
 	return w
 }
 
-func (w *wire) Check(r *agenttest.WireRequest) error {
+func (w *fakeWire) Check(r *agenttest.WireRequest) error {
 	if r.HTTP.URL.Path != "/v1/messages" || r.HTTP.Header.Get("X-Api-Key") != "test-key" || r.HTTP.Header.Get("Anthropic-Version") == "" {
 		return fmt.Errorf("%s %v", r.HTTP.URL.Path, r.HTTP.Header)
 	}
@@ -41,7 +41,7 @@ func sseEvent(kind, format string, args ...any) string {
 	return fmt.Sprintf("event: %s\ndata: {\"type\":\"%s\"%s}\n\n", kind, kind, fmt.Sprintf(format, args...))
 }
 
-func (w *wire) Event(ev agenttest.WireEvent) string {
+func (w *fakeWire) Event(ev agenttest.WireEvent) string {
 	switch ev := ev.(type) {
 	case agenttest.WireStart:
 		return sseEvent("message_start", `,"message":{"id":"msg_1","type":"message","role":"assistant","content":[],"model":"claude-test","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}}`,
@@ -70,7 +70,7 @@ func (w *wire) Event(ev agenttest.WireEvent) string {
 	return ""
 }
 
-func (w *wire) thinking(ev agenttest.WireThinking) string {
+func (w *fakeWire) thinking(ev agenttest.WireThinking) string {
 	if ev.Redacted != nil {
 		return w.close() + w.begin(`{"type":"redacted_thinking","data":%s}`, quote(string(ev.Redacted))) + w.end(w.next-1)
 	}
@@ -85,7 +85,7 @@ func (w *wire) thinking(ev agenttest.WireThinking) string {
 }
 
 // ensure opens a block of that kind unless it is open.
-func (w *wire) ensure(kind, block string) string {
+func (w *fakeWire) ensure(kind, block string) string {
 	if w.open == kind {
 		return ""
 	}
@@ -94,19 +94,19 @@ func (w *wire) ensure(kind, block string) string {
 	return out
 }
 
-func (w *wire) begin(format string, args ...any) string {
+func (w *fakeWire) begin(format string, args ...any) string {
 	w.next++
 	return sseEvent("content_block_start", `,"index":%d,"content_block":%s`, w.next-1, fmt.Sprintf(format, args...))
 }
 
-func (w *wire) delta(index int, format string, args ...any) string {
+func (w *fakeWire) delta(index int, format string, args ...any) string {
 	return sseEvent("content_block_delta", `,"index":%d,"delta":%s`, index, fmt.Sprintf(format, args...))
 }
 
-func (w *wire) end(index int) string { return sseEvent("content_block_stop", `,"index":%d`, index) }
+func (w *fakeWire) end(index int) string { return sseEvent("content_block_stop", `,"index":%d`, index) }
 
 // close ends the open text or thinking block.
-func (w *wire) close() string {
+func (w *fakeWire) close() string {
 	if w.open == "" {
 		return ""
 	}
@@ -114,7 +114,7 @@ func (w *wire) close() string {
 	return w.end(w.next - 1)
 }
 
-func (w *wire) finish(reason agent.FinishReason) string {
+func (w *fakeWire) finish(reason agent.FinishReason) string {
 	out := w.close()
 	for _, index := range w.calls {
 		out += w.end(index)
@@ -127,11 +127,11 @@ func (w *wire) finish(reason agent.FinishReason) string {
 	return out + sseEvent("message_delta", `,"delta":{"stop_reason":"%s","stop_sequence":null},"usage":{"output_tokens":%d%s}`, stop, w.usage.Output, details) + sseEvent("message_stop", "")
 }
 
-func (w *wire) Error(_ int, f agenttest.Failure) (string, string) {
+func (w *fakeWire) Error(_ int, f agenttest.Failure) (string, string) {
 	return "application/json", w.failure(f)
 }
 
-func (w *wire) failure(f agenttest.Failure) string {
+func (w *fakeWire) failure(f agenttest.Failure) string {
 	kind := map[string]string{
 		agenttest.FailContextLength: "invalid_request_error", agenttest.FailAuth: "authentication_error",
 		agenttest.FailRateLimit: "rate_limit_error", agenttest.FailOverloaded: "overloaded_error", agenttest.FailServer: "api_error",

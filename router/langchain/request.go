@@ -9,8 +9,8 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/toolargs"
 	"github.com/luthier-dev/luthier/internal/toolschema"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // request returns req as langchaingo takes it.
@@ -191,7 +191,7 @@ func (h *history) settle() {
 func (h *history) exchange(c agent.ToolCall, result string) {
 	h.called = true
 	h.put(llms.ChatMessageTypeAI, llms.ToolCall{ID: c.ID, Type: "function",
-		FunctionCall: &llms.FunctionCall{Name: c.Name, Arguments: string(toolargs.Object(c.Args))}})
+		FunctionCall: &llms.FunctionCall{Name: c.Name, Arguments: string(wire.Object(c.Args))}})
 	h.put(llms.ChatMessageTypeTool, llms.ToolCallResponse{ToolCallID: c.ID, Name: c.Name, Content: result})
 }
 

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/chat"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 	"github.com/luthier-dev/luthier/internal/jsontree"
-	"github.com/luthier-dev/luthier/internal/llm"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
 )
 
 // ErrAvoided is wrapped by the error of a request for which no answer is left, because avoid_calls in
@@ -23,7 +23,7 @@ var ErrAvoided = errors.New("no answer is left that makes none of the calls in a
 // avoidList knows the tool calls that an answer must not make. The zero value avoids nothing.
 type avoidList struct {
 	calls  []avoidedCall
-	parser func() *chat.Parser
+	parser func() *toolformat.Parser
 	tok    *tokenizer.Tokenizer
 }
 
@@ -108,15 +108,15 @@ func (l *avoidList) makes(tokens []llm.Token) bool {
 			text.WriteString(decoder.Write(t.ID))
 		}
 	}
-	var calls []chat.Call
+	var calls []toolformat.Call
 	for _, e := range parser.Feed(text.String()) {
 		switch e.Kind {
-		case chat.CallStart:
-			calls = append(calls, chat.Call{Name: e.Name})
-		case chat.CallDelta:
+		case toolformat.CallStart:
+			calls = append(calls, toolformat.Call{Name: e.Name})
+		case toolformat.CallDelta:
 			calls[e.Index].Args = append(calls[e.Index].Args, e.Text...)
-		case chat.CallEnd:
-			if e.Problem == chat.None && l.has(calls[e.Index]) {
+		case toolformat.CallEnd:
+			if e.Problem == toolformat.None && l.has(calls[e.Index]) {
 				return true
 			}
 		}
@@ -124,7 +124,7 @@ func (l *avoidList) makes(tokens []llm.Token) bool {
 	return false
 }
 
-func (l *avoidList) has(c chat.Call) bool {
+func (l *avoidList) has(c toolformat.Call) bool {
 	args, err := avoidedArguments(c.Args)
 	if err != nil {
 		return false

@@ -13,8 +13,8 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
-	"github.com/luthier-dev/luthier/internal/gguf"
-	"github.com/luthier-dev/luthier/internal/gguf/synth"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
 )
 
 // Bounds of a search.

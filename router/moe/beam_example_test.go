@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/gguf/synth"
+	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 

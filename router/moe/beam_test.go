@@ -15,7 +15,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
-	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
 // Constrain says how far answers are held to the schemas they were asked for.

@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/chat"
-	"github.com/luthier-dev/luthier/internal/grammar"
-	"github.com/luthier-dev/luthier/internal/llm"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/grammar"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
 // newVocab returns the vocabulary as grammars see it, made when the first one is compiled.
@@ -32,7 +32,7 @@ func (m *Model) newVocab() func() *grammar.Vocab {
 // constraint returns what an answer is held to, nil for nothing: the grammar in Extra, calls of the tools, the schema of
 // structured output, or calls or else the schema.
 func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error) {
-	choice := chat.Choice{Prompt: p.opening, Parallel: true, Exact: m.cfg.Constrain == ConstrainExact}
+	choice := toolformat.Choice{Prompt: p.opening, Parallel: true, Exact: m.cfg.Constrain == ConstrainExact}
 	if raw, ok := req.Extra["parallel_tool_calls"]; ok {
 		if err := json.Unmarshal(raw, &choice.Parallel); err != nil {
 			return nil, invalid(fmt.Errorf("Request.Extra: parallel_tool_calls must be true or false, not %s", raw))
@@ -46,14 +46,14 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error
 	}
 	switch req.ToolChoice.Mode {
 	case agent.ToolModeRequired:
-		choice.Mode = chat.Required
+		choice.Mode = toolformat.Required
 	case agent.ToolModeNamed:
-		choice.Mode, choice.Name = chat.Required, req.ToolChoice.Name
+		choice.Mode, choice.Name = toolformat.Required, req.ToolChoice.Name
 	case agent.ToolModeNone:
-		choice.Mode = chat.NoCalls
+		choice.Mode = toolformat.NoCalls
 	}
-	answers := req.Output != nil && choice.Mode == chat.Auto
-	if m.cfg.Constrain == ConstrainOff && choice.Mode != chat.Required && !answers {
+	answers := req.Output != nil && choice.Mode == toolformat.Auto
+	if m.cfg.Constrain == ConstrainOff && choice.Mode != toolformat.Required && !answers {
 		return nil, nil
 	}
 	tools := p.tools
@@ -66,22 +66,22 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error
 	}
 	if answers {
 		key = append(append(key, 0), req.Output.Schema...)
-		return m.compiled("tools or output", key, choice, func() (*chat.Grammar, error) {
+		return m.compiled("tools or output", key, choice, func() (*toolformat.Grammar, error) {
 			return m.format.CallsOrAnswerGrammar(tools, req.Output.Schema, choice)
 		})
 	}
-	return m.compiled("tools", key, choice, func() (*chat.Grammar, error) { return m.format.Grammar(tools, choice) })
+	return m.compiled("tools", key, choice, func() (*toolformat.Grammar, error) { return m.format.Grammar(tools, choice) })
 }
 
 // withoutTools is constraint for a request that may not call.
-func (m *Model) withoutTools(req *agent.Request, c chat.Choice) (llm.Constraint, error) {
+func (m *Model) withoutTools(req *agent.Request, c toolformat.Choice) (llm.Constraint, error) {
 	switch mode := req.ToolChoice.Mode; {
 	case mode == agent.ToolModeRequired || mode == agent.ToolModeNamed:
 		return nil, invalid(fmt.Errorf("Request.ToolChoice is %q, but the request has no tools", mode))
 	case req.Output == nil:
 		return nil, nil
 	}
-	return m.compiled("output", req.Output.Schema, c, func() (*chat.Grammar, error) {
+	return m.compiled("output", req.Output.Schema, c, func() (*toolformat.Grammar, error) {
 		return m.format.AnswerGrammar(req.Output.Schema, c), nil
 	})
 }
@@ -102,7 +102,7 @@ func (m *Model) ownGrammar(raw json.RawMessage) (llm.Constraint, error) {
 }
 
 // compiled returns the grammar of a kind and key from the cache, or makes it.
-func (m *Model) compiled(kind string, key []byte, c chat.Choice, build func() (*chat.Grammar, error)) (llm.Constraint, error) {
+func (m *Model) compiled(kind string, key []byte, c toolformat.Choice, build func() (*toolformat.Grammar, error)) (llm.Constraint, error) {
 	id := fmt.Sprintf("%s\x00%x\x00%+v", kind, sha256.Sum256(key), c)
 	return m.grammars.get(id, func() (*grammar.Grammar, error) {
 		g, err := build()
@@ -118,8 +118,8 @@ func (m *Model) compiled(kind string, key []byte, c chat.Choice, build func() (*
 }
 
 // enforceable replaces the schemas that a grammar cannot hold a model to by that of any object.
-func (m *Model) enforceable(tools []chat.Tool) []chat.Tool {
-	out := make([]chat.Tool, len(tools))
+func (m *Model) enforceable(tools []toolformat.Tool) []toolformat.Tool {
+	out := make([]toolformat.Tool, len(tools))
 	for i, t := range tools {
 		if !m.holds(t) {
 			t.Parameters = json.RawMessage(`{"type":"object"}`)
@@ -130,7 +130,7 @@ func (m *Model) enforceable(tools []chat.Tool) []chat.Tool {
 }
 
 // holds reports whether a grammar can hold the model to a tool's schema.
-func (m *Model) holds(t chat.Tool) bool {
+func (m *Model) holds(t toolformat.Tool) bool {
 	raw, _ := json.Marshal(t)
 	key := sha256.Sum256(raw)
 	c := &m.grammars
@@ -140,7 +140,7 @@ func (m *Model) holds(t chat.Tool) bool {
 	if known {
 		return ok
 	}
-	g, err := m.format.Grammar([]chat.Tool{t}, chat.Choice{Mode: chat.Required})
+	g, err := m.format.Grammar([]toolformat.Tool{t}, toolformat.Choice{Mode: toolformat.Required})
 	if err == nil {
 		_, err = g.Compile(m.vocab(), m.controls)
 	}

@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/chat"
+	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
 // conversation puts a request into the terms of chat templates. Texts that are not the template's own are guarded.
-func (m *Model) conversation(req *agent.Request) (chat.Conversation, error) {
-	c := chat.Conversation{GenerationPrompt: true, Now: m.cfg.Now()}
+func (m *Model) conversation(req *agent.Request) (toolformat.Conversation, error) {
+	c := toolformat.Conversation{GenerationPrompt: true, Now: m.cfg.Now()}
 	if req.System != "" {
-		c.Messages = append(c.Messages, chat.Message{Role: "system", Content: m.guard.mark(req.System)})
+		c.Messages = append(c.Messages, toolformat.Message{Role: "system", Content: m.guard.mark(req.System)})
 	}
 	names := map[string]string{} // of calls, by id
 	for i, msg := range req.Messages {
@@ -34,19 +34,19 @@ func (m *Model) conversation(req *agent.Request) (chat.Conversation, error) {
 		}
 	}
 	for _, t := range callable(req) {
-		c.Tools = append(c.Tools, chat.Tool{Name: m.guard.mark(t.Name), Description: m.guard.mark(t.Description), Parameters: m.schema(t.Parameters)})
+		c.Tools = append(c.Tools, toolformat.Tool{Name: m.guard.mark(t.Name), Description: m.guard.mark(t.Description), Parameters: m.schema(t.Parameters)})
 	}
 	return c, m.variables(&c, req)
 }
 
 // callable returns the tools that an answer may call.
-func callable(req *agent.Request) []chat.Tool {
+func callable(req *agent.Request) []toolformat.Tool {
 	if req.ToolChoice.Mode == agent.ToolModeNone {
 		return nil
 	}
-	var tools []chat.Tool
+	var tools []toolformat.Tool
 	for _, t := range req.Tools {
-		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Schema})
+		tools = append(tools, toolformat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Schema})
 	}
 	return tools
 }
@@ -64,7 +64,7 @@ func (m *Model) schema(raw json.RawMessage) json.RawMessage {
 }
 
 // variables sets what a template is told beside the messages.
-func (m *Model) variables(c *chat.Conversation, req *agent.Request) error {
+func (m *Model) variables(c *toolformat.Conversation, req *agent.Request) error {
 	c.Vars = map[string]json.RawMessage{}
 	switch req.Effort {
 	case "":
@@ -98,7 +98,7 @@ func (m *Model) variables(c *chat.Conversation, req *agent.Request) error {
 	return nil
 }
 
-func (m *Model) userTurn(out []chat.Message, msg agent.Message) ([]chat.Message, error) {
+func (m *Model) userTurn(out []toolformat.Message, msg agent.Message) ([]toolformat.Message, error) {
 	for _, p := range msg.Parts {
 		switch p.(type) {
 		case agent.Text:
@@ -108,12 +108,12 @@ func (m *Model) userTurn(out []chat.Message, msg agent.Message) ([]chat.Message,
 			return out, fmt.Errorf("a %T does not belong into a user message", p)
 		}
 	}
-	return append(out, chat.Message{Role: "user", Content: m.guard.mark(msg.Text())}), nil
+	return append(out, toolformat.Message{Role: "user", Content: m.guard.mark(msg.Text())}), nil
 }
 
 // assistantTurn leaves parts of other providers and signed reasoning out: they mean nothing here.
-func (m *Model) assistantTurn(out []chat.Message, msg agent.Message, names map[string]string) ([]chat.Message, error) {
-	t := chat.Message{Role: "assistant", Content: m.guard.mark(msg.Text())}
+func (m *Model) assistantTurn(out []toolformat.Message, msg agent.Message, names map[string]string) ([]toolformat.Message, error) {
+	t := toolformat.Message{Role: "assistant", Content: m.guard.mark(msg.Text())}
 	for _, p := range msg.Parts {
 		switch p := p.(type) {
 		case agent.Thinking:
@@ -122,7 +122,7 @@ func (m *Model) assistantTurn(out []chat.Message, msg agent.Message, names map[s
 			}
 		case agent.ToolCall:
 			names[p.ID] = p.Name
-			t.Calls = append(t.Calls, chat.Call{ID: m.guard.mark(p.ID), Name: m.guard.mark(p.Name), Args: m.arguments(p.Args)})
+			t.Calls = append(t.Calls, toolformat.Call{ID: m.guard.mark(p.ID), Name: m.guard.mark(p.Name), Args: m.arguments(p.Args)})
 		}
 	}
 	if len(t.Calls) > 0 {
@@ -168,7 +168,7 @@ func (m *Model) markTree(v *jsontree.Value) (changed bool) {
 	return changed
 }
 
-func (m *Model) toolTurn(out []chat.Message, msg agent.Message, names map[string]string) ([]chat.Message, error) {
+func (m *Model) toolTurn(out []toolformat.Message, msg agent.Message, names map[string]string) ([]toolformat.Message, error) {
 	for _, p := range msg.Parts {
 		r, ok := p.(agent.ToolResult)
 		if !ok {
@@ -179,7 +179,7 @@ func (m *Model) toolTurn(out []chat.Message, msg agent.Message, names map[string
 				return out, fmt.Errorf("the result of call %q holds a %T; this model takes text only", r.CallID, q)
 			}
 		}
-		out = append(out, chat.Message{Role: "tool", Content: m.guard.mark(r.Text()), CallID: m.guard.mark(r.CallID), Name: m.guard.mark(names[r.CallID])})
+		out = append(out, toolformat.Message{Role: "tool", Content: m.guard.mark(r.Text()), CallID: m.guard.mark(r.CallID), Name: m.guard.mark(names[r.CallID])})
 	}
 	return out, nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
 )
 
 // maxDraws is how many answers are drawn in search of one that makes no avoided call.

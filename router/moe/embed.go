@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/gguf"
-	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
 )
 
 // embedding is what a file says of how its model embeds texts.

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/gguf"
-	"github.com/luthier-dev/luthier/internal/gguf/synth"
-	"github.com/luthier-dev/luthier/internal/llm"
-	"github.com/luthier-dev/luthier/internal/tensor"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/tensor"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
 )
 
 const provider = "moe"

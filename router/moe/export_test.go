@@ -2,7 +2,7 @@ package moe
 
 import (
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
 )
 
 // GuardRune is what control texts are broken with.

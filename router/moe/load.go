@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/chat"
-	"github.com/luthier-dev/luthier/internal/gguf"
-	"github.com/luthier-dev/luthier/internal/llm"
-	"github.com/luthier-dev/luthier/internal/tensor"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/tensor"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
 // Load reads a model from a GGUF file and starts its engine. Close the model to give its memory back.
@@ -84,12 +84,12 @@ func (m *Model) readText(f *gguf.File, h *llm.Hyper) (err error) {
 	if src == "" {
 		src = chatML
 	}
-	if m.template, err = chat.NewTemplate(src, m.pieceOf(m.tok.BOS()), m.pieceOf(m.tok.EOS())); err != nil {
+	if m.template, err = toolformat.NewTemplate(src, m.pieceOf(m.tok.BOS()), m.pieceOf(m.tok.EOS())); err != nil {
 		return fmt.Errorf("its chat template: %w; give another one with Config.Template", err)
 	}
-	m.format = chat.Detect(src)
+	m.format = toolformat.Detect(src)
 	if m.cfg.Format != "" {
-		if m.format = chat.Lookup(m.cfg.Format); m.format == nil {
+		if m.format = toolformat.Lookup(m.cfg.Format); m.format == nil {
 			return fmt.Errorf("Config.Format %q is unknown; see moe.Formats", m.cfg.Format)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
 )
 
 // EachMetric emits the engine's figures under the names they have in Prometheus. It has the shape that package serve's

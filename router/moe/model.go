@@ -5,11 +5,11 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/chat"
-	"github.com/luthier-dev/luthier/internal/grammar"
-	"github.com/luthier-dev/luthier/internal/llm"
-	"github.com/luthier-dev/luthier/internal/tensor"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/grammar"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/tensor"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
 // Model is a language model that runs in this process. It is an [agent.Model], safe for concurrent use; make one with
@@ -18,8 +18,8 @@ type Model struct {
 	cfg      Config
 	name     string
 	tok      *tokenizer.Tokenizer
-	template *chat.Template
-	format   *chat.Format
+	template *toolformat.Template
+	format   *toolformat.Format
 	guard    *guard
 	controls map[string]int32      // control tokens by how they are written
 	vocab    func() *grammar.Vocab // made when it is first needed
@@ -41,7 +41,7 @@ func (m *Model) Name() string { return m.name }
 func (m *Model) Format() string { return m.format.Name }
 
 // Formats returns the names of the tool-call formats that [Config].Format may name.
-func Formats() []string { return chat.Formats() }
+func Formats() []string { return toolformat.Formats() }
 
 // Capabilities says what the model can do.
 func (m *Model) Capabilities() agent.Capabilities {

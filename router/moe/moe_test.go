@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/luthier-dev/luthier/internal/gguf/synth"
+	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/chat"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
 // output turns tokens into the chunks of an answer.
 type output struct {
 	decoder *tokenizer.Decoder
-	parser  *chat.Parser
+	parser  *toolformat.Parser
 	stops   *stopFinder
 	yield   func(agent.Chunk, error) bool
 
@@ -50,7 +50,7 @@ func (o *output) close() {
 	o.events(events)
 }
 
-func (o *output) events(events []chat.Event) {
+func (o *output) events(events []toolformat.Event) {
 	for _, e := range events {
 		if o.gone {
 			return
@@ -66,20 +66,20 @@ func (o *output) events(events []chat.Event) {
 
 // chunks returns what an event is in the contract's terms. Text after the calls was written without their results, so it
 // is dropped, as every provider does.
-func (o *output) chunks(e chat.Event) []agent.Chunk {
-	o.reasoning = e.Kind == chat.Reasoning
+func (o *output) chunks(e toolformat.Event) []agent.Chunk {
+	o.reasoning = e.Kind == toolformat.Reasoning
 	switch e.Kind {
-	case chat.Content:
+	case toolformat.Content:
 		return []agent.Chunk{agent.TextDelta{Text: e.Text}}
-	case chat.Reasoning:
+	case toolformat.Reasoning:
 		return []agent.Chunk{agent.ThinkingDelta{Text: e.Text}}
-	case chat.CallStart:
+	case toolformat.CallStart:
 		o.calls++
 		return []agent.Chunk{agent.ToolCallStart{Index: e.Index, ID: e.ID, Name: e.Name}}
-	case chat.CallDelta:
+	case toolformat.CallDelta:
 		return []agent.Chunk{agent.ToolCallDelta{Index: e.Index, Args: e.Text}}
-	case chat.CallEnd:
-		o.cut = o.cut || e.Problem == chat.Truncated
+	case toolformat.CallEnd:
+		o.cut = o.cut || e.Problem == toolformat.Truncated
 	}
 	return nil
 }

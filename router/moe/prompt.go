@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/chat"
+	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
 // prompt is a rendered request.
 type prompt struct {
 	tokens  []int32
 	opening string // what the template wrote of the answer itself: its header and perhaps the beginning of its reasoning
-	tools   []chat.Tool
+	tools   []toolformat.Tool
 }
 
 // render turns a request into tokens. With open set the prompt ends with the opening of the answer.
@@ -24,7 +24,7 @@ func (m *Model) render(req *agent.Request, open bool) (*prompt, error) {
 	p := &prompt{tools: callable(req)}
 	var text string
 	if open {
-		var r chat.Prompt
+		var r toolformat.Prompt
 		r, err = m.template.Prompt(conv)
 		text, p.opening = r.Text, r.Opening
 	} else {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
 )
 
 // sampling reads how an answer is to be sampled. Extra fields have the names that llama.cpp and vLLM give them; null is

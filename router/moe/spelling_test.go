@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/repair"
+	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 	"github.com/luthier-dev/luthier/router/moe"
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/chat"
-	"github.com/luthier-dev/luthier/internal/llm"
+	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
 // Stream implements [agent.Model].
@@ -74,8 +74,8 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 		}
 	}
 	mustCall := req.ToolChoice.Mode == agent.ToolModeRequired || req.ToolChoice.Mode == agent.ToolModeNamed
-	parser := func() *chat.Parser {
-		return m.format.NewParser(p.tools, chat.ParserOptions{
+	parser := func() *toolformat.Parser {
+		return m.format.NewParser(p.tools, toolformat.ParserOptions{
 			Prompt: p.opening, NoCalls: len(p.tools) == 0, JSON: req.Output != nil && !mustCall, NewID: newIDs(req)})
 	}
 	a.out = output{decoder: m.tok.NewDecoder(), stops: newStopFinder(req.Stop), parser: parser()}

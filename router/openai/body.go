@@ -12,8 +12,8 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/jsontree"
-	"github.com/luthier-dev/luthier/internal/toolargs"
 	"github.com/luthier-dev/luthier/internal/toolschema"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // body is a request body that is written field by field. It is append-only, so that a long history costs one pass over
@@ -104,7 +104,7 @@ func (b *body) image(img agent.Image) error {
 
 // arguments appends a call's arguments as a string. Servers that render chat templates parse it, and refuse the whole
 // conversation when it is not an object.
-func (b *body) arguments(args json.RawMessage) { b.str(string(toolargs.Object(args))) }
+func (b *body) arguments(args json.RawMessage) { b.str(string(wire.Object(args))) }
 
 func invalid(format string, args ...any) *agent.ModelError {
 	return &agent.ModelError{Kind: agent.ErrInvalid, Provider: provider, Err: fmt.Errorf("encode request: "+format, args...)}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/sse"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // chatEvent is one event of a chat completion stream, or a whole completion. Its fields are those of OpenAI and of the
@@ -66,7 +66,7 @@ type chatDecoder struct {
 func (d *chatDecoder) complete() bool { return d.reason != "" }
 func (d *chatDecoder) finished() bool { return d.done }
 
-func (d *chatDecoder) event(ev sse.Event, out []agent.Chunk) ([]agent.Chunk, error) {
+func (d *chatDecoder) event(ev wire.Event, out []agent.Chunk) ([]agent.Chunk, error) {
 	data := bytes.TrimSpace(ev.Data)
 	if len(data) == 0 {
 		return out, nil

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/retryafter"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 const provider = "openai"
@@ -116,7 +116,7 @@ func (m *Model) statusError(res *http.Response) *agent.ModelError {
 	}
 	me := m.modelError(res.StatusCode, e)
 	me.Status = res.StatusCode
-	me.RetryAfter = retryafter.Parse(res.Header, m.cfg.Now())
+	me.RetryAfter = wait.RetryAfter(res.Header, m.cfg.Now())
 	me.RequestID = res.Header.Get("X-Request-Id")
 	return me
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
-	"github.com/luthier-dev/luthier/internal/retryafter"
+	"github.com/luthier-dev/luthier/internal/wait"
 )
 
 // serve starts a server that answers every request in the same way, and a model on it.
@@ -122,7 +122,7 @@ func TestRetryAfter(t *testing.T) {
 		{"Retry-After", "soon", 0},
 		{"Retry-After-Ms", "1500", 1500 * time.Millisecond},
 	} {
-		if got := retryafter.Parse(http.Header{tt.name: {tt.value}}, now); got != tt.want {
+		if got := wait.RetryAfter(http.Header{tt.name: {tt.value}}, now); got != tt.want {
 			t.Errorf("%s: %s = %v, want %v", tt.name, tt.value, got, tt.want)
 		}
 	}

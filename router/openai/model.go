@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/sse"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // decoder turns the events of one protocol into chunks.
 type decoder interface {
 	// event reads one event and appends its chunks to out.
-	event(ev sse.Event, out []agent.Chunk) ([]agent.Chunk, error)
+	event(ev wire.Event, out []agent.Chunk) ([]agent.Chunk, error)
 	// complete reports whether the answer is whole, and finished whether nothing more can come.
 	complete() bool
 	finished() bool
@@ -159,7 +159,7 @@ func (m *Model) events(ctx context.Context, res *http.Response, d decoder, emit 
 		return m.whole(res.Body, d, emit)
 	}
 	var closing *time.Timer
-	events := sse.NewReader(res.Body, maxEvent)
+	events := wire.NewEventReader(res.Body, maxEvent)
 	var chunks []agent.Chunk
 	for {
 		ev, err := events.Next()
@@ -195,7 +195,7 @@ func (m *Model) whole(r io.Reader, d decoder, emit func([]agent.Chunk) bool) err
 	if len(data) > maxEvent {
 		return fmt.Errorf("the answer exceeds %d bytes", maxEvent)
 	}
-	chunks, err := d.event(sse.Event{Data: data}, nil)
+	chunks, err := d.event(wire.Event{Data: data}, nil)
 	if !emit(chunks) {
 		return errStopped
 	}
@@ -210,7 +210,7 @@ func drain(body io.ReadCloser) {
 }
 
 // badEvent is the error of an event that cannot be read. A partial one was cut off.
-func (m *Model) badEvent(ev sse.Event, err error) error {
+func (m *Model) badEvent(ev wire.Event, err error) error {
 	kind := agent.ErrServer
 	if ev.Partial {
 		kind = agent.ErrIncomplete

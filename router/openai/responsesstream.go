@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/sse"
+	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
 // responsesEvent is one event of a Responses stream.
@@ -97,7 +97,7 @@ func (d *responsesDecoder) item(index int) *openItem {
 	return it
 }
 
-func (d *responsesDecoder) event(ev sse.Event, out []agent.Chunk) ([]agent.Chunk, error) {
+func (d *responsesDecoder) event(ev wire.Event, out []agent.Chunk) ([]agent.Chunk, error) {
 	data := bytes.TrimSpace(ev.Data)
 	if len(data) == 0 || bytes.HasPrefix(data, doneMark) {
 		d.done = d.done || len(data) > 0

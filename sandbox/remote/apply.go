@@ -12,8 +12,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/applying"
 	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/sandbox/internal/applyplan"
 )
 
 // applier brings a fetched change to a directory of this machine, by the rules of
@@ -74,7 +74,7 @@ func (o *fetched) steps(before map[string]entry, changes []sandbox.Change) ([]st
 
 // apply brings the change, all or, where there are conflicts, none of it.
 func (a *applier) apply(steps []step) error {
-	p := applying.Plan[step]{
+	p := applyplan.Plan[step]{
 		Path: func(s step) string { return s.path }, Check: a.check,
 		Clear: a.clear, Gone: func(s step) bool { return s.now == nil }, Put: a.put,
 		Conflict: sandbox.ErrConflict, Remedy: "open a new sandbox over it, or export a patch and merge that",

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/pause"
+	"github.com/luthier-dev/luthier/internal/wait"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -251,7 +251,7 @@ func (f final) Unwrap() error { return f.error }
 // retry repeats f while the server cannot be reached, until patience ends.
 func (c *client) retry(ctx context.Context, f func() error) error {
 	limit := time.Now().Add(c.patience)
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := f()
 		var stop final
 		switch {
@@ -261,10 +261,10 @@ func (c *client) retry(ctx context.Context, f func() error) error {
 			return stop.error
 		case ctx.Err() != nil:
 			return errors.Join(context.Cause(ctx), err)
-		case time.Now().Add(wait).After(limit):
+		case time.Now().Add(pause).After(limit):
 			return err
 		}
-		_ = pause.For(ctx, wait) // an ended ctx shows in the next try
+		_ = wait.For(ctx, pause) // an ended ctx shows in the next try
 	}
 }
 

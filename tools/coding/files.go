@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/shellfx"
+	"github.com/luthier-dev/luthier/internal/shelleffects"
 	"github.com/luthier-dev/luthier/tools"
 )
 
@@ -59,7 +59,7 @@ func (w *Workspace) readEffects(p string) agent.Effects {
 		return w.outside(agent.ReadOnly(p), err)
 	}
 	e := agent.ReadOnly(resource(t.rel))
-	if shellfx.SecretPath(t.rel) {
+	if shelleffects.SecretPath(t.rel) {
 		e.Flags |= agent.EffectSecret
 		e.Reasons = append(e.Reasons, quotePath(t.rel)+" may hold credentials")
 	}

@@ -10,7 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/shellfx"
+	"github.com/luthier-dev/luthier/internal/shelleffects"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/tools"
 )
@@ -201,7 +201,7 @@ func withStatus(text, status string) string {
 // shellEffects are what the command line would do, as far as that can be told from it. What cannot be told, and whatever
 // goes on after the call has returned, is unknown.
 func (w *Workspace) shellEffects(in shellIn) agent.Effects {
-	e := fromShell(shellfx.Analyze(in.Command, shellfx.Options{Root: w.real, Dir: in.Dir}))
+	e := fromShell(shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.real, Dir: in.Dir}))
 	// The analysis knows text only; where a name really leads is looked up here.
 	for _, p := range e.Reads {
 		if r := w.readEffects(p); r.Flags != 0 {
@@ -224,14 +224,14 @@ func (w *Workspace) shellEffects(in shellIn) agent.Effects {
 }
 
 // fromShell turns the analysis of a command line into effects.
-func fromShell(a shellfx.Analysis) agent.Effects {
+func fromShell(a shelleffects.Analysis) agent.Effects {
 	e := agent.Effects{Known: a.Known && a.Err == nil, Reads: a.Reads, Writes: a.Writes, Reasons: a.Reasons}
 	for _, f := range []struct {
-		from shellfx.Flags
+		from shelleffects.Flags
 		to   agent.EffectFlags
 	}{
-		{shellfx.Deletes, agent.EffectDelete}, {shellfx.Kills, agent.EffectKill}, {shellfx.Network, agent.EffectNetwork},
-		{shellfx.Executes, agent.EffectExec}, {shellfx.Outside, agent.EffectOutside}, {shellfx.Secret, agent.EffectSecret},
+		{shelleffects.Deletes, agent.EffectDelete}, {shelleffects.Kills, agent.EffectKill}, {shelleffects.Network, agent.EffectNetwork},
+		{shelleffects.Executes, agent.EffectExec}, {shelleffects.Outside, agent.EffectOutside}, {shelleffects.Secret, agent.EffectSecret},
 	} {
 		if a.Flags&f.from != 0 {
 			e.Flags |= f.to
@@ -241,7 +241,7 @@ func fromShell(a shellfx.Analysis) agent.Effects {
 }
 
 func (w *Workspace) describeShell(in shellIn) agent.CallDescription {
-	a := shellfx.Analyze(in.Command, shellfx.Options{Root: w.real, Dir: in.Dir})
+	a := shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.real, Dir: in.Dir})
 	first, _, more := strings.Cut(strings.TrimSpace(in.Command), "\n")
 	title := "run: " + cutLine(first, 120)
 	if more {

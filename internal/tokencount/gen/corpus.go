@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 	"github.com/luthier-dev/luthier/internal/tokencount"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
 )
 
 // blockBytes is about how much text one equation of the fit is about.

@@ -14,9 +14,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 	"github.com/luthier-dev/luthier/internal/tokencount"
-	"github.com/luthier-dev/luthier/internal/tokenizer"
 )
 
 func main() {

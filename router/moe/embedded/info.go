@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/luthier-dev/luthier/internal/gguf"
+	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
 //go:embed MODEL.md

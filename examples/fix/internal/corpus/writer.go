@@ -1,0 +1,189 @@
+package corpus
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/luthier-dev/luthier/examples/fix/internal/dataset"
+	"github.com/luthier-dev/luthier/examples/fix/internal/mutate"
+	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+)
+
+// MaxTokens is the length of the longest examples.
+const MaxTokens = 1024
+
+// Writer makes training examples of functions by breaking them. What it makes depends on its fields only, not on how many
+// processors there are.
+type Writer struct {
+	Sources   []Source
+	Functions []Function
+	Tokenizer *tokenizer.Tokenizer
+	Seed      uint64
+	Count     int // of examples
+	Shares    Shares
+
+	// Progress, if not nil, is told after each package how many of all are done and how many examples there are, one
+	// call at a time.
+	Progress func(done, packages, examples int)
+}
+
+// perModule is how many functions of a module count at most for its share of the examples, so that the largest do not crowd out
+// the rest.
+const perModule = 3000
+
+// spare is how many more examples are tried than wanted: some functions have no mutants, some examples are too long.
+const spare = 1.3
+
+// Examples returns the examples in random order: Count of them, or as many as there are.
+func (w *Writer) Examples(ctx context.Context) ([]dataset.Example, error) {
+	jobs, err := w.plan()
+	if err != nil {
+		return nil, err
+	}
+	im := newImporter(w.Sources)
+	made := make([][]dataset.Example, len(jobs))
+	var mu sync.Mutex
+	done, count := 0, 0
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, j := range jobs {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			var err error
+			if made[i], err = w.one(im, j); err != nil {
+				return fmt.Errorf("corpus: make examples of %s: %w", j.dir, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done, count = done+1, count+len(made[i])
+			if w.Progress != nil {
+				w.Progress(done, len(jobs), count)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	all := slices.Concat(made...)
+	rng := rand.New(rand.NewPCG(w.Seed, 1))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:min(len(all), w.Count)], nil
+}
+
+// A job is a package and how many examples each of its functions gives.
+type job struct {
+	dir       string
+	functions []Function
+	count     []int
+}
+
+// plan shares the examples out to the functions, those of a module alike.
+func (w *Writer) plan() ([]job, error) {
+	dirs := map[string]string{}
+	for _, s := range w.Sources {
+		dirs[s.Path] = s.Dir
+	}
+	of := map[string]int{}
+	for _, f := range w.Functions {
+		of[f.Module]++
+	}
+	total := 0
+	for _, n := range of {
+		total += min(n, perModule)
+	}
+	var jobs []job
+	index := map[string]int{}
+	for _, f := range w.Functions {
+		root, ok := dirs[f.Module]
+		if !ok {
+			return nil, fmt.Errorf("corpus: plan examples: module %s of function %s is not among the sources", f.Module, f.Name)
+		}
+		n := of[f.Module]
+		share := spare * float64(w.Count) / float64(total) * float64(min(n, perModule)) / float64(n)
+		count := int(share + w.rng(f, 0).Float64())
+		if count == 0 {
+			continue
+		}
+		dir := filepath.Join(root, filepath.FromSlash(f.Dir()))
+		i, ok := index[dir]
+		if !ok {
+			i = len(jobs)
+			index[dir] = i
+			jobs = append(jobs, job{dir: dir})
+		}
+		jobs[i].functions = append(jobs[i].functions, f)
+		jobs[i].count = append(jobs[i].count, count)
+	}
+	return jobs, nil
+}
+
+// rng is the source of randomness of one use of a function.
+func (w *Writer) rng(f Function, use int) *rand.Rand {
+	return rand.New(rand.NewPCG(w.Seed, hash(f.Module+"\x00"+f.File+"\x00"+f.Name)+uint64(f.Line)*0x9e3779b97f4a7c15+uint64(use)))
+}
+
+// one makes the examples of a package.
+func (w *Writer) one(im *importer, j job) ([]dataset.Example, error) {
+	var wanted []string
+	for _, f := range j.functions {
+		wanted = append(wanted, path.Base(f.File))
+	}
+	p := loadPackage(im, j.dir, wanted)
+	enc := newEncoder(w.Tokenizer, w.Shares.Code)
+	var out []dataset.Example
+	for i, f := range j.functions {
+		s := p.subject(f, w.Tokenizer.Count)
+		if s == nil {
+			continue
+		}
+		for use := range j.count[i] {
+			sample, ok := s.sample(w.rng(f, 1+use), w.Shares)
+			if !ok {
+				continue
+			}
+			e, err := enc.encode(sample)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			if len(e.Tokens) <= MaxTokens {
+				out = append(out, e)
+			}
+		}
+	}
+	return out, nil
+}
+
+// subject makes a function ready for examples, nil if it is not there.
+func (p *pkg) subject(f Function, size func(string) int) *subject {
+	in, decl := p.find(f)
+	if decl == nil {
+		return nil
+	}
+	fn := function(p.fset, in.lines, decl)
+	fn.File = path.Base(f.File)
+	var mutants []mutate.Mutant
+	made := false
+	return &subject{
+		fn: fn, lines: strings.Split(fn.Text, "\n"), pkg: in.pkg, size: size, regions: regions(p.fset, decl), names: p.names(),
+		siblings: slices.DeleteFunc(slices.Clone(in.all), func(o repair.Function) bool { return o.Name == fn.Name }),
+		mutants: func() []mutate.Mutant { // made once, and only for what needs them
+			if !made {
+				mutants, made = p.mutator.All(in.src, decl, p.fset), true
+			}
+			return mutants
+		},
+	}
+}

@@ -1,0 +1,162 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+)
+
+// What the tokens of an answer count in the loss, in hundredths.
+const (
+	Decision uint8 = 100 // which tool, which number, every token of a text and those that end it
+	Obvious  uint8 = 20  // free to choose, but there is nothing to learn about it: that an answer starts with a call and ends behind it, that a number ends
+	Forced   uint8 = 5   // the only token that the grammar of tool calls permits
+)
+
+// A Piece is a stretch of text whose tokens count alike. Pieces are tokenized apart, so that no token spans two of them.
+type Piece struct {
+	Text    string
+	Special bool  // control tokens written in Text become those tokens; else they are ordinary text
+	Weight  uint8 // of each token, in hundredths
+}
+
+// EncodePieces makes an example of pieces. It fails if there are no tokens, or if the vocabulary is too large.
+func EncodePieces(tok *tokenizer.Tokenizer, kind uint8, pieces ...Piece) (Example, error) {
+	if tok.Size() > maxVocab {
+		return Example{}, fmt.Errorf("dataset: encode: the vocabulary has %d tokens, more than %d", tok.Size(), maxVocab)
+	}
+	e := Example{Kind: kind}
+	var ids []int32
+	for _, p := range pieces {
+		ids = tok.Append(ids[:0], p.Text, p.Special)
+		for _, id := range ids {
+			e.Tokens = append(e.Tokens, uint16(id))
+			e.Weights = append(e.Weights, p.Weight)
+		}
+	}
+	if len(e.Tokens) == 0 {
+		return Example{}, fmt.Errorf("dataset: encode: there are no tokens")
+	}
+	return e, nil
+}
+
+// The frame of a prompt and an answer: one user message in ChatML.
+const (
+	userStart = "<|im_start|>"
+	userName  = "user\n"
+	turnEnd   = "<|im_end|>"
+	answer    = "\n<|im_start|>assistant\n"
+)
+
+// Encode makes an example of a prompt and its answer:
+//
+//	<|im_start|>user\n … <|im_end|>\n<|im_start|>assistant\n
+//	<tool_call>\n<function=edit_line>\n … </function>\n</tool_call><|im_end|>
+//
+// The control tokens of the frame become those tokens; control tokens written in what is between, in code or in the output
+// of tests, stay text. Decisions of the answer count 100, what the grammar of tool calls forces counts Forced, and the prompt's
+// tokens promptWeight. The tool's name makes the example's kind.
+func Encode(tok *tokenizer.Tokenizer, prompt, reply string, promptWeight uint8) (Example, error) {
+	content, ok := strings.CutPrefix(prompt, userStart+userName)
+	if ok {
+		content, ok = strings.CutSuffix(content, turnEnd+answer)
+	}
+	if !ok {
+		return Example{}, fmt.Errorf("dataset: encode prompt: it is not one message %q … %q", userStart+userName, turnEnd+answer)
+	}
+	kind, pieces, err := replyPieces(reply)
+	if err != nil {
+		return Example{}, err
+	}
+	frame := []Piece{
+		{Text: userStart, Special: true},
+		{Text: userName + content, Weight: promptWeight},
+		{Text: turnEnd + answer, Special: true},
+	}
+	return EncodePieces(tok, kind, append(frame, pieces...)...)
+}
+
+// The tool calls of an answer: <tool_call>\n<function=NAME>\n, for each parameter <parameter=NAME>\nVALUE\n</parameter>\n,
+// </function>\n</tool_call>.
+const (
+	callStart  = "<tool_call>"
+	nameStart  = "\n<function="
+	nameEnd    = ">\n"
+	paramStart = "<parameter="
+	paramEnd   = "</parameter>"
+	callEnd    = "</function>\n</tool_call>"
+)
+
+// replyPieces cuts an answer into what is decided and what is forced.
+func replyPieces(reply string) (uint8, []Piece, error) {
+	body, ok := strings.CutSuffix(reply, turnEnd)
+	if !ok {
+		return 0, nil, fmt.Errorf("dataset: encode answer: it does not end with %s: %.80q", turnEnd, reply)
+	}
+	end := Piece{Text: turnEnd, Special: true, Weight: Obvious}
+	rest, ok := strings.CutPrefix(body, callStart+nameStart)
+	if !ok {
+		end.Weight = Decision
+		return KindText, []Piece{{Text: body, Weight: Decision}, end}, nil
+	}
+	name, rest, ok := strings.Cut(rest, nameEnd)
+	if ok {
+		rest, ok = strings.CutSuffix(rest, callEnd)
+	}
+	if !ok {
+		return 0, nil, fmt.Errorf("dataset: encode answer: it is not one whole tool call: %.80q", reply)
+	}
+	pieces := []Piece{
+		{Text: callStart, Weight: Obvious},
+		{Text: nameStart, Weight: Forced},
+		{Text: name, Weight: Decision},
+		{Text: nameEnd, Weight: Forced},
+	}
+	pieces, err := parameters(pieces, rest)
+	if err != nil {
+		return 0, nil, fmt.Errorf("dataset: encode answer: %w: %.80q", err, reply)
+	}
+	return kindOf(name), append(pieces, Piece{Text: callEnd, Weight: Forced}, end), nil
+}
+
+// parameters appends the pieces of a call's parameters.
+func parameters(pieces []Piece, rest string) ([]Piece, error) {
+	for rest != "" {
+		var name, value string
+		after, ok := strings.CutPrefix(rest, paramStart)
+		if ok {
+			name, after, ok = strings.Cut(after, nameEnd)
+		}
+		if ok {
+			value, rest, ok = strings.Cut(after, "\n"+paramEnd+"\n")
+		}
+		if !ok {
+			return nil, fmt.Errorf("%.40q is not a parameter", rest)
+		}
+		ends := Decision
+		if isNumber(value) {
+			ends = Obvious
+		}
+		pieces = append(pieces,
+			Piece{Text: paramStart + name + nameEnd, Weight: Forced},
+			Piece{Text: value, Weight: Decision},
+			Piece{Text: "\n" + paramEnd, Weight: ends},
+			Piece{Text: "\n", Weight: Forced})
+	}
+	return pieces, nil
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+func kindOf(name string) uint8 {
+	switch name {
+	case "run_tests":
+		return KindRun
+	case "read_function":
+		return KindRead
+	case "edit_line":
+		return KindEdit
+	}
+	return KindCall
+}

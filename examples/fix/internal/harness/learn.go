@@ -1,0 +1,55 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"go/build"
+	"path"
+	"time"
+
+	"github.com/luthier-dev/luthier/examples/fix/internal/adapt"
+	"github.com/luthier-dev/luthier/router/moe"
+)
+
+// Learner makes models that know the module that is repaired: the one it has, after some seconds of mending faults that it
+// makes up in the module's own functions (see package adapt). It is safe for concurrent use.
+type Learner struct {
+	Weights []byte     // GGUF file of the model
+	Config  moe.Config // how the models that come of it are loaded
+
+	Tokens  int64         // to learn from; 0 means 250,000
+	Limit   time.Duration // most time it takes; 0 means no limit
+	Workers int           // goroutines that compute; 0 means one for each processor
+}
+
+// Learn returns a model that knows the module with this path and root directory, best of all the package in directory dir of it,
+// and what was learnt. Functions that may hold the fault are left out: without tells of each, by file from the root and name.
+// progress, if not nil, is told what part is done. An error that wraps [adapt.ErrTooLittle] says that there is not enough code.
+func (l *Learner) Learn(ctx context.Context, module, root, dir string, without func(file, name string) bool, progress func(done float64)) (*moe.Model, *adapt.Learnt, error) {
+	learnt, err := adapt.Learn(ctx, adapt.Config{
+		Model: l.Weights, Module: module, Root: root, Package: dir, Goroot: build.Default.GOROOT, Without: without,
+		Tokens: l.Tokens, Limit: l.Limit, Workers: l.Workers, Seed: 1, Progress: progress,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := moe.LoadBytes("what learnt "+module, learnt.Model, l.Config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("load what was learnt: %w", err)
+	}
+	return m, learnt, nil
+}
+
+// Learn is [Learner.Learn] of the module under repair and the package that was chosen. What is ranked may be broken: it is not
+// learnt.
+func (m *Module) Learn(ctx context.Context, l *Learner, f *Finding, progress func(done float64)) (*moe.Model, *adapt.Learnt, error) {
+	ranked := map[string]bool{}
+	for _, r := range f.Ranked {
+		ranked[r.File+" "+r.Name] = true
+	}
+	dir := "."
+	if len(f.Ranked) > 0 {
+		dir = path.Dir(f.Ranked[0].File)
+	}
+	return l.Learn(ctx, m.Path, m.Root, dir, func(file, name string) bool { return ranked[file+" "+name] }, progress)
+}

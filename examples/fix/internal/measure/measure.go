@@ -1,0 +1,198 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
+	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
+)
+
+// Config says what is measured. Model is required.
+type Config struct {
+	Model agent.Model
+	Edits int    // test runs a task gets at most; 0 means 10
+	Seed  uint64 // of the enumerator's order
+
+	// Learner, if not nil, makes the model that goes on where three edits did not help. It learns a package's module once for
+	// all lines of the package, without the functions that any of them breaks.
+	Learner *harness.Learner
+
+	// Source returns a directory with a module as it was released; it is copied. Nil takes it from the Go proxy.
+	Source func(ctx context.Context, module, version string) (dir string, err error)
+
+	Workers  int            // packages that are measured at once; 0 means one a processor
+	Limit    time.Duration  // most time for one package, which is left out when it takes longer; 0 means 20 minutes
+	Progress func(Progress) // called from one goroutine at a time; nil is silent
+}
+
+// Progress is told after every package.
+type Progress struct {
+	Done, All int    // broken lines
+	Package   string // that was measured
+	Fixed     int    // of Counted lines, those the model has repaired so far, given the function
+	Counted   int
+	Stages    string // how long what took
+	Skipped   string // why the package, or a part of it, was left out; "" if it was not
+}
+
+// Tried is an edit and what the tests said of it.
+type Tried struct {
+	Line int // from 1 at the func line of the broken function; 0 if another function was edited, which is not tested
+	Text string
+	Pass bool
+}
+
+// Tally is the outcome of one task.
+type Tally struct {
+	Fact
+	Original          string         // the right line
+	Model, Enumerator map[string]int // by scope: the test run that passed, from 1; 0 if none did
+	Tried             map[string][]Tried
+	Trouble           string `json:",omitempty"` // why the model gave up before its test runs were used up
+}
+
+// Scopes are what a model may choose from: the broken function alone, or the functions that the failing tests run.
+var Scopes = []string{"function", "package"}
+
+// Report is what was measured.
+type Report struct {
+	Tallies        []Tally
+	Model, Enum    map[string]*Score // by scope
+	Unlisted       int               // tasks whose broken function is not among the candidates in package scope: they count as failed
+	Calls, Invalid int               // tool calls that the model made, and those that broke their schema
+	Learnt         int               // packages that were learnt
+	Refused        int               // calls that the harness refused: edits that do not compile, most of all
+	Skipped        []Skip
+	Took           time.Duration
+	Interrupted    bool
+}
+
+// Skip is a package, or some lines of it, that could not be measured.
+type Skip struct {
+	Package string
+	Lines   int
+	Why     string
+}
+
+// Run measures a model on facts, package by package in the order in which they first appear. When ctx ends, what was
+// measured until then is returned, marked as interrupted.
+func Run(ctx context.Context, cfg Config, facts []Fact) (*Report, error) {
+	if cfg.Model == nil {
+		return nil, errors.New("measure: run: there is no model")
+	}
+	cfg.Edits = cmp.Or(cfg.Edits, 10)
+	cfg.Limit = cmp.Or(cfg.Limit, 20*time.Minute)
+	cfg.Workers = cmp.Or(cfg.Workers, runtime.NumCPU())
+	if cfg.Source == nil {
+		cfg.Source = fetch
+	}
+	begin := time.Now()
+	s := &session{cfg: cfg, all: len(facts), rep: newReport()}
+	work := make(chan []Fact)
+	var group sync.WaitGroup
+	for range cfg.Workers {
+		group.Go(func() {
+			for facts := range work {
+				s.measure(ctx, facts)
+			}
+		})
+	}
+	groups := byPackage(facts)
+	for i := 0; i < len(groups) && ctx.Err() == nil; i++ {
+		select {
+		case work <- groups[i]:
+		case <-ctx.Done():
+		}
+	}
+	close(work)
+	group.Wait()
+	s.rep.Took, s.rep.Interrupted = time.Since(begin), ctx.Err() != nil
+	slices.SortFunc(s.rep.Tallies, func(a, b Tally) int { return a.order - b.order })
+	return s.rep, nil
+}
+
+func newReport() *Report {
+	rep := &Report{Model: map[string]*Score{}, Enum: map[string]*Score{}}
+	for _, s := range Scopes {
+		rep.Model[s], rep.Enum[s] = &Score{}, &Score{}
+	}
+	return rep
+}
+
+// session is one call of Run.
+type session struct {
+	cfg Config
+	all int
+
+	mu   sync.Mutex
+	done int
+	rep  *Report
+}
+
+// measure measures one package and adds it to the report: as a whole, so that no package counts by the part of its lines
+// that was quick.
+func (s *session) measure(ctx context.Context, facts []Fact) {
+	part := newReport()
+	clock := &stages{}
+	limited, cancel := context.WithTimeout(ctx, s.cfg.Limit)
+	defer cancel()
+	err := part.pack(limited, s.cfg, facts, clock)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("it took more than %v", s.cfg.Limit)
+	}
+	if err != nil {
+		part = newReport()
+		part.Skipped = []Skip{{facts[0].key(), len(facts), err.Error()}}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done += len(facts)
+	s.rep.add(part)
+	if s.cfg.Progress == nil {
+		return
+	}
+	p := Progress{Done: s.done, All: s.all, Package: facts[0].key(), Stages: clock.String()}
+	p.Fixed, p.Counted = s.rep.Model["function"].fixed(), len(s.rep.Tallies)
+	for _, skip := range part.Skipped {
+		p.Skipped = skip.Why
+	}
+	s.cfg.Progress(p)
+}
+
+// add adds the report of one package.
+func (rep *Report) add(part *Report) {
+	rep.Tallies = append(rep.Tallies, part.Tallies...)
+	for _, scope := range Scopes {
+		rep.Model[scope].join(part.Model[scope])
+		rep.Enum[scope].join(part.Enum[scope])
+	}
+	rep.Unlisted += part.Unlisted
+	rep.Calls += part.Calls
+	rep.Invalid += part.Invalid
+	rep.Refused += part.Refused
+	rep.Learnt += part.Learnt
+	rep.Skipped = append(rep.Skipped, part.Skipped...)
+}
+
+// ready builds a binary and learns which tests reach what.
+func ready(ctx context.Context, cfg verify.Config, p *verify.Package, variants []verify.Variant) (*verify.Binary, error) {
+	bin, err := verify.Build(ctx, cfg, p, variants)
+	if err != nil {
+		return nil, err
+	}
+	if err := bin.Baseline(ctx); err != nil {
+		return nil, errors.Join(err, bin.Close())
+	}
+	return bin, nil
+}

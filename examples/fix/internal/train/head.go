@@ -1,0 +1,110 @@
+package train
+
+import (
+	"math"
+
+	"github.com/luthier-dev/luthier/internal/engine/tensor"
+)
+
+// headRows is how many tokens' logits are computed at once: few enough that they stay in the cache.
+const headRows = 128
+
+// headState is the memory of the last norm and the output projection.
+type headState struct {
+	x, h, inv, dx, dh []float32
+	logits            []float32
+	likely            []float64 // of each row's target: the logarithm of its probability
+}
+
+// loss adds up the cross entropy of the tokens that count and, when back is set, writes the gradient of the last layer's
+// output to tmp.dx, which is zero before.
+func (w *worker) loss(back bool) {
+	b, d, h := &w.batch, w.shape.Dim, &w.head
+	norm := w.weights[w.layout.norm:][:d]
+	for lo := 0; lo < len(b.rows); lo += headRows {
+		hi := min(lo+headRows, len(b.rows))
+		w.project(lo, hi)
+		for i := lo; i < hi; i++ {
+			w.lossRow(h.row(i-lo, w.shape.Vocab), i)
+		}
+		if !back {
+			continue
+		}
+		w.projectBack(hi - lo)
+		h.dx = zeros(h.dx, len(h.x))
+		normaliseBack(h.dx, h.dh, h.x, norm, h.inv, w.grads[w.layout.norm:][:d])
+		for i, r := range b.rows[lo:hi] {
+			copy(w.tmp.dx[int(r)*d:][:d], h.dx[i*d:(i+1)*d])
+		}
+	}
+}
+
+// project takes rows [lo, hi) through the last norm and the output projection, which is the embedding.
+func (w *worker) project(lo, hi int) {
+	n, d, v, h := hi-lo, w.shape.Dim, w.shape.Vocab, &w.head
+	h.x = gather(h.x, w.act[w.shape.Layers].x, w.batch.rows[lo:hi], d)
+	h.h, h.inv = grow(h.h, len(h.x)), grow(h.inv, n)
+	normalise(h.h, h.x, w.weights[w.layout.norm:][:d], h.inv)
+	h.logits = grow(h.logits, n*v)
+	tensor.Gemm(false, true, n, v, d, 1, h.h, d, w.weights[w.layout.embed:], d, 0, h.logits, v, &w.ws)
+}
+
+// projectBack takes the gradients of n rows' logits, which are in their place, to those of the projection.
+func (w *worker) projectBack(n int) {
+	d, v, h := w.shape.Dim, w.shape.Vocab, &w.head
+	embed := w.weights[w.layout.embed:]
+	h.dh = grow(h.dh, n*d)
+	tensor.Gemm(false, false, n, d, v, 1, h.logits, v, embed, d, 0, h.dh, d, &w.ws)
+	tensor.Gemm(true, false, v, d, n, 1, h.logits, v, h.h, d, 1, w.grads[w.layout.embed:], d, &w.ws)
+}
+
+// row is the logits of a row of those that were projected last.
+func (h *headState) row(i, vocab int) []float32 { return h.logits[i*vocab : (i+1)*vocab] }
+
+// lossRow counts one prediction and replaces its logits by their gradient.
+func (w *worker) lossRow(logits []float32, row int) {
+	target, weight, gain := int(w.batch.targets[row]), w.batch.weights[row], w.batch.gains[row]
+	own := logits[target]
+	best, top, sum := softmax(logits)
+	w.sum.loss += float64(weight) * (math.Log(float64(sum)) - float64(own-top))
+	w.sum.weight += abs64(float64(weight))
+	if weight >= decisionWeight || weight <= -decisionWeight {
+		w.decide(row, best == target)
+	}
+	g := float32(float64(gain) * w.perWeight)
+	scale := g / sum
+	tensor.Scale(logits, scale)
+	logits[target] -= g
+}
+
+// softmax replaces logits by their exponentials over that of the largest, best, which is top, and adds those up.
+func softmax(logits []float32) (best int, top, sum float32) {
+	for i, v := range logits {
+		if v > logits[best] {
+			best = i
+		}
+	}
+	top = logits[best]
+	return best, top, tensor.ExpSum(logits, top)
+}
+
+// decide counts a decision.
+func (w *worker) decide(row int, hit bool) {
+	state := &w.batch.states[w.batch.owners[row]]
+	w.sum.decisions++
+	switch {
+	case !hit && *state == answerRight:
+		w.sum.right--
+		*state = answerWrong
+	case !hit && *state == answerNone:
+		w.sum.answers++
+		*state = answerWrong
+	case hit && *state == answerNone:
+		w.sum.answers++
+		w.sum.right++
+		*state = answerRight
+	}
+	if hit {
+		w.sum.hits++
+	}
+}

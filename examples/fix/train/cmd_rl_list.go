@@ -1,0 +1,115 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/examples/fix/internal/dataset"
+	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
+	"github.com/luthier-dev/luthier/examples/fix/internal/train"
+)
+
+// listOf makes one sequence of the right answer and the wrong ones among those that were found.
+func (r *rl) listOf(p *prompt) ([]train.Sequence, error) {
+	right, err := dataset.Encode(r.tok, p.state.Prompt(), p.rightAnswer(), 0)
+	room := r.trainer.Model().Shape().Context
+	if err != nil || len(right.Tokens) > room {
+		return nil, err
+	}
+	answers, texts := []dataset.Example{right}, []string{p.rightAnswer()}
+	for i := range p.answers {
+		a := &p.answers[i]
+		if !a.counts || a.reward == rewardRight || a.text == "" || slices.Contains(texts, a.text) {
+			continue
+		}
+		texts = append(texts, a.text)
+		e, err := dataset.Encode(r.tok, p.state.Prompt(), a.text, 0)
+		if err == nil && r.method == methodTail {
+			e, err = r.tailOf(p, a, e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(e.Tokens) > 0 && len(e.Tokens) <= room {
+			answers = append(answers, e)
+		}
+	}
+	if len(answers) < 2 {
+		return nil, nil // there is nothing to choose from, and no wrong answer to go on with
+	}
+	s := choiceOf(answers)
+	s.Apart = r.method == methodTail
+	return []train.Sequence{s}, nil
+}
+
+// choiceOf is examples of one prompt as answers to choose the first from. What all of them begin with is the prompt's, but for its
+// last token, with which each answer begins.
+func choiceOf(answers []dataset.Example) train.Sequence {
+	at := len(answers[0].Tokens)
+	for _, e := range answers[1:] {
+		at = min(at, sameStart(e.Tokens, answers[0].Tokens))
+	}
+	at--
+	for at > 1 && answers[0].Weights[at] >= dataset.Decision { // a number's digits belong together
+		at--
+	}
+	out := sequenceOf(answers[0], 1)
+	out.Tokens, out.Weights = out.Tokens[:at], out.Weights[:at]
+	for _, e := range answers {
+		s := sequenceOf(e, 1)
+		s.Weights[at] = 0
+		out.Answers = append(out.Answers, int32(len(out.Tokens)))
+		out.Tokens, out.Weights = append(out.Tokens, s.Tokens[at:]...), append(out.Weights, s.Weights[at:]...)
+	}
+	return out
+}
+
+// tailOf leaves of what a wrong edit counts half of what is behind the token in which it departs from the line as it was. A beam
+// search follows many such departures, and what they are worth shows only if what is behind them is as sure as in a right
+// answer: the rest of the line, as it was. So an edit that changes more than one place has no tail, and one that is no edit.
+func (r *rl) tailOf(p *prompt, a *answer, e dataset.Example) (dataset.Example, error) {
+	if a.read > 0 || a.edit.Line < 1 || a.edit.Line > len(p.function) {
+		return dataset.Example{}, nil
+	}
+	was := strings.TrimSpace(p.function[a.edit.Line-1])
+	if !onePlace(was, a.edit.Text) {
+		return dataset.Example{}, nil
+	}
+	old, err := dataset.Encode(r.tok, p.state.Prompt(), repair.AnswerEdit(a.edit.Line, was), 0)
+	if err != nil {
+		return dataset.Example{}, err
+	}
+	departs := sameStart(e.Tokens, old.Tokens)
+	for i := range e.Weights {
+		if e.Weights[i] /= 2; i <= departs {
+			e.Weights[i] = 0
+		}
+	}
+	return e, nil
+}
+
+// onePlace reports whether two lines differ in one place: in a token, or in a few that only one of them has.
+func onePlace(was, is string) bool {
+	const few = 4
+	old, text := lineTokens(was), lineTokens(is)
+	n := sameStart(old, text)
+	old, text = old[n:], text[n:]
+	slices.Reverse(old)
+	slices.Reverse(text)
+	n = sameStart(old, text)
+	gone, come := len(old)-n, len(text)-n
+	return max(gone, come) == 1 || min(gone, come) == 0 && max(gone, come) > 0 && max(gone, come) <= few
+}
+
+func lineTokens(line string) []string {
+	return strings.FieldsFunc(repair.Tokens(line), func(c rune) bool { return c == 0 })
+}
+
+// sameStart is how many elements two lists begin with alike.
+func sameStart[T comparable](a, b []T) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,154 @@
+package toolformat
+
+import "strings"
+
+// extent finds the end of a JSON object or list that arrives in pieces.
+type extent struct {
+	depth int
+	str   bool // inside a string
+	esc   bool // after a backslash
+	begun bool
+}
+
+// read returns how much of s belongs to the value and whether it ends there.
+func (e *extent) read(s string) (n int, done bool) {
+	for i := 0; i < len(s); i++ {
+		if e.str {
+			if e.esc {
+				e.esc = false
+				continue
+			}
+			j := strings.IndexAny(s[i:], `"\`)
+			if j < 0 {
+				return len(s), false
+			}
+			i += j
+			if s[i] == '\\' {
+				e.esc = true
+			} else {
+				e.str = false
+			}
+			continue
+		}
+		switch s[i] {
+		case '"':
+			e.str = true
+		case '{', '[':
+			e.depth++
+			e.begun = true
+		case '}', ']':
+			e.depth--
+		}
+		if e.begun && e.depth <= 0 {
+			return i + 1, true
+		}
+	}
+	return len(s), false
+}
+
+// arguments waits for the JSON object of arguments after a name.
+func (p *Parser) arguments() bool {
+	p.eat(spaces(p.buf))
+	rest := p.buf
+	const fence = "```"
+	switch {
+	case rest == "":
+		return false
+	case rest[0] == '{':
+		p.step = (*Parser).stream
+		return true
+	case p.f.Code != "":
+		p.delta(`{"` + p.f.Code + `": "`)
+		p.step = (*Parser).code
+		return true
+	case strings.HasPrefix(rest, fence):
+		end := strings.IndexByte(rest, '\n')
+		if brace := strings.IndexByte(rest, '{'); brace >= 0 && (end < 0 || brace < end) {
+			end = brace - 1
+		}
+		if end < 0 && len(rest) < 32 {
+			return false
+		}
+		if end < 0 {
+			return p.broken()
+		}
+		p.eat(end + 1)
+		return true
+	case p.more() && strings.HasPrefix(fence, rest):
+		return false
+	}
+	m, wait := p.c.section.at(rest, p.more())
+	if wait {
+		return false
+	}
+	if m != nil { // no arguments at all
+		p.endCall(None)
+		return true
+	}
+	return p.broken()
+}
+
+// stream reports the arguments as they come, up to the end of the object.
+func (p *Parser) stream() bool {
+	text, end := p.readJSON()
+	p.delta(text)
+	switch end {
+	case jsonDone:
+		p.endCall(None)
+	case jsonCut:
+		p.endCall(Malformed)
+	}
+	return end != jsonWait
+}
+
+// jsonEnd says how reading a JSON value went.
+type jsonEnd uint8
+
+const (
+	jsonWait jsonEnd = iota // more text is needed
+	jsonOn                  // there is more to read
+	jsonDone                // the value is complete
+	jsonCut                 // a marker follows that cannot be part of it
+)
+
+// readJSON reads a piece of a value. A marker of the format that stands in no
+// string ends a value that is not complete, so that it does not swallow the next
+// call.
+func (p *Parser) readJSON() (string, jsonEnd) {
+	pos, m := p.c.section.find(p.buf, p.more())
+	n, done := p.call.json.read(p.buf[:pos])
+	switch {
+	case done:
+		return p.eat(n), jsonDone
+	case m == nil && p.done:
+		return p.eat(n), jsonWait
+	case m == nil:
+		// A character that was cut is left to be read again, which does no harm: none
+		// of its bytes mean anything in JSON.
+		return p.eat(whole(p.buf[:n])), jsonWait
+	case p.call.json.str:
+		p.call.json.read(m.text[:1])
+		return p.eat(pos + 1), jsonOn
+	}
+	return p.eat(pos), jsonCut
+}
+
+// code reads code that stands where the arguments should, up to the next call.
+func (p *Parser) code() bool {
+	pos, m := p.c.content.find(p.buf, p.more())
+	if !p.done {
+		pos = whole(p.buf[:pos])
+	}
+	p.delta(escape(p.eat(pos)))
+	if p.done && m == nil {
+		p.delta(`"}`)
+		p.endCall(None)
+		return false
+	}
+	if m == nil {
+		return false
+	}
+	p.delta(`"}`)
+	p.endCall(None)
+	return true
+}

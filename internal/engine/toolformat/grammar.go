@@ -1,0 +1,411 @@
+package toolformat
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Mode says whether the model calls tools.
+type Mode uint8
+
+// The modes.
+const (
+	Auto     Mode = iota // it may
+	Required             // it must
+	NoCalls              // it must not
+)
+
+// Choice says what a grammar is to allow.
+type Choice struct {
+	Mode     Mode
+	Name     string // if not empty, only this tool may be called
+	Parallel bool   // several calls in one message
+	Exact    bool   // calls only as the format writes them: no other space, arguments in order, no reasoning unless the prompt opened it
+
+	// Prompt is the opening of the assistant's message, which the grammar goes on
+	// from: see [Prompt].
+	Prompt string
+}
+
+// Grammar describes the messages of a format, with calls whose arguments are
+// valid. It is never wider than what the parser accepts; it is narrower where
+// models need no freedom: space between markers is as models write it or absent.
+type Grammar struct {
+	Root  *Rule
+	Rules map[string]*Rule // by the name that a Ref rule has
+
+	// Triggers begin calls: where the mode is Auto, text is free until one of them.
+	Triggers []string
+}
+
+// UnsupportedError reports a part of a schema that a grammar cannot hold the
+// model to.
+type UnsupportedError struct {
+	Tool, Param, Keyword string
+}
+
+// Error implements error.
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("toolformat: make grammar of tool %s: parameter %s: %s cannot be enforced in unquoted text: drop it, or leave the calls unconstrained",
+		e.Tool, e.Param, e.Keyword)
+}
+
+// Grammar returns the grammar of the messages that a choice allows.
+func (f *Format) Grammar(tools []Tool, c Choice) (*Grammar, error) {
+	b := &grammarBuilder{f: f, c: c, g: &Grammar{Rules: map[string]*Rule{}}}
+	for _, t := range tools {
+		if c.Name == "" || c.Name == t.Name {
+			b.tools = append(b.tools, t)
+		}
+	}
+	if len(b.tools) == 0 && c.Mode == Required {
+		return nil, fmt.Errorf("toolformat: make grammar: no tool called %q to require", c.Name)
+	}
+	b.triggers()
+	var err error
+	if f.Channels != nil {
+		b.g.Root, err = b.channels()
+	} else {
+		b.g.Root, err = b.root()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.Exact {
+		b.g.fixLayout()
+	}
+	return b.g, nil
+}
+
+// grammarBuilder makes one grammar.
+type grammarBuilder struct {
+	f     *Format
+	c     Choice
+	g     *Grammar
+	tools []Tool
+	next  *Rule // a call with its opening marker, where the prompt holds that of the first
+}
+
+// triggers collects the texts that begin calls.
+func (b *grammarBuilder) triggers() {
+	if b.f.Channels != nil {
+		b.g.Triggers = []string{" " + b.f.Channels.To + b.f.Channels.Prefix}
+		return
+	}
+	for _, m := range b.f.compile(ParserOptions{}).content.list {
+		if m.act == actSection || m.act == actCall {
+			b.g.Triggers = append(b.g.Triggers, m.text)
+		}
+	}
+}
+
+// root matches a message.
+func (b *grammarBuilder) root() (*Rule, error) {
+	think, stops := b.reasoning(), b.contentStops()
+	if b.c.Mode == NoCalls || len(b.tools) == 0 {
+		return seq(think, b.plain(stops)), nil
+	}
+	calls, err := b.anyCalls()
+	if err != nil {
+		return nil, err
+	}
+	if a := b.f.Head.Answer; a != "" && b.c.Mode == Auto {
+		return b.answered(a, calls, stops), nil
+	}
+	if b.c.Mode == Required && b.c.Exact {
+		return seq(think, calls), nil
+	}
+	if b.c.Mode == Required {
+		return seq(layout(b.f.Layout.Begin), think, b.before(), calls, b.after()), nil
+	}
+	if b.f.Bare == Whole {
+		return seq(think, alt(calls, seq(b.plain(stops), opt(b.marked(calls))))), nil
+	}
+	if b.f.Bare == Anywhere && b.f.Syntax == Python { // after a word, a bracket is an index
+		return seq(think, alt(b.plain(stops), seq(opt(seq(b.plain(stops), lit("\n"))), calls))), nil
+	}
+	return seq(think, b.plain(stops), opt(seq(calls, b.after()))), nil
+}
+
+// contentStops are what must not stand in an answer that holds no calls.
+func (b *grammarBuilder) contentStops() []string {
+	stops := slices.Clone(b.g.Triggers)
+	switch {
+	case b.f.Bare != Anywhere:
+	case b.f.Syntax == Python:
+		for _, t := range b.tools {
+			stops = append(stops, "["+t.Name+"(")
+		}
+	default:
+		stops = append(stops, `{"`, "{ ", "{\n", "{\t", "{\r")
+	}
+	return stops
+}
+
+// plain matches an answer without calls.
+func (b *grammarBuilder) plain(stops []string) *Rule {
+	if b.f.Bare == Whole { // it must not begin as a call does
+		return opt(seq(regex(`[^\s{\[]`), free(stops...)))
+	}
+	text := free(stops...)
+	if w := b.wrappers(); w != nil {
+		return seq(text, many(seq(w, text)))
+	}
+	return text
+}
+
+// wrappers matches the markers that stand around answers: where they are control
+// tokens, free text does not hold them.
+func (b *grammarBuilder) wrappers() *Rule {
+	all := alt()
+	for _, d := range b.f.Drop {
+		if !contains(b.f.Stops, d) {
+			all.Parts = append(all.Parts, lit(d))
+		}
+	}
+	if len(all.Parts) == 0 {
+		return nil
+	}
+	return all
+}
+
+// after matches what may stand behind an answer.
+func (b *grammarBuilder) after() *Rule {
+	if w := b.wrappers(); w != nil {
+		return many(w)
+	}
+	return nil
+}
+
+// before matches the markers that may stand in front of required calls.
+func (b *grammarBuilder) before() *Rule {
+	w := b.wrappers()
+	if w == nil {
+		return nil
+	}
+	const most = 4
+	return &Rule{Kind: Repeat, Parts: []*Rule{w}, Max: most}
+}
+
+// marked matches only those calls that need markers: what may follow an answer.
+func (b *grammarBuilder) marked(calls *Rule) *Rule {
+	if calls.Kind == Alt {
+		marked := slices.DeleteFunc(slices.Clone(calls.Parts), func(r *Rule) bool { return r.Kind == Ref && r.Text == "bare" })
+		return alt(marked...)
+	}
+	return calls
+}
+
+// answered matches messages of a format whose answers have the name of a function.
+func (b *grammarBuilder) answered(name string, calls *Rule, stops []string) *Rule {
+	return alt(seq(b.answerHead(name), free(stops...), opt(b.again(calls))), calls)
+}
+
+// answerHead matches what stands before an answer that has the name of a function.
+func (b *grammarBuilder) answerHead(name string) *Rule {
+	if name == "" {
+		return nil
+	}
+	open := b.f.callWrap().Open
+	if strings.HasSuffix(b.c.Prompt, open) {
+		open = ""
+	}
+	return lit(open + name + b.f.Head.End[0])
+}
+
+// again returns calls that stand behind something, with the opening marker that the
+// prompt holds of the first.
+func (b *grammarBuilder) again(calls *Rule) *Rule {
+	if b.next == nil {
+		return calls
+	}
+	if b.c.Parallel {
+		return seq(b.next, many(b.next))
+	}
+	return b.next
+}
+
+// reasoning matches thinking in front of a message: what is left of it when the
+// prompt began it.
+func (b *grammarBuilder) reasoning() *Rule {
+	think := b.f.Think
+	if len(think.Open) == 0 || len(think.Close) == 0 {
+		return nil
+	}
+	end := think.Close[0]
+	stops := slices.Clone(think.Close)
+	for _, m := range b.f.compile(ParserOptions{}).thinking.list {
+		if m.act == actPeek {
+			stops = append(stops, m.text)
+		}
+	}
+	rest := seq(free(stops...), lit(end), space())
+	if b.f.opensThinking(b.c.Prompt) {
+		return rest
+	}
+	if b.c.Exact {
+		return nil
+	}
+	return opt(seq(lit(think.Open[0]), rest))
+}
+
+// anyCalls matches the calls of a message, in any of the format's sections.
+func (b *grammarBuilder) anyCalls() (*Rule, error) {
+	sections := b.f.Sections
+	if len(sections) == 0 {
+		sections = []Wrap{{}}
+	}
+	all := alt()
+	if b.f.Bare != Never {
+		calls, err := b.calls(Wrap{})
+		if err != nil {
+			return nil, err
+		}
+		b.g.Rules["bare"] = calls
+		all.Parts = append(all.Parts, ref("bare"))
+		if len(b.f.Sections) == 0 {
+			return all, nil
+		}
+	}
+	for _, w := range sections {
+		calls, err := b.calls(w)
+		if err != nil {
+			return nil, err
+		}
+		all.Parts = append(all.Parts, calls)
+	}
+	return all, nil
+}
+
+// calls matches the calls of one section.
+func (b *grammarBuilder) calls(w Wrap) (*Rule, error) {
+	one := alt()
+	for _, t := range b.tools {
+		r, err := b.call(t)
+		if err != nil {
+			return nil, err
+		}
+		one.Parts = append(one.Parts, r)
+	}
+	f := b.f
+	next := one
+	if len(f.Sections) == 0 && f.Syntax != Object && strings.HasSuffix(b.c.Prompt, f.callWrap().Open) && f.Head.Answer != "" {
+		b.next = next
+		one = b.withoutOpen(one)
+	}
+	if !b.c.Parallel {
+		return b.listOrNot(w, one, one), nil
+	}
+	sep := layout(f.Layout.Sep)
+	if f.Layout.Sep == "" {
+		sep = space()
+	}
+	if f.Layout.One {
+		section := f.inSection(w, one)
+		if b.c.Exact {
+			return seq(section, many(seq(lit(f.Layout.Sep), section))), nil
+		}
+		return seq(section, many(seq(space(), section))), nil
+	}
+	all := b.listOrNot(w, one, seq(one, many(seq(sep, next))))
+	if w.Close != "" && f.Layout.List {
+		return seq(all, many(seq(space(), all))), nil
+	}
+	return all, nil
+}
+
+// listOrNot matches calls of a section as a list; in markers that models also put
+// around a single call, as that.
+func (b *grammarBuilder) listOrNot(w Wrap, one, all *Rule) *Rule {
+	r := b.f.inSection(w, all)
+	if !b.f.Layout.List || b.f.Syntax != Object || w.Open == "" || w.Close == "" {
+		return r
+	}
+	return alt(r, seq(lit(w.Open), space(), one, space(), lit(w.Close)))
+}
+
+// withoutOpen drops the opening marker of a first call, which the prompt holds.
+func (b *grammarBuilder) withoutOpen(calls *Rule) *Rule {
+	open := b.f.callWrap().Open
+	out := alt()
+	for _, r := range calls.Parts {
+		first := *r.Parts[0]
+		first.Text = strings.TrimPrefix(first.Text, open)
+		out.Parts = append(out.Parts, seq(append([]*Rule{&first}, r.Parts[1:]...)...))
+	}
+	return out
+}
+
+// call matches a call of one tool.
+func (b *grammarBuilder) call(t Tool) (*Rule, error) {
+	args, err := b.arguments(t)
+	if err != nil {
+		return nil, err
+	}
+	pattern := b.f.Layout.IDs
+	if pattern == "" {
+		pattern = anyID
+	}
+	id := seq(lit(`"`), regex(pattern), lit(`"`))
+	return b.f.callRule(b.f.callWrap(), t.Name, args, regex(`[0-9]{1,2}`), id), nil
+}
+
+// stops are what must not stand in the text of a channel.
+func (ch *Channels) stops() []string {
+	stops := append([]string{ch.Start, ch.Message}, ch.End...)
+	if ch.Channel != "" {
+		stops = append(stops, ch.Channel)
+	}
+	return stops
+}
+
+// thoughts matches the reasoning in front of a message with channels.
+func (b *grammarBuilder) thoughts() *Rule {
+	ch := b.f.Channels
+	if ch.Thought == "" {
+		return nil
+	}
+	return many(seq(lit(ch.Thought+ch.Message), free(ch.stops()...), lit(ch.Next)))
+}
+
+// channels matches a message of a format with channels.
+func (b *grammarBuilder) channels() (*Rule, error) {
+	ch := b.f.Channels
+	say := seq(lit(ch.Answer+ch.Message), free(ch.stops()...))
+	think := b.thoughts()
+	if b.c.Mode == NoCalls || len(b.tools) == 0 {
+		return seq(think, say), nil
+	}
+	one := alt()
+	for _, t := range b.tools {
+		args, err := b.arguments(t)
+		if err != nil {
+			return nil, err
+		}
+		call := b.f.callRule(b.f.callWrap(), t.Name, args, lit("1"), lit(`""`))
+		one.Parts = append(one.Parts, b.f.channelRule(t.Name, call))
+	}
+	calls := seq(one)
+	if b.c.Parallel {
+		calls = seq(one, many(seq(lit(ch.Next), one)))
+	}
+	if b.c.Mode == Required {
+		return seq(think, calls), nil
+	}
+	return seq(think, alt(say, calls, seq(say, lit(ch.Next), calls))), nil
+}
+
+// arguments matches the arguments of a tool in the format's syntax.
+func (b *grammarBuilder) arguments(t Tool) (*Rule, error) {
+	schema := t.Parameters
+	if len(schema) == 0 {
+		schema = json.RawMessage(`{"type": "object", "properties": {}, "additionalProperties": false}`)
+	}
+	switch b.f.Syntax {
+	case Object, JSON:
+		return schemaRule(objectSchema(schema)), nil
+	}
+	return b.members(t.Name, schema)
+}

@@ -1,0 +1,99 @@
+package toolformat
+
+import (
+	"strings"
+
+	"github.com/luthier-dev/luthier/internal/jsontree"
+)
+
+// nested turns tags inside an argument into JSON. Open stands before the name of
+// a tag, and with a slash after it before that of a closing one.
+type nested struct {
+	open string
+	root *jsontree.Value // the schema of all arguments, for references; may be nil
+}
+
+// value returns tags as a list, where the schema wants one or all tags are called
+// item, else as an object.
+func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
+	var keys, inner []string
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
+		rest, ok := strings.CutPrefix(s, n.open)
+		if !ok {
+			return "", false
+		}
+		key, rest, ok := strings.Cut(rest, ">")
+		if !ok || strings.HasPrefix(key, "/") {
+			return "", false
+		}
+		text, after, ok := n.element(rest, key)
+		if !ok {
+			return "", false
+		}
+		keys, inner = append(keys, key), append(inner, text)
+		s = after
+	}
+	k := schemaKinds(n.root, schema, 0)
+	list := k == 0 || k&isArray != 0
+	for _, key := range keys {
+		list = list && (key == "item" || k == isArray)
+	}
+	schema = n.branch(schema, list)
+	values := make([]string, len(inner))
+	for i, text := range inner {
+		if list {
+			values[i] = n.text(text, schema.Get("items"))
+		} else {
+			values[i] = quote(keys[i]) + ": " + n.text(text, schema.Get("properties").Get(keys[i]))
+		}
+	}
+	if list {
+		return "[" + strings.Join(values, ", ") + "]", true
+	}
+	return "{" + strings.Join(values, ", ") + "}", true
+}
+
+// branch returns the alternative of a schema that describes lists, or objects.
+func (n nested) branch(schema *jsontree.Value, list bool) *jsontree.Value {
+	if schema == nil {
+		return nil
+	}
+	want := isObject
+	if list {
+		want = isArray
+	}
+	schema = deref(n.root, schema)
+	for _, b := range branchesOf(schema) {
+		if schemaKinds(n.root, b, 0)&want != 0 {
+			return deref(n.root, b)
+		}
+	}
+	return schema
+}
+
+// element cuts rest at the closing tag of key, past elements of the same name.
+func (n nested) element(rest, key string) (inner, after string, ok bool) {
+	start, end := n.open+key+">", n.open+"/"+key+">"
+	depth := 1
+	for i := 0; ; {
+		c := strings.Index(rest[i:], end)
+		if c < 0 {
+			return "", "", false
+		}
+		depth += strings.Count(rest[i:i+c], start) - 1
+		if depth == 0 {
+			return rest[:i+c], rest[i+c+len(end):], true
+		}
+		i += c + len(end)
+	}
+}
+
+// text returns the inside of a tag as JSON.
+func (n nested) text(s string, schema *jsontree.Value) string {
+	if strings.HasPrefix(strings.TrimSpace(s), n.open) {
+		if v, ok := n.value(s, schema); ok {
+			return v
+		}
+	}
+	return schemaKinds(n.root, schema, 0).convert(s)
+}

@@ -1,0 +1,414 @@
+package toolformat
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Parser reads one message of a model as it streams. Whatever the pieces the
+// text comes in, the events amount to the same. It holds back only what may be
+// the beginning of a marker, and the text of a call until it is sound.
+//
+// A Parser is for one message and one goroutine.
+type Parser struct {
+	f     *Format
+	c     *compiled
+	o     ParserOptions
+	types map[string]*types // of the arguments of each tool; nil when the tools are unknown
+
+	buf    string             // what is not read yet
+	joined strings.Builder    // if not empty, ends with buf
+	done   bool               // no more text comes
+	step   func(*Parser) bool // the state: reads from buf, reports whether it got on
+	events []Event
+	merge  strings.Builder // the text of the last event, if merged is set
+	merged bool
+	err    error
+
+	fresh  bool   // nothing but space came since the message or the answer began
+	skip   bool   // that space is no text
+	fenced bool   // the answer stands in a Markdown fence
+	silent bool   // events are not reported: the prompt is read
+	opens  bool   // the prompt opened the reasoning
+	lead   string // of reasoning that is kept: the marker that the prompt opened it with
+	last   byte   // last byte of the reasoning
+	before byte   // last byte of the answer
+
+	inside bool   // a section is open
+	opened int    // calls begun when it was opened
+	record bool   // raw is kept
+	raw    []byte // text since the call, or its section, began
+	calls  int    // calls begun
+	call   call
+
+	bareScan extent // of a call without markers that may be one
+	bareRead int    // how much of it was scanned
+}
+
+// NewParser returns a parser for one message. The tools give the types of
+// arguments that a format writes without any; nil tools leave that to guess.
+func (f *Format) NewParser(tools []Tool, o ParserOptions) *Parser {
+	if o.NewID == nil {
+		o.NewID = func(n int) string { return fmt.Sprintf("call%05d", n) }
+	}
+	p := &Parser{f: f, c: f.compile(o), o: o, types: typesOf(tools), fresh: true, step: (*Parser).content}
+	p.skip = o.JSON
+	p.readPrompt()
+	return p
+}
+
+// readPrompt brings the parser to the state that the prompt leaves it in.
+func (p *Parser) readPrompt() {
+	text, found := p.f.afterHeader(p.o.Prompt)
+	if !found && !p.o.Continue {
+		text = ""
+	}
+	if ch := p.f.Channels; ch != nil {
+		p.step = (*Parser).firstHeader
+	}
+	if text == "" {
+		return
+	}
+	p.silent = !p.o.Continue
+	p.opens = p.f.opensThinking(text)
+	p.push(text)
+	p.run()
+	if p.silent { // what is not reported must not come back either
+		p.raw = p.raw[:0]
+	}
+	p.silent = false
+}
+
+// Feed reads the next piece of text and returns what became certain by it. The
+// events are valid until the next call.
+func (p *Parser) Feed(text string) []Event {
+	if p.done {
+		return nil
+	}
+	p.push(text)
+	p.run()
+	return p.take()
+}
+
+// push appends to what is not read yet. Text is not copied unless some was held
+// back, and then not much more than once.
+func (p *Parser) push(text string) {
+	const slack = 4096
+	switch old := p.buf; {
+	case old == "":
+		p.joined = strings.Builder{}
+		p.buf = text
+	case p.joined.Len() == 0 || p.joined.Len() > 2*len(old)+slack:
+		p.joined = strings.Builder{}
+		p.joined.WriteString(old)
+		p.joined.WriteString(text)
+		p.buf = p.joined.String()
+	default:
+		p.joined.WriteString(text)
+		s := p.joined.String()
+		p.buf = s[len(s)-len(old)-len(text):]
+	}
+}
+
+// Close says that the message is over and returns what was held back. The error
+// names the calls that cannot be run; each is also reported with its Problem.
+func (p *Parser) Close() ([]Event, error) {
+	if p.done {
+		return nil, p.err
+	}
+	p.done = true
+	p.run()
+	p.finish()
+	return p.take(), p.err
+}
+
+// take hands the events out.
+func (p *Parser) take() []Event {
+	events := p.events
+	p.events = p.events[:0]
+	p.merged = false
+	return events
+}
+
+// run lets the states read until one needs more text.
+func (p *Parser) run() {
+	for p.step(p) {
+	}
+}
+
+// finish ends what the text left open.
+func (p *Parser) finish() {
+	switch {
+	case p.call.begun || p.call.name != "":
+		if !p.call.begun {
+			p.begin()
+			p.delta(string(p.call.obj.held))
+		}
+		p.delta(string(p.call.param.text))
+		p.eat(len(p.buf))
+		p.endCall(Truncated)
+	case p.record:
+		p.eat(len(p.buf))
+		p.release()
+	default:
+		p.text(p.buf)
+	}
+	p.buf = ""
+}
+
+// more reports whether text may still come.
+func (p *Parser) more() bool { return !p.done }
+
+// eat consumes n bytes of the text.
+func (p *Parser) eat(n int) string {
+	s := p.buf[:n]
+	p.buf = p.buf[n:]
+	if p.record {
+		p.raw = append(p.raw, s...)
+	}
+	return s
+}
+
+// emit reports an event. Neighbouring pieces of the same text become one.
+func (p *Parser) emit(e Event) {
+	if p.silent {
+		return
+	}
+	if n := len(p.events); n > 0 && e.Kind != CallStart && e.Kind != CallEnd {
+		if l := &p.events[n-1]; l.Kind == e.Kind && l.Index == e.Index {
+			if !p.merged {
+				p.merged = true
+				p.merge = strings.Builder{}
+				p.merge.WriteString(l.Text)
+			}
+			p.merge.WriteString(e.Text)
+			l.Text = p.merge.String()
+			return
+		}
+	}
+	p.merged = false
+	p.events = append(p.events, e)
+}
+
+// text reports a piece of the answer, or of what follows the calls.
+func (p *Parser) text(s string) {
+	if p.fresh && p.skip {
+		s = s[spaces(s):]
+	}
+	if s == "" {
+		return
+	}
+	if len(s) > maxSpace || spaces(s) < len(s) {
+		p.fresh = false
+	}
+	p.before = s[len(s)-1]
+	kind := Content
+	if p.calls > 0 && !p.f.TextAfter {
+		kind = Trailing
+	}
+	p.emit(Event{Kind: kind, Text: s})
+}
+
+// held returns how much of the answer in buf[:n] may be reported now. Space is
+// kept where a marker after it would swallow it.
+func (p *Parser) held(n int) int {
+	if p.done {
+		return n
+	}
+	n = whole(p.buf[:n])
+	if p.fresh && !p.skip && n <= maxSpace && spaces(p.buf[:n]) == n {
+		return 0
+	}
+	if p.o.JSON {
+		return len(p.unfenced(p.buf[:n]))
+	}
+	return n
+}
+
+// unfenced returns what is certainly text of an answer that is a JSON document:
+// not the space at its end, nor the fence there if one was opened.
+func (p *Parser) unfenced(s string) string {
+	const space = " \t\r\n"
+	s = strings.TrimRight(s, space)
+	if p.fenced {
+		s = strings.TrimRight(strings.TrimRight(s, "`"), space)
+	}
+	return s
+}
+
+// content reads the answer up to a marker.
+func (p *Parser) content() bool {
+	pos, m := p.c.content.find(p.buf, p.more())
+	if m == nil {
+		n := p.held(pos)
+		if p.done && p.o.JSON {
+			p.buf = p.unfenced(p.buf)
+			n = len(p.buf)
+		}
+		p.text(p.eat(n))
+		return false
+	}
+	before := p.buf[:pos]
+	start := p.fresh && (p.skip || pos <= maxSpace) && spaces(before) == pos
+	if !p.counts(m, start) {
+		switch {
+		case m.act == actUnthink && contains(p.f.Drop, m.text):
+			p.text(p.eat(pos))
+			p.eat(len(m.text))
+		case m.act == actFence && p.fenced && strings.TrimSpace(p.buf[pos+len(m.text):]) == "": // perhaps the end
+			p.text(p.eat(len(p.unfenced(p.buf[:pos]))))
+			if p.done {
+				p.eat(len(p.buf))
+			}
+			return false
+		default:
+			p.text(p.eat(pos + len(m.text)))
+		}
+		return true
+	}
+	if m.act == actBare {
+		return p.bare(pos, start)
+	}
+	if !start {
+		p.text(before)
+	}
+	p.eat(pos)
+	p.act(m)
+	return true
+}
+
+// counts reports whether a marker in the answer is one where it stands. Start
+// says that only space came before it.
+func (p *Parser) counts(m *mark, start bool) bool {
+	switch m.act {
+	case actThink:
+		return p.f.Think.Anywhere || start && p.calls == 0
+	case actUnthink:
+		return start && p.calls == 0
+	case actFence:
+		return start && !p.fenced
+	}
+	return true
+}
+
+// act does what the marker at the front of the text says.
+func (p *Parser) act(m *mark) {
+	switch m.act {
+	case actThink:
+		s := p.eat(len(m.text))
+		switch {
+		case p.silent:
+			p.lead = s
+		case p.o.KeepReasoning:
+			p.text(s)
+		}
+		p.think()
+		if w := p.f.Think.Words; w != "" && strings.HasSuffix(s, w) && !p.o.KeepReasoning {
+			p.silent = p.silent && !p.opens
+			p.thought(w)
+		}
+	case actUnthink, actDrop:
+		p.eat(len(m.text))
+		p.fresh = true
+		p.skip = p.skip || m.act == actUnthink || p.f.Channels == nil
+	case actFence:
+		p.eat(len(m.text))
+		p.fenced = true
+	case actHeader:
+		p.step = (*Parser).header
+	case actSection, actCall:
+		p.open(m)
+	}
+}
+
+// think begins reasoning.
+func (p *Parser) think() {
+	p.fresh, p.skip, p.last = !p.o.KeepReasoning, !p.o.KeepReasoning, 0
+	p.step = (*Parser).thinking
+}
+
+// thinking reads reasoning up to its end.
+func (p *Parser) thinking() bool {
+	pos, m := p.c.thinking.find(p.buf, p.more())
+	if m == nil {
+		n := pos
+		if !p.done {
+			n = whole(p.buf[:n])
+		}
+		p.thought(p.eat(n))
+		return false
+	}
+	p.thought(p.eat(pos))
+	if m.act == actPeek && p.f.Think.UnlessClosed && !contains(p.f.Think.Ends, m.text) {
+		if end := p.closing(); end > 0 {
+			p.thought(p.eat(end))
+			return true
+		} else if !p.done {
+			return false
+		}
+	}
+	if m.act == actUnthink && m.text[0] == '\n' && p.last == '\n' {
+		// One line break before the marker is the template's, a blank line is not.
+		p.thought("\n")
+	}
+	if m.act == actUnthink {
+		s := p.eat(len(m.text))
+		if p.o.KeepReasoning {
+			p.text(p.kept() + s)
+		}
+	}
+	p.lead = ""
+	p.fresh, p.skip = true, !p.o.KeepReasoning
+	p.step = (*Parser).content
+	return true
+}
+
+// kept returns the marker that the prompt opened the reasoning with, once, when
+// the reasoning goes on after the prompt.
+func (p *Parser) kept() string {
+	if p.silent {
+		return ""
+	}
+	s := p.lead
+	p.lead = ""
+	return s
+}
+
+// closing returns where the text closes the reasoning, 0 when it does not.
+func (p *Parser) closing() int {
+	for at := 0; ; {
+		pos, m := p.c.thinking.find(p.buf[at:], p.more())
+		switch {
+		case m == nil:
+			return 0
+		case m.act == actUnthink:
+			return at + pos
+		}
+		at += pos + len(m.text)
+	}
+}
+
+// thought reports a piece of reasoning. Space before the first word is no part
+// of it.
+func (p *Parser) thought(s string) {
+	if p.o.KeepReasoning {
+		if s != "" {
+			p.text(p.kept() + s)
+		}
+		return
+	}
+	if p.fresh {
+		s = s[spaces(s):]
+	}
+	if s == "" {
+		return
+	}
+	p.fresh, p.last = false, s[len(s)-1]
+	p.emit(Event{Kind: Reasoning, Text: s})
+}
+
+// problem notes that call n cannot be run.
+func (p *Parser) problem(name string, why Problem) {
+	p.err = errors.Join(p.err, fmt.Errorf("toolformat: read call %q: %s: ask the model to write it again", name, why))
+}

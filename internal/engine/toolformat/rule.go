@@ -1,0 +1,133 @@
+package toolformat
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// RuleKind says what a Rule matches.
+type RuleKind uint8
+
+// The kinds of rules.
+const (
+	Lit    RuleKind = iota // the text Text
+	Seq                    // Parts, one after the other
+	Alt                    // one of Parts
+	Repeat                 // Parts[0], Min to Max times; a negative Max is no limit
+	Free                   // any text in which none of Stops occurs
+	Regex                  // text that the pattern Text matches as a whole
+	Schema                 // JSON that is valid for Schema
+	Ref                    // the rule called Text
+)
+
+// Rule is a part of a grammar. It is plain data, so that it can be compiled,
+// printed or walked.
+type Rule struct {
+	Kind     RuleKind
+	Text     string
+	Parts    []*Rule
+	Min, Max int
+	Stops    []string
+	Schema   json.RawMessage
+}
+
+func lit(s string) *Rule                 { return &Rule{Kind: Lit, Text: s} }
+func alt(parts ...*Rule) *Rule           { return &Rule{Kind: Alt, Parts: parts} }
+func many(r *Rule) *Rule                 { return &Rule{Kind: Repeat, Parts: []*Rule{r}, Max: -1} }
+func opt(r *Rule) *Rule                  { return &Rule{Kind: Repeat, Parts: []*Rule{r}, Max: 1} }
+func free(stops ...string) *Rule         { return &Rule{Kind: Free, Stops: stops} }
+func regex(p string) *Rule               { return &Rule{Kind: Regex, Text: p} }
+func schemaRule(s json.RawMessage) *Rule { return &Rule{Kind: Schema, Schema: s} }
+func ref(name string) *Rule              { return &Rule{Kind: Ref, Text: name} }
+
+// seq matches its parts in order; nil parts and empty texts are left out.
+func seq(parts ...*Rule) *Rule {
+	r := &Rule{Kind: Seq}
+	for _, p := range parts {
+		if p == nil || p.Kind == Lit && p.Text == "" {
+			continue
+		}
+		if p.Kind == Seq {
+			r.Parts = append(r.Parts, p.Parts...)
+		} else {
+			r.Parts = append(r.Parts, p)
+		}
+	}
+	return r
+}
+
+// layout matches text of a layout: exactly, or also nothing when it is only space.
+func layout(s string) *Rule {
+	if strings.TrimSpace(s) == "" && s != "" {
+		return opt(lit(s))
+	}
+	return lit(s)
+}
+
+// space matches a little white space, or none. It is never written.
+func space() *Rule {
+	const most = 2
+	return &Rule{Kind: Repeat, Parts: []*Rule{alt(lit("\n"), lit(" "))}, Max: most}
+}
+
+// written returns the text that a rule of literals and layout is written as.
+func (r *Rule) written() string {
+	switch r.Kind {
+	case Lit:
+		return r.Text
+	case Seq:
+		var b strings.Builder
+		for _, p := range r.Parts {
+			b.WriteString(p.written())
+		}
+		return b.String()
+	case Repeat:
+		if r.Max != 1 {
+			return ""
+		}
+		return r.Parts[0].written()
+	case Alt:
+		return r.Parts[0].written()
+	}
+	return ""
+}
+
+// fixLayout replaces space that may be left out by that which is written.
+func (g *Grammar) fixLayout() {
+	g.Root = g.Root.asWritten()
+	for name, r := range g.Rules {
+		g.Rules[name] = r.asWritten()
+	}
+}
+
+// asWritten returns the rule with its layout as written; the rule itself is not changed.
+func (r *Rule) asWritten() *Rule {
+	if r.Kind == Repeat && r.Parts[0].blank() {
+		return lit(r.written())
+	}
+	if len(r.Parts) == 0 {
+		return r
+	}
+	out := *r
+	out.Parts = make([]*Rule, len(r.Parts))
+	for i, p := range r.Parts {
+		out.Parts[i] = p.asWritten()
+	}
+	return &out
+}
+
+// blank tells whether a rule matches nothing but some white space.
+func (r *Rule) blank() bool {
+	switch r.Kind {
+	case Lit:
+		return r.Text != "" && strings.TrimSpace(r.Text) == ""
+	case Seq, Alt:
+		for _, p := range r.Parts {
+			if !p.blank() {
+				return false
+			}
+		}
+		return len(r.Parts) > 0
+	}
+	return false
+}

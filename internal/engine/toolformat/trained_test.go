@@ -1,0 +1,73 @@
+package toolformat
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestGrammarTakesTemplates holds what real templates write for an assistant's
+// message, which is what models were trained to write, against the grammar.
+func TestGrammarTakesTemplates(t *testing.T) {
+	vocab, ids := byteVocab(nil)
+	tools := []Tool{
+		{Name: "find", Description: "Finds.", Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","description":"What."},"most":{"type":"integer","description":"How many."},"exact":{"type":"boolean","description":"Or not."}},"required":["text"]}`)},
+		{Name: "run", Description: "Runs.", Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string","description":"What."}},"required":["command"]}`)},
+	}
+	asked := Conversation{Tools: tools, GenerationPrompt: true, Messages: []Message{{Role: "user", Content: "Go."}}}
+	calls := []Call{
+		{ID: "call00001", Name: "find", Args: json.RawMessage(`{"text": "a \"b\" <c> é", "most": 3, "exact": true}`)},
+		{ID: "call00002", Name: "run", Args: json.RawMessage(`{"command": "for i in 1 2; do\n  echo $i\ndone"}`)},
+	}
+	taken := 0
+	for name, src := range readTemplates(t) {
+		tmpl, err := NewTemplate(src, "<s>", "</s>")
+		if err != nil || !tmpl.Caps().Calls {
+			continue
+		}
+		p, err := tmpl.Prompt(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []Message{
+			{Role: "assistant", Calls: calls[:1]},
+			{Role: "assistant", Content: "Let me see.", Calls: calls[1:]},
+			{Role: "assistant", Reasoning: "One\nor two?", Calls: calls[1:]},
+			{Role: "assistant", Calls: calls},
+			{Role: "assistant", Content: "There are two."},
+		} {
+			if len(m.Calls) > 1 && !tmpl.Caps().Parallel {
+				continue
+			}
+			said := asked
+			said.GenerationPrompt = false
+			said.Messages = append([]Message{asked.Messages[0]}, m)
+			text, err := tmpl.Render(said)
+			text, same := strings.CutPrefix(text, p.Text)
+			if err != nil || !same { // the template shows the past in another way
+				continue
+			}
+			g, err := tmpl.Format().Grammar(tools, Choice{Parallel: true, Prompt: p.Opening})
+			if err != nil {
+				t.Fatal(err)
+			}
+			compiled, err := g.Compile(vocab, ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{text, strings.ReplaceAll(text, `": `, `":`)} {
+				for _, end := range append(tmpl.Stops(), "<|tool_response>", "[e~[", "<|eom|>", "<|end_of_msg|>") {
+					text, _, _ = strings.Cut(text, end)
+				}
+				at, ok := accepts(compiled, ids, strings.TrimRight(text, " \n"))
+				if !ok && !strings.Contains(name, "kimi") { // whose calls have ids of their own
+					t.Errorf("%s: not accepted at %d: %q ^ %q", name, at, text[:at], text[at:])
+				}
+				taken++
+			}
+		}
+	}
+	if taken < 50 {
+		t.Errorf("only %d texts", taken)
+	}
+}

@@ -1,0 +1,178 @@
+package toolformat
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Tool is a function that the model may call.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of the arguments; empty means any object
+}
+
+// Call is a tool call, as a conversation holds it or as a model wrote it.
+type Call struct {
+	ID   string
+	Name string
+	Args json.RawMessage // a JSON object; of a call with a Problem, what came of it
+
+	Problem Problem // why the call must not be run; None in a sound call
+	Raw     string  // the model's own text, of a call with a Problem
+}
+
+// Problem says why a call that a model wrote cannot be run.
+type Problem uint8
+
+// The problems of a call.
+const (
+	None      Problem = iota
+	Truncated         // the text ended inside the call
+	Malformed         // the text of the call cannot be read
+)
+
+// String returns the problem in one word, "" for None.
+func (p Problem) String() string {
+	switch p {
+	case None:
+		return ""
+	case Truncated:
+		return "truncated"
+	}
+	return "malformed"
+}
+
+// Part is a piece of typed content: text, or a placeholder for something else.
+type Part struct {
+	Type string // "text", "image", …
+	Text string
+}
+
+// Message is one message of a conversation.
+type Message struct {
+	Role      string // system, user, assistant or tool
+	Content   string
+	Parts     []Part // typed content; used in place of Content when not empty
+	Reasoning string // an assistant's thinking
+	Calls     []Call // an assistant's tool calls
+	CallID    string // of a tool's result: the call it answers
+	Name      string // of a tool's result: the tool
+}
+
+// Conversation is what a template renders.
+type Conversation struct {
+	Messages []Message
+	Tools    []Tool
+
+	// GenerationPrompt asks for the opening of the assistant's next message.
+	GenerationPrompt bool
+
+	// Thinking sets the template's enable_thinking flag; nil leaves it unset.
+	Thinking *bool
+
+	// Vars are further variables of the template, each a JSON value.
+	Vars map[string]json.RawMessage
+
+	// Now is the time that strftime_now shows; the zero time is the Unix epoch.
+	Now time.Time
+}
+
+// EventKind says what an Event reports.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	Content   EventKind = iota // Text is a piece of the answer
+	Reasoning                  // Text is a piece of the thinking
+	Trailing                   // Text follows the calls; the model wrote it without their results
+	CallStart                  // a call begins: Index, ID and Name are set
+	CallDelta                  // Text is a piece of the arguments of call Index, as JSON
+	CallEnd                    // call Index is over; ID is set when the model gave one after the start
+)
+
+// Event is a piece of a model's message.
+type Event struct {
+	Kind    EventKind
+	Text    string
+	Index   int // of a call: its position in the message, from 0
+	ID      string
+	Name    string
+	Problem Problem // of CallEnd: why the call must not be run
+	Raw     string  // of CallEnd with a Problem: the model's own text
+}
+
+// Reply is a model's message put together from events. The zero Reply is empty.
+type Reply struct {
+	Content   string
+	Reasoning string
+	Trailing  string
+	Calls     []Call
+}
+
+// Add appends what events report.
+func (r *Reply) Add(events ...Event) {
+	for _, e := range events {
+		switch e.Kind {
+		case Content:
+			r.Content += e.Text
+		case Reasoning:
+			r.Reasoning += e.Text
+		case Trailing:
+			r.Trailing += e.Text
+		case CallStart:
+			r.Calls = append(r.Calls, Call{ID: e.ID, Name: e.Name})
+		case CallDelta:
+			c := &r.Calls[e.Index]
+			c.Args = append(c.Args, e.Text...)
+		case CallEnd:
+			c := &r.Calls[e.Index]
+			c.Problem, c.Raw = e.Problem, e.Raw
+			if e.ID != "" {
+				c.ID = e.ID
+			}
+		}
+	}
+}
+
+// Sound returns the reply with only those calls that can be run. The text of
+// the others goes back to the content, so that nothing the model wrote is lost.
+func (r Reply) Sound() Reply {
+	var calls []Call
+	for _, c := range r.Calls {
+		if c.Problem == None {
+			calls = append(calls, c)
+		} else {
+			r.Content += c.Raw
+		}
+	}
+	r.Calls = calls
+	return r
+}
+
+// ParserOptions say how the text of a model is to be read. The zero value is
+// ready for a message that begins from nothing.
+type ParserOptions struct {
+	// Prompt is the end of the rendered prompt, from the opening of the
+	// assistant's message on. It may have opened the thinking.
+	Prompt string
+
+	// Continue says that Prompt holds the beginning of the message itself,
+	// which is then reported with the rest.
+	Continue bool
+
+	// KeepReasoning leaves reasoning in the content, markers and all.
+	KeepReasoning bool
+
+	// NoCalls reads calls as plain text.
+	NoCalls bool
+
+	// JSON says that the answer is one JSON document: it is no bare call, and
+	// space around it is dropped.
+	JSON bool
+
+	// NewID makes the id of call n (from 0) when the model gives none.
+	// By default ids are "call00000", "call00001", …: nine letters and digits,
+	// which every known template takes.
+	NewID func(n int) string
+}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package history_test
-
-func limitFileSize() {}

@@ -1,7 +1,0 @@
-//go:build unix
-
-package history_test
-
-import "syscall"
-
-func makePipe(path string) bool { return syscall.Mkfifo(path, 0o600) == nil }

@@ -1,6 +1,0 @@
-//go:build unix && !linux && !darwin
-
-package proc
-
-// descendants is not known here: only the process group is ended.
-func descendants(int) []int { return nil }

@@ -1,0 +1,97 @@
+package proctree
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// Stat is what the kernel tells of one process in /proc/PID/stat (see proc(5)).
+type Stat struct {
+	PID     int
+	Comm    string // may hold any byte
+	State   byte   // R, S, D, Z, T, ...
+	PPID    int
+	PGID    int
+	Session int
+	Start   uint64 // in clock ticks since boot; with PID it names a process for good
+}
+
+// ParseStat reads the contents of /proc/PID/stat.
+func ParseStat(b []byte) (Stat, error) {
+	// The name is in parentheses and may itself contain any of them.
+	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 1 || end < open {
+		return Stat{}, errors.New("proctree: parse stat: no process name")
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(b[:open])))
+	if err != nil || pid < 1 {
+		return Stat{}, fmt.Errorf("proctree: parse stat: bad pid %q", b[:open])
+	}
+	s := Stat{PID: pid, Comm: string(b[open+1 : end])}
+	f := bytes.Fields(b[end+1:])
+	if len(f) < 20 || len(f[0]) != 1 {
+		return Stat{}, fmt.Errorf("proctree: parse stat: %d fields after the name, want 20 or more", len(f))
+	}
+	s.State = f[0][0]
+	for i, dst := range []*int{&s.PPID, &s.PGID, &s.Session} {
+		if *dst, err = strconv.Atoi(string(f[1+i])); err != nil {
+			return Stat{}, fmt.Errorf("proctree: parse stat: field %d: %w", 4+i, err)
+		}
+	}
+	if s.Start, err = strconv.ParseUint(string(f[19]), 10, 64); err != nil {
+		return Stat{}, fmt.Errorf("proctree: parse stat: start time: %w", err)
+	}
+	return s, nil
+}
+
+// Read returns the Stat of a process.
+func Read(pid int) (Stat, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return Stat{}, err
+	}
+	return ParseStat(b)
+}
+
+// List returns every process that /proc shows. Processes that end meanwhile are
+// left out.
+func List() ([]Stat, error) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var all []Stat
+	for _, n := range names {
+		pid, err := strconv.Atoi(n)
+		if err != nil {
+			continue
+		}
+		if s, err := Read(pid); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// hasEnv reports whether the process was started with an environment entry that
+// begins with prefix. A process of another user cannot be read and has none.
+func hasEnv(pid int, prefix string) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	for kv := range bytes.SplitSeq(b, []byte{0}) {
+		if bytes.HasPrefix(kv, []byte(prefix)) {
+			return true
+		}
+	}
+	return false
+}

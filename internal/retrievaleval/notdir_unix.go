@@ -1,8 +1,0 @@
-//go:build !windows
-
-package retrievaleval
-
-import "syscall"
-
-// errNotDir is what a path has whose parent became a file.
-const errNotDir = syscall.ENOTDIR

@@ -1,0 +1,316 @@
+package shelleffects
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// builtinOf returns what follows a command that acts on the shell itself, so only when the shell runs it directly.
+func builtinOf(name string) func(*call) outcome {
+	switch name {
+	case "cd":
+		return cd
+	case "exit":
+		return exit
+	case "read":
+		return read
+	case "builtin":
+		return builtin
+	case "type":
+		return typeOf
+	case "break", "continue", "return", "wait", "times":
+		return harmless
+	case "set", "export", "declare", "typeset", "local", "readonly", "compgen", "history", "fc", "alias":
+		return variables
+	}
+	return nil
+}
+
+// specialOf returns what follows a program whose words need more than a row of the table.
+func specialOf(name string) func(*call) outcome {
+	switch name {
+	case "git":
+		return git
+	case "find":
+		return find
+	case "sed", "gsed":
+		return sed
+	case "awk", "gawk", "mawk", "nawk":
+		return awk
+	case "jq":
+		return jq
+	case "test", "[":
+		return test
+	case "command":
+		return command
+	case "env":
+		return env
+	case "printenv":
+		return printenv
+	case "timeout", "gtimeout":
+		return wrapper("-fv", "-k", "-s")
+	case "nice":
+		return wrapper("", "-n")
+	case "time":
+		return wrapper("-p")
+	}
+	return nil
+}
+
+// checkOf returns a further condition on a row of the table.
+func checkOf(program string) func(*call, *parsed) {
+	switch program {
+	case "printf":
+		return checkPrintf
+	case "date":
+		return checkDate
+	case "ps":
+		return checkPs
+	case "ln":
+		return checkLn
+	case "git config", "git config get":
+		return checkGitConfig
+	case "git reflog", "git reflog show":
+		return checkReflog
+	case "go doc":
+		return checkGoDoc
+	}
+	return nil
+}
+
+func harmless(c *call) outcome { return stay(c.st) }
+
+// variables are the commands that show or change the shell's variables.
+func variables(c *call) outcome {
+	c.w.fx.unknown(c.name + " shows or changes the shell's variables")
+	c.w.fx.Flags |= Secret
+	return stay(c.st)
+}
+
+// cd moves the shell. Whether it succeeds is not known, so a command that does not depend on that may run in either
+// directory.
+func cd(c *call) outcome {
+	w, st := c.w, c.st
+	args := c.args
+	for len(args) > 0 && (args[0] == "-L" || args[0] == "-P" || args[0] == "--") {
+		args = args[1:]
+	}
+	if len(args) != 1 || !static(args[0]) || args[0] == "" || args[0][0] == '-' {
+		w.fx.unknown("changes to a directory that only running it shows")
+		return stay(st)
+	}
+	w.readName(args[0], st)
+	var to []string
+	for _, dir := range st.dirs {
+		next := path.Join(dir, args[0])
+		if path.IsAbs(args[0]) {
+			next, _ = inside(w.opts.Root, args[0])
+		}
+		if next != "" && !escapes(next) {
+			to = union(to, []string{next})
+		}
+	}
+	return outcome{ok: to, fail: st.dirs}
+}
+
+func exit(c *call) outcome {
+	if len(c.args) == 0 || len(c.args) == 1 && number.MatchString(c.args[0]) {
+		return outcome{}
+	}
+	return stay(c.st)
+}
+
+// read sets variables from standard input.
+func read(c *call) outcome {
+	args := c.args
+	for len(args) > 0 && (args[0] == "-r" || args[0] == "-s" || args[0] == "-rs") {
+		args = args[1:]
+	}
+	for _, a := range args {
+		if !plainName(a) && a != "_" || !syntax.ValidName(a) {
+			c.w.fx.unknown("read has an option or variable whose effects are not known: " + show(a))
+		}
+		c.st.vars[a] = string(markAny)
+	}
+	c.st.vars["REPLY"] = string(markAny)
+	return stay(c.st)
+}
+
+// inner runs the words as a command of its own, by way of another program.
+func (c *call) inner(words []string, external bool) outcome {
+	if len(words) == 0 {
+		c.w.fx.unknown(c.name + " has no command")
+		return stay(c.st)
+	}
+	in := &call{w: c.w, st: c.st, name: words[0], args: words[1:], external: external || c.external}
+	if !static(words[0]) || words[0] == "" {
+		in.name = ""
+	}
+	return c.w.run(in)
+}
+
+func builtin(c *call) outcome { return c.inner(c.args, false) }
+
+// command runs a program past functions and aliases, or says where it is.
+func command(c *call) outcome {
+	if len(c.args) > 0 && (c.args[0] == "-v" || c.args[0] == "-V") {
+		return typeOf(c)
+	}
+	if c.external {
+		c.w.fx.unknown("command is not a program")
+	}
+	return c.inner(c.args, false)
+}
+
+// typeOf covers type and command -v: what a name stands for.
+func typeOf(c *call) outcome {
+	for _, a := range c.args {
+		if !static(a) || strings.HasPrefix(a, "-") && strings.Trim(a, "-vVtapP") != "" {
+			c.w.fx.unknown(c.name + " has an option whose effects are not known: " + show(a))
+		}
+	}
+	return stay(c.st)
+}
+
+// env runs a program with other variables, and without one shows them all.
+func env(c *call) outcome {
+	args := c.args
+	for len(args) > 0 && strings.Contains(args[0], "=") && args[0][0] != '-' {
+		name, value, _ := strings.Cut(args[0], "=")
+		c.w.setFor(name, value)
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		c.w.fx.flag(Secret, "env shows all variables")
+		return stay(c.st)
+	}
+	if strings.HasPrefix(args[0], "-") || startsOpen(args[0]) {
+		c.w.fx.unknown("env has an option whose effects are not known: " + show(args[0]))
+		c.wrapped()
+		return stay(c.st)
+	}
+	return c.inner(args, true)
+}
+
+func printenv(c *call) outcome {
+	if len(c.args) == 0 {
+		c.w.fx.flag(Secret, "printenv shows all variables")
+	}
+	for _, a := range c.args {
+		if !safeEnv[a] {
+			c.w.fx.flag(Secret, "shows the environment variable "+show(a))
+		}
+	}
+	return stay(c.st)
+}
+
+var duration = regexp.MustCompile(`^[0-9.]+[smhd]?$`)
+
+// wrapper follows a program that runs another: flags of its own, options with a value, for timeout a duration, then
+// the command.
+func wrapper(flags string, valued ...string) func(*call) outcome {
+	return func(c *call) outcome {
+		args := c.args
+	options:
+		for len(args) > 0 {
+			for _, v := range valued {
+				if args[0] == v && len(args) > 1 && plainValue.MatchString(args[1]) && !strings.HasPrefix(args[1], "-k") {
+					args = args[2:]
+					continue options
+				}
+			}
+			if len(args[0]) != 2 || args[0][0] != '-' || !strings.Contains(flags, args[0][1:]) {
+				break
+			}
+			args = args[1:]
+		}
+		if strings.HasSuffix(c.name, "timeout") {
+			if len(args) == 0 || !duration.MatchString(args[0]) {
+				c.w.fx.unknown(c.name + " has words whose effects are not known")
+				c.wrapped()
+				return stay(c.st)
+			}
+			args = args[1:]
+		}
+		return c.inner(args, true)
+	}
+}
+
+// fileTests are the unary operators of test on files, textTests those on text.
+const fileTests, textTests = " -e -f -d -r -w -x -s -L -h -p -S -b -c -u -g -k -O -G -N ", " -z -n -t "
+
+// test follows test and [. Two words in a row that only running shows could be an operator that evaluates the second.
+func test(c *call) outcome {
+	w, args := c.w, c.args
+	if c.name == "[" {
+		if len(args) == 0 || args[len(args)-1] != "]" {
+			w.fx.unknown("[ without a closing ]")
+			return stay(c.st)
+		}
+		args = args[:len(args)-1]
+	}
+	open := false
+	for i, a := range args {
+		switch {
+		case strings.ContainsRune(a, markSplit), open && !static(a), a == "-v", a == "-R", strings.Contains(a, "$("), strings.Contains(a, "`"):
+			w.fx.unknown("test may evaluate " + show(a))
+		case i > 0 && strings.Contains(fileTests, " "+args[i-1]+" "):
+			if !strings.ContainsRune(a, markAny) { // whether a file of any name exists tells nothing
+				w.readName(a, c.st)
+			} else {
+				w.fx.unknown("tests a path that only running it shows")
+			}
+		}
+		open = !static(a)
+	}
+	return stay(c.st)
+}
+
+var printfCount = regexp.MustCompile(`%[-+ #0'*.0-9hjlLqtz]*n`)
+
+// checkPrintf refuses %n, which assigns to a variable and so evaluates an index.
+func checkPrintf(c *call, p *parsed) {
+	if len(p.operands) == 0 {
+		return
+	}
+	f := strings.ReplaceAll(p.operands[0], "%%", "")
+	if !static(f) || printfCount.MatchString(f) || strings.Contains(f, `%\`) {
+		c.w.fx.unknown("a printf format may assign a variable")
+	}
+}
+
+func checkDate(c *call, p *parsed) {
+	for _, op := range p.operands {
+		if !strings.HasPrefix(op, "+") {
+			c.w.fx.unknown("date may set the clock")
+		}
+	}
+}
+
+func checkLn(c *call, p *parsed) {
+	if len(p.operands) < 2 {
+		c.w.fx.unknown("ln makes a link of a name that is not given")
+	}
+}
+
+var (
+	psLetters = regexp.MustCompile(`^-?[auxwfjlTHr]+$`)
+	psUnix    = regexp.MustCompile(`^-[eA]?[fFlLTjHyw]*o?$`)
+)
+
+// checkPs refuses the forms that show the environment of other processes.
+func checkPs(c *call, p *parsed) {
+	for _, a := range c.args {
+		if len(a) > 1 && a[0] == '-' && a[1] != '-' && !psLetters.MatchString(a) && !psUnix.MatchString(a) && len(a) != 2 || strings.Contains(a, "env") {
+			c.w.fx.flag(Secret, "ps may show the environment of processes")
+		}
+	}
+	for _, op := range p.operands {
+		if !psLetters.MatchString(op) && !number.MatchString(op) {
+			c.w.fx.flag(Secret, "ps may show the environment of processes")
+		}
+	}
+}

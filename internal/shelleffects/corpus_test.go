@@ -1,0 +1,77 @@
+package shelleffects
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
+)
+
+// lines reads a corpus of one command a line; \N stands for a newline.
+func lines(t testing.TB, file string) []string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for l := range strings.Lines(string(data)) {
+		if l = strings.TrimSuffix(l, "\n"); l != "" {
+			out = append(out, strings.NewReplacer(`\N`, "\n", `\r`, "\r", `\t`, "\t").Replace(l))
+		}
+	}
+	return out
+}
+
+// workspace is where the commands of the corpora run.
+var workspace = Options{Root: "/ws"}
+
+func TestReadOnly(t *testing.T) {
+	for _, cmd := range lines(t, "testdata/readonly.txt") {
+		if a := Analyze(cmd, workspace); !ReadOnly(a) {
+			t.Errorf("%q is refused: %v %v", cmd, a.Flags, a.Reasons)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, cmd := range lines(t, "testdata/refused.txt") {
+		if a := Analyze(cmd, workspace); ReadOnly(a) {
+			t.Errorf("%q is read-only: reads %v", cmd, a.Reads)
+		} else if len(a.Reasons) == 0 {
+			t.Errorf("%q is refused without a reason", cmd)
+		}
+	}
+}
+
+func TestSecret(t *testing.T) {
+	for _, cmd := range lines(t, "testdata/secret.txt") {
+		if ReadOnly(Analyze(cmd, workspace)) {
+			t.Errorf("%q is read-only", cmd)
+		}
+	}
+}
+
+// TestDevelopmentSet runs the labelled commands of the development data.
+func TestDevelopmentSet(t *testing.T) {
+	f, err := os.Open(devdata.Path(t, "tools-dev/shell-autoapprove.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		var c struct {
+			Cmd      string
+			ReadOnly any
+		}
+		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		if got := ReadOnly(Analyze(c.Cmd, workspace)); got != (c.ReadOnly == true) {
+			t.Errorf("%q: %v, labelled %v", c.Cmd, got, c.ReadOnly)
+		}
+	}
+}

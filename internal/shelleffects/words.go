@@ -1,0 +1,389 @@
+package shelleffects
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A word's value is kept as text in which these private runes (the input may not hold any) stand for what only running
+// the command shows.
+const (
+	markGlob  = '\uE000' // text without a slash: what a wildcard matches, a number
+	markAny   = '\uE001' // any text, still one word
+	markSplit = '\uE002' // any text, any number of words
+	markHome  = '\uE003' // a home directory
+)
+
+const marks = "\uE000\uE001\uE002\uE003"
+
+var shown = strings.NewReplacer(string(markGlob), "*", string(markAny), "…", string(markSplit), "…", string(markHome), "~")
+
+// show makes a word readable.
+func show(word string) string { return shown.Replace(word) }
+
+func static(word string) bool { return !strings.ContainsAny(word, marks) }
+
+// startsOpen reports whether running the command decides what word begins with, so that it may turn out an option.
+func startsOpen(word string) bool {
+	return word != "" && strings.IndexAny(word, marks) == 0
+}
+
+// expand evaluates words as the arguments of a command: braces, substitutions, wildcards.
+func (w *walker) expand(words []*syntax.Word, st *state) []string {
+	var out []string
+	for _, x := range words {
+		x = &syntax.Word{Parts: slices.Clone(x.Parts)} // SplitBraces works in place; loop bodies are evaluated again
+		if !syntax.SplitBraces(x) {
+			out = append(out, w.eval(x, st))
+			continue
+		}
+		parts, ok := unbrace(x.Parts, maxWords)
+		if !ok || len(out)+len(parts) > maxWords*4 {
+			w.fx.unknown("expands to too many words")
+			return append(out, string(markSplit))
+		}
+		for _, p := range parts {
+			out = append(out, w.parts(p, false, st))
+		}
+	}
+	return out
+}
+
+// unbrace multiplies brace expressions out, to at most limit words.
+func unbrace(parts []syntax.WordPart, limit int) ([][]syntax.WordPart, bool) {
+	words := [][]syntax.WordPart{nil}
+	for _, p := range parts {
+		br, ok := p.(*syntax.BraceExp)
+		var alts [][]syntax.WordPart
+		switch {
+		case !ok:
+			alts = [][]syntax.WordPart{{p}}
+		case br.Sequence:
+			alts = sequence(br)
+		default:
+			for _, e := range br.Elems {
+				a, ok := unbrace(e.Parts, limit)
+				if !ok {
+					return nil, false
+				}
+				alts = append(alts, a...)
+			}
+		}
+		if len(words)*len(alts) > limit {
+			return nil, false
+		}
+		var next [][]syntax.WordPart
+		for _, head := range words {
+			for _, tail := range alts {
+				next = append(next, append(slices.Clone(head), tail...))
+			}
+		}
+		words = next
+	}
+	return words, true
+}
+
+// sequence lists {x..y}; a long one, or one of letters, becomes one open word.
+func sequence(br *syntax.BraceExp) [][]syntax.WordPart {
+	lit := func(s string) []syntax.WordPart { return []syntax.WordPart{&syntax.Lit{Value: s}} }
+	if len(br.Elems) == 2 {
+		from, err1 := strconv.Atoi(br.Elems[0].Lit())
+		to, err2 := strconv.Atoi(br.Elems[1].Lit())
+		if err1 == nil && err2 == nil && 0 <= from && from <= to && to < 1e6 && to-from < 32 {
+			var out [][]syntax.WordPart
+			for i := from; i <= to; i++ {
+				out = append(out, lit(strconv.Itoa(i)))
+			}
+			return out
+		}
+	}
+	return [][]syntax.WordPart{lit("[.]")} // a wildcard: text without a slash
+}
+
+// eval returns the value of a word, and adds the effects of what it substitutes.
+func (w *walker) eval(x *syntax.Word, st *state) string {
+	if x == nil {
+		return ""
+	}
+	return w.parts(x.Parts, false, st)
+}
+
+func (w *walker) parts(parts []syntax.WordPart, quoted bool, st *state) string {
+	var b strings.Builder
+	for i, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			if quoted {
+				b.WriteString(unescapeQuoted(p.Value))
+			} else {
+				b.WriteString(unquoted(p.Value, i == 0, closesLater(parts[i+1:])))
+			}
+		case *syntax.SglQuoted:
+			if p.Dollar && strings.Contains(p.Value, "'") {
+				w.fx.unknown("quotes a quote in a way that sh reads otherwise")
+			}
+			b.WriteString(singleQuoted(p))
+		case *syntax.DblQuoted:
+			if p.Dollar {
+				w.fx.unknown("translates a string")
+			}
+			b.WriteString(w.parts(p.Parts, true, st))
+		case *syntax.ParamExp:
+			b.WriteString(w.param(p, quoted, st))
+		case *syntax.CmdSubst:
+			if p.Backquotes && strings.ContainsAny(w.src[p.Left.Offset():p.Right.Offset()], `\'"`) {
+				w.fx.unknown("quotes inside backquotes, which shells read in different ways")
+			}
+			w.subshell(p.Stmts, st)
+			if isPwd(p.Stmts) {
+				b.WriteString(w.variable("PWD", quoted, st))
+			} else {
+				b.WriteRune(open(quoted))
+			}
+		case *syntax.ProcSubst:
+			w.subshell(p.Stmts, st)
+			if p.Op != syntax.CmdIn {
+				w.fx.unknown("writes into another command")
+			}
+			b.WriteString("/dev/fd/63")
+		case *syntax.ArithmExp:
+			if p.Bracket || p.Unsigned || !plainArithmetic(p.X) {
+				w.fx.unknown("computes with variables, which may run commands")
+			}
+			b.WriteRune(markGlob)
+		default:
+			w.fx.unknown("uses a word of an unusual kind")
+			b.WriteRune(markSplit)
+		}
+	}
+	return b.String()
+}
+
+// isPwd reports whether statements are nothing but pwd, whose output is known.
+func isPwd(stmts []*syntax.Stmt) bool {
+	if len(stmts) != 1 || len(stmts[0].Redirs) > 0 || stmts[0].Negated || stmts[0].Background {
+		return false
+	}
+	c, ok := stmts[0].Cmd.(*syntax.CallExpr)
+	return ok && len(c.Assigns) == 0 && len(c.Args) == 1 && c.Args[0].Lit() == "pwd"
+}
+
+func open(quoted bool) rune {
+	if quoted {
+		return markAny
+	}
+	return markSplit
+}
+
+// closesLater reports whether a bracket expression might end in a later part of the word.
+func closesLater(rest []syntax.WordPart) bool {
+	for _, p := range rest {
+		if l, ok := p.(*syntax.Lit); !ok || strings.Contains(l.Value, "]") {
+			return true
+		}
+	}
+	return false
+}
+
+// unquoted evaluates literal text outside quotes: backslashes, tildes, wildcards.
+func unquoted(s string, first, closesLater bool) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '\\':
+			if i++; i == len(s) {
+				b.WriteByte(c)
+			} else if s[i] != '\n' {
+				b.WriteByte(s[i])
+			}
+		case '~':
+			if i == 0 && first || i > 0 && (s[i-1] == '=' || s[i-1] == ':') {
+				b.WriteRune(markHome)
+			} else {
+				b.WriteByte(c)
+			}
+		case '*', '?':
+			b.WriteRune(markGlob)
+		case '[':
+			end := strings.IndexByte(s[i+1:], ']')
+			switch {
+			case end == 0: // "[]..." : the bracket belongs to the class
+				b.WriteRune(markAny)
+			case end > 0 && !strings.ContainsAny(s[i+1:i+1+end], `/\`):
+				b.WriteRune(markGlob)
+				i += end + 1
+			case end > 0 || closesLater:
+				b.WriteRune(markAny)
+			default:
+				b.WriteByte(c)
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// unescapeQuoted evaluates literal text inside double quotes.
+func unescapeQuoted(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+var ansiC = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\'`, "'", `\"`, `"`)
+
+func singleQuoted(q *syntax.SglQuoted) string {
+	if !q.Dollar || !strings.Contains(q.Value, `\`) {
+		return q.Value
+	}
+	simple := strings.NewReplacer(`\\`, "", `\n`, "", `\t`, "", `\'`, "", `\"`, "")
+	if strings.Contains(simple.Replace(q.Value), `\`) {
+		return string(markAny)
+	}
+	return ansiC.Replace(q.Value)
+}
+
+// param returns the value of a parameter expansion.
+func (w *walker) param(p *syntax.ParamExp, quoted bool, st *state) string {
+	if p.Param == nil || p.Excl || p.Width || p.IsSet || p.Flags != nil || p.NestedParam != nil || p.Names != 0 || p.Modifiers != nil {
+		w.fx.unknown("expands a variable in an unusual way")
+		return string(markSplit)
+	}
+	if p.Index != nil && !plainIndex(p.Index) {
+		w.fx.unknown("computes an array index, which may run commands")
+	}
+	if p.Length {
+		return string(markGlob)
+	}
+	value := w.variable(p.Param.Value, quoted, st)
+	switch {
+	case p.Slice != nil:
+		if !plainArithmetic(p.Slice.Offset) || !plainArithmetic(p.Slice.Length) {
+			w.fx.unknown("computes with variables, which may run commands")
+		}
+	case p.Repl != nil:
+		w.inBraces(p.Repl.Orig, st)
+		w.inBraces(p.Repl.With, st)
+	case p.Exp != nil:
+		w.expansion(p.Exp, st)
+	case p.Index == nil:
+		return value
+	}
+	return string(open(quoted))
+}
+
+// expansion looks at ${x:-word} and its kin.
+func (w *walker) expansion(e *syntax.Expansion, st *state) {
+	switch e.Op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.RemSmallPrefix,
+		syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
+	default:
+		w.fx.unknown("expands a variable in a way that assigns, ends the shell or evaluates its value")
+	}
+	w.inBraces(e.Word, st)
+}
+
+// inBraces evaluates a word inside ${...}. Shells disagree on what a quote there means, so on where the braces end.
+func (w *walker) inBraces(x *syntax.Word, st *state) {
+	if x == nil {
+		return
+	}
+	w.eval(x, st)
+	for _, p := range x.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			if !strings.ContainsAny(p.Value, "\\'\"{}`") {
+				continue
+			}
+		case *syntax.ParamExp:
+			if p.Short {
+				continue
+			}
+		}
+		w.fx.unknown("quotes or nests inside ${}, which shells read in different ways")
+	}
+}
+
+// variable looks name up. Unless the command itself set it, it comes from the environment.
+func (w *walker) variable(name string, quoted bool, st *state) string {
+	value, set := st.vars[name]
+	switch {
+	case set:
+	case !syntax.ValidName(name): // $?, $1, $@ and so on
+		return string(open(quoted))
+	case name == "HOME" || name == "OLDPWD":
+		value = string(markHome)
+	case name == "PWD" && w.opts.Root != "" && len(st.dirs) == 1:
+		value = w.opts.Root + "/" + st.dirs[0]
+	default:
+		if !safeEnv[name] {
+			w.fx.flag(Secret, "shows the environment variable "+name)
+		}
+		return string(open(quoted))
+	}
+	if quoted {
+		return value
+	}
+	return resplit(value)
+}
+
+// resplit is what becomes of a value when it is used without quotes.
+func resplit(value string) string {
+	switch {
+	case value == "" || strings.ContainsAny(value, " \t\n*?[\\") || strings.ContainsRune(value, markAny):
+		return string(markSplit)
+	case strings.ContainsRune(value, markGlob): // a file name may hold blanks
+		if strings.Contains(value, "/") {
+			return string(markSplit)
+		}
+		return string(markGlob)
+	}
+	return value
+}
+
+var (
+	number = regexp.MustCompile(`^[0-9]{1,18}$`)
+	index  = regexp.MustCompile(`^([0-9]{1,9}|[@*])$`)
+)
+
+func plainIndex(x syntax.ArithmExpr) bool {
+	word, ok := x.(*syntax.Word)
+	return ok && index.MatchString(word.Lit())
+}
+
+// plainArithmetic reports whether an expression holds nothing but numbers: the value of a variable is evaluated again
+// by the shell, and may hold a command substitution.
+func plainArithmetic(x syntax.ArithmExpr) bool {
+	switch x := x.(type) {
+	case nil:
+		return true
+	case *syntax.Word:
+		return number.MatchString(x.Lit())
+	case *syntax.ParenArithm:
+		return plainArithmetic(x.X)
+	case *syntax.UnaryArithm:
+		return x.Op != syntax.Inc && x.Op != syntax.Dec && plainArithmetic(x.X)
+	case *syntax.BinaryArithm:
+		switch x.Op {
+		case syntax.Add, syntax.Sub, syntax.Mul, syntax.Quo, syntax.Rem:
+			return plainArithmetic(x.X) && plainArithmetic(x.Y)
+		}
+	}
+	return false
+}

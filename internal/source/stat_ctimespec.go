@@ -1,9 +1,0 @@
-//go:build darwin || freebsd || netbsd
-
-package source
-
-import "syscall"
-
-func changeTime(st *syscall.Stat_t) int64 {
-	return int64(st.Ctimespec.Sec)*1e9 + int64(st.Ctimespec.Nsec)
-}

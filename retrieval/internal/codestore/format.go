@@ -1,0 +1,98 @@
+package codestore
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
+)
+
+// A Doc is one file as it was when it was indexed.
+type Doc struct {
+	worktree.File
+	Hash worktree.Hash // of the content
+}
+
+// A Section is a named part of a segment.
+type Section struct {
+	Name string
+	Data []byte
+}
+
+// A Format is what the caller keeps in segments.
+type Format struct {
+	Name    string
+	Version uint32 // segments of another version are built anew
+	// Build makes the sections of one segment. The documents are numbered as in docs, which is sorted by path; read
+	// returns the content of one of them, in memory already, which must not be changed or kept. Several calls run at
+	// the same time.
+	Build func(ctx context.Context, docs []Doc, read func(i int) ([]byte, error)) ([]Section, error)
+}
+
+// Options of a store. The zero value is a good one.
+type Options struct {
+	Workers      int   // builds at the same time; GOMAXPROCS when 0, fewer when Memory asks for it
+	SegmentBytes int64 // of source in a segment at most (one file may be larger); 16 MiB when 0
+	Memory       int64 // about what Sync may use, counting four times the source that is being built; 512 MiB when 0
+	MaxFileSize  int64 // a file that has grown beyond this since the scan is left out; worktree.DefaultMaxFileSize when 0
+	NoMap        bool  // read segments into memory instead of mapping them
+	NoFsync      bool  // do not wait for the disk
+
+	step   func(point string) // called before each change of the directory, for tests
+	mapAll bool               // map small segments too, for tests
+}
+
+const (
+	defaultSegmentBytes = 16 << 20
+	defaultMemory       = 512 << 20
+	buildFactor         = 4       // memory of a build as a multiple of its source, for Options.Memory
+	leastShare          = 8 << 20 // of source a worker gets before the number of workers is lowered
+)
+
+func (o Options) withDefaults() Options {
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = defaultSegmentBytes
+	}
+	if o.Memory <= 0 {
+		o.Memory = defaultMemory
+	}
+	if o.MaxFileSize <= 0 {
+		o.MaxFileSize = worktree.DefaultMaxFileSize
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	o.Workers = int(max(1, min(int64(o.Workers), o.Memory/(buildFactor*leastShare))))
+	o.SegmentBytes = min(o.SegmentBytes, max(1<<20, o.Memory/int64(buildFactor*o.Workers)))
+	if o.step == nil {
+		o.step = func(string) {}
+	}
+	return o
+}
+
+// A Report tells what a Sync or Update did. Counts are of documents unless they say otherwise.
+type Report struct {
+	Unchanged int // known by size, times and inode
+	Rehashed  int // read, and found to have the same content
+	Built     int
+	Removed   int             // no longer in the tree, or no longer to be indexed
+	Folded    int             // built again only to join small segments or to be rid of dead documents
+	Adopted   int             // taken over from a segment that an interrupted run had finished
+	Skipped   []worktree.File // in the tree but not indexed: gone or changed into something else since the scan, unreadable
+
+	Segments      int // in the index now
+	SegmentsBuilt int
+	BytesRead     int64
+
+	Rebuilt string // why an earlier index could not be used, or not all of it; "" when it could
+	Memory  string // why nothing is kept on disk; "" when it is
+}
+
+// Progress tells how far a Sync is.
+type Progress struct {
+	Stage      string // "compare" or "build"
+	Files      int    // done
+	TotalFiles int
+	Bytes      int64 // of source, done
+	TotalBytes int64
+}

@@ -1,0 +1,101 @@
+package codestore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
+)
+
+// Update brings a few paths of the index up to date: files as [worktree.Look] finds them now below root. One with Skip set
+// stands for everything at and below its path, which is forgotten first; then the others are read and, where the content
+// differs, built into one small segment; small segments are folded when there are many. Unlike Sync it does not wait for the disk.
+func (s *Store) Update(ctx context.Context, root string, files ...worktree.File) (Report, error) {
+	base, end, err := s.begin(ctx)
+	if err != nil {
+		return Report{}, fmt.Errorf("codestore: update: %w", err)
+	}
+	defer end()
+	w, err := s.newWriter(root, nil)
+	if err != nil {
+		return Report{}, fmt.Errorf("codestore: update: %w", err)
+	}
+	defer w.close()
+	p := newPlan(base)
+	p.keepAll()
+	touched := w.updateFiles(p, files)
+	if len(p.build) > 0 {
+		w.report.Folded = p.foldSmall(tinySegment)
+	}
+	if err := w.finish(ctx, p, base, false); err != nil {
+		return w.report, fmt.Errorf("codestore: update: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for path := range touched {
+		if _, _, ok := s.state.find(path); !ok {
+			w.report.Removed++
+		}
+	}
+	return w.report, nil
+}
+
+// updateFiles sorts files into the plan and returns the paths of documents that were alive and may not be any more.
+func (w *writer) updateFiles(p *plan, files []worktree.File) (touched map[string]bool) {
+	touched = map[string]bool{}
+	latest := map[string]worktree.File{}
+	for _, f := range files {
+		if f.Skip != worktree.NotSkipped {
+			p.remove(f.Path, touched)
+		} else {
+			latest[f.Path] = f
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(latest)) {
+		w.updateFile(p, latest[path], touched)
+	}
+	return touched
+}
+
+// remove lets the document at path die, and all that lie below it.
+func (p *plan) remove(path string, touched map[string]bool) {
+	below := path + "/"
+	if path == "." {
+		below = ""
+	}
+	for _, k := range p.kept {
+		kill := func(i int) {
+			if k.live.has(i) {
+				k.live.remove(i)
+				touched[string(k.seg.file.path(i))] = true
+			}
+		}
+		if i, ok := k.seg.file.find(path); ok {
+			kill(i)
+		}
+		first, _ := k.seg.file.find(below)
+		for i := first; i < k.seg.file.docs && strings.HasPrefix(string(k.seg.file.path(i)), below); i++ {
+			kill(i)
+		}
+	}
+}
+
+// updateFile keeps the document that has the content of f, else lets f be built.
+func (w *writer) updateFile(p *plan, f worktree.File, touched map[string]bool) {
+	for _, r := range p.candidates(&f) {
+		if r.seg.live.has(r.doc) {
+			r.seg.live.remove(r.doc)
+			touched[f.Path] = true
+		}
+	}
+	if same, _ := w.match(p, &f); same.seg != nil {
+		// Newer times are left to the next Sync, which reads the file once more for it.
+		same.seg.live.add(same.doc)
+		w.report.Rehashed++
+		return
+	}
+	p.build = append(p.build, f)
+}

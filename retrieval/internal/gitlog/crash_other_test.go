@@ -1,0 +1,5 @@
+//go:build !unix
+
+package gitlog_test
+
+func limitFileSize() {}

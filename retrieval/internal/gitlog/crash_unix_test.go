@@ -1,0 +1,118 @@
+//go:build unix
+
+package gitlog_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
+)
+
+// limitFileSize lets the kernel kill the process at a byte of what it writes.
+func limitFileSize() {
+	n, err := strconv.ParseUint(os.Getenv("HISTORY_TEST_LIMIT"), 10, 64)
+	if err != nil {
+		return
+	}
+	// Go's runtime makes an error of the signal; here it is death.
+	dying := make(chan os.Signal, 1)
+	signal.Notify(dying, syscall.SIGXFSZ)
+	go func() {
+		<-dying
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}()
+	limit := syscall.Rlimit{Cur: n, Max: n}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		os.Exit(4)
+	}
+}
+
+// TestKilledAtAnyByte has processes die at every so many bytes of writing a cache, with an
+// older one there already: that or the new one is found, whole.
+func TestKilledAtAnyByte(t *testing.T) {
+	r := newRepo(t)
+	heads := r.randomHistory(rand.New(rand.NewPCG(31, 32)), 60)
+	last := heads[59]
+	want := say(open(t, r.dir, gitlog.Options{Head: last}))
+	cache := t.TempDir()
+	open(t, r.dir, gitlog.Options{Head: heads[30], CacheDir: cache})
+	name := onlyFile(t, cache)
+	old, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	died := 0
+	for n := 700; n < 3*len(old); n += 1 + len(old)/12 { // git's own configuration has 300 bytes
+		if err := os.WriteFile(name, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "HISTORY_TEST_WRITER="+r.dir, "HISTORY_TEST_CACHE="+cache,
+			"HISTORY_TEST_HEADS="+last, fmt.Sprintf("HISTORY_TEST_LIMIT=%d", n))
+		if cmd.Run() != nil {
+			died++
+		}
+		l := open(t, r.dir, gitlog.Options{Head: last, CacheDir: cache})
+		if s := l.Status(); s.Cache != "" || s.Cached == 0 {
+			t.Errorf("died at byte %d: %d commits are in the cache (%s)", n, s.Cached, s.Cache)
+		}
+		if d := cmp.Diff(want, say(l)); d != "" {
+			t.Fatalf("died at byte %d (-want +got):\n%s", n, d)
+		}
+	}
+	if died == 0 {
+		t.Error("no process died: the test tests nothing")
+	}
+}
+
+// TestGitDies has the output of git end anywhere: no commit may be taken for whole that
+// is not.
+func TestGitDies(t *testing.T) {
+	r := newRepo(t)
+	heads := r.randomHistory(rand.New(rand.NewPCG(41, 42)), 25)
+	want := say(open(t, r.dir, gitlog.Options{Head: heads[24]}))
+	dir := t.TempDir()
+	script, whole := filepath.Join(dir, "git"), filepath.Join(dir, "whole")
+	pipe := func(to string) {
+		t.Helper()
+		text := "#!/bin/sh\ngit \"$@\" | " + to + "\nexit 1\n"
+		if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pipe("tee '" + whole + "'")
+	open(t, r.dir, gitlog.Options{Head: heads[24], Git: script})
+	b, err := os.ReadFile(whole)
+	if err != nil || len(b) == 0 {
+		t.Fatal("git says nothing", err)
+	}
+	for n := range b {
+		// Most treacherous is an end between two fields: it looks like the last.
+		if b[n] != 0 && n%211 != 0 {
+			continue
+		}
+		if b[n] == 0 {
+			n++
+		}
+		pipe(fmt.Sprintf("head -c %d", n))
+		o := gitlog.Options{Head: heads[24], CacheDir: t.TempDir(), Git: script}
+		l := open(t, r.dir, o)
+		if s := l.Status(); s.State != gitlog.Broken && !s.GoGit {
+			t.Fatalf("cut off after %d bytes: %+v", n, s)
+		}
+		o.Git = ""
+		if d := cmp.Diff(want, say(open(t, r.dir, o))); d != "" {
+			t.Fatalf("cut off after %d bytes, then read on (-want +got):\n%s", n, d)
+		}
+	}
+}

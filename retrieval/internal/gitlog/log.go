@@ -1,0 +1,123 @@
+package gitlog
+
+import (
+	"encoding/hex"
+	"iter"
+	"sync"
+	"time"
+)
+
+// FileID numbers the files that a log names, from zero.
+type FileID uint32
+
+// Log is what the ancestors of one commit say of files. It may be used by several
+// goroutines at once, and what it returns must not be changed.
+type Log struct {
+	opts   Options
+	status Status
+	store  *store
+
+	// commits are indices into the store, newest first. filesOf[fileAt[i]:fileAt[i+1]]
+	// are the files of the i-th.
+	commits []int32
+	fileAt  []uint32
+	filesOf []FileID
+
+	files   []string
+	deleted []bool
+	alias   []FileID // by path of the store: its file plus one
+
+	paths   func() map[string]FileID
+	byFile  func() fileCommits
+	message func() *messageIndex
+	texts   func() fileTexts
+	scores  sync.Pool // of *[]float32
+}
+
+func newLog(opts Options) *Log {
+	l := &Log{opts: opts, store: newStore(20, ""), fileAt: []uint32{0}}
+	l.paths = sync.OnceValue(l.buildPaths)
+	l.byFile = sync.OnceValue(l.buildByFile)
+	l.message = sync.OnceValue(l.buildIndex)
+	l.texts = sync.OnceValue(l.buildTexts)
+	return l
+}
+
+// Commit is a commit that counts.
+type Commit struct {
+	// ID is its hash in hex.
+	ID   string
+	Time time.Time
+	// Subject and Body are its message without trailers, and without what git writes
+	// itself for a merge; the body is cut at 2 KiB.
+	Subject, Body string
+	// Files are what it changed, by the names that they have at the head; none if there
+	// were more than [Options.MaxFiles].
+	Files []FileID
+	// Changed is how many files it changed in all.
+	Changed int
+	Merge   bool
+}
+
+// Status says what the log was made of, and what is wrong with it.
+func (l *Log) Status() Status { return l.status }
+
+// Len returns how many commits count.
+func (l *Log) Len() int { return len(l.commits) }
+
+// Commit returns the i-th commit, the newest being 0.
+func (l *Log) Commit(i int) Commit {
+	e := &l.store.commits[l.commits[i]]
+	return Commit{
+		ID:   hex.EncodeToString([]byte(e.id)),
+		Time: time.Unix(e.time, 0).UTC(), Subject: e.subject, Body: e.body,
+		Files: l.filesOf[l.fileAt[i]:l.fileAt[i+1]:l.fileAt[i+1]], Changed: int(e.files), Merge: e.merge(),
+	}
+}
+
+// Commits yields the commits that count, newest first.
+func (l *Log) Commits() iter.Seq2[int, Commit] {
+	return func(yield func(int, Commit) bool) {
+		for i := range l.commits {
+			if !yield(i, l.Commit(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Files returns the paths of the files by their number, as they are at the head,
+// relative to the directory that was opened and with slashes. Some may be gone, see
+// [Log.Deleted]; files that no commit names are not among them.
+func (l *Log) Files() []string { return l.files }
+
+// Deleted says of each file whether the last commit that names it removed it.
+func (l *Log) Deleted() []bool { return l.deleted }
+
+// File returns the number of a file by its path, or by one that it had before.
+func (l *Log) File(path string) (FileID, bool) {
+	id, ok := l.paths()[path]
+	return id, ok
+}
+
+func (l *Log) buildPaths() map[string]FileID {
+	m := make(map[string]FileID, len(l.files))
+	for p, a := range l.alias {
+		if path, ok := l.local(l.store.paths[p]); ok && a > 0 {
+			m[path] = a - 1
+		}
+	}
+	for id, path := range l.files { // what is there now comes before what was
+		m[path] = FileID(id)
+	}
+	return m
+}
+
+// local returns a path relative to the directory that was opened.
+func (l *Log) local(path string) (string, bool) {
+	n := len(l.status.Prefix)
+	if n > len(path) || path[:n] != l.status.Prefix {
+		return "", false
+	}
+	return path[n:], true
+}

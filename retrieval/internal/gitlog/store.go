@@ -1,0 +1,137 @@
+package gitlog
+
+import "math"
+
+const (
+	// maxCommits is what a posting's bits hold.
+	maxCommits = 1 << 24
+	// maxKeptChanges bounds the files kept of a commit; of larger ones only those that
+	// were renamed or removed are.
+	maxKeptChanges = 100
+	maxPath        = 4096
+)
+
+// store holds commits by their hash. It grows only; nothing in it depends on which head
+// it was read for, so that one store serves all heads of a repository.
+type store struct {
+	hashLen int
+	// shallow is what the repository said of where its history ends. Commits there were
+	// read without their parents, so that a store of other ends is of no use.
+	shallow string
+	commits []entry
+	paths   []string
+	pathID  map[string]uint32 // made when something is added
+	// parents are indices of commits, or ^i for the i-th missing one.
+	parents []int32
+	missing []missing
+	lacking map[string]int32 // hash of the missing to its index
+
+	words wordTable
+}
+
+// entry is a commit of a store.
+type entry struct {
+	id            string
+	time          int64
+	subject, body string
+	// files is how many it changed; changes are kept as bytes because most commits
+	// of a store are never asked for theirs.
+	files              uint32
+	changes            string
+	parentAt, nParents uint32
+}
+
+func (e *entry) merge() bool { return e.nParents > 1 }
+
+// missing is a parent that was not read.
+type missing struct {
+	id string
+	// bound is the newest it can be, for a walk from new to old to know that it does
+	// not need it yet.
+	bound int64
+	at    int32 // index of the commit once it was read, else -1
+}
+
+// never is the bound of what cannot be read.
+const never = math.MinInt64
+
+func newStore(hashLen int, shallow string) *store {
+	return &store{hashLen: hashLen, shallow: shallow, lacking: map[string]int32{}}
+}
+
+func (s *store) parentsOf(i int32) []int32 {
+	e := &s.commits[i]
+	return s.parents[e.parentAt : e.parentAt+e.nParents]
+}
+
+// find looks for a commit. It is rare enough for no table to pay.
+func (s *store) find(id string) (int32, bool) {
+	for i := range s.commits {
+		if s.commits[i].id == id {
+			return int32(i), true
+		}
+	}
+	return 0, false
+}
+
+// tips returns commits that are no commit's parent, newest last read first.
+func (s *store) tips(n int) []string {
+	inner := make([]bool, len(s.commits))
+	for _, p := range s.parents {
+		if p < 0 {
+			p = s.missing[^p].at
+		}
+		if p >= 0 {
+			inner[p] = true
+		}
+	}
+	var out []string
+	for i := len(s.commits) - 1; i >= 0 && len(out) < n; i-- {
+		if !inner[i] {
+			out = append(out, s.commits[i].id)
+		}
+	}
+	return out
+}
+
+// lack returns the reference to a parent that is not in the store.
+func (s *store) lack(id string, bound int64) int32 {
+	if i, ok := s.lacking[id]; ok {
+		// It was asked for once already, and was not among what came: the lower bound
+		// holds, which is from the later reading.
+		s.missing[i].bound = min(s.missing[i].bound, bound)
+		return ^i
+	}
+	i := int32(len(s.missing))
+	s.missing = append(s.missing, missing{id: id, bound: bound, at: -1})
+	s.lacking[id] = i
+	return ^i
+}
+
+// arrived makes references to a formerly missing commit point at it.
+func (s *store) arrived(id string, at int32) {
+	if i, ok := s.lacking[id]; ok {
+		s.missing[i].at = at
+		delete(s.lacking, id)
+	}
+}
+
+func (s *store) path(p string) uint32 { return numberOf(&s.paths, &s.pathID, p) }
+
+// numberOf is the number of a text in a list, at whose end it is put when it is new. ids, which knows where each
+// stands, is made when it is nil.
+func numberOf(list *[]string, ids *map[string]uint32, text string) uint32 {
+	if *ids == nil {
+		*ids = make(map[string]uint32, len(*list))
+		for i, t := range *list {
+			(*ids)[t] = uint32(i)
+		}
+	}
+	id, ok := (*ids)[text]
+	if !ok {
+		id = uint32(len(*list))
+		*list = append(*list, text)
+		(*ids)[text] = id
+	}
+	return id
+}

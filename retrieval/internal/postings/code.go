@@ -1,0 +1,217 @@
+package postings
+
+import "encoding/binary"
+
+// A list of postings is written in bytes of which the first of each posting says all in two of three cases. What
+// follows from it is the table codes, made from the constants below, which were chosen by measuring source code:
+//
+//	plain   shape s of the first 16, and one of the gaps from 0 to plainGaps[s]-1
+//	short   shape s, and a gap from there on: 256 gaps per code of shortGaps[s], with one more byte
+//	wide    shape s, and a gap behind those, with two more bytes
+//	run     two or more postings with gap 0 and shape 0
+//	rare    a small gap, and one more byte for a shape of 16 or more
+//	escape  varints of gap and shape
+//
+// A gap is how many chunks lie between a posting and the one before it, or the beginning. Shapes are numbered by how
+// often they are used in the whole index. A list of manyPostings or more begins with a varint of the shape that is the
+// commonest in it, which is number 0 in it, and those before move up by one: the words of a path are like each other, but
+// not like words of the body.
+
+const (
+	commonShapes = 16
+	rareGaps     = 11
+	longestRun   = 12
+	manyPostings = 8
+
+	longestPosting = 1 + 2*binary.MaxVarintLen32 // in bytes
+)
+
+var (
+	plainGaps = [commonShapes]uint32{78, 24, 19, 8, 8, 7, 5, 4, 4, 3, 3, 2, 2, 2, 1, 1}
+	shortGaps = [commonShapes]uint32{19, 6, 5, 1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+)
+
+// code is what the first byte of a posting says.
+type code struct {
+	gap   uint16 // of which the bytes that follow are the rest; of a run its length
+	shape uint8
+	kind  kind
+}
+
+type kind uint8
+
+const (
+	kindPlain kind = iota
+	kindShort
+	kindWide
+	kindRun
+	kindRare
+	kindEscape
+)
+
+// codeTable are codes in their order: plain and short ones of shape 0, those of shape 1 and so on; wide ones; runs; rare
+// ones; the escape.
+type codeTable struct {
+	codes  [256]code
+	plain  [commonShapes]uint32 // first code of each shape
+	wide   uint32               // that of shape 0
+	run    uint32               // of two postings
+	rare   uint32               // of gap 0
+	escape uint32
+}
+
+func makeCodes() (t codeTable) {
+	n := uint32(0)
+	add := func(gap, shape uint32, kind kind) {
+		t.codes[n] = code{uint16(gap), uint8(shape), kind}
+		n++
+	}
+	for s := range uint32(commonShapes) {
+		t.plain[s] = n
+		for gap := range plainGaps[s] {
+			add(gap, s, kindPlain)
+		}
+		for i := range shortGaps[s] {
+			add(plainGaps[s]+i<<8, s, kindShort)
+		}
+	}
+	t.wide = n
+	for s := range uint32(commonShapes) {
+		add(plainGaps[s]+shortGaps[s]<<8, s, kindWide)
+	}
+	t.run = n
+	for length := uint32(2); length <= longestRun; length++ {
+		add(length, 0, kindRun)
+	}
+	t.rare = n
+	for gap := range uint32(rareGaps) {
+		add(gap, 0, kindRare)
+	}
+	t.escape = n
+	add(0, 0, kindEscape)
+	return t
+}
+
+var (
+	codeOf = makeCodes()
+	codes  = codeOf.codes
+)
+
+// appendPostings encodes a list.
+func appendPostings(dst []byte, list []rankedPosting) []byte {
+	common := uint32(0)
+	if len(list) >= manyPostings {
+		common = commonest(list)
+		dst = binary.AppendUvarint(dst, uint64(common))
+	}
+	next, run := uint32(0), uint32(0)
+	for _, p := range list {
+		gap, shape := p.chunk-next, p.shape
+		next = p.chunk + 1
+		switch {
+		case shape == common:
+			shape = 0
+		case shape < common:
+			shape++
+		}
+		if gap == 0 && shape == 0 {
+			if run++; run == longestRun {
+				dst, run = appendRun(dst, run), 0
+			}
+			continue
+		}
+		dst, run = appendRun(dst, run), 0
+		dst = appendPosting(dst, gap, shape)
+	}
+	return appendRun(dst, run)
+}
+
+// commonest returns the shape that most postings have, by a guess that is right if half of them have it.
+func commonest(list []rankedPosting) uint32 {
+	best, votes := uint32(0), 0
+	for _, p := range list {
+		switch {
+		case p.shape == best:
+			votes++
+		case votes == 0:
+			best, votes = p.shape, 1
+		default:
+			votes--
+		}
+	}
+	return best
+}
+
+// appendRun encodes n postings with gap 0 and shape 0.
+func appendRun(dst []byte, n uint32) []byte {
+	switch n {
+	case 0:
+		return dst
+	case 1:
+		return append(dst, byte(codeOf.plain[0]))
+	}
+	return append(dst, byte(codeOf.run+n-2))
+}
+
+// appendPosting encodes one posting.
+func appendPosting(dst []byte, gap, shape uint32) []byte {
+	if shape < commonShapes {
+		rest := gap
+		if rest < plainGaps[shape] {
+			return append(dst, byte(codeOf.plain[shape]+rest))
+		}
+		rest -= plainGaps[shape]
+		if rest>>8 < shortGaps[shape] {
+			return append(dst, byte(codeOf.plain[shape]+plainGaps[shape]+rest>>8), byte(rest))
+		}
+		rest -= shortGaps[shape] << 8
+		if rest <= 0xffff {
+			return append(dst, byte(codeOf.wide+shape), byte(rest), byte(rest>>8))
+		}
+	} else if gap < rareGaps && shape < commonShapes+256 {
+		return append(dst, byte(codeOf.rare+gap), byte(shape-commonShapes))
+	}
+	dst = append(dst, byte(codeOf.escape))
+	dst = binary.AppendUvarint(dst, uint64(gap))
+	return binary.AppendUvarint(dst, uint64(shape))
+}
+
+// decodePosting decodes the posting that data begin with, which is no run. Its size is 0 where there is none.
+func decodePosting(data []byte) (gap, shape uint64, size int) {
+	if len(data) == 0 {
+		return 0, 0, 0
+	}
+	c := codes[data[0]]
+	gap, shape = uint64(c.gap), uint64(c.shape)
+	switch {
+	case c.kind == kindPlain:
+		return gap, shape, 1
+	case c.kind == kindShort && len(data) > 1:
+		return gap + uint64(data[1]), shape, 2
+	case c.kind == kindWide && len(data) > 2:
+		return gap + uint64(data[1]) + uint64(data[2])<<8, shape, 3
+	case c.kind == kindRare || c.kind == kindEscape:
+		gap, shape, size = decodeRare(c, data[1:])
+		return gap, shape, min(size, 1) + size
+	}
+	return 0, 0, 0
+}
+
+// decodeRare decodes what follows a code for rare shapes or the escape. Its size is 0 where it is not there.
+func decodeRare(c code, data []byte) (gap, shape uint64, size int) {
+	if c.kind == kindRare {
+		if len(data) == 0 {
+			return 0, 0, 0
+		}
+		return uint64(c.gap), uint64(data[0]) + commonShapes, 1
+	}
+	gap, n := binary.Uvarint(data)
+	if n <= 0 {
+		return 0, 0, 0
+	}
+	shape, m := binary.Uvarint(data[n:])
+	if m <= 0 {
+		return 0, 0, 0
+	}
+	return gap, shape, n + m
+}

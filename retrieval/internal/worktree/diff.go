@@ -1,0 +1,69 @@
+package worktree
+
+import "strings"
+
+// Changes are the differences between two scans of one root, each list by path. Only files to be indexed count: a file
+// that has become too large is Removed.
+type Changes struct {
+	Added   []File // as they are now
+	Changed []File // as they are now
+	Suspect []File // look the same, but must be read to be sure
+	Removed []File // as they were, with SkipGone
+}
+
+// Empty reports whether nothing changed for certain and nothing is suspect.
+func (c *Changes) Empty() bool {
+	return len(c.Added)+len(c.Changed)+len(c.Suspect)+len(c.Removed) == 0
+}
+
+// Files returns all of them in one list, as an index wants them: what is to be read again, and what is gone.
+func (c *Changes) Files() []File {
+	all := make([]File, 0, len(c.Added)+len(c.Changed)+len(c.Suspect)+len(c.Removed))
+	for _, list := range [][]File{c.Added, c.Changed, c.Suspect, c.Removed} {
+		all = append(all, list...)
+	}
+	sortFiles(all)
+	return all
+}
+
+// Diff tells what a new scan found different from an old one, from what stat told both. A nil old tree has no files.
+func Diff(old, new *Tree) Changes {
+	var c Changes
+	var before []File
+	if old != nil {
+		before = old.Files
+	}
+	now := new.Files
+	for len(before) > 0 || len(now) > 0 {
+		switch order := compareHeads(before, now); {
+		case order < 0:
+			gone := before[0]
+			gone.Skip = SkipGone
+			c.Removed = append(c.Removed, gone)
+			before = before[1:]
+		case order > 0:
+			c.Added = append(c.Added, now[0])
+			now = now[1:]
+		default:
+			switch {
+			case !before[0].Same(&now[0]):
+				c.Changed = append(c.Changed, now[0])
+			case before[0].Racy:
+				c.Suspect = append(c.Suspect, now[0])
+			}
+			before, now = before[1:], now[1:]
+		}
+	}
+	return c
+}
+
+// compareHeads orders the first files of two lists, an empty list last.
+func compareHeads(a, b []File) int {
+	switch {
+	case len(a) == 0:
+		return 1
+	case len(b) == 0:
+		return -1
+	}
+	return strings.Compare(a[0].Path, b[0].Path)
+}

@@ -1,0 +1,140 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/luthier-dev/luthier/internal/ignore"
+)
+
+// Defaults of Options.
+const (
+	DefaultMaxFileSize = 1 << 20
+	DefaultMaxFiles    = 200_000
+	DefaultMaxDepth    = 64
+)
+
+// Options of a scan. The zero value is a good one.
+type Options struct {
+	MaxFileSize int64    // larger files are skipped; DefaultMaxFileSize when 0
+	MaxFiles    int      // files beyond, the deepest first, are skipped; DefaultMaxFiles when 0
+	MaxDepth    int      // directories nested deeper are skipped; DefaultMaxDepth when 0
+	Ignore      []string // more patterns in the language of .gitignore, anchored at the root; they cannot bring back what git ignores
+	KeepTools   bool     // do not skip the directories of tools, such as node_modules
+	Workers     int      // goroutines that read directories; chosen by the number of processors when 0
+	// Previous is an earlier scan of this root: what looks the same as in it is not opened again to be classified.
+	Previous *Tree
+	// Progress, when set, is called now and then from one goroutine at a time with how much was found so far.
+	Progress func(files int, bytes int64)
+}
+
+func (o *Options) withDefaults() Options {
+	out := *o
+	if out.MaxFileSize <= 0 {
+		out.MaxFileSize = DefaultMaxFileSize
+	}
+	if out.MaxFiles <= 0 {
+		out.MaxFiles = DefaultMaxFiles
+	}
+	if out.MaxDepth <= 0 {
+		out.MaxDepth = DefaultMaxDepth
+	}
+	if out.Workers <= 0 {
+		out.Workers = min(max(2, runtime.GOMAXPROCS(0)), 16)
+	}
+	return out
+}
+
+// Scan lists the files below root that are worth indexing, and those that are not with the reason. Only a root that
+// cannot be read and an ended ctx are errors: whatever else cannot be read is skipped as SkipUnreadable.
+func Scan(ctx context.Context, root string, opts Options) (*Tree, error) {
+	o := opts.withDefaults()
+	r, err := OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	w := newWalk(r, newRules(root, o.Ignore), o)
+	started := time.Now()
+	top, err := w.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("worktree: scan %s: %w", root, err)
+	}
+	t := &Tree{Root: root, Started: started}
+	top.collect(t)
+	t.limit(o.MaxFiles)
+	for i := range t.Files {
+		t.Bytes += t.Files[i].Size
+	}
+	if o.Progress != nil {
+		o.Progress(len(t.Files), t.Bytes)
+	}
+	return t, nil
+}
+
+// limit moves the deepest files beyond max to the skipped ones. Which those are depends on the files alone, so that
+// the next scan decides alike.
+func (t *Tree) limit(max int) {
+	if len(t.Files) <= max {
+		return
+	}
+	depths := make([]int, len(t.Files))
+	order := make([]int, len(t.Files))
+	for i := range t.Files {
+		depths[i], order[i] = strings.Count(t.Files[i].Path, "/"), i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return depths[a] - depths[b] })
+	for _, i := range order[max:] {
+		t.Files[i].Skip = SkipMany
+		t.Skipped = append(t.Skipped, t.Files[i])
+	}
+	t.Files = slices.DeleteFunc(t.Files, func(f File) bool { return f.Skip != NotSkipped })
+	sortFiles(t.Skipped)
+}
+
+// rules are git's and the host's. They are safe for concurrent use.
+type rules struct {
+	git, host *ignore.Matcher
+}
+
+func newRules(root string, patterns []string) rules {
+	r := rules{git: ignore.New(root)}
+	if len(patterns) > 0 {
+		r.host = ignore.NewFS(patternFS(strings.Join(patterns, "\n") + "\n"))
+	}
+	return r
+}
+
+func (r rules) ignores(path string, isDir bool) bool {
+	return r.git.Match(path, isDir) || r.host != nil && r.host.Match(path, isDir)
+}
+
+// progress throttles calls of Options.Progress.
+type progress struct {
+	mu    sync.Mutex
+	call  func(int, int64)
+	next  time.Time
+	files int
+	bytes int64
+}
+
+const progressEvery = 50 * time.Millisecond
+
+func (p *progress) add(files int, bytes int64) {
+	if p.call == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.files += files
+	p.bytes += bytes
+	if now := time.Now(); now.After(p.next) {
+		p.next = now.Add(progressEvery)
+		p.call(p.files, p.bytes)
+	}
+}
