@@ -1,7 +1,7 @@
 // Command systems checks the types of packages as other systems would compile them: everything that a build would refuse but what
 // the assembler and the linker do, and in seconds, because nothing is compiled.
 //
-//	go run .ci/systems.go darwin/arm64,windows/amd64 ./agent/... ./tools/...
+//	go run .ci/systems.go darwin/arm64,windows/amd64 ./... ./examples/fix/...
 package main
 
 import (
@@ -75,8 +75,8 @@ func check(system string, patterns []string) (bad int, err error) {
 		}
 	})
 	if checked == 0 {
-		return 0, fmt.Errorf("no package of this module is among %v", patterns)
+		return 0, fmt.Errorf("no package of this repository is among %v", patterns)
 	}
-	fmt.Printf("%s: %d packages of this module\n", system, checked)
+	fmt.Printf("%s: %d packages of this repository\n", system, checked)
 	return bad, nil
 }

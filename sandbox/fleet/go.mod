@@ -2,11 +2,9 @@ module github.com/luthier-dev/luthier/sandbox/fleet
 
 go 1.26.0
 
-replace github.com/luthier-dev/luthier => ../..
-
 require (
 	github.com/google/go-cmp v0.7.0
-	github.com/luthier-dev/luthier v0.0.0-00010101000000-000000000000
+	github.com/luthier-dev/luthier v0.1.0
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
 	github.com/vishvananda/netlink v1.3.1
