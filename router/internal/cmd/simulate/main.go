@@ -1,10 +1,10 @@
-// Command route replays a table of outcomes through policies of routing and draws what quality each buys at what cost.
+// Command simulate replays a table of outcomes through policies of routing and draws what quality each buys at what cost.
 //
-//	go run ./examples/route
-//	go run ./examples/route -table tasks.jsonl -o curve.html
-//	go run ./examples/route -table tasks.jsonl -verifier-false-accept 0.1 -verifier-false-reject 0.1
-//	go run ./examples/route -table tasks.jsonl -learn-from others.jsonl -policy 'worth|single'
-//	go run ./examples/route -generate 150 > table.jsonl
+//	go run ./router/internal/cmd/simulate
+//	go run ./router/internal/cmd/simulate -table tasks.jsonl -o curve.html
+//	go run ./router/internal/cmd/simulate -table tasks.jsonl -verifier-false-accept 0.1 -verifier-false-reject 0.1
+//	go run ./router/internal/cmd/simulate -table tasks.jsonl -learn-from others.jsonl -policy 'worth|single'
+//	go run ./router/internal/cmd/simulate -generate 150 > table.jsonl
 //
 // A table has a line of JSON for each task: its id and, for each model, whether it resolved the task and what that cost
 // (see testdata/README.md). The policies are the single models, a model at random, an oracle that knows the outcomes,
@@ -37,14 +37,14 @@ type options struct {
 
 func main() {
 	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "route:", err)
+		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(1)
 	}
 }
 
 func run() error {
 	var o options
-	flag.StringVar(&o.table, "table", "examples/route/testdata/synthetic.jsonl", "`file` of outcomes")
+	flag.StringVar(&o.table, "table", "router/internal/cmd/simulate/testdata/synthetic.jsonl", "`file` of outcomes")
 	flag.StringVar(&o.from, "learn-from", "", "learn from this `file` instead of by cross-validation")
 	flag.StringVar(&o.out, "o", "", "draw into this `file`: .html with the table, or .svg")
 	flag.StringVar(&o.policy, "policy", "", "print and draw only policies whose name or kind has this `pattern` (a regular expression)")
