@@ -29,8 +29,8 @@ type EscalationConfig struct {
 }
 
 // Escalation decides which candidate tries a task next and when to stop: by expected value, looking ahead over all that
-// may follow. It holds no state of a task and may be shared; [Cascade], [CascadeRuns] and the simulator of examples/route
-// decide with it.
+// may follow. It holds no state of a task and may be shared; [Cascade], [CascadeRuns] and the developers' simulator of
+// outcomes decide with it.
 type Escalation struct {
 	cfg EscalationConfig
 

@@ -18,6 +18,20 @@ type Config struct {
 	Summarise func(req *agent.Request) string
 }
 
+// fill puts the defaults where nothing is set.
+func (c *Config) fill() {
+	if c.Budget == 0 {
+		c.Budget = 50_000
+	}
+	if c.Prices == nil {
+		prices := DefaultPrices()
+		c.Prices = &prices
+	}
+	if c.Summarise == nil {
+		c.Summarise = firstSentences
+	}
+}
+
 // Result is what a policy made of a run.
 type Result struct {
 	Run, Policy string
@@ -40,16 +54,7 @@ type Step struct {
 
 // Replay steps through a run as it was recorded and lets a policy decide what the model sees at each step.
 func Replay(ctx context.Context, run *Run, p Policy, cfg Config) (*Result, error) {
-	if cfg.Budget == 0 {
-		cfg.Budget = 50_000
-	}
-	if cfg.Prices == nil {
-		prices := DefaultPrices()
-		cfg.Prices = &prices
-	}
-	if cfg.Summarise == nil {
-		cfg.Summarise = firstSentences
-	}
+	cfg.fill()
 	trail, err := newTrail(ctx, run)
 	if err != nil {
 		return nil, fmt.Errorf("replay: run %s: %w", run.Name, err)

@@ -60,6 +60,15 @@ func Compare(raw, r *Result) Score {
 	return s
 }
 
+// CompareAll scores the replays of one run, each against the first, which is the raw replay.
+func CompareAll(results []*Result) []Score {
+	var out []Score
+	for _, r := range results {
+		out = append(out, Compare(results[0], r))
+	}
+	return out
+}
+
 // CacheHit returns the share of the input tokens that the prompt cache held.
 func (s Score) CacheHit() float64 { return ratio(float64(s.Cached), float64(s.Input)) }
 
@@ -89,6 +98,22 @@ func Mean(scores []Score) Score {
 		m.Compactions += s.Compactions
 	}
 	return m
+}
+
+// Means returns each policy's mean over several runs, the scores of which are of the same policies in the same order.
+func Means(runs [][]Score) []Score {
+	if len(runs) == 0 {
+		return nil
+	}
+	var out []Score
+	for i := range runs[0] {
+		var of []Score
+		for _, r := range runs {
+			of = append(of, r[i])
+		}
+		out = append(out, Mean(of))
+	}
+	return out
 }
 
 // Columns returns the names of what [Score.Row] returns.

@@ -46,6 +46,11 @@ type options struct {
 	files    []string
 }
 
+// config returns how runs are replayed.
+func (o *options) config() replay.Config {
+	return replay.Config{Budget: o.budget, Prices: &o.prices}
+}
+
 func parse(args []string) (*options, error) {
 	o := &options{prices: replay.DefaultPrices()}
 	fs := flag.NewFlagSet("compact", flag.ContinueOnError)

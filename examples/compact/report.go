@@ -18,13 +18,13 @@ type report struct {
 func measure(ctx context.Context, r *replay.Run, o *options) (report, error) {
 	rep := report{run: r}
 	for _, p := range o.policies {
-		res, err := replay.Replay(ctx, r, p, replay.Config{Budget: o.budget, Prices: &o.prices})
+		res, err := replay.Replay(ctx, r, p, o.config())
 		if err != nil {
 			return rep, err
 		}
 		rep.results = append(rep.results, res)
-		rep.scores = append(rep.scores, replay.Compare(rep.results[0], res))
 	}
+	rep.scores = replay.CompareAll(rep.results)
 	if len(rep.results[0].Steps) == 0 {
 		return rep, fmt.Errorf("%s: the model never answers in this run", r.Name)
 	}
@@ -44,22 +44,13 @@ func (r report) print(w io.Writer) error {
 	return err
 }
 
-// means returns each policy's mean over the runs.
-func means(reports []report) []replay.Score {
-	var out []replay.Score
-	for i := range reports[0].scores {
-		var of []replay.Score
-		for _, r := range reports {
-			of = append(of, r.scores[i])
-		}
-		out = append(out, replay.Mean(of))
-	}
-	return out
-}
-
 func printMeans(w io.Writer, reports []report) error {
 	if len(reports) < 2 {
 		return nil
 	}
-	return replay.WriteTable(w, means(reports))
+	var scores [][]replay.Score
+	for _, r := range reports {
+		scores = append(scores, r.scores)
+	}
+	return replay.WriteTable(w, replay.Means(scores))
 }

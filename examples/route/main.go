@@ -1,133 +1,105 @@
-// Command route replays a table of outcomes through policies of routing and draws what quality each buys at what cost.
+// Command route shows what routers do with the same tasks, and what each of them spends, without a key or a network.
 //
 //	go run ./examples/route
-//	go run ./examples/route -table tasks.jsonl -o curve.html
-//	go run ./examples/route -table tasks.jsonl -verifier-false-accept 0.1 -verifier-false-reject 0.1
-//	go run ./examples/route -table tasks.jsonl -learn-from others.jsonl -policy 'worth|single'
-//	go run ./examples/route -generate 150 > table.jsonl
+//	go run ./examples/route -worth 4 -check-errs 0.1
+//	go run ./examples/route -table outcomes.jsonl
 //
-// A table has a line of JSON for each task: its id and, for each model, whether it resolved the task and what that cost
-// (see testdata/README.md). The policies are the single models, a model at random, an oracle that knows the outcomes,
-// cascades of every order and length, and the deciders of package router itself: the cascade that weighs another attempt
-// against what a right answer is worth (-worth) or spends so much a task (-budget), and the bandit of Auto. What learns is
-// measured on tasks that it did not learn from. Two models at work on one task, as in router.PlanThenAct, cannot be
-// replayed: a table does not say what they would have done together.
+// The models are scripted: a table says which of them resolves which task and for how many dollars (a line of JSON for each
+// task, see testdata/outcomes.jsonl, which is made up). All else is real, and the same as in a host's own program: each
+// request goes through a router of package router, which picks a model, checks its answer, asks another, and tells what
+// each attempt cost. What learns sees the first half of the tasks; all are measured on the second.
 package main
 
 import (
-	"errors"
+	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"regexp"
+	"text/tabwriter"
 
-	"github.com/luthier-dev/luthier/router/internal/simulate"
+	"github.com/luthier-dev/luthier/agent"
 )
 
 type options struct {
-	table, from, out string
-	policy           string
-	check, believed  simulate.Check
-	worth, budget    float64
-	deals, folds     int
-	orders           int
-	seed             uint64
-	sweep            bool
+	table string
+	worth float64
+	errs  float64
 }
 
 func main() {
-	if err := run(); err != nil {
+	var o options
+	flag.StringVar(&o.table, "table", "", "`file` of outcomes; a small one comes with the program")
+	flag.Float64Var(&o.worth, "worth", 1, "`dollars` that a resolved task is worth")
+	flag.Float64Var(&o.errs, "check-errs", 0, "`share` of answers that the check judges wrongly")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "route:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	var o options
-	flag.StringVar(&o.table, "table", "examples/route/testdata/synthetic.jsonl", "`file` of outcomes")
-	flag.StringVar(&o.from, "learn-from", "", "learn from this `file` instead of by cross-validation")
-	flag.StringVar(&o.out, "o", "", "draw into this `file`: .html with the table, or .svg")
-	flag.StringVar(&o.policy, "policy", "", "print and draw only policies whose name or kind has this `pattern` (a regular expression)")
-	flag.Float64Var(&o.check.FalseAccept, "verifier-false-accept", 0, "`share` of wrong attempts that the check passes")
-	flag.Float64Var(&o.check.FalseReject, "verifier-false-reject", 0, "`share` of right attempts that the check rejects")
-	trust := flag.Bool("trust", false, "let the policies believe that the check never errs")
-	flag.Float64Var(&o.worth, "worth", 1, "`dollars` that a resolved task is worth")
-	flag.Float64Var(&o.budget, "budget", 0.24, "`dollars` a task for the cascade that spends so much on average")
-	flag.BoolVar(&o.sweep, "sweep", true, "print what checks cost that err in 0 to 30 of 100 cases")
-	flag.IntVar(&o.folds, "folds", 5, "parts of the table, each measured after learning from the others")
-	flag.IntVar(&o.deals, "deals", 5, "how often the parts are dealt anew")
-	flag.IntVar(&o.orders, "orders", 40, "random orders of the tasks for the bandit")
-	flag.Uint64Var(&o.seed, "seed", 1, "of everything random")
-	generate := flag.Int("generate", 0, "print a made-up table of so many `tasks` and end")
-	flag.Parse()
-	o.believed = o.check
-	if *trust {
-		o.believed = simulate.Check{}
-	}
-	switch {
-	case *generate > 0:
-		return made(os.Stdout, *generate, o.seed)
-	case o.folds < 2 || o.deals < 1 || o.orders < 1:
-		return errors.New("-folds must be 2 or more, -deals and -orders 1 or more")
-	}
-	return compare(&o)
-}
-
-// compare measures the policies on a table, prints and draws them.
-func compare(o *options) error {
-	t, err := open(o.table)
+func run(ctx context.Context, w io.Writer, o options) error {
+	t, err := readTable(o.table)
 	if err != nil {
 		return err
 	}
-	var prior []simulate.Task
-	if o.from != "" {
-		other, err := open(o.from)
-		if err != nil {
-			return err
-		}
-		if prior, err = t.Align(other); err != nil {
-			return err
-		}
-	}
-	only, err := regexp.Compile(o.policy)
-	if err != nil {
-		return fmt.Errorf("-policy: %w", err)
-	}
-	all, err := measureAll(t, prior, o)
+	past, tasks := t.tasks[:len(t.tasks)/2], t.tasks[len(t.tasks)/2:]
+	routes, err := policies(ctx, t, past, o)
 	if err != nil {
 		return err
 	}
-	show := all
-	if o.policy != "" {
-		show = nil
-		for _, m := range all {
-			if only.MatchString(m.name) || only.MatchString(m.kind.String()) {
-				show = append(show, m)
+	fmt.Fprintf(w, "%d tasks, after %d to learn from; a resolved task is worth $%g\n\n", len(tasks), len(past), o.worth)
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "policy\tresolved\tdollars a task\tattempts\tnet")
+	var longest attempts
+	for _, r := range routes {
+		var sum bill
+		for _, task := range tasks {
+			one, err := r.ask(ctx, task)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", r.name, task.ID, err)
+			}
+			sum.add(one)
+			if len(one.attempts) > len(longest) {
+				longest = one.attempts
 			}
 		}
+		n := float64(len(tasks))
+		resolved, dollars := float64(sum.resolved)/n, sum.dollars/n
+		fmt.Fprintf(out, "%s\t%.1f %%\t$%.3f\t%d\t$%.3f\n", r.name, 100*resolved, dollars, len(sum.attempts), o.worth*resolved-dollars)
 	}
-	r := report{o: o, table: t, all: all, show: show}
-	if o.sweep {
-		if r.sweeps, err = sweep(t, prior, o); err != nil {
-			return err
-		}
+	if err := out.Flush(); err != nil {
+		return err
 	}
-	r.print(os.Stdout)
-	if o.out != "" {
-		return r.draw(o.out)
+	fmt.Fprintln(w, "\nThe longest way of one task, as the router tells it:")
+	for _, a := range longest {
+		fmt.Fprintf(w, "  %s: %s ($%.3f)\n      %s\n", a.Router, a.Model, float64(a.MicroDollars)/1e6, a.Reason)
 	}
 	return nil
 }
 
-func open(path string) (*simulate.Table, error) {
-	f, err := os.Open(path)
+// route is a router under the name it has in the table.
+type route struct {
+	name  string
+	model agent.Model
+}
+
+// ask puts one task to a router: a request like any other, with a trace of the attempts that it makes.
+func (r route) ask(ctx context.Context, t task) (bill, error) {
+	var b bill
+	ctx = agent.WithRouteTrace(ctx, &agent.RouteTrace{Routed: func(a agent.Routed) { b.attempts = append(b.attempts, a) }})
+	answer, err := agent.Generate(ctx, r.model, &agent.Request{
+		Messages: []agent.Message{agent.UserText(t.ID)}, Purpose: agent.PurposeAct, SessionID: t.ID,
+	})
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	defer f.Close()
-	t, err := simulate.Read(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if agent.PartsText(answer.Message.Parts) == right {
+		b.resolved = 1
 	}
-	return t, nil
+	for _, a := range b.attempts {
+		b.dollars += float64(a.MicroDollars) / 1e6
+	}
+	return b, nil
 }

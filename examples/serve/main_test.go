@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,14 +14,14 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/luthier-dev/luthier/agent/agenttest"
-	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
+	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
 // TestServe starts the program on a small model, asks it with the official client and interrupts it.
 func TestServe(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	path := filepath.Join(t.TempDir(), "m.gguf")
-	if err := synth.Create(path, synth.Tiny("qwen3moe")); err != nil {
+	if err := os.WriteFile(path, embedded.Model(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o, err := parse([]string{"-model", path, "-addr", "127.0.0.1:0", "-name", "tiny"})
@@ -43,7 +44,7 @@ func TestServe(t *testing.T) {
 	hc := &http.Client{Transport: transport}
 	client := openai.NewClient(option.WithBaseURL(base+"/v1"), option.WithAPIKey("none"), option.WithHTTPClient(hc))
 
-	answer, err := client.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{Model: "tiny", MaxTokens: openai.Int(8), Logprobs: openai.Bool(true),
+	answer, err := client.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{Model: "tiny", MaxTokens: openai.Int(8), Temperature: openai.Float(0), Logprobs: openai.Bool(true),
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Hello.")}})
 	if err != nil {
 		t.Fatal(err)
