@@ -15,7 +15,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
@@ -84,7 +84,7 @@ func enumerate(t *testing.T, m *moe.Model, req *agent.Request) []every {
 }
 
 // members lists what a constraint allows.
-func members(c llm.Constraint, state int32) (ids []int32) {
+func members(c scheduler.Constraint, state int32) (ids []int32) {
 	words := make([]uint64, 4096)
 	c.Mask(state, words)
 	for i := range int32(len(words) * 64) {
