@@ -14,14 +14,26 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// loadSynth makes a network with random weights; for its cache the engine cares.
+// loadSynth makes a network with random weights.
 func loadSynth(t testing.TB, c synth.Config, workers int) *transformer.Network {
+	t.Helper()
+	return loadFile(t, openSynth(t, c), workers)
+}
+
+// openSynth makes the file of a model with random weights. That takes longer than to load it.
+func openSynth(t testing.TB, c synth.Config) *gguf.File {
 	t.Helper()
 	f, err := synth.Open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// loadFile loads a network until t ends. Its cache is the engine's to make.
+func loadFile(t testing.TB, f *gguf.File, workers int) *transformer.Network {
+	t.Helper()
 	pool := tensor.NewPool(workers)
 	t.Cleanup(pool.Close)
 	n, err := transformer.LoadNetwork(f, pool, transformer.NetworkConfig{})
@@ -57,6 +69,7 @@ func TestNetworkDraftsChangeNothing(t *testing.T) {
 				t.Skip("long")
 			}
 			var want [][]int32
+			target, draft := openSynth(t, small(c.arch, c.quant, 1)), openSynth(t, small("qwen3", "q8_0", 1))
 			for i, v := range []struct {
 				engine  EngineConfig
 				workers int
@@ -68,11 +81,11 @@ func TestNetworkDraftsChangeNothing(t *testing.T) {
 				{EngineConfig{Slots: 3, PassTokens: 100, Speculation: SpecConfig{FixedDraft: 3, NoLookup: true, NoEdit: true, NoHistory: true}}, 1, true},
 				{EngineConfig{Slots: 6}, 2, true},
 			} {
-				n := loadSynth(t, small(c.arch, c.quant, 1), v.workers)
+				n := loadFile(t, target, v.workers)
 				v.engine.Context = 600
 				v.engine.Cache.Type = c.cache
 				if v.draft {
-					d, err := NewDraftModel(n.Hyper(), loadSynth(t, small("qwen3", "q8_0", 1), 1), DraftConfig{MinProb: 1e-6})
+					d, err := NewDraftModel(n.Hyper(), loadFile(t, draft, 1), DraftConfig{MinProb: 1e-6})
 					if err != nil {
 						t.Fatal(err)
 					}

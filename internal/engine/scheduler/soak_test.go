@@ -151,12 +151,13 @@ func soak(t *testing.T, e *Engine, i, words int) {
 func TestWarmIsCold(t *testing.T) {
 	const words = 300
 	text := prompt(3*transformer.PageTokens+9, words, 1)
+	f := openSynth(t, small("qwen3moe", "q4_k_m", 3))
 	for _, kv := range []gguf.Type{gguf.TypeF16, gguf.TypeQ8_0, gguf.TypeF32} {
 		var want []Token
 		for _, c := range []struct{ workers, chunk, cached int }{
 			{1, 512, 0}, {2, 1, 0}, {1, 33, 1}, {2, 64, 31}, {1, 512, 32}, {2, 7, 33}, {2, 128, 70}, {1, 512, len(text)},
 		} {
-			e, err := NewEngine(loadSynth(t, small("qwen3moe", "q4_k_m", 3), c.workers), EngineConfig{Cache: transformer.CacheConfig{Type: kv}, Context: 256, PassTokens: c.chunk})
+			e, err := NewEngine(loadFile(t, f, c.workers), EngineConfig{Cache: transformer.CacheConfig{Type: kv}, Context: 256, PassTokens: c.chunk})
 			if err != nil {
 				t.Fatal(err)
 			}

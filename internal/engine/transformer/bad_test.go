@@ -14,14 +14,18 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
 )
 
-// edited makes a small model with changes.
-func edited(t testing.TB, arch string, edit func(*gguf.Writer)) *gguf.File {
+// narrow makes a model of few weights, as tests want it that load many. edit, if not nil, changes what is written.
+func narrow(t testing.TB, arch, quant string, edit func(*gguf.Writer)) *gguf.File {
 	t.Helper()
 	return reference.Variant{Arch: arch, Edit: func(c *synth.Config, w *gguf.Writer) {
-		if w != nil {
+		switch {
+		case w == nil:
+			c.Embd, c.HeadDim, c.FF = 64, 16, 96
+			c.ExpertFF, c.SharedFF = min(c.ExpertFF, 32), min(c.SharedFF, 32)
+		case edit != nil:
 			edit(w)
 		}
-	}}.Open(t, "f32")
+	}}.Open(t, quant)
 }
 
 // TestBadHeaders checks that absurd shapes are errors that name the key.
@@ -67,7 +71,7 @@ func TestBadHeaders(t *testing.T) {
 		{"qwen3moe", set("qwen3moe.expert_count", uint32(16)), "shape"},
 		{"gpt-oss", set("gpt-oss.rope.scaling.original_context_length", uint32(0)), "original_context_length"},
 	} {
-		f := edited(t, c.arch, c.change)
+		f := narrow(t, c.arch, "f32", c.change)
 		n, err := LoadNetwork(f, pool, NetworkConfig{})
 		if err == nil {
 			n.Close()
@@ -108,7 +112,7 @@ func TestMissing(t *testing.T) {
 			name == "output.weight" || strings.Contains(name, "sliding_window") || strings.HasSuffix(name, "feed_forward_length")
 	}
 	for _, arch := range Architectures() {
-		f := reference.Variant{Arch: arch}.Open(t, "f32")
+		f := narrow(t, arch, "f32", nil)
 		names := f.Keys()
 		for _, x := range f.Tensors() {
 			if !strings.HasPrefix(x.Name, "blk.1") {
@@ -138,7 +142,7 @@ func TestMissing(t *testing.T) {
 func TestDamagedWeights(t *testing.T) {
 	for _, arch := range Architectures() {
 		for _, quant := range []string{"f32", "q8_0"} {
-			f := reference.Variant{Arch: arch}.Open(t, quant)
+			f := narrow(t, arch, quant, nil)
 			for _, x := range f.Tensors() {
 				for i := range x.Data {
 					x.Data[i] = 0xff

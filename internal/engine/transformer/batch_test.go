@@ -7,6 +7,7 @@ import (
 
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // alone computes every token of a sequence in one slice, nothing beside it, by one worker.
@@ -197,7 +198,8 @@ func TestAllocations(t *testing.T) {
 		n, c := newNetwork(t, f, gguf.TypeF16, 2100, 2)
 		s, o := seqOf(t, c, 1000), seqOf(t, c, 1000)
 		r := rand.New(rand.NewPCG(1, 1))
-		text := reference.RandomTokens(r, 600, 700)
+		long := tier.Pick(150, 600, 600)
+		text := reference.RandomTokens(r, long, 700)
 		pass := []Slice{{Seq: s, Tokens: text, Outputs: 1}, {Seq: o, Tokens: text[:100], Outputs: 1}}
 		forward := func() {
 			s.Len, o.Len = 0, 100
@@ -207,7 +209,7 @@ func TestAllocations(t *testing.T) {
 		}
 		one := []Slice{{Seq: s, Tokens: text[:1], Outputs: 1}}
 		step := func() {
-			s.Len = 600
+			s.Len = long
 			if err := n.Forward(c, one); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // TestReference compares every architecture with the independent computation in double precision.
@@ -13,7 +14,7 @@ func TestReference(t *testing.T) {
 	for _, v := range reference.Variants(Architectures()) {
 		t.Run(v.Name, func(t *testing.T) {
 			f := v.Open(t, "f32")
-			const count = 70 // beyond the sliding window and two pages
+			count := tier.Pick(40, 70, 70) // beyond the sliding window and a page, or two
 			n, c := newNetwork(t, f, gguf.TypeF32, count, 2)
 			tokens := reference.RandomTokens(rand.New(rand.NewPCG(7, 7)), count, n.Hyper().Vocab)
 			if err := n.Forward(c, []Slice{{Seq: seqOf(t, c, count), Tokens: tokens, Outputs: count}}); err != nil {
