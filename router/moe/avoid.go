@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 	"github.com/luthier-dev/luthier/internal/jsontree"
@@ -97,7 +97,7 @@ func evenNumbers(v *jsontree.Value) {
 func (l *avoidList) empty() bool { return len(l.calls) == 0 }
 
 // makes reports whether an answer of these tokens, which may go on, has made a call of the list.
-func (l *avoidList) makes(tokens []llm.Token) bool {
+func (l *avoidList) makes(tokens []scheduler.Token) bool {
 	if l.empty() {
 		return false
 	}

@@ -36,7 +36,7 @@ func refused(t *testing.T, err error, kind agent.ErrorKind, words ...string) {
 // TestLoadRefuses gives Load files and settings that it must refuse with words that help, leaving nothing behind.
 func TestLoadRefuses(t *testing.T) {
 	agenttest.CheckLeaks(t)
-	good := write(t, synth.Tiny("qwen3moe"))
+	good := writeTiny(t)
 	data, err := os.ReadFile(good)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestLoadRefuses(t *testing.T) {
 
 // TestNaN asks a model whose weights are not numbers: the request fails with an error, the model goes on.
 func TestNaN(t *testing.T) {
-	path := write(t, synth.Tiny("qwen3moe"))
+	path := writeTiny(t)
 	f, err := gguf.Open(path)
 	if err != nil {
 		t.Fatal(err)

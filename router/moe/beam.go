@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
 // Bounds of a search.
@@ -51,7 +51,7 @@ func readBeam(req *agent.Request) (int, error) {
 // If it runs dry all the same, it goes on from the best of the paths that had not fitted.
 type beam struct {
 	m     *Model
-	req   *llm.Request
+	req   *scheduler.Request
 	avoid *avoidList
 	stops []string
 	width int // with what avoided calls add
@@ -68,7 +68,7 @@ type beam struct {
 // path is an answer or the beginning of one, as a list of tokens from the last to the first.
 type path struct {
 	parent  *path
-	token   llm.Token
+	token   scheduler.Token
 	n       int // tokens
 	state   int32
 	score   float64 // sum of log-probabilities
@@ -88,8 +88,8 @@ const (
 // choice is a path and a token that may follow it.
 type choice struct {
 	from  *path
-	next  llm.TokenProb
-	top   []llm.TokenProb // from which it was chosen, if the request asks for them
+	next  scheduler.TokenProb
+	top   []scheduler.TokenProb // from which it was chosen, if the request asks for them
 	score float64
 	order int // in which it was found
 }
@@ -101,9 +101,9 @@ func newBeam(a *answer, width int) *beam {
 }
 
 // run returns the tokens of the answer, and whether it was cut off by the limit on its length.
-func (b *beam) run(ctx context.Context) (tokens []llm.Token, cut bool, err error) {
+func (b *beam) run(ctx context.Context) (tokens []scheduler.Token, cut bool, err error) {
 	if n := len(b.req.Prompt); n >= b.m.engine.Context() {
-		return nil, false, &llm.ContextError{Context: b.m.engine.Context(), Prompt: n}
+		return nil, false, &scheduler.ContextError{Context: b.m.engine.Context(), Prompt: n}
 	}
 	root := &path{}
 	if b.req.Constraint != nil {
@@ -137,7 +137,7 @@ func (b *beam) run(ctx context.Context) (tokens []llm.Token, cut bool, err error
 }
 
 // giveUp ends a search in which no answer came to its end.
-func (b *beam) giveUp() ([]llm.Token, bool, error) {
+func (b *beam) giveUp() ([]scheduler.Token, bool, error) {
 	if b.cut != nil {
 		return b.cut.tokens(), true, nil
 	}
@@ -156,14 +156,14 @@ func (b *beam) grammarError() error {
 
 // expand weighs what may follow paths.
 func (b *beam) expand(ctx context.Context, paths []*path) ([]choice, error) {
-	branches := make([]llm.Branch, len(paths))
+	branches := make([]scheduler.Branch, len(paths))
 	for i, p := range paths {
 		tokens := make([]int32, len(b.req.Prompt)+p.n)
 		copy(tokens, b.req.Prompt)
 		for q := p; q.parent != nil; q = q.parent {
 			tokens[len(b.req.Prompt)+q.n-1] = q.token.ID
 		}
-		branches[i] = llm.Branch{Tokens: tokens, Allowed: p.allowed}
+		branches[i] = scheduler.Branch{Tokens: tokens, Allowed: p.allowed}
 	}
 	weighed, err := b.m.engine.Expand(ctx, branches, b.top)
 	if err != nil {
@@ -207,7 +207,7 @@ func (b *beam) choose(choices []choice) (paths []*path, err error) {
 			b.keep(choices[i:])
 			break
 		}
-		t := llm.Token{ID: c.next.ID, LogProb: c.next.LogProb, Top: c.top}
+		t := scheduler.Token{ID: c.next.ID, LogProb: c.next.LogProb, Top: c.top}
 		p, ok := b.step(c.from, t)
 		if !ok {
 			return nil, fmt.Errorf("moe: search for the likeliest answer: the grammar's mask allows token %d, but its rules refuse it: %w", t.ID, b.grammarError())
@@ -274,7 +274,7 @@ func (b *beam) force(p *path) (*path, error) {
 			b.scratch = append(b.scratch, only)
 		}
 		for _, id := range b.scratch {
-			next, ok := b.step(p, llm.Token{ID: id, Forced: true})
+			next, ok := b.step(p, scheduler.Token{ID: id, Forced: true})
 			if !ok {
 				return nil, fmt.Errorf("moe: search for the likeliest answer: the grammar forces token %d, but its rules refuse it: %w", id, b.grammarError())
 			}
@@ -311,7 +311,7 @@ func (b *beam) single(allowed []uint64) (only int32, ok bool) {
 }
 
 // step appends a token. It returns false when the constraint does not allow it.
-func (b *beam) step(p *path, t llm.Token) (*path, bool) {
+func (b *beam) step(p *path, t scheduler.Token) (*path, bool) {
 	q := &path{parent: p, n: p.n + 1, score: p.score + float64(t.LogProb)}
 	if c := b.req.Constraint; c != nil {
 		var ok bool
@@ -345,8 +345,8 @@ func (b *beam) stopText(q *path) bool {
 }
 
 // tokens lists a path from its beginning.
-func (p *path) tokens() []llm.Token {
-	out := make([]llm.Token, p.n)
+func (p *path) tokens() []scheduler.Token {
+	out := make([]scheduler.Token, p.n)
 	for ; p.parent != nil; p = p.parent {
 		out[p.n-1] = p.token
 	}

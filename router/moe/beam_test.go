@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
@@ -84,12 +85,12 @@ func enumerate(t *testing.T, m *moe.Model, req *agent.Request) []every {
 }
 
 // members lists what a constraint allows.
-func members(c llm.Constraint, state int32) (ids []int32) {
+func members(c scheduler.Constraint, state int32) (ids []int32) {
 	words := make([]uint64, 4096)
 	c.Mask(state, words)
-	for i := range int32(len(words) * 64) {
-		if words[i/64]>>(i%64)&1 != 0 {
-			ids = append(ids, i)
+	for i, word := range words {
+		for ; word != 0; word &= word - 1 {
+			ids = append(ids, int32(64*i+bits.TrailingZeros64(word)))
 		}
 	}
 	return ids

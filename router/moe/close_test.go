@@ -7,7 +7,6 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
-	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
@@ -15,7 +14,7 @@ import (
 // goes on, nothing crashes or stays behind.
 func TestClosed(t *testing.T) {
 	agenttest.CheckLeaks(t)
-	m, err := moe.Load(write(t, synth.Tiny("qwen3moe")), moe.Config{Slots: 2, Draft: write(t, synth.Tiny("qwen3moe"))})
+	m, err := moe.Load(writeTiny(t), moe.Config{Slots: 2, Draft: writeTiny(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

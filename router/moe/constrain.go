@@ -8,7 +8,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/engine/grammar"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
@@ -31,7 +31,7 @@ func (m *Model) newVocab() func() *grammar.Vocab {
 
 // constraint returns what an answer is held to, nil for nothing: the grammar in Extra, calls of the tools, the schema of
 // structured output, or calls or else the schema.
-func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error) {
+func (m *Model) constraint(req *agent.Request, p *prompt) (scheduler.Constraint, error) {
 	choice := toolformat.Choice{Prompt: p.opening, Parallel: true, Exact: m.cfg.Constrain == ConstrainExact}
 	if raw, ok := req.Extra["parallel_tool_calls"]; ok {
 		if err := json.Unmarshal(raw, &choice.Parallel); err != nil {
@@ -74,7 +74,7 @@ func (m *Model) constraint(req *agent.Request, p *prompt) (llm.Constraint, error
 }
 
 // withoutTools is constraint for a request that may not call.
-func (m *Model) withoutTools(req *agent.Request, c toolformat.Choice) (llm.Constraint, error) {
+func (m *Model) withoutTools(req *agent.Request, c toolformat.Choice) (scheduler.Constraint, error) {
 	switch mode := req.ToolChoice.Mode; {
 	case mode == agent.ToolModeRequired || mode == agent.ToolModeNamed:
 		return nil, invalid(fmt.Errorf("Request.ToolChoice is %q, but the request has no tools", mode))
@@ -87,7 +87,7 @@ func (m *Model) withoutTools(req *agent.Request, c toolformat.Choice) (llm.Const
 }
 
 // ownGrammar compiles a grammar of the caller's, a JSON string in the language of package grammar.
-func (m *Model) ownGrammar(raw json.RawMessage) (llm.Constraint, error) {
+func (m *Model) ownGrammar(raw json.RawMessage) (scheduler.Constraint, error) {
 	var src string
 	if err := json.Unmarshal(raw, &src); err != nil {
 		return nil, invalid(fmt.Errorf("Request.Extra: grammar must be a text, not %s", raw))
@@ -102,7 +102,7 @@ func (m *Model) ownGrammar(raw json.RawMessage) (llm.Constraint, error) {
 }
 
 // compiled returns the grammar of a kind and key from the cache, or makes it.
-func (m *Model) compiled(kind string, key []byte, c toolformat.Choice, build func() (*toolformat.Grammar, error)) (llm.Constraint, error) {
+func (m *Model) compiled(kind string, key []byte, c toolformat.Choice, build func() (*toolformat.Grammar, error)) (scheduler.Constraint, error) {
 	id := fmt.Sprintf("%s\x00%x\x00%+v", kind, sha256.Sum256(key), c)
 	return m.grammars.get(id, func() (*grammar.Grammar, error) {
 		g, err := build()
@@ -172,7 +172,7 @@ const (
 	maxVerdicts = 4096
 )
 
-func (c *grammarCache) get(key string, build func() (*grammar.Grammar, error)) (llm.Constraint, error) {
+func (c *grammarCache) get(key string, build func() (*grammar.Grammar, error)) (scheduler.Constraint, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, e := range c.list {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
 // maxDraws is how many answers are drawn in search of one that makes no avoided call.
@@ -24,7 +24,7 @@ func (a *answer) search(ctx context.Context, width int) (length bool, err error)
 }
 
 // takeAll passes a decided answer to the output and reports whether all of it was wanted.
-func (a *answer) takeAll(tokens []llm.Token) bool {
+func (a *answer) takeAll(tokens []scheduler.Token) bool {
 	for _, t := range tokens {
 		if !a.take(t) {
 			return false
@@ -55,16 +55,16 @@ func (a *answer) otherThanAvoided(ctx context.Context) (length bool, err error) 
 }
 
 // draw generates an answer without passing it on. The end of the context ends it as any limit on its length does.
-func (a *answer) draw(ctx context.Context, r llm.Request) (tokens []llm.Token, length bool, err error) {
+func (a *answer) draw(ctx context.Context, r scheduler.Request) (tokens []scheduler.Token, length bool, err error) {
 	stops, decoder := newStopFinder(a.out.stops.stops), a.m.tok.NewDecoder()
 	for t, err := range a.m.engine.Generate(ctx, r) {
 		switch {
-		case errors.Is(err, llm.ErrContextFull) && len(tokens) > 0:
+		case errors.Is(err, scheduler.ErrContextFull) && len(tokens) > 0:
 			return tokens, true, nil
 		case err != nil:
 			return nil, false, err
 		case t.Final != nil:
-			return tokens, t.Final.Finish == llm.FinishLength, nil
+			return tokens, t.Final.Finish == scheduler.FinishLength, nil
 		}
 		tokens = append(tokens, t)
 		if t.Stop {

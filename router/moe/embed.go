@@ -7,12 +7,12 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
 // embedding is what a file says of how its model embeds texts.
 type embedding struct {
-	pooling llm.Pooling
+	pooling scheduler.Pooling
 	err     error // why it cannot
 }
 
@@ -24,15 +24,15 @@ func readEmbedding(f *gguf.File, arch string) embedding {
 	}
 	kind, ok := f.Uint(arch + ".pooling_type")
 	if !ok {
-		return embedding{pooling: llm.PoolMean}
+		return embedding{pooling: scheduler.PoolMean}
 	}
 	switch kind { // the numbers of llama.cpp
 	case 0, 1:
-		return embedding{pooling: llm.PoolMean}
+		return embedding{pooling: scheduler.PoolMean}
 	case 2:
-		return embedding{pooling: llm.PoolFirst}
+		return embedding{pooling: scheduler.PoolFirst}
 	case 3:
-		return embedding{pooling: llm.PoolLast}
+		return embedding{pooling: scheduler.PoolLast}
 	case 4:
 		return embedding{err: errors.New("it is a model that ranks pairs of texts (pooling_type 4), not one that embeds them")}
 	}

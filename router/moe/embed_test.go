@@ -13,8 +13,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
+	"github.com/luthier-dev/luthier/internal/engine/transformer"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
@@ -50,22 +51,22 @@ func hiddenStates(t *testing.T, data []byte, tokens []int32) [][]float32 {
 	defer f.Close()
 	pool := tensor.NewPool(1)
 	defer pool.Close()
-	n, err := llm.LoadNetwork(f, pool, llm.NetworkConfig{})
+	n, err := transformer.LoadNetwork(f, pool, transformer.NetworkConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	c, err := llm.NewCache(n, llm.CacheConfig{Type: gguf.TypeF32, Pages: llm.PagesFor(len(tokens))})
+	c, err := transformer.NewCache(n, transformer.CacheConfig{Type: gguf.TypeF32, Pages: transformer.PagesFor(len(tokens))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	seq := &llm.Seq{}
+	seq := &transformer.Seq{}
 	for range c.Pages() {
 		page, _ := c.Alloc()
 		seq.Pages = append(seq.Pages, page)
 	}
-	if err := n.ForwardHidden(c, []llm.Slice{{Seq: seq, Tokens: tokens, Outputs: len(tokens)}}); err != nil {
+	if err := n.ForwardHidden(c, []transformer.Slice{{Seq: seq, Tokens: tokens, Outputs: len(tokens)}}); err != nil {
 		t.Fatal(err)
 	}
 	var rows [][]float32
@@ -160,7 +161,7 @@ func TestEmbedRefuses(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Embed(t.Context(), []string{"x"}); !errors.Is(err, llm.ErrClosed) {
+	if _, err := m.Embed(t.Context(), []string{"x"}); !errors.Is(err, scheduler.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
 const provider = "moe"
@@ -16,7 +16,7 @@ func modelError(ctx context.Context, err error) *agent.ModelError {
 		return me
 	}
 	me := &agent.ModelError{Kind: agent.ErrServer, Provider: provider, Err: err}
-	var busy *llm.BusyError
+	var busy *scheduler.BusyError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		me.Kind = agent.ErrTimeout
@@ -25,11 +25,11 @@ func modelError(ctx context.Context, err error) *agent.ModelError {
 	case errors.As(err, &busy):
 		// A full queue is the caller's rate to lower: 429, as the HTTP API has it.
 		me.Kind, me.Status, me.RetryAfter = agent.ErrRateLimit, 429, busy.Wait
-	case errors.Is(err, llm.ErrContextFull):
+	case errors.Is(err, scheduler.ErrContextFull):
 		me.Kind = agent.ErrContextLength
-	case errors.Is(err, llm.ErrInvalid):
+	case errors.Is(err, scheduler.ErrInvalid):
 		me.Kind = agent.ErrInvalid
-	case errors.Is(err, llm.ErrClosed):
+	case errors.Is(err, scheduler.ErrClosed):
 		me.Kind = agent.ErrOverloaded
 	}
 	return me

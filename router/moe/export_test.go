@@ -2,7 +2,7 @@ package moe
 
 import (
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
 // GuardRune is what control texts are broken with.
@@ -29,7 +29,7 @@ func Grammars(m *Model) int {
 }
 
 // Constraint returns what the answer to a request is held to.
-func Constraint(m *Model, req *agent.Request) (llm.Constraint, error) {
+func Constraint(m *Model, req *agent.Request) (scheduler.Constraint, error) {
 	p, err := m.render(req, true)
 	if err != nil {
 		return nil, err

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 	"github.com/luthier-dev/luthier/internal/engine/toolformat"
+	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
 // Load reads a model from a GGUF file and starts its engine. Close the model to give its memory back.
@@ -46,7 +47,7 @@ func load(name string, f *gguf.File, cfg Config) (*Model, error) {
 
 func (m *Model) load(f *gguf.File, cfg Config) error {
 	begin := time.Now()
-	hyper, err := llm.ReadHyper(f)
+	hyper, err := transformer.ReadHyper(f)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (m *Model) load(f *gguf.File, cfg Config) error {
 }
 
 // readText reads what stands between text and tokens: the vocabulary, the chat template and the tool-call format.
-func (m *Model) readText(f *gguf.File, h *llm.Hyper) (err error) {
+func (m *Model) readText(f *gguf.File, h *transformer.Hyper) (err error) {
 	if m.tok, err = tokenizer.FromGGUF(f); err != nil {
 		return err
 	}
@@ -139,20 +140,20 @@ func (m *Model) readWeights(f *gguf.File) (err error) {
 	if err != nil {
 		return err
 	}
-	pages := llm.PagesFor(m.cfg.KVTokens) + m.cfg.Slots
+	pages := transformer.PagesFor(m.cfg.KVTokens) + m.cfg.Slots
 	m.pool = tensor.NewPool(m.cfg.Threads)
 	m.closers = append(m.closers, func() error { m.pool.Close(); return nil })
 	if m.net, err = m.network(f, pages, kv); err != nil {
 		return err
 	}
-	spec := llm.SpecConfig{Off: m.cfg.NoSpeculation}
+	spec := scheduler.SpecConfig{Off: m.cfg.NoSpeculation}
 	if !m.cfg.NoSpeculation {
 		if spec.Draft, err = m.draft(kv); err != nil {
 			return err
 		}
 	}
-	m.engine, err = llm.NewEngine(m.net, llm.EngineConfig{
-		Cache: llm.CacheConfig{Type: kv, Pages: pages}, Context: m.cfg.Context, Slots: m.cfg.Slots, Queue: m.cfg.Queue, PassTokens: passTokens, Speculation: spec})
+	m.engine, err = scheduler.NewEngine(m.net, scheduler.EngineConfig{
+		Cache: transformer.CacheConfig{Type: kv, Pages: pages}, Context: m.cfg.Context, Slots: m.cfg.Slots, Queue: m.cfg.Queue, PassTokens: passTokens, Speculation: spec})
 	if err != nil {
 		if spec.Draft != nil {
 			spec.Draft.Close()
@@ -164,17 +165,17 @@ func (m *Model) readWeights(f *gguf.File) (err error) {
 }
 
 // network loads the weights of f if they and a cache of that size fit into memory.
-func (m *Model) network(f *gguf.File, pages int, kv gguf.Type) (*llm.Network, error) {
-	need, err := llm.EstimateMemory(f, llm.MemoryConfig{Cache: llm.CacheConfig{Type: kv, Pages: pages}, Batch: passTokens})
+func (m *Model) network(f *gguf.File, pages int, kv gguf.Type) (*transformer.Network, error) {
+	need, err := transformer.EstimateMemory(f, transformer.MemoryConfig{Cache: transformer.CacheConfig{Type: kv, Pages: pages}, Batch: passTokens})
 	if err != nil {
 		return nil, err
 	}
-	if free, ok := llm.AvailableMemory(); ok && need.Total() > free {
+	if free, ok := transformer.AvailableMemory(); ok && need.Total() > free {
 		const mib = 1 << 20
 		return nil, fmt.Errorf("it needs %d MiB (weights %d, key-value cache %d, scratch %d) and %d MiB are free; use a smaller quantisation, lower Config.KVTokens or Config.Context, or set Config.KV to KVQ8_0",
 			need.Total()/mib, need.Weights/mib, need.Cache/mib, need.Scratch/mib, free/mib)
 	}
-	net, err := llm.LoadNetwork(f, m.pool, llm.NetworkConfig{Capacity: m.cfg.ExpertCapacity})
+	net, err := transformer.LoadNetwork(f, m.pool, transformer.NetworkConfig{Capacity: m.cfg.ExpertCapacity})
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func (m *Model) network(f *gguf.File, pages int, kv gguf.Type) (*llm.Network, er
 }
 
 // draft opens the model that drafts for this one, nil if there is none.
-func (m *Model) draft(kv gguf.Type) (*llm.DraftModel, error) {
+func (m *Model) draft(kv gguf.Type) (*scheduler.DraftModel, error) {
 	var f *gguf.File
 	var err error
 	name := "Config.Draft " + m.cfg.Draft
@@ -196,7 +197,7 @@ func (m *Model) draft(kv gguf.Type) (*llm.DraftModel, error) {
 	default:
 		return nil, nil
 	}
-	var d *llm.DraftModel
+	var d *scheduler.DraftModel
 	if err == nil {
 		d, err = m.draftModel(f, kv)
 	}
@@ -207,7 +208,7 @@ func (m *Model) draft(kv gguf.Type) (*llm.DraftModel, error) {
 }
 
 // draftModel loads a small model that drafts for this one. Its vocabulary must be the same, token by token.
-func (m *Model) draftModel(f *gguf.File, kv gguf.Type) (*llm.DraftModel, error) {
+func (m *Model) draftModel(f *gguf.File, kv gguf.Type) (*scheduler.DraftModel, error) {
 	m.closers = append(m.closers, f.Close)
 	tok, err := tokenizer.FromGGUF(f)
 	if err != nil {
@@ -221,12 +222,12 @@ func (m *Model) draftModel(f *gguf.File, kv gguf.Type) (*llm.DraftModel, error) 
 			return nil, fmt.Errorf("its token %d is %q, this model's is %q; a draft model must have the same vocabulary", id, theirs, ours)
 		}
 	}
-	pages := llm.PagesFor(m.cfg.KVTokens) + m.cfg.Slots
+	pages := transformer.PagesFor(m.cfg.KVTokens) + m.cfg.Slots
 	net, err := m.network(f, pages, kv)
 	if err != nil {
 		return nil, err
 	}
-	return llm.NewDraftModel(m.net.Hyper(), net, llm.DraftConfig{Cache: llm.CacheConfig{Type: kv, Pages: pages}, Context: m.cfg.Context})
+	return scheduler.NewDraftModel(m.net.Hyper(), net, scheduler.DraftConfig{Cache: transformer.CacheConfig{Type: kv, Pages: pages}, Context: m.cfg.Context})
 }
 
 // free releases everything, the newest first.

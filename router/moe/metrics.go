@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
 // EachMetric emits the engine's figures under the names they have in Prometheus. It has the shape that package serve's
@@ -45,7 +45,7 @@ func (m *Model) EachMetric(emit func(name, help string, counter bool, labels map
 	eachExpert(m.net.ExpertLoad(), emit)
 }
 
-func eachExpert(layers []llm.LayerLoad, emit func(name, help string, counter bool, labels map[string]string, value float64)) {
+func eachExpert(layers []transformer.LayerLoad, emit func(name, help string, counter bool, labels map[string]string, value float64)) {
 	for i, l := range layers {
 		label := map[string]string{"layer": strconv.Itoa(i)}
 		emit("luthier_engine_expert_peak", "The busiest expert's tokens over the mean of the layer.", false, label, l.Peak)

@@ -6,10 +6,11 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/engine/grammar"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 	"github.com/luthier-dev/luthier/internal/engine/toolformat"
+	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
 // Model is a language model that runs in this process. It is an [agent.Model], safe for concurrent use; make one with
@@ -28,8 +29,8 @@ type Model struct {
 	embedding embedding
 
 	pool    *tensor.Pool
-	net     *llm.Network
-	engine  *llm.Engine
+	net     *transformer.Network
+	engine  *scheduler.Engine
 	closers []func() error
 	closing sync.Once
 }

@@ -1,7 +1,10 @@
 package moe_test
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
@@ -18,10 +21,47 @@ func write(t testing.TB, c synth.Config) string {
 	return path
 }
 
-// load makes a small Mixture-of-Experts model and loads it until t ends.
+// tinyConfig is a quarter of synth.Tiny: what a network of random weights computes does not matter here.
+func tinyConfig() synth.Config {
+	c := synth.Tiny("qwen3moe")
+	c.Embd, c.HeadDim, c.ExpertFF = 128, 32, 64
+	return c
+}
+
+// tiny holds the file of a small Mixture-of-Experts model, which most tests load: it is generated once.
+var tiny = sync.OnceValues(func() ([]byte, error) {
+	w, err := synth.NewWriter(tinyConfig())
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	_, err = w.WriteTo(&b)
+	return b.Bytes(), err
+})
+
+// writeTiny writes the file of tiny and returns its path.
+func writeTiny(t testing.TB) string {
+	t.Helper()
+	data, err := tiny()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// load loads the small Mixture-of-Experts model until t ends.
 func load(t testing.TB, cfg moe.Config) *moe.Model {
 	t.Helper()
-	m, err := moe.Load(write(t, synth.Tiny("qwen3moe")), cfg)
+	return loadFile(t, writeTiny(t), cfg)
+}
+
+func loadFile(t testing.TB, path string, cfg moe.Config) *moe.Model {
+	t.Helper()
+	m, err := moe.Load(path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

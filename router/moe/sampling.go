@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
 // sampling reads how an answer is to be sampled. Extra fields have the names that llama.cpp and vLLM give them; null is
 // as good as absent.
-func (m *Model) sampling(req *agent.Request) (llm.SampleParams, error) {
-	p := llm.SampleParams{Temperature: float32(m.cfg.Temperature)}
+func (m *Model) sampling(req *agent.Request) (scheduler.SampleParams, error) {
+	p := scheduler.SampleParams{Temperature: float32(m.cfg.Temperature)}
 	if req.Temperature != nil {
 		p.Temperature = float32(*req.Temperature)
 	}

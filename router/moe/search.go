@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
 // Bounds of a [Search].
@@ -52,7 +52,7 @@ func (m *Model) Search(ctx context.Context, req *agent.Request) (*Search, error)
 		return nil, modelError(ctx, err)
 	}
 	if n := len(a.req.Prompt); n >= m.engine.Context() {
-		return nil, modelError(ctx, &llm.ContextError{Context: m.engine.Context(), Prompt: n})
+		return nil, modelError(ctx, &scheduler.ContextError{Context: m.engine.Context(), Prompt: n})
 	}
 	s := &Search{a: a, b: newBeam(a, cmp.Or(a.beam, searchWidth)), stop: slices.Clone(req.Stop), told: map[string]bool{}}
 	root := &path{}
@@ -145,7 +145,7 @@ func (s *Search) take() error {
 		if s.leftOut(c.from, c.next.ID) {
 			continue
 		}
-		t := llm.Token{ID: c.next.ID, LogProb: c.next.LogProb, Top: c.top}
+		t := scheduler.Token{ID: c.next.ID, LogProb: c.next.LogProb, Top: c.top}
 		p, ok := s.b.step(c.from, t)
 		if !ok {
 			return fmt.Errorf("moe: search: the grammar's mask allows token %d, but its rules refuse it: %w", t.ID, s.b.grammarError())

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
+	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
@@ -32,7 +32,7 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 // answer is one request on its way through the engine.
 type answer struct {
 	m     *Model
-	req   llm.Request
+	req   scheduler.Request
 	out   output
 	beam  int       // width of the search for the likeliest answer; 0: none
 	avoid avoidList // calls not to make
@@ -47,7 +47,7 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 		return nil, err
 	}
 	a := &answer{m: m, trace: agent.ContextTokenTrace(ctx)}
-	a.req = llm.Request{Prompt: p.tokens, MaxTokens: req.MaxOutput, StopTokens: m.tok.EndOfGeneration(), Key: req.SessionID}
+	a.req = scheduler.Request{Prompt: p.tokens, MaxTokens: req.MaxOutput, StopTokens: m.tok.EndOfGeneration(), Key: req.SessionID}
 	if a.req.MaxTokens <= 0 {
 		a.req.MaxTokens = m.cfg.MaxOutput
 	}
@@ -108,7 +108,7 @@ func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 	if a.out.gone {
 		return
 	}
-	if errors.Is(err, llm.ErrContextFull) && a.usage.Output > 0 {
+	if errors.Is(err, scheduler.ErrContextFull) && a.usage.Output > 0 {
 		length, err = true, nil // the context's end in the middle of an answer is a limit on its length
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *answer) generate(ctx context.Context) (length bool, err error) {
 		case err != nil:
 			return false, err
 		case t.Final != nil:
-			return t.Final.Finish == llm.FinishLength, nil
+			return t.Final.Finish == scheduler.FinishLength, nil
 		case !a.take(t):
 			return false, nil
 		}
@@ -148,7 +148,7 @@ func (a *answer) generate(ctx context.Context) (length bool, err error) {
 }
 
 // take passes one token to the output and reports whether more are wanted.
-func (a *answer) take(t llm.Token) (more bool) {
+func (a *answer) take(t scheduler.Token) (more bool) {
 	a.usage.Output++
 	a.usage.CachedInput = int64(t.Cached) // of each token, since a stop text ends the answer before the final item
 	a.traced(t)
@@ -163,7 +163,7 @@ func (a *answer) take(t llm.Token) (more bool) {
 }
 
 // traced reports a token to who asked for it.
-func (a *answer) traced(t llm.Token) {
+func (a *answer) traced(t scheduler.Token) {
 	if a.trace == nil || a.trace.Token == nil {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/luthier-dev/luthier/internal/jsontree"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // grammarTools have arguments of every kind.
@@ -212,7 +213,7 @@ func walkChoice(t *testing.T, f *Format, c Choice, valid map[string]*jsonschema.
 	}
 	w := &walker{g: g, r: rand.New(rand.NewPCG(1, 2)), bad: []string{f.Param.Close, f.section().Close, f.callWrap().Close}}
 	calls := 0
-	for range 60 {
+	for range tier.Pick(15, 60, 60) {
 		w.b.Reset()
 		w.walk(g.Root)
 		text := w.b.String()

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
-	"github.com/luthier-dev/luthier/internal/engine/llm"
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
+	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
 // exported is m as a GGUF file in memory.
@@ -28,28 +28,28 @@ func exported(t *testing.T, m *Model, typ gguf.Type) *gguf.File {
 	return f
 }
 
-// engineLoss is the mean weighted cross entropy of s by internal/engine/llm, and the logits of every token.
+// engineLoss is the mean weighted cross entropy of s by internal/engine/transformer, and the logits of every token.
 func engineLoss(t *testing.T, f *gguf.File, s Sequence) (float64, [][]float32) {
 	t.Helper()
 	pool := tensor.NewPool(1)
 	defer pool.Close()
-	n, err := llm.LoadNetwork(f, pool, llm.NetworkConfig{})
+	n, err := transformer.LoadNetwork(f, pool, transformer.NetworkConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	pages := llm.PagesFor(len(s.Tokens))
-	c, err := llm.NewCache(n, llm.CacheConfig{Type: gguf.TypeF32, Pages: pages})
+	pages := transformer.PagesFor(len(s.Tokens))
+	c, err := transformer.NewCache(n, transformer.CacheConfig{Type: gguf.TypeF32, Pages: pages})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	seq := &llm.Seq{}
+	seq := &transformer.Seq{}
 	for range pages {
 		page, _ := c.Alloc()
 		seq.Pages = append(seq.Pages, page)
 	}
-	if err := n.Forward(c, []llm.Slice{{Seq: seq, Tokens: s.Tokens, Outputs: len(s.Tokens)}}); err != nil {
+	if err := n.Forward(c, []transformer.Slice{{Seq: seq, Tokens: s.Tokens, Outputs: len(s.Tokens)}}); err != nil {
 		t.Fatal(err)
 	}
 	sum, logits := 0.0, make([][]float32, len(s.Tokens))

@@ -1,6 +1,0 @@
-//go:build race
-
-package llm
-
-// underRace: the race detector makes sync.Pool forget at random, so allocations are not counted.
-const underRace = true

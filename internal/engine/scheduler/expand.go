@@ -1,0 +1,96 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Branch is one of several texts whose continuations are compared, as a search for the likeliest text needs.
+type Branch struct {
+	Tokens  []int32  // the whole text, prompt included; at least one token
+	Allowed []uint64 // bit set of the tokens that may follow; nil for any
+}
+
+// Expansion is what may follow a branch.
+type Expansion struct {
+	Next   []TokenProb // the likeliest tokens that are allowed, best first, the lower id among equals
+	Cached int         // tokens of the branch that were found in the cache
+}
+
+// Expand weighs the tokens that may follow each branch and returns at most top of them. Probabilities are the network's own:
+// temperature 1, no penalties, and not raised where tokens are not allowed. A branch that allows nothing has an empty expansion.
+//
+// All branches are computed in one pass where the cache has room for them, and what they share with each other or with
+// earlier texts is computed once. Together they take one slot.
+//
+// Errors are those of [Engine.Generate]. One of a single branch is the error of all.
+func (e *Engine) Expand(ctx context.Context, branches []Branch, top int) ([]Expansion, error) {
+	if top < 1 || top > e.f.vocab() {
+		return nil, fmt.Errorf("%w: %d likeliest tokens; 1 up to the vocabulary's %d is possible", ErrInvalid, top, e.f.vocab())
+	}
+	seqs := make([]*sequence, len(branches))
+	for i, b := range branches {
+		r := Request{Prompt: b.Tokens, NoSpeculation: true}
+		if err := r.validate(e.f.vocab(), e.cfg.Context+1); err != nil {
+			return nil, fmt.Errorf("branch %d: %w", i, err)
+		}
+		if want := (e.f.vocab() + 63) / 64; b.Allowed != nil && len(b.Allowed) != want {
+			return nil, fmt.Errorf("%w: branch %d: the set of allowed tokens has %d words; the vocabulary needs %d", ErrInvalid, i, len(b.Allowed), want)
+		}
+		seqs[i] = newSequence(taskExpand, ctx, &r)
+		seqs[i].allowed, seqs[i].top, seqs[i].rider = slices.Clone(b.Allowed), top, i > 0 // a pass may outlast ctx
+	}
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	if err := e.submit(seqs...); err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, s := range seqs {
+			e.cancel(s)
+		}
+	}()
+	out := make([]Expansion, len(seqs))
+	for i, s := range seqs {
+		var failed error
+		e.follow(s, func(t Token, err error) bool {
+			if failed = err; t.Final != nil {
+				out[i] = Expansion{Next: s.next, Cached: t.Final.Cached}
+			}
+			return true
+		})
+		if failed != nil {
+			return nil, failed
+		}
+	}
+	return out, nil
+}
+
+// likeliest returns the n likeliest of the tokens allowed, nil for all, and the logarithms of their probabilities.
+func (s *sampler) likeliest(logits []float32, allowed []uint64, n int) ([]TokenProb, error) {
+	z, err := normalizer(logits)
+	if err != nil {
+		return nil, err
+	}
+	if allowed != nil {
+		s.mask = slices.Grow(s.mask[:0], len(logits))[:len(logits)]
+		maskLogits(s.mask, logits, allowed)
+		logits = s.mask
+		if _, _, err := largest(logits); err == errNothingAllowed {
+			return nil, nil
+		}
+	}
+	if err := s.topK(logits, min(n, len(logits))); err != nil {
+		return nil, err
+	}
+	top := make([]TokenProb, 0, len(s.cands))
+	for _, c := range s.cands {
+		if !math.IsInf(float64(c.logit), -1) {
+			top = append(top, TokenProb{ID: c.id, LogProb: float32(float64(c.logit) - z)})
+		}
+	}
+	return top, nil
+}

@@ -1,0 +1,17 @@
+package scheduler
+
+import "github.com/luthier-dev/luthier/internal/engine/transformer"
+
+// forwarder is what the scheduler needs of a network and its cache. Only the scheduler's goroutine calls it.
+type forwarder interface {
+	forward(slices []transformer.Slice) error
+	logits(i int) []float32
+	vocab() int
+	pages() int
+	alloc() (int32, bool)
+	retain(page int32)
+	release(page int32)
+	refs(page int32) int
+	free() int
+	copyPage(dst, src int32)
+}

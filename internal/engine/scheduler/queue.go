@@ -1,0 +1,69 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// submit puts sequences into the queue: one, or one and its riders.
+func (e *Engine) submit(seqs ...*sequence) error {
+	if ctx := seqs[0].ctx; ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	now := e.cfg.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing {
+		return ErrClosed
+	}
+	if withoutRiders(e.queue) >= e.cfg.Queue {
+		e.metrics.refused()
+		turn := e.turn
+		if turn == 0 { // nothing has ended yet
+			turn = time.Second
+		}
+		return &BusyError{Queued: len(e.queue), Wait: turn * time.Duration(len(e.queue)+1) / time.Duration(e.cfg.Slots)}
+	}
+	for _, s := range seqs {
+		e.nextID++
+		s.id, s.queued = e.nextID, now
+		e.queue = append(e.queue, s)
+	}
+	e.poke()
+	return nil
+}
+
+// withoutRiders counts the sequences that need a slot of their own.
+func withoutRiders(list []*sequence) int {
+	n := 0
+	for _, s := range list {
+		if !s.rider {
+			n++
+		}
+	}
+	return n
+}
+
+// cancel lets go of a sequence that its reader has left. For one that has ended it does nothing.
+func (e *Engine) cancel(s *sequence) {
+	if s.cancelled.Swap(true) {
+		return
+	}
+	e.mu.Lock()
+	if i := slices.Index(e.queue, s); i >= 0 && !s.admitted {
+		e.queue = slices.Delete(e.queue, i, i+1)
+		if s.task != taskExpand {
+			e.metrics.left()
+		}
+	}
+	e.mu.Unlock()
+	e.poke()
+}
+
+func (e *Engine) poke() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,288 @@
+package scheduler
+
+import "math"
+
+// plan is a pass in the making: how many tokens it computes, how many it is expected to decide.
+type plan struct {
+	tokens   int
+	expected float64
+}
+
+// scoredDrafter is a Drafter that knows how good its reasons are: the class of a draft, below specClasses.
+type scoredDrafter interface {
+	draftScored(tokens []int32, max int, dst []int32) ([]int32, int)
+}
+
+// drafting is one drafter at work for one request.
+type drafting struct {
+	d      Drafter
+	scored scoredDrafter
+	model  *modelDrafter // the draft model, if it is that
+	name   string
+	acc    acceptance
+	buf    []int32
+
+	// A guess is watched until it turns out wrong, whether it was verified or not: what guesses are worth is learnt for free.
+	watch      []int32
+	watched    int // tokens of watch that came true
+	watchClass int
+
+	seconds float64 // moving average for each token proposed
+	calls   int
+	pause   int // passes to wait before the next attempt, for costly drafters that do not pay
+	paused  int
+}
+
+// speculator chooses drafts for one request.
+//
+// It drafts what promises most tokens a second by the measured cost of a pass and the measured acceptance. Its balance
+// is the time won so far by accepted tokens, less that spent on verifying wrong ones; it begins with the time of one token and grows
+// by one hundredth of the time of each token. No draft may cost more than the balance, so that even where everything is refused the loss
+// stays below half a token and 0.5 %, and where drafts are accepted their length doubles from pass to pass.
+type speculator struct {
+	drafters []*drafting
+	balance  float64 // seconds
+	worth    float64 // seconds that a token takes without drafts, in the pass that is planned
+	chosen   *drafting
+	opened   bool
+	session  *session // nil for a request without a key, or when another request of the session is being computed
+}
+
+const (
+	earnRate   = 0.005
+	maxBalance = 64 // in the time of one token
+	// A draft must promise this much more tokens a second than none.
+	worthwhile = 1.02
+	// A foreign drafter is costly if a whole draft of its costs more than this share of a pass. Then it is asked only for tokens that
+	// are to be used.
+	costlyShare = 0.005
+)
+
+// choice is the best draft found so far.
+type choice struct {
+	d     *drafting
+	n     int // tokens of it
+	class int
+	rate  float64 // tokens a second that the pass promises with it
+}
+
+// propose sets s.draft to what is best verified in the pass, at most limit tokens, and adds it to the plan.
+func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
+	if !e.cost.timed { // the engine's very first token
+		return
+	}
+	base := e.cost.seconds(p.tokens)
+	sp.worth = base / p.expected
+	if !sp.opened {
+		sp.opened, sp.balance = true, sp.worth*e.sessions.credit()
+	}
+	sp.chosen = nil
+	best := choice{rate: p.expected / base * worthwhile}
+	for i, d := range sp.drafters {
+		c := choice{d: d, class: specUnknown}
+		switch {
+		case !d.costly(e):
+			c.class = sp.guess(e, s, d, limit)
+			sp.measure(e, p, &c, len(d.buf), 0)
+			if most := sp.allowed(s, d.buf[:c.n]); most < c.n {
+				sp.measure(e, p, &c, most, 0)
+			}
+		case d.paused < d.pause && e.cfg.Speculation.FixedDraft == 0:
+			d.paused++
+			continue
+		default:
+			sp.measure(e, p, &c, limit, d.seconds)
+		}
+		if e.cfg.Speculation.FixedDraft > 0 { // each drafter in turn, as far as they have something
+			c.rate = math.MaxFloat64 / float64(1+(len(s.tokens)+i)%len(sp.drafters))
+		}
+		if c.n > 0 && c.rate > best.rate {
+			best = c
+		}
+	}
+	if best.d == nil {
+		sp.probe(e, s, p, limit)
+		return
+	}
+	if best.d.costly(e) {
+		best.class = sp.guess(e, s, best.d, best.n)
+		best.n = min(best.n, sp.allowed(s, best.d.buf))
+	}
+	sp.use(e, s, p, best.d, best.n, best.class)
+}
+
+// probe tries a costly drafter that does not seem to pay, at growing intervals: cheap ones show what they are worth without.
+func (sp *speculator) probe(e *Engine, s *sequence, p *plan, limit int) {
+	for _, d := range sp.drafters {
+		if !d.costly(e) || d.paused < d.pause || d.model != nil && !d.model.began {
+			continue // a draft model that must read the whole text first is no cheap trial
+		}
+		n := min(2, limit)
+		if e.cost.seconds(p.tokens+n)-e.cost.seconds(p.tokens)+float64(n)*d.seconds > sp.balance {
+			continue
+		}
+		d.pause, d.paused = min(2*d.pause+8, 512), 0
+		class := sp.guess(e, s, d, n)
+		sp.use(e, s, p, d, min(n, sp.allowed(s, d.buf)), class)
+		return
+	}
+}
+
+func (sp *speculator) use(e *Engine, s *sequence, p *plan, d *drafting, n, class int) {
+	if n <= 0 {
+		return
+	}
+	s.draft = append(s.draft[:0], d.buf[:n]...)
+	if d.model != nil {
+		s.probs = d.model.taken(n)
+	}
+	sp.chosen = d
+	d.watch = append(d.watch[:0], d.buf...)
+	d.watched, d.watchClass = 0, class
+	p.tokens += n
+	p.expected += d.gain(class, n)
+}
+
+// measure finds how many tokens of a draft, of n at most, promise the most tokens a second, and that rate. perToken is what the
+// drafter takes for each.
+func (sp *speculator) measure(e *Engine, p *plan, c *choice, n int, perToken float64) {
+	c.n, c.rate = 0, 0
+	if fixed := e.cfg.Speculation.FixedDraft; fixed > 0 {
+		c.n = min(n, fixed)
+		return
+	}
+	base := e.cost.seconds(p.tokens)
+	gain, right := p.expected, 1.0
+	for i := range min(n, max(4, 2*e.tried)) { // no leaps on a curve that nobody has tried
+		right *= float64(c.d.acc.rate[c.class][specRange(i)])
+		gain += right
+		cost := e.cost.seconds(p.tokens+i+1) + float64(i+1)*perToken
+		if cost-base > sp.balance {
+			return
+		}
+		if rate := gain / cost; rate > c.rate {
+			c.n, c.rate = i+1, rate
+		}
+	}
+}
+
+// gain is how many tokens of a draft are expected to be accepted.
+func (d *drafting) gain(class, n int) float64 {
+	sum, right := 0.0, 1.0
+	for i := range n {
+		right *= float64(d.acc.rate[class][specRange(i)])
+		sum += right
+	}
+	return sum
+}
+
+// allowed cuts a draft where the constraint would refuse it, and after a stop token.
+func (sp *speculator) allowed(s *sequence, draft []int32) int {
+	c, state := s.req.Constraint, s.state
+	for i, t := range draft {
+		if c != nil {
+			next, ok := c.Next(state, t)
+			if !ok {
+				return i
+			}
+			state = next
+		}
+		for _, stop := range s.req.StopTokens {
+			if t == stop {
+				return i + 1
+			}
+		}
+	}
+	return len(draft)
+}
+
+// guess asks a drafter and returns the class of its answer, which is in d.buf. The time that takes is paid from the balance, save
+// that in which the draft model catches up with the text.
+func (sp *speculator) guess(e *Engine, s *sequence, d *drafting, most int) (class int) {
+	if d.calls == 0 && d.scored == nil {
+		most = min(most, 2) // until its cost is known
+	}
+	start := e.cfg.Now()
+	if d.scored != nil {
+		d.buf, class = d.scored.draftScored(s.tokens, most, d.buf[:0])
+	} else {
+		d.buf, class = d.d.Draft(s.tokens, most, d.buf[:0]), specUnknown
+	}
+	took := e.since(start)
+	d.timed(took)
+	if len(d.buf) > 0 || d.model == nil {
+		sp.balance -= took
+	}
+	if len(d.buf) > most {
+		d.buf = d.buf[:most]
+	}
+	for i, t := range d.buf { // a foreign drafter may propose anything
+		if t < 0 || int(t) >= e.f.vocab() {
+			d.buf = d.buf[:i]
+			break
+		}
+	}
+	if len(d.watch) == 0 && len(d.buf) > 0 {
+		d.watch, d.watched, d.watchClass = append(d.watch[:0], d.buf...), 0, class
+	}
+	return class
+}
+
+// timed averages what a proposed token costs; the first calls catch up with the prompt and are not typical.
+func (d *drafting) timed(seconds float64) {
+	if len(d.buf) == 0 {
+		return
+	}
+	each := seconds / float64(len(d.buf))
+	if d.calls++; d.calls <= 3 {
+		if d.calls == 1 || each < d.seconds {
+			d.seconds = each
+		}
+		return
+	}
+	d.seconds += (each - d.seconds) / 8
+}
+
+func (d *drafting) costly(e *Engine) bool {
+	return d.model != nil || d.scored == nil && d.seconds*float64(e.cfg.Speculation.MaxDraft) > costlyShare*e.cost.scale
+}
+
+// committed compares a decided token with the guesses that are watched.
+func (sp *speculator) committed(token int32) {
+	for _, d := range sp.drafters {
+		if len(d.watch) == 0 {
+			continue
+		}
+		right := d.watch[d.watched] == token
+		d.acc.learn(d.watchClass, d.watched, right)
+		if d.watched++; !right || d.watched == len(d.watch) {
+			d.watch = d.watch[:0]
+		}
+	}
+}
+
+// verified books the draft of a pass of which some tokens were accepted.
+func (sp *speculator) verified(e *Engine, s *sequence, accepted int) {
+	d := sp.chosen
+	e.metrics.drafted(d.name, len(s.draft), accepted)
+	sp.balance += float64(accepted)*sp.worth - float64(len(s.draft))*e.perDraft
+	if d.pause > 0 && accepted == len(s.draft) {
+		d.pause = 0
+	}
+}
+
+// earn adds what a token brings whether drafts were accepted or not.
+func (sp *speculator) earn(e *Engine, tokens int) {
+	if sp.worth == 0 {
+		sp.worth = e.cost.seconds(1)
+	}
+	sp.balance = min(sp.balance+earnRate*float64(tokens)*sp.worth, maxBalance*sp.worth)
+}
+
+// nameOf is the name that metrics are kept under.
+func nameOf(d Drafter) string {
+	if n, ok := d.(interface{ Name() string }); ok {
+		return n.Name()
+	}
+	return "custom"
+}

@@ -1,0 +1,9 @@
+package transformer
+
+// olmoe normalises whole rows of queries and keys, and leaves the weights of the chosen experts as they are (arXiv:2409.02060).
+func olmoe() *arch {
+	return &arch{
+		names: []string{"olmoe"}, rope: ropeHalves, qkNorm: normRow, ffnNorm: "ffn_norm",
+		moe: moeRule{possible: true, required: true, gating: gateSoftmax},
+	}
+}
