@@ -6,9 +6,15 @@ import (
 	"time"
 )
 
-// batch holds the tool calls of the current response, in call order, and decides which may run. A
-// call is announced when it begins to arrive, made ready when its arguments are complete, given its
-// turn by acquire, and finished once. Calls that do not conflict run beside each other.
+// batch holds the tool calls of the current response, in call order, and decides which may run.
+// Calls that do not conflict run beside each other. Its words, each with one meaning:
+//
+//   - announce adds a call that begins to arrive; ready says that its arguments are complete.
+//   - acquire waits for a call's turn.
+//   - finish gives a call its result, once; refuse does so before it could run, abandon when it does
+//     not return.
+//   - await waits, on the loop's goroutine, until every call is finished; results gathers them.
+//   - wake ends these waits, so that what they wait for is looked at again.
 //
 // The list itself is changed by the loop's goroutine only, under mu, so that the loop may read it
 // without.
