@@ -48,7 +48,7 @@ func (a *Agent) newRun(ctx context.Context, s *Session, input []Part, plan bool)
 			yield(nil, ErrRunUsed)
 			return
 		}
-		r := &run{agent: a, session: s, yield: yield, plan: plan}
-		r.main(ctx, input)
+		r := &run{agent: a, session: s, mode: mode{plan: plan}}
+		r.main(ctx, input, yield)
 	}
 }

@@ -102,8 +102,8 @@ type Agent struct {
 	price  *Price
 	depth  int // how many agents are above this one
 
-	parent   *run // the run whose tool this agent runs as, nil at the top
-	readOnly bool // calls that may change something are refused
+	parent   *account // of the run whose tool this agent runs as, nil at the top
+	readOnly bool     // calls that may change something are refused
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

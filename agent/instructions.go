@@ -109,7 +109,7 @@ func FormatInstructions(ins []Instruction) string {
 	var b strings.Builder
 	for _, in := range ins {
 		if b.Len() == 0 {
-			b.WriteString("The workspace holds instructions for agents. Where two disagree, the later one wins.\n")
+			b.WriteString(promptText(instructionsPrompt) + "\n")
 		}
 		fmt.Fprintf(&b, "\n<instructions file=%q>\n%s\n</instructions>\n", in.Path, in.Text)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -76,43 +77,52 @@ func permissionRequest(s *Session, t Tool, spec *ToolSpec, tc ToolCall, e Effect
 	return req
 }
 
-// permit decides whether a call may run: the policy first, then the session's grants, then the host's callback.
-func (r *run) permit(ctx context.Context, c *call) Verdict {
-	policy := r.agent.cfg.Policy
-	if policy == nil {
+// permits decides on the calls of a run.
+type permits struct {
+	policy  Policy
+	ask     AskFunc
+	session *Session // its grants hold for every run
+	out     *mailbox
+
+	asking sync.Mutex // held while the host is asked: one question at a time
+}
+
+// decide returns whether a call may run: the policy first, then the session's grants, then the
+// host's callback.
+func (p *permits) decide(ctx context.Context, c *call) Verdict {
+	if p.policy == nil {
 		return Verdict{Decision: Allow, Rule: "no policy"}
 	}
-	req := permissionRequest(r.session, c.tool, c.spec, c.tc, c.effects)
-	v := policy.Decide(ctx, req)
+	req := permissionRequest(p.session, c.tool, c.spec, c.tc, c.effects)
+	v := p.policy.Decide(ctx, req)
 	if v.Decision == Ask {
-		v = r.resolve(ctx, req, v)
+		v = p.resolve(ctx, req, v)
 	}
-	r.post(Decided{Call: c.tc, Verdict: v})
+	p.out.post(Decided{Call: c.tc, Verdict: v})
 	return v
 }
 
-// resolve resolves an open verdict by a grant or by asking, one question at a time.
-func (r *run) resolve(ctx context.Context, req *PermissionRequest, v Verdict) Verdict {
-	if g, ok := r.session.grantFor(req); ok {
+// resolve resolves an open verdict by a grant or by asking.
+func (p *permits) resolve(ctx context.Context, req *PermissionRequest, v Verdict) Verdict {
+	if g, ok := p.session.grantFor(req); ok {
 		return Verdict{Decision: Allow, Rule: g.String()}
 	}
-	ask := r.agent.cfg.Ask
-	if ask == nil {
+	if p.ask == nil {
 		return Verdict{Rule: v.Rule, Reason: orText(v.Reason, "the call needs approval") + "; there is nobody to ask, so it is refused. Find another way."}
 	}
-	r.asking.Lock()
-	defer r.asking.Unlock()
-	if g, ok := r.session.grantFor(req); ok { // given while this call waited
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if g, ok := p.session.grantFor(req); ok { // given while this call waited
 		return Verdict{Decision: Allow, Rule: g.String()}
 	}
 	if ctx.Err() != nil {
 		return Verdict{Rule: v.Rule, Reason: "the run was cancelled"}
 	}
-	answer := ask(ctx, req, v)
+	answer := p.ask(ctx, req, v)
 	if !answer.Allow {
 		return Verdict{Rule: "asked", Reason: orText(answer.Reason, "the user refused the call. Do not repeat it; ask what they want instead.")}
 	}
-	if err := r.session.addGrant(answer, req); err != nil {
+	if err := p.session.addGrant(answer, req); err != nil {
 		return Verdict{Rule: "asked", Reason: err.Error()}
 	}
 	return Verdict{Decision: Allow, Rule: "asked"}

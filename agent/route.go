@@ -133,17 +133,17 @@ func EndRoute(ctx context.Context, r Routed) {
 	s.mu.Unlock()
 	for _, h := range held {
 		h.Kept = h.Kept && r.Kept
-		s.parent.settle(h)
+		s.parent.tell(h)
 	}
 	if r.Nested {
 		r.Usage, r.MicroDollars, r.Estimated = Usage{}, 0, false
 	}
-	s.parent.settle(r)
+	s.parent.tell(r)
 }
 
-// settle tells the traces from s upwards of an attempt that ended. Above an attempt that is still under way nobody is
+// tell informs the traces from s upwards of an attempt that ended. Above an attempt that is still under way nobody is
 // told yet of what was kept below: it may be thrown away after all.
-func (s *routeScope) settle(r Routed) {
+func (s *routeScope) tell(r Routed) {
 	for ; s != nil; s = s.parent {
 		switch {
 		case s.trace != nil:

@@ -230,7 +230,7 @@ func (s *Session) SetPlan(plan string) error {
 	s.planSet = s.planSet || err == nil
 	s.mu.Unlock()
 	if r != nil && err == nil {
-		r.post(PlanChanged{Plan: plan})
+		r.out.post(PlanChanged{Plan: plan})
 	}
 	return err
 }
@@ -253,7 +253,7 @@ func (s *Session) SetTodos(todos []Todo) error {
 	r := s.run
 	s.mu.Unlock()
 	if r != nil && err == nil {
-		r.post(TodosChanged{Todos: todos})
+		r.out.post(TodosChanged{Todos: todos})
 	}
 	return err
 }

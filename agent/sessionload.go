@@ -37,7 +37,7 @@ func (l *loader) apply(e *Entry) error {
 	case EntryResult:
 		l.addResult(*e.Result)
 	case EntryResults:
-		return l.closeBatch(e.Calls)
+		return l.addResults(e.Calls)
 	case EntryCompaction:
 		s.replaceLive(e.Messages)
 		if e.Report != nil {
@@ -94,8 +94,8 @@ func (l *loader) addResult(r ToolResult) {
 	l.results[r.CallID] = r
 }
 
-// closeBatch turns the logged results into the tool message they were sent as.
-func (l *loader) closeBatch(ids []string) error {
+// addResults turns the logged results into the tool message they were sent as.
+func (l *loader) addResults(ids []string) error {
 	m := Message{Role: RoleTool, Parts: make([]Part, len(ids))}
 	for i, id := range ids {
 		r, ok := l.results[id]

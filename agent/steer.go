@@ -29,7 +29,7 @@ func (s *Session) Steer(parts ...Part) {
 	defer s.mu.Unlock()
 	s.steers = append(s.steers, Message{Role: RoleUser, Parts: parts})
 	if r := s.run; r != nil {
-		r.poke(func() { r.steered = true }) // under both locks: see takeSteers
+		r.batch.steer() // under both locks: see takeSteers
 	}
 }
 
@@ -42,12 +42,10 @@ func (s *Session) Cancel(at CancelPoint) {
 	if r == nil {
 		return
 	}
-	r.poke(func() {
-		r.cancelAt |= 1 << at
-		if at == CancelNow {
-			r.cancel(errCanceled)
-		}
-	})
+	if at == CancelNow {
+		r.cancel(errCanceled)
+	}
+	r.batch.cancel(at)
 }
 
 // takeSteers moves the injected messages into the history and returns them.
@@ -57,9 +55,7 @@ func (r *run) takeSteers() ([]Message, error) {
 	defer s.mu.Unlock()
 	ms := s.steers
 	s.steers = nil
-	r.mu.Lock()
-	r.steered = false // with the messages, so that one that was taken cannot skip the calls of the next batch
-	r.mu.Unlock()
+	r.batch.resume() // with the messages, so that one that was taken cannot skip the calls of the next batch
 	for _, m := range ms {
 		if err := s.appendMessage(m, nil); err != nil {
 			return nil, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // SubAgentConfig describes a tool that runs another agent.
@@ -31,7 +30,12 @@ type subAgent struct {
 	agent *Agent
 }
 
-const subAgentSchema = `{"type":"object","properties":{"task":{"type":"string","description":"The whole task, in full: the sub-agent sees nothing of this conversation. Say what to find or do, where to look, and what to report back."}},"required":["task"],"additionalProperties":false}`
+// subAgentSchema returns the schema of a task.
+func subAgentSchema() json.RawMessage {
+	task, _ := json.Marshal(promptText(subAgentTaskPrompt)) // a string
+	return json.RawMessage(`{"type":"object","properties":{"task":{"type":"string","description":` + string(task) +
+		`}},"required":["task"],"additionalProperties":false}`)
+}
 
 // SubAgent returns a tool that gives a task to another agent and returns its final answer. Several calls run in
 // parallel when their effects allow it; events of the sub-agent arrive as [SubEvent], and its usage and cost count
@@ -44,7 +48,7 @@ func SubAgent(cfg SubAgentConfig) (Tool, error) {
 		cfg.MaxDepth = 2
 	}
 	if cfg.Description == "" {
-		cfg.Description = "Gives a task to a separate agent with a fresh context and returns its report. Use it for searches and side tasks whose details you do not need."
+		cfg.Description = promptText(subAgentPrompt)
 	}
 	if cfg.Agent.Purpose == "" {
 		cfg.Agent.Purpose = PurposeSubAgent
@@ -56,7 +60,7 @@ func SubAgent(cfg SubAgentConfig) (Tool, error) {
 	e := cfg.Effects
 	e.Flags |= EffectSpend
 	t := &subAgent{cfg: cfg, agent: a, spec: ToolSpec{
-		Name: cfg.Name, Description: cfg.Description, Schema: json.RawMessage(subAgentSchema), Effects: e, Timeout: -1,
+		Name: cfg.Name, Description: cfg.Description, Schema: subAgentSchema(), Effects: e, Timeout: -1,
 	}}
 	return t, checkTools([]Tool{t})
 }
@@ -75,7 +79,7 @@ func (t *subAgent) Call(ctx context.Context, call ToolCall) (*ToolResult, error)
 	scope := scopeFrom(ctx)
 	depth := 1
 	if scope != nil {
-		depth = scope.run.agent.depth + 1
+		depth = scope.by.agent.depth + 1
 	}
 	if depth > t.cfg.MaxDepth {
 		return nil, fmt.Errorf("sub-agents may nest %d deep at most; do this task yourself", t.cfg.MaxDepth)
@@ -88,9 +92,9 @@ func (t *subAgent) Call(ctx context.Context, call ToolCall) (*ToolResult, error)
 	child.depth = depth
 	child.readOnly = changesNothing(&t.spec.Effects)
 	if scope != nil {
-		child.parent = scope.run
-		child.readOnly = child.readOnly || scope.run.plan || scope.run.agent.readOnly
-		if child.cfg.Limits, err = scope.run.remaining(child.cfg.Limits); err != nil {
+		child.parent = scope.by.account
+		child.readOnly = child.readOnly || scope.by.mode.plan || scope.by.mode.readOnly
+		if child.cfg.Limits, err = scope.by.account.remaining(child.cfg.Limits); err != nil {
 			return nil, err
 		}
 	}
@@ -118,14 +122,14 @@ func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error)
 			res = d.Result
 		}
 		if scope != nil {
-			scope.run.post(SubEvent{CallID: scope.call.tc.ID, Event: ev})
+			scope.by.out.post(SubEvent{CallID: scope.call.tc.ID, Event: ev})
 		}
 	}
 	if res == nil {
 		return nil, fail
 	}
 	if scope != nil { // the runs above were charged as it was spent
-		if err := scope.run.session.addSpend(res.Usage, res.MicroDollars); err != nil {
+		if err := scope.by.session.addSpend(res.Usage, res.MicroDollars); err != nil {
 			return nil, err
 		}
 	}
@@ -134,29 +138,4 @@ func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error)
 		return TextResult(orText(text, "(the sub-agent answered nothing)")), nil
 	}
 	return ErrorResult("The sub-agent stopped early (%s: %s) after %d steps. Its last words: %s", res.Stop, res.Detail, res.Steps, orText(text, "(none)")), nil
-}
-
-// remaining bounds a sub-agent's limits by what is left of this run's.
-func (r *run) remaining(l Limits) (Limits, error) {
-	own := r.agent.cfg.Limits
-	tokens, cost := r.used()
-	l.Tokens = bound(l.Tokens, own.Tokens, tokens)
-	l.MicroDollars = bound(l.MicroDollars, own.MicroDollars, cost)
-	l.Wall = bound(l.Wall, own.Wall, r.agent.cfg.Now().Sub(r.started))
-	if l.Tokens == 0 || l.MicroDollars == 0 || l.Wall == 0 {
-		return l, errors.New("nothing is left of the budget for a sub-agent; finish with what you know")
-	}
-	return l, nil
-}
-
-// bound returns the smaller of limit and what is left of outer, where a negative limit means none and 0 nothing left.
-func bound[T int64 | time.Duration](limit, outer, used T) T {
-	if outer < 0 {
-		return limit
-	}
-	left := max(outer-used, 0)
-	if limit < 0 || left < limit {
-		return left
-	}
-	return limit
 }

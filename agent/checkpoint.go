@@ -4,7 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 )
+
+// Checkpointer snapshots a workspace so that a turn can be undone. Package checkpoint implements it on git objects.
+type Checkpointer interface {
+	// Snapshot records the workspace and returns the checkpoint's id.
+	Snapshot(ctx context.Context, label string) (id string, err error)
+	// Restore brings the workspace back to a checkpoint and returns the id of one that undoes the restore.
+	Restore(ctx context.Context, id string) (undo string, err error)
+}
 
 // ErrNothingToUndo is returned by [Agent.Undo] and [Agent.Redo] when there is no checkpoint in that direction.
 var ErrNothingToUndo = errors.New("agent: there is no checkpoint to go to in that direction")
@@ -91,5 +100,5 @@ func restoreNote(kind EntryType, label string) string {
 	if kind == EntryRedo {
 		word = "redone"
 	}
-	return fmt.Sprintf("<reminder>\nThe user has %s the file changes of the turn %q: the workspace differs from what you last saw. Read files again before editing them.\n</reminder>", word, label)
+	return "<reminder>\n" + promptText(restoredPrompt, "{undone}", word, "{turn}", strconv.Quote(label)) + "\n</reminder>"
 }

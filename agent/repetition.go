@@ -1,8 +1,8 @@
 package agent
 
 import (
-	"fmt"
 	"hash/maphash"
+	"strconv"
 )
 
 // repetition counts identical calls with identical results. A change that was not seen before starts the count anew:
@@ -88,10 +88,7 @@ func (r *repetition) signature(call *ToolCall, res *ToolResult) uint64 {
 // reminder is what the model is told at a rung below stop.
 func (r *repetition) reminder(level rung, tool string) string {
 	if level == rungWarn {
-		return fmt.Sprintf("You have now called %s %d times with the same arguments and the same result, and nothing "+
-			"changed in between. Stop repeating it: the run ends at %d. Either change your approach, or answer with what "+
-			"you know and say what is missing.", tool, r.cfg.Warn, r.cfg.Stop)
+		return promptText(repeatWarnPrompt, "{tool}", tool, "{times}", strconv.Itoa(r.cfg.Warn), "{end}", strconv.Itoa(r.cfg.Stop))
 	}
-	return fmt.Sprintf("You have called %s %d times with the same arguments and got the same result. Calling it again "+
-		"will not change the result; try something else.", tool, r.cfg.Remind)
+	return promptText(repeatRemindPrompt, "{tool}", tool, "{times}", strconv.Itoa(r.cfg.Remind))
 }

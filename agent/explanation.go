@@ -55,7 +55,7 @@ func (s *Session) modeVerdict(e *Effects) Verdict {
 	if r == nil {
 		return Verdict{Decision: Allow}
 	}
-	return r.modeVerdict(e)
+	return r.mode.verdict(e)
 }
 
 func (a *Agent) findTool(name string) (Tool, ToolSpec) {
@@ -96,29 +96,4 @@ func (e Explanation) String() string {
 		fmt.Fprintf(&b, "\n%s", strings.TrimRight(e.Description.Detail, "\n"))
 	}
 	return b.String()
-}
-
-var flagNames = []string{"deletes", "kills", "network", "executes", "outside the workspace", "secrets", "spends"}
-
-// String returns the effects in one line, such as "reads go.mod; writes a.go; deletes".
-func (e Effects) String() string {
-	var parts []string
-	if !e.Known {
-		parts = append(parts, "unknown")
-	}
-	if len(e.Reads) > 0 {
-		parts = append(parts, "reads "+strings.Join(e.Reads, ", "))
-	}
-	if len(e.Writes) > 0 {
-		parts = append(parts, "writes "+strings.Join(e.Writes, ", "))
-	}
-	for i, name := range flagNames {
-		if e.Flags&(1<<i) != 0 {
-			parts = append(parts, name)
-		}
-	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, "; ")
 }

@@ -4,8 +4,9 @@ import "context"
 
 // callScope is what the loop lets a running tool reach through its context.
 type callScope struct {
-	run  *run
-	call *call
+	by       *invoker
+	call     *call
+	deadline deadline
 }
 
 type callScopeKey struct{}
@@ -18,7 +19,7 @@ func scopeFrom(ctx context.Context) *callScope {
 // SessionFrom returns the session of the run that a tool is called from, or nil outside a run.
 func SessionFrom(ctx context.Context) *Session {
 	if s := scopeFrom(ctx); s != nil {
-		return s.run.session
+		return s.by.session
 	}
 	return nil
 }
@@ -34,7 +35,7 @@ func CallIDFrom(ctx context.Context) string {
 // Progress sends output of a running tool to the run's events as [CallProgress]. Outside a run it does nothing.
 func Progress(ctx context.Context, text string) {
 	if s := scopeFrom(ctx); s != nil {
-		s.run.post(CallProgress{CallID: s.call.tc.ID, Text: text})
+		s.by.out.post(CallProgress{CallID: s.call.tc.ID, Text: text})
 	}
 }
 
@@ -45,6 +46,5 @@ func Spend(ctx context.Context, u Usage, microDollars int64) error {
 	if s == nil {
 		return nil
 	}
-	s.run.charge(u, microDollars, 0)
-	return s.run.session.addSpend(u, microDollars)
+	return s.by.account.spend(u, microDollars)
 }

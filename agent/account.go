@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// account holds what a run has spent and compares it with the limits. The accounts of sub-agents
+// hang below that of the run that called them.
+type account struct {
+	session *Session // its log keeps what was spent
+	limits  *Limits
+	price   *Price   // nil when the model has none
+	parent  *account // of the run above; nil at the top
+	now     func() time.Time
+	started time.Time
+
+	mu      sync.Mutex // guards what follows, to which tools and sub-agents add
+	spent   Usage
+	cost    int64
+	guessed int64 // tokens of responses that came without usage, for the limit only
+}
+
+// charge adds what a model call cost to the run, and to every run above it as it is spent, so that
+// sub-agents that run side by side cannot each use up the whole of what is left. Guess counts
+// tokens that no usage was reported for.
+func (a *account) charge(u Usage, cost, guess int64) {
+	for ; a != nil; a = a.parent {
+		a.mu.Lock()
+		a.spent = a.spent.Add(u)
+		a.cost += cost
+		a.guessed += guess
+		a.mu.Unlock()
+	}
+}
+
+// spend charges a call that gave the session no message, and records it.
+func (a *account) spend(u Usage, cost int64, routes ...Route) error {
+	a.charge(u, cost, 0)
+	return a.session.addSpend(u, cost, routes...)
+}
+
+// total returns what was spent as the result reports it.
+func (a *account) total() (Usage, int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.spent, a.cost
+}
+
+// used returns the tokens and micro-dollars that count against the limits.
+func (a *account) used() (tokens, cost int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.spent.Total() + a.guessed, a.cost
+}
+
+// overspent returns why the run must end when its tokens or its money are used up, or those of a
+// run above it.
+func (a *account) overspent() (StopReason, string) {
+	for ; a != nil; a = a.parent {
+		tokens, cost := a.used()
+		switch l := a.limits; {
+		case l.Tokens > 0 && tokens >= l.Tokens:
+			return StopTokens, fmt.Sprintf("the limit of %d tokens was reached", l.Tokens)
+		case l.MicroDollars > 0 && cost >= l.MicroDollars:
+			return StopCost, fmt.Sprintf("the cost limit of $%.2f was reached", float64(l.MicroDollars)/1e6)
+		}
+	}
+	return "", ""
+}
+
+// priceOf returns what a call costs by the price table.
+func (a *account) priceOf(u Usage) int64 {
+	if a.price == nil {
+		return 0
+	}
+	return a.price.Cost(u)
+}
+
+// remaining bounds a sub-agent's limits by what is left of this run's.
+func (a *account) remaining(l Limits) (Limits, error) {
+	tokens, cost := a.used()
+	l.Tokens = bound(l.Tokens, a.limits.Tokens, tokens)
+	l.MicroDollars = bound(l.MicroDollars, a.limits.MicroDollars, cost)
+	l.Wall = bound(l.Wall, a.limits.Wall, a.now().Sub(a.started))
+	if l.Tokens == 0 || l.MicroDollars == 0 || l.Wall == 0 {
+		return l, errors.New("nothing is left of the budget for a sub-agent; finish with what you know")
+	}
+	return l, nil
+}
+
+// bound returns the smaller of limit and what is left of outer, where a negative limit means none
+// and 0 nothing left.
+func bound[T int64 | time.Duration](limit, outer, used T) T {
+	if outer < 0 {
+		return limit
+	}
+	left := max(outer-used, 0)
+	if limit < 0 || left < limit {
+		return left
+	}
+	return limit
+}
+
+// stepMeta is what a model call cost.
+type stepMeta struct {
+	usage  Usage
+	cost   int64
+	finish FinishReason
+	routes []Route
+}
+
+// free reports whether there is nothing to record.
+func (m *stepMeta) free() bool { return m.usage == Usage{} && m.cost == 0 && len(m.routes) == 0 }
+
+// addSpend records tokens spent by something else than a model call that gave the session a
+// message, and the attempts of routers that they were spent on.
+func (s *Session) addSpend(u Usage, microDollars int64, routes ...Route) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.write(&Entry{Type: EntrySpend, Usage: &u, MicroDollars: microDollars, Routes: routes}); err != nil {
+		return err
+	}
+	s.usage = s.usage.Add(u)
+	s.cost += microDollars
+	return nil
+}

@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"context"
+	"errors"
+)
+
+// modelCall asks the model for one response, through the middleware. It belongs to the loop's
+// goroutine. Its words, each with one meaning: attempt sends the request of a step once, middleware
+// included; once is what that middleware surrounds; again prepares for middleware that wants once a
+// second time; play takes a response that middleware made itself.
+type modelCall struct {
+	ctx     context.Context // of the run
+	agent   *Agent
+	session *Session
+	prompt  *prompt
+	stream  *stream
+	routes  *routeTab
+	account *account
+}
+
+// attempt sends the request of a step.
+func (m *modelCall) attempt(step int) (*Response, error) {
+	m.stream.reset(step)
+	m.stream.watch.stalled = false
+	m.routes.reset()
+	req := m.prompt.fill()
+	if m.agent.handle == nil {
+		return m.once(m.ctx, req)
+	}
+	clone := *req // middleware may change the request of this call, not of the next
+	op := &Op{Session: m.session, Step: step, Request: &clone}
+	asked := false
+	var first *Response
+	var failed error
+	op.run = func(ctx context.Context, op *Op) (err error) {
+		switch {
+		case asked && m.stream.batch.begun(): // what runs already cannot be asked for again: the outcome stands
+		case asked:
+			if err := m.again(step); err != nil {
+				return err
+			}
+			fallthrough
+		default:
+			asked = true
+			first, failed = m.once(ctx, op.Request)
+		}
+		op.Response = first
+		return failed
+	}
+	if err := m.agent.handle(m.ctx, op); err != nil {
+		return nil, err
+	}
+	switch {
+	case op.Response == nil:
+		return nil, errors.New("agent: middleware returned without an error and without a response; call next, or set Op.Response")
+	case !asked:
+		return m.play(op.Response)
+	case !m.stream.batch.same(op.Response.Message.Calls()):
+		return nil, errors.New("agent: middleware changed the calls of a response that was streamed already; change or refuse the calls as they run")
+	}
+	return op.Response, nil
+}
+
+// once reads one stream to its end, under the watchdog.
+func (m *modelCall) once(ctx context.Context, req *Request) (*Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m.stream.watch.watch(m.agent.cfg.Retry.IdleTimeout, cancel)
+	defer m.stream.watch.unwatch()
+	ctx = WithRouteTrace(ctx, &m.routes.trace)
+	return m.stream.read(ctx, m.agent.cfg.Model.Stream(ctx, req))
+}
+
+// again prepares for middleware that calls next once more, before any call began.
+func (m *modelCall) again(step int) error {
+	m.stream.retract()
+	err := m.payFailed()
+	m.stream.reset(step)
+	return err
+}
+
+// payFailed counts what a failed attempt reported before it broke: it is paid for all the same.
+func (m *modelCall) payFailed() error {
+	b := &m.stream.builder
+	u := b.usage
+	b.usage = Usage{}
+	meta, err := m.routes.bill(u)
+	if err != nil || meta.free() {
+		return err
+	}
+	return m.account.spend(meta.usage, meta.cost, meta.routes...)
+}
+
+// play takes a response that middleware made itself, such as a cached one, as if it had been
+// streamed.
+func (m *modelCall) play(resp *Response) (*Response, error) {
+	return m.stream.read(m.ctx, func(yield func(Chunk, error) bool) {
+		for i, p := range resp.Message.Parts {
+			switch p := p.(type) {
+			case Text:
+				yield(TextDelta{Text: p.Text}, nil)
+			case Thinking:
+				yield(ThinkingDelta(p), nil)
+			case Opaque:
+				yield(p, nil)
+			case ToolCall:
+				yield(ToolCallStart{Index: i, ID: p.ID, Name: p.Name}, nil)
+				yield(ToolCallDelta{Index: i, Args: string(p.Args)}, nil)
+			}
+		}
+		yield(resp.Usage, nil)
+		yield(Finish{Reason: resp.Finish}, nil)
+	})
+}

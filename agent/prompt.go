@@ -1,0 +1,134 @@
+package agent
+
+import "github.com/luthier-dev/luthier/internal/tokencount"
+
+// TokenCounter is a [Model] that can count the tokens of a request exactly, such as one that runs in this process. It
+// reports false for a request that it cannot count.
+type TokenCounter interface {
+	CountTokens(req *Request) (int, bool)
+}
+
+// prompt is what the model is asked next, and how many tokens it is. It belongs to the loop's
+// goroutine.
+type prompt struct {
+	agent   *Agent
+	session *Session
+	tools   *toolset
+	mode    mode
+
+	req    Request
+	tokens int64 // of the last prompt and answer and of what came since; 0 when unknown
+}
+
+// fill describes the next model call. Its slices are views: nothing of the history is copied.
+func (p *prompt) fill() *Request {
+	c := &p.agent.cfg
+	p.req = Request{
+		System: c.System, Messages: p.session.Messages(), Tools: p.tools.specs,
+		Output: c.Output, MaxOutput: c.MaxOutput, Temperature: c.Temperature, Stop: c.Stop,
+		Effort: c.Effort, Seed: c.Seed, Purpose: c.Purpose, SessionID: p.session.meta.ID, Epoch: p.session.Epoch(),
+	}
+	if p.mode.plan {
+		p.req.Purpose = PurposePlan
+		p.req.System = planSystem(c.System)
+	}
+	return &p.req
+}
+
+// planSystem adds what plan mode is to the instructions.
+func planSystem(system string) string {
+	text := promptText(planPrompt)
+	if system == "" {
+		return text
+	}
+	return system + "\n\n" + text
+}
+
+// grow counts a message that the next prompt has more than the last.
+func (p *prompt) grow(m Message) {
+	if p.tokens > 0 {
+		p.tokens += int64(partsTokens(m.Parts))
+	}
+}
+
+// due reports whether the next prompt is over budget, or the compactor finds it worth its while.
+func (p *prompt) due() bool {
+	c := p.agent.cfg.Compactor
+	if c == nil {
+		return false
+	}
+	tokens := p.tokens
+	if tokens == 0 {
+		tokens = p.estimate()
+	}
+	if tokens > int64(p.agent.cfg.ContextBudget) {
+		return true
+	}
+	planner, ok := c.(compactionPlanner)
+	return ok && planner.Due(p.session.Messages())
+}
+
+// estimate returns the tokens of the next prompt where no provider told them: counted by a model
+// that can, else estimated.
+func (p *prompt) estimate() int64 {
+	if tc, ok := p.agent.cfg.Model.(TokenCounter); ok {
+		if n, ok := tc.CountTokens(p.fill()); ok {
+			return int64(n)
+		}
+	}
+	return p.session.estimate() + p.preamble()
+}
+
+// preamble returns about the tokens of instructions and tools.
+func (p *prompt) preamble() int64 {
+	n := tokencount.Estimate(p.agent.cfg.System)
+	for i := range p.tools.specs {
+		t := &p.tools.specs[i]
+		n += tokencount.Estimate(t.Name) + tokencount.Estimate(t.Description) + len(t.Schema)/4
+	}
+	return int64(n)
+}
+
+// overflowBudget returns the budget after a provider said that the prompt is too long: well below
+// what was sent.
+func (p *prompt) overflowBudget() int {
+	sent := p.session.estimate()
+	return int(min(int64(p.agent.cfg.ContextBudget), p.preamble()+sent/2))
+}
+
+// estimate returns about how many tokens the live history is.
+func (s *Session) estimate() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ; s.measured < len(s.live); s.measured++ { // each message once, so that a long history costs no more
+		s.liveSize += partsTokens(s.live[s.measured].Parts)
+	}
+	return int64(s.liveSize)
+}
+
+// frameTokens is what a chat format puts around a message.
+const frameTokens = 4
+
+// imageTokens is what providers charge for a picture of about a megapixel.
+const imageTokens = 1500
+
+func partsTokens(ps []Part) int {
+	n := frameTokens
+	for _, p := range ps {
+		switch p := p.(type) {
+		case Text:
+			n += tokencount.Estimate(p.Text)
+		case Thinking:
+			n += tokencount.Estimate(p.Text) + len(p.Signature)/8
+		case ToolCall:
+			n += tokencount.Estimate(p.Name) + tokencount.Estimate(string(p.Args))
+		case ToolResult:
+			n += partsTokens(p.Parts)
+		case Opaque:
+			n += len(p.Data) / 4
+		case Image:
+			n += imageTokens
+		}
+	}
+	return n
+}

@@ -1,0 +1,74 @@
+package agent
+
+import "sync"
+
+// routeTab is a run's account with the routers that its model calls go through. An attempt whose
+// answer the run never sees is charged as soon as it is reported; the cost of the answer that is
+// kept waits for the answer itself.
+type routeTab struct {
+	trace   RouteTrace
+	session *Session
+	account *account
+	out     *mailbox
+
+	mu      sync.Mutex // guards what follows: routers report from any goroutine
+	kept    Usage      // of the attempts of the call in progress whose chunks the run is given
+	cost    int64
+	priced  bool    // there were any
+	pending []Route // for the log entry that records the call
+	err     error   // an entry could not be written
+}
+
+// open makes the run hear of its routers.
+func (t *routeTab) open() {
+	t.trace.Routing = func(ev Routing) { t.out.post(ev) }
+	t.trace.Routed = t.record
+}
+
+// record takes in an attempt that ended, on any goroutine.
+func (t *routeTab) record(ev Routed) {
+	ev.Usage.clamp()
+	ev.MicroDollars = max(ev.MicroDollars, 0)
+	lost := !ev.Kept && !ev.Nested
+	t.mu.Lock()
+	if ev.Kept && !ev.Nested {
+		t.kept, t.cost, t.priced = t.kept.Add(ev.Usage), t.cost+ev.MicroDollars, true
+	}
+	if !lost && t.session.log != nil {
+		t.pending = append(t.pending, ev.Route())
+	}
+	t.mu.Unlock()
+	if lost {
+		if err := t.account.spend(ev.Usage, ev.MicroDollars, ev.Route()); err != nil {
+			t.mu.Lock()
+			t.err = err
+			t.mu.Unlock()
+		}
+	}
+	t.out.post(ev)
+}
+
+// reset prepares for the next model call.
+func (t *routeTab) reset() {
+	t.mu.Lock()
+	t.kept, t.cost, t.priced = Usage{}, 0, false
+	t.mu.Unlock()
+}
+
+// bill returns what a model call cost that reported usage u to the run, once: the tab is empty
+// afterwards. A router knows better: it has the price of the model that answered, and estimates
+// what a model did not come to report.
+func (t *routeTab) bill(u Usage) (meta stepMeta, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kept != (Usage{}) {
+		u = t.kept
+	}
+	meta = stepMeta{usage: u, cost: t.cost, routes: t.pending}
+	if !t.priced {
+		meta.cost = t.account.priceOf(u)
+	}
+	err = t.err
+	t.kept, t.cost, t.priced, t.pending, t.err = Usage{}, 0, false, nil, nil
+	return meta, err
+}

@@ -1,0 +1,36 @@
+package agent
+
+// attach makes r the session's active run.
+func (s *Session) attach(r *run) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	if s.run != nil {
+		return ErrBusy
+	}
+	s.run, s.planSet = r, false
+	return nil
+}
+
+// detach ends r's hold on the session; a run that began since keeps its own.
+func (s *Session) detach(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == r {
+		s.run = nil
+	}
+}
+
+func (s *Session) hasSteers() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.steers) > 0
+}
+
+func (s *Session) planWasSet() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.planSet
+}
