@@ -43,6 +43,21 @@ func TestReplay(t *testing.T) {
 		means = append(means, replay.Mean(scores[p.Name]))
 	}
 	print(t, means)
+	if devdata.Sampled(t, devdata.Path(t, "compaction-dev/trajectories")) {
+		for _, m := range means {
+			switch m.Policy {
+			case "head-tail-2k":
+				if m.Cost < 0.7 || m.Cost > 0.75 || m.Support < 0.98 || m.Support > 0.995 {
+					t.Errorf("the measure has moved: head-tail-2k costs %.3f with support %.3f", m.Cost, m.Support)
+				}
+			case "luthier":
+				if m.Cost > 0.78 || m.Support < 0.995 || m.Reread > 0.01 || m.CacheHit() < 0.94 || m.Peak > 35_000 {
+					t.Errorf("want cost <= 78 %%, support >= 99.5 %%, re-read steps <= 1 %%, cache hit >= 94 %%, peak <= 35,000; got %v", m.Row())
+				}
+			}
+		}
+		return
+	}
 	for _, m := range means {
 		switch m.Policy {
 		case "head-tail-2k":

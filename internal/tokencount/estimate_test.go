@@ -49,7 +49,12 @@ func samples(t *testing.T) map[string]string {
 func TestAgainstVocabularies(t *testing.T) {
 	bounds := map[string]float64{"qwen2": 0.20, "deepseek-llm": 0.20, "starcoder": 0.25}
 	for model, bound := range bounds {
-		f, err := gguf.Open(devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+model+".gguf"))
+		path := devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+model+".gguf")
+		least, most := -bound, bound
+		if devdata.Sampled(t, path) {
+			least, most = -0.7, 0 // some hundred tokens make up to three times as many of a text
+		}
+		f, err := gguf.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +68,7 @@ func TestAgainstVocabularies(t *testing.T) {
 			off := float64(guess-real) / math.Max(float64(real), 1)
 			t.Logf("%-12s %-6s %6d tokens, estimated %6d (%+.1f %%), bytes/4 %+.1f %%", model, kind, real, guess, 100*off,
 				100*(float64(len(text))/4/math.Max(float64(real), 1)-1))
-			if math.Abs(off) > bound {
+			if off < least || off > most {
 				t.Errorf("%s: %s: estimated %d of %d tokens", model, kind, guess, real)
 			}
 		}

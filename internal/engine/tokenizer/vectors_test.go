@@ -51,10 +51,9 @@ type vector struct {
 	ids  []int32
 }
 
-// readVectors reads the .inp and .out files of a vocabulary; nil if there are none.
-func readVectors(tb testing.TB, name string) []vector {
+// readVectors reads the texts of the file base.inp and the ids of base.out; nil if there are none.
+func readVectors(tb testing.TB, base string) []vector {
 	tb.Helper()
-	base := vocabPath(tb, name)
 	in, err := os.ReadFile(base + ".inp")
 	if err != nil {
 		return nil
@@ -67,7 +66,7 @@ func readVectors(tb testing.TB, name string) []vector {
 	texts := strings.Split(strings.TrimSuffix(string(in), mark), mark)
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(texts) != len(lines) {
-		tb.Fatalf("%s: %d texts, %d lines", name, len(texts), len(lines))
+		tb.Fatalf("%s: %d texts, %d lines", base, len(texts), len(lines))
 	}
 	var vs []vector
 	for i, text := range texts {
@@ -102,7 +101,7 @@ func TestVectors(t *testing.T) {
 			for _, w := range tok.Warnings() {
 				t.Log("warning:", w)
 			}
-			vs := readVectors(t, name)
+			vs := readVectors(t, vocabPath(t, name))
 			if vs == nil {
 				t.Skip("no vectors come with this vocabulary; it loads")
 			}

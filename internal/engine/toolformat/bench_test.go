@@ -2,8 +2,11 @@ package toolformat
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
 // benchText is a message of prose and one call that writes a file.
@@ -59,8 +62,11 @@ func BenchmarkContent(b *testing.B) {
 
 // BenchmarkRender renders an agent's conversation.
 func BenchmarkRender(b *testing.B) {
-	src := readTemplates(b)["Qwen3-Coder"]
-	t, err := NewTemplate(src, "<s>", "</s>")
+	src, err := os.ReadFile(devdata.Path(b, "moe-dev/templates/Qwen3-Coder.jinja"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	t, err := NewTemplate(string(src), "<s>", "</s>")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,17 +15,17 @@ import (
 // oracleFile is what another engine computed for a model file: the largest logits at each position of a prompt, and of a
 // greedy continuation, with keys and values in F32.
 type oracleFile struct {
-	Model  string  `json:"model"`
-	Vocab  int     `json:"n_vocab"`
-	Tokens []int32 `json:"tokens"`
-	Batch  []oracleRow
-	Greedy []oracleRow
+	Model  string      `json:"model"`
+	Vocab  int         `json:"n_vocab"`
+	Tokens []int32     `json:"tokens"`
+	Batch  []oracleRow `json:"batch"`
+	Greedy []oracleRow `json:"greedy"`
 }
 
 type oracleRow struct {
-	Token int32
-	LSE   float64
-	Top   [][2]float64
+	Token int32        `json:"token"`
+	LSE   float64      `json:"lse"`
+	Top   [][2]float64 `json:"top"`
 }
 
 func readOracles(t testing.TB) []oracleFile {
@@ -86,7 +86,8 @@ func seqOf(t testing.TB, c *Cache, tokens int) *Seq {
 	return s
 }
 
-// TestOracle compares logits with those of llama.cpp on files of every tensor type.
+// TestOracle compares logits with those of llama.cpp on files of every tensor type; those of the sampled models are from
+// the reference.
 func TestOracle(t *testing.T) {
 	for _, o := range readOracles(t) {
 		t.Run(o.Model, func(t *testing.T) {

@@ -52,16 +52,20 @@ func TestCascadeOnTheDevelopmentTable(t *testing.T) {
 	}
 	o := testOptions(path)
 	single := bestSingle(t, tab, o)
+	quality, dollars, near := 0.90, 0.21, 0.01
+	if devdata.Sampled(t, path) {
+		quality, dollars, near = single.Resolved+0.1, single.Dollars, 0.03
+	}
 	for _, tt := range []struct {
 		errs, quality, dollars float64
-	}{{0, 0.90, 0.21}, {0.05, single.Resolved, single.Dollars}, {0.1, single.Resolved, single.Dollars}, {0.2, single.Resolved, single.Dollars}} {
+	}{{0, quality, dollars}, {0.05, single.Resolved, single.Dollars}, {0.1, single.Resolved, single.Dollars}, {0.2, single.Resolved, single.Dollars}} {
 		c := simulate.Check{FalseAccept: tt.errs, FalseReject: tt.errs}
 		s := mean(t, tab, byWorth(tab, c, c, 1), o)
 		if s.Resolved <= tt.quality || s.Dollars >= tt.dollars {
 			t.Errorf("with a check that errs in %v: %+v, want more than %v for less than $%v", tt.errs, s, tt.quality, tt.dollars)
 		}
 		b := mean(t, tab, byBudget(tab, c, c, 0.24), o)
-		if math.Abs(b.Dollars-0.24) > 0.01 || b.Resolved < s.Resolved {
+		if math.Abs(b.Dollars-0.24) > near || b.Resolved < s.Resolved {
 			t.Errorf("with a check that errs in %v $0.24 a task buy %+v, less than %+v", tt.errs, b, s)
 		}
 	}

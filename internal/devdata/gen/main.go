@@ -1,0 +1,57 @@
+// Gen writes the samples that are made by a program: vocabularies with their vectors, models, logs,
+// runs and a table of outcomes. It shares no code with the packages whose tests read them: it has a
+// GGUF writer, tokenizers and quantisers of its own, written for clearness and not for speed, so
+// that what the tests expect comes by another way.
+//
+//	go generate ./internal/devdata/gen
+//
+// The logits of the models come from the reference of the engine's tests, and the renders of
+// templates from Python; the README beside the samples tells how to write those.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+//go:generate go run . -out ../testdata
+
+func main() {
+	out := flag.String("out", "", "folder to write into")
+	flag.Parse()
+	if *out == "" || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := write(*out); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+// samples returns every generated file by its path below the folder of the samples.
+func samples() map[string][]byte {
+	all := map[string][]byte{}
+	for _, part := range []map[string][]byte{vocabularies(), models(), logs(), runs(), outcomes()} {
+		maps.Copy(all, part)
+	}
+	return all
+}
+
+func write(dir string) error {
+	all := samples()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, all[name], 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
