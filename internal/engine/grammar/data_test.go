@@ -140,7 +140,7 @@ func TestSchemas(t *testing.T) {
 	var masks, compiles []time.Duration
 	right, tools, toolsRight, n := 0, 0, 0, 0
 	for i, c := range schemaCases(t) {
-		if testing.Short() && i%8 > 0 {
+		if testing.Short() && i%16 > 0 {
 			continue
 		}
 		n++

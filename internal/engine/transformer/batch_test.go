@@ -166,9 +166,9 @@ func TestSharedPages(t *testing.T) {
 
 // TestStalePages gives a sequence pages in which another, damaged one left numbers that are none.
 func TestStalePages(t *testing.T) {
+	f := reference.Variant{Arch: "qwen3"}.Open(t, "q8_0")
 	for _, kv := range []gguf.Type{gguf.TypeF16, gguf.TypeQ8_0, gguf.TypeF32} {
 		r := rand.New(rand.NewPCG(8, 8))
-		f := reference.Variant{Arch: "qwen3"}.Open(t, "q8_0")
 		text := reference.RandomTokens(r, 45, 700)
 		want := alone(t, f, kv, text)
 		n, c := newNetwork(t, f, kv, 64, 2)
@@ -194,8 +194,7 @@ func TestAllocations(t *testing.T) {
 		t.Skip("allocations are counted without the race detector")
 	}
 	for _, arch := range Architectures() {
-		f := reference.Variant{Arch: arch}.Open(t, "q8_0")
-		n, c := newNetwork(t, f, gguf.TypeF16, 2100, 2)
+		n, c := newNetwork(t, narrow(t, arch, "q8_0", nil), gguf.TypeF16, 2100, 2)
 		s, o := seqOf(t, c, 1000), seqOf(t, c, 1000)
 		r := rand.New(rand.NewPCG(1, 1))
 		long := tier.Pick(150, 600, 600)

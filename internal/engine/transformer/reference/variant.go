@@ -116,6 +116,7 @@ func (v Variant) Open(t testing.TB, quant string) *gguf.File {
 		v.Edit(&c, w)
 	}
 	var b bytes.Buffer
+	b.Grow(8 << 20) // most are as large
 	if _, err := w.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}
