@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // everyPart is a history with every kind of part, and arguments that JSON encoders like to rewrite.
@@ -120,7 +121,7 @@ func TestSessionSurvivesACutAtAnyByte(t *testing.T) {
 	}
 	first := bytes.IndexByte(data, '\n') + 1
 	cuts := make([]int, 0, 400)
-	for i := first; i <= len(data); i += 1 + rand.IntN(1+len(data)/300) {
+	for i := first; i <= len(data); i += 1 + rand.IntN(1+len(data)/tier.Pick(50, 150, 600)) {
 		cuts = append(cuts, i)
 	}
 	for i, c := range data { // and at every line's end, before and after the newline

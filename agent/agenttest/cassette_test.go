@@ -18,6 +18,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/router/serve"
 )
 
@@ -145,8 +146,12 @@ func TestCassetteCutAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "cut.jsonl")
-	for n := range len(data) + 1 {
-		if err := os.WriteFile(path, data[:n], 0o600); err != nil {
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	step := tier.Pick(7, 1, 1)
+	for n := len(data); n >= 0; n -= step {
+		if err := os.Truncate(path, int64(n)); err != nil {
 			t.Fatal(err)
 		}
 		p, err := agenttest.Replay(path)

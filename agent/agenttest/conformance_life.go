@@ -82,7 +82,7 @@ func driveCancelEarly(ctx context.Context, m agent.Model, sc Scenario) error {
 	return abandon(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		timer := time.AfterFunc(30*time.Millisecond, cancel)
+		timer := time.AfterFunc(10*time.Millisecond, cancel)
 		defer timer.Stop()
 		_, err := stream(ctx, m, sc.Exchanges[0].Request(nil))
 		return canceled(err, context.Canceled, agent.ErrCanceled)
@@ -101,7 +101,7 @@ func driveCanceledBefore(ctx context.Context, m agent.Model, sc Scenario) error 
 
 func driveDeadline(ctx context.Context, m agent.Model, sc Scenario) error {
 	return abandon(ctx, func() error {
-		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 		defer cancel()
 		_, err := stream(ctx, m, sc.Exchanges[0].Request(nil))
 		return canceled(err, context.DeadlineExceeded, agent.ErrCanceled, agent.ErrTimeout)

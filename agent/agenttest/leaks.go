@@ -13,10 +13,16 @@ import (
 // It cannot be used in a test that calls t.Parallel, whose neighbours' goroutines it would count.
 func CheckLeaks(t testing.TB) {
 	t.Helper()
+	checkLeaks(t, 5*time.Second)
+}
+
+// checkLeaks is CheckLeaks with another time for goroutines to end.
+func checkLeaks(t testing.TB, limit time.Duration) {
+	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
 		t.Helper()
-		if err := awaitNoLeak(5*time.Second, before); err != nil {
+		if err := awaitNoLeak(limit, before); err != nil {
 			t.Errorf("agenttest: check leaks: %v", err)
 		}
 	})

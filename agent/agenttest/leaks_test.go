@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
@@ -31,7 +32,7 @@ func leakyWorker(stop chan struct{}) { <-stop }
 
 func TestCheckLeaksSeesALeak(t *testing.T) {
 	tb := &fakeTB{TB: t}
-	agenttest.CheckLeaks(tb)
+	agenttest.CheckLeaksFor(tb, 50*time.Millisecond) // it stays, however long it is given
 	stop := make(chan struct{})
 	go leakyWorker(stop)
 	tb.finish()

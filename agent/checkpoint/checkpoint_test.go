@@ -120,6 +120,7 @@ var messy = map[string]string{
 }
 
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	for _, repo := range []bool{true, false} {
 		t.Run(fmt.Sprintf("git=%v", repo), func(t *testing.T) {
 			work := t.TempDir()
@@ -196,6 +197,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestGitUntouched hashes the repository's own files around every operation.
 func TestGitUntouched(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	put(t, work, map[string]string{"a": "1", "b": "2"})
 	runGit(t, work, "init", "-q")
@@ -215,6 +217,7 @@ func TestGitUntouched(t *testing.T) {
 }
 
 func TestUndoRedo(t *testing.T) {
+	t.Parallel()
 	for _, packFrom := range []int{1, packFrom} {
 		t.Run(fmt.Sprint("packs from ", packFrom), func(t *testing.T) { testUndoRedo(t, packFrom) })
 	}
@@ -288,6 +291,7 @@ func testUndoRedo(t *testing.T, packFrom int) {
 }
 
 func TestIgnoreRulesChange(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	s := open(t, work, Options{})
 	// ignored at the time of the checkpoint, so not recorded: not removed although it is no longer ignored
@@ -321,6 +325,7 @@ func TestIgnoreRulesChange(t *testing.T) {
 }
 
 func TestInTheWay(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	put(t, work, map[string]string{".gitignore": "*.o\n", "f": "file"})
 	s := open(t, work, Options{})
@@ -342,6 +347,7 @@ func TestInTheWay(t *testing.T) {
 }
 
 func TestNotRecorded(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	put(t, work, map[string]string{"big": strings.Repeat("x", 101), "small": "x"})
 	must(t, syscall.Mkfifo(filepath.Join(work, "pipe"), 0o644))
@@ -375,6 +381,7 @@ func TestNotRecorded(t *testing.T) {
 }
 
 func TestBadArguments(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	if _, err := Open(work, filepath.Join(work, "store"), Options{}); err == nil || !strings.Contains(err.Error(), "outside") {
 		t.Errorf("store inside: %v", err)
@@ -402,6 +409,7 @@ func TestBadArguments(t *testing.T) {
 
 // TestSameSizeSameTime changes a file so that only its change time tells.
 func TestSameSizeSameTime(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	s := open(t, work, Options{})
 	put(t, work, map[string]string{"f": "aaaa"})
@@ -424,6 +432,7 @@ func TestSameSizeSameTime(t *testing.T) {
 
 // TestQuickWrites writes the same size again and again, as fast as snapshots are taken: none may be missed.
 func TestQuickWrites(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	s := open(t, work, Options{})
 	for i := range 60 {
@@ -439,6 +448,7 @@ func TestQuickWrites(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	s := open(t, work, Options{})
 	put(t, work, map[string]string{"a.txt": "one\ntwo\nthree\n", "gone": "x\n", "same": "s\n"})
@@ -478,6 +488,7 @@ index 4cb29ea38f70d7c61b2a3a25b02e3bdf44905402..2a2b8ae2ccbbb23e3ec5f1a84ecd9f59
 
 // TestGitReadsTheStore has real git check the store and read a checkpoint.
 func TestGitReadsTheStore(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	put(t, work, messy)
 	s := open(t, work, Options{})
@@ -500,6 +511,7 @@ func TestGitReadsTheStore(t *testing.T) {
 }
 
 func TestSortedNames(t *testing.T) { // git orders "a" after "a.b" when it is a directory
+	t.Parallel()
 	work := t.TempDir()
 	put(t, work, map[string]string{"a/x": "", "a.b": "", "a0": "", "a-": "", "ab/y": ""})
 	s := open(t, work, Options{})

@@ -20,6 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // TestMain lets the test binary stand in for a program that is killed.
@@ -92,11 +94,9 @@ func whole(t *testing.T, s *Store) []Checkpoint {
 }
 
 func TestKill(t *testing.T) {
+	t.Parallel()
 	work, store := t.TempDir(), filepath.Join(t.TempDir(), "store")
-	rounds := 25
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := tier.Pick(4, 12, 25)
 	r := rand.New(rand.NewPCG(1, 2))
 	had := 0
 	for round := range rounds {
@@ -151,6 +151,7 @@ func TestKill(t *testing.T) {
 
 // TestCutAnywhere cuts the files that may be cut, at every byte, and plants the leavings of a write that stopped.
 func TestCutAnywhere(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	put(t, work, map[string]string{"a": "1", "b/c": "2"})
 	s := open(t, work, Options{})
@@ -191,6 +192,7 @@ func TestCutAnywhere(t *testing.T) {
 
 // TestDamagedStore checks that damage is reported and the workspace left as it was.
 func TestDamagedStore(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	s := open(t, work, Options{})
 	put(t, work, map[string]string{"a": "precious"})
@@ -210,33 +212,36 @@ func TestDamagedStore(t *testing.T) {
 
 // TestAgainstModel makes random changes and goes to random checkpoints, and compares with copies kept aside.
 func TestAgainstModel(t *testing.T) {
-	rounds := 12
-	if testing.Short() {
-		rounds = 3
+	for seed := range tier.Pick(3, 8, 24) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			testAgainstModel(t, uint64(seed))
+		})
 	}
-	for seed := range rounds {
-		r := rand.New(rand.NewPCG(uint64(seed), 9))
-		work := t.TempDir()
-		s := open(t, work, Options{})
-		kept := map[string]map[string]string{}
-		for step := range 25 {
-			for range r.IntN(6) {
-				randomChange(t, r, work)
-			}
-			before := state(t, work)
-			s.packFrom = []int{1, 3, 1000}[r.IntN(3)]
-			if r.IntN(2) == 0 || len(kept) == 0 {
-				kept[must1[string](t)(s.Snapshot(ctx, ""))] = before
-				continue
-			}
-			ids := slices.Sorted(maps.Keys(kept))
-			id := ids[r.IntN(len(ids))]
-			undo, err := s.Restore(ctx, id)
-			must(t, err)
-			kept[undo] = before
-			if d := cmp.Diff(kept[id], state(t, work)); d != "" {
-				t.Fatalf("seed %d, step %d: -want +got\n%s", seed, step, d)
-			}
+}
+
+func testAgainstModel(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 9))
+	work := t.TempDir()
+	s := open(t, work, Options{})
+	kept := map[string]map[string]string{}
+	for step := range 25 {
+		for range r.IntN(6) {
+			randomChange(t, r, work)
+		}
+		before := state(t, work)
+		s.packFrom = []int{1, 3, 1000}[r.IntN(3)]
+		if r.IntN(2) == 0 || len(kept) == 0 {
+			kept[must1[string](t)(s.Snapshot(ctx, ""))] = before
+			continue
+		}
+		ids := slices.Sorted(maps.Keys(kept))
+		id := ids[r.IntN(len(ids))]
+		undo, err := s.Restore(ctx, id)
+		must(t, err)
+		kept[undo] = before
+		if d := cmp.Diff(kept[id], state(t, work)); d != "" {
+			t.Fatalf("step %d: -want +got\n%s", step, d)
 		}
 	}
 }
@@ -306,6 +311,7 @@ func TestWritersDuringSnapshots(t *testing.T) {
 
 // TestManyUsers has several stores on one directory, as several processes would, and several goroutines on each.
 func TestManyUsers(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	put(t, work, map[string]string{"f": "x"})
 	first := open(t, work, Options{})
