@@ -7,7 +7,7 @@ import (
 
 // BenchmarkAll reports how many functions a second are broken in every way.
 func BenchmarkAll(b *testing.B) {
-	l := newLoader()
+	l := shared()
 	var ps []*pkg
 	for _, path := range []string{"strings", "bufio", "encoding/json", "net/url", "text/template/parse", "time"} {
 		ps = append(ps, l.load(b, path))

@@ -1,6 +1,7 @@
 package mutate
 
 import (
+	"bytes"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -8,29 +9,25 @@ import (
 	"go/types"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // apply returns the source of a file with the mutant's line in place.
 func apply(src []byte, fset *token.FileSet, fn *ast.FuncDecl, m Mutant) (mutated []byte, original string) {
-	lines := strings.Split(string(src), "\n")
-	i := fset.PositionFor(fn.Pos(), false).Line + m.Line - 2
-	original = strings.TrimSpace(lines[i])
-	indent := lines[i][:len(lines[i])-len(strings.TrimLeft(lines[i], " \t"))]
-	lines[i] = indent + m.Text
-	return []byte(strings.Join(lines, "\n")), original
+	file := fset.File(fn.Pos())
+	start := file.Offset(file.LineStart(fset.PositionFor(fn.Pos(), false).Line + m.Line - 1))
+	line, _, _ := bytes.Cut(src[start:], []byte("\n"))
+	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+	return slices.Concat(src[:start], indent, []byte(m.Text), src[start+len(line):]), string(bytes.TrimSpace(line))
 }
 
 // TestInverse breaks functions of the standard library and looks for the original line among the mutants of the broken one.
 func TestInverse(t *testing.T) {
-	packages := libraries
-	if testing.Short() {
-		packages = libraries[:4]
-	}
-	sample := inverse{loader: newLoader(), tried: map[string]int{}, missed: map[string]int{}, refused: map[string]int{}}
+	sample := inverse{loader: shared(), tried: map[string]int{}, missed: map[string]int{}, refused: map[string]int{}}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, path := range packages {
+	for _, path := range libraries[:tier.Pick(4, len(libraries), len(libraries))] {
 		p := sample.load(t, path)
 		mutator := New(p.info)
 		for i, file := range p.files {

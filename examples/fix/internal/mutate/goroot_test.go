@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 )
 
@@ -42,17 +43,42 @@ func newInfo() *types.Info {
 
 // loader loads packages one after another, sharing what they import.
 type loader struct {
-	fset *token.FileSet
-	imp  types.Importer
+	fset   *token.FileSet
+	imp    types.Importer
+	loaded map[string]*pkg
 }
 
-func newLoader() *loader {
+// shared returns the loader of all tests, which run one after another.
+var shared = sync.OnceValue(func() *loader {
 	fset := token.NewFileSet()
-	return &loader{fset, importer.ForCompiler(fset, "source", nil)}
+	return &loader{fset, &importOnce{from: importer.ForCompiler(fset, "source", nil).(types.ImporterFrom), known: map[[2]string]*types.Package{}}, map[string]*pkg{}}
+})
+
+// importOnce remembers what paths mean: the source importer searches the directories at every import of a package.
+type importOnce struct {
+	from  types.ImporterFrom
+	known map[[2]string]*types.Package // by path and importing directory, which decides what is vendored
+}
+
+func (i *importOnce) Import(path string) (*types.Package, error) { return i.ImportFrom(path, "", 0) }
+
+func (i *importOnce) ImportFrom(path, dir string, mode types.ImportMode) (*types.Package, error) {
+	key := [2]string{path, dir}
+	if p := i.known[key]; p != nil {
+		return p, nil
+	}
+	p, err := i.from.ImportFrom(path, dir, mode)
+	if err == nil {
+		i.known[key] = p
+	}
+	return p, err
 }
 
 func (l *loader) load(t testing.TB, path string) *pkg {
 	t.Helper()
+	if p := l.loaded[path]; p != nil {
+		return p
+	}
 	dir := filepath.Join(goroot(t), path)
 	built, err := build.Default.ImportDir(dir, 0)
 	if err != nil {
@@ -77,6 +103,7 @@ func (l *loader) load(t testing.TB, path string) *pkg {
 	if p.pkg, err = config.Check(path, l.fset, p.files, p.info); err != nil {
 		t.Fatal(err)
 	}
+	l.loaded[path] = p
 	return p
 }
 

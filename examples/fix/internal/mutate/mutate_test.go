@@ -1,6 +1,7 @@
 package mutate
 
 import (
+	"bytes"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -92,7 +93,7 @@ func TestKindsAreListed(t *testing.T) {
 		t.Fatal("kinds are too few, unsorted or not distinct:", kinds)
 	}
 	made := map[string]bool{}
-	l := newLoader()
+	l := shared()
 	for _, path := range []string{"strings", "bufio", "net/url", "go/printer", "sort", "net/textproto", "time"} {
 		p := l.load(t, path)
 		m := New(p.info)
@@ -114,14 +115,14 @@ func TestKindsAreListed(t *testing.T) {
 
 // TestInvariants holds every mutant of some packages, with and without type information, against what All promises.
 func TestInvariants(t *testing.T) {
-	l := newLoader()
+	l := shared()
 	for _, path := range []string{"strings", "bufio", "text/tabwriter"} {
 		p := l.load(t, path)
 		for _, info := range []*types.Info{p.info, nil, {}} {
 			p.functions(func(src []byte, fn *ast.FuncDecl) {
 				ms := All(src, fn, p.fset, info)
-				if d := cmp.Diff(ms, All(src, fn, p.fset, info)); d != "" {
-					t.Fatal("two calls differ:", d)
+				if again := All(src, fn, p.fset, info); !slices.Equal(ms, again) {
+					t.Fatal("two calls differ:", cmp.Diff(ms, again))
 				}
 				promised(t, src, fn, p.fset, ms)
 			})
@@ -143,7 +144,7 @@ func promised(t *testing.T, src []byte, fn *ast.FuncDecl, fset *token.FileSet, m
 		seen[place{m.Line, m.Text}] = true
 		start := fset.Position(fn.Pos()).Offset
 		end := fset.Position(fn.End()).Offset + len(mutated) - len(src)
-		if strings.Contains(string(mutated), "\r") {
+		if bytes.ContainsRune(mutated, '\r') {
 			end = len(mutated)
 		}
 		if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+string(mutated[start:end]), parser.SkipObjectResolution); err != nil {
