@@ -19,18 +19,18 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 )
 
-// standing is what a host with its broker and nursery holds.
+// standing is what a host with its broker and fork server holds.
 type standing struct {
 	broker      int
-	nursery     int
+	forkServer  int
 	goroutines  int
-	descriptors [3]int // of the host, the broker and the nursery
+	descriptors [3]int // of the host, the broker and the fork server
 	mounts      [2]int // of the host and the broker
 	children    int    // of the broker and of the host, zombies too
 	namespaces  int    // of mounts, in which the broker's threads are
 	groups      int    // control groups of the host's making
 	files       int    // in the scratch directory
-	memory      [3]int // of the host, the broker and the nursery: their own pages, in MiB
+	memory      [3]int // of the host, the broker and the fork server: their own pages, in MiB
 }
 
 // mayGrow is by how much memory may differ, in MiB: what a heap keeps depends on when it
@@ -38,12 +38,12 @@ type standing struct {
 const mayGrow = 8
 
 func (s standing) String() string {
-	return fmt.Sprintf("%d goroutines, descriptors %v and memory %v MiB of host, broker and nursery, mounts %v of host and broker, %d children, %d mount namespaces, %d control groups, %d files",
+	return fmt.Sprintf("%d goroutines, descriptors %v and memory %v MiB of host, broker and fork server, mounts %v of host and broker, %d children, %d mount namespaces, %d control groups, %d files",
 		s.goroutines, s.descriptors, s.memory, s.mounts, s.children, s.namespaces, s.groups, s.files)
 }
 
 func (s standing) within(was standing) bool {
-	ok := s.broker == was.broker && s.nursery == was.nursery && s.goroutines <= was.goroutines && s.children <= was.children && s.namespaces <= was.namespaces &&
+	ok := s.broker == was.broker && s.forkServer == was.forkServer && s.goroutines <= was.goroutines && s.children <= was.children && s.namespaces <= was.namespaces &&
 		s.groups <= was.groups && s.files <= was.files
 	for i := range s.descriptors {
 		ok = ok && s.descriptors[i] <= was.descriptors[i] && (s.memory[i] <= was.memory[i]+mayGrow || raceDetector) // whose memory grows
@@ -61,10 +61,10 @@ func stand(t *testing.T, scratch string) (s standing) {
 	for _, pid := range childrenOf(t, s.broker) {
 		s.children++
 		if st := parseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid)))); st["NSpid"] == strconv.Itoa(pid) {
-			s.nursery = pid
+			s.forkServer = pid
 		}
 	}
-	for i, pid := range []int{os.Getpid(), s.broker, s.nursery} {
+	for i, pid := range []int{os.Getpid(), s.broker, s.forkServer} {
 		fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 		if err != nil {
 			t.Fatal(err)
@@ -198,7 +198,7 @@ func leases(t *testing.T, p *Pool, n int, snap Snapshot) {
 }
 
 // After thousands of lives nothing is left of them in the host, its broker or its
-// nursery, nor on the disk. LUTHIER_CYCLES is their number.
+// fork server, nor on the disk. LUTHIER_CYCLES is their number.
 func TestThousandsOfLives(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("LUTHIER_CYCLES"))
 	switch {

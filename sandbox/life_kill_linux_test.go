@@ -116,7 +116,7 @@ func (v *victimHost) left() (out []int) {
 	return out
 }
 
-// find returns a process of the host's: itself, its broker or its broker's nursery;
+// find returns a process of the host's: itself, its broker or its broker's fork server;
 // 0 if there is none yet.
 func (v *victimHost) find(who string) int {
 	if who == "host" {
@@ -130,7 +130,7 @@ func (v *victimHost) find(who string) int {
 }
 
 // child finds one by its arguments, in our PID namespace: of the children of a broker
-// that is only the nursery.
+// that is only the fork server.
 func (v *victimHost) child(parent int, is func(args string) bool) int {
 	for _, pid := range v.left() {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -145,8 +145,8 @@ func (v *victimHost) child(parent int, is func(args string) bool) int {
 	return 0
 }
 
-// TestKilledAnywhere kills a host, its broker or its nursery at many moments of their
-// lives. Of a host that is gone nothing is left; one whose broker or nursery is gone
+// TestKilledAnywhere kills a host, its broker or its fork server at many moments of their
+// lives. Of a host that is gone nothing is left; one whose broker or fork server is gone
 // hears of it by a clear error, and goes on.
 func TestKilledAnywhere(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -164,7 +164,7 @@ func TestKilledAnywhere(t *testing.T) {
 	var all sync.WaitGroup
 	room := make(chan struct{}, 6) // most of the time they wait
 	for i := range points {
-		who := []string{"host", "broker", "nursery"}[i%3]
+		who := []string{"host", "broker", "fork server"}[i%3]
 		// The start takes the first of these milliseconds, after which sandboxes
 		// follow each other: there chance does as well as order.
 		delay := time.Duration(i) * 5 * time.Millisecond

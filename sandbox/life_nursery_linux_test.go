@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A nursery that is killed costs no sandbox: those that stand go on, and the next are
+// A fork server that is killed costs no sandbox: those that stand go on, and the next are
 // made by another, also while many are being made.
 func TestNurseryDeath(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -20,7 +20,7 @@ func TestNurseryDeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := stand(t, t.TempDir())
-	last := before.nursery
+	last := before.forkServer
 	for range 5 {
 		done := make(chan error, 4)
 		for range cap(done) {
@@ -44,10 +44,10 @@ func TestNurseryDeath(t *testing.T) {
 		// Four may have been made before the end of it.
 		open(t, Config{}).Close()
 		now := stand(t, t.TempDir())
-		if now.nursery == last || now.broker != before.broker {
-			t.Fatalf("broker %d, nursery %d; they were %d and %d", now.broker, now.nursery, before.broker, last)
+		if now.forkServer == last || now.broker != before.broker {
+			t.Fatalf("broker %d, fork server %d; they were %d and %d", now.broker, now.forkServer, before.broker, last)
 		}
-		last = now.nursery
+		last = now.forkServer
 	}
 	if left := processesWith(t, n); len(left) != 1 {
 		t.Errorf("of what ran before %q is left", left)
@@ -56,7 +56,7 @@ func TestNurseryDeath(t *testing.T) {
 	if err := p.Kill(); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "end of all children but the nursery and a sandbox", func() bool {
+	eventually(t, "end of all children but the fork server and a sandbox", func() bool {
 		now := stand(t, t.TempDir())
 		return now.children <= before.children && now.descriptors[1] <= before.descriptors[1]+1
 	})

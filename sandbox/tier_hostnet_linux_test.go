@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where no network namespace can be had, the next rung is taken if it is allowed,
+// Where no network namespace can be had, the next tier is taken if it is allowed,
 // and nothing of the host's network is reached from it. The host of the test is a
 // user namespace in which the kernel grants none.
 func TestWithoutNetworkNamespace(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// rungs are the isolating tiers, strongest first.
-func rungs() []rung { return []rung{{TierSeatbelt, startSeatbelt}} }
+// isolatingTiers returns the isolating tiers, strongest first.
+func isolatingTiers() []tierStart { return []tierStart{{TierSeatbelt, startSeatbelt}} }
 
 // seatbeltExec applies a profile to itself and becomes the command.
 const seatbeltExec = "/usr/bin/sandbox-exec"
@@ -46,7 +46,7 @@ func startSeatbelt(ctx context.Context, cfg *Config, ws *workspace) (*local, err
 	}
 	run := &seatbeltSpawner{hostSpawner: newHostSpawner(), profile: profile}
 	l := newLocal(ws, mergeEnv(filterEnv(os.Environ(), passedEnv, cfg.PassEnv), env, cfg.Env), seatbeltIsolation(), run)
-	// The rung is decided by running it.
+	// The tier is decided by running it.
 	exit, err := l.Exec(ctx, Cmd{Args: []string{"/usr/bin/true"}})
 	if err == nil && !exit.Success() {
 		err = errors.New("sandbox-exec: " + exit.String() + ": " + exit.Stderr.String())

@@ -22,7 +22,7 @@ type supervisor struct {
 	conn *conn
 	spec *spec
 
-	noted noteBook // refused calls
+	noted denialLog // refused calls
 
 	mu    sync.Mutex // held from fork until the pid is entered, so that no exit is missed
 	byPID map[int]*guest

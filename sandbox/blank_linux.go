@@ -24,7 +24,7 @@ type blank struct {
 
 	scratch string            // the directory that the plan was made for
 	key     string            // tells whether the next lease can have the overlay of the last
-	clean   map[string]string // imprints of the places of ws, by directory
+	clean   map[string]string // fingerprints of the places of ws, by directory
 }
 
 // errAttach means that a blank sandbox could not be given this workspace, though
@@ -62,13 +62,13 @@ func makeBlank(ctx context.Context, cfg *Config) (*blank, error) {
 	return b, nil
 }
 
-// press takes the imprints of the places of ws that nobody has used yet.
+// press takes the fingerprints of the places of ws that nobody has used yet.
 func (b *blank) press() {
 	b.clean = map[string]string{}
 	dirs := []string{b.ws.sub(scratchTmp), b.ws.sub(scratchHome)}
 	caches, _ := filepath.Glob(b.ws.sub(scratchCache) + "/*/upper")
 	for _, dir := range append(dirs, caches...) {
-		b.clean[dir] = imprintOf(dir)
+		b.clean[dir] = fingerprintOf(dir)
 	}
 }
 
@@ -77,7 +77,7 @@ func (b *blank) press() {
 func (b *blank) unused() bool {
 	now := time.Now()
 	for dir, print := range b.clean {
-		if print == "" || imprintOf(dir) != print || os.Chtimes(dir, now, now) != nil {
+		if print == "" || fingerprintOf(dir) != print || os.Chtimes(dir, now, now) != nil {
 			return false
 		}
 	}
@@ -129,7 +129,7 @@ func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 	if err := b.order(ctx, &mountOrder{Add: p.mounts, Owned: p.ownedList()}); err != nil {
 		return nil, fmt.Errorf("%w: %w", errAttach, err)
 	}
-	b.ws.layer = imprintOf(b.ws.upper()) // as it is once it is mounted
+	b.ws.layer = fingerprintOf(b.ws.upper()) // as it is once it is mounted
 	b.uses++
 	l := newLocal(b.ws, b.plan.env, b.iso, b.run)
 	l.cfg = cfg

@@ -12,40 +12,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// imprintMost is how many directories an imprint has; what has more is in use.
-const imprintMost = 16
+// fingerprintMost is how many directories a fingerprint has; what has more is in use.
+const fingerprintMost = 16
 
 // errInUse means that a place holds something.
 var errInUse = errors.New("not just empty directories")
 
-// imprint describes a directory in which there are nothing but empty directories, so
+// dirFingerprint describes a directory in which there are nothing but empty directories, so
 // that a place which nobody has left anything in can be told: names, modes, owners,
 // extended attributes with access lists, and the flags and quota project that a file
 // system keeps. Times are not in it; who relies on it sets them.
-func imprint(dir string) (string, error) {
+func dirFingerprint(dir string) (string, error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", &os.PathError{Op: "open", Path: dir, Err: err}
 	}
 	var b strings.Builder
-	left := imprintMost
-	if err := imprintAt(&b, fd, ".", &left); err != nil {
+	left := fingerprintMost
+	if err := fingerprintAt(&b, fd, ".", &left); err != nil {
 		return "", fmt.Errorf("%s: %w", dir, err)
 	}
 	return b.String(), nil
 }
 
-// imprintOf is imprint, or "" if there is none.
-func imprintOf(dir string) string {
-	s, err := imprint(dir)
+// fingerprintOf is dirFingerprint, or "" if there is none.
+func fingerprintOf(dir string) string {
+	s, err := dirFingerprint(dir)
 	if err != nil {
 		return ""
 	}
 	return s
 }
 
-// imprintAt adds the directory fd, which it closes.
-func imprintAt(b *strings.Builder, fd int, name string, left *int) error {
+// fingerprintAt adds the directory fd, which it closes.
+func fingerprintAt(b *strings.Builder, fd int, name string, left *int) error {
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
 	if *left--; *left < 0 {
@@ -67,11 +67,11 @@ func imprintAt(b *strings.Builder, fd int, name string, left *int) error {
 	slices.Sort(names)
 	flags, project := fileFlags(fd)
 	fmt.Fprintf(b, "%q %o %d %d %q %x %d\n", name, st.Mode, st.Uid, st.Gid, names, flags, project)
-	below, err := f.Readdirnames(imprintMost + 1)
+	below, err := f.Readdirnames(fingerprintMost + 1)
 	if len(below) == 0 {
 		return nil
 	}
-	if err != nil || len(below) > imprintMost {
+	if err != nil || len(below) > fingerprintMost {
 		return errInUse
 	}
 	slices.Sort(below)
@@ -80,7 +80,7 @@ func imprintAt(b *strings.Builder, fd int, name string, left *int) error {
 		if err != nil {
 			return errInUse
 		}
-		if err := imprintAt(b, sub, name+"/"+n, left); err != nil {
+		if err := fingerprintAt(b, sub, name+"/"+n, left); err != nil {
 			return err
 		}
 	}

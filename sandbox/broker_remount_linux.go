@@ -171,7 +171,7 @@ func (b *box) apply(o *mountOrder, fds []int) error {
 		b.baseline = now
 		b.empty = map[string]string{}
 		for _, dir := range renewed {
-			b.empty[dir] = imprintOf(dir)
+			b.empty[dir] = fingerprintOf(dir)
 		}
 	}
 	if now != b.baseline {
@@ -183,7 +183,7 @@ func (b *box) apply(o *mountOrder, fds []int) error {
 // stillEmpty makes sure that a directory inside is as it was the first time, which was
 // before its first use.
 func (b *box) stillEmpty(dir string) error {
-	if b.empty[dir] == "" || imprintOf(dir) != b.empty[dir] {
+	if b.empty[dir] == "" || fingerprintOf(dir) != b.empty[dir] {
 		return fmt.Errorf("%s: something is left: %w", dir, os.ErrExist)
 	}
 	return nil

@@ -30,13 +30,13 @@ var brokerCaps = append([]uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SYS
 
 // brokerd is a broker, in its own process.
 type brokerd struct {
-	conn      *conn
-	nurseries *nurseries
-	mounter   *mounter
-	disks     disks
-	owners    ownerMaps
-	filters   filterCache
-	caps      int
+	conn        *conn
+	forkServers *forkServers
+	mounter     *mounter
+	disks       disks
+	owners      ownerMaps
+	filters     filterCache
+	caps        int
 
 	mu      sync.Mutex
 	next    uint64
@@ -113,12 +113,12 @@ func runBroker() int {
 			return failStatus
 		}
 	}
-	births, err := newNurseries()
+	births, err := newForkServers()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return failStatus
 	}
-	d := &brokerd{conn: c, nurseries: births, mounter: newMounter(), caps: knownCaps(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
+	d := &brokerd{conn: c, forkServers: births, mounter: newMounter(), caps: knownCaps(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
 	for {
 		var r brokerRequest
 		files, err := c.hear(&r)
@@ -177,7 +177,7 @@ func (d *brokerd) spawn(o *spawnOrder) (out brokerReply, give []*os.File, err er
 	}
 	d.watchScratch(o.Scratch)
 	b, control, f, err := d.born(o)
-	if errors.Is(err, initproc.ErrNursery) {
+	if errors.Is(err, initproc.ErrForkServer) {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		d.end()
 		syscall.Exit(failStatus) // the host starts another broker

@@ -12,14 +12,14 @@ import (
 // rule names it in a structure, which a script cannot fill in.
 const ruleFD = 500
 
-// secondWall has Landlock, too, let nothing be changed but what is mounted to be:
+// addLandlock has Landlock, too, let nothing be changed but what is mounted to be:
 // where a mount came to be writable by mistake, or could be made so, files are still
 // not. It also keeps signals and abstract sockets inside, which is what stands in for
 // the network namespace where there is none. What may be read is for the mounts
 // alone. A sandbox that gets its workspace later has no rules for files: rules cannot be
 // added, and with new ones for each command no command could look at the processes of
 // another, as lsof and fuser do. The probe tells of those for files.
-func (s *script) secondWall(sp *spec) (probe uint64) {
+func (s *script) addLandlock(sp *spec) (probe uint64) {
 	version := landlockVersion()
 	if version < landlockMinimum {
 		return 0

@@ -34,7 +34,7 @@ func (s *script) wallIn(sp *spec, id identity) (probes wallProbes) {
 	s.limitCounted()
 	probes.maxPID = s.limitPIDs(sp.Limits)
 	s.dropPrivileges()
-	probes.rules = s.secondWall(sp)
+	probes.rules = s.addLandlock(sp)
 	s.setLimits(sp.Limits)
 	probes.written = s.tryToWrite()
 	s.Must("hide memory", unix.SYS_PRCTL, initproc.N(unix.PR_SET_DUMPABLE), initproc.N(0))
@@ -179,10 +179,10 @@ func (d *brokerd) birth(o *spawnOrder, by *initproc.Parent) (b *box, control *os
 	b = &box{gone: make(chan struct{}), user: o.User, tell: os.NewFile(uintptr(fds[1]), "control")}
 	s := script{filters: &d.filters, caps: d.caps}
 	probes := s.wallIn(sp, id)
-	d.nurseries.births.RLock()
+	d.forkServers.births.RLock()
 	p, err := by.Fork(&s.Script, fds[1], cloneFlags(sp))
 	if err != nil {
-		d.nurseries.births.RUnlock()
+		d.forkServers.births.RUnlock()
 		closeFiles([]*os.File{control, b.tell})
 		return nil, nil, nil, explainClone(err)
 	}
@@ -200,11 +200,11 @@ func (d *brokerd) birth(o *spawnOrder, by *initproc.Parent) (b *box, control *os
 				break
 			}
 		}
-		d.nurseries.births.RUnlock()
+		d.forkServers.births.RUnlock()
 		return nil, nil, nil, err
 	}
 	d.adopt(b)
-	d.nurseries.births.RUnlock()
+	d.forkServers.births.RUnlock()
 	// It has done nothing yet, so all it does is done under its user and in its
 	// control groups.
 	if err = b.prepare(o, id, control); err == nil {

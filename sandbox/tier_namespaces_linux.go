@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rungs are the isolating tiers, strongest first.
-func rungs() []rung {
-	return []rung{
+// isolatingTiers returns the isolating tiers, strongest first.
+func isolatingTiers() []tierStart {
+	return []tierStart{
 		{TierNamespaces, startNamespaces},
 		{TierHostNet, startHostNet},
 		{TierBubblewrap, startBubblewrap},

@@ -2,13 +2,13 @@ package sandbox
 
 import "sync"
 
-// noteBook keeps what was refused, by command.
-type noteBook struct {
+// denialLog keeps what was refused, by command.
+type denialLog struct {
 	mu sync.Mutex
 	by map[uint64]*denials
 }
 
-func (n *noteBook) note(command uint64, d Denial) {
+func (n *denialLog) note(command uint64, d Denial) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.by[command]
@@ -26,7 +26,7 @@ func (n *noteBook) note(command uint64, d Denial) {
 }
 
 // take returns what was refused to a command and forgets it.
-func (n *noteBook) take(command uint64) []Denial {
+func (n *denialLog) take(command uint64) []Denial {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.by[command]

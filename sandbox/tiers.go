@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// rung is one tier and how to start at it.
-type rung struct {
+// tierStart is one tier and how to start at it.
+type tierStart struct {
 	tier  Tier
 	start func(ctx context.Context, cfg *Config, ws *workspace) (*local, error)
 }
 
-// climb starts the highest tier that works, of those allowed.
-func climb(ctx context.Context, cfg *Config, ws *workspace) (*local, error) {
+// startHighest starts the highest tier that works, of those allowed.
+func startHighest(ctx context.Context, cfg *Config, ws *workspace) (*local, error) {
 	var tried []Attempt
 	cause := ErrFloor
-	for _, r := range append(rungs(), rung{TierNone, startHost}) {
+	for _, r := range append(isolatingTiers(), tierStart{TierNone, startHost}) {
 		if r.tier > cfg.Ceiling || r.tier < cfg.Floor {
 			continue
 		}

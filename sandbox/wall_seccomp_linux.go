@@ -117,7 +117,7 @@ func (p *program) denyCreate(o filterOptions, nr, flags, mode uint32) {
 // openWrites are the flags of an open that could change something.
 const openWrites = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// retNotify asks the listener, see watch in notify_linux.go.
+// retNotify asks the listener, see watch in denials_notify_linux.go.
 const retNotify = unix.SECCOMP_RET_USER_NOTIF
 
 // filterOptions are what differs between filters.

@@ -15,29 +15,29 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// nurseries are what first processes are forked by: one at a time, and a new one when it
+// forkServers are what first processes are forked by: one at a time, and a new one when it
 // has died. What it made before are the broker's own children and live on; the birth
 // that it died of is tried again.
-type nurseries struct {
+type forkServers struct {
 	mu      sync.Mutex
 	current *initproc.Parent
 
 	births sync.RWMutex // held for reading from a fork until the child is known
 }
 
-func newNurseries() (*nurseries, error) {
+func newForkServers() (*forkServers, error) {
 	p, err := initproc.NewParent()
-	return &nurseries{current: p}, err
+	return &forkServers{current: p}, err
 }
 
-func (n *nurseries) get() *initproc.Parent {
+func (n *forkServers) get() *initproc.Parent {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.current
 }
 
-// renew replaces a nursery that has died, unless that was done already.
-func (n *nurseries) renew(dead *initproc.Parent) error {
+// renew replaces a fork server that has died, unless that was done already.
+func (n *forkServers) renew(dead *initproc.Parent) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.current != dead {
@@ -52,36 +52,36 @@ func (n *nurseries) renew(dead *initproc.Parent) error {
 	return nil
 }
 
-// born is a birth by the current nursery, or by the next if that dies of it.
+// born is a birth by the current fork server, or by the next if that dies of it.
 func (d *brokerd) born(o *spawnOrder) (b *box, control *os.File, f *facts, err error) {
 	for again := true; ; again = false {
-		p := d.nurseries.get()
+		p := d.forkServers.get()
 		b, control, f, err = d.birth(o, p)
-		if !errors.Is(err, initproc.ErrNursery) {
+		if !errors.Is(err, initproc.ErrForkServer) {
 			return b, control, f, err
 		}
-		if renewErr := d.nurseries.renew(p); renewErr != nil {
+		if renewErr := d.forkServers.renew(p); renewErr != nil {
 			return nil, nil, nil, errors.Join(err, renewErr)
 		}
 		go d.reapUnknown()
 		if !again {
 			// Not one that can be told from a death of its own: the next may do.
-			return nil, nil, nil, fmt.Errorf("two nurseries died of this: %v", err)
+			return nil, nil, nil, fmt.Errorf("two fork servers died of this: %v", err)
 		}
 	}
 }
 
-// reapUnknown waits for children that a nursery made and did not live to tell of. They
+// reapUnknown waits for children that a fork server made and did not live to tell of. They
 // end by themselves: nobody holds the other end of their sockets.
 func (d *brokerd) reapUnknown() {
 	for range 20 {
-		d.nurseries.births.Lock()
+		d.forkServers.births.Lock()
 		for _, pid := range children() {
 			if !d.knows(pid) {
 				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // one that runs stays
 			}
 		}
-		d.nurseries.births.Unlock()
+		d.forkServers.births.Unlock()
 		time.Sleep(10 * time.Millisecond)
 	}
 }
