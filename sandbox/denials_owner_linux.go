@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
 // watchNotices answers refused calls, where there is a listener.
@@ -54,7 +56,7 @@ func (b *box) lineage(pid int) (out []int) {
 		if err != nil || pid == b.pid {
 			break
 		}
-		st := parseStatus(text)
+		st := procfs.ParseStatus(text)
 		for _, key := range []string{"NStgid", "NSsid"} {
 			if all := strings.Fields(st[key]); len(all) > 0 {
 				n, _ := strconv.Atoi(all[len(all)-1])

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
+	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
 // victimHost is a host that makes, uses and closes sandboxes until it is killed.
@@ -138,7 +139,7 @@ func (v *victimHost) child(parent int, is func(args string) bool) int {
 		if errors.Join(err, argsErr) != nil {
 			continue
 		}
-		if st := parseStatus(b); st["PPid"] == strconv.Itoa(parent) && st["NSpid"] == strconv.Itoa(pid) && is(string(args)) {
+		if st := procfs.ParseStatus(b); st["PPid"] == strconv.Itoa(parent) && st["NSpid"] == strconv.Itoa(pid) && is(string(args)) {
 			return pid
 		}
 	}
@@ -260,7 +261,7 @@ func (v *victimHost) describe(pids []int) string {
 		args, _ := os.ReadFile(dir + "cmdline")
 		stack, _ := os.ReadFile(dir + "stack")
 		status, _ := os.ReadFile(dir + "status")
-		st := parseStatus(status)
+		st := procfs.ParseStatus(status)
 		fmt.Fprintf(&out, "%d: %q, parent %s, state %s, numbers %s\n%s", pid, args, st["PPid"], st["State"], st["NSpid"], stack)
 	}
 	return out.String()
@@ -344,8 +345,8 @@ func orphaned(t *testing.T, arg string) bool {
 	t.Helper()
 	for _, p := range processesWith(t, arg) {
 		b, _ := os.ReadFile("/proc/" + strings.SplitN(p, ":", 2)[0] + "/status")
-		parent, _ := os.ReadFile("/proc/" + parseStatus(b)["PPid"] + "/status")
-		if !strings.HasSuffix(parseStatus(parent)["NSpid"], "\t1") {
+		parent, _ := os.ReadFile("/proc/" + procfs.ParseStatus(b)["PPid"] + "/status")
+		if !strings.HasSuffix(procfs.ParseStatus(parent)["NSpid"], "\t1") {
 			return false
 		}
 	}

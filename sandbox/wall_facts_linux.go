@@ -1,13 +1,13 @@
 package sandbox
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"net"
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
 // facts are what a supervisor finds when it looks around inside.
@@ -32,7 +32,7 @@ type facts struct {
 func observe(sp *spec) *facts {
 	f := &facts{PID: os.Getpid(), UID: os.Getuid(), Namespaces: namespaces()}
 	b, _ := os.ReadFile("/proc/self/status")
-	f.privileges(parseStatus(b))
+	f.privileges(procfs.ParseStatus(b))
 	f.Noted = sp.Notify > 0
 	if all, err := net.Interfaces(); err == nil {
 		for _, i := range all {
@@ -64,18 +64,6 @@ func observe(sp *spec) *facts {
 func (f *facts) privileges(st map[string]string) {
 	f.Caps = st["CapEff"] + " " + st["CapPrm"]
 	f.NoNewPrivs, f.Seccomp = st["NoNewPrivs"] == "1", st["Seccomp"] == "2"
-}
-
-// parseStatus reads the "Key:	value" lines of /proc/PID/status.
-func parseStatus(b []byte) map[string]string {
-	out := map[string]string{}
-	sc := bufio.NewScanner(bytes.NewReader(b))
-	for sc.Scan() {
-		if k, v, ok := strings.Cut(sc.Text(), ":"); ok {
-			out[k] = strings.TrimSpace(v)
-		}
-	}
-	return out
 }
 
 // namespaces identifies the caller's namespaces.

@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // TestAttackFindings are attacks that once succeeded, and what is near them.
@@ -32,12 +34,12 @@ func init() {
 		{name: "huge file exported", does: "leaves a sparse file of 2 GB, which Export goes on to write when its context has ended", noControl: "it is about Export",
 			play: func(b *bed) {
 				write(b.t, b.dir, "file", "text\n")
-				sb := open(b.t, Config{Snapshot: SnapshotDir(b.dir)})
+				sb := open(b.t, sandbox.Config{Snapshot: sandbox.SnapshotDir(b.dir)})
 				sh(b.t, sb, "truncate -s 2G huge")
 				out := b.t.TempDir()
 				ctx, cancel := context.WithCancel(b.t.Context())
 				cancel()
-				_, err := sb.(Exporter).Export(ctx, ExportOptions{Dir: out})
+				_, err := sb.(sandbox.Exporter).Export(ctx, sandbox.ExportOptions{Dir: out})
 				b.told, b.ending = fmt.Sprint(err), "ok"
 				b.state["made"] = out + "/huge"
 			}, bit: func(b *bed) string { return there(b.state["made"].(string)) }},

@@ -1,10 +1,12 @@
-package sandbox
+package attacks_test
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // A sandbox that breaks what people do all day is switched off. Each case is a
@@ -179,23 +181,23 @@ func TestUsable(t *testing.T) {
 				write(t, dir, name, text)
 			}
 			if !testing.Short() {
-				u.run(t, Config{Snapshot: SnapshotDir(dir)}) // first: it leaves dir as it is
+				u.run(t, sandbox.Config{Snapshot: sandbox.SnapshotDir(dir)}) // first: it leaves dir as it is
 			}
-			u.run(t, Config{Dir: dir})
+			u.run(t, sandbox.Config{Dir: dir})
 		})
 	}
 }
 
-func (u usable) run(t *testing.T, cfg Config) {
+func (u usable) run(t *testing.T, cfg sandbox.Config) {
 	sb := open(t, cfg)
 	if u.needs != "" {
 		need(t, u.needs)
 		// Installed is not set up: a version manager's stand-in may have nothing behind it.
-		if exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", `command -v "$1" > /dev/null && { test "$1" = script || test "$1" = flock || "$1" $2 > /dev/null 2>&1; }`, "sh", u.needs, versionFlag(u.needs)}}); !exit.Success() {
+		if exit := mustExec(t, sb, sandbox.Cmd{Args: []string{"sh", "-c", `command -v "$1" > /dev/null && { test "$1" = script || test "$1" = flock || "$1" $2 > /dev/null 2>&1; }`, "sh", u.needs, versionFlag(u.needs)}}); !exit.Success() {
 			t.Skipf("%s is not to be had inside", u.needs)
 		}
 	}
-	exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", u.script}})
+	exit := mustExec(t, sb, sandbox.Cmd{Args: []string{"sh", "-c", u.script}})
 	if got := exit.Stdout.String(); u.want != "" && got != u.want || u.want == "" && !exit.Success() {
 		t.Errorf("%v: got %q, want %q\n%s\ndenied: %v", exit, got, u.want, exit.Stderr, exit.Denials)
 	}
@@ -216,7 +218,7 @@ func TestUsableLinkedWorkspace(t *testing.T) {
 	if err := os.Symlink("real", link); err != nil {
 		t.Fatal(err)
 	}
-	for _, cfg := range []Config{{Snapshot: SnapshotDir(link)}, {Dir: link}} {
+	for _, cfg := range []sandbox.Config{{Snapshot: sandbox.SnapshotDir(link)}, {Dir: link}} {
 		sb := open(t, cfg)
 		if got := sh(t, sb, "cat sub/file; ln -s sub s && cat s/file; cd s && pwd -P && echo y > file"); !strings.HasPrefix(got, "x\nx\n/") {
 			t.Errorf("got %q", got)
@@ -226,8 +228,8 @@ func TestUsableLinkedWorkspace(t *testing.T) {
 
 // Two commands of one sandbox work together: by files, by a server, by a signal.
 func TestUsableTogether(t *testing.T) {
-	sb := open(t, Config{})
-	p, err := sb.Start(t.Context(), Cmd{Args: []string{"sh", "-c", `echo $$ > pid; trap 'echo asked; exit 0' USR1; : > ready; while :; do sleep 0.02; done`}})
+	sb := open(t, sandbox.Config{})
+	p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", `echo $$ > pid; trap 'echo asked; exit 0' USR1; : > ready; while :; do sleep 0.02; done`}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // leftover is what one lease of a warm sandbox leaves for the next: dirty makes
@@ -50,14 +52,14 @@ func leftovers() []attack {
 // same one.
 func (l leftover) play(b *bed) {
 	write(b.t, b.dir, "file", "original")
-	p, err := NewPool(PoolConfig{Config: Config{ReadOnly: []string{self(b.t)}}, Max: 1})
+	p, err := sandbox.NewPool(sandbox.PoolConfig{Config: sandbox.Config{ReadOnly: []string{self(b.t)}}, Max: 1})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	defer p.Close()
-	lease := func() Sandbox {
-		sb, err := p.Acquire(context.Background(), Request{Snapshot: SnapshotDir(b.dir), Domain: "attack"})
-		if errors.Is(err, ErrFloor) {
+	lease := func() sandbox.Sandbox {
+		sb, err := p.Acquire(context.Background(), sandbox.Request{Snapshot: sandbox.SnapshotDir(b.dir), Domain: "attack"})
+		if errors.Is(err, sandbox.ErrFloor) {
 			b.t.Skipf("this host does not grant the tier: %v", err)
 		}
 		if err != nil {
@@ -65,8 +67,8 @@ func (l leftover) play(b *bed) {
 		}
 		return sb
 	}
-	run := func(sb Sandbox, script string) *Exit {
-		return mustExec(b.t, sb, Cmd{Args: []string{"sh", "-c", script, "sh", b.secret, self(b.t)}, Timeout: attackTimeout})
+	run := func(sb sandbox.Sandbox, script string) *sandbox.Exit {
+		return mustExec(b.t, sb, sandbox.Cmd{Args: []string{"sh", "-c", script, "sh", b.secret, self(b.t)}, Timeout: attackTimeout})
 	}
 	sb := lease()
 	exit := run(sb, l.dirty)

@@ -1,6 +1,6 @@
 //go:build linux && !amd64
 
-package sandbox
+package attacks_test
 
 const archIOPL, archLDT, archCreat = noSuchCall, noSuchCall, noSuchCall
 

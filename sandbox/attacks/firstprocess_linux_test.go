@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"context"
@@ -14,6 +14,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
 // TestAttackFirstProcess are attacks on the first process of a sandbox, which runs
@@ -36,15 +39,11 @@ func firstHurt(b *bed) string {
 	if why := sandboxGone(b); why != "" {
 		return why
 	}
-	pid := firstOf(b.sb)
-	if pid == 0 {
-		return ""
-	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", firstOf(b)))
 	if err != nil {
 		return err.Error()
 	}
-	st := parseStatus(text)
+	st := procfs.ParseStatus(text)
 	if !strings.HasPrefix(st["State"], "S") && !strings.HasPrefix(st["State"], "R") {
 		return "the first process is in the state " + st["State"]
 	}
@@ -54,21 +53,32 @@ func firstHurt(b *bed) string {
 	return ""
 }
 
-// firstOf is the first process's number outside.
-func firstOf(sb Sandbox) int {
-	l, ok := sb.(*local)
-	if !ok {
-		return 0
+// firstOf returns the number outside of a sandbox's first process: the nearest process above a command
+// that is number 1 inside.
+func firstOf(b *bed) int {
+	mark := uniqueSleep()
+	p, err := b.sb.Start(b.t.Context(), sandbox.Cmd{Args: []string{"sleep", mark}})
+	if err != nil {
+		b.t.Fatal(err)
 	}
-	g, ok := l.run.(*guestSpawner)
-	if !ok {
-		return 0
+	defer p.Kill()
+	var found []string
+	eventually(b.t, "start of a command", func() bool { found = processesWith(b.t, mark); return len(found) == 1 })
+	pid, _, _ := strings.Cut(found[0], ":")
+	for pid != "0" {
+		text, err := os.ReadFile("/proc/" + pid + "/status")
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		st := procfs.ParseStatus(text)
+		if strings.HasSuffix(st["NSpid"], "\t1") {
+			first, _ := strconv.Atoi(pid)
+			return first
+		}
+		pid = st["PPid"]
 	}
-	s, ok := g.sup.(*brokered)
-	if !ok {
-		return 0
-	}
-	return s.pid
+	b.t.Fatal("the command has no first process above it")
+	return 0
 }
 
 // orEnds is an attack after which the sandbox serves, or has ended for good, and
@@ -77,7 +87,7 @@ func orEnds(name, does string, f func([]string) error) attack {
 	a := againstFirst(name, does, f, "")
 	a.bit = func(b *bed) string {
 		begun := time.Now()
-		_, err := b.sb.Exec(b.t.Context(), Cmd{Args: []string{"true"}, Timeout: attackTimeout})
+		_, err := b.sb.Exec(b.t.Context(), sandbox.Cmd{Args: []string{"true"}, Timeout: attackTimeout})
 		b.t.Logf("afterwards: %v", err)
 		if time.Since(begun) > attackTimeout {
 			return "the host hangs"
@@ -238,10 +248,10 @@ func init() {
 // commands. The host must get an answer, and the sandbox serve when he is gone.
 func TestStopperInside(t *testing.T) {
 	t.Parallel()
-	sb := open(t, walled(t, TierNamespaces))
+	sb := open(t, walled(t, sandbox.TierNamespaces))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stopper, err := sb.Start(ctx, Cmd{Args: []string{"sh", "-c", "while :; do kill -STOP -1; done"}})
+	stopper, err := sb.Start(ctx, sandbox.Cmd{Args: []string{"sh", "-c", "while :; do kill -STOP -1; done"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +261,7 @@ func TestStopperInside(t *testing.T) {
 	for i := range 4 {
 		answered := make(chan error, 1)
 		go func() {
-			_, err := sb.Start(ctx, Cmd{Args: []string{"true"}, Env: []string{path}})
+			_, err := sb.Start(ctx, sandbox.Cmd{Args: []string{"true"}, Env: []string{path}})
 			answered <- err
 		}()
 		select {
@@ -368,15 +378,15 @@ func TestExhaustionInside(t *testing.T) {
 			if err := openOne(kind); err != nil {
 				t.Skipf("this host has none even now: %v", err)
 			}
-			cfg := walled(t, TierNamespaces)
+			cfg := walled(t, sandbox.TierNamespaces)
 			cfg.Dir = t.TempDir()
 			sb := open(t, cfg)
 			if kind == "inotify" && bounded(sh(t, sb, "cat /proc/sys/user/max_inotify_instances || true")) >= bounded(read(t, "/proc/sys/fs/inotify/max_user_instances")) {
 				t.Skip("the kernel counts what is inside as the host's, and this sandbox bounds it no tighter")
 			}
-			var takers []*Process
+			var takers []*sandbox.Process
 			for i := range 4 {
-				p, err := sb.Start(t.Context(), Cmd{Args: []string{self(t), kind, fmt.Sprintf("told%d", i)}, Env: []string{helperEnv + "=exhaust"}})
+				p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{self(t), kind, fmt.Sprintf("told%d", i)}, Env: []string{helperEnv + "=exhaust"}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,10 +1,12 @@
-package sandbox
+package attacks_test
 
 import (
 	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // A fork server that is killed costs no sandbox: those that stand go on, and the next are
@@ -13,9 +15,9 @@ func TestNurseryDeath(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user's broker is another's child")
 	}
-	standing := open(t, Config{})
+	standing := open(t, sandbox.Config{})
 	n := uniqueSleep()
-	p, err := standing.Start(t.Context(), Cmd{Args: []string{"sleep", n}})
+	p, err := standing.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", n}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,9 +27,9 @@ func TestNurseryDeath(t *testing.T) {
 		done := make(chan error, 4)
 		for range cap(done) {
 			go func() {
-				sb, err := Local(t.Context(), Config{Dir: t.TempDir()})
+				sb, err := sandbox.Local(t.Context(), sandbox.Config{Dir: t.TempDir()})
 				if err == nil {
-					_, err = sb.Exec(t.Context(), Cmd{Args: []string{"true"}})
+					_, err = sb.Exec(t.Context(), sandbox.Cmd{Args: []string{"true"}})
 					sb.Close()
 				}
 				done <- err
@@ -42,7 +44,7 @@ func TestNurseryDeath(t *testing.T) {
 			}
 		}
 		// Four may have been made before the end of it.
-		open(t, Config{}).Close()
+		open(t, sandbox.Config{}).Close()
 		now := stand(t, t.TempDir())
 		if now.forkServer == last || now.broker != before.broker {
 			t.Fatalf("broker %d, fork server %d; they were %d and %d", now.broker, now.forkServer, before.broker, last)

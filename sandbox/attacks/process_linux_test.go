@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 func TestAttackProcesses(t *testing.T) {
@@ -213,7 +215,7 @@ func victimStops(b *bed) string {
 
 // sandboxGone says that the sandbox serves no more commands.
 func sandboxGone(b *bed) string {
-	exit, err := b.sb.Exec(b.t.Context(), Cmd{Args: []string{"true"}, Timeout: attackTimeout})
+	exit, err := b.sb.Exec(b.t.Context(), sandbox.Cmd{Args: []string{"true"}, Timeout: attackTimeout})
 	if err != nil || !exit.Success() {
 		return fmt.Sprintf("the sandbox is dead: %v %v", exit, err)
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // The limits themselves, and that a sandbox without them is not limited, are also
@@ -25,11 +27,11 @@ func TestAttackResources(t *testing.T) {
 }
 
 // limited makes a configuration of nothing but limits.
-func limited(l Limits) func(*Config) { return func(c *Config) { c.Limits = l } }
+func limited(l sandbox.Limits) func(*sandbox.Config) { return func(c *sandbox.Config) { c.Limits = l } }
 
 func init() {
 	attacks["resources"] = []attack{
-		{name: "processes", does: "starts 200 processes against a limit of 100", config: limited(Limits{Processes: 100}), want: "EAGAIN",
+		{name: "processes", does: "starts 200 processes against a limit of 100", config: limited(sandbox.Limits{Processes: 100}), want: "EAGAIN",
 			prog: attackProgram("swarm", swarm), args: func(b *bed) []string {
 				b.state["mark"] = uniqueSleep()
 				return []string{"200", b.state["mark"].(string)}
@@ -43,19 +45,19 @@ func init() {
 				}
 				return ""
 			}},
-		{name: "threads", does: "starts 200 threads against a limit of 100", config: limited(Limits{Processes: 100}), want: "status 2",
+		{name: "threads", does: "starts 200 threads against a limit of 100", config: limited(sandbox.Limits{Processes: 100}), want: "status 2",
 			prog: attackProgram("threads", manyThreads), bit: claimed},
-		{name: "memory", needs: noDetector, does: "uses 192 MiB against a limit of 128", config: limited(Limits{Memory: 128 << 20}), want: "ENOMEM",
+		{name: "memory", needs: noDetector, does: "uses 192 MiB against a limit of 128", config: limited(sandbox.Limits{Memory: 128 << 20}), want: "ENOMEM",
 			prog: attackProgram("eat", eat), args: func(*bed) []string { return []string{"192"} }, bit: func(b *bed) string {
 				if b.exit != nil && b.exit.MaxRSS > 160<<20 {
 					return fmt.Sprintf("it had %d MiB", b.exit.MaxRSS>>20)
 				}
 				return claimed(b)
 			}},
-		{name: "memory after a fork", needs: noDetector, does: "has a child use what its parent may not", config: limited(Limits{Memory: 128 << 20}), want: "status 1|ENOMEM",
+		{name: "memory after a fork", needs: noDetector, does: "has a child use what its parent may not", config: limited(sandbox.Limits{Memory: 128 << 20}), want: "status 1|ENOMEM",
 			prog: "sh", args: func(b *bed) []string { return []string{`"$1" 192`, self(b.t)} },
 			env: func(*bed) []string { return []string{helperEnv + "=eat"} }, bit: claimed},
-		{name: "a file larger than the disk", does: "makes a file of many gigabytes, with nothing in it", config: limited(Limits{FileSize: 1 << 20}), want: "SIGXFSZ|EFBIG",
+		{name: "a file larger than the disk", does: "makes a file of many gigabytes, with nothing in it", config: limited(sandbox.Limits{FileSize: 1 << 20}), want: "SIGXFSZ|EFBIG",
 			prog: attackProgram("sparse", func([]string) error {
 				f, err := os.Create("huge")
 				return errors.Join(err, f.Truncate(64<<30))
@@ -65,7 +67,7 @@ func init() {
 				}
 				return ""
 			}},
-		{name: "descriptors", does: "opens 200 files against a limit of 64", config: limited(Limits{Files: 64}), want: "EMFILE",
+		{name: "descriptors", does: "opens 200 files against a limit of 64", config: limited(sandbox.Limits{Files: 64}), want: "EMFILE",
 			prog: attackProgram("open-many", func([]string) error {
 				// The Go runtime raises its soft limit; the hard one is what counts.
 				for range 200 {
@@ -75,7 +77,7 @@ func init() {
 				}
 				return nil
 			}), bit: claimed},
-		{name: "descriptors in flight", does: "parks 2000 descriptors in sockets, where no process counts them", config: limited(Limits{Files: 64}), want: "ETOOMANYREFS|EMFILE|EAGAIN",
+		{name: "descriptors in flight", does: "parks 2000 descriptors in sockets, where no process counts them", config: limited(sandbox.Limits{Files: 64}), want: "ETOOMANYREFS|EMFILE|EAGAIN",
 			prog: attackProgram("in-flight", inFlight), bit: claimed},
 		{name: "output", does: "prints 64 MiB for the host to keep", prog: "sh", want: "ok", args: func(*bed) []string { return []string{"head -c 67108864 /dev/zero"} },
 			bit: func(b *bed) string {
@@ -93,7 +95,7 @@ func init() {
 				return []string{`i=0; while [ $i -lt 500 ]; do (true &); i=$((i+1)); done`}
 			}, bit: func(b *bed) string {
 				count := func() int {
-					exit := mustExec(b.t, b.sb, Cmd{Args: []string{"sh", "-c", "ls /proc | grep -c '^[0-9]'"}})
+					exit := mustExec(b.t, b.sb, sandbox.Cmd{Args: []string{"sh", "-c", "ls /proc | grep -c '^[0-9]'"}})
 					n, _ := strconv.Atoi(strings.TrimSpace(exit.Stdout.String()))
 					return n
 				}
@@ -108,9 +110,9 @@ func init() {
 			}
 			return nil
 		}), want: "EMFILE|ENOSPC|EACCES", bit: claimed, noControl: "outside, the queues would be the host's"},
-		{name: "System V segments", does: "takes 8 MiB in many segments against a limit of 1", config: limited(Limits{SharedMemory: 1 << 20}), want: "ENOSPC", needs: aRootHost,
+		{name: "System V segments", does: "takes 8 MiB in many segments against a limit of 1", config: limited(sandbox.Limits{SharedMemory: 1 << 20}), want: "ENOSPC", needs: aRootHost,
 			prog: attackProgram("segments", segments), args: func(*bed) []string { return []string{"16", "524288"} }, bit: claimed},
-		{name: "a large System V segment", does: "takes 8 MiB in one segment against a limit of 1", config: limited(Limits{SharedMemory: 1 << 20}), want: "EINVAL", needs: aRootHost,
+		{name: "a large System V segment", does: "takes 8 MiB in one segment against a limit of 1", config: limited(sandbox.Limits{SharedMemory: 1 << 20}), want: "EINVAL", needs: aRootHost,
 			prog: attackProgram("segments", segments), args: func(*bed) []string { return []string{"1", "8388608"} }, bit: claimed},
 		{name: "semaphores", does: "takes semaphores, which are memory that no process is billed for", alone: true, want: "ENOSPC", needs: aRootHost, noControl: "outside, it would take the machine's",
 			prog: attackProgram("sem-many", func([]string) error {
@@ -130,11 +132,11 @@ func init() {
 				}
 				return nil
 			}), bit: claimed},
-		{name: "files of no size", does: "makes 2000 files in /dev/shm against a limit of 1024", config: limited(Limits{SharedMemory: 1 << 20}), want: "ENOSPC",
+		{name: "files of no size", does: "makes 2000 files in /dev/shm against a limit of 1024", config: limited(sandbox.Limits{SharedMemory: 1 << 20}), want: "ENOSPC",
 			prog: attackProgram("many-files", filesOfNoSize), args: func(*bed) []string { return []string{"/dev/shm", "2000"} }, bit: claimed},
-		{name: "disk", does: "writes 64 MiB against a disk of 16", config: limited(Limits{Disk: 16 << 20}), want: "ENOSPC", needs: aLimitedDisk,
+		{name: "disk", does: "writes 64 MiB against a disk of 16", config: limited(sandbox.Limits{Disk: 16 << 20}), want: "ENOSPC", needs: aLimitedDisk,
 			prog: attackProgram("fill", fill), args: func(*bed) []string { return []string{"64"} }, bit: claimed},
-		{name: "inodes", does: "makes 20,000 files of no size against a disk for 4096", config: limited(Limits{Disk: 16 << 20}), want: "ENOSPC", needs: aLimitedDisk,
+		{name: "inodes", does: "makes 20,000 files of no size against a disk for 4096", config: limited(sandbox.Limits{Disk: 16 << 20}), want: "ENOSPC", needs: aLimitedDisk,
 			prog: attackProgram("many-files", filesOfNoSize), args: func(*bed) []string { return []string{"/tmp", "20000"} }, bit: claimed},
 		{name: "locked memory", does: "locks 64 MiB, so that others are swapped out", prog: attackProgram("mlock", func([]string) error {
 			page, err := unix.Mmap(-1, 0, 64<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -231,12 +233,20 @@ func noDetector() string {
 
 // aLimitedDisk is for kernels whose tmpfs serves.
 func aLimitedDisk() string {
-	d, err := makeDisk(context.Background(), Limits{Disk: 1 << 20})
-	if err == nil {
-		err = d.release()
-	}
+	dir, err := os.MkdirTemp("", "luthier-disk-*")
 	if err != nil {
-		return "no disk can be limited here: " + err.Error()
+		return err.Error()
+	}
+	defer os.Remove(dir)
+	sb, err := sandbox.Local(context.Background(), sandbox.Config{Dir: dir, Limits: sandbox.Limits{Disk: 1 << 20}})
+	if err != nil {
+		return err.Error()
+	}
+	defer sb.Close()
+	for _, l := range sb.Isolation().Limits {
+		if l.Name == "disk" && !l.Enforced {
+			return "no disk can be limited here: " + l.By
+		}
 	}
 	return ""
 }
@@ -349,13 +359,13 @@ func (b *bed) endless() {
 		}
 		return
 	}
-	exit, err := b.sb.Exec(b.t.Context(), Cmd{Args: []string{"yes"}, Timeout: tail})
+	exit, err := b.sb.Exec(b.t.Context(), sandbox.Cmd{Args: []string{"yes"}, Timeout: tail})
 	switch {
 	case err != nil:
 		b.t.Fatal(err)
 	case !exit.TimedOut:
 		b.state["endless"] = "it was not stopped: " + exit.String()
-	case len(exit.Stdout.String()) > 2*DefaultLimit:
+	case len(exit.Stdout.String()) > 2*sandbox.DefaultLimit:
 		b.state["endless"] = "the host keeps all of it"
 	}
 }

@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // That the host's death and the supervisor's end everything, and that a start cut
@@ -24,7 +26,7 @@ func TestAttackLife(t *testing.T) {
 // outlives is an attack that wants to run on when its command is ended. In script
 // $1 is the time that its processes sleep, by which they are known; there must be
 // count of them before the command is ended.
-func outlives(name, does string, count int, script string, end func(b *bed, stop func(), p *Process)) attack {
+func outlives(name, does string, count int, script string, end func(b *bed, stop func(), p *sandbox.Process)) attack {
 	return attack{name: name, does: does, alone: true, play: func(b *bed) { b.outlive(script, count, end) }, bit: func(b *bed) string {
 		left := processesWith(b.t, b.state["mark"].(string))
 		for _, p := range left { // of the control
@@ -41,20 +43,20 @@ func outlives(name, does string, count int, script string, end func(b *bed, stop
 }
 
 // Ways to end a command.
-func byCancel(b *bed, stop func(), p *Process) {
+func byCancel(b *bed, stop func(), p *sandbox.Process) {
 	stop()
 	if _, err := p.Wait(); !errors.Is(err, context.Canceled) {
 		b.t.Errorf("Wait: %v", err)
 	}
 }
 
-func byKill(b *bed, _ func(), p *Process) {
+func byKill(b *bed, _ func(), p *sandbox.Process) {
 	if err := p.Kill(); err != nil {
 		b.t.Errorf("Kill: %v", err)
 	}
 }
 
-func byClose(b *bed, _ func(), p *Process) {
+func byClose(b *bed, _ func(), p *sandbox.Process) {
 	if err := b.sb.Close(); err != nil {
 		b.t.Errorf("Close: %v", err)
 	}
@@ -62,7 +64,7 @@ func byClose(b *bed, _ func(), p *Process) {
 }
 
 // outlive starts the script, ends it in the middle and keeps its mark.
-func (b *bed) outlive(script string, count int, end func(*bed, func(), *Process)) {
+func (b *bed) outlive(script string, count int, end func(*bed, func(), *sandbox.Process)) {
 	mark := uniqueSleep()
 	b.state["mark"] = mark
 	args := []string{"sh", "-c", script, "sh", mark}
@@ -80,7 +82,7 @@ func (b *bed) outlive(script string, count int, end func(*bed, func(), *Process)
 	}
 	ctx, stop := context.WithCancel(b.t.Context())
 	defer stop()
-	p, err := b.sb.Start(ctx, Cmd{Args: args, Dir: b.dir})
+	p, err := b.sb.Start(ctx, sandbox.Cmd{Args: args, Dir: b.dir})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -110,7 +112,7 @@ func init() {
 		outlives("stopped", "stops itself and its children", 2, `sleep $1 & (setsid sleep $1 &); sleep 0.5; kill -STOP $!; kill -STOP $$; wait`, byCancel),
 		outlives("deaf", "ignores every signal that can be ignored", 2, `trap '' TERM HUP INT QUIT USR1 PIPE; setsid sleep $1 & sleep $1`, byKill),
 		outlives("closed output", "closes its files and lives on", 2, `setsid sleep $1 <&- >&- 2>&- & sleep $1`, byCancel),
-		outlives("held output", "keeps the output open in the background", 2, `setsid sleep $1 & (sleep $1 &) ; exit 0`, func(b *bed, _ func(), p *Process) {
+		outlives("held output", "keeps the output open in the background", 2, `setsid sleep $1 & (sleep $1 &) ; exit 0`, func(b *bed, _ func(), p *sandbox.Process) {
 			if exit, err := p.Wait(); err != nil || !exit.Success() { // does not wait for the pipe's end
 				b.t.Errorf("Wait: %v %v", exit, err)
 			}
@@ -131,12 +133,12 @@ func init() {
 
 // leaseEnds holds a lease of a pool for a short while, or for the control, on.
 func leaseEnds(b *bed) {
-	p, err := NewPool(PoolConfig{})
+	p, err := sandbox.NewPool(sandbox.PoolConfig{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.undo = append(b.undo, func() { p.Close() })
-	r := Request{Snapshot: SnapshotDir(b.dir), Domain: "attack"}
+	r := sandbox.Request{Snapshot: sandbox.SnapshotDir(b.dir), Domain: "attack"}
 	if b.sb != nil {
 		r.Hold = time.Second
 	}
@@ -145,7 +147,7 @@ func leaseEnds(b *bed) {
 		b.t.Skipf("no lease: %v", err)
 	}
 	b.state["mark"] = uniqueSleep()
-	c, err := sb.Start(b.t.Context(), Cmd{Args: []string{"sh", "-c", "setsid sleep $1 & sleep $1", "sh", b.state["mark"].(string)}})
+	c, err := sb.Start(b.t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "setsid sleep $1 & sleep $1", "sh", b.state["mark"].(string)}})
 	if err != nil {
 		return // the host is so busy that the lease is over
 	}
@@ -155,8 +157,8 @@ func leaseEnds(b *bed) {
 	}
 	<-c.Done()
 	eventually(b.t, "end of the lease", func() bool {
-		_, err := sb.Exec(b.t.Context(), Cmd{Args: []string{"true"}})
-		return errors.Is(err, ErrClosed)
+		_, err := sb.Exec(b.t.Context(), sandbox.Cmd{Args: []string{"true"}})
+		return errors.Is(err, sandbox.ErrClosed)
 	})
 	// Close returns once everything is gone.
 	if err := sb.Close(); err != nil {
@@ -168,18 +170,18 @@ func leaseEnds(b *bed) {
 // in the control both are one.
 func twoSandboxes(b *bed) {
 	dirs := [2]string{b.t.TempDir(), b.t.TempDir()}
-	first := open(b.t, Config{Dir: dirs[0], ReadOnly: []string{self(b.t)}})
+	first := open(b.t, sandbox.Config{Dir: dirs[0], ReadOnly: []string{self(b.t)}})
 	second := first
 	if b.sb != nil {
-		second = open(b.t, Config{Dir: dirs[1], ReadOnly: []string{self(b.t)}})
+		second = open(b.t, sandbox.Config{Dir: dirs[1], ReadOnly: []string{self(b.t)}})
 	}
 	mark := uniqueSleep()
-	p, err := first.Start(b.t.Context(), Cmd{Args: []string{self(b.t), mark}, Env: []string{helperEnv + "=offer", "MARK=" + b.secret}})
+	p, err := first.Start(b.t.Context(), sandbox.Cmd{Args: []string{self(b.t), mark}, Env: []string{helperEnv + "=offer", "MARK=" + b.secret}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	eventually(b.t, "offer", func() bool { return there(dirs[0]+"/ready") != "" })
-	exit := mustExec(b.t, second, Cmd{Args: []string{self(b.t), mark, dirs[0], b.secret}, Env: []string{helperEnv + "=take-offer"}})
+	exit := mustExec(b.t, second, sandbox.Cmd{Args: []string{self(b.t), mark, dirs[0], b.secret}, Env: []string{helperEnv + "=take-offer"}})
 	if exit.Code == 0 {
 		b.state["met"] = "they met: " + exit.Stdout.String()
 	}

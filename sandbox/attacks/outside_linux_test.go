@@ -1,18 +1,20 @@
-package sandbox
+package attacks_test
 
 import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // The broker's first thread, which ends only with the broker, never goes into a
 // sandbox: it would hold a dead one's mounts.
 func TestBrokerStaysOutside(t *testing.T) {
-	open(t, Config{})
+	open(t, sandbox.Config{})
 	for range 20 {
-		sb := open(t, Config{Dir: t.TempDir()})
-		p, err := sb.Start(t.Context(), Cmd{Args: []string{"sleep", "1000"}})
+		sb := open(t, sandbox.Config{Dir: t.TempDir()})
+		p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}})
 		if err != nil {
 			t.Fatal(err)
 		}

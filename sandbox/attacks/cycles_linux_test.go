@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"context"
@@ -16,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
+	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
 // standing is what a host with its broker and fork server holds.
@@ -60,7 +62,7 @@ func stand(t *testing.T, scratch string) (s standing) {
 	s.broker, s.goroutines = theBrokerOf(t, os.Getpid()), runtime.NumGoroutine()
 	for _, pid := range childrenOf(t, s.broker) {
 		s.children++
-		if st := parseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid)))); st["NSpid"] == strconv.Itoa(pid) {
+		if st := procfs.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid)))); st["NSpid"] == strconv.Itoa(pid) {
 			s.forkServer = pid
 		}
 	}
@@ -70,7 +72,7 @@ func stand(t *testing.T, scratch string) (s standing) {
 			t.Fatal(err)
 		}
 		s.descriptors[i] = len(fds)
-		kib, _, _ := strings.Cut(parseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid))))["RssAnon"], " ")
+		kib, _, _ := strings.Cut(procfs.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid))))["RssAnon"], " ")
 		n, _ := strconv.Atoi(kib)
 		s.memory[i] = n >> 10
 	}
@@ -136,9 +138,9 @@ func childrenOf(t *testing.T, pid int) (out []int) {
 func cycle(t *testing.T, i int, dir, scratch string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cfg := Config{Dir: dir, ScratchDir: scratch}
+	cfg := sandbox.Config{Dir: dir, ScratchDir: scratch}
 	if i%5 == 3 {
-		cfg.Dir, cfg.Snapshot = "", SnapshotDir(dir)
+		cfg.Dir, cfg.Snapshot = "", sandbox.SnapshotDir(dir)
 	}
 	switch i % 50 {
 	case 7:
@@ -146,13 +148,13 @@ func cycle(t *testing.T, i int, dir, scratch string) {
 	case 9:
 		time.AfterFunc(time.Duration(i%7)*time.Millisecond, cancel)
 	case 19, 33: // a control group
-		cfg.Limits = Limits{MemoryTotal: 256 << 20, CPU: 1}
+		cfg.Limits = sandbox.Limits{MemoryTotal: 256 << 20, CPU: 1}
 	case 27, 28: // a disk of its own, for a workspace in place and for another
-		cfg.Limits = Limits{Disk: 1 << 20}
+		cfg.Limits = sandbox.Limits{Disk: 1 << 20}
 	case 21, 43: // a way out
 		cfg.Net = []string{"example.test"}
 	}
-	sb, err := Local(ctx, cfg)
+	sb, err := sandbox.Local(ctx, cfg)
 	if err != nil {
 		if i%50 != 7 && !errors.Is(err, context.Canceled) {
 			t.Errorf("cycle %d: %v", i, err)
@@ -161,21 +163,21 @@ func cycle(t *testing.T, i int, dir, scratch string) {
 	}
 	switch i % 50 {
 	case 11: // closed while it runs
-		_, err = sb.Start(ctx, Cmd{Args: []string{"sleep", "1000"}})
+		_, err = sb.Start(ctx, sandbox.Cmd{Args: []string{"sleep", "1000"}})
 	case 13:
-		var p *Process
-		if p, err = sb.Start(ctx, Cmd{Args: []string{"sh", "-c", "sleep 1000 & setsid sleep 1000 & wait"}}); err == nil {
+		var p *sandbox.Process
+		if p, err = sb.Start(ctx, sandbox.Cmd{Args: []string{"sh", "-c", "sleep 1000 & setsid sleep 1000 & wait"}}); err == nil {
 			err = p.Kill()
 		}
 	case 17:
-		_, err = sb.Exec(ctx, Cmd{Args: []string{"no-such-program"}})
+		_, err = sb.Exec(ctx, sandbox.Cmd{Args: []string{"no-such-program"}})
 		err = nil
 	case 9:
-		_, _ = sb.Exec(ctx, Cmd{Args: []string{"sleep", "0.01"}})
+		_, _ = sb.Exec(ctx, sandbox.Cmd{Args: []string{"sleep", "0.01"}})
 	case 23: // a file in the upper layer, and one beside it
-		_, err = sb.Exec(ctx, Cmd{Args: []string{"sh", "-c", "echo > x; echo > /tmp/x"}})
+		_, err = sb.Exec(ctx, sandbox.Cmd{Args: []string{"sh", "-c", "echo > x; echo > /tmp/x"}})
 	default:
-		_, err = sb.Exec(ctx, Cmd{Args: []string{"true"}})
+		_, err = sb.Exec(ctx, sandbox.Cmd{Args: []string{"true"}})
 	}
 	if err := errors.Join(err, sb.Close()); err != nil {
 		t.Errorf("cycle %d: %v", i, err)
@@ -183,14 +185,14 @@ func cycle(t *testing.T, i int, dir, scratch string) {
 }
 
 // leases are lives of sandboxes that are used again, each a few times.
-func leases(t *testing.T, p *Pool, n int, snap Snapshot) {
+func leases(t *testing.T, p *sandbox.Pool, n int, snap sandbox.Snapshot) {
 	for i := range n {
-		sb, err := p.Acquire(t.Context(), Request{Snapshot: snap, Domain: []string{"a", "b", ""}[i%3]})
+		sb, err := p.Acquire(t.Context(), sandbox.Request{Snapshot: snap, Domain: []string{"a", "b", ""}[i%3]})
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		_, err = sb.Exec(t.Context(), Cmd{Args: []string{"sh", "-c", []string{"true", "echo > x; echo > /tmp/x"}[i%2]}})
+		_, err = sb.Exec(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", []string{"true", "echo > x; echo > /tmp/x"}[i%2]}})
 		if err := errors.Join(err, sb.Close()); err != nil {
 			t.Errorf("lease %d: %v", i, err)
 		}
@@ -208,14 +210,14 @@ func TestThousandsOfLives(t *testing.T) {
 	default:
 		n = scaled(1000)
 	}
-	keep := open(t, Config{}) // or the broker would rest
-	if _, ok := keep.(*local); !ok {
+	keep := open(t, sandbox.Config{}) // or the broker would rest
+	if keep.Isolation().Tier == sandbox.TierNone {
 		t.Skip("no broker here")
 	}
 	dir, scratch := t.TempDir(), t.TempDir()
 	lives := func(n int) {
 		// The pool goes with them: how many sandboxes it keeps is another's test.
-		p, err := NewPool(PoolConfig{Config: Config{ScratchDir: scratch}, MaxUses: 20})
+		p, err := sandbox.NewPool(sandbox.PoolConfig{Config: sandbox.Config{ScratchDir: scratch}, MaxUses: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +230,7 @@ func TestThousandsOfLives(t *testing.T) {
 				}
 			})
 		}
-		all.Go(func() { leases(t, p, n/5, SnapshotDir(dir)) })
+		all.Go(func() { leases(t, p, n/5, sandbox.SnapshotDir(dir)) })
 		all.Wait()
 	}
 	settled := func(what string, ok func(standing) bool) (now standing) {

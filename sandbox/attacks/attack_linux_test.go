@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // attack is one hostile program. It runs twice: inside a sandbox, where the host
@@ -39,10 +41,10 @@ type attack struct {
 	// play is for attacks that are more than one program run to its end; it takes
 	// the place of prog.
 	play   func(b *bed)
-	config func(*Config)       // a sandbox of its own, so configured
-	alone  bool                // a sandbox of its own
-	root   bool                // the control, or what the host must lay out, is root's
-	as     *syscall.Credential // whom the control runs as, if root
+	config func(*sandbox.Config) // a sandbox of its own, so configured
+	alone  bool                  // a sandbox of its own
+	root   bool                  // the control, or what the host must lay out, is root's
+	as     *syscall.Credential   // whom the control runs as, if root
 	// noControl says why there is no control run: what would be hit is the machine.
 	noControl string
 	needs     func() string // why this host cannot run the attack, or ""
@@ -70,8 +72,8 @@ func runAttacks(t *testing.T, class string) {
 }
 
 // bedSandbox opens a sandbox in place over dir, in which this binary can run.
-func bedSandbox(t *testing.T, dir string, a attack) Sandbox {
-	cfg := walled(t, TierNamespaces)
+func bedSandbox(t *testing.T, dir string, a attack) sandbox.Sandbox {
+	cfg := walled(t, sandbox.TierNamespaces)
 	cfg.Dir = filepath.Join(dir, "inside")
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -82,7 +84,7 @@ func bedSandbox(t *testing.T, dir string, a attack) Sandbox {
 	return open(t, cfg)
 }
 
-func (a attack) run(t *testing.T, sb Sandbox, root string) {
+func (a attack) run(t *testing.T, sb sandbox.Sandbox, root string) {
 	if a.needs != nil {
 		if why := a.needs(); why != "" {
 			t.Skip(why)
@@ -125,13 +127,13 @@ func (a attack) dir() string { return strings.NewReplacer(" ", "-", ",", "", "'"
 type bed struct {
 	t      *testing.T
 	a      attack
-	sb     Sandbox // nil in the control run
-	dir    string  // the program's directory
-	out    string  // the place beyond
+	sb     sandbox.Sandbox // nil in the control run
+	dir    string          // the program's directory
+	out    string          // the place beyond
 	secret string
-	ending string // how the program ended: an error's name, "ok", a signal's name
-	told   string // its standard error
-	exit   *Exit  // nil in the control run
+	ending string        // how the program ended: an error's name, "ok", a signal's name
+	told   string        // its standard error
+	exit   *sandbox.Exit // nil in the control run
 	state  map[string]any
 	undo   []func()
 }
@@ -208,7 +210,7 @@ func (b *bed) attack() {
 }
 
 func (b *bed) inside(args, env []string, stdin *os.File) {
-	cmd := Cmd{Args: args, Dir: b.dir, Env: env, Timeout: attackTimeout}
+	cmd := sandbox.Cmd{Args: args, Dir: b.dir, Env: env, Timeout: attackTimeout}
 	if stdin != nil {
 		cmd.Stdin = stdin
 	}
@@ -217,7 +219,7 @@ func (b *bed) inside(args, env []string, stdin *os.File) {
 		b.t.Fatalf("Exec: %v", err)
 	}
 	if exit == nil {
-		exit = &Exit{Code: -1}
+		exit = &sandbox.Exit{Code: -1}
 	}
 	b.exit = exit
 	b.told = exit.Stdout.String() + exit.Stderr.String()

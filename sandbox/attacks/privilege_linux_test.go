@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
 func TestAttackPrivileges(t *testing.T) {
@@ -195,7 +197,7 @@ func whoAmI([]string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("euid=%d egid=%d caps=%s.\n", unix.Geteuid(), unix.Getegid(), strings.TrimLeft(parseStatus(text)["CapEff"], "0"))
+	fmt.Printf("euid=%d egid=%d caps=%s.\n", unix.Geteuid(), unix.Getegid(), strings.TrimLeft(procfs.ParseStatus(text)["CapEff"], "0"))
 	return nil
 }
 
