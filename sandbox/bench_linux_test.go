@@ -41,7 +41,7 @@ func cpuUsed(b *testing.B) time.Duration {
 	pid := theBroker.b.proc.Pid
 	sum += cpuOf(pid)
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, t := range tasks { // first processes, and the nursery
+	for _, t := range tasks { // first processes, and the fork server
 		for _, child := range strings.Fields(read(b, t)) {
 			n, _ := strconv.Atoi(child)
 			sum += cpuOf(n)

@@ -1,291 +1,322 @@
 package sandbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
 )
 
-// Sandboxes are not made by the host's process but by its broker: the same
-// program, executed again, which has hardly any memory of its own. A process is
-// put into new namespaces by a full fork, and what that costs grows with the
-// memory of who forks: with a heap of gigabytes it is more than everything else
-// together. The broker itself is started by a plain vfork.
-//
-// A broker serves one host. The end of its socket is its end and that of all it
-// made; the host does the same for the sandboxes of a broker that died.
+// The stages of a broker. That of an ordinary user sits in a user and a mount
+// namespace of its own, in which it may mount; a process with several threads can
+// only be born into one, so there is a second, which waits for the first.
+const (
+	stageBroker = "broker"
+	stageNested = "broker-nested"
+)
 
-// theBroker is the process's broker. Beside hooked it is the one package variable,
-// and for the same reason: it is a fact of the process, not of any sandbox.
-var theBroker brokerPlace
+// brokerCaps are what a broker in its own namespaces needs: what supervisors need
+// until they have walled themselves in, and to look into and mount for them.
+var brokerCaps = append([]uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SYS_CHROOT, unix.CAP_SYS_PTRACE, unix.CAP_KILL}, setupCaps...)
 
-// brokerPlace holds the broker that serves new sandboxes.
-type brokerPlace struct {
-	mu sync.Mutex
-	b  *broker
+// brokerd is a broker, in its own process.
+type brokerd struct {
+	conn        *conn
+	forkServers *forkServers
+	mounter     *mounter
+	disks       disks
+	owners      ownerMaps
+	filters     filterCache
+	caps        int
+
+	mu      sync.Mutex
+	next    uint64
+	boxes   map[uint64]*box
+	scratch map[string]bool // where scratch directories may be left behind
+	lost    time.Time       // when the last sandbox ended
 }
 
-// brokerIdle is how long a broker without sandboxes stays.
-const brokerIdle = 5 * time.Second
+// box is a sandbox, seen from its broker.
+type box struct {
+	key      uint64
+	pid      int
+	fd       *pidfd
+	user     guestUser
+	tell     *os.File          // the other end: what is written here comes to the host between the words of the first process
+	mnt, ipc *os.File          // its namespaces, if mounts are to be changed
+	baseline string            // what was found when it was new
+	empty    map[string]string // the places in which leases leave things, when they were new
+	gone     chan struct{}
 
-// brokerPatience is how long a broker gets to end by itself.
-const brokerPatience = 10 * time.Second
+	retained    *os.File // a mount that was taken out, to be put back; the mounter's own, like what follows
+	retainedKey string
+	retainedAt  string   // where it was; its directories are still there
+	queues      *os.File // the file system of the sandbox's message queues
 
-// errBrokerGone means that the broker died; another one may do.
-var errBrokerGone = errors.New("the broker has died")
-
-// broker is the host's side of one.
-type broker struct {
-	conn *conn
-	proc *os.Process
-	euid int      // whom it was started as
-	host hostView // as it was then, which is how its sandboxes differ from it
-
-	mu    sync.Mutex
-	users int // sandboxes and requests; the socket is listened to while there are any
-	seq   uint64
-	asks  map[uint64]chan brokerAnswer
-	boxes map[*guestSpawner]struct{}
-	dead  error
-	idle  *time.Timer
-
-	listening bool // listen runs
+	insideOnce sync.Once
+	inside     chan func(notThere error) // run on a thread inside, if there is one
 }
 
-// brokerAnswer is a reply with the files that came with it.
-type brokerAnswer struct {
-	reply brokerReply
-	files []*os.File
-	err   error
+func brokerMain() int {
+	if os.Geteuid() != 0 {
+		return nestBroker()
+	}
+	return runBroker()
 }
 
-// useBroker returns the broker, started if there is none, and counts the caller
-// among its users until release is called.
-func useBroker(ctx context.Context) (*broker, error) {
-	p := &theBroker
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	// A host that gave up privileges since must not go on using those of the broker.
-	if p.b != nil && p.b.euid == os.Geteuid() && p.b.enter() {
-		return p.b, nil
-	}
-	b, err := startBroker(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("start broker: %w", err)
-	}
-	if p.b != nil {
-		p.b.retire()
-	}
-	p.b = b
-	return b, nil
-}
-
-// startBroker starts one, with the caller as its user.
-func startBroker(ctx context.Context) (*broker, error) {
-	hostEnd, theirs, err := socketPair()
-	if err != nil {
-		return nil, err
-	}
-	complaint, err := memoryFile("broker-log")
-	if err != nil {
-		closeFiles([]*os.File{hostEnd, theirs})
-		return nil, err
-	}
-	defer complaint.Close()
-	proc, err := startStage(stageBroker, complaint, theirs)
-	theirs.Close()
-	if err != nil {
-		hostEnd.Close()
-		return nil, err
-	}
-	c, err := newConn(hostEnd)
-	if err == nil {
-		c.shareTypes()
-		b := &broker{conn: c, proc: proc, euid: os.Geteuid(), host: lookAtHost(), asks: map[uint64]chan brokerAnswer{}, boxes: map[*guestSpawner]struct{}{}}
-		b.enter()
-		if _, _, err = b.ask(ctx, brokerRequest{Op: opHello}); err == nil {
-			return b, nil
-		}
-		b.release()
-		b.retire()
-	}
-	_ = proc.Kill()
-	if text := tail(complaint); text != "" {
-		err = fmt.Errorf("%w (%s)", err, text)
-	}
-	return nil, err
-}
-
-// startStage starts a copy of this program that shares nothing with it but the
-// control socket. It asks for no namespaces, so that the runtime need not fork
-// fully.
-func startStage(stage string, complaint, control *os.File) (*os.Process, error) {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer null.Close()
-	return os.StartProcess("/proc/self/exe", []string{"sandbox", stageArg, stage}, &os.ProcAttr{
-		Dir: "/", Env: brokerEnv, Sys: &syscall.SysProcAttr{Setsid: true},
-		Files: []*os.File{null, null, complaint, control},
+// nestBroker starts the broker proper and waits for its end.
+func nestBroker() int {
+	runtime.LockOSThread() // whose end is the child's, by Pdeathsig
+	uid, gid := os.Geteuid(), os.Getegid()
+	p, err := os.StartProcess("/proc/self/exe", []string{"sandbox", stageArg, stageNested}, &os.ProcAttr{
+		Dir: "/", Env: brokerEnv, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, os.NewFile(controlFD, "control")},
+		Sys: &syscall.SysProcAttr{
+			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+			AmbientCaps: brokerCaps, Pdeathsig: syscall.SIGKILL,
+		},
 	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, explainClone(err))
+		return failStatus
+	}
+	unix.Close(controlFD)
+	state, err := p.Wait()
+	if err != nil {
+		return failStatus
+	}
+	return state.ExitCode()
 }
 
-// enter counts a user; it fails once the broker is dead or about to end.
-func (b *broker) enter() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.dead != nil {
-		return false
+// runBroker serves until the host's end of the socket is closed.
+func runBroker() int {
+	c, err := dupConn()
+	unix.Close(controlFD)
+	if err != nil {
+		return failStatus
 	}
-	b.users++
-	if b.users > 1 {
-		return true
+	c.shareTypes()
+	if os.Geteuid() != 0 {
+		// What the host mounts later is seen here too, and what it unmounts is let go.
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+			fmt.Fprintln(os.Stderr, "make mounts follow the host's:", err)
+			return failStatus
+		}
 	}
-	if b.idle != nil {
-		b.idle.Stop()
+	births, err := newForkServers()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return failStatus
 	}
-	_ = b.conn.sock.SetReadDeadline(time.Time{})
-	if !b.listening {
-		b.listening = true
-		go b.listen()
-	}
-	return true
-}
-
-// release is the end of a use.
-func (b *broker) release() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.users--
-	if b.users > 0 || b.dead != nil {
-		return
-	}
-	_ = b.conn.sock.SetReadDeadline(time.Unix(1, 0)) // no goroutine listens while there are no users
-	b.idle = time.AfterFunc(brokerIdle, b.retire)
-}
-
-// retire ends a broker that has no users; one that has lives on for them.
-func (b *broker) retire() {
-	b.mu.Lock()
-	if b.users > 0 || b.dead != nil {
-		b.mu.Unlock()
-		return
-	}
-	b.dead = errBrokerGone
-	b.mu.Unlock()
-	_ = b.conn.close()
-	b.bury()
-}
-
-// bury waits for the broker's process, with force if it comes to that.
-func (b *broker) bury() {
-	t := time.AfterFunc(brokerPatience, func() { _ = b.proc.Kill() })
-	defer t.Stop()
-	_, _ = b.proc.Wait()
-}
-
-// listen hands replies to those who asked, until the users or the broker end.
-func (b *broker) listen() {
+	d := &brokerd{conn: c, forkServers: births, mounter: newMounter(), caps: knownCaps(), boxes: map[uint64]*box{}, scratch: map[string]bool{}}
 	for {
-		var r brokerReply
-		files, err := b.conn.hear(&r)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			if b.rest() {
-				return
-			}
-			continue
-		}
+		var r brokerRequest
+		files, err := c.hear(&r)
 		if err != nil {
-			b.fail(fmt.Errorf("%w: %v", errBrokerGone, err))
-			return
+			d.end()
+			return 0
 		}
-		b.mu.Lock()
-		ask := b.asks[r.Seq]
-		delete(b.asks, r.Seq)
-		b.mu.Unlock()
-		if ask == nil {
-			closeFiles(files)
-			continue
+		go d.handle(r, files)
+	}
+}
+
+func (d *brokerd) handle(r brokerRequest, files []*os.File) {
+	defer func() { closeFiles(files) }()
+	out := brokerReply{Seq: r.Seq}
+	var give []*os.File
+	var err error
+	switch r.Op {
+	case opHello:
+	case opSpawn:
+		out, give, err = d.spawn(r.Spawn)
+		out.Seq = r.Seq
+	case opMount:
+		err = d.change(r.Mount)
+	case opKillTree:
+		err = d.kill(r.Kill)
+	case opDisk:
+		var root *os.File
+		if out.Disk, root, err = d.disks.serve(r.Disk); root != nil {
+			give = append(give, root)
 		}
-		ask <- brokerAnswer{reply: r, files: files}
+	case opDrain:
+		drain(files)
+		files = nil
+	case opSweep:
+		_, err = sweep(r.Dir, time.Now())
+		_, _ = cgroup.Sweep()
+	default:
+		err = fmt.Errorf("broker: unknown request %q", r.Op)
 	}
+	out.Error = toWire(err)
+	if err := d.conn.tell(out, give...); err != nil && len(give) > 0 {
+		// Descriptors may be refused where words are not, and somebody waits.
+		_ = d.conn.tell(brokerReply{Seq: r.Seq, Error: toWire(err)})
+	}
+	closeFiles(give) // which ends a sandbox that the host did not get
 }
 
-// rest reports whether there is nobody to listen for; a user may have come since
-// the last one left.
-func (b *broker) rest() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.listening = b.users > 0
-	return !b.listening
+// spawn makes a sandbox and returns what the host needs of it: its control socket
+// and its pidfd.
+func (d *brokerd) spawn(o *spawnOrder) (out brokerReply, give []*os.File, err error) {
+	if o == nil || o.Spec == nil {
+		return out, nil, errors.New("broker: incomplete order")
+	}
+	if err := o.Spec.check(); err != nil {
+		return out, nil, err
+	}
+	d.watchScratch(o.Scratch)
+	b, control, f, err := d.born(o)
+	if errors.Is(err, initproc.ErrForkServer) {
+		fmt.Fprintln(os.Stderr, "sandbox:", err)
+		d.end()
+		syscall.Exit(failStatus) // the host starts another broker
+	}
+	if err != nil {
+		return out, nil, err
+	}
+	give = append(give, control)
+	var dup *os.File
+	if o.Keep {
+		err = b.open()
+	}
+	if err == nil {
+		dup, err = b.dup()
+	}
+	if err != nil {
+		_ = b.fd.Kill()
+		return out, give, err
+	}
+	return brokerReply{Key: b.key, PID: b.pid, Facts: f}, append(give, dup), nil
 }
 
-// fail ends what a dead broker made: nobody is left to reap or to mount for it.
-func (b *broker) fail(err error) {
-	b.mu.Lock()
-	b.dead = err
-	asks, boxes := b.asks, b.boxes
-	b.asks, b.boxes = nil, nil
-	b.mu.Unlock()
-	for _, ask := range asks {
-		ask <- brokerAnswer{err: err}
-	}
-	for g := range boxes {
-		_ = g.sup.Kill()
-	}
-	_ = b.conn.close()
-	b.bury()
+// box is one of the broker's sandboxes, or nil if it has ended.
+func (d *brokerd) box(key uint64) *box {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.boxes[key]
 }
 
-// ask sends a request and waits for the answer, whatever becomes of ctx: what a
-// request made would otherwise belong to nobody. A broker answers soon or dies.
-func (b *broker) ask(ctx context.Context, r brokerRequest, files ...*os.File) (brokerReply, []*os.File, error) {
-	if err := ctx.Err(); err != nil {
-		return brokerReply{}, nil, context.Cause(ctx)
-	}
-	ch := make(chan brokerAnswer, 1)
-	b.mu.Lock()
-	if b.dead != nil {
-		b.mu.Unlock()
-		return brokerReply{}, nil, b.dead
-	}
-	b.seq++
-	r.Seq = b.seq
-	b.asks[r.Seq] = ch
-	b.mu.Unlock()
-	if err := b.conn.tell(r, files...); err != nil {
-		b.mu.Lock()
-		delete(b.asks, r.Seq)
-		b.mu.Unlock()
-		return brokerReply{}, nil, fmt.Errorf("%w: %v", errBrokerGone, err)
-	}
-	a := <-ch
-	if a.err == nil {
-		a.err = a.reply.Error.err()
-	}
-	return a.reply, a.files, a.err
+// adopt makes b one of the broker's, to be reaped.
+func (d *brokerd) adopt(b *box) {
+	d.mu.Lock()
+	d.next++
+	b.key = d.next
+	d.boxes[b.key] = b
+	d.mu.Unlock()
+	go d.reap(b)
 }
 
-// adopt makes g one of those that end with the broker.
-func (b *broker) adopt(g *guestSpawner) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.dead != nil {
-		return b.dead
+// enter puts the process into control groups before it does anything.
+func (b *box) enter(groups []string) error {
+	for _, path := range groups {
+		if err := os.WriteFile(path, []byte(strconv.Itoa(b.pid)), 0); err != nil {
+			return fmt.Errorf("enter control group: %w", err)
+		}
 	}
-	b.boxes[g] = struct{}{}
 	return nil
 }
 
-// leave is the end of g as a user.
-func (b *broker) leave(g *guestSpawner) {
-	b.mu.Lock()
-	delete(b.boxes, g)
-	b.mu.Unlock()
-	b.release()
+// open takes hold of the namespaces in which mounts are to be changed.
+func (b *box) open() (err error) {
+	dir := "/proc/" + strconv.Itoa(b.pid) + "/ns/"
+	if b.mnt, err = os.Open(dir + "mnt"); err == nil {
+		b.ipc, err = os.Open(dir + "ipc")
+	}
+	return err
+}
+
+// dup returns another descriptor for the process.
+func (b *box) dup() (f *os.File, err error) {
+	ctlErr := b.fd.raw.Control(func(fd uintptr) {
+		var n int
+		if n, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			f = os.NewFile(uintptr(n), "pidfd")
+		}
+	})
+	if err == nil {
+		err = ctlErr
+	}
+	return f, err
+}
+
+// reap waits for the end of a sandbox.
+func (d *brokerd) reap(b *box) {
+	_ = b.fd.await()
+	for {
+		if _, err := syscall.Wait4(b.pid, nil, 0, nil); err != syscall.EINTR {
+			break
+		}
+	}
+	d.mu.Lock()
+	delete(d.boxes, b.key)
+	d.lost = time.Now()
+	d.mu.Unlock()
+	close(b.gone)
+	b.tell.Close()                          // which shows the host its end
+	d.mounter.do(func(*mountThread) error { // not while it is being used
+		b.fd.Close()
+		closeFiles([]*os.File{b.mnt, b.ipc, b.retained, b.queues})
+		return nil
+	})
+}
+
+// most is how many scratch places are remembered.
+const most = 1024
+
+// watchScratch notes a place where scratch directories are made; what earlier
+// hosts left there is removed the first time.
+func (d *brokerd) watchScratch(dir string) {
+	d.mu.Lock()
+	known := dir == "" || d.scratch[dir] || len(d.scratch) >= most
+	if !known {
+		d.scratch[dir] = true
+	}
+	d.mu.Unlock()
+	if !known {
+		go func() { _, _ = sweep(dir, time.Now()) }()
+	}
+}
+
+// end kills what still runs, and removes the scratch directories of a host that
+// did not come to do it.
+func (d *brokerd) end() {
+	d.mu.Lock()
+	killed := len(d.boxes) > 0 || time.Since(d.lost) < brokerPatience
+	var gone []chan struct{}
+	for _, b := range d.boxes {
+		_ = b.fd.Kill()
+		gone = append(gone, b.gone)
+	}
+	dirs := d.scratch
+	d.mu.Unlock()
+	limit := time.After(brokerPatience)
+	for _, c := range gone {
+		select {
+		case <-c:
+		case <-limit:
+		}
+	}
+	// A dying host loses its descriptors one after the other: those that hold the
+	// locks may go after the one that brought us here.
+	for _, wait := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond} {
+		time.Sleep(wait)
+		for dir := range dirs {
+			_, _ = sweep(dir, time.Now())
+		}
+		_, _ = cgroup.Sweep()
+		if !killed {
+			return
+		}
+	}
 }

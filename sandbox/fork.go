@@ -66,7 +66,7 @@ func (l *local) fork(ctx context.Context) (*local, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := climb(ctx, l.sameTier(), ws)
+	out, err := startHighest(ctx, l.sameTier(), ws)
 	if err != nil {
 		return nil, errors.Join(err, ws.remove())
 	}
@@ -140,7 +140,7 @@ func (l *local) reopen(change func() error) error {
 	if err != nil {
 		return err
 	}
-	next, err := climb(ctx, l.sameTier(), l.ws)
+	next, err := startHighest(ctx, l.sameTier(), l.ws)
 	if err != nil {
 		return err
 	}

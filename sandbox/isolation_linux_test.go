@@ -375,12 +375,12 @@ func TestFailsClosed(t *testing.T) {
 	}
 	defer sb.Close()
 	iso := sb.Isolation()
-	if iso.Tier != TierNone || len(iso.Tried) != len(rungs()) {
+	if iso.Tier != TierNone || len(iso.Tried) != len(isolatingTiers()) {
 		t.Errorf("lowered floor: %v", iso)
 	}
 }
 
-// The next rung is taken when the one above cannot be had, if the floor allows.
+// The next tier is taken when the one above cannot be had, if the floor allows.
 func TestFallsToTheNextRung(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(helperEnv) != "" {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
+	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
 // victimHost is a host that makes, uses and closes sandboxes until it is killed.
@@ -116,7 +117,7 @@ func (v *victimHost) left() (out []int) {
 	return out
 }
 
-// find returns a process of the host's: itself, its broker or its broker's nursery;
+// find returns a process of the host's: itself, its broker or its broker's fork server;
 // 0 if there is none yet.
 func (v *victimHost) find(who string) int {
 	if who == "host" {
@@ -130,7 +131,7 @@ func (v *victimHost) find(who string) int {
 }
 
 // child finds one by its arguments, in our PID namespace: of the children of a broker
-// that is only the nursery.
+// that is only the fork server.
 func (v *victimHost) child(parent int, is func(args string) bool) int {
 	for _, pid := range v.left() {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -138,15 +139,15 @@ func (v *victimHost) child(parent int, is func(args string) bool) int {
 		if errors.Join(err, argsErr) != nil {
 			continue
 		}
-		if st := parseStatus(b); st["PPid"] == strconv.Itoa(parent) && st["NSpid"] == strconv.Itoa(pid) && is(string(args)) {
+		if st := procfs.ParseStatus(b); st["PPid"] == strconv.Itoa(parent) && st["NSpid"] == strconv.Itoa(pid) && is(string(args)) {
 			return pid
 		}
 	}
 	return 0
 }
 
-// TestKilledAnywhere kills a host, its broker or its nursery at many moments of their
-// lives. Of a host that is gone nothing is left; one whose broker or nursery is gone
+// TestKilledAnywhere kills a host, its broker or its fork server at many moments of their
+// lives. Of a host that is gone nothing is left; one whose broker or fork server is gone
 // hears of it by a clear error, and goes on.
 func TestKilledAnywhere(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -164,7 +165,7 @@ func TestKilledAnywhere(t *testing.T) {
 	var all sync.WaitGroup
 	room := make(chan struct{}, 6) // most of the time they wait
 	for i := range points {
-		who := []string{"host", "broker", "nursery"}[i%3]
+		who := []string{"host", "broker", "fork server"}[i%3]
 		// The start takes the first of these milliseconds, after which sandboxes
 		// follow each other: there chance does as well as order.
 		delay := time.Duration(i) * 5 * time.Millisecond
@@ -260,7 +261,7 @@ func (v *victimHost) describe(pids []int) string {
 		args, _ := os.ReadFile(dir + "cmdline")
 		stack, _ := os.ReadFile(dir + "stack")
 		status, _ := os.ReadFile(dir + "status")
-		st := parseStatus(status)
+		st := procfs.ParseStatus(status)
 		fmt.Fprintf(&out, "%d: %q, parent %s, state %s, numbers %s\n%s", pid, args, st["PPid"], st["State"], st["NSpid"], stack)
 	}
 	return out.String()
@@ -344,8 +345,8 @@ func orphaned(t *testing.T, arg string) bool {
 	t.Helper()
 	for _, p := range processesWith(t, arg) {
 		b, _ := os.ReadFile("/proc/" + strings.SplitN(p, ":", 2)[0] + "/status")
-		parent, _ := os.ReadFile("/proc/" + parseStatus(b)["PPid"] + "/status")
-		if !strings.HasSuffix(parseStatus(parent)["NSpid"], "\t1") {
+		parent, _ := os.ReadFile("/proc/" + procfs.ParseStatus(b)["PPid"] + "/status")
+		if !strings.HasSuffix(procfs.ParseStatus(parent)["NSpid"], "\t1") {
 			return false
 		}
 	}

@@ -3,56 +3,33 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"flag"
-	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 )
 
-// helperEnv makes the test binary run one of helpers instead of the tests, so
-// that attacks inside a sandbox are Go code and need nothing installed.
-const helperEnv = "LUTHIER_TEST_HELPER"
+// helpers are the programs that tests run in a sandbox, or outside as their control.
+var helpers = sandboxtest.Programs()
+
+// What the tests of sandboxes share.
+const (
+	helperEnv    = sandboxtest.HelperEnv
+	raceDetector = sandboxtest.RaceDetector
+)
+
+var (
+	self, placeSelf, scaled    = sandboxtest.Self, sandboxtest.PlaceSelf, sandboxtest.Scaled
+	write, read, tree          = sandboxtest.Write, sandboxtest.Read, sandboxtest.Tree
+	eventually, need           = sandboxtest.Eventually, sandboxtest.Need
+	uniqueSleep, processesWith = sandboxtest.UniqueSleep, sandboxtest.ProcessesWith
+	brokerPIDs, theBrokerOf    = sandboxtest.Brokers, sandboxtest.TheBrokerOf
+)
 
 func TestMain(m *testing.M) {
 	Init()
-	if name := os.Getenv(helperEnv); name != "" {
-		status := runHelper(name, os.Args[1:])
-		if !hosts[name] {
-			syscall.Exit(status) // not os.Exit, in which the race detector waits a second
-		}
-		os.Exit(status)
-	}
-	flag.Parse()
-	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
-		// Most of what tests do is to wait for programs.
-		if err := p.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(m.Run())
-}
-
-// hosts are the helpers that use this package, in which races are to be found.
-var hosts = map[string]bool{
-	"host": true, "layers": true, "life-host": true, "nested": true, "no-network-namespace": true, "pool-host": true, "pool-user": true,
-}
-
-// self is the test binary's path.
-func self(t testing.TB) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return exe
+	sandboxtest.Main(m, helpers, "host", "layers", "life-host", "nested", "no-network-namespace", "pool-host", "pool-user")
 }
 
 // open starts a sandbox and closes it with the test. A tier that this host does
@@ -111,83 +88,4 @@ func sh(t testing.TB, sb Sandbox, script string) string {
 		t.Fatalf("%v: %s\nstdout: %s\nstderr: %s", exit, script, exit.Stdout, exit.Stderr)
 	}
 	return exit.Stdout.String()
-}
-
-// scaled is how often to do what is done many times: half as often under the race
-// detector, which makes it several times as slow and the whole of it no better.
-func scaled(n int) int {
-	if raceDetector {
-		return n / 2
-	}
-	return n
-}
-
-// placeSelf gives the test binary another name. It is not written by this process: while
-// tests beside it start programs, a child may hold the file open for writing for a
-// moment, and then it cannot be run.
-func placeSelf(t testing.TB, name string) {
-	t.Helper()
-	if os.Link(self(t), name) == nil {
-		return
-	}
-	if out, err := exec.Command("cp", self(t), name).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-}
-
-func write(t testing.TB, dir, name, text string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t testing.TB, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// eventually waits for what another process or goroutine must do soon.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("%s did not happen within a minute", what)
-}
-
-// uniqueSleep is an argument that only one test's processes have.
-func uniqueSleep() string { return strconv.Itoa(500000 + rand.IntN(400000)) }
-
-// processesWith lists host processes that have word in their arguments.
-func processesWith(t testing.TB, word string) []string {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
-	}
-	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, p := range paths {
-		b, err := os.ReadFile(p)
-		if err != nil {
-			continue
-		}
-		if slices.Contains(strings.Split(string(b), "\x00"), word) {
-			out = append(out, filepath.Base(filepath.Dir(p))+": "+strings.ReplaceAll(string(b), "\x00", " "))
-		}
-	}
-	return out
 }

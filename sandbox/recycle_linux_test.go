@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -272,32 +271,6 @@ func TestHoldEndsTheLease(t *testing.T) {
 	if _, err := l.Exec(t.Context(), Cmd{Args: []string{"true"}}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Exec after the end: %v", err)
 	}
-}
-
-// brokerPIDs are the brokers of process ppid.
-func brokerPIDs(t *testing.T, ppid int) []int {
-	t.Helper()
-	var out []int
-	for _, p := range processesWith(t, stageBroker) {
-		pid, _ := strconv.Atoi(strings.SplitN(p, ":", 2)[0])
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		if err == nil && parseStatus(b)["PPid"] == strconv.Itoa(ppid) && !strings.HasPrefix(parseStatus(b)["State"], "Z") {
-			out = append(out, pid)
-		}
-	}
-	return out
-}
-
-// theBrokerOf waits until the process has one broker, and returns it: one that an earlier
-// test has done away with may still be at its end.
-func theBrokerOf(t *testing.T, ppid int) int {
-	t.Helper()
-	var pids []int
-	eventually(t, "there being one broker", func() bool {
-		pids = brokerPIDs(t, ppid)
-		return len(pids) == 1
-	})
-	return pids[0]
 }
 
 // Sandboxes end with a broker that is killed; the next ones have another.

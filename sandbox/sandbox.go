@@ -68,7 +68,7 @@ func Local(ctx context.Context, cfg Config) (Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: open workspace: %w", err)
 	}
-	sb, err := climb(ctx, &cfg, ws)
+	sb, err := startHighest(ctx, &cfg, ws)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sandbox: start: %w", err), ws.remove())
 	}

@@ -13,30 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree returns the regular files below dir with their contents, and links with
-// their targets.
-func tree(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, _ := filepath.Rel(dir, p)
-		if d.Type()&os.ModeSymlink != 0 {
-			target, err := os.Readlink(p)
-			out[rel] = "-> " + target
-			return err
-		}
-		out[rel] = read(t, p)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 func TestSnapshotIsNeverChanged(t *testing.T) {
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {

@@ -65,7 +65,7 @@ func (t *Tier) UnmarshalText(b []byte) (err error) { *t, err = ParseTier(string(
 
 // Isolation is what is really enforced on a command, as observed from inside.
 type Isolation struct {
-	// Tier is the rung that was reached.
+	// Tier is the tier that was reached.
 	Tier Tier `json:"tier"`
 	// Walls lists every wall in a fixed order, standing or not.
 	Walls []Wall `json:"walls"`

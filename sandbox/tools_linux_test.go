@@ -8,13 +8,6 @@ import (
 	"testing"
 )
 
-func need(t testing.TB, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed", program)
-	}
-}
-
 // python skips where the host's python3 is not one the sandbox can see.
 func python(t testing.TB, sb Sandbox) {
 	t.Helper()

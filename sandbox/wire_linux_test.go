@@ -136,18 +136,6 @@ func FuzzHostileSupervisor(f *testing.F) {
 	})
 }
 
-func FuzzParseStatus(f *testing.F) {
-	f.Add([]byte("Name:\tx\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n"))
-	f.Add([]byte(":\n::\n\x00"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for k := range parseStatus(b) {
-			if strings.Contains(k, ":") || strings.Contains(k, "\n") {
-				t.Errorf("key %q", k)
-			}
-		}
-	})
-}
-
 func TestSpecIsChecked(t *testing.T) {
 	good := spec{ID: "x", Tier: TierNamespaces, Mounts: []mount{{Kind: mountBind, Target: "/usr"}}}
 	if err := good.check(); err != nil {

@@ -24,7 +24,7 @@ type workspace struct {
 	overlay  bool // changes are in scratch/layer/upper over lower
 	owner    *owner
 	owned    bool     // own has been through scratch
-	layer    string   // imprint of the overlay's upper directory before it was used
+	layer    string   // fingerprint of the overlay's upper directory before it was used
 	layered  bool     // an earlier workspace in scratch left an overlay's directories, unused
 	lock     *os.File // tells a janitor that scratch is in use
 	disk     *disk    // of limited size, that scratch is on; nil where it is the host's
@@ -122,7 +122,7 @@ func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
 }
 
 // asNew reports whether nothing was ever changed in the overlay's upper directory.
-func (ws *workspace) asNew() bool { return ws.layer != "" && imprintOf(ws.upper()) == ws.layer }
+func (ws *workspace) asNew() bool { return ws.layer != "" && fingerprintOf(ws.upper()) == ws.layer }
 
 // key names the directory below an overlay and the state that it is in itself, or is
 // "" if a mount of it cannot be told from another.

@@ -4,7 +4,7 @@
 // A Go program takes milliseconds and megabytes to start, most of which has
 // nothing to do with it: runtime, package variables, and whatever the program that
 // embeds us does before main. The first process of a sandbox needs none of that. The
-// program forks a nursery once, which drops all memory but a few pages; the nursery
+// program forks a fork server once, which drops all memory but a few pages; the fork server
 // forks first processes. Each carries out a script of system calls that ordinary code
 // prepared, and then serves requests in a loop (start, signal, reset, listen) that
 // allocates nothing, grows no stack and calls nothing but the kernel. There is no Go runtime in it any more:

@@ -16,7 +16,7 @@ import (
 
 // Parent makes first processes. It does not fork them itself: a copy of a Go
 // program's memory costs more than all the namespaces together, and so does taking
-// its pages apart again. They are forked by the nursery, a fork of the program made
+// its pages apart again. They are forked by the fork server, a fork of the program made
 // once that has dropped all that memory.
 type Parent struct {
 	mu    sync.Mutex // one birth at a time
@@ -27,8 +27,8 @@ type Parent struct {
 	free  chan int // slots
 }
 
-// ErrNursery means that no more processes can be made: the nursery has died.
-var ErrNursery = errors.New("initproc: the nursery has died")
+// ErrForkServer means that no more processes can be made: the fork server has died.
+var ErrForkServer = errors.New("initproc: the fork server has died")
 
 // How many processes can be between birth and the end of their script, and how much
 // room a script has.
@@ -41,7 +41,7 @@ const (
 // from its start, so that its children can drop its memory.
 const Env = "GLIBC_TUNABLES=glibc.pthread.rseq=0"
 
-// NewParent makes the nursery.
+// NewParent makes the fork server.
 func NewParent() (*Parent, error) {
 	text, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
@@ -84,7 +84,7 @@ func NewParent() (*Parent, error) {
 	}
 	if err != nil {
 		p.Close()
-		return nil, fmt.Errorf("initproc: fork the nursery: %w", err)
+		return nil, fmt.Errorf("initproc: fork the fork server: %w", err)
 	}
 	return p, nil
 }
@@ -99,7 +99,7 @@ func align(n int) int {
 	return (n + page - 1) / page * page
 }
 
-// Close ends the nursery. Processes that were made live on.
+// Close ends the fork server. Processes that were made live on.
 func (p *Parent) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,11 +114,11 @@ func (p *Parent) Close() {
 			}
 		}
 	}
-	p.fd, p.dead = -1, ErrNursery
+	p.fd, p.dead = -1, ErrForkServer
 	p.unmap() // not while processes carry out their scripts there
 }
 
-// answer reads what the nursery says.
+// answer reads what the fork server says.
 func (p *Parent) answer() (Answer, error) {
 	b := make([]byte, answerSize)
 	for {
@@ -127,11 +127,11 @@ func (p *Parent) answer() (Answer, error) {
 			continue
 		}
 		if err != nil || n == 0 {
-			return Answer{}, errors.Join(ErrNursery, err)
+			return Answer{}, errors.Join(ErrForkServer, err)
 		}
 		a, err := ParseAnswer(b[:n])
 		if err != nil {
-			return Answer{}, errors.Join(ErrNursery, err) // whatever answers, it is none
+			return Answer{}, errors.Join(ErrForkServer, err) // whatever answers, it is none
 		}
 		return a, nil
 	}
@@ -209,7 +209,7 @@ func (p *Parent) fork(s *Script, slot, control int, flags uintptr) (int, error) 
 	return p.outcome()
 }
 
-// outcome is what came of a request to the nursery.
+// outcome is what came of a request to the fork server.
 func (p *Parent) outcome() (int, error) {
 	a, err := p.answer()
 	if err != nil {
@@ -224,7 +224,7 @@ func (p *Parent) outcome() (int, error) {
 
 // ask sends a request; sent tells that others of the same birth went before it. One
 // whose descriptors cannot be sent, as when there are too many under way, costs its
-// birth and not the nursery.
+// birth and not the fork server.
 func (p *Parent) ask(o order, files []int, sent bool) error {
 	err := p.send(o, files)
 	if err == nil {
@@ -233,13 +233,13 @@ func (p *Parent) ask(o order, files []int, sent bool) error {
 	switch err {
 	case unix.EBADF, unix.ETOOMANYREFS, unix.ENOBUFS, unix.ENOMEM:
 	default:
-		p.dead = errors.Join(ErrNursery, err)
+		p.dead = errors.Join(ErrForkServer, err)
 		return p.dead
 	}
 	if sent {
 		// What came already would be another's.
 		if dropErr := p.send(order{op: opDrop}, nil); dropErr != nil {
-			p.dead = errors.Join(ErrNursery, dropErr)
+			p.dead = errors.Join(ErrForkServer, dropErr)
 			return p.dead
 		}
 		_, _ = p.outcome()
@@ -263,7 +263,7 @@ func (p *Parent) send(o order, files []int) error {
 	}
 }
 
-// fork makes the nursery. Between the fork and its end nothing may allocate or grow
+// fork makes the fork server. Between the fork and its end nothing may allocate or grow
 // the stack; what it runs sees to that.
 //
 //go:norace
@@ -277,7 +277,7 @@ func fork(m *machine) (int, syscall.Errno) {
 	pid, _, e := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if e == 0 && pid == 0 {
 		afterForkInChild()
-		nursery(m)
+		forkServer(m)
 		firstProcess(m)
 	}
 	afterFork()

@@ -186,7 +186,7 @@ func TestOrphansWithoutEnd(t *testing.T) {
 }
 
 // A process that dies in the middle of its script gives back its place, and leaves
-// nothing in the nursery.
+// nothing in the fork server.
 func TestDeathInScript(t *testing.T) {
 	parent := newParent(t)
 	before := descriptors(t, parent.pid)
@@ -228,7 +228,7 @@ func TestDeathInScript(t *testing.T) {
 		p.Scripted()
 	}
 	if n := descriptors(t, parent.pid); n != before {
-		t.Errorf("the nursery has %d descriptors, had %d", n, before)
+		t.Errorf("the fork server has %d descriptors, had %d", n, before)
 	}
 	if n := len(parent.free); n != nslots {
 		t.Errorf("%d slots are free", n)
@@ -272,7 +272,7 @@ func tryFork(t *testing.T, parent *Parent, s *Script) error {
 	return nil
 }
 
-// A nursery that is killed takes no process with it, and says so.
+// A fork server that is killed takes no process with it, and says so.
 func TestNurseryDeath(t *testing.T) {
 	g := fork1(t, nil)
 	g.answer()
@@ -281,7 +281,7 @@ func TestNurseryDeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := tryFork(t, parent, &Script{}); !errors.Is(err, ErrNursery) {
+		if err := tryFork(t, parent, &Script{}); !errors.Is(err, ErrForkServer) {
 			t.Fatalf("Fork: %v", err)
 		}
 	}
@@ -303,7 +303,7 @@ func TestTooManyFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		files int
-		limit uint64 // of the nursery's descriptors
+		limit uint64 // of the fork server's descriptors
 		bad   bool   // the last of the files is not open
 		want  error
 	}{
@@ -334,7 +334,7 @@ func TestTooManyFiles(t *testing.T) {
 			if tt.bad {
 				s.File(1 << 20)
 			}
-			if err := tryFork(t, parent, s); !errors.Is(err, tt.want) || errors.Is(err, ErrNursery) {
+			if err := tryFork(t, parent, s); !errors.Is(err, tt.want) || errors.Is(err, ErrForkServer) {
 				t.Errorf("Fork: %v, want %v", err, tt.want)
 			}
 			if err := unix.Prlimit(parent.pid, unix.RLIMIT_NOFILE, &old, nil); err != nil {
@@ -346,7 +346,7 @@ func TestTooManyFiles(t *testing.T) {
 				t.Errorf("the next one: %v", err)
 			}
 			if n := descriptors(t, parent.pid); n != 4 {
-				t.Errorf("the nursery has %d descriptors", n)
+				t.Errorf("the fork server has %d descriptors", n)
 			}
 		})
 	}
@@ -369,7 +369,7 @@ func TestCloseInTheMiddle(t *testing.T) {
 		t.Skipf("no namespaces here: %v", err)
 	}
 	parent.Close()
-	if err := tryFork(t, parent, &Script{}); !errors.Is(err, ErrNursery) {
+	if err := tryFork(t, parent, &Script{}); !errors.Is(err, ErrForkServer) {
 		t.Errorf("Fork: %v", err)
 	}
 	if parent.slots == nil {

@@ -10,7 +10,7 @@ import (
 // maxCommands is how many commands run at a time; what they start does not count.
 const maxCommands = 256
 
-// machine is the memory that the nursery and the first processes work on. It lies
+// machine is the memory that the fork server and the first processes work on. It lies
 // outside Go's heap and has no pointers that Go's collector should know of: they are
 // numbers.
 type machine struct {
@@ -23,7 +23,7 @@ type machine struct {
 	nkeep int
 	top   uintptr // the end of the address space in use
 
-	order order // the nursery's request
+	order order // the fork server's request
 	lost  bool  // a descriptor for the process to be born could not be received
 
 	commands [maxCommands]command
@@ -52,7 +52,7 @@ type machine struct {
 	limit   [2]uint64 // struct rlimit64
 }
 
-// order asks the nursery for a process.
+// order asks the fork server for a process.
 type order struct {
 	op    uint32
 	_     uint32
@@ -60,18 +60,18 @@ type order struct {
 	flags uint64 // of clone
 }
 
-// The nursery's operations.
+// The fork server's operations.
 const (
 	opFiles = 1 + iota // descriptors for the process, more of which follow
 	opFork             // the last of them; answered
 	opDrop             // there will be no more of them: forget those that came; answered
 )
 
-// A process is born with the nursery's descriptors, which are these, and those that
+// A process is born with the fork server's descriptors, which are these, and those that
 // were sent for it, from firstFile on.
 const (
-	nurseryFD = 3
-	firstFile = 4
+	forkServerFD = 3
+	firstFile    = 4
 )
 
 // bornFD is the pipe's number in a child that is about to execute.

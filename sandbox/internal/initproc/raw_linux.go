@@ -28,12 +28,12 @@ func exit(status uintptr) {
 	}
 }
 
-// nursery forks first processes for the parent. It returns in those.
+// forkServer forks first processes for the parent. It returns in those.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func nursery(m *machine) {
+func forkServer(m *machine) {
 	standard(m)
 	block(m, ^uint64(0))
 	m.give = -1
@@ -65,9 +65,9 @@ func nursery(m *machine) {
 //go:norace
 //go:nocheckptr
 func settle(m *machine) {
-	if m.control != nurseryFD {
-		syscall.RawSyscall6(unix.SYS_DUP3, m.control, nurseryFD, unix.O_CLOEXEC, 0, 0, 0)
-		m.control = nurseryFD
+	if m.control != forkServerFD {
+		syscall.RawSyscall6(unix.SYS_DUP3, m.control, forkServerFD, unix.O_CLOEXEC, 0, 0, 0)
+		m.control = forkServerFD
 	}
 	standIns(m)
 	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, firstFile, uintptr(^uint32(0)), 0, 0, 0, 0)
@@ -84,7 +84,7 @@ func standIns(m *machine) {
 	}
 }
 
-// expect receives what the parent asks of the nursery; it is true for what is to be
+// expect receives what the parent asks of the fork server; it is true for what is to be
 // answered.
 //
 //go:nosplit
@@ -116,7 +116,7 @@ func expect(m *machine) bool {
 //go:nocheckptr
 func firstProcess(m *machine) {
 	m.control = firstFile
-	syscall.RawSyscall6(unix.SYS_CLOSE, nurseryFD, 0, 0, 0, 0, 0)
+	syscall.RawSyscall6(unix.SYS_CLOSE, forkServerFD, 0, 0, 0, 0, 0)
 	standIns(m)
 	// Every other signal from inside is now thrown away as it is sent, as to the first
 	// process of a namespace it has its standard effect, which is none

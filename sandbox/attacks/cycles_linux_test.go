@@ -1,0 +1,256 @@
+package attacks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
+	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
+)
+
+// standing is what a host with its broker and fork server holds.
+type standing struct {
+	broker      int
+	forkServer  int
+	goroutines  int
+	descriptors [3]int // of the host, the broker and the fork server
+	mounts      [2]int // of the host and the broker
+	children    int    // of the broker and of the host, zombies too
+	namespaces  int    // of mounts, in which the broker's threads are
+	groups      int    // control groups of the host's making
+	files       int    // in the scratch directory
+	memory      [3]int // of the host, the broker and the fork server: their own pages, in MiB
+}
+
+// mayGrow is by how much memory may differ, in MiB: what a heap keeps depends on when it
+// was last cleaned.
+const mayGrow = 8
+
+func (s standing) String() string {
+	return fmt.Sprintf("%d goroutines, descriptors %v and memory %v MiB of host, broker and fork server, mounts %v of host and broker, %d children, %d mount namespaces, %d control groups, %d files",
+		s.goroutines, s.descriptors, s.memory, s.mounts, s.children, s.namespaces, s.groups, s.files)
+}
+
+func (s standing) within(was standing) bool {
+	ok := s.broker == was.broker && s.forkServer == was.forkServer && s.goroutines <= was.goroutines && s.children <= was.children && s.namespaces <= was.namespaces &&
+		s.groups <= was.groups && s.files <= was.files
+	for i := range s.descriptors {
+		ok = ok && s.descriptors[i] <= was.descriptors[i] && (s.memory[i] <= was.memory[i]+mayGrow || raceDetector) // whose memory grows
+	}
+	for i := range s.mounts {
+		ok = ok && s.mounts[i] <= was.mounts[i]
+	}
+	return ok
+}
+
+// stand counts now. scratch is where sandboxes keep their files.
+func stand(t *testing.T, scratch string) (s standing) {
+	t.Helper()
+	s.broker, s.goroutines = theBrokerOf(t, os.Getpid()), runtime.NumGoroutine()
+	for _, pid := range childrenOf(t, s.broker) {
+		s.children++
+		if st := procfs.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid)))); st["NSpid"] == strconv.Itoa(pid) {
+			s.forkServer = pid
+		}
+	}
+	for i, pid := range []int{os.Getpid(), s.broker, s.forkServer} {
+		fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.descriptors[i] = len(fds)
+		kib, _, _ := strings.Cut(procfs.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid))))["RssAnon"], " ")
+		n, _ := strconv.Atoi(kib)
+		s.memory[i] = n >> 10
+	}
+	for i, pid := range []int{os.Getpid(), s.broker} {
+		s.mounts[i] = strings.Count(read(t, fmt.Sprintf("/proc/%d/mountinfo", pid)), "\n")
+	}
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/ns/mnt", s.broker))
+	in := map[string]bool{}
+	for _, path := range threads {
+		if ns, err := os.Readlink(path); err == nil {
+			in[ns] = true
+		}
+	}
+	s.namespaces = len(in)
+	s.children += len(childrenOf(t, os.Getpid()))
+	s.groups = groupsOf(t, os.Getpid())
+	left, err := os.ReadDir(scratch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.files = len(left)
+	return s
+}
+
+// groupsOf counts the control groups that a process has made, in all hierarchies.
+func groupsOf(t *testing.T, pid int) (n int) {
+	t.Helper()
+	ours := fmt.Sprintf("%s%d-", cgroup.Prefix, pid)
+	for line := range strings.Lines(read(t, "/proc/self/mountinfo")) {
+		f := strings.Fields(line)
+		dash := slices.Index(f, "-")
+		if dash < 5 || !strings.HasPrefix(f[dash+1], "cgroup") {
+			continue
+		}
+		_ = filepath.WalkDir(f[4], func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ours) {
+				n++
+			}
+			return nil // it may have just gone
+		})
+	}
+	return n
+}
+
+// childrenOf lists a process's children, those of all its threads.
+func childrenOf(t *testing.T, pid int) (out []int) {
+	t.Helper()
+	paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		b, _ := os.ReadFile(path) // of a thread that has just ended
+		for _, word := range strings.Fields(string(b)) {
+			n, _ := strconv.Atoi(word)
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// cycle is a life of a sandbox, which begins and ends in one of several ways.
+func cycle(t *testing.T, i int, dir, scratch string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cfg := sandbox.Config{Dir: dir, ScratchDir: scratch}
+	if i%5 == 3 {
+		cfg.Dir, cfg.Snapshot = "", sandbox.SnapshotDir(dir)
+	}
+	switch i % 50 {
+	case 7:
+		cfg.ReadOnly = []string{dir + "/not-there"}
+	case 9:
+		time.AfterFunc(time.Duration(i%7)*time.Millisecond, cancel)
+	case 19, 33: // a control group
+		cfg.Limits = sandbox.Limits{MemoryTotal: 256 << 20, CPU: 1}
+	case 27, 28: // a disk of its own, for a workspace in place and for another
+		cfg.Limits = sandbox.Limits{Disk: 1 << 20}
+	case 21, 43: // a way out
+		cfg.Net = []string{"example.test"}
+	}
+	sb, err := sandbox.Local(ctx, cfg)
+	if err != nil {
+		if i%50 != 7 && !errors.Is(err, context.Canceled) {
+			t.Errorf("cycle %d: %v", i, err)
+		}
+		return
+	}
+	switch i % 50 {
+	case 11: // closed while it runs
+		_, err = sb.Start(ctx, sandbox.Cmd{Args: []string{"sleep", "1000"}})
+	case 13:
+		var p *sandbox.Process
+		if p, err = sb.Start(ctx, sandbox.Cmd{Args: []string{"sh", "-c", "sleep 1000 & setsid sleep 1000 & wait"}}); err == nil {
+			err = p.Kill()
+		}
+	case 17:
+		_, err = sb.Exec(ctx, sandbox.Cmd{Args: []string{"no-such-program"}})
+		err = nil
+	case 9:
+		_, _ = sb.Exec(ctx, sandbox.Cmd{Args: []string{"sleep", "0.01"}})
+	case 23: // a file in the upper layer, and one beside it
+		_, err = sb.Exec(ctx, sandbox.Cmd{Args: []string{"sh", "-c", "echo > x; echo > /tmp/x"}})
+	default:
+		_, err = sb.Exec(ctx, sandbox.Cmd{Args: []string{"true"}})
+	}
+	if err := errors.Join(err, sb.Close()); err != nil {
+		t.Errorf("cycle %d: %v", i, err)
+	}
+}
+
+// leases are lives of sandboxes that are used again, each a few times.
+func leases(t *testing.T, p *sandbox.Pool, n int, snap sandbox.Snapshot) {
+	for i := range n {
+		sb, err := p.Acquire(t.Context(), sandbox.Request{Snapshot: snap, Domain: []string{"a", "b", ""}[i%3]})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, err = sb.Exec(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", []string{"true", "echo > x; echo > /tmp/x"}[i%2]}})
+		if err := errors.Join(err, sb.Close()); err != nil {
+			t.Errorf("lease %d: %v", i, err)
+		}
+	}
+}
+
+// After thousands of lives nothing is left of them in the host, its broker or its
+// fork server, nor on the disk. LUTHIER_CYCLES is their number.
+func TestThousandsOfLives(t *testing.T) {
+	n, _ := strconv.Atoi(os.Getenv("LUTHIER_CYCLES"))
+	switch {
+	case n > 0:
+	case testing.Short():
+		t.Skip("takes many seconds")
+	default:
+		n = scaled(1000)
+	}
+	keep := open(t, sandbox.Config{}) // or the broker would rest
+	if keep.Isolation().Tier == sandbox.TierNone {
+		t.Skip("no broker here")
+	}
+	dir, scratch := t.TempDir(), t.TempDir()
+	lives := func(n int) {
+		// The pool goes with them: how many sandboxes it keeps is another's test.
+		p, err := sandbox.NewPool(sandbox.PoolConfig{Config: sandbox.Config{ScratchDir: scratch}, MaxUses: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		var all sync.WaitGroup
+		for w := range 3 {
+			all.Go(func() {
+				for i := w; i < n*4/5 && !t.Failed(); i += 3 {
+					cycle(t, i, dir, scratch)
+				}
+			})
+		}
+		all.Go(func() { leases(t, p, n/5, sandbox.SnapshotDir(dir)) })
+		all.Wait()
+	}
+	settled := func(what string, ok func(standing) bool) (now standing) {
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log("at last: ", now)
+			}
+		})
+		eventually(t, what, func() bool {
+			debug.FreeOSMemory()
+			now = stand(t, scratch)
+			return ok(now)
+		})
+		return now
+	}
+	lives(300) // what is made once is made now
+	before := settled("end of the first", func(s standing) bool { return s.files == 0 })
+	begun := time.Now()
+	lives(n)
+	took := time.Since(begun)
+	after := settled("return to "+before.String(), func(s standing) bool { return s.within(before) })
+	t.Logf("%d lives in %v\nbefore: %v\nafter:  %v", n, took.Round(time.Second), before, after)
+}

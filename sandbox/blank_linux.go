@@ -1,0 +1,245 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// blank is a complete sandbox that has no workspace yet. It gets one at a lease,
+// by one request to the broker, and can be made blank again afterwards.
+type blank struct {
+	cfg  *Config // normalized, without Dir and Snapshot
+	id   identity
+	plan *plan
+	iso  Isolation
+	run  *guestSpawner
+	ws   *workspace // of the next or present lease
+	uses int
+
+	scratch string            // the directory that the plan was made for
+	key     string            // tells whether the next lease can have the overlay of the last
+	clean   map[string]string // fingerprints of the places of ws, by directory
+}
+
+// errAttach means that a blank sandbox could not be given this workspace, though
+// one made over it from the start may be had.
+var errAttach = errors.New("workspace cannot be attached")
+
+// makeBlank starts one. It fails where sandboxes of the highest tier cannot be
+// had, or are not wanted.
+func makeBlank(ctx context.Context, cfg *Config) (*blank, error) {
+	if !hooked.Load() {
+		return nil, ErrInit
+	}
+	if cfg.Ceiling < TierNamespaces {
+		return nil, fmt.Errorf("sandboxes are not kept ready below %v", TierNamespaces)
+	}
+	if len(cfg.Net) > 0 {
+		return nil, errors.New("a sandbox with a way to the network serves one lease only")
+	}
+	b := &blank{cfg: cfg, id: hostIdentity()}
+	var err error
+	if b.ws, err = openWorkspace(ctx, cfg); err != nil {
+		return nil, err
+	}
+	r, err := raise(ctx, cfg, b.ws, b.id, b.id.owner(), true)
+	if err != nil {
+		return nil, errors.Join(err, b.ws.remove())
+	}
+	b.plan, b.iso, b.run = r.plan, r.iso, r.run
+	b.scratch = b.ws.disk.keyed(b.ws.scratch)
+	// How it is now is how it must be again before it may be used again.
+	if err := b.order(ctx, &mountOrder{Verify: true}); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	b.press()
+	return b, nil
+}
+
+// press takes the fingerprints of the places of ws that nobody has used yet.
+func (b *blank) press() {
+	b.clean = map[string]string{}
+	dirs := []string{b.ws.sub(scratchTmp), b.ws.sub(scratchHome)}
+	caches, _ := filepath.Glob(b.ws.sub(scratchCache) + "/*/upper")
+	for _, dir := range append(dirs, caches...) {
+		b.clean[dir] = fingerprintOf(dir)
+	}
+}
+
+// unused reports whether the lease left nothing in the places of ws, and makes their
+// times say nothing of it either.
+func (b *blank) unused() bool {
+	now := time.Now()
+	for dir, print := range b.clean {
+		if print == "" || fingerprintOf(dir) != print || os.Chtimes(dir, now, now) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// owner is the user that the guest's private files must belong to, if not ours.
+func (id identity) owner() *owner {
+	if !id.dropped {
+		return nil
+	}
+	return &owner{id.outUID, id.outGID}
+}
+
+// order has the broker change the sandbox's mounts.
+func (b *blank) order(ctx context.Context, o *mountOrder) error {
+	sup, ok := b.run.sup.(*brokered)
+	if !ok {
+		return errors.New("the sandbox was not made by a broker")
+	}
+	o.Key, o.User = sup.key, b.id.wire()
+	_, files, err := sup.b.ask(ctx, brokerRequest{Op: opMount, Mount: o})
+	closeFiles(files)
+	return err
+}
+
+// attach gives the sandbox a workspace over snap.
+func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
+	cfg := *b.cfg
+	cfg.Snapshot = snap
+	if err := b.ws.openSnapshot(ctx, &cfg); err != nil {
+		return nil, err
+	}
+	b.ws.overlay = true
+	// What is granted inside the workspace would be hidden by it, and what the
+	// workspace is mounted on must not be something of the sandbox's own.
+	for _, m := range b.plan.mounts {
+		if within(m.Target, b.ws.dir) {
+			return nil, fmt.Errorf("%w: %s lies in it", errAttach, m.Target)
+		}
+	}
+	p := &plan{owned: map[int]bool{}}
+	p.grants(&cfg, b.ws, nil)
+	p.keyed(b.ws.disk)
+	b.key = b.ws.key()
+	for i := range p.mounts {
+		p.mounts[i].Key = b.key
+	}
+	if err := b.order(ctx, &mountOrder{Add: p.mounts, Owned: p.ownedList()}); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAttach, err)
+	}
+	b.ws.layer = fingerprintOf(b.ws.upper()) // as it is once it is mounted
+	b.uses++
+	l := newLocal(b.ws, b.plan.env, b.iso, b.run)
+	l.cfg = cfg
+	if err := l.withNet(&cfg); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAttach, err)
+	}
+	return l, nil
+}
+
+// renewed are the places that hold a lease's files.
+var renewed = []string{"/tmp", insideHome, "/dev/shm"}
+
+// recycle makes the sandbox blank again: it kills all that runs, drops all that
+// was written, and has the broker verify that nothing is left. Places that the lease
+// did not use stay as they are. After an error the sandbox must be closed.
+func (b *blank) recycle(ctx context.Context) error {
+	if err := b.run.reset(); err != nil {
+		return fmt.Errorf("kill what is left: %w", err)
+	}
+	// The workspace goes first: the directories that it is mounted on may be in one
+	// of the places.
+	off := &mountOrder{Empty: []string{"/dev/shm"}, Drop: []string{b.ws.dir}, Forget: []string{b.ws.dir}, Verify: true}
+	asNew := b.ws.asNew()
+	if b.key != "" && asNew {
+		off.Retain, off.As = b.ws.dir, b.key
+	}
+	switch err := b.order(ctx, off); {
+	case err == nil && b.unused():
+		return b.ws.rewind(asNew)
+	case err == nil:
+		off = &mountOrder{}
+	case !errors.Is(err, os.ErrExist):
+		return err
+	}
+	used := b.ws
+	fresh, err := openWorkspace(ctx, b.cfg)
+	if err != nil {
+		return err
+	}
+	if err := fresh.limit(ctx, b.cfg); err != nil {
+		return errors.Join(err, fresh.remove())
+	}
+	if fresh.disk == nil && used.disk != nil { // which the report still names
+		return errors.Join(fresh.diskLess, fresh.remove())
+	}
+	o, err := b.renewal(off, fresh)
+	if err == nil {
+		err = fresh.own(b.id.owner())
+	}
+	if err == nil {
+		err = b.order(ctx, o)
+	}
+	if err != nil {
+		return errors.Join(err, fresh.remove())
+	}
+	b.ws = fresh
+	b.press()
+	return used.remove()
+}
+
+// renewal is the order that replaces the places by new ones over fresh, after what is
+// left to do of off.
+func (b *blank) renewal(off *mountOrder, fresh *workspace) (*mountOrder, error) {
+	o := &mountOrder{Drop: append(off.Drop, renewed...), Forget: off.Forget, Verify: true}
+	for i, m := range b.plan.mounts {
+		if !slices.ContainsFunc(renewed, func(dir string) bool { return within(m.Target, dir) }) {
+			continue
+		}
+		if m.Kind == mountSymlink || m.Kind == mountDevpts {
+			return nil, fmt.Errorf("a %s at %s cannot be made anew", m.Kind, m.Target)
+		}
+		var err error
+		if m.Source, err = b.moved(m.Source, fresh); err == nil {
+			m.Upper, err = b.moved(m.Upper, fresh)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b.plan.owned[i] {
+			o.Owned = append(o.Owned, len(o.Add))
+		}
+		o.Add = append(o.Add, m)
+	}
+	return o, nil
+}
+
+// moved turns a path in the scratch directory that the plan was made for into the
+// one in fresh, where an overlay's directories are made.
+func (b *blank) moved(path string, fresh *workspace) (string, error) {
+	rel, ok := strings.CutPrefix(path, b.scratch+string(filepath.Separator))
+	if !ok {
+		return path, nil
+	}
+	path = fresh.sub(rel)
+	if within(rel, scratchCache) {
+		for _, d := range []string{"upper", "work"} {
+			if err := os.MkdirAll(filepath.Join(path, d), 0o700); err != nil {
+				return "", err
+			}
+		}
+	}
+	return fresh.disk.keyed(path), nil
+}
+
+func (b *blank) alive() bool { return b.run.alive() }
+
+// holds reports whether l still runs in b; a fork may have moved it elsewhere.
+func (b *blank) holds(l *local) bool {
+	return withoutNet(l.spawner()) == spawner(b.run) && l.ws == b.ws
+}
+
+// close ends the sandbox and removes what it kept on the host.
+func (b *blank) close() error { return errors.Join(b.run.Close(), b.ws.remove()) }

@@ -1,0 +1,84 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
+	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
+)
+
+// shouldBeReadOnly are places in which nothing can be written, if a sandbox's files
+// are kept apart.
+var shouldBeReadOnly = []string{"/", "/etc", "/usr", "/var", "/dev"}
+
+// observe looks at a first process from outside: at what is, not at what was asked
+// for.
+func (b *box) observe(sp *spec, id identity, a *initproc.Answer, probes wallProbes, noted bool) (*facts, error) {
+	dir := "/proc/" + strconv.Itoa(b.pid) + "/"
+	text, err := os.ReadFile(dir + "status")
+	if err != nil {
+		return nil, fmt.Errorf("look at the first process: %w", err)
+	}
+	st := procfs.ParseStatus(text)
+	f := &facts{Namespaces: namespacesOf(dir), UID: -1, Noted: noted}
+	if all := strings.Fields(st["NSpid"]); len(all) > 1 {
+		f.PID, _ = strconv.Atoi(all[len(all)-1])
+	}
+	if uid := strings.Fields(st["Uid"]); len(uid) > 0 && uid[0] == strconv.Itoa(id.outUID) {
+		f.UID = id.inUID
+	}
+	f.privileges(st)
+	f.Sockets = !(f.Seccomp && sp.HostNet)
+	if text, err := os.ReadFile(dir + "net/dev"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, _, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && name != "lo" {
+				f.Interfaces = append(f.Interfaces, name)
+			}
+		}
+	}
+	for i, bit := range probes.written {
+		if a.Probes&bit != 0 {
+			f.Written = append(f.Written, shouldBeReadOnly[i])
+		}
+	}
+	if a.Probes&probes.maxPID != 0 {
+		f.MaxPID = maxPIDs(sp.Limits)
+	}
+	f.SystemV = probes.sysv != 0 && a.Probes&probes.sysv == probes.sysv
+	if a.Probes&probes.rules != 0 {
+		f.Rules = landlockVersion()
+	}
+	f.Limits = limitsInForce(b.pid, sp.Limits)
+	return f, nil
+}
+
+// namespacesOf identifies the namespaces of a process by its directory of /proc.
+func namespacesOf(dir string) map[string]string {
+	out := map[string]string{}
+	for _, n := range []string{"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"} {
+		if id, err := os.Readlink(dir + "ns/" + n); err == nil {
+			out[n] = id
+		}
+	}
+	return out
+}
+
+// limitsInForce lists the limits of a process, 0 for ours, as they are.
+func limitsInForce(pid int, l Limits) string {
+	var out []string
+	for _, r := range rlimits {
+		var now unix.Rlimit
+		if unix.Prlimit(pid, r.which, nil, &now) == nil && now.Max != unix.RLIM_INFINITY {
+			out = append(out, fmt.Sprintf("%s %d", r.name, now.Max))
+		}
+	}
+	if l.Memory > 0 { // set between fork and exec of every command
+		out = append(out, fmt.Sprintf("RLIMIT_DATA %d", l.Memory))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,227 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/internal/proctree"
+)
+
+// supervisor is what a first process is where the namespaces are not of our making:
+// it runs inside, under the same walls as the commands, starts them, reaps
+// everything and dies with the control socket.
+type supervisor struct {
+	conn *conn
+	spec *spec
+
+	noted denialLog // refused calls
+
+	mu    sync.Mutex // held from fork until the pid is entered, so that no exit is missed
+	byPID map[int]*guest
+	byID  map[uint64]*guest
+	over  map[uint64]bool // commands ended for the memory of all
+}
+
+// guest is a command inside.
+type guest struct {
+	id   uint64
+	pid  int
+	tree *proctree.Tree
+}
+
+// serve is the last stage of a supervisor; it returns its exit status.
+func serve(c *conn, sp *spec) int {
+	s := &supervisor{conn: c, spec: sp, byPID: map[int]*guest{}, byID: map[uint64]*guest{}, over: map[uint64]bool{}}
+	// A handler, not SIG_IGN, which commands would inherit: none of these may end
+	// the supervisor, whoever sends them.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT,
+		syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	standFirm()
+	if os.Getpid() != 1 {
+		// Orphans of commands come to us rather than to the host's first process.
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			return 1
+		}
+	}
+	s.watchMemory(sp.Watch)
+	if err := s.watchNotices(); err != nil {
+		return 1
+	}
+	child := make(chan os.Signal, 1)
+	signal.Notify(child, syscall.SIGCHLD)
+	go func() {
+		for range child {
+			s.reap()
+		}
+	}()
+	if err := c.answer(reply{Event: evHello, Facts: observe(sp)}); err != nil {
+		return 1
+	}
+	// From here on commands share our user: without this they could attach to us.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return 1
+	}
+	for {
+		var r request
+		files, err := c.hear(&r)
+		if err != nil {
+			s.end()
+			if errors.Is(err, io.EOF) {
+				return 0
+			}
+			return 1
+		}
+		s.handle(r, files)
+	}
+}
+
+// end kills what is left where no PID namespace does it.
+func (s *supervisor) end() {
+	if os.Getpid() != 1 {
+		_ = proctree.KillDescendants()
+	}
+}
+
+func (s *supervisor) handle(r request, files []*os.File) {
+	switch r.Op {
+	case opStart:
+		out := reply{ID: r.ID, Event: evStarted}
+		pid, err := s.start(r, files)
+		out.PID, out.Error = pid, toWire(err)
+		closeFiles(files)
+		if err != nil {
+			_ = s.conn.answer(out)
+		}
+	case opSignal:
+		_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.signal(r))})
+	case opKill:
+		go func() { // finding the tree takes a while; others must not wait
+			_ = s.conn.answer(reply{Seq: r.Seq, Event: evDone, Error: toWire(s.kill(r))})
+		}()
+	case opAdopt:
+		drain(files)
+	case opListen:
+		closeFiles(files)
+		s.listenInside(r)
+	default:
+		closeFiles(files)
+	}
+}
+
+// commandMarker is a command's own, below its sandbox's; it ends in a delimiter, since
+// markers are compared as prefixes.
+func commandMarker(sandbox string, id uint64) string {
+	return sandbox + strconv.FormatUint(id, 10) + ";"
+}
+
+// start forks a command. The answer is sent under the lock, so that it cannot
+// come after the news of the command's end.
+func (s *supervisor) start(r request, files []*os.File) (int, error) {
+	if len(files) != 3 || len(r.Args) == 0 {
+		return 0, errors.New("start without standard files or arguments")
+	}
+	marker := commandMarker(s.spec.marker(), r.ID)
+	dir, env := r.Dir, mergeEnv(r.Env, []string{marker})
+	path, err := findProgram(r.Args[0], dir, env)
+	if err != nil {
+		return 0, err
+	}
+	path, args := limitArgs(s.spec.Limits.Memory, path, r.Args)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pid, err := syscall.ForkExec(path, args, &syscall.ProcAttr{
+		Dir: dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true},
+		Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
+	})
+	if err != nil {
+		return 0, &os.PathError{Op: "exec", Path: path, Err: err}
+	}
+	g := &guest{id: r.ID, pid: pid, tree: proctree.TrackPID(pid, marker)}
+	s.byPID[pid], s.byID[r.ID] = g, g
+	return pid, s.conn.answer(reply{ID: r.ID, Event: evStarted, PID: pid})
+}
+
+func (s *supervisor) find(id uint64) (*guest, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.byID[id]; g != nil {
+		return g, nil
+	}
+	return nil, os.ErrProcessDone
+}
+
+func (s *supervisor) signal(r request) error {
+	g, err := s.find(r.ID)
+	if err != nil {
+		return err
+	}
+	return g.tree.Signal(r.Signal)
+}
+
+// kill ends a command's tree. A tree that does not end, because it forks faster
+// than it is found, takes the whole sandbox's processes with it.
+func (s *supervisor) kill(r request) error {
+	g, err := s.find(r.ID)
+	if err != nil {
+		// Ended by itself; descendants that carry its mark may be left.
+		return proctree.KillMarked(commandMarker(s.spec.marker(), r.ID))
+	}
+	if err = g.tree.Kill(); err == nil || os.Getpid() != 1 {
+		return err
+	}
+	_ = unix.Kill(-1, unix.SIGKILL)
+	return g.tree.Kill()
+}
+
+// reap waits for every child that has ended, commands and orphans alike.
+func (s *supervisor) reap() {
+	for {
+		s.mu.Lock()
+		var ws syscall.WaitStatus
+		var ru syscall.Rusage
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, &ru)
+		if err == syscall.EINTR {
+			s.mu.Unlock()
+			continue
+		}
+		if pid <= 0 {
+			s.mu.Unlock()
+			return
+		}
+		g := s.byPID[pid]
+		if g != nil {
+			delete(s.byPID, pid)
+			delete(s.byID, g.id)
+			g.tree.Ended()
+		}
+		over := g != nil && s.over[g.id]
+		if over {
+			delete(s.over, g.id)
+		}
+		s.mu.Unlock()
+		if g != nil {
+			st := statusOfWait(ws, &ru)
+			if over {
+				st.Exceeded = ExceededMemory
+			}
+			st.Denials = s.noted.take(g.id)
+			_ = s.conn.answer(reply{ID: g.id, Event: evExited, Status: &st})
+		}
+	}
+}
+
+func statusOfWait(ws syscall.WaitStatus, ru *syscall.Rusage) status {
+	code, sig := proctree.WaitStatus(ws)
+	return status{
+		Code: code, Signal: sig, MaxRSS: proctree.RSSBytes(ru),
+		User: time.Duration(ru.Utime.Nano()), System: time.Duration(ru.Stime.Nano()),
+	}
+}

@@ -1,6 +1,0 @@
-//go:build !race
-
-package sandbox
-
-// raceDetector tells that the tests run under it.
-const raceDetector = false

@@ -1,0 +1,127 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// isolatingTiers returns the isolating tiers, strongest first.
+func isolatingTiers() []tierStart {
+	return []tierStart{
+		{TierNamespaces, startNamespaces},
+		{TierHostNet, startHostNet},
+		{TierBubblewrap, startBubblewrap},
+		{TierLandlock, startLandlock},
+	}
+}
+
+const (
+	// rootGuestUID is the user commands run as when the host is root: one that
+	// owns nothing, from the range that systemd's UIDS-GIDS documentation lists as
+	// unused. Inside it appears as guestUID.
+	rootGuestUID = 1879048292
+	guestUID     = 1000
+)
+
+// setupCaps are what a supervisor needs, over its own namespaces only, until it
+// has walled itself in. Those about files are the overlay's: it goes on to act
+// with the rights of who mounted it.
+var setupCaps = []uintptr{
+	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP,
+	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID,
+}
+
+// identity is who commands are, inside and to the host.
+type identity struct {
+	inUID, inGID   int
+	outUID, outGID int
+	dropped        bool // the host is root and commands are not
+}
+
+func hostIdentity() identity {
+	if os.Geteuid() == 0 {
+		return identity{inUID: guestUID, inGID: guestUID, outUID: rootGuestUID, outGID: rootGuestUID, dropped: true}
+	}
+	uid, gid := os.Geteuid(), os.Getegid()
+	return identity{inUID: uid, inGID: gid, outUID: uid, outGID: gid}
+}
+
+// startNamespaces opens the workspace at TierNamespaces. A snapshot is an
+// overlay if the kernel grants one, else a copy.
+func startNamespaces(ctx context.Context, cfg *Config, ws *workspace) (*local, error) {
+	if !hooked.Load() {
+		return nil, ErrInit
+	}
+	id := hostIdentity()
+	var who *owner
+	if id.dropped {
+		who = &owner{id.outUID, id.outGID}
+	}
+	ws.overlay = !ws.inPlace() && ws.source == "" // what was copied once stays a copy
+	l, err := tryNamespaces(ctx, cfg, ws, id, who)
+	if err == nil || !ws.overlay || ctx.Err() != nil {
+		return l, err
+	}
+	ws.overlay, ws.owner = false, who
+	if copyErr := ws.copyOut(); copyErr != nil {
+		return nil, errors.Join(err, copyErr)
+	}
+	return tryNamespaces(ctx, cfg, ws, id, who)
+}
+
+func tryNamespaces(ctx context.Context, cfg *Config, ws *workspace, id identity, who *owner) (*local, error) {
+	r, err := raise(ctx, cfg, ws, id, who, false)
+	if err != nil {
+		return nil, err
+	}
+	return newLocal(ws, r.plan.env, r.iso, r.run), nil
+}
+
+// raised is a running supervisor behind all its walls.
+type raised struct {
+	plan *plan
+	iso  Isolation
+	run  *guestSpawner
+}
+
+// raise starts a supervisor over ws. If keep is set, its mounts can be changed
+// later.
+func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *owner, keep bool) (*raised, error) {
+	if err := ws.limit(ctx, cfg); err != nil {
+		return nil, err
+	}
+	p, err := makePlan(cfg, ws, id.inUID, id.inGID)
+	if err != nil {
+		return nil, err
+	}
+	p.keyed(ws.disk)
+	if err := ws.own(who); err != nil {
+		return nil, err
+	}
+	b := newBounds(cfg.Limits)
+	sp := &spec{Tier: TierNamespaces, Root: true, Later: keep, Mounts: p.mounts, Hostname: "sandbox", Limits: cfg.Limits, Trace: cfg.TraceWrites, Watch: b.watch(cfg.Limits)}
+	if cfg.hostNet {
+		sp.shareNetwork()
+	}
+	run, f, err := launch(ctx, sp, launchOptions{cgroups: b.group.Files(), broker: &spawnOrder{
+		User: id.wire(), Owned: p.ownedList(), Scratch: cfg.ScratchDir, Keep: keep,
+	}})
+	if err != nil {
+		_ = b.group.Close()
+		return nil, err
+	}
+	run.bounds = b
+	return &raised{plan: p, iso: b.isolation(sp, f, id, cfg, ws), run: run}, nil
+}
+
+// ownedList is owned in the form that travels.
+func (p *plan) ownedList() []int { return slices.Sorted(maps.Keys(p.owned)) }
+
+func lookAtHost() hostView {
+	return hostView{Namespaces: namespaces(), UID: os.Geteuid()}
+}
