@@ -104,8 +104,8 @@ func (c *Config) complete() error {
 		names []string
 	}{{"Only", c.Only}, {"Without", c.Without}} {
 		for _, n := range f.names {
-			if !slices.Contains(toolNames, n) {
-				return fmt.Errorf("Config.%s: no tool is named %q; the tools are %s", f.name, n, strings.Join(toolNames, ", "))
+			if all := toolNames(); !slices.Contains(all, n) {
+				return fmt.Errorf("Config.%s: no tool is named %q; the tools are %s", f.name, n, strings.Join(all, ", "))
 			}
 		}
 	}
@@ -131,42 +131,8 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// toolNames are all tools of the package, in the order in which they are offered.
-var toolNames = []string{
-	"read", "write", "edit", "apply_patch", "list", "glob", "grep", "search", "repo_map", "symbols",
-	"shell", "shell_output", "shell_input", "shell_kill", "read_artifact", "lint", "test", "git",
-	"todo", "plan", "memory", "ask_user", "agent",
-}
-
 // Dir returns the absolute path of the directory, without symbolic links.
 func (w *Workspace) Dir() string { return w.real }
-
-// Tools returns the tools that the Config selects, in a fixed order.
-func (w *Workspace) Tools() ([]agent.Tool, error) {
-	files, err := w.fileTools()
-	if err != nil {
-		return nil, fmt.Errorf("coding: make tools: %w", err)
-	}
-	procs, err := w.procTools()
-	if err != nil {
-		return nil, fmt.Errorf("coding: make tools: %w", err)
-	}
-	var out []agent.Tool
-	for _, t := range append(files, procs...) {
-		if w.offers(t.Spec().Name) {
-			out = append(out, t)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b agent.Tool) int {
-		return slices.Index(toolNames, a.Spec().Name) - slices.Index(toolNames, b.Spec().Name)
-	})
-	return out, nil
-}
-
-// offers reports whether the Config selects the tool.
-func (w *Workspace) offers(name string) bool {
-	return (len(w.cfg.Only) == 0 || slices.Contains(w.cfg.Only, name)) && !slices.Contains(w.cfg.Without, name)
-}
 
 // Close ends what the tools have started and releases the directory. Closing twice is harmless.
 func (w *Workspace) Close() error {

@@ -105,33 +105,6 @@ func orDefault[T int | int64](v, def T) T {
 	return v
 }
 
-// procTools returns the tools that run programs, git and plan.
-func (w *Workspace) procTools() ([]agent.Tool, error) {
-	var out []agent.Tool
-	for _, make := range []func() (agent.Tool, error){
-		w.shellTool, w.shellOutputTool, w.shellInputTool, w.shellKillTool, w.lintTool, w.testTool, w.gitTool, w.planTool,
-		w.readArtifactTool,
-	} {
-		t, err := make()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, t)
-	}
-	if w.cfg.Proc.Agent == nil || !w.offers("agent") {
-		return out, nil
-	}
-	files, err := w.fileTools()
-	if err != nil {
-		return nil, err
-	}
-	t, err := w.agentTool(append(files, out...))
-	if err != nil {
-		return nil, err
-	}
-	return append(out, t), nil
-}
-
 // procState is what the process tools of a workspace share.
 type procState struct {
 	mu     sync.Mutex

@@ -130,7 +130,7 @@ func TestSearchInSessions(t *testing.T) {
 	contains(t, got[1].Text(), "already shown: tax/vat.go:3-9")
 	contains(t, runAgent(t, w, agent.NewSession(), ask("3"))[0].Text(), "return 19")
 
-	ts, err := w.fileTools()
+	ts, err := w.Tools()
 	must(t, err)
 	a, err := agent.New(agent.Config{Model: agenttest.Script(ask("4"), agenttest.Text("done")), Tools: ts, Compactor: forgetful{}, ContextBudget: 1})
 	must(t, err)

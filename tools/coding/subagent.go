@@ -17,8 +17,15 @@ type agentIn struct {
 	Mode string `json:"mode,omitempty" jsonschema:"enum=explore,enum=work" jsonschema_description:"explore (default) only reads and can run beside others; work may also change files and run programs"`
 }
 
-// agentTool runs sub-agents over this workspace, with its other tools.
-func (w *Workspace) agentTool(others []agent.Tool) (agent.Tool, error) {
+// agentTool runs sub-agents over this workspace, with its other tools. It is nil unless the host configures them.
+func (w *Workspace) agentTool() (agent.Tool, error) {
+	if w.cfg.Proc.Agent == nil {
+		return nil, nil
+	}
+	others, err := w.makeTools(subAgentRows())
+	if err != nil {
+		return nil, err
+	}
 	explore, err := w.subAgent(others, true)
 	if err != nil {
 		return nil, err
@@ -57,11 +64,24 @@ func (w *Workspace) agentTool(others []agent.Tool) (agent.Tool, error) {
 	})
 }
 
+// lastOfSubAgent are the tools that a sub-agent is shown after all others; the order of the rest is the toolbox's. It
+// need not grow with new tools: it keeps the bytes that requests of sub-agents have begun with so far.
+var lastOfSubAgent = []string{"shell", "shell_output", "shell_input", "shell_kill", "lint", "test", "git", "plan", "read_artifact"}
+
+// subAgentRows returns what a sub-agent is offered, in its order: all but the agent tool itself.
+func subAgentRows() []toolRow {
+	rows := slices.DeleteFunc(toolbox(), func(r toolRow) bool { return r.name == "agent" })
+	slices.SortStableFunc(rows, func(a, b toolRow) int {
+		return slices.Index(lastOfSubAgent, a.name) - slices.Index(lastOfSubAgent, b.name)
+	})
+	return rows
+}
+
 // subAgent makes the agent behind one mode.
 func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, error) {
 	cfg := *w.cfg.Proc.Agent
 	if len(cfg.Tools) == 0 {
-		cfg.Tools = slices.DeleteFunc(slices.Clone(others), func(t agent.Tool) bool { return !w.offers(t.Spec().Name) })
+		cfg.Tools = slices.Clone(others)
 	}
 	mode, effects := "work", agent.Effects{}
 	if readOnly {
@@ -73,7 +93,7 @@ func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, er
 		cfg.Policy = readOnlyPolicy(cfg.Policy)
 	}
 	if cfg.System == "" {
-		cfg.System = prompt("agent_" + mode)
+		cfg.System = prompt("agent_" + mode + ".md")
 	}
 	t, err := agent.SubAgent(agent.SubAgentConfig{Name: "agent_" + mode, Agent: cfg, Effects: effects})
 	if err != nil {
