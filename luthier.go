@@ -140,7 +140,7 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	cfg := coding.Config{Only: opts.Only, Without: opts.Without, Artifacts: artifacts, Ask: opts.Question,
 		Proc: coding.ProcConfig{Sandbox: c.Sandbox}}
 	if open != nil {
-		cfg.Index = coding.RetrievalLater(open)
+		cfg.Index = CodingIndexLater(open)
 	}
 	acfg, err := c.agentConfig(opts, artifacts, open != nil)
 	if err != nil {

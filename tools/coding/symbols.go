@@ -173,7 +173,7 @@ func (w *Workspace) findSymbol(ctx context.Context, t target, name, last string)
 
 // declarations are those of name below t, in order.
 func (w *Workspace) declarations(ctx context.Context, t target, name, last string) (found []foundSymbol, err error) {
-	err = w.filesFor(ctx, t, []string{last}, SymbolIndex.Declaring, func(f parsedFile) bool {
+	err = w.filesFor(ctx, t, []string{last}, w.indexFeatures().Declaring, func(f parsedFile) bool {
 		any := false
 		for i := range f.Defs {
 			if d := &f.Defs[i]; isCalled(*d, name, last) {

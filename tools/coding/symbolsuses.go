@@ -20,7 +20,7 @@ func (w *Workspace) callers(ctx context.Context, t target, name, last string) (s
 		at            int
 	}
 	var found []line
-	err := w.filesFor(ctx, t, []string{last}, SymbolIndex.Using, func(f parsedFile) bool {
+	err := w.filesFor(ctx, t, []string{last}, w.indexFeatures().Using, func(f parsedFile) bool {
 		var lines []string
 		any := false
 		for _, r := range f.Refs {
@@ -105,7 +105,7 @@ func (w *Workspace) placesOf(ctx context.Context, names []string) (map[string][]
 	if err != nil {
 		return nil, err
 	}
-	err = w.filesFor(ctx, root, names, SymbolIndex.Declaring, func(f parsedFile) bool {
+	err = w.filesFor(ctx, root, names, w.indexFeatures().Declaring, func(f parsedFile) bool {
 		any := false
 		for _, d := range f.Defs {
 			if _, ok := slices.BinarySearch(names, d.Name); ok && d.Kind != symbols.Heading { // nobody calls a text's

@@ -10,12 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/retrieval"
 )
 
 // TestToolboxIsWhole: every row makes the tool of its name and has its texts in prompts/, and no text is without a row.
 func TestToolboxIsWhole(t *testing.T) {
-	w, _ := openIndexed(t, retrieval.Config{}, nil)
+	w := openWith(t, Config{Index: &fakeIndex{}}, nil)
 	w.cfg.Proc.Agent = &agent.Config{Model: modelFunc(nil)}
 	files, err := fs.Glob(promptFiles, "prompts/*")
 	must(t, err)
@@ -60,7 +59,7 @@ func TestToolOrder(t *testing.T) {
 		sub = toolNamesOf(req)
 		return []agent.Part{agent.Text{Text: "done"}}
 	})
-	w, _ := openIndexed(t, retrieval.Config{}, nil)
+	w := openWith(t, Config{Index: &fakeIndex{}}, nil)
 	w.cfg.Proc.Agent = &agent.Config{Model: model}
 	run(t, w, "agent", args{"task": "look", "mode": "work"})
 	if d := cmp.Diff("read write edit apply_patch list glob grep search repo_map symbols todo memory ask_user "+

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/retrieval"
 )
 
 // files are the contents of a directory by path; a path that ends in "/" is an empty directory.
@@ -198,7 +197,7 @@ func TestToolSelection(t *testing.T) {
 
 // TestEveryToolIsDescribed holds the parts that a model and a permission policy go by to a minimum.
 func TestEveryToolIsDescribed(t *testing.T) {
-	w, _ := openIndexed(t, retrieval.Config{}, nil)
+	w := openWith(t, Config{Index: &fakeIndex{}}, nil)
 	ts, err := w.Tools()
 	must(t, err)
 	files := []string{"read", "write", "edit", "apply_patch", "list", "glob", "grep", "search", "repo_map", "symbols", "todo", "memory", "ask_user"}
