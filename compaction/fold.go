@@ -115,7 +115,7 @@ func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary 
 	if words == 0 {
 		return strings.TrimSpace(b.String())
 	}
-	b.WriteString("What stands between the user's messages above and here was left out to make room. Files are as the tools show them, not as anyone remembers them: read before you edit.\n")
+	b.WriteString(strings.TrimSpace(foldPrompt) + "\n")
 	if summary == "" {
 		summary = c.earlierSummary(h.msgs[:tail], words)
 	}
