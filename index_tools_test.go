@@ -18,7 +18,8 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// The tests of the coding tools that ask an index are here, where the index of package retrieval is put behind them.
+// The tests of the coding tools that ask an index are here, where the index of package retrieval is
+// put behind them.
 
 // files are the contents of a directory by path.
 type files map[string]string

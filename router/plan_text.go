@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// The texts for planner and actor, in prompts/. The rules are put behind the actor's instructions; they do not change, so
-// that its prompt cache holds. The others are messages behind the request: the planner's when a plan is wanted, the actor's
-// behind a plan that was just written, or behind what the response says already.
+// The texts for planner and actor, in prompts/. The rules are put behind the actor's instructions;
+// they do not change, so that its prompt cache holds. The others are messages behind the request:
+// the planner's when a plan is wanted, the actor's behind a plan that was just written, or behind
+// what the response says already.
 const (
 	plannerAsk   = "plan.md"
 	lookAround   = "plan_look.md"

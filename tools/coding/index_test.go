@@ -38,7 +38,8 @@ var lamps = files{"a/lamp.go": "package a\n\nfunc Lamp() {}\n", "b/notes.go": "p
 
 var lampHit = []Hit{{Path: "a/lamp.go", StartLine: 3, EndLine: 3, Symbol: "Lamp", Snippet: "func Lamp() {}"}}
 
-// TestPlainIndex: with an index that only searches, search works and each tool does without the rest.
+// TestPlainIndex: with an index that only searches, search works and each tool does without the
+// rest.
 func TestPlainIndex(t *testing.T) {
 	x := &fakeIndex{hits: lampHit, plain: true}
 	w := openWith(t, Config{Index: x}, lamps)
@@ -85,7 +86,8 @@ func TestIndexIsAsked(t *testing.T) {
 	contains(t, do(t, w, "symbols", args{"name": "Lamp"}), "a/lamp.go:3") // the index knows none, so all are read
 }
 
-// TestWorkedOn: what a session reads and writes is worked on, the latest first; what a search has shown is not.
+// TestWorkedOn: what a session reads and writes is worked on, the latest first; what a search has
+// shown is not.
 func TestWorkedOn(t *testing.T) {
 	x := &fakeIndex{hits: lampHit}
 	w := openWith(t, Config{Index: x}, lamps)

@@ -14,13 +14,14 @@ type toolRow struct {
 	name string
 	// make returns nil for a tool that the workspace's Config cannot offer.
 	make func(*Workspace) (agent.Tool, error)
-	// prompts are files in prompts/. The first describes the tool; the others are of the tool's own making.
+	// prompts are files in prompts/. The first describes the tool; the others are of the tool's own
+	// making.
 	prompts []string
 }
 
-// toolbox lists the coding tools in the order in which a model is shown them. A new tool is a file NAME.go with its
-// constructor, a text prompts/NAME.md and a row here. The order is part of every prompt: a row put in the middle ends
-// the prompt caches of sessions under way.
+// toolbox lists the coding tools in the order in which a model is shown them. A new tool is a file
+// NAME.go with its constructor, a text prompts/NAME.md and a row here. The order is part of every
+// prompt: a row put in the middle ends the prompt caches of sessions under way.
 func toolbox() []toolRow {
 	return []toolRow{
 		{"read", (*Workspace).readTool, []string{"read.md"}},
@@ -103,8 +104,8 @@ func description(tool string) string {
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// prompt returns the text of a file in prompts/. A missing one is a fault of this package, which a test reports; the text
-// is then empty.
+// prompt returns the text of a file in prompts/. A missing one is a fault of this package, which a
+// test reports; the text is then empty.
 func prompt(file string) string {
 	text, err := promptFiles.ReadFile("prompts/" + file)
 	if err != nil {
