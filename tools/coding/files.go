@@ -8,6 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/shelleffects"
 	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // toolParts are what a file tool is made of, besides its function.
@@ -43,7 +44,7 @@ func (w *Workspace) readEffects(p string) agent.Effects {
 	e := agent.ReadOnly(resource(t.rel))
 	if shelleffects.SecretPath(t.rel) {
 		e.Flags |= agent.EffectSecret
-		e.Reasons = append(e.Reasons, quotePath(t.rel)+" may hold credentials")
+		e.Reasons = append(e.Reasons, show.Path(t.rel)+" may hold credentials")
 	}
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type searchIn struct {
@@ -160,7 +161,7 @@ func placesName(hits []Hit) string {
 	var out []string
 	for _, p := range order {
 		for _, r := range slices.Clone(mergeRanges(by[p])) {
-			out = append(out, fmt.Sprintf("%s:%d-%d", quotePath(p), r.first, r.last))
+			out = append(out, fmt.Sprintf("%s:%d-%d", show.Path(p), r.first, r.last))
 		}
 	}
 	return strings.Join(out, ", ")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type agentIn struct {
@@ -58,7 +59,7 @@ func (w *Workspace) agentTool() (agent.Tool, error) {
 			if in.Mode == "work" {
 				mode = "may change files"
 			}
-			return w.place(agent.CallDescription{Title: "sub-agent (" + mode + "): " + cutLine(firstLine(in.Task), 100), Detail: in.Task}, "")
+			return w.place(agent.CallDescription{Title: "sub-agent (" + mode + "): " + show.Line(firstLine(in.Task), 100), Detail: in.Task}, "")
 		},
 		opts: []tools.Option{tools.WithTimeout(-1)},
 	})
@@ -155,7 +156,7 @@ func (w *Workspace) setPlan(ctx context.Context, in planIn) (string, error) {
 	case strings.TrimSpace(in.Plan) == "":
 		return "", errors.New("plan is empty; write the goal, the files to change, the steps in order and how each is verified")
 	case len(in.Plan) > maxPlan:
-		return "", fmt.Errorf("plan has %s, more than %s; keep to the steps", sizeName(int64(len(in.Plan))), sizeName(maxPlan))
+		return "", fmt.Errorf("plan has %s, more than %s; keep to the steps", show.Size(int64(len(in.Plan))), show.Size(maxPlan))
 	}
 	if err := s.SetPlan(strings.TrimSpace(in.Plan)); err != nil {
 		return "", fmt.Errorf("the plan could not be recorded: %w", err)
