@@ -68,7 +68,8 @@ func TestReadmeProgramCompiles(t *testing.T) {
 	if err := os.WriteFile(overlay, replace, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", filepath.Join(tmp, "program"), "./examples/readme").CombinedOutput(); err != nil {
+	// It is compiled and not linked, which is most of the work and cannot fail on what it says.
+	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", os.DevNull, "./examples/readme").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

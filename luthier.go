@@ -23,8 +23,17 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-//go:embed prompt.md
-var basePrompt string
+// The instructions of the agent: what it is, and what holds for its workspace, its sandbox and its index.
+var (
+	//go:embed prompt.md
+	basePrompt string
+	//go:embed prompt_workspace.md
+	workspacePrompt string
+	//go:embed prompt_sandbox.md
+	sandboxPrompt string
+	//go:embed prompt_index.md
+	indexPrompt string
+)
 
 // Options say how [New] wires an agent. Only Model is required; every other field has a working zero value.
 type Options struct {
@@ -140,7 +149,7 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	cfg := coding.Config{Only: opts.Only, Without: opts.Without, Artifacts: artifacts, Ask: opts.Question,
 		Proc: coding.ProcConfig{Sandbox: c.Sandbox}}
 	if open != nil {
-		cfg.Index = coding.RetrievalLater(open)
+		cfg.Index = CodingIndexLater(open)
 	}
 	acfg, err := c.agentConfig(opts, artifacts, open != nil)
 	if err != nil {
@@ -233,12 +242,12 @@ func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexe
 	if err != nil {
 		return agent.Config{}, err
 	}
-	where := fmt.Sprintf("The workspace is %s (%s/%s).", c.dir, runtime.GOOS, runtime.GOARCH)
+	where := fmt.Sprintf(strings.TrimSpace(workspacePrompt), c.dir, runtime.GOOS, runtime.GOARCH)
 	if c.Sandbox != nil && c.Sandbox.Isolation().Tier > sandbox.TierNone {
-		where += " Programs run in a sandbox without network; they can write the workspace and /tmp only."
+		where += " " + strings.TrimSpace(sandboxPrompt)
 	}
 	if indexed {
-		where += " It is indexed: search finds code by a description, repo_map outlines what matters."
+		where += " " + strings.TrimSpace(indexPrompt)
 	}
 	system := strings.TrimSpace(basePrompt) + "\n\n" + where
 	for _, more := range []string{agent.FormatInstructions(ins), opts.System} {

@@ -125,42 +125,5 @@ func (c *Compactor) room(h *history, live *agent.Request, tokens int64, budget i
 	return room
 }
 
-// Due reports whether a history that is within its budget would be worth compacting now. The agent asks it before every
-// model call.
-func (c *Compactor) Due(msgs []agent.Message) bool {
-	if c.cfg.OnlyWhenFull {
-		return false
-	}
-	_, ok := c.plan(c.survey(msgs))
-	return ok
-}
-
 // errTooLong is the newest user message alone over the budget.
 var errTooLong = errors.New("the newest user message alone is longer than the budget; raise the budget (agent.Config.ContextBudget), use a model with a larger context, or give the text as a file")
-
-// Depths and thresholds, in shares of the budget.
-const (
-	deep   = 0.45 // where pruning aims at: a rewritten history shall last
-	enough = 0.70 // what pruning must reach to be left at that
-)
-
-// makeRoom brings a history that is over its room below it: prune, then fold the middle into summary and ledger, then
-// whatever else is left, until it fits.
-func (c *Compactor) makeRoom(ctx context.Context, h *history, sent []agent.Message, live *agent.Request, room int, rep *Report) error {
-	target := int(deep * float64(room))
-	for _, rule := range []func(*cell) int{c.spare(h), c.spareLess(h)} {
-		if cut, ok := h.reach(target, rule); ok {
-			rep.Pruned += c.apply(ctx, h, cut, rule, c.cfg.StubTokens)
-		}
-		if h.total <= int(enough*float64(room)) {
-			return nil
-		}
-	}
-	if err := c.fold(ctx, h, sent, live, room, rep); err != nil {
-		return err
-	}
-	if h.total > room {
-		return errTooLong
-	}
-	return nil
-}

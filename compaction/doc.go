@@ -22,8 +22,8 @@
 //     keeps its beginning, its end and its names. Lines of files are never shortened here, since edits need them exactly.
 //  2. Pruned, rarely and deeply. Old results and thoughts become stubs: what was run, how it ended, failing tests,
 //     errors, places, names, and the handle of the whole. The planner does so within the budget too, when leaving the
-//     prompt as it is has cost more than the cache that goes with the change; the source of payback and best in plan.go
-//     derives when. The latest turns, the latest edits and the latest reads of the files they changed stay.
+//     prompt as it is has cost more than the cache that goes with the change; payback.go derives when, and policy.go
+//     has all such decisions. The latest turns, the latest edits and the latest reads of the files they changed stay.
 //  3. Folded. The middle becomes one message: a summary if there is a model, the [Ledger] (files read and changed, commands
 //     and how they ended, failing tests, the todo list), which code keeps and no model has to remember, and the exact
 //     lines that the work under way stands on. The summary is asked for as a continuation of the live request, so that all

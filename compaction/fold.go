@@ -29,9 +29,9 @@ func isReminder(m agent.Message) bool {
 func (c *Compactor) fold(ctx context.Context, h *history, sent []agent.Message, live *agent.Request, room int, rep *Report) error {
 	summary := c.summarise(ctx, h, sent, live, rep)
 	base := h
-	for _, share := range []float64{deep, deep / 2, deep / 4, deep / 8} {
+	for i, share := range foldShares {
 		try := c.foldTo(ctx, base, summary, int(share*float64(room)))
-		if try.total <= int(enough*float64(room)) || try.total <= room && share < deep/3 {
+		if foldIsEnough(i, try.total, room) {
 			*h = *try
 			return nil
 		}
@@ -115,7 +115,7 @@ func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary 
 	if words == 0 {
 		return strings.TrimSpace(b.String())
 	}
-	b.WriteString("What stands between the user's messages above and here was left out to make room. Files are as the tools show them, not as anyone remembers them: read before you edit.\n")
+	b.WriteString(strings.TrimSpace(foldPrompt) + "\n")
 	if summary == "" {
 		summary = c.earlierSummary(h.msgs[:tail], words)
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/tools"
 )
 
@@ -51,7 +52,7 @@ func FuzzCompact(f *testing.F) {
 func TestHugeInputsStayLinear(t *testing.T) {
 	for _, unit := range []string{"x", "\n", "\x1b", "a/b ", "7\t\n", "[compacted: ", "artifact-"} {
 		begin := time.Now()
-		text := strings.Repeat(unit, 4<<20/len(unit))
+		text := strings.Repeat(unit, tier.Pick(1<<20, 4<<20, 16<<20)/len(unit))
 		for _, call := range [][2]string{{"shell", `{"command":"make"}`}, {"read", `{"path":"a.go"}`}, {"ls", `{"command":"ls"}`}} {
 			ms := append([]agent.Message{agent.UserText("task")}, exchange("c", call[0], call[1], text)...)
 			ms = append(ms, exchange("d", "shell", `{"command":"true"}`, "ok")...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // random makes histories as agents make them, and some that they do not.
@@ -132,10 +133,10 @@ func (r *random) history(steps int) []agent.Message {
 	return ms
 }
 
-// each runs f over many random histories.
+// each runs f over n random histories, a tenth of them with -short and ten times as many in the long tier.
 func each(t *testing.T, n int, f func(t *testing.T, r *random, ms []agent.Message)) {
 	t.Helper()
-	for seed := range uint64(n) {
+	for seed := range uint64(tier.Pick(n/10+3, n, 10*n)) {
 		r := newRandom(seed)
 		ms := r.history(r.IntN(40))
 		f(t, r, ms)

@@ -70,11 +70,6 @@ func (c *Compactor) takeIn(ctx context.Context, h *history) int {
 	return n
 }
 
-// wordy reports whether so many tokens are too much for what a model writes beside its calls.
-func (c *Compactor) wordy(tokens int) bool {
-	return c.cfg.WordsTokens > 0 && tokens > c.cfg.WordsTokens*5/4
-}
-
 // recordWords shortens what a model wrote at length beside its calls. The answer itself is left as it is.
 func (c *Compactor) recordWords(ctx context.Context, resp *agent.Response, live []agent.Message) *agent.Response {
 	if c.cfg.Store == nil || len(resp.Message.Calls()) == 0 {
@@ -102,7 +97,7 @@ func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.Too
 	}
 	text := r.Text()
 	a := c.memo.action(call)
-	if isStub(text) || isExtract(text) || a.kind == kindRecall || a.kind == kindPlan {
+	if isStub(text) || isExtract(text) || !records(a.kind) {
 		return r, false
 	}
 	if s, ok := c.unchanged(call, text, live); ok {
@@ -125,10 +120,7 @@ func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy
 	if !lossy || isReport(text) {
 		return clean, len(clean) < len(text)
 	}
-	limit := c.cfg.ResultTokens
-	if a.kind == kindSearch { // each line was asked for
-		limit *= 2
-	}
+	limit := c.resultLimit(a.kind)
 	all := c.original(ctx, text) // not what was left of it: the middle may hold the error
 	if len(all) > len(text) {
 		_, folded = quiet(all)

@@ -16,8 +16,12 @@ const (
 	summaryTokens = 1500
 )
 
-//go:embed summary.md
-var summaryPrompt string
+var (
+	//go:embed prompts/summary.md
+	summaryPrompt string // asks for the summary
+	//go:embed prompts/fold.md
+	foldPrompt string // stands before summary and ledger in a fold
+)
 
 // summarise asks the model for a summary, "" where there is none. The question is the live request with one user message
 // more, so that a cache holds all but that message; it is asked over the pruned history where the live one does not fit.

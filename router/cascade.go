@@ -277,7 +277,7 @@ func (d *cascading) request() *agent.Request {
 	if text == "" {
 		return d.req
 	}
-	return withSuffix(d.req, "<earlier-attempts>\n"+text+"</earlier-attempts>\nThese attempts at the next answer were not accepted, and nothing of them was done. Answer anew.")
+	return withSuffix(d.req, fmt.Sprintf(promptText("cascade.md"), text))
 }
 
 // withSuffix returns the request with a message more. What came before stays as it is, so that its prefix is cached.

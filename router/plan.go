@@ -241,7 +241,7 @@ func (p *planning) planned(s *planState, text string) bool {
 func (p *planning) act(s *planState) bool {
 	ask, reason := "", "carries out plan "+strconv.Itoa(max(s.plans, 1))
 	if p.said != "" {
-		ask = actorAsk
+		ask = promptText(actorAsk)
 	}
 	a := p.begin(actorMember, reason, ask)
 	if !p.stream(a) {
@@ -279,7 +279,7 @@ func (p *planning) request(actor bool, ask string) *agent.Request {
 	}
 	out := *p.req
 	if actor && len(p.req.Tools) > 0 {
-		out.System += actorRules
+		out.System += "\n\n" + promptText(actorRules)
 	}
 	ms := p.req.Messages[:len(p.req.Messages):len(p.req.Messages)]
 	if p.said != "" {
@@ -287,7 +287,7 @@ func (p *planning) request(actor bool, ask string) *agent.Request {
 	}
 	if ask != "" || p.said != "" {
 		if ask == "" {
-			ask = "<reminder>\nGo on.\n</reminder>"
+			ask = promptText(actorGoOn)
 		}
 		ms = append(ms, agent.UserText(ask))
 	}

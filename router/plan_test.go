@@ -182,7 +182,7 @@ func TestPlanPrefixes(t *testing.T) {
 	}
 	history := s.Messages()
 	for i, r := range actor.Requests() {
-		if r.System != "Be good."+actorRules {
+		if r.System != "Be good.\n\n"+promptText(actorRules) {
 			t.Errorf("the actor's instructions are %q", r.System)
 		}
 		if i > 0 {

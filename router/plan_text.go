@@ -6,39 +6,29 @@ import (
 	"strings"
 )
 
-// plannerAsk is put behind the request when a plan is wanted.
-const plannerAsk = `<reminder>
-Do not carry out this task yourself: write the plan for it. A faster model carries it out and sees this conversation.
-%s
-When you know enough, answer with the plan and no tool call:
-
-<plan steps="N">
-1. what to do, in which file or by which command, and how to see that it worked
-2. …
-</plan>
-
-N is how many model requests you expect it to take. Name files, functions and commands exactly; leave no decision open.
-If there is nothing to carry out, such as for a question, just answer.
-</reminder>`
-
-// actorRules are put behind the actor's instructions. They do not change, so that its prompt cache holds.
-const actorRules = `
-
-Where the conversation has a plan (<plan>…</plan>), carry it out step by step; the last one counts. If it turns out to be
-wrong or does not say what to do, do not improvise: answer with <replan>what is wrong</replan> and no tool call.`
-
-// actorAsk is put behind a plan that was just written.
-const actorAsk = "<reminder>\nCarry out the plan. Begin with its first step now.\n</reminder>"
+// The texts for planner and actor, in prompts/. The rules are put behind the actor's instructions;
+// they do not change, so that its prompt cache holds. The others are messages behind the request:
+// the planner's when a plan is wanted, the actor's behind a plan that was just written, or behind
+// what the response says already.
+const (
+	plannerAsk   = "plan.md"
+	lookAround   = "plan_look.md"
+	lookedEnough = "plan_enough.md"
+	planAgain    = "plan_again.md"
+	actorRules   = "plan_rules.md"
+	actorAsk     = "plan_carry_out.md"
+	actorGoOn    = "plan_go_on.md"
+)
 
 func askForPlan(left int, stray string) string {
-	look := "First look around with tools, as far as you must: read, search, run; change nothing."
+	look := promptText(lookAround)
 	if left <= 0 {
-		look = "You have looked around enough: write the plan now."
+		look = promptText(lookedEnough)
 	}
 	if stray != "" {
-		look = "The last plan did not work out: " + stray + ". Find out why, and plan what is left to do.\n" + look
+		look = fmt.Sprintf(promptText(planAgain), stray) + "\n" + look
 	}
-	return fmt.Sprintf(plannerAsk, look)
+	return fmt.Sprintf(promptText(plannerAsk), look)
 }
 
 // marks are what a text says of the plan: the last of a plan and a call for another counts.

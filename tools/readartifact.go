@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"regexp"
@@ -19,6 +20,9 @@ const (
 	readMaxLines = 400
 	readMaxBytes = 32 << 10
 )
+
+//go:embed prompts/read_artifact.md
+var readArtifactPrompt string
 
 type readArtifactIn struct {
 	Handle  string `json:"handle" jsonschema:"description=the handle that a tool result named, such as artifact-0123456789abcdef01234567"`
@@ -46,8 +50,7 @@ func NewReadArtifact(store agent.ArtifactStore) (agent.Tool, error) {
 		}
 		return readLines(string(data), in)
 	}
-	return New(ReadArtifactName, "Reads part of a long tool output that was kept as an artifact: a range of lines, a "+
-		"range of bytes, or the lines that match a pattern.", read,
+	return New(ReadArtifactName, strings.TrimSpace(readArtifactPrompt), read,
 		WithEffects(agent.ReadOnly("artifact:")),
 		WithCallEffects(func(in readArtifactIn) agent.Effects { return agent.ReadOnly("artifact:" + in.Handle) }),
 		WithMaxOutput(-1),

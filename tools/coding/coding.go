@@ -24,8 +24,8 @@ type Config struct {
 	// Artifacts keeps texts that are too long to show; the read_artifact tool reads them back. Nil keeps them in a
 	// temporary directory, for as long as the workspace is open.
 	Artifacts agent.ArtifactStore
-	// Index answers the search tool, which is offered only when it is set, and repo_map when it is a [MapIndex], too; symbols asks a [SymbolIndex].
-	// [Retrieval] makes one of an index of this module. The host closes it, after the workspace.
+	// Index answers the search tool, which is offered only when it is set; repo_map and symbols ask it what its
+	// [IndexFeatures] allow. luthier.CodingIndex makes one of a retrieval index. The host closes it, after the workspace.
 	Index Index
 	// Ask puts a question of the model to a person. Nil means that nobody is there, and the model is told so.
 	Ask AskFunc
@@ -104,8 +104,8 @@ func (c *Config) complete() error {
 		names []string
 	}{{"Only", c.Only}, {"Without", c.Without}} {
 		for _, n := range f.names {
-			if !slices.Contains(toolNames, n) {
-				return fmt.Errorf("Config.%s: no tool is named %q; the tools are %s", f.name, n, strings.Join(toolNames, ", "))
+			if all := toolNames(); !slices.Contains(all, n) {
+				return fmt.Errorf("Config.%s: no tool is named %q; the tools are %s", f.name, n, strings.Join(all, ", "))
 			}
 		}
 	}
@@ -131,42 +131,8 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// toolNames are all tools of the package, in the order in which they are offered.
-var toolNames = []string{
-	"read", "write", "edit", "apply_patch", "list", "glob", "grep", "search", "repo_map", "symbols",
-	"shell", "shell_output", "shell_input", "shell_kill", "read_artifact", "lint", "test", "git",
-	"todo", "plan", "memory", "ask_user", "agent",
-}
-
 // Dir returns the absolute path of the directory, without symbolic links.
 func (w *Workspace) Dir() string { return w.real }
-
-// Tools returns the tools that the Config selects, in a fixed order.
-func (w *Workspace) Tools() ([]agent.Tool, error) {
-	files, err := w.fileTools()
-	if err != nil {
-		return nil, fmt.Errorf("coding: make tools: %w", err)
-	}
-	procs, err := w.procTools()
-	if err != nil {
-		return nil, fmt.Errorf("coding: make tools: %w", err)
-	}
-	var out []agent.Tool
-	for _, t := range append(files, procs...) {
-		if w.offers(t.Spec().Name) {
-			out = append(out, t)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b agent.Tool) int {
-		return slices.Index(toolNames, a.Spec().Name) - slices.Index(toolNames, b.Spec().Name)
-	})
-	return out, nil
-}
-
-// offers reports whether the Config selects the tool.
-func (w *Workspace) offers(name string) bool {
-	return (len(w.cfg.Only) == 0 || slices.Contains(w.cfg.Only, name)) && !slices.Contains(w.cfg.Without, name)
-}
 
 // Close ends what the tools have started and releases the directory. Closing twice is harmless.
 func (w *Workspace) Close() error {
@@ -174,56 +140,6 @@ func (w *Workspace) Close() error {
 		w.closeErr = errors.Join(w.procClose(), w.root.Close())
 	})
 	return w.closeErr
-}
-
-// Index finds code by meaning. One that also is a [TaskIndex], [ChangeIndex], [StateIndex], [MapIndex] or [SymbolIndex] is
-// used as such.
-// It must be safe for concurrent use.
-type Index interface {
-	// Search returns at most k places that have to do with text, the best first.
-	Search(ctx context.Context, text string, k int) ([]Hit, error)
-}
-
-// Hit is one place an [Index] found.
-type Hit struct {
-	Path               string // slash-separated, relative to the workspace
-	StartLine, EndLine int    // from 1, both included
-	Symbol             string // the function, type or section it lies in, "" when unknown
-	Score              float64
-	Snippet            string // the text of the place, "" to let the model read it
-}
-
-// TaskIndex is an [Index] that takes into account what a session is about.
-type TaskIndex interface {
-	// SearchTask is Search with more to go by.
-	SearchTask(ctx context.Context, q IndexQuery) ([]Hit, error)
-}
-
-// IndexQuery is what the search tool asks a [TaskIndex].
-type IndexQuery struct {
-	Text string
-	K    int          // how many places at most
-	Near []string     // files the session read or changed, the latest first: what belongs to them counts more
-	Held []IndexRange // places the model has already: they are left out
-}
-
-// IndexRange is some lines of a file, from 1 and both included.
-type IndexRange struct {
-	Path               string // slash-separated, relative to the workspace
-	StartLine, EndLine int
-}
-
-// ChangeIndex is an [Index] that wants to know what the tools change.
-type ChangeIndex interface {
-	// Changed tells of files that were written, moved or deleted; without paths a program has run, which may have changed
-	// any. It must return at once: a tool waits for it.
-	Changed(paths ...string)
-}
-
-// StateIndex is an [Index] that may not be complete.
-type StateIndex interface {
-	// State says in words what the model should know of the answers of this moment, "" when all is well.
-	State() string
 }
 
 // AskFunc puts a question to a person and returns the answer. It may take any time and must return when ctx ends.

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"slices"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // A change is the new content of one file, or its removal.
@@ -35,14 +37,14 @@ func (w *Workspace) commit(ctx context.Context, changes []change) error {
 			return errors.Join(context.Cause(ctx), tx.rollback())
 		}
 		if err := tx.stage(c); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", quotePath(c.at.rel), err), tx.rollback())
+			return errors.Join(fmt.Errorf("%s: %w", show.Path(c.at.rel), err), tx.rollback())
 		}
 	}
 	unlock := lockRoot(w.root)
 	defer unlock()
 	for i := range tx.staged {
 		if err := tx.apply(&tx.staged[i], len(changes) > 1); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", quotePath(tx.staged[i].at.rel), err), tx.rollback())
+			return errors.Join(fmt.Errorf("%s: %w", show.Path(tx.staged[i].at.rel), err), tx.rollback())
 		}
 	}
 	tx.finish()
@@ -106,12 +108,12 @@ func (tx *transaction) makeDirs(dir string) error {
 		info, err := tx.w.root.Lstat(d)
 		if err == nil {
 			if !info.IsDir() {
-				return fmt.Errorf("%s is not a directory", quotePath(d))
+				return fmt.Errorf("%s is not a directory", show.Path(d))
 			}
 			break
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return plain(err)
+			return show.Cause(err)
 		}
 		missing = append(missing, d)
 	}
@@ -157,7 +159,7 @@ func (w *Workspace) writeTemp(temp string, c change) error {
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	return plain(err)
+	return show.Cause(err)
 }
 
 // fill writes data. With a fault hook it does so in small pieces, each of which may be the last.
@@ -223,7 +225,7 @@ func (w *Workspace) unchanged(c change) (existed bool, err error) {
 		}
 		return false, nil
 	case err != nil:
-		return false, plain(err)
+		return false, show.Cause(err)
 	case c.at.info == nil || !sameState(now, c.at.info):
 		return true, changed
 	case c.was == nil:
@@ -287,7 +289,7 @@ func (tx *transaction) rollback() error {
 			_ = tx.w.root.Remove(s.backup)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s could not be put back: %w; its old content is in %s", quotePath(s.at.rel), plain(err), quotePath(s.backup)))
+			errs = append(errs, fmt.Errorf("%s could not be put back: %w; its old content is in %s", show.Path(s.at.rel), show.Cause(err), show.Path(s.backup)))
 		}
 	}
 	for _, d := range slices.Backward(tx.dirs) {
@@ -307,9 +309,9 @@ func (tx *transaction) finish() {
 
 // dirError explains a failure to change a directory.
 func dirError(dir string, err error) error {
-	err = plain(err)
+	err = show.Cause(err)
 	if errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err) {
-		return fmt.Errorf("the directory %s cannot be written: %w; nothing was changed", quotePath(dir), err)
+		return fmt.Errorf("the directory %s cannot be written: %w; nothing was changed", show.Path(dir), err)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 	"github.com/luthier-dev/luthier/tools/edit"
 )
 
@@ -41,7 +42,7 @@ func (w *Workspace) editTool() (agent.Tool, error) {
 }
 
 func (w *Workspace) describeEdit(in editIn) agent.CallDescription {
-	d := agent.CallDescription{Title: "edit " + quotePath(in.Path), Where: w.real}
+	d := agent.CallDescription{Title: "edit " + show.Path(in.Path), Where: w.real}
 	if n := len(in.list()); n > 1 {
 		d.Title += fmt.Sprintf(" (%d replacements)", n)
 	}
@@ -72,7 +73,7 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 		return "", err
 	}
 	if !cur.lossless(cur.data) {
-		return "", fmt.Errorf("%s is broken %v and cannot be written back unharmed; repair it with a program such as iconv", quotePath(t.rel), cur.enc)
+		return "", fmt.Errorf("%s is broken %v and cannot be written back unharmed; repair it with a program such as iconv", show.Path(t.rel), cur.enc)
 	}
 	v, seen := w.views.get(ctx, t.rel)
 	base := ""
@@ -81,10 +82,10 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 	}
 	next, err := replaceAll(cur.text, base, in.list())
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", quotePath(t.rel), err)
+		return "", fmt.Errorf("%s: %w", show.Path(t.rel), err)
 	}
 	if len(next.text) > w.cfg.Limits.FileBytes {
-		return "", fmt.Errorf("%s would grow to %s, more than the %s that can be written", quotePath(t.rel), sizeName(int64(len(next.text))), sizeName(int64(w.cfg.Limits.FileBytes)))
+		return "", fmt.Errorf("%s would grow to %s, more than the %s that can be written", show.Path(t.rel), show.Size(int64(len(next.text))), show.Size(int64(w.cfg.Limits.FileBytes)))
 	}
 	after := cur.textFile
 	after.text = next.text
@@ -92,7 +93,7 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 		return "", err
 	}
 	w.rememberEdit(ctx, t.rel, v, next.base)
-	head := fmt.Sprintf("Edited %s: %s.", quotePath(t.rel), plural(next.count, "replacement"))
+	head := fmt.Sprintf("Edited %s: %s.", show.Path(t.rel), plural(next.count, "replacement"))
 	return joinLines(head, changedLines(cur.text, next.text, w.cfg.Limits.LineBytes),
 		notes(append(next.notes, encodingKept(after), edit.CheckSyntax(t.rel, cur.text, next.text))...)), nil
 }

@@ -8,25 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/shelleffects"
 	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
-
-// fileTools returns the tools that work on files and on the conversation.
-func (w *Workspace) fileTools() ([]agent.Tool, error) {
-	var out []agent.Tool
-	for _, make := range []func() (agent.Tool, error){
-		w.readTool, w.writeTool, w.editTool, w.patchTool, w.listTool, w.globTool, w.grepTool, w.searchTool, w.mapTool, w.symbolsTool,
-		w.todoTool, w.memoryTool, w.askTool,
-	} {
-		t, err := make()
-		if err != nil {
-			return nil, err
-		}
-		if t != nil {
-			out = append(out, t)
-		}
-	}
-	return out, nil
-}
 
 // toolParts are what a file tool is made of, besides its function.
 type toolParts[In any] struct {
@@ -36,7 +19,7 @@ type toolParts[In any] struct {
 	opts     []tools.Option
 }
 
-// newTool builds the tool name, whose text for the model is the prompt of that name. The results are within the limits
+// newTool builds the tool name, as toolbox describes it. The results are within the limits
 // of the workspace already, so that the registry need not cut them.
 func newTool[In, Out any](name string, fn func(context.Context, In) (Out, error), p toolParts[In]) (agent.Tool, error) {
 	opts := append([]tools.Option{
@@ -49,7 +32,7 @@ func newTool[In, Out any](name string, fn func(context.Context, In) (Out, error)
 		}
 		return out, err
 	}
-	return tools.New(name, prompt(name), named, opts...)
+	return tools.New(name, description(name), named, opts...)
 }
 
 // readEffects are the effects of a call that reads the file or directory p.
@@ -61,7 +44,7 @@ func (w *Workspace) readEffects(p string) agent.Effects {
 	e := agent.ReadOnly(resource(t.rel))
 	if shelleffects.SecretPath(t.rel) {
 		e.Flags |= agent.EffectSecret
-		e.Reasons = append(e.Reasons, quotePath(t.rel)+" may hold credentials")
+		e.Reasons = append(e.Reasons, show.Path(t.rel)+" may hold credentials")
 	}
 	return e
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type gitIn struct {
@@ -131,21 +132,21 @@ func (st *gitStatus) short(local func(string) string) []string {
 	}
 	var out []string
 	for _, p := range st.unmerged {
-		out = append(out, "UU "+quotePath(local(p)))
+		out = append(out, "UU "+show.Path(local(p)))
 	}
 	for _, p := range order {
 		s := by[p]
-		name := quotePath(local(p))
+		name := show.Path(local(p))
 		if s.old != "" {
-			name = quotePath(local(s.old)) + " -> " + name
+			name = show.Path(local(s.old)) + " -> " + name
 		}
 		out = append(out, fmt.Sprintf("%c%c %s", s.x, s.y, name))
 	}
 	for _, p := range st.untracked {
-		out = append(out, "?? "+quotePath(local(p)))
+		out = append(out, "?? "+show.Path(local(p)))
 	}
 	for _, p := range st.ignored {
-		out = append(out, "!! "+quotePath(local(p)))
+		out = append(out, "!! "+show.Path(local(p)))
 	}
 	return out
 }
@@ -335,7 +336,7 @@ func (g *gitRepo) showOp(ctx context.Context, in gitIn, under string) (string, e
 	rev := in.Rev
 	if ref, err := g.r.Tag(rev); rev != "" && err == nil {
 		if tag, err := g.r.TagObject(ref.Hash()); err == nil {
-			head = cleanText([]byte(fmt.Sprintf("tag %s\nTagger: %s <%s>\n\n%s\n", tag.Name, tag.Tagger.Name, tag.Tagger.Email, shorten(strings.TrimSpace(tag.Message), 4<<10))))
+			head = show.Clean([]byte(fmt.Sprintf("tag %s\nTagger: %s <%s>\n\n%s\n", tag.Name, tag.Tagger.Name, tag.Tagger.Email, show.Ends(strings.TrimSpace(tag.Message), 4<<10))))
 		}
 	}
 	c, err := g.commit(rev)
@@ -381,10 +382,10 @@ func (g *gitRepo) showFile(rev, p string) (string, error) {
 	if full != "" && full != "." {
 		e, err := tree.FindEntry(full)
 		if err != nil {
-			return "", fmt.Errorf("%s is not in commit %s; show %s: lists what is", quotePath(p), c.Hash.String()[:10], c.Hash.String()[:10])
+			return "", fmt.Errorf("%s is not in commit %s; show %s: lists what is", show.Path(p), c.Hash.String()[:10], c.Hash.String()[:10])
 		}
 		if e.Mode == filemode.Submodule {
-			return fmt.Sprintf("%s is a submodule at commit %s", quotePath(p), e.Hash), nil
+			return fmt.Sprintf("%s is a submodule at commit %s", show.Path(p), e.Hash), nil
 		}
 		if e.Mode != filemode.Dir {
 			return g.showBlob(e, p)
@@ -399,7 +400,7 @@ func (g *gitRepo) showFile(rev, p string) (string, error) {
 			fmt.Fprintf(&b, "... and %d more\n", len(tree.Entries)-i)
 			break
 		}
-		name := quotePath(e.Name)
+		name := show.Path(e.Name)
 		if e.Mode == filemode.Dir {
 			name += "/"
 		}
@@ -415,13 +416,13 @@ func (g *gitRepo) showBlob(e *object.TreeEntry, p string) (string, error) {
 	case err != nil:
 		return "", err
 	case note != "":
-		return "", fmt.Errorf("%s: %s", quotePath(p), note)
+		return "", fmt.Errorf("%s: %s", show.Path(p), note)
 	case isBinary(data):
-		return fmt.Sprintf("%s is binary, %s", quotePath(p), sizeName(int64(len(data)))), nil
+		return fmt.Sprintf("%s is binary, %s", show.Path(p), show.Size(int64(len(data)))), nil
 	}
 	text := strings.ToValidUTF8(string(data), "\uFFFD")
 	if limit := g.w.cfg.Proc.OutputBytes; len(text) > limit {
-		text = shorten(text, limit)
+		text = show.Ends(text, limit)
 	}
 	return text, nil
 }

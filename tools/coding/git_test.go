@@ -3,6 +3,7 @@ package coding
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -19,8 +20,9 @@ import (
 
 // repo is a real repository that the git program made.
 type repo struct {
-	t   testing.TB
-	dir string
+	t     testing.TB
+	dir   string
+	steps int // commands so far
 }
 
 // newRepo makes a repository with one commit per set of files.
@@ -29,7 +31,7 @@ func newRepo(t testing.TB, commits ...files) *repo {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	r := &repo{t, t.TempDir()}
+	r := &repo{t: t, dir: t.TempDir()}
 	r.git("init", "-q", "-b", "main")
 	r.git("config", "gc.auto", "0")
 	r.git("config", "maintenance.auto", "false")
@@ -41,7 +43,7 @@ func newRepo(t testing.TB, commits ...files) *repo {
 	return r
 }
 
-var gitClock = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+var gitStart = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
@@ -56,8 +58,8 @@ func (r *repo) try(args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.dir
 	// Each commit is a minute after the one before, so that the order is certain.
-	gitClock = gitClock.Add(time.Minute)
-	stamp := gitClock.Format(time.RFC3339)
+	r.steps++
+	stamp := gitStart.Add(time.Duration(r.steps) * time.Minute).Format(time.RFC3339)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com",
 		"GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com", "GIT_AUTHOR_DATE="+stamp, "GIT_COMMITTER_DATE="+stamp)
 	out, err := cmd.CombinedOutput()
@@ -132,7 +134,7 @@ func TestGitStatusAsGit(t *testing.T) {
 	base := files{"a.txt": "a\n", "b.txt": strings.Repeat("b line\n", 20), "dir/c.txt": "c\n", "dir/deep/d.txt": "d\n", ".gitignore": "*.log\nbuild/\n!keep.log\n"}
 	put := func(r *repo, fs files) { fs.write(t, r.dir) }
 	rm := func(r *repo, name string) { must(t, os.RemoveAll(filepath.Join(r.dir, name))) }
-	for name, change := range map[string]func(r *repo){
+	cases := map[string]func(r *repo){
 		"clean":    func(r *repo) {},
 		"modified": func(r *repo) { put(r, files{"a.txt": "A\n"}) },
 		"modified, same size and racy": func(r *repo) {
@@ -196,11 +198,15 @@ func TestGitStatusAsGit(t *testing.T) {
 		"info/exclude":    func(r *repo) { put(r, files{".git/info/exclude": "secret*\n", "secret.txt": "s"}) },
 		"index version 4": func(r *repo) { r.git("update-index", "--index-version", "4"); put(r, files{"a.txt": "A\n"}) },
 		"packed":          func(r *repo) { r.git("gc", "-q"); put(r, files{"a.txt": "A\n"}) },
-	} {
+	}
+	for i, name := range slices.Sorted(maps.Keys(cases)) {
+		if testing.Short() && i%4 > 0 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for git
 			r := newRepo(t, base, files{"second.txt": "2"})
-			r.t = t
-			change(r)
+			cases[name](r)
 			r.same(name, false)
 			r.same(name+", ignored", true)
 		})
@@ -287,7 +293,7 @@ func TestGitDiffApplies(t *testing.T) {
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	r.git("clone", "-q", r.dir, fresh)
 	must(t, os.WriteFile(filepath.Join(fresh, "..", "p"), []byte(patch), 0o644))
-	(&repo{t, fresh}).git("apply", "../p")
+	(&repo{t: t, dir: fresh}).git("apply", "../p")
 	got := tree(t, fresh)
 	for _, m := range []files{want, got} {
 		for name := range m {

@@ -13,6 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // maxDiffFile bounds a file whose differences are shown line by line.
@@ -107,7 +109,7 @@ func (d *diffText) blob(e *gitEntry) ([]byte, string, error) {
 		return nil, "", err
 	}
 	if blob.Size > maxDiffFile {
-		return nil, "too large to compare, " + sizeName(blob.Size), nil
+		return nil, "too large to compare, " + show.Size(blob.Size), nil
 	}
 	r, err := blob.Reader()
 	if err != nil {
@@ -126,10 +128,10 @@ func (d *diffText) file(c gitChange) ([]byte, string, error) {
 	}
 	info, err := d.g.w.root.Lstat(rel)
 	if err != nil {
-		return nil, plain(err).Error(), nil
+		return nil, show.Cause(err).Error(), nil
 	}
 	if info.Size() > maxDiffFile {
-		return nil, "too large to compare, " + sizeName(info.Size()), nil
+		return nil, "too large to compare, " + show.Size(info.Size()), nil
 	}
 	data, _, err := d.g.w.readAll(target{rel, info}, maxDiffFile)
 	if err != nil {
@@ -227,9 +229,9 @@ func gitQuote(p string) string {
 }
 
 func (d *diffText) statLine(c gitChange, plus, minus int, note string) string {
-	name := quotePath(d.g.local(c.path))
+	name := show.Path(d.g.local(c.path))
 	if c.oldPath != "" {
-		name = quotePath(d.g.local(c.oldPath)) + " => " + name
+		name = show.Path(d.g.local(c.oldPath)) + " => " + name
 	}
 	if note != "" {
 		return fmt.Sprintf("%c %s (%s)", c.letter(), name, note)

@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // logQuery says which commits to list.
@@ -163,7 +165,7 @@ func (q *commitQueue) Pop() any {
 // commitLine is a commit on one line.
 func commitLine(c *object.Commit) string {
 	subject, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
-	return fmt.Sprintf("%s %s %s: %s", c.Hash.String()[:10], c.Author.When.Format("2006-01-02"), cleanText([]byte(c.Author.Name)), cutLine(cleanText([]byte(subject)), 200))
+	return fmt.Sprintf("%s %s %s: %s", c.Hash.String()[:10], c.Author.When.Format("2006-01-02"), show.Clean([]byte(c.Author.Name)), show.Line(show.Clean([]byte(subject)), 200))
 }
 
 // commitHeader is a commit in full.
@@ -178,10 +180,10 @@ func commitHeader(c *object.Commit) string {
 		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "Author: %s <%s>\nDate:   %s\n\n", c.Author.Name, c.Author.Email, c.Author.When.Format("2006-01-02 15:04:05 -0700"))
-	for line := range strings.Lines(strings.TrimSpace(shorten(c.Message, 8<<10))) {
+	for line := range strings.Lines(strings.TrimSpace(show.Ends(c.Message, 8<<10))) {
 		b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
 	}
-	return cleanText([]byte(b.String()))
+	return show.Clean([]byte(b.String()))
 }
 
 // maxBlameLines bounds the lines of a file that is blamed.
@@ -195,24 +197,24 @@ func (g *gitRepo) blame(c *object.Commit, p string, start, end int) (string, err
 	}
 	e, err := tree.FindEntry(p)
 	if err != nil {
-		return "", fmt.Errorf("%s is not in commit %s; it may be new or renamed", quotePath(g.local(p)), c.Hash.String()[:10])
+		return "", fmt.Errorf("%s is not in commit %s; it may be new or renamed", show.Path(g.local(p)), c.Hash.String()[:10])
 	}
 	if kindOf(e.Mode) != filemode.Regular {
-		return "", fmt.Errorf("%s is not a regular file in commit %s", quotePath(g.local(p)), c.Hash.String()[:10])
+		return "", fmt.Errorf("%s is not a regular file in commit %s", show.Path(g.local(p)), c.Hash.String()[:10])
 	}
 	f, err := tree.TreeEntryFile(e)
 	if err != nil {
 		return "", err
 	}
 	if f.Size > maxDiffFile {
-		return "", fmt.Errorf("%s has %s, too much to blame; use log with its path", quotePath(g.local(p)), sizeName(f.Size))
+		return "", fmt.Errorf("%s has %s, too much to blame; use log with its path", show.Path(g.local(p)), show.Size(f.Size))
 	}
 	if binary, err := f.IsBinary(); err != nil || binary {
-		return "", errors.Join(err, fmt.Errorf("%s is binary; use log with its path", quotePath(g.local(p))))
+		return "", errors.Join(err, fmt.Errorf("%s is binary; use log with its path", show.Path(g.local(p))))
 	}
 	res, err := git.Blame(c, p)
 	if err != nil {
-		return "", fmt.Errorf("blame %s: %w%s", quotePath(g.local(p)), err, g.shallowHint())
+		return "", fmt.Errorf("blame %s: %w%s", show.Path(g.local(p)), err, g.shallowHint())
 	}
 	first := max(start, 1)
 	last := len(res.Lines)
@@ -220,12 +222,12 @@ func (g *gitRepo) blame(c *object.Commit, p string, start, end int) (string, err
 		last = min(end, last)
 	}
 	if first > last {
-		return "", fmt.Errorf("%s has %d lines in that commit; choose start_line and end_line among them", quotePath(g.local(p)), len(res.Lines))
+		return "", fmt.Errorf("%s has %d lines in that commit; choose start_line and end_line among them", show.Path(g.local(p)), len(res.Lines))
 	}
 	var b strings.Builder
 	for i := first; i <= last; i++ {
 		l := res.Lines[i-1]
-		fmt.Fprintf(&b, "%s %s %-16.16s %5d| %s\n", l.Hash.String()[:10], l.Date.Format("2006-01-02"), cleanText([]byte(l.AuthorName)), i, cutLine(l.Text, 400))
+		fmt.Fprintf(&b, "%s %s %-16.16s %5d| %s\n", l.Hash.String()[:10], l.Date.Format("2006-01-02"), show.Clean([]byte(l.AuthorName)), i, show.Line(l.Text, 400))
 		if b.Len() > g.w.cfg.Proc.OutputBytes {
 			fmt.Fprintf(&b, "[lines %d to %d are left out; pass start_line]\n", i+1, last)
 			break

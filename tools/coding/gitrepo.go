@@ -15,6 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 var (
@@ -233,11 +235,11 @@ func (g *gitRepo) path(p string) (string, error) {
 	}
 	rel, err := g.w.relative(p)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", quotePath(p), err)
+		return "", fmt.Errorf("%s: %w", show.Path(p), err)
 	}
 	rel = path.Clean(rel)
 	if rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", fmt.Errorf("%s: %w", quotePath(p), errOutside)
+		return "", fmt.Errorf("%s: %w", show.Path(p), errOutside)
 	}
 	return strings.TrimSuffix(path.Join(g.prefix, rel), "/"), nil
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // gitEntry is a file on one side of a comparison.
@@ -305,7 +307,7 @@ func (g *gitRepo) unstaged(ctx context.Context, idx *index.Index, under string, 
 	}
 	for i, c := range changes {
 		if errs[i] != nil {
-			st.notes = append(st.notes, fmt.Sprintf("%s: %v", quotePath(g.local(idx.Entries[i].Name)), errs[i]))
+			st.notes = append(st.notes, fmt.Sprintf("%s: %v", show.Path(g.local(idx.Entries[i].Name)), errs[i]))
 		}
 		if c != nil {
 			st.unstaged = append(st.unstaged, *c)
@@ -333,7 +335,7 @@ func (d *diskComparer) compare(e *index.Entry) (*gitChange, error) {
 		return &gitChange{path: e.Name, from: from, disk: true}, nil
 	}
 	if err != nil {
-		return nil, plain(err)
+		return nil, show.Cause(err)
 	}
 	if e.IntentToAdd {
 		return &gitChange{path: e.Name, to: &gitEntry{mode: diskMode(info)}, disk: true}, nil
@@ -406,7 +408,7 @@ func (d *diskComparer) sameContent(rel string, e *index.Entry, info fs.FileInfo)
 	defer f.Close()
 	h := plumbing.NewHasher(plumbing.BlobObject, info.Size())
 	if _, err := io.Copy(h, f); err != nil {
-		return false, plain(err)
+		return false, show.Cause(err)
 	}
 	if h.Sum() == e.Hash {
 		return true, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 
 	"github.com/luthier-dev/luthier/internal/ignore"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // untracked finds the files that git does not know and, if asked, those it leaves alone.
@@ -46,7 +47,7 @@ func (u *untrackedWalk) visit(rel string, d fs.DirEntry, err error) error {
 	}
 	if err != nil {
 		if len(u.st.notes) < 10 {
-			u.st.notes = append(u.st.notes, quotePath(rel)+": "+plain(err).Error())
+			u.st.notes = append(u.st.notes, show.Path(rel)+": "+show.Cause(err).Error())
 		}
 		if d != nil && d.IsDir() {
 			return fs.SkipDir

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type globIn struct {
@@ -53,7 +54,7 @@ func (w *Workspace) startDir(p string) (target, error) {
 	case t.info == nil:
 		return t, w.missing(t.rel)
 	case !t.info.IsDir():
-		return t, fmt.Errorf("%s is a file, not a directory", quotePath(t.rel))
+		return t, fmt.Errorf("%s is a file, not a directory", show.Path(t.rel))
 	}
 	return t, nil
 }
@@ -90,7 +91,7 @@ func (w *Workspace) glob(ctx context.Context, in globIn) (string, error) {
 		return "", err
 	}
 	if len(found) == 0 {
-		return joinLines(fmt.Sprintf("No file matches %q below %s.", in.Pattern, quotePath(from.rel)), w.globHint(in), unreadableNote(unreadable)), nil
+		return joinLines(fmt.Sprintf("No file matches %q below %s.", in.Pattern, show.Path(from.rel)), w.globHint(in), unreadableNote(unreadable)), nil
 	}
 	slices.SortFunc(found, func(a, b globbed) int {
 		if in.Sort != "path" {
@@ -127,7 +128,7 @@ func (w *Workspace) globResult(found []globbed, limit, unreadable int) string {
 	var b strings.Builder
 	shown := 0
 	for _, g := range found[:min(limit, len(found))] {
-		name := quotePath(g.rel)
+		name := show.Path(g.rel)
 		if b.Len()+len(name) > w.cfg.Limits.ReadBytes {
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type grepIn struct {
@@ -33,7 +34,7 @@ func (w *Workspace) grepTool() (agent.Tool, error) {
 	return newTool("grep", w.grep, toolParts[grepIn]{
 		any:      agent.ReadOnly("."),
 		effects:  func(in grepIn) agent.Effects { return w.readEffects(orRoot(in.Path)) },
-		describe: titled(func(in grepIn) string { return fmt.Sprintf("grep %q in %s", in.Pattern, quotePath(orRoot(in.Path))) }),
+		describe: titled(func(in grepIn) string { return fmt.Sprintf("grep %q in %s", in.Pattern, show.Path(orRoot(in.Path))) }),
 	})
 }
 
@@ -156,7 +157,7 @@ func (w *Workspace) grepText(in grepIn, j *grepJob, found *grepResults) string {
 		if !in.Ignored && j.from.info.IsDir() {
 			hint += "; files that .gitignore leaves out were not searched"
 		}
-		return joinLines(fmt.Sprintf("No match for %q in %s.", in.Pattern, quotePath(j.from.rel)), notes(hint, found.skipped()))
+		return joinLines(fmt.Sprintf("No match for %q in %s.", in.Pattern, show.Path(j.from.rel)), notes(hint, found.skipped()))
 	}
 	out := grepOutput{max: w.cfg.Limits.ReadBytes, gaps: j.before+j.after > 0}
 	for _, f := range found.files {
@@ -187,7 +188,7 @@ type grepOutput struct {
 }
 
 func (o *grepOutput) file(mode string, f fileMatches, limit int) bool {
-	name := quotePath(f.rel)
+	name := show.Path(f.rel)
 	switch {
 	case o.b.Len()+len(name) > o.max:
 		return false

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // grepLine is one line of a result.
@@ -165,10 +167,10 @@ func (p *grepPattern) excerpt(line []byte, max int) string {
 	}
 	head := ""
 	if from > 0 {
-		head = "[" + sizeName(int64(from)) + " before] …"
+		head = "[" + show.Size(int64(from)) + " before] …"
 		for line = line[from:]; len(line) > 0 && !utf8.RuneStart(line[0]); {
 			line = line[1:]
 		}
 	}
-	return head + cutLine(string(line), max)
+	return head + show.Line(string(line), max)
 }

@@ -9,6 +9,7 @@ import (
 	_ "image/png"  // likewise
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // imageType returns the media type of a picture that models take, or "".
@@ -29,9 +30,9 @@ func imageType(data []byte) string {
 // image shows a picture as one.
 func (w *Workspace) image(rel string, data []byte, mediaType string) ([]agent.Part, error) {
 	if len(data) > w.cfg.Limits.ImageBytes {
-		return nil, fmt.Errorf("%s is an image of %s, more than the %s that can be attached; make a smaller copy and read that", quotePath(rel), sizeName(int64(len(data))), sizeName(int64(w.cfg.Limits.ImageBytes)))
+		return nil, fmt.Errorf("%s is an image of %s, more than the %s that can be attached; make a smaller copy and read that", show.Path(rel), show.Size(int64(len(data))), show.Size(int64(w.cfg.Limits.ImageBytes)))
 	}
-	text := fmt.Sprintf("%s: %s, %s", quotePath(rel), mediaType, sizeName(int64(len(data))))
+	text := fmt.Sprintf("%s: %s, %s", show.Path(rel), mediaType, show.Size(int64(len(data))))
 	if c, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		text += fmt.Sprintf(", %d×%d pixels", c.Width, c.Height)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type lintIn struct {
@@ -28,7 +29,7 @@ func (w *Workspace) lintTool() (agent.Tool, error) {
 			if what == "" {
 				what = "changed files"
 			}
-			return w.place(agent.CallDescription{Title: "lint: " + cutLine(what, 120)}, "")
+			return w.place(agent.CallDescription{Title: "lint: " + show.Line(what, 120)}, "")
 		},
 		opts: []tools.Option{tools.WithTimeout(-1)},
 	})
@@ -160,7 +161,7 @@ func renderLint(outs []lintOutcome, files []string, whence string) string {
 			fmt.Fprintf(&b, "... and %d more; pass fewer paths to see them\n", len(all)-i)
 			break
 		}
-		b.WriteString(shorten(d.String(), 1000) + "\n")
+		b.WriteString(show.Ends(d.String(), 1000) + "\n")
 	}
 	b.WriteString("\nLinters:\n")
 	for _, o := range outs {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // maxDiagnostics bounds what is kept of one linter.
@@ -26,7 +28,7 @@ func parseLines(tool string) lintParser {
 	return func(r io.Reader, p testPaths) ([]diagnostic, error) {
 		var out []diagnostic
 		err := eachLine(r, func(line []byte, _ bool) {
-			d, ok := parsePositioned(strings.TrimPrefix(cleanText(line), "vet: "), tool, p)
+			d, ok := parsePositioned(strings.TrimPrefix(show.Clean(line), "vet: "), tool, p)
 			if ok && len(out) < maxDiagnostics {
 				out = append(out, d)
 			}
@@ -40,7 +42,7 @@ func parsePattern(tool string, re *regexp.Regexp) lintParser {
 	return func(r io.Reader, p testPaths) ([]diagnostic, error) {
 		var out []diagnostic
 		err := eachLine(r, func(line []byte, _ bool) {
-			m := re.FindStringSubmatch(cleanText(line))
+			m := re.FindStringSubmatch(show.Clean(line))
 			if m == nil || len(out) >= maxDiagnostics {
 				return
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/ignore"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type listIn struct {
@@ -21,7 +22,7 @@ func (w *Workspace) listTool() (agent.Tool, error) {
 	return newTool("list", w.list, toolParts[listIn]{
 		any:      agent.ReadOnly("."),
 		effects:  func(in listIn) agent.Effects { return w.readEffects(orRoot(in.Path)) },
-		describe: titled(func(in listIn) string { return "list " + quotePath(orRoot(in.Path)) }),
+		describe: titled(func(in listIn) string { return "list " + show.Path(orRoot(in.Path)) }),
 	})
 }
 
@@ -46,7 +47,7 @@ func (w *Workspace) list(ctx context.Context, in listIn) (string, error) {
 		return "", w.missing(t.rel)
 	}
 	if !t.info.IsDir() {
-		return "", fmt.Errorf("%s is a file of %s; use read to see it", quotePath(t.rel), sizeName(t.info.Size()))
+		return "", fmt.Errorf("%s is a file of %s; use read to see it", show.Path(t.rel), show.Size(t.info.Size()))
 	}
 	l := lister{w: w, left: w.cfg.Limits.ListEntries, rules: w.ignored()}
 	l.all = in.Ignored || l.rules.Match(t.rel, true)
@@ -55,7 +56,7 @@ func (w *Workspace) list(ctx context.Context, in listIn) (string, error) {
 		return "", err
 	}
 	if root.failed != nil {
-		return "", fmt.Errorf("%s: %w", quotePath(t.rel), root.failed)
+		return "", fmt.Errorf("%s: %w", show.Path(t.rel), root.failed)
 	}
 	var b strings.Builder
 	root.print(&b)
@@ -66,7 +67,7 @@ func (w *Workspace) list(ctx context.Context, in listIn) (string, error) {
 	if l.cut {
 		note = fmt.Sprintf("only %d entries are shown; list a directory below to see more of it, or use glob", w.cfg.Limits.ListEntries)
 	}
-	return joinLines(quotePath(t.rel)+"/", b.String(), notes(note)), nil
+	return joinLines(show.Path(t.rel)+"/", b.String(), notes(note)), nil
 }
 
 // lister reads directories level by level, so that a large one deep down does not hide the others.
@@ -145,13 +146,13 @@ func (l *lister) open(n *treeNode) {
 
 // label is the name of an entry with what kind it is.
 func (l *lister) label(rel string, e fs.DirEntry) string {
-	name := quotePath(e.Name())
+	name := show.Path(e.Name())
 	switch {
 	case e.IsDir():
 		return name + "/"
 	case e.Type()&fs.ModeSymlink != 0:
 		if dest, err := l.w.root.Readlink(rel); err == nil {
-			return name + " -> " + quotePath(dest)
+			return name + " -> " + show.Path(dest)
 		}
 		return name + " (symbolic link)"
 	case !e.Type().IsRegular():

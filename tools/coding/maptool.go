@@ -9,13 +9,6 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// MapIndex is an [Index] that can outline the whole tree. With it the repo_map tool is offered.
-type MapIndex interface {
-	// Map returns the most important definitions with their files, in at most so many tokens. Those that have to do with
-	// the files near, or with the words of text, come first; both may be empty.
-	Map(ctx context.Context, tokens int, near []string, text string) (string, error)
-}
-
 type mapIn struct {
 	Files  []string `json:"files,omitempty" jsonschema_description:"files the task is about, relative to the workspace: what they use and what uses them counts more"`
 	Words  string   `json:"words,omitempty" jsonschema_description:"the task in words: what they name counts more"`
@@ -30,7 +23,7 @@ const (
 
 // mapTool is nil without an index that can make the outline.
 func (w *Workspace) mapTool() (agent.Tool, error) {
-	if _, ok := w.cfg.Index.(MapIndex); !ok {
+	if w.indexFeatures().Map == nil {
 		return nil, nil
 	}
 	return newTool("repo_map", w.repoMap, toolParts[mapIn]{
@@ -43,8 +36,8 @@ func (w *Workspace) mapTool() (agent.Tool, error) {
 }
 
 func (w *Workspace) repoMap(ctx context.Context, in mapIn) (string, error) {
-	ix, ok := w.cfg.Index.(MapIndex)
-	if !ok {
+	outline := w.indexFeatures().Map
+	if outline == nil {
 		return "", errors.New("the index makes no outlines; use list and symbols")
 	}
 	n := in.Tokens
@@ -62,7 +55,7 @@ func (w *Workspace) repoMap(ctx context.Context, in mapIn) (string, error) {
 		}
 		near = append(near, t.rel)
 	}
-	text, err := ix.Map(ctx, min(max(n, minMapTokens), maxMapTokens), near, strings.TrimSpace(in.Words))
+	text, err := outline(ctx, min(max(n, minMapTokens), maxMapTokens), near, strings.TrimSpace(in.Words))
 	if err != nil {
 		return "", fmt.Errorf("%w; use list and symbols meanwhile", err)
 	}

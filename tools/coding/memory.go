@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type memoryIn struct {
@@ -55,11 +56,11 @@ func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
 		return w, memoryFile, func() {}, nil
 	}
 	if err := os.MkdirAll(w.cfg.MemoryDir, 0o700); err != nil {
-		return nil, "", nil, fmt.Errorf("the directory for notes cannot be made: %w", plain(err))
+		return nil, "", nil, fmt.Errorf("the directory for notes cannot be made: %w", show.Cause(err))
 	}
 	root, err := os.OpenRoot(w.cfg.MemoryDir)
 	if err != nil {
-		return nil, "", nil, fmt.Errorf("the directory for notes cannot be opened: %w", plain(err))
+		return nil, "", nil, fmt.Errorf("the directory for notes cannot be opened: %w", show.Cause(err))
 	}
 	// Two projects may have directories of one name.
 	sum := sha256.Sum256([]byte(w.real))
@@ -121,7 +122,7 @@ func appendNote(text, note string) string {
 
 func (w *Workspace) saveMemory(ctx context.Context, place *Workspace, cur *currentFile, text string) (string, error) {
 	if len(text) > w.cfg.Limits.MemoryBytes {
-		return "", fmt.Errorf("the notes would have %s, more than the %s they may have; read them and replace them by a shorter version without what is out of date", sizeName(int64(len(text))), sizeName(int64(w.cfg.Limits.MemoryBytes)))
+		return "", fmt.Errorf("the notes would have %s, more than the %s they may have; read them and replace them by a shorter version without what is out of date", show.Size(int64(len(text))), show.Size(int64(w.cfg.Limits.MemoryBytes)))
 	}
 	next := cur.textFile
 	next.text = withLineEnding(text, lineEnding(cur.text))
@@ -129,5 +130,5 @@ func (w *Workspace) saveMemory(ctx context.Context, place *Workspace, cur *curre
 		return "", err
 	}
 	w.views.set(ctx, resourceMemory, view{text: next.text, known: true, whole: true})
-	return fmt.Sprintf("Saved; the notes have %s of at most %s.", sizeName(int64(len(next.text))), sizeName(int64(w.cfg.Limits.MemoryBytes))), nil
+	return fmt.Sprintf("Saved; the notes have %s of at most %s.", show.Size(int64(len(next.text))), show.Size(int64(w.cfg.Limits.MemoryBytes))), nil
 }

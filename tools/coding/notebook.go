@@ -9,6 +9,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/ansi"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // A notebook in the format of Jupyter, nbformat 4, and as far as it is the same, 3.
@@ -129,7 +130,7 @@ func (b *imageBudget) take(mediaType string, encoded multiline) string {
 		return fmt.Sprintf("[%s that cannot be decoded]", mediaType)
 	}
 	if len(data) > b.left || len(b.parts) == b.count {
-		return fmt.Sprintf("[%s, %s, not attached]", mediaType, sizeName(int64(len(data))))
+		return fmt.Sprintf("[%s, %s, not attached]", mediaType, show.Size(int64(len(data))))
 	}
 	b.left -= len(data)
 	b.parts = append(b.parts, agent.Image{MediaType: imageType(data), Data: data})
@@ -193,5 +194,5 @@ func clip(s string, max int) string {
 		return s
 	}
 	head, tail := s[:max*2/3], s[len(s)-max/3:]
-	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[... %s left out ...]\n", sizeName(int64(len(s)-len(head)-len(tail)))) + strings.ToValidUTF8(tail, "")
+	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[... %s left out ...]\n", show.Size(int64(len(s)-len(head)-len(tail)))) + strings.ToValidUTF8(tail, "")
 }

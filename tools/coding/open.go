@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // errChanging means that somebody wrote the file while it was read.
@@ -23,7 +25,7 @@ func (w *Workspace) openFile(t target) (*os.File, fs.FileInfo, error) {
 	}
 	f, err := w.root.OpenFile(t.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", quotePath(t.rel), plain(err))
+		return nil, nil, fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
 	}
 	info, err := f.Stat()
 	if err == nil {
@@ -42,9 +44,9 @@ func (w *Workspace) checkRegular(t target) error {
 	case t.info == nil:
 		return w.missing(t.rel)
 	case t.info.IsDir():
-		return fmt.Errorf("%s is a directory; use list to see what it holds", quotePath(t.rel))
+		return fmt.Errorf("%s is a directory; use list to see what it holds", show.Path(t.rel))
 	case !t.info.Mode().IsRegular():
-		return fmt.Errorf("%s is a %s, not a regular file; it cannot be read or written", quotePath(t.rel), kindName(t.info.Mode()))
+		return fmt.Errorf("%s is a %s, not a regular file; it cannot be read or written", show.Path(t.rel), kindName(t.info.Mode()))
 	}
 	return nil
 }
@@ -74,7 +76,7 @@ func (w *Workspace) readAll(t target, max int) ([]byte, fs.FileInfo, error) {
 			return nil, nil, err
 		}
 	}
-	return nil, nil, fmt.Errorf("%s: %w", quotePath(t.rel), errChanging)
+	return nil, nil, fmt.Errorf("%s: %w", show.Path(t.rel), errChanging)
 }
 
 func (w *Workspace) readOnce(t target, max int) ([]byte, fs.FileInfo, error) {
@@ -89,14 +91,14 @@ func (w *Workspace) readOnce(t target, max int) ([]byte, fs.FileInfo, error) {
 	data := make([]byte, 0, before.Size()+1)
 	data, err = appendAll(data, io.LimitReader(f, int64(max)+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", quotePath(t.rel), plain(err))
+		return nil, nil, fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
 	}
 	if len(data) > max {
 		return nil, nil, tooLarge(t.rel, int64(len(data)), max)
 	}
 	after, err := f.Stat()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", quotePath(t.rel), plain(err))
+		return nil, nil, fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
 	}
 	if !sameState(before, after) {
 		return nil, nil, errChanging
@@ -122,7 +124,7 @@ func appendAll(b []byte, r io.Reader) ([]byte, error) {
 }
 
 func tooLarge(rel string, size int64, max int) error {
-	return fmt.Errorf("%s has %s, more than the %s this tool takes; use read with offset and limit, or grep", quotePath(rel), sizeName(size), sizeName(int64(max)))
+	return fmt.Errorf("%s has %s, more than the %s this tool takes; use read with offset and limit, or grep", show.Path(rel), show.Size(size), show.Size(int64(max)))
 }
 
 // sameState reports whether nothing suggests that a file was written between two looks at it.
@@ -134,14 +136,14 @@ func sameState(a, b fs.FileInfo) bool {
 func (w *Workspace) readDir(rel string) ([]fs.DirEntry, error) {
 	d, err := w.root.Open(rel)
 	if err != nil {
-		return nil, plain(err)
+		return nil, show.Cause(err)
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(-1)
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return isTempName(e.Name()) })
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	if err != nil {
-		return entries, plain(err)
+		return entries, show.Cause(err)
 	}
 	return entries, nil
 }
@@ -149,9 +151,9 @@ func (w *Workspace) readDir(rel string) ([]fs.DirEntry, error) {
 // missing is the error for a path where nothing is, with the nearest names that exist.
 func (w *Workspace) missing(rel string) error {
 	if near := w.nearest(rel); len(near) > 0 {
-		return fmt.Errorf("%s does not exist; did you mean %s?", quotePath(rel), strings.Join(near, " or "))
+		return fmt.Errorf("%s does not exist; did you mean %s?", show.Path(rel), strings.Join(near, " or "))
 	}
-	return fmt.Errorf("%s does not exist; use glob or list to find the file", quotePath(rel))
+	return fmt.Errorf("%s does not exist; use glob or list to find the file", show.Path(rel))
 }
 
 // nearest looks for similar names in the deepest directory of rel that exists, at most three.
@@ -174,7 +176,7 @@ func (w *Workspace) nearest(rel string) []string {
 			if e.IsDir() {
 				p += "/"
 			}
-			found = append(found, candidate{quotePath(p), d})
+			found = append(found, candidate{show.Path(p), d})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return a.cost - b.cost })
@@ -207,17 +209,4 @@ func distance(a, b string, limit int) int {
 		}
 	}
 	return min(row[len(b)], limit+1)
-}
-
-// sizeName words a size for people.
-func sizeName(n int64) string {
-	switch {
-	case n < 10<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 10<<20:
-		return fmt.Sprintf("%d KiB", n>>10)
-	case n < 10<<30:
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return fmt.Sprintf("%d GiB", n>>30)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 	"github.com/luthier-dev/luthier/tools/edit"
 )
 
@@ -54,7 +55,7 @@ func (w *Workspace) patchEffects(in patchIn) agent.Effects {
 	for _, f := range p.Files {
 		if f.Op == edit.DeleteFile || f.MoveTo != "" {
 			e.Flags |= agent.EffectDelete
-			e.Reasons = append(e.Reasons, "it removes "+quotePath(f.Path))
+			e.Reasons = append(e.Reasons, "it removes "+show.Path(f.Path))
 		}
 	}
 	return e
@@ -65,7 +66,7 @@ func (w *Workspace) describePatch(in patchIn) agent.CallDescription {
 	if _, p, err := w.parsePatch(in.Patch); err == nil {
 		var names []string
 		for _, f := range p.Files {
-			names = append(names, string(f.Op)+" "+quotePath(f.Path))
+			names = append(names, string(f.Op)+" "+show.Path(f.Path))
 		}
 		d.Title = "patch: " + clip(strings.Join(names, ", "), 200)
 	}
@@ -135,7 +136,7 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 	used := map[string]bool{}
 	add := func(c change) error {
 		if used[c.at.rel] {
-			return fmt.Errorf("the patch names %s twice, perhaps by different spellings; put all its hunks into one section", quotePath(c.at.rel))
+			return fmt.Errorf("the patch names %s twice, perhaps by different spellings; put all its hunks into one section", show.Path(c.at.rel))
 		}
 		used[c.at.rel] = true
 		out = append(out, c)
@@ -160,7 +161,7 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 				return nil, err
 			}
 			if cur = p.files[from.rel]; cur == nil {
-				return nil, fmt.Errorf("%s was moved without being read", quotePath(from.rel))
+				return nil, fmt.Errorf("%s was moved without being read", show.Path(from.rel))
 			}
 			c.mode = cur.at.info.Mode()
 			if err := add(change{at: cur.at, was: cur.data, remove: true}); err != nil {
@@ -175,7 +176,7 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 			f.text = string(m.Content)
 			c.data = f.encode()
 			if len(c.data) > p.w.cfg.Limits.FileBytes {
-				return nil, fmt.Errorf("%s would have %s, more than the %s that can be written", quotePath(t.rel), sizeName(int64(len(c.data))), sizeName(int64(p.w.cfg.Limits.FileBytes)))
+				return nil, fmt.Errorf("%s would have %s, more than the %s that can be written", show.Path(t.rel), show.Size(int64(len(c.data))), show.Size(int64(p.w.cfg.Limits.FileBytes)))
 			}
 		}
 		if err := add(c); err != nil {
@@ -240,7 +241,7 @@ func (p *patchRun) report(made []edit.FileChange) string {
 	var parts []string
 	for _, m := range made {
 		rel, old := p.names(m)
-		name := quotePath(rel)
+		name := show.Path(rel)
 		before := ""
 		if cur := p.files[old]; cur != nil {
 			before = cur.text
@@ -253,7 +254,7 @@ func (p *patchRun) report(made []edit.FileChange) string {
 		case old == "":
 			parts = append(parts, fmt.Sprintf("Created %s with %d lines.", name, countLines(after)))
 		case m.MovedFrom != "":
-			parts = append(parts, "Moved "+quotePath(old)+" to "+name+".", changedLines(before, after, p.w.cfg.Limits.LineBytes))
+			parts = append(parts, "Moved "+show.Path(old)+" to "+name+".", changedLines(before, after, p.w.cfg.Limits.LineBytes))
 		default:
 			parts = append(parts, "Edited "+name+".", changedLines(before, after, p.w.cfg.Limits.LineBytes))
 		}

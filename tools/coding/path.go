@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // A target is a path a model gave, brought to its one canonical form: relative to the root, with slashes, without
@@ -33,11 +35,11 @@ var (
 func (w *Workspace) resolve(p string) (target, error) {
 	rest, err := w.relative(p)
 	if err != nil {
-		return target{}, fmt.Errorf("%s: %w", quotePath(p), err)
+		return target{}, fmt.Errorf("%s: %w", show.Path(p), err)
 	}
 	t, err := w.follow(rest)
 	if err != nil {
-		return target{}, fmt.Errorf("%s: %w", quotePath(p), err)
+		return target{}, fmt.Errorf("%s: %w", show.Path(p), err)
 	}
 	return t, nil
 }
@@ -70,7 +72,7 @@ func (w *Workspace) follow(rest string) (target, error) {
 	at := target{rel: "."}
 	var err error
 	if at.info, err = w.root.Lstat("."); err != nil {
-		return target{}, plain(err)
+		return target{}, show.Cause(err)
 	}
 	for links := 0; len(todo) > 0; {
 		elem := todo[0]
@@ -90,7 +92,7 @@ func (w *Workspace) follow(rest string) (target, error) {
 			at.rel = path.Join(at.rel, elem)
 			continue
 		case !at.info.IsDir():
-			return target{}, fmt.Errorf("%s is not a directory", quotePath(at.rel))
+			return target{}, fmt.Errorf("%s is not a directory", show.Path(at.rel))
 		}
 		next := target{rel: w.realName(at.rel, elem)}
 		next.info, err = w.root.Lstat(next.rel)
@@ -98,7 +100,7 @@ func (w *Workspace) follow(rest string) (target, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			next.info = nil
 		case err != nil:
-			return target{}, plain(err)
+			return target{}, show.Cause(err)
 		case next.info.Mode()&fs.ModeSymlink != 0:
 			if links++; links > maxLinks {
 				return target{}, errLoop
@@ -124,7 +126,7 @@ func (w *Workspace) parent(t target) (target, error) {
 	up := target{rel: path.Dir(t.rel)}
 	info, err := w.root.Lstat(up.rel)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return target{}, plain(err)
+		return target{}, show.Cause(err)
 	}
 	if err == nil {
 		up.info = info
@@ -136,14 +138,14 @@ func (w *Workspace) parent(t target) (target, error) {
 func (w *Workspace) readLink(rel string) (dest string, fromRoot bool, err error) {
 	dest, err = w.root.Readlink(rel)
 	if err != nil {
-		return "", false, plain(err)
+		return "", false, show.Cause(err)
 	}
 	if !filepath.IsAbs(dest) {
 		return filepath.ToSlash(dest), false, nil
 	}
 	in, err := w.relative(dest)
 	if err != nil {
-		return "", false, fmt.Errorf("the symbolic link %s leads out of the workspace, to %s", quotePath(rel), quotePath(dest))
+		return "", false, fmt.Errorf("the symbolic link %s leads out of the workspace, to %s", show.Path(rel), show.Path(dest))
 	}
 	return in, true, nil
 }
@@ -209,10 +211,10 @@ func checkWritable(t target) error {
 	for elem := range strings.SplitSeq(t.rel, "/") {
 		// The other spellings lead to .git on file systems that fold case, drop trailing dots or make short names.
 		if bare := strings.TrimRight(elem, ". "); strings.EqualFold(bare, ".git") || strings.EqualFold(bare, "git~1") {
-			return fmt.Errorf("%s: files inside .git are git's own and are not written by file tools; use git commands instead", quotePath(t.rel))
+			return fmt.Errorf("%s: files inside .git are git's own and are not written by file tools; use git commands instead", show.Path(t.rel))
 		}
 		if isTempName(elem) {
-			return fmt.Errorf("%s: names of this form are kept for temporary files; choose another name", quotePath(t.rel))
+			return fmt.Errorf("%s: names of this form are kept for temporary files; choose another name", show.Path(t.rel))
 		}
 	}
 	if t.info != nil {
@@ -220,32 +222,8 @@ func checkWritable(t target) error {
 	}
 	for elem := range strings.SplitSeq(t.rel, "/") {
 		if strings.TrimSpace(elem) != elem || strings.ContainsFunc(elem, unicode.IsControl) {
-			return fmt.Errorf("%s: the new name begins or ends with a blank, or has a control character; give the path without it", quotePath(t.rel))
+			return fmt.Errorf("%s: the new name begins or ends with a blank, or has a control character; give the path without it", show.Path(t.rel))
 		}
 	}
 	return nil
-}
-
-// quotePath shows a path in a message: as it is when that is unmistakable, else quoted.
-func quotePath(p string) string {
-	if p != "" && strings.TrimSpace(p) == p && !strings.ContainsFunc(p, func(r rune) bool {
-		return !unicode.IsPrint(r) || r == unicode.ReplacementChar || r == '"'
-	}) {
-		return p
-	}
-	if len(p) > maxPath {
-		p = p[:64] + "..."
-	}
-	return fmt.Sprintf("%q", p)
-}
-
-// plain strips the operation and path that the os package puts in front: the messages here have their own.
-func plain(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	if le, ok := errors.AsType[*os.LinkError](err); ok {
-		return le.Err
-	}
-	return err
 }

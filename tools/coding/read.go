@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type readIn struct {
@@ -25,7 +26,7 @@ func (w *Workspace) readTool() (agent.Tool, error) {
 	return newTool("read", w.read, toolParts[readIn]{
 		any:      agent.ReadOnly("."),
 		effects:  func(in readIn) agent.Effects { return w.readEffects(in.Path) },
-		describe: titled(func(in readIn) string { return "read " + quotePath(in.Path) + in.rangeName() }),
+		describe: titled(func(in readIn) string { return "read " + show.Path(in.Path) + in.rangeName() }),
 	})
 }
 
@@ -46,7 +47,7 @@ func (w *Workspace) read(ctx context.Context, in readIn) ([]agent.Part, error) {
 		return nil, err
 	}
 	if t.info != nil && t.info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory; use list with {\"path\": %q} to see what it holds", quotePath(t.rel), t.rel)
+		return nil, fmt.Errorf("%s is a directory; use list with {\"path\": %q} to see what it holds", show.Path(t.rel), t.rel)
 	}
 	if err := w.checkRegular(t); err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func binaryError(rel, kind string, size int64) error {
 	if kind == "PDF document" {
 		hint = "PDF is not supported; convert it with a program such as pdftotext and read the result"
 	}
-	return fmt.Errorf("%s is a %s of %s; %s", quotePath(rel), kind, sizeName(size), hint)
+	return fmt.Errorf("%s is a %s of %s; %s", show.Path(rel), kind, show.Size(size), hint)
 }
 
 // showText shows a range of a text and remembers it as shown.
@@ -152,7 +153,7 @@ func (p *page) add(n int, line string) bool {
 		p.full = true
 		return false
 	}
-	text := cutLine(strings.TrimSuffix(line, "\r"), p.lineBytes)
+	text := show.Line(strings.TrimSuffix(line, "\r"), p.lineBytes)
 	if p.last >= p.first && p.b.Len()+len(text) > p.bytes {
 		p.full, p.byBytes = true, true
 		return false
@@ -202,13 +203,13 @@ func (w *Workspace) readHuge(ctx context.Context, t target, in readIn) (string, 
 	r := bufio.NewReaderSize(f, 256<<10)
 	head, err := r.Peek(sniffLen)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("%s: %w", quotePath(t.rel), plain(err))
+		return "", fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
 	}
 	if _, kind := decode(head); kind != "" {
 		return "", binaryError(t.rel, kind, info.Size())
 	}
 	if bytes.HasPrefix(head, []byte(bomLE)) || bytes.HasPrefix(head, []byte(bomBE)) || sniffUTF16(head) != encUTF8 {
-		return "", fmt.Errorf("%s is UTF-16 and has %s; UTF-16 can be read up to %s only: convert it with iconv first", quotePath(t.rel), sizeName(info.Size()), sizeName(int64(w.cfg.Limits.FileBytes)))
+		return "", fmt.Errorf("%s is UTF-16 and has %s; UTF-16 can be read up to %s only: convert it with iconv first", show.Path(t.rel), show.Size(info.Size()), show.Size(int64(w.cfg.Limits.FileBytes)))
 	}
 	if bytes.HasPrefix(head, []byte(bomUTF8)) {
 		_, _ = r.Discard(len(bomUTF8))
@@ -216,9 +217,9 @@ func (w *Workspace) readHuge(ctx context.Context, t target, in readIn) (string, 
 	p := w.newPage(in)
 	total, all, err := scanLines(ctx, r, p)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", quotePath(t.rel), plain(err))
+		return "", fmt.Errorf("%s: %w", show.Path(t.rel), show.Cause(err))
 	}
-	return p.finish(total, all, fmt.Sprintf("the file has %s: use grep to find places in it", sizeName(info.Size()))), nil
+	return p.finish(total, all, fmt.Sprintf("the file has %s: use grep to find places in it", show.Size(info.Size()))), nil
 }
 
 // scanLines feeds the lines of r to p until it is full. Of a long line only what p can show is kept in memory.
@@ -267,7 +268,7 @@ func (p *page) addCut(n int, line []byte, length int) bool {
 	if len(s) <= p.lineBytes || length <= len(s)+2 {
 		return p.add(n, s)
 	}
-	if !p.add(n, cutLine(s[:p.lineBytes], p.lineBytes)+"… ["+sizeName(int64(length-p.lineBytes))+" more on this line]") {
+	if !p.add(n, show.Line(s[:p.lineBytes], p.lineBytes)+"… ["+show.Size(int64(length-p.lineBytes))+" more on this line]") {
 		return false
 	}
 	p.cut = true

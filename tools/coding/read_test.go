@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func TestReadRanges(t *testing.T) {
@@ -227,10 +228,7 @@ func TestReadWhileTheFileChanges(t *testing.T) {
 			time.Sleep(50 * time.Microsecond)
 		}
 	}()
-	reads, rounds := 0, 500
-	if testing.Short() {
-		rounds = 100
-	}
+	reads, rounds := 0, tier.Pick(60, 200, 1000)
 	for range rounds {
 		out, err := try(t, w, "read", args{"path": "f"})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/internal/symbols"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // The room for an answer of the search tool, in tokens. Each place has a floor; of what is left the first takes half, the
@@ -75,7 +76,7 @@ func (s *snippet) String() string {
 }
 
 func (s *snippet) head() string {
-	head := fmt.Sprintf("%s:%d-%d", quotePath(s.hit.Path), s.first, s.end)
+	head := fmt.Sprintf("%s:%d-%d", show.Path(s.hit.Path), s.first, s.end)
 	if s.hit.Symbol != "" {
 		head += " " + s.hit.Symbol
 	}
@@ -98,7 +99,7 @@ func (l *lookup) snippet(h Hit, widen bool, room int) *snippet {
 	}
 	room -= tokens(s.head()) + tokens("  (lines 12345-12345 are left out)\n")
 	for i, line := range all {
-		line = cutLine(strings.TrimSuffix(line, "\r"), l.w.cfg.Limits.LineBytes)
+		line = show.Line(strings.TrimSuffix(line, "\r"), l.w.cfg.Limits.LineBytes)
 		if room -= lineCost(s.first+i, line); room < 0 && i > 0 {
 			break
 		}
@@ -164,7 +165,7 @@ func (f *foundFile) has(h Hit) bool {
 func (f *foundFile) cost(first, last, lineBytes int) int {
 	n := 0
 	for line := range strings.Lines(linesOf(f.text, first, last)) {
-		n += lineCost(first, cutLine(strings.TrimRight(line, "\r\n"), lineBytes))
+		n += lineCost(first, show.Line(strings.TrimRight(line, "\r\n"), lineBytes))
 		first++
 	}
 	return n

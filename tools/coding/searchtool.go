@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type searchIn struct {
@@ -36,15 +37,15 @@ func (w *Workspace) searchTool() (agent.Tool, error) {
 
 // tellIndex tells the index which files were changed, or with nil that a program has run.
 func (w *Workspace) tellIndex(changes []change) {
-	ix, ok := w.cfg.Index.(ChangeIndex)
-	if !ok {
+	changed := w.indexFeatures().Changed
+	if changed == nil {
 		return
 	}
 	paths := make([]string, len(changes))
 	for i := range changes {
 		paths[i] = changes[i].at.rel
 	}
-	ix.Changed(paths...)
+	changed(paths...)
 }
 
 func (w *Workspace) search(ctx context.Context, in searchIn) (string, error) {
@@ -75,8 +76,8 @@ func (w *Workspace) search(ctx context.Context, in searchIn) (string, error) {
 }
 
 func (w *Workspace) indexState() string {
-	if ix, ok := w.cfg.Index.(StateIndex); ok {
-		return ix.State()
+	if state := w.indexFeatures().State; state != nil {
+		return state()
 	}
 	return ""
 }
@@ -98,7 +99,7 @@ func (l *lookup) run(q IndexQuery) (hits, held []Hit, err error) {
 	if hits, held = l.split(hits); len(held) == 0 {
 		return hits, nil, nil
 	}
-	if _, ok := l.w.cfg.Index.(TaskIndex); !ok {
+	if !l.w.indexFeatures().LeavesOutHeld {
 		return hits, held, nil
 	}
 	q.Held = l.held()
@@ -110,10 +111,7 @@ func (l *lookup) run(q IndexQuery) (hits, held []Hit, err error) {
 }
 
 func (l *lookup) find(q IndexQuery) ([]Hit, error) {
-	if ix, ok := l.w.cfg.Index.(TaskIndex); ok {
-		return ix.SearchTask(l.ctx, q)
-	}
-	return l.w.cfg.Index.Search(l.ctx, q.Text, q.K)
+	return l.w.cfg.Index.Search(l.ctx, q)
 }
 
 // split parts what the model has already from what it has not.
@@ -163,7 +161,7 @@ func placesName(hits []Hit) string {
 	var out []string
 	for _, p := range order {
 		for _, r := range slices.Clone(mergeRanges(by[p])) {
-			out = append(out, fmt.Sprintf("%s:%d-%d", quotePath(p), r.first, r.last))
+			out = append(out, fmt.Sprintf("%s:%d-%d", show.Path(p), r.first, r.last))
 		}
 	}
 	return strings.Join(out, ", ")

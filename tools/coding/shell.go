@@ -13,6 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/shelleffects"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type shellIn struct {
@@ -164,7 +165,7 @@ func (w *Workspace) endedResult(ctx context.Context, p *process) *agent.ToolResu
 
 func (p *process) logName() string {
 	name, _, _ := strings.Cut(strings.TrimSpace(p.command), "\n")
-	return "output of " + cutLine(name, 60)
+	return "output of " + show.Line(name, 60)
 }
 
 // exitWords says how a command ended.
@@ -243,7 +244,7 @@ func fromShell(a shelleffects.Analysis) agent.Effects {
 func (w *Workspace) describeShell(in shellIn) agent.CallDescription {
 	a := shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.real, Dir: in.Dir})
 	first, _, more := strings.Cut(strings.TrimSpace(in.Command), "\n")
-	title := "run: " + cutLine(first, 120)
+	title := "run: " + show.Line(first, 120)
 	if more {
 		title += " ..."
 	}

@@ -87,7 +87,6 @@ func TestShellIsNotPinned(t *testing.T) {
 func TestShellKillsTheTree(t *testing.T) {
 	needUnix(t)
 	agenttest.CheckLeaks(t)
-	w := openWith(t, Config{Proc: ProcConfig{Grace: 200 * time.Millisecond}}, nil)
 	for name, command := range map[string]string{
 		"ignores TERM": "trap '' TERM; echo $$ > a; while :; do sleep 0.1; done",
 		"setsid":       "setsid sh -c 'trap \"\" TERM HUP; echo $$ > a; sleep 60' & wait",
@@ -96,7 +95,8 @@ func TestShellKillsTheTree(t *testing.T) {
 		"fork tree":    "f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & wait; else sleep 60; fi; }; echo $$ > a; f 4",
 	} {
 		t.Run(name, func(t *testing.T) {
-			os.Remove(filepath.Join(w.Dir(), "a"))
+			t.Parallel()
+			w := openWith(t, Config{Proc: ProcConfig{Grace: 200 * time.Millisecond}}, nil)
 			var out string
 			soon(t, name, func() {
 				out = run(t, w, "shell", args{"command": command, "timeout_seconds": 1, "on_timeout": "kill"})
@@ -397,6 +397,7 @@ func BenchmarkProcLog(b *testing.B) {
 // TestInSandbox runs the process tools in the strongest sandbox this host has.
 func TestInSandbox(t *testing.T) {
 	needUnix(t)
+	t.Parallel()
 	dir := t.TempDir()
 	files{"go.mod": "module example.com/m\n\ngo 1.21\n", "p_test.go": goPass}.write(t, dir)
 	sb, err := sandbox.Local(context.Background(), sandbox.Config{Dir: dir, Floor: sandbox.TierLandlock})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type shellOutputIn struct {
@@ -124,7 +125,7 @@ func (w *Workspace) listing() string {
 			state = exitWords(p.p.Wait())
 		}
 		_, unread := p.log.more()
-		fmt.Fprintf(&b, "\n%d: %s [%s, %s unread]", p.id, strings.TrimPrefix(p.logName(), "output of "), state, sizeName(unread))
+		fmt.Fprintf(&b, "\n%d: %s [%s, %s unread]", p.id, strings.TrimPrefix(p.logName(), "output of "), state, show.Size(unread))
 	}
 	return b.String()
 }
@@ -148,7 +149,7 @@ func (w *Workspace) shellInputTool() (agent.Tool, error) {
 			return e
 		},
 		describe: func(in shellInputIn) agent.CallDescription {
-			d := w.place(agent.CallDescription{Title: fmt.Sprintf("send to process %d: %s", in.ID, cutLine(in.Text, 80)), Detail: in.Text}, "")
+			d := w.place(agent.CallDescription{Title: fmt.Sprintf("send to process %d: %s", in.ID, show.Line(in.Text, 80)), Detail: in.Text}, "")
 			if p, err := w.find(in.ID); err == nil {
 				d.Detail = "$ " + p.command + "\n" + in.Text
 			}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 const (
@@ -46,7 +48,7 @@ func changedLines(before, after string, lineBytes int) string {
 				b.WriteString("... (more changed lines are not shown)\n")
 				return b.String()
 			}
-			fmt.Fprintf(&b, "%d\t%s\n", n, cutLine(strings.TrimRight(l.Content, "\r\n"), lineBytes))
+			fmt.Fprintf(&b, "%d\t%s\n", n, show.Line(strings.TrimRight(l.Content, "\r\n"), lineBytes))
 			n++
 			shown++
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type agentIn struct {
@@ -17,8 +18,15 @@ type agentIn struct {
 	Mode string `json:"mode,omitempty" jsonschema:"enum=explore,enum=work" jsonschema_description:"explore (default) only reads and can run beside others; work may also change files and run programs"`
 }
 
-// agentTool runs sub-agents over this workspace, with its other tools.
-func (w *Workspace) agentTool(others []agent.Tool) (agent.Tool, error) {
+// agentTool runs sub-agents over this workspace, with its other tools. It is nil unless the host configures them.
+func (w *Workspace) agentTool() (agent.Tool, error) {
+	if w.cfg.Proc.Agent == nil {
+		return nil, nil
+	}
+	others, err := w.makeTools(subAgentRows())
+	if err != nil {
+		return nil, err
+	}
 	explore, err := w.subAgent(others, true)
 	if err != nil {
 		return nil, err
@@ -51,17 +59,30 @@ func (w *Workspace) agentTool(others []agent.Tool) (agent.Tool, error) {
 			if in.Mode == "work" {
 				mode = "may change files"
 			}
-			return w.place(agent.CallDescription{Title: "sub-agent (" + mode + "): " + cutLine(firstLine(in.Task), 100), Detail: in.Task}, "")
+			return w.place(agent.CallDescription{Title: "sub-agent (" + mode + "): " + show.Line(firstLine(in.Task), 100), Detail: in.Task}, "")
 		},
 		opts: []tools.Option{tools.WithTimeout(-1)},
 	})
+}
+
+// lastOfSubAgent are the tools that a sub-agent is shown after all others; the order of the rest is the toolbox's. It
+// need not grow with new tools: it keeps the bytes that requests of sub-agents have begun with so far.
+var lastOfSubAgent = []string{"shell", "shell_output", "shell_input", "shell_kill", "lint", "test", "git", "plan", "read_artifact"}
+
+// subAgentRows returns what a sub-agent is offered, in its order: all but the agent tool itself.
+func subAgentRows() []toolRow {
+	rows := slices.DeleteFunc(toolbox(), func(r toolRow) bool { return r.name == "agent" })
+	slices.SortStableFunc(rows, func(a, b toolRow) int {
+		return slices.Index(lastOfSubAgent, a.name) - slices.Index(lastOfSubAgent, b.name)
+	})
+	return rows
 }
 
 // subAgent makes the agent behind one mode.
 func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, error) {
 	cfg := *w.cfg.Proc.Agent
 	if len(cfg.Tools) == 0 {
-		cfg.Tools = slices.DeleteFunc(slices.Clone(others), func(t agent.Tool) bool { return !w.offers(t.Spec().Name) })
+		cfg.Tools = slices.Clone(others)
 	}
 	mode, effects := "work", agent.Effects{}
 	if readOnly {
@@ -73,7 +94,7 @@ func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, er
 		cfg.Policy = readOnlyPolicy(cfg.Policy)
 	}
 	if cfg.System == "" {
-		cfg.System = prompt("agent_" + mode)
+		cfg.System = prompt("agent_" + mode + ".md")
 	}
 	t, err := agent.SubAgent(agent.SubAgentConfig{Name: "agent_" + mode, Agent: cfg, Effects: effects})
 	if err != nil {
@@ -135,7 +156,7 @@ func (w *Workspace) setPlan(ctx context.Context, in planIn) (string, error) {
 	case strings.TrimSpace(in.Plan) == "":
 		return "", errors.New("plan is empty; write the goal, the files to change, the steps in order and how each is verified")
 	case len(in.Plan) > maxPlan:
-		return "", fmt.Errorf("plan has %s, more than %s; keep to the steps", sizeName(int64(len(in.Plan))), sizeName(maxPlan))
+		return "", fmt.Errorf("plan has %s, more than %s; keep to the steps", show.Size(int64(len(in.Plan))), show.Size(maxPlan))
 	}
 	if err := s.SetPlan(strings.TrimSpace(in.Plan)); err != nil {
 		return "", fmt.Errorf("the plan could not be recorded: %w", err)

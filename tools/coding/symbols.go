@@ -11,6 +11,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/symbols"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type symbolsIn struct {
@@ -39,7 +40,7 @@ func (w *Workspace) symbolsTool() (agent.Tool, error) {
 			if in.Name != "" {
 				return "find " + cmp.Or(in.Find, findDeclarations) + " of " + in.Name
 			}
-			return "outline " + quotePath(in.Path)
+			return "outline " + show.Path(in.Path)
 		}),
 	})
 }
@@ -70,7 +71,7 @@ func (w *Workspace) symbols(ctx context.Context, in symbolsIn) (string, error) {
 		return w.findSymbol(ctx, t, in.Name, last)
 	}
 	if t.info.IsDir() {
-		return "", fmt.Errorf("%s is a directory; give a file, or a name to look for in it", quotePath(t.rel))
+		return "", fmt.Errorf("%s is a directory; give a file, or a name to look for in it", show.Path(t.rel))
 	}
 	return w.outline(t)
 }
@@ -91,16 +92,16 @@ func (w *Workspace) outline(t target) (string, error) {
 		note = approximate
 	}
 	if len(found.Defs) == 0 {
-		return joinLines(fmt.Sprintf("%s declares nothing (%d lines).", quotePath(t.rel), countLines(cur.text)), notes(note)), nil
+		return joinLines(fmt.Sprintf("%s declares nothing (%d lines).", show.Path(t.rel), countLines(cur.text)), notes(note)), nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%d lines)\n", quotePath(t.rel), countLines(cur.text))
+	fmt.Fprintf(&b, "%s (%d lines)\n", show.Path(t.rel), countLines(cur.text))
 	for i, d := range found.Defs {
 		if b.Len() > w.cfg.Limits.ReadBytes {
 			note = strings.TrimPrefix(note+fmt.Sprintf("; %d more declarations are not shown", len(found.Defs)-i), "; ")
 			break
 		}
-		fmt.Fprintf(&b, "%s%s\t%s\n", strings.Repeat("  ", min(d.Depth, maxIndent)), defLines(d), cutLine(d.Signature, 200))
+		fmt.Fprintf(&b, "%s%s\t%s\n", strings.Repeat("  ", min(d.Depth, maxIndent)), defLines(d), show.Line(d.Signature, 200))
 	}
 	return joinLines(b.String(), notes(note)), nil
 }
@@ -110,9 +111,9 @@ const maxIndent = 20
 
 func noOutline(rel string, err error) error {
 	if errors.Is(err, symbols.ErrUnknown) {
-		return fmt.Errorf("%s: no outline for files ending in %q; use grep for its declarations", quotePath(rel), path.Ext(rel))
+		return fmt.Errorf("%s: no outline for files ending in %q; use grep for its declarations", show.Path(rel), path.Ext(rel))
 	}
-	return fmt.Errorf("%s: %w; use grep for its declarations", quotePath(rel), err)
+	return fmt.Errorf("%s: %w; use grep for its declarations", show.Path(rel), err)
 }
 
 // defLines are the lines of a whole declaration.
@@ -131,7 +132,7 @@ type foundSymbol struct {
 }
 
 func (f *foundSymbol) write(b *strings.Builder) {
-	fmt.Fprintf(b, "%s:%s\t%s\n", quotePath(f.rel), defLines(f.Def), cutLine(f.Signature, 200))
+	fmt.Fprintf(b, "%s:%s\t%s\n", show.Path(f.rel), defLines(f.Def), show.Line(f.Signature, 200))
 }
 
 func sortFound(found []foundSymbol) {
@@ -141,7 +142,7 @@ func sortFound(found []foundSymbol) {
 }
 
 func notDeclared(name, rel string) string {
-	return fmt.Sprintf("No declaration of %q found below %s; it may come from a dependency or an ignored file: use grep to see where it is used.", name, quotePath(rel))
+	return fmt.Sprintf("No declaration of %q found below %s; it may come from a dependency or an ignored file: use grep to see where it is used.", name, show.Path(rel))
 }
 
 // findSymbol looks for declarations of name in all files below t whose language is known.
@@ -173,7 +174,7 @@ func (w *Workspace) findSymbol(ctx context.Context, t target, name, last string)
 
 // declarations are those of name below t, in order.
 func (w *Workspace) declarations(ctx context.Context, t target, name, last string) (found []foundSymbol, err error) {
-	err = w.filesFor(ctx, t, []string{last}, SymbolIndex.Declaring, func(f parsedFile) bool {
+	err = w.filesFor(ctx, t, []string{last}, w.indexFeatures().Declaring, func(f parsedFile) bool {
 		any := false
 		for i := range f.Defs {
 			if d := &f.Defs[i]; isCalled(*d, name, last) {

@@ -12,16 +12,6 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// SymbolIndex is an [Index] that knows which files declare and use a name. With it the symbols tool reads those alone; it
-// reads them as they are now, so that the index need not be of this moment. An error means that it cannot tell yet, and
-// then, or when it knows no file, the tool reads all.
-type SymbolIndex interface {
-	// Declaring returns the files that declare a name, slash-separated and relative to the workspace.
-	Declaring(ctx context.Context, name string) ([]string, error)
-	// Using returns the files that call what has a name or use it as a type.
-	Using(ctx context.Context, name string) ([]string, error)
-}
-
 // A parsedFile is one whose declarations and uses are known.
 type parsedFile struct {
 	rel, text string
@@ -29,9 +19,9 @@ type parsedFile struct {
 }
 
 // filesFor calls fn, for one file at a time and in no order, with the files below t that hold one of the words, each a name.
-// ask says what an index is asked of each. fn reports whether the file is one of those that are looked for: when none of
+// ask asks the index for the files of each word, nil where it cannot. fn reports whether the file is one of those that are looked for: when none of
 // the index's is, all are read.
-func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask func(SymbolIndex, context.Context, string) ([]string, error), fn func(parsedFile) bool) error {
+func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask NameFunc, fn func(parsedFile) bool) error {
 	var mu sync.Mutex
 	any := false
 	each := func(f parsedFile) {
@@ -42,7 +32,7 @@ func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask 
 	if !t.info.IsDir() {
 		return w.parseAll(ctx, words, each, func(yield func(rel string) error) error { return yield(t.rel) })
 	}
-	if paths := w.asked(ctx, t, words, ask); len(paths) > 0 {
+	if paths := asked(ctx, t, words, ask); len(paths) > 0 {
 		err := w.parseAll(ctx, words, each, func(yield func(rel string) error) error {
 			for _, p := range paths {
 				if err := yield(p); err != nil {
@@ -67,14 +57,13 @@ func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask 
 }
 
 // asked are the files below t that the index names, none where it cannot tell.
-func (w *Workspace) asked(ctx context.Context, t target, words []string, ask func(SymbolIndex, context.Context, string) ([]string, error)) []string {
-	ix, ok := w.cfg.Index.(SymbolIndex)
-	if !ok {
+func asked(ctx context.Context, t target, words []string, ask NameFunc) []string {
+	if ask == nil {
 		return nil
 	}
 	var out []string
 	for _, word := range words {
-		paths, err := ask(ix, ctx, word)
+		paths, err := ask(ctx, word)
 		if err != nil {
 			return nil
 		}

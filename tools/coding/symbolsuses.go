@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/internal/symbols"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // byName is what is not known of uses.
@@ -20,7 +21,7 @@ func (w *Workspace) callers(ctx context.Context, t target, name, last string) (s
 		at            int
 	}
 	var found []line
-	err := w.filesFor(ctx, t, []string{last}, SymbolIndex.Using, func(f parsedFile) bool {
+	err := w.filesFor(ctx, t, []string{last}, w.indexFeatures().Using, func(f parsedFile) bool {
 		var lines []string
 		any := false
 		for _, r := range f.Refs {
@@ -45,7 +46,7 @@ func (w *Workspace) callers(ctx context.Context, t target, name, last string) (s
 		return "", err
 	}
 	if len(found) == 0 {
-		return fmt.Sprintf("No call of %q and no use as a type found below %s; use grep for other uses.", name, quotePath(t.rel)), nil
+		return fmt.Sprintf("No call of %q and no use as a type found below %s; use grep for other uses.", name, show.Path(t.rel)), nil
 	}
 	slices.SortFunc(found, func(a, b line) int { return cmp.Or(cmp.Compare(a.rel, b.rel), cmp.Compare(a.at, b.at)) })
 	found = slices.Compact(found)
@@ -55,7 +56,7 @@ func (w *Workspace) callers(ctx context.Context, t target, name, last string) (s
 			fmt.Fprintf(&b, "(%d more uses are not shown; give path to narrow the search)\n", len(found)-i)
 			break
 		}
-		fmt.Fprintf(&b, "%s:%d\t%s\t%s\n", quotePath(l.rel), l.at, cmp.Or(l.in, "-"), cutLine(l.text, 200))
+		fmt.Fprintf(&b, "%s:%d\t%s\t%s\n", show.Path(l.rel), l.at, cmp.Or(l.in, "-"), show.Line(l.text, 200))
 	}
 	return joinLines(b.String(), notes(byName)), nil
 }
@@ -105,7 +106,7 @@ func (w *Workspace) placesOf(ctx context.Context, names []string) (map[string][]
 	if err != nil {
 		return nil, err
 	}
-	err = w.filesFor(ctx, root, names, SymbolIndex.Declaring, func(f parsedFile) bool {
+	err = w.filesFor(ctx, root, names, w.indexFeatures().Declaring, func(f parsedFile) bool {
 		any := false
 		for _, d := range f.Defs {
 			if _, ok := slices.BinarySearch(names, d.Name); ok && d.Kind != symbols.Heading { // nobody calls a text's
@@ -144,6 +145,6 @@ func writeCallees(b *strings.Builder, uses []symbols.Ref, declared map[string][]
 		}
 	}
 	if len(foreign) > 0 {
-		fmt.Fprintf(b, "  declared outside of the workspace: %s\n", cutLine(strings.Join(foreign, ", "), 400))
+		fmt.Fprintf(b, "  declared outside of the workspace: %s\n", show.Line(strings.Join(foreign, ", "), 400))
 	}
 }

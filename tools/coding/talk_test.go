@@ -20,7 +20,7 @@ import (
 // runAgent lets a scripted model make calls in one run of a real agent, and returns the text of each result.
 func runAgent(t testing.TB, w *Workspace, s *agent.Session, turns ...agenttest.Turn) []agent.ToolResult {
 	t.Helper()
-	ts, err := w.fileTools()
+	ts, err := w.Tools()
 	must(t, err)
 	a, err := agent.New(agent.Config{Model: agenttest.Script(append(turns, agenttest.Text("done"))...), Tools: ts})
 	must(t, err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 const (
@@ -112,7 +114,7 @@ func (r *testReport) renderFailures(b *strings.Builder) {
 		}
 		full++
 		fmt.Fprintf(b, "- %s\n", f.title())
-		if msg := shorten(f.Message, shownMessage); msg != "" {
+		if msg := show.Ends(f.Message, shownMessage); msg != "" {
 			fmt.Fprintf(b, "    %s\n", strings.ReplaceAll(msg, "\n", "\n    "))
 		}
 		if len(f.Frames) > 0 {
@@ -147,14 +149,4 @@ func joinFrames(fs []frame) string {
 		s = append(s, f.String())
 	}
 	return strings.Join(s, ", ")
-}
-
-// shorten keeps the head and the tail of s, cut at runes, with a mark between them.
-func shorten(s string, max int) string {
-	if len(s) <= max+max/8 { // a cut that saves next to nothing only hurts
-		return s
-	}
-	head := strings.ToValidUTF8(s[:max*2/3], "")
-	tail := strings.ToValidUTF8(s[len(s)-max/3:], "")
-	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head, len(s)-len(head)-len(tail), tail)
 }

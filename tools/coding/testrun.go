@@ -10,6 +10,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 type testIn struct {
@@ -141,14 +142,14 @@ func (w *Workspace) keepLog(ctx context.Context, log *procLog, name string) stri
 	if len(data) == 0 {
 		return ""
 	}
-	handle, err := w.keep(ctx, name+" log", []byte(cleanText(data)))
+	handle, err := w.keep(ctx, name+" log", []byte(show.Clean(data)))
 	switch {
 	case err != nil:
 		return "The full log could not be kept: " + err.Error()
 	case lost > 0:
-		return fmt.Sprintf("Log: artifact %s (its first %s; %s more were printed)", handle, sizeName(int64(len(data))), sizeName(lost))
+		return fmt.Sprintf("Log: artifact %s (its first %s; %s more were printed)", handle, show.Size(int64(len(data))), show.Size(lost))
 	}
-	return fmt.Sprintf("Full log: artifact %s (%s)", handle, sizeName(int64(len(data))))
+	return fmt.Sprintf("Full log: artifact %s (%s)", handle, show.Size(int64(len(data))))
 }
 
 // plainParser makes a parser of one that has no log of its own to write.

@@ -7,11 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/tools"
 )
 
@@ -48,6 +50,8 @@ func TestGoTests(t *testing.T) {
 	needProgram(t, "go")
 	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, goModule)
+	// Each builds a program of its own, so that -short has one for each verdict.
+	more := []string{"file", "filter", "no tests", "exit", "panic", "hang", "TestMain", "flood", "bad option"}
 	for _, tc := range []struct {
 		name string
 		in   args
@@ -71,12 +75,22 @@ func TestGoTests(t *testing.T) {
 		{"outside", args{"path": "../x"}, []string{"error:", "outside"}},
 		{"other framework", args{"framework": "pytest"}, []string{"error:", "no project for pytest"}},
 	} {
+		if testing.Short() && slices.Contains(more, tc.name) {
+			continue
+		}
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			contains(t, run(t, w, "test", tc.in), tc.want...)
 		})
 	}
-	all := run(t, w, "test", args{"args": []string{"-timeout=2s"}})
-	contains(t, all, "FAIL: ", "TestFail", "TestHangs", "undefinedThing", "TestPanics")
+	if testing.Short() {
+		return
+	}
+	t.Run("all", func(t *testing.T) {
+		t.Parallel()
+		all := run(t, w, "test", args{"args": []string{"-timeout=2s"}})
+		contains(t, all, "FAIL: ", "TestFail", "TestHangs", "undefinedThing", "TestPanics")
+	})
 }
 
 // TestGoTestsKilled stops a run whose test waits for a child of its own.
@@ -106,14 +120,16 @@ func TestGoRaceReport(t *testing.T) {
 		t.Skip("builds with the race detector")
 	}
 	needProgram(t, "gcc")
+	t.Parallel()
 	w := openWith(t, Config{}, files{"go.mod": "module example.com/m\n\ngo 1.21\n",
 		"p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestRace(t *testing.T) {\n\tn := 0\n\tc := make(chan int)\n\tgo func() { n++; c <- 1 }()\n\tn++\n\t<-c\n\t_ = n\n}\n"})
-	contains(t, run(t, w, "test", args{"args": []string{"-race"}}), "FAIL: 1 failed", "WARNING: DATA RACE", "data race detected in example.com/m TestRace", "p_test.go:8", "p_test.go:9")
+	contains(t, run(t, w, "test", args{"args": []string{"-race", "-vet=off"}}), "FAIL: 1 failed", "WARNING: DATA RACE", "data race detected in example.com/m TestRace", "p_test.go:8", "p_test.go:9")
 }
 
 // TestGoWorkspace finds modules below a go.work, and several projects below a directory.
 func TestFindTests(t *testing.T) {
 	needProgram(t, "go")
+	t.Parallel()
 	mod := func(name string) string { return "module example.com/" + name + "\n\ngo 1.21\n" }
 	w := openWith(t, Config{}, files{"go.work": "go 1.21\n\nuse (\n\t./a\n\t./b\n)\n", "a/go.mod": mod("a"), "a/p_test.go": goPass, "b/go.mod": mod("b"), "b/p_test.go": goPass})
 	contains(t, run(t, w, "test", args{}), "PASS: 0 failed, 2 passed", "./a/... ./b/...")
@@ -190,6 +206,7 @@ func TestCargoRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles with cargo")
 	}
+	t.Parallel()
 	w := openWith(t, Config{}, files{"Cargo.toml": "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
 		"src/lib.rs": "pub fn f() -> i32 { 1 }\n\n#[test]\nfn good() {}\n\n#[test]\nfn bad() {\n    assert_eq!(f(), 2);\n}\n"})
 	contains(t, run(t, w, "test", args{"args": []string{"--offline"}}), "FAIL: 1 failed, 1 passed", "bad\n", "left: 1", "at src/lib.rs:8")
@@ -217,14 +234,11 @@ func TestJestRuns(t *testing.T) {
 	}
 }
 
-// TestTestFlood has a test print a gigabyte (32 MiB with -short).
+// TestTestFlood has a test print four times what the heap may grow by (a gigabyte in the long tier).
 func TestTestFlood(t *testing.T) {
 	needUnix(t)
 	agenttest.CheckLeaks(t)
-	size := 1 << 30
-	if testing.Short() {
-		size = 32 << 20
-	}
+	size := tier.Pick(40<<20, 128<<20, 1<<30)
 	store := tools.NewMemStore()
 	w := openWith(t, Config{Artifacts: store, Proc: ProcConfig{SpillBytes: 2 << 20}}, files{"pytest.ini": ""})
 	must(t, os.MkdirAll(filepath.Join(w.Dir(), ".venv/bin"), 0o755))
@@ -287,6 +301,7 @@ func TestLintAbsent(t *testing.T) {
 
 func TestLintCustom(t *testing.T) {
 	needUnix(t)
+	t.Parallel()
 	script := func(body string) []string { return []string{"sh", "-c", body, "lint"} }
 	w := openWith(t, Config{Proc: ProcConfig{Linters: []Linter{
 		{Name: "plain", Args: script(`for f in "$@"; do echo "$f:3:4: warning: too plain"; done; exit 1`), Paths: true, Extensions: []string{".xyz"}},

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 var (
@@ -84,7 +86,7 @@ func parseCargo(r io.Reader, paths testPaths) (*testReport, error) {
 			}
 			return
 		}
-		p.line(cleanText(line))
+		p.line(show.Clean(line))
 	})
 	p.flush()
 	if p.begun {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/internal/ansi"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // jestReport is the JSON of "jest --json" and of vitest's json reporter, which has the same shape.
@@ -91,7 +92,7 @@ func jestJSON(r io.Reader) (data []byte, noise string, err error) {
 		end = i
 	}
 	var c clipBuf
-	c.add(cleanText(all))
+	c.add(show.Clean(all))
 	return nil, c.String(), nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 var (
@@ -40,7 +42,7 @@ type pytestParser struct {
 // summary (options -rfE), messages and positions from the blocks above it.
 func parsePytest(r io.Reader, paths testPaths) (*testReport, error) {
 	p := &pytestParser{rep: &testReport{}, paths: paths, blocks: map[string][]*pytestFailed{}}
-	err := eachLine(r, func(line []byte, _ bool) { p.line(cleanText(line)) })
+	err := eachLine(r, func(line []byte, _ bool) { p.line(show.Clean(line)) })
 	p.finish()
 	return p.rep, err
 }

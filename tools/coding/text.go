@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // encoding is how a text file stores its characters.
@@ -170,19 +169,6 @@ func countLines(s string) int {
 		n++
 	}
 	return n
-}
-
-// cutLine shortens a line to at most max bytes, at a character, and says so. Bytes that are no UTF-8 are shown as
-// U+FFFD.
-func cutLine(s string, max int) string {
-	if len(s) <= max {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
-	cut := max
-	for cut > 0 && cut > max-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return strings.ToValidUTF8(s[:cut], "\uFFFD") + "… [" + sizeName(int64(len(s)-cut)) + " more on this line]"
 }
 
 // notes joins remarks for the end of a result; empty ones are dropped.

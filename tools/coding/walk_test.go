@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 var project = files{
@@ -115,10 +116,8 @@ func TestSubdirectoryOfARepository(t *testing.T) {
 
 // TestLargeTree is the bound for what is too much to show: answers stay short and come soon.
 func TestLargeTree(t *testing.T) {
-	n := 100_000
-	if testing.Short() {
-		n = 5_000
-	}
+	t.Parallel()
+	n := tier.Pick(3_000, 20_000, 100_000)
 	w := openWith(t, Config{Ripgrep: noRipgrep}, nil)
 	for d := range 100 {
 		dir := filepath.Join(w.Dir(), fmt.Sprintf("dir%02d/sub%02d", d/10, d%10))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 	"github.com/luthier-dev/luthier/tools/edit"
 )
 
@@ -26,7 +27,7 @@ func (w *Workspace) writeTool() (agent.Tool, error) {
 }
 
 func (w *Workspace) describeWrite(in writeIn) agent.CallDescription {
-	d := agent.CallDescription{Title: fmt.Sprintf("write %s (%d lines)", quotePath(in.Path), countLines(in.Content)), Where: w.real}
+	d := agent.CallDescription{Title: fmt.Sprintf("write %s (%d lines)", show.Path(in.Path), countLines(in.Content)), Where: w.real}
 	switch cur, err := w.current(in.Path); {
 	case err == nil:
 		d.Detail = preview(cur.at.rel, cur.text, withLineEnding(in.Content, lineEnding(cur.text)))
@@ -88,7 +89,7 @@ func (w *Workspace) lockFile(ctx context.Context, p string) (target, func(), err
 	}
 	again, err := w.resolve(t.rel)
 	if err == nil && again.rel != t.rel {
-		err = fmt.Errorf("%s: it was replaced by a symbolic link just now; try again", quotePath(t.rel))
+		err = fmt.Errorf("%s: it was replaced by a symbolic link just now; try again", show.Path(t.rel))
 	}
 	if err != nil {
 		unlock()
@@ -104,7 +105,7 @@ func (w *Workspace) write(ctx context.Context, in writeIn) (string, error) {
 	}
 	defer unlock()
 	if len(in.Content) > w.cfg.Limits.FileBytes {
-		return "", fmt.Errorf("%s: the content has %s, more than the %s that can be written; write it in several files", quotePath(t.rel), sizeName(int64(len(in.Content))), sizeName(int64(w.cfg.Limits.FileBytes)))
+		return "", fmt.Errorf("%s: the content has %s, more than the %s that can be written; write it in several files", show.Path(t.rel), show.Size(int64(len(in.Content))), show.Size(int64(w.cfg.Limits.FileBytes)))
 	}
 	if err := checkWritable(t); err != nil {
 		return "", err
@@ -128,7 +129,7 @@ func (w *Workspace) create(ctx context.Context, t target, in writeIn) (string, e
 	if seen {
 		gone = "the file had been deleted since you read it; it was created anew"
 	}
-	return joinLines(fmt.Sprintf("Created %s with %d lines.", quotePath(t.rel), countLines(in.Content)),
+	return joinLines(fmt.Sprintf("Created %s with %d lines.", show.Path(t.rel), countLines(in.Content)),
 		notes(gone, edit.CheckSyntax(t.rel, "", in.Content))), nil
 }
 
@@ -150,21 +151,21 @@ func (w *Workspace) overwrite(ctx context.Context, t target, in writeIn) (string
 	}
 	if cur.data != nil && next.text == cur.text {
 		w.views.set(ctx, t.rel, view{text: cur.text, known: true, whole: true})
-		return fmt.Sprintf("%s already has exactly this content; nothing was written.", quotePath(t.rel)), nil
+		return fmt.Sprintf("%s already has exactly this content; nothing was written.", show.Path(t.rel)), nil
 	}
 	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: next.encode()}}); err != nil {
 		return "", err
 	}
 	// What the model believes the file to hold is what it wrote, without the changes of others that were merged in.
 	w.views.set(ctx, t.rel, view{text: withLineEnding(in.Content, lineEnding(cur.text)), known: true, whole: true})
-	return joinLines(fmt.Sprintf("Replaced %s: %d lines, before %d.", quotePath(t.rel), countLines(next.text), countLines(cur.text)),
+	return joinLines(fmt.Sprintf("Replaced %s: %d lines, before %d.", show.Path(t.rel), countLines(next.text), countLines(cur.text)),
 		notes(note, encodingKept(next), edit.CheckSyntax(t.rel, cur.text, next.text))), nil
 }
 
 // mergeWrite decides what to write where the model wants to replace cur by text: it must have seen all of the file, and
 // what others changed since is merged in.
 func (w *Workspace) mergeWrite(ctx context.Context, cur *currentFile, text string) (merged, note string, err error) {
-	name := quotePath(cur.at.rel)
+	name := show.Path(cur.at.rel)
 	v, seen := w.views.get(ctx, cur.at.rel)
 	switch {
 	case !seen || !v.known:

@@ -1,4 +1,4 @@
-package coding
+package luthier
 
 import (
 	"context"
@@ -9,17 +9,23 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/retrieval"
+	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// Retrieval makes an [Index] of a retrieval index over the workspace's directory. Searches know the files a session works
-// on, leave out what it was shown, and find what the tools wrote a moment ago. x stays the caller's to close.
-func Retrieval(x *retrieval.Index) Index {
-	return RetrievalLater(func() (*retrieval.Index, error) { return x, nil })
+// CodingIndex returns what the search, repo_map and symbols tools of a coding.Workspace ask, answered by a retrieval index
+// over the workspace's directory. [New] wires one by itself; it is for hosts that open a coding.Workspace on their own.
+//
+// Searches know the files a session works on, leave out what it was shown, and find what the tools wrote a moment ago. x
+// stays the caller's to close.
+func CodingIndex(x *retrieval.Index) coding.Index {
+	return CodingIndexLater(func() (*retrieval.Index, error) { return x, nil })
 }
 
-// RetrievalLater is [Retrieval] for an index that is not open yet, so that a host can offer the tools before it has one.
-// get is called with every use and must always give the same; its error is what the tools answer.
-func RetrievalLater(get func() (*retrieval.Index, error)) Index { return &retrieved{get: get} }
+// CodingIndexLater is [CodingIndex] for an index that is not open yet, so that a host can offer the tools before it has
+// one. get is called with every use and must always give the same; its error is what the tools answer.
+func CodingIndexLater(get func() (*retrieval.Index, error)) coding.Index {
+	return &retrieved{get: get}
+}
 
 // retrieved remembers what changed until somebody asks: an agent edits more often than it searches, and no goroutine is
 // needed that nobody could end.
@@ -33,22 +39,18 @@ type retrieved struct {
 	update sync.Mutex // one caller takes changes in, and others wait for it
 }
 
-var (
-	_ TaskIndex   = (*retrieved)(nil)
-	_ ChangeIndex = (*retrieved)(nil)
-	_ StateIndex  = (*retrieved)(nil)
-	_ MapIndex    = (*retrieved)(nil)
-	_ SymbolIndex = (*retrieved)(nil)
-)
+// Features returns all that there is.
+func (r *retrieved) Features() coding.IndexFeatures {
+	return coding.IndexFeatures{
+		LeavesOutHeld: true, Changed: r.changed, State: r.state, Map: r.outline, Declaring: r.declaring, Using: r.using,
+	}
+}
 
 // maxPending bounds what is remembered; beyond it the whole tree is looked at.
 const maxPending = 500
 
-func (r *retrieved) Search(ctx context.Context, text string, k int) ([]Hit, error) {
-	return r.SearchTask(ctx, IndexQuery{Text: text, K: k})
-}
-
-func (r *retrieved) SearchTask(ctx context.Context, q IndexQuery) ([]Hit, error) {
+// Search implements [coding.Index].
+func (r *retrieved) Search(ctx context.Context, q coding.IndexQuery) ([]coding.Hit, error) {
 	x, err := r.refresh(ctx)
 	if err != nil {
 		return nil, err
@@ -61,14 +63,14 @@ func (r *retrieved) SearchTask(ctx context.Context, q IndexQuery) ([]Hit, error)
 	if err != nil {
 		return nil, err
 	}
-	hits := make([]Hit, len(found))
+	hits := make([]coding.Hit, len(found))
 	for i, h := range found {
-		hits[i] = Hit{Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Symbol: h.Symbol, Score: h.Score, Snippet: h.Snippet}
+		hits[i] = coding.Hit{Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Symbol: h.Symbol, Score: h.Score, Snippet: h.Snippet}
 	}
 	return hits, nil
 }
 
-func (r *retrieved) Changed(paths ...string) {
+func (r *retrieved) changed(paths ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(paths) == 0 || len(r.paths)+len(paths) > maxPending {
@@ -118,9 +120,9 @@ func (r *retrieved) refresh(ctx context.Context) (*retrieval.Index, error) {
 		err = x.Update(ctx, slices.Sorted(maps.Keys(paths))...)
 	}
 	if err != nil {
-		r.Changed(slices.Collect(maps.Keys(paths))...)
+		r.changed(slices.Collect(maps.Keys(paths))...)
 		if all {
-			r.Changed()
+			r.changed()
 		}
 	}
 	return x, context.Cause(ctx)
@@ -137,7 +139,7 @@ const firstWait = 10 * time.Second
 
 var errIndexing = errors.New("the definitions are still being indexed; try again later")
 
-func (r *retrieved) Map(ctx context.Context, tokens int, near []string, text string) (string, error) {
+func (r *retrieved) outline(ctx context.Context, tokens int, near []string, text string) (string, error) {
 	x, err := r.refresh(ctx)
 	if err != nil {
 		return "", err
@@ -150,11 +152,11 @@ func (r *retrieved) Map(ctx context.Context, tokens int, near []string, text str
 	return x.MapFor(ctx, retrieval.MapQuery{Tokens: tokens, Near: near, Text: text})
 }
 
-func (r *retrieved) Declaring(ctx context.Context, name string) ([]string, error) {
+func (r *retrieved) declaring(ctx context.Context, name string) ([]string, error) {
 	return filesOf(ctx, r, name, (*retrieval.Index).Definitions, func(s retrieval.Symbol) string { return s.Path })
 }
 
-func (r *retrieved) Using(ctx context.Context, name string) ([]string, error) {
+func (r *retrieved) using(ctx context.Context, name string) ([]string, error) {
 	return filesOf(ctx, r, name, (*retrieval.Index).References, func(u retrieval.Reference) string { return u.Path })
 }
 
@@ -177,8 +179,8 @@ func filesOf[T any](ctx context.Context, r *retrieved, name string, ask func(*re
 	return out, err
 }
 
-// State says that the index is still being made, or why there is none.
-func (r *retrieved) State() string {
+// state says that the index is still being made, or why there is none.
+func (r *retrieved) state() string {
 	x, err := r.get()
 	if err != nil {
 		return ""

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // procLog is what a program has printed and nobody has read yet. Up to its limit it is in memory; beyond, memory holds
@@ -135,7 +137,7 @@ func (l *procLog) more() (<-chan struct{}, int64) {
 func (l *procLog) progress() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := cleanText(lastBytes(l.recent, maxRecent))
+	s := show.Clean(lastBytes(l.recent, maxRecent))
 	l.recent = l.recent[:0]
 	return s
 }
@@ -144,7 +146,7 @@ func (l *procLog) progress() string {
 func (l *procLog) peek() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return cleanText(l.head) + cleanText(lastBytes(l.tail, l.limit-l.limit/2))
+	return show.Clean(l.head) + show.Clean(lastBytes(l.tail, l.limit-l.limit/2))
 }
 
 // keepFunc stores a text and returns its handle.
@@ -154,7 +156,7 @@ type keepFunc func(ctx context.Context, name string, data []byte) (handle string
 // stored with keep, and a line in the middle says where.
 func (l *procLog) take(ctx context.Context, name string, keep keepFunc) string {
 	l.mu.Lock()
-	head, tail, total := cleanText(l.head), lastBytes(l.tail, l.limit-l.limit/2), l.total
+	head, tail, total := show.Clean(l.head), lastBytes(l.tail, l.limit-l.limit/2), l.total
 	omitted := total - int64(len(l.head)) - int64(len(tail))
 	var stored []byte
 	lost, err := int64(0), l.fileErr
@@ -163,7 +165,7 @@ func (l *procLog) take(ctx context.Context, name string, keep keepFunc) string {
 			lost = total - int64(len(stored))
 		}
 	}
-	shown := cleanText(tail)
+	shown := show.Clean(tail)
 	l.reset()
 	l.mu.Unlock()
 	if omitted <= 0 {
@@ -171,14 +173,14 @@ func (l *procLog) take(ctx context.Context, name string, keep keepFunc) string {
 	}
 	handle := ""
 	if err == nil {
-		handle, err = keep(ctx, name, []byte(cleanText(stored)))
+		handle, err = keep(ctx, name, []byte(show.Clean(stored)))
 	}
-	note := fmt.Sprintf("%s left out here", sizeName(omitted))
+	note := fmt.Sprintf("%s left out here", show.Size(omitted))
 	switch {
 	case err != nil:
 		note += "; it could not be kept: " + err.Error()
 	case lost > 0:
-		note += fmt.Sprintf("; the first %s of the output are artifact %s", sizeName(int64(len(stored))), handle)
+		note += fmt.Sprintf("; the first %s of the output are artifact %s", show.Size(int64(len(stored))), handle)
 	default:
 		note += "; the whole output is artifact " + handle + ", for read_artifact"
 	}
@@ -199,7 +201,7 @@ func (l *procLog) whole() (data []byte, lost int64, err error) {
 // end returns the last max bytes, or somewhat less, beginning at a line where there is one.
 func (l *procLog) end(max int) string {
 	l.mu.Lock()
-	text := cleanText(lastBytes(append(append([]byte{}, l.head...), l.tail...), max))
+	text := show.Clean(lastBytes(append(append([]byte{}, l.head...), l.tail...), max))
 	cut := l.total > int64(max)
 	l.mu.Unlock()
 	if i := strings.IndexByte(text, '\n'); cut && i >= 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
 // process is one program, in the foreground at first.
@@ -113,7 +114,7 @@ func (w *Workspace) workDir(dir string) (string, error) {
 		return "", w.missing(t.rel)
 	}
 	if !t.info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory; use %q", quotePath(t.rel), path.Dir(t.rel))
+		return "", fmt.Errorf("%s is not a directory; use %q", show.Path(t.rel), path.Dir(t.rel))
 	}
 	return t.rel, nil
 }

@@ -137,12 +137,12 @@ func TestProcConfigErrors(t *testing.T) {
 func TestProcToolsHaveEverything(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{}, nil)
-	ts, err := w.procTools()
+	ts, err := w.Tools()
 	must(t, err)
 	for _, tool := range ts {
 		s := tool.Spec()
-		if !slices.Contains(toolNames, s.Name) {
-			t.Errorf("%s is not in toolNames", s.Name)
+		if !slices.Contains(toolNames(), s.Name) {
+			t.Errorf("%s is not in the toolbox", s.Name)
 		}
 		if len(s.Description) < 40 || len(s.Description) > 2000 {
 			t.Errorf("%s: a description of %d bytes", s.Name, len(s.Description))

@@ -1,4 +1,4 @@
-package coding
+package luthier_test
 
 import (
 	"strings"
@@ -32,7 +32,7 @@ func TestRepoMap(t *testing.T) {
 	if got := do(t, w, "repo_map", args{"words": "the sundial tells a wrong hour"}); !strings.HasPrefix(got, "odd/sundial.go\n") {
 		t.Errorf("the file that has to do with the words is not first:\n%s", got)
 	}
-	if got := do(t, w, "repo_map", args{"tokens": 1}); len(got) > 4*minMapTokens || got == "" {
+	if got := do(t, w, "repo_map", args{"tokens": 1}); len(got) > 4*100 || got == "" {
 		t.Errorf("the smallest outline:\n%s", got)
 	}
 	refused(t, w, "repo_map", args{"files": []string{"odd/clock.go"}}, "does not exist")

@@ -1,4 +1,4 @@
-package coding
+package luthier_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/retrieval"
+	"github.com/luthier-dev/luthier/tools/coding"
 )
 
 var callTree = files{
@@ -26,10 +27,12 @@ var callTree = files{
 
 // TestCallersAndCallees says the same with an index as without.
 func TestCallersAndCallees(t *testing.T) {
-	plain := openWith(t, Config{}, callTree)
+	dir := t.TempDir()
+	callTree.write(t, dir)
+	plain := openAt(t, dir, coding.Config{})
 	indexed, x := openIndexed(t, retrieval.Config{}, callTree)
 	settled(t, x)
-	note := "\n(" + byName + ")"
+	note := "\n(uses are found by the name alone, whatever has it)"
 	for _, c := range []struct {
 		in   args
 		want string
@@ -55,7 +58,7 @@ func TestCallersAndCallees(t *testing.T) {
 			t.Errorf("%v (-without +with an index):\n%s", c.in, d)
 		}
 	}
-	for _, w := range []*Workspace{plain, indexed} {
+	for _, w := range []*coding.Workspace{plain, indexed} {
 		contains(t, do(t, w, "symbols", args{"name": "Nowhere", "find": "callers"}), "No call of", "grep")
 		contains(t, do(t, w, "symbols", args{"name": "Nowhere", "find": "callees"}), "No declaration", "grep")
 		refused(t, w, "symbols", args{"path": "app", "find": "callers"}, "give name")

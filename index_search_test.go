@@ -1,4 +1,4 @@
-package coding
+package luthier_test
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,32 +19,6 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 	"github.com/luthier-dev/luthier/retrieval"
 )
-
-// openIndexed opens a new directory that holds fs, with an index over it.
-func openIndexed(t testing.TB, cfg retrieval.Config, fs files) (*Workspace, *retrieval.Index) {
-	t.Helper()
-	dir := t.TempDir()
-	fs.write(t, dir)
-	if cfg.CacheDir == "" {
-		cfg.CacheDir = t.TempDir()
-	}
-	x, err := retrieval.Open(t.Context(), dir, cfg)
-	must(t, err)
-	t.Cleanup(func() { must(t, x.Close()) })
-	return openAt(t, dir, Config{Index: Retrieval(x), Ripgrep: "none"}), x
-}
-
-// settled waits until all of an index is made.
-func settled(t testing.TB, x *retrieval.Index) {
-	t.Helper()
-	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if st := x.Status(); complete(&st) {
-			return
-		} else if time.Since(start) > 30*time.Second {
-			t.Fatalf("the index is not ready:\n%v", st)
-		}
-	}
-}
 
 var shop = files{
 	"go.mod":        "module example.org/shop\n",
@@ -125,12 +98,12 @@ func TestSearchInSessions(t *testing.T) {
 		return agenttest.Call(id, "search", `{"query": "value added tax of a country", "k": 1}`)
 	}
 	s := agent.NewSession()
-	got := runAgent(t, w, s, ask("1"), ask("2"))
+	got := runTools(t, w, s, ask("1"), ask("2"))
 	contains(t, got[0].Text(), "return 19")
 	contains(t, got[1].Text(), "already shown: tax/vat.go:3-9")
-	contains(t, runAgent(t, w, agent.NewSession(), ask("3"))[0].Text(), "return 19")
+	contains(t, runTools(t, w, agent.NewSession(), ask("3"))[0].Text(), "return 19")
 
-	ts, err := w.fileTools()
+	ts, err := w.Tools()
 	must(t, err)
 	a, err := agent.New(agent.Config{Model: agenttest.Script(ask("4"), agenttest.Text("done")), Tools: ts, Compactor: forgetful{}, ContextBudget: 1})
 	must(t, err)
@@ -157,19 +130,9 @@ func TestSearchNear(t *testing.T) {
 	w, _ := openIndexed(t, retrieval.Config{}, fs)
 	query := args{"query": "lantern glows at dusk", "k": 1}
 	contains(t, do(t, w, "search", query), "a/lantern.go:3-4")
-	if got := w.views.worked(t.Context(), 9); len(got) != 0 {
-		t.Errorf("what a search has shown counts as worked on: %v", got)
-	}
 	fresh, _ := openIndexed(t, retrieval.Config{}, fs)
 	do(t, fresh, "read", args{"path": "z/notes.go"})
-	if d := cmp.Diff([]string{"z/notes.go"}, fresh.views.worked(t.Context(), 9)); d != "" {
-		t.Error(d)
-	}
 	contains(t, do(t, fresh, "search", query), "z/lantern.go:3-4")
-	do(t, fresh, "edit", args{"path": "z/lantern.go", "old": "glows", "new": "shines"})
-	if d := cmp.Diff([]string{"z/lantern.go", "z/notes.go"}, fresh.views.worked(t.Context(), 9)); d != "" {
-		t.Error(d)
-	}
 }
 
 // TestSearchFollowsTheTools changes files by every tool that can; the index watches nothing by itself.
@@ -250,14 +213,14 @@ func TestSearchBudget(t *testing.T) {
 		fs[fmt.Sprintf("pkg%d/file.go", i)] = fmt.Sprintf("package pkg%d\n\n", i) + long(fmt.Sprintf("Calibrate%d", i), "calibrates the telescope mirror", 40+5*i)
 	}
 	fs["wide.txt"] = strings.Repeat("telescope mirror calibration ", 300) + "\n"
-	w, _ := openIndexed(t, retrieval.Config{}, fs)
+	w, x := openIndexed(t, retrieval.Config{}, fs)
 	for _, tc := range []struct{ k, limit int }{{0, 2500}, {1, 2500}, {3, 2500}, {20, 4000}} {
-		clean := openAt(t, w.Dir(), w.cfg)
+		clean := openAt(t, w.Dir(), onIndex(x))
 		got := do(t, clean, "search", args{"query": "calibrate the telescope mirror", "k": tc.k})
-		if n := tokens(got); n > tc.limit {
+		if n := (4*len(got) + 10) / 11; n > tc.limit {
 			t.Errorf("k %d: about %d tokens, more than %d", tc.k, n, tc.limit)
 		}
-		if twin := do(t, openAt(t, w.Dir(), w.cfg), "search", args{"query": "calibrate the telescope mirror", "k": tc.k}); twin != got {
+		if twin := do(t, openAt(t, w.Dir(), onIndex(x)), "search", args{"query": "calibrate the telescope mirror", "k": tc.k}); twin != got {
 			t.Errorf("k %d: the same question has another answer:\n%s", tc.k, cmp.Diff(got, twin))
 		}
 		checkShown(t, fs, got)
@@ -284,7 +247,11 @@ func checkShown(t *testing.T, fs files, answer string) {
 		}
 		n, err := strconv.Atoi(m[1])
 		must(t, err)
-		if want := cutLine(lines[n-1], 2000); m[2] != want {
+		if want, cut := lines[n-1], len(lines[n-1])-2000; cut > 0 {
+			if head, note, ok := strings.Cut(m[2], "… ["); !ok || head != want[:2000] || !strings.HasSuffix(note, " more on this line]") {
+				t.Errorf("line %d of %d bytes is cut to %q", n, len(want), m[2])
+			}
+		} else if m[2] != want {
 			t.Errorf("line %d is shown as %q, it is %q", n, m[2], want)
 		}
 	}
@@ -308,20 +275,5 @@ func TestSearchMergesPlaces(t *testing.T) {
 	}
 	if n := strings.Count(got, "Anneal\n"); n != 1 {
 		t.Errorf("the function is shown %d times:\n%s", n, got)
-	}
-}
-
-// TestNotesAreNotIndexed keeps the notes of the memory tool, which lie elsewhere, from the index.
-func TestNotesAreNotIndexed(t *testing.T) {
-	w, x := openIndexed(t, retrieval.Config{}, shop)
-	ix := Retrieval(x).(*retrieved)
-	noted := openAt(t, w.Dir(), Config{Index: ix, MemoryDir: t.TempDir()})
-	do(t, noted, "memory", args{"action": "append", "text": "Ask before noon."})
-	if ix.pending() {
-		t.Errorf("the index was told of %v", ix.paths)
-	}
-	do(t, noted, "write", args{"path": "a.go", "content": "package a\n"})
-	if !ix.pending() {
-		t.Error("the index was not told of a.go")
 	}
 }

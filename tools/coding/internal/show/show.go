@@ -1,0 +1,82 @@
+// Package show makes names, sizes and texts fit to be shown to a model: unmistakable, bounded and valid UTF-8.
+package show
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/luthier-dev/luthier/internal/ansi"
+)
+
+// Clean returns what a program printed as text without terminal sequences, in valid UTF-8.
+func Clean(b []byte) string {
+	return strings.ToValidUTF8(ansi.Strip(string(b)), "\uFFFD")
+}
+
+// Ends keeps the head and the tail of s, cut at runes, with a mark between them.
+func Ends(s string, max int) string {
+	if len(s) <= max+max/8 { // a cut that saves next to nothing only hurts
+		return s
+	}
+	head := strings.ToValidUTF8(s[:max*2/3], "")
+	tail := strings.ToValidUTF8(s[len(s)-max/3:], "")
+	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head, len(s)-len(head)-len(tail), tail)
+}
+
+// Line shortens a line to at most max bytes, at a character, and says so. Bytes that are no UTF-8 are shown as
+// U+FFFD.
+func Line(s string, max int) string {
+	if len(s) <= max {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	cut := max
+	for cut > 0 && cut > max-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return strings.ToValidUTF8(s[:cut], "\uFFFD") + "… [" + Size(int64(len(s)-cut)) + " more on this line]"
+}
+
+// maxQuoted bounds a path that is quoted whole.
+const maxQuoted = 4096
+
+// Path returns a path for a message: as it is when that is unmistakable, else quoted.
+func Path(p string) string {
+	if p != "" && strings.TrimSpace(p) == p && !strings.ContainsFunc(p, func(r rune) bool {
+		return !unicode.IsPrint(r) || r == unicode.ReplacementChar || r == '"'
+	}) {
+		return p
+	}
+	if len(p) > maxQuoted {
+		p = p[:64] + "..."
+	}
+	return fmt.Sprintf("%q", p)
+}
+
+// Size words a number of bytes for people.
+func Size(n int64) string {
+	switch {
+	case n < 10<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	case n < 10<<30:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d GiB", n>>30)
+}
+
+// Cause strips the operation and path that the os package puts in front: the messages here have their own.
+func Cause(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	if le, ok := errors.AsType[*os.LinkError](err); ok {
+		return le.Err
+	}
+	return err
+}
