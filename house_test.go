@@ -53,6 +53,7 @@ var links = map[string][]string{
 	"router/openai":        slices.Concat(xsys, schemas[:1], []string{"github.com/openai/openai-go/v3"}),
 	"router/serve":         slices.Concat(xsys, []string{"github.com/prometheus/client_golang"}),
 	"sandbox":              slices.Concat(xsys, gogit[:1], texts, []string{"golang.org/x/net"}),
+	"sandbox/attacks":      {},
 	"sandbox/remote":       slices.Concat(xsys, gogit[:1], texts, []string{"golang.org/x/net"}),
 	"tools":                slices.Concat(xsys, schemas, texts[:1]),
 	"tools/coding":         slices.Concat(xsys, gogit, schemas, texts, []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/mod", "golang.org/x/net", "mvdan.cc/sh/v3"}),
