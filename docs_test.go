@@ -17,19 +17,23 @@ var (
 
 // TestDocsAreTrue checks that every link of the pages leads to a file, and every link that names a test to that test.
 func TestDocsAreTrue(t *testing.T) {
-	for _, page := range []string{"README.md", "BENCHMARKS.md", "RATIONALE.md", "CONTRIBUTING.md"} {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "README.md", "RATIONALE.md", "CONTRIBUTING.md", "examples/fix/README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
 		for _, m := range pageLink.FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(m[1]); err != nil {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
 				t.Errorf("%s: dead link: %v", page, err)
 			}
 		}
 		for _, m := range testLink.FindAllStringSubmatch(string(text), -1) {
-			src, err := os.ReadFile(m[2])
+			src, err := os.ReadFile(filepath.Join(filepath.Dir(page), m[2]))
 			if err != nil || !strings.Contains(string(src), "func "+m[1]+"(") {
 				t.Errorf("%s: %s has no %s", page, m[2], m[1])
 			}

@@ -165,7 +165,7 @@ func TestCalibratorOnVocabularies(t *testing.T) {
 // mixedFiles are source files, documents and logs of this project, in an order that mixes them.
 func mixedFiles(t *testing.T) []string {
 	var out []string
-	for _, pattern := range []string{"../../*.md", "../../agent/*.go", "../../tools/coding/*.go", "../../tools/coding/prompts/*.md", "../../internal/engine/tensor/*.s", "../../go.sum", "../shelleffects/testdata/*"} {
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../agent/*.go", "../../tools/coding/*.go", "../../tools/coding/prompts/*.md", "../../internal/engine/tensor/*.s", "../../go.sum", "../shelleffects/testdata/*"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,6 @@
 // Package adapt teaches a repair model the module that it is about to repair: a few hundred functions of it are broken, one
 // line each, and for some seconds the model learns to mend them (test-time training, arXiv:1909.13231). Names and habits of
-// a module that no training could know are what it is for; BENCHMARKS.md tells what it has gained.
+// a module that no training could know are what it is for; docs/benchmarks.md tells what it has gained.
 //
 //	learnt, err := adapt.Learn(ctx, adapt.Config{Model: weights, Module: "example.com/m", Root: dir, Package: "."})
 //	if err != nil { … } // the model as it was serves as well
