@@ -62,11 +62,13 @@ func TestHalf(t *testing.T) {
 // TestFailingTestsRunAlone: what a module's failing tests and subtests have in common is marked, and where one of them panics, what
 // those behind it tell.
 func TestFailingTestsRunAlone(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, panics, marks string }{
 		{"fail", "", "!!..!!..!."},
 		{"one panics", `if tt.by < 0 { panic("no") }`, "!!..!!..!."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			dir := write(t, map[string]string{"go.mod": "module example.com/scale\n\ngo 1.21\n", "scale.go": scaleGo, "scale_test.go": strings.Replace(scaleTest, "PANIC", tt.panics, 1)})
 			m, err := harness.OpenModule(t.Context(), dir, harness.ModuleConfig{Timeout: time.Minute})
 			if err != nil {

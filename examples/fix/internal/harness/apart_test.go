@@ -12,6 +12,7 @@ import (
 // TestTestsApart: tests in a directory of their own say where the fault is in the packages that they import, also where
 // these have files of one name.
 func TestTestsApart(t *testing.T) {
+	t.Parallel()
 	source := strings.NewReplacer("package max\n", "package max\n\nimport \"example.com/max/internal/id\"\n", "return m\n", "return id.Of(m)\n").Replace(maxGo)
 	dir := write(t, map[string]string{
 		"go.mod":             "module example.com/max\n\ngo 1.21\n",

@@ -16,7 +16,7 @@ func TestPupil(t *testing.T) {
 		t.Skip("trains a model of eight million weights")
 	}
 	learner := &harness.Learner{Weights: embedded.Model(), Tokens: 8000, Config: moe.Config{Threads: 1}}
-	p := &pupil{learner: learner, root: "../../../..", facts: []Fact{{Module: "github.com/luthier-dev/luthier", Dir: "examples/fix/internal/repair", File: "apply.go", Function: "Apply"}}}
+	p := &pupil{learner: learner, root: "../..", facts: []Fact{{Module: "github.com/luthier-dev/luthier/examples/fix", Dir: "internal/repair", File: "apply.go", Function: "Apply"}}}
 	first := p.adapt(t.Context(), nil)
 	if first == nil || p.adapt(t.Context(), nil) != first || p.note(&stages{}) != 1 {
 		t.Errorf("learnt %v, %v", first, p.err)
@@ -24,7 +24,7 @@ func TestPupil(t *testing.T) {
 	if _, ok := first.(harness.Searcher); !ok {
 		t.Errorf("a %T lists no edits", first)
 	}
-	if !p.broken("examples/fix/internal/repair/apply.go", "Apply") || p.broken("examples/fix/internal/repair/apply.go", "Apply2") || p.broken("apply.go", "Apply") {
+	if !p.broken("internal/repair/apply.go", "Apply") || p.broken("internal/repair/apply.go", "Apply2") || p.broken("apply.go", "Apply") {
 		t.Error("the wrong functions are left out")
 	}
 	if err := p.close(); err != nil {

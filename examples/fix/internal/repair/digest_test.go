@@ -1,6 +1,7 @@
 package repair_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,23 +110,26 @@ want "long long long long long long long long long long long long long long long
 		{"panic, verbose", []string{"PANIC=1"}, []string{"-v", "-run", "Panics"}, panics[:len(panics)-1]},
 		{"panic, json", []string{"PANIC=1"}, []string{"-json", "-run", "Panics"}, panics[:len(panics)-1]},
 	} {
-		out := goTest(t, dir, tt.env, tt.args...)
-		got := repair.Digest(out, 1000)
-		if d := cmp.Diff(tt.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s\nof\n%s", tt.name, d, out)
-		}
-		if again := repair.Digest(goTest(t, dir, tt.env, tt.args...), 1000); again != got {
-			t.Errorf("%s: another run has another digest:\n%s\n%s", tt.name, got, again)
-		}
-		if short := repair.Digest(out, 100); len(short) > 100 || short == "" {
-			t.Errorf("%s: %d bytes where 100 were allowed", tt.name, len(short))
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out := goTest(t, dir, tt.env, tt.args...)
+			got := repair.Digest(out, 1000)
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s\nof\n%s", d, out)
+			}
+			if again := repair.Digest(goTest(t, dir, tt.env, tt.args...), 1000); again != got {
+				t.Errorf("another run has another digest:\n%s\n%s", got, again)
+			}
+			if short := repair.Digest(out, 100); len(short) > 100 || short == "" {
+				t.Errorf("%d bytes where 100 were allowed", len(short))
+			}
+		})
 	}
-	if err := os.WriteFile(filepath.Join(dir, "list.go"), []byte(strings.Replace(failing["list.go"], "return s }", "return 1 }", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	broken := maps.Clone(failing)
+	broken["list.go"] = strings.Replace(failing["list.go"], "return s }", "return 1 }", 1)
+	wrong := writeTree(t, broken)
 	for _, args := range [][]string{nil, {"-json"}} {
-		got := repair.Digest(goTest(t, dir, nil, args...), 400)
+		got := repair.Digest(goTest(t, wrong, nil, args...), 400)
 		want := "list.go:15:37: cannot use 1 (untyped int constant) as string value in return statement"
 		if !strings.Contains(got, want) || len(got) > len(want)+30 {
 			t.Errorf("%v: a compile error is digested to %q", args, got)

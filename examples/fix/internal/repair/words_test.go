@@ -9,9 +9,9 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-func wordsOf(t testing.TB, dir string) (*repair.Checker, *repair.Words) {
+func wordsOf(t testing.TB, dir string, env ...string) (*repair.Checker, *repair.Words) {
 	t.Helper()
-	c, err := repair.NewChecker(t.Context(), dir, ".", append(os.Environ(), "GOWORK=off")...)
+	c, err := repair.NewChecker(t.Context(), dir, ".", append(os.Environ(), env...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func wordsOf(t testing.TB, dir string) (*repair.Checker, *repair.Words) {
 
 // TestMay: names that are nowhere are refused as soon as no known one begins so, and what declares a name is not.
 func TestMay(t *testing.T) {
-	_, w := wordsOf(t, writeTree(t, calc))
+	_, w := wordsOf(t, writeTree(t, calc), "GOWORK=off")
 	for _, tt := range []struct {
 		line string
 		upTo string // the first beginning that is refused; "" where the line may stand, the line itself where only its end is
@@ -69,7 +69,7 @@ func TestMay(t *testing.T) {
 func TestMayCode(t *testing.T) {
 	lines := 0
 	for _, dir := range []string{".", "../../../../agent", "../../../../router/moe", "../harness", "../train"} {
-		c, w := wordsOf(t, dir)
+		c, w := wordsOf(t, dir) // go.work joins them with the root module
 		for _, file := range c.Files() {
 			src, err := os.ReadFile(file)
 			if err != nil {
@@ -131,7 +131,7 @@ func FuzzMay(f *testing.F) {
 	for _, s := range []string{"if x < m {", "a, b := f(), \"t\\\"x\"; c", "for i := range xs { fresh := 1 }", "case a: `r`", "x /* y */ z", "'", "func(a", "é:=1", "a:b", "a: =b"} {
 		f.Add(s)
 	}
-	_, w := wordsOf(f, writeTree(f, calc))
+	_, w := wordsOf(f, writeTree(f, calc), "GOWORK=off")
 	f.Fuzz(func(t *testing.T, s string) {
 		if len(s) > 500 {
 			return
@@ -151,7 +151,7 @@ func FuzzMay(f *testing.F) {
 }
 
 func BenchmarkMay(b *testing.B) {
-	_, w := wordsOf(b, writeTree(b, calc))
+	_, w := wordsOf(b, writeTree(b, calc), "GOWORK=off")
 	b.ReportAllocs()
 	for b.Loop() {
 		w.May("for _, x := range check(xs) { m = strings.ToUpper(\"x\") ", false)
