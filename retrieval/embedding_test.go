@@ -51,6 +51,7 @@ func concepts(t *testing.T, texts *atomic.Int64) *embed.OpenAI {
 }
 
 func TestEmbedder(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"garage.go": "package p\n\n// park puts the car away.\nfunc park(car int) {}\n",
 		"oven.go":   "package p\n\n// bake makes a loaf of bread.\nfunc bake() {}\n",
@@ -104,6 +105,7 @@ func (f *failing) Embed(ctx context.Context, texts []string, kind retrieval.Embe
 
 // TestEmbedderFails says by Status that the Embedder fails, finds by words meanwhile, and says so no longer once it works.
 func TestEmbedderFails(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, shop)
 	var texts atomic.Int64
 	e := &failing{Embedder: concepts(t, &texts)}

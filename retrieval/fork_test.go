@@ -87,7 +87,7 @@ func TestFork(t *testing.T) {
 
 // TestForkOfWhatIsNoUse forks trees whose index is not there, damaged, or being made.
 func TestForkOfWhatIsNoUse(t *testing.T) {
-	dir := goSource(t, "encoding/csv", "encoding/json", "encoding/hex")
+	dir := goSource(t, "encoding")
 	filled := t.TempDir()
 	x := open(t, dir, retrieval.Config{CacheDir: filled})
 	allReady(t, x)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
@@ -120,6 +121,7 @@ func TestUpdateOfEverything(t *testing.T) {
 
 // TestUpdateReadsNewCommits looks at the log again when the whole tree is looked at.
 func TestUpdateReadsNewCommits(t *testing.T) {
+	t.Parallel()
 	dir := lampRepo(t)
 	x := open(t, dir, retrieval.Config{})
 	put(t, dir, "one.go", "package p\n\nfunc alpha() { println() }\n")
@@ -138,6 +140,7 @@ func TestUpdateReadsNewCommits(t *testing.T) {
 // TestUpdateCancelled ends updates early: what was found before is found after, and the
 // next update is whole.
 func TestUpdateCancelled(t *testing.T) {
+	t.Parallel()
 	dir := goSource(t, "encoding")
 	x := open(t, dir, retrieval.Config{})
 	allReady(t, x)
@@ -177,6 +180,7 @@ func TestUpdateCancelled(t *testing.T) {
 // TestOpenCancelled ends the first index of a large tree at several moments. The cache
 // it leaves is of use: the next Open is right, and takes over what was done.
 func TestOpenCancelled(t *testing.T) {
+	t.Parallel()
 	dir := goSource(t, "encoding", "net", "go", "crypto")
 	cache := t.TempDir()
 	ended := 0
@@ -210,6 +214,7 @@ func TestOpenCancelled(t *testing.T) {
 
 // TestWatch lets the index find changes by itself.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, shop)
 	x := open(t, dir, retrieval.Config{Watch: true})
 	if s := x.Status(); s.Watch != "on" {
@@ -249,10 +254,12 @@ func TestWatch(t *testing.T) {
 // TestWatchTreeMadeAgain removes a watched tree and makes it again, at once and later:
 // Status says when it is not watched, and what changes afterwards is found again.
 func TestWatchTreeMadeAgain(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tree")
 	put(t, dir, "old.go", animal("auk"))
 	x := open(t, dir, retrieval.Config{Watch: true})
-	for i, pause := range []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond} {
+	pauses := []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond}
+	for i, pause := range tier.Pick(pauses[2:], pauses, pauses) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -271,10 +278,7 @@ func TestWatchTreeMadeAgain(t *testing.T) {
 
 // TestWatchFlood makes thousands of changes at once, while it is searched.
 func TestWatchFlood(t *testing.T) {
-	n := 6000
-	if testing.Short() {
-		n = 1500
-	}
+	n := tier.Pick(600, 3000, 6000)
 	dir := tree(t, shop)
 	x := open(t, dir, retrieval.Config{Watch: true})
 	start := time.Now()
@@ -353,9 +357,10 @@ func TestEditsDuringSync(t *testing.T) {
 
 // TestManyAtOnce searches, updates, asks for symbols, lines and maps from many goroutines.
 func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := goSource(t, "encoding")
 	x := open(t, dir, retrieval.Config{Watch: true, Background: true})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), tier.Pick(1*time.Second, 2*time.Second, 3*time.Second))
 	defer cancel()
 	fail := func(what string, err error) {
 		if err != nil && ctx.Err() == nil {
@@ -410,9 +415,10 @@ func TestManyAtOnce(t *testing.T) {
 // TestCloseDuringEverything closes an index while all of it is in use. Everything that
 // runs ends, with an answer or with ErrClosed; goleak looks for what is left.
 func TestCloseDuringEverything(t *testing.T) {
+	t.Parallel()
 	dir := goSource(t, "encoding")
 	cache := t.TempDir()
-	for round := range 12 {
+	for round := range tier.Pick(3, 8, 12) {
 		x, err := retrieval.Open(t.Context(), dir, retrieval.Config{CacheDir: cache, Watch: true, Background: round%2 == 0})
 		if err != nil {
 			t.Fatal(err)
@@ -454,7 +460,7 @@ func TestCloseDuringEverything(t *testing.T) {
 			return nil
 		})
 		each("status", func() error { _ = x.Status().String(); return nil })
-		time.Sleep(time.Duration(round*15) * time.Millisecond)
+		time.Sleep(time.Duration(round) * tier.Pick(60*time.Millisecond, 22*time.Millisecond, 15*time.Millisecond))
 		var closing sync.WaitGroup
 		for range 3 {
 			closing.Go(func() {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
@@ -110,6 +111,7 @@ func awaitLine(t testing.TB, lines *bufio.Scanner, text string) {
 // TestTwoProcesses lets one process update an index that another one searches: what
 // the one has taken in, the other finds at once, without an Update of its own.
 func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
 	dir, cache := goSource(t, "encoding"), t.TempDir()
 	x := open(t, dir, retrieval.Config{CacheDir: cache})
 	allReady(t, x)
@@ -144,6 +146,7 @@ func TestTwoProcesses(t *testing.T) {
 
 // TestTwoWriters updates one index from two processes and this one.
 func TestTwoWriters(t *testing.T) {
+	t.Parallel()
 	dir, cache := goSource(t, "encoding"), t.TempDir()
 	a, la := helper(t, "update", dir, cache)
 	b, lb := helper(t, "write", dir, cache)
@@ -179,6 +182,7 @@ func TestTwoWriters(t *testing.T) {
 // TestOpenTogether opens a tree that has no index yet from several processes at once:
 // all of them succeed, and one index is left.
 func TestOpenTogether(t *testing.T) {
+	t.Parallel()
 	dir, cache := goSource(t, "encoding"), t.TempDir()
 	var all []*exec.Cmd
 	for range 4 {
@@ -205,6 +209,7 @@ func TestOpenTogether(t *testing.T) {
 // TestKilledDuringOpen kills processes at many moments of their first Open of a tree.
 // The cache they leave gives exactly the answers of a fresh one.
 func TestKilledDuringOpen(t *testing.T) {
+	t.Parallel()
 	dir := goSource(t, "encoding")
 	want := freshAnswers(t, dir)
 	kill(t, dir, func(t *testing.T, cache string) *retrieval.Index {
@@ -217,6 +222,7 @@ func TestKilledDuringOpen(t *testing.T) {
 
 // TestKilledDuringUpdates kills processes while they edit files and update their index.
 func TestKilledDuringUpdates(t *testing.T) {
+	t.Parallel()
 	dir := goSource(t, "encoding")
 	worst := 0.0
 	kill(t, dir, func(t *testing.T, cache string) *retrieval.Index {
@@ -231,10 +237,7 @@ func TestKilledDuringUpdates(t *testing.T) {
 // kill starts helpers over one cache, kills each a little later after a line it says,
 // and has the cache checked.
 func kill(t *testing.T, dir string, check func(*testing.T, string) *retrieval.Index, what, line string) {
-	moments := 24
-	if testing.Short() {
-		moments = 6
-	}
+	moments := tier.Pick(3, 8, 24)
 	start := time.Now()
 	c, lines := helper(t, what, dir, t.TempDir())
 	awaitLine(t, lines, line)

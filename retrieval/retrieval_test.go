@@ -171,6 +171,7 @@ func TestUpdate(t *testing.T) {
 }
 
 func TestHistoryCounts(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{"one.go": "package p\n\nfunc alpha() {}\n", "two.go": "package p\n\nfunc beta() {}\n"})
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", ".")
@@ -375,6 +376,7 @@ func TestMap(t *testing.T) {
 // TestCloseEndsWaiting closes an index whose symbols were never made: whoever waits for
 // them hears of it.
 func TestCloseEndsWaiting(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, shop)
 	for i := range 50 {
 		x, err := retrieval.Open(t.Context(), dir, retrieval.Config{CacheDir: t.TempDir(), Background: true, Watch: true})

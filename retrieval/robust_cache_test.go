@@ -2,6 +2,7 @@ package retrieval_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
@@ -56,7 +58,7 @@ func exact(t testing.TB, x *retrieval.Index) []string {
 // TestDamagedCache cuts, flips, empties, removes and replaces each file of a cache. Open
 // succeeds, all answers are those of the whole cache, and Status says what was wrong.
 func TestDamagedCache(t *testing.T) {
-	testDamage(t, goSource(t, "encoding/csv", "encoding/json", "encoding/base64"))
+	testDamage(t, goSource(t, "encoding/csv", "encoding/json", "encoding/base64"), tier.Pick(9, 3, 1))
 }
 
 // TestDamagedBigCache does the same to segments so large that they are mapped and only
@@ -65,10 +67,18 @@ func TestDamagedBigCache(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes a large tree many times")
 	}
-	testDamage(t, goSource(t, "net", "encoding", "crypto", "go", "os"))
+	dir := t.TempDir()
+	for _, d := range []string{"net", "encoding", "crypto", "go", "os"} { // with their tests: less would not be mapped
+		if err := os.CopyFS(filepath.Join(dir, d), os.DirFS(filepath.Join(goRoot(t), "src", d))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle()
+	testDamage(t, dir, tier.Pick(0, 11, 1))
 }
 
-func testDamage(t *testing.T, dir string) {
+// testDamage does every nth damage to the cache of a tree; n is odd, so that each file has its turn of all of them.
+func testDamage(t *testing.T, dir string, nth int) {
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", ".")
 	git(t, dir, "commit", "-qm", "Decode base64 and csv")
@@ -103,11 +113,13 @@ func testDamage(t *testing.T, dir string) {
 	}
 	n := 0
 	for _, f := range cacheFiles(t, cache) {
-		for what, damage := range damages {
-			if n++; testing.Short() && n%5 != 0 {
-				continue // which of them differs from run to run
+		for _, what := range slices.Sorted(maps.Keys(damages)) {
+			if n++; n%nth != 0 {
+				continue
 			}
+			damage := damages[what]
 			t.Run(filepath.ToSlash(f)+"/"+what, func(t *testing.T) {
+				t.Parallel()
 				here := copyCache(t, cache)
 				name := filepath.Join(here, f)
 				raw, err := os.ReadFile(name)

@@ -2,20 +2,59 @@ package retrieval_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// lampRepo is a repository in which only the log connects a lamp with two.go.
-func lampRepo(t testing.TB) string {
+// lampRepo returns a new repository in which only the log connects a lamp with two.go. Programs make it once, the others
+// are copies.
+var lampRepo = func() func(testing.TB) string {
+	var once sync.Once
+	files := fstest.MapFS{}
+	return func(t testing.TB) string {
+		t.Helper()
+		once.Do(func() { readTree(t, makeLampRepo(t), files) })
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, files); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+}()
+
+// readTree reads a directory into memory.
+func readTree(t testing.TB, dir string, into fstest.MapFS) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == dir {
+			return err
+		}
+		name, _ := filepath.Rel(dir, p)
+		f := &fstest.MapFile{Mode: d.Type() | 0o755}
+		if !d.IsDir() {
+			f.Mode = 0o644
+			f.Data, err = os.ReadFile(p)
+		}
+		into[filepath.ToSlash(name)] = f
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func makeLampRepo(t testing.TB) string {
 	t.Helper()
 	dir := tree(t, map[string]string{"one.go": "package p\n\nfunc alpha() {}\n", "two.go": "package p\n\nfunc beta() {}\n"})
-	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "init", "-q", "-b", "main", "--template=")
 	git(t, dir, "add", ".")
 	git(t, dir, "commit", "-qm", "start")
 	for i, message := range []string{"Dim the lamp", "Avoid the flicker of the lamp at dawn"} {
@@ -82,6 +121,7 @@ func TestGitThatFails(t *testing.T) {
 
 // TestBrokenRepository opens work trees whose repository is damaged in several ways.
 func TestBrokenRepository(t *testing.T) {
+	t.Parallel()
 	remove := func(names ...string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
 			for _, n := range names {
@@ -130,6 +170,7 @@ func TestBrokenRepository(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := lampRepo(t)
 			c.hurt(t, dir)
 			x := open(t, dir, retrieval.Config{})
@@ -151,6 +192,7 @@ func TestBrokenRepository(t *testing.T) {
 // TestKindsOfRepositories opens a shallow clone, a work tree, a submodule, a directory
 // within a repository and a bare repository.
 func TestKindsOfRepositories(t *testing.T) {
+	t.Parallel()
 	src := lampRepo(t)
 	top := t.TempDir()
 	shallow := filepath.Join(top, "shallow")

@@ -3,6 +3,7 @@ package retrieval_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -14,20 +15,46 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// goSource copies directories of Go's standard library, a real tree, below a new one.
+// goSource copies directories of Go's standard library, a real tree, below a new one. But in the long tier it leaves out
+// their tests, which are half of them.
 func goSource(t testing.TB, dirs ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range dirs {
-		if err := os.CopyFS(filepath.Join(dir, filepath.FromSlash(d)), os.DirFS(filepath.Join(goRoot(t), "src", filepath.FromSlash(d)))); err != nil {
-			t.Fatal(err)
-		}
+		copyTree(t, filepath.Join(goRoot(t), "src", filepath.FromSlash(d)), filepath.Join(dir, filepath.FromSlash(d)))
 	}
 	settle()
 	return dir
+}
+
+func copyTree(t testing.TB, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		isTest := d != nil && (d.Name() == "testdata" || strings.HasSuffix(d.Name(), "_test.go"))
+		switch rel, _ := filepath.Rel(from, p); {
+		case err != nil:
+			return err
+		case isTest && !tier.Long() && d.IsDir():
+			return fs.SkipDir
+		case isTest && !tier.Long():
+			return nil
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		default:
+			raw, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(to, rel), raw, 0o644)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 var goRoot = func() func(testing.TB) string {

@@ -14,6 +14,7 @@ import (
 // TestTimesSetBack changes a file so that its size and its time of change stay the same,
 // as archivers and restored backups do. The next look at the tree sees it all the same.
 func TestTimesSetBack(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{"a.go": animal("magpie"), "b.go": animal("condor")})
 	old := time.Now().Add(-time.Hour)
 	for _, f := range []string{"a.go", "b.go"} {
@@ -62,18 +63,20 @@ func TestTimesSetBack(t *testing.T) {
 // TestCacheWithinTree keeps the cache in the tree itself, and watches: the index does
 // not take its own files for changes again and again.
 func TestCacheWithinTree(t *testing.T) {
-	dir := tree(t, shop)
-	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
-	for name, cache := range map[string]string{"below": filepath.Join(dir, "cache [1]*!", "#2"), "the tree itself": dir, "by a link": filepath.Join(link, "made", "later")} {
-		t.Run(name, func(t *testing.T) { cacheWithin(t, dir, cache) })
-		os.RemoveAll(filepath.Join(dir, "cache [1]*!"))
-		os.RemoveAll(filepath.Join(dir, "made"))
-		for _, h := range must(filepath.Glob(filepath.Join(dir, filepath.Base(dir)+"-*"))) {
-			os.RemoveAll(h)
-		}
+	t.Parallel()
+	for name, cache := range map[string]func(dir, link string) string{
+		"below":           func(dir, _ string) string { return filepath.Join(dir, "cache [1]*!", "#2") },
+		"the tree itself": func(dir, _ string) string { return dir },
+		"by a link":       func(_, link string) string { return filepath.Join(link, "made", "later") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, link := tree(t, shop), filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(dir, link); err != nil {
+				t.Fatal(err)
+			}
+			cacheWithin(t, dir, cache(dir, link))
+		})
 	}
 }
 
@@ -136,11 +139,4 @@ func TestLimits(t *testing.T) {
 	if s := y.Status(); s.Files != 1 || layerNamed(t, s, "index").Files != 1 {
 		t.Errorf("after an update of what is left out:\n%v", s)
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

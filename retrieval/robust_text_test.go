@@ -12,6 +12,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
@@ -104,12 +105,14 @@ func TestNotText(t *testing.T) {
 // TestHugeFiles indexes what is far above all limits, with the limits as they are and
 // without.
 func TestHugeFiles(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
-		t.Skip("writes 55 MB")
+		t.Skip("writes 21 MB, 55 in the long tier")
 	}
+	size := tier.Pick(0, 16, 50) << 20
 	dir := t.TempDir()
 	var big bytes.Buffer
-	for i := 0; big.Len() < 50<<20; i++ {
+	for i := 0; big.Len() < size; i++ {
 		fmt.Fprintf(&big, "// Fn%d does the work of station %d.\nfunc Fn%d(n int) int {\n\treturn n*%d + 1\n}\n\n", i, i%977, i, i)
 	}
 	lines := bytes.Count(big.Bytes(), []byte("\n"))
@@ -128,10 +131,10 @@ func TestHugeFiles(t *testing.T) {
 	}
 	start := time.Now()
 	y := open(t, dir, retrieval.Config{MaxFileSize: 64 << 20})
-	t.Logf("indexed words of 50 MB in one file in %v", time.Since(start))
+	t.Logf("indexed words of %d MB in one file in %v", size>>20, time.Since(start))
 	hits, err := y.Search(t.Context(), retrieval.Query{Text: "Zanzibar at the very end", Under: []string{"big.go"}})
 	if err != nil || len(hits) == 0 || hits[0].StartLine > lines+3 || hits[0].EndLine < lines+2 || !strings.Contains(hits[0].Snippet, "Zanzibar") {
-		t.Errorf("in 50 MB: %d hits, %v; want line %d\n%v", len(hits), err, lines+2, y.Status())
+		t.Errorf("in %d MB: %d hits, %v; want line %d\n%v", size>>20, len(hits), err, lines+2, y.Status())
 	}
 	allReady(t, y)
 	t.Logf("and the rest, %v after it began\n%v", time.Since(start), y.Status())
@@ -142,6 +145,7 @@ func TestHugeFiles(t *testing.T) {
 
 // TestDeepTree opens a tree of 2,000 levels, whose paths are longer than the system takes.
 func TestDeepTree(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{"top.go": "package p\n\n// narwhal of the surface\nfunc narwhal() {}\n"})
 	at, err := os.OpenRoot(dir)
 	if err != nil {
@@ -189,14 +193,17 @@ func TestDeepTree(t *testing.T) {
 	}
 }
 
-// TestManyFiles indexes 100,000 small files, finds the last of them, and takes in a
+// TestManyFiles indexes 100,000 small files, in the long tier, finds the last of them, and takes in a
 // change.
 func TestManyFiles(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
-		t.Skip("writes 100,000 files")
+		t.Skip("writes 10,000 files")
 	}
+	dirs := tier.Pick(0, 100, 1000)
+	last := fmt.Sprintf("d%02d/e%d/f99.go", (dirs-1)%40, dirs-1)
 	dir := t.TempDir()
-	for d := range 1000 {
+	for d := range dirs {
 		sub := filepath.Join(dir, fmt.Sprintf("d%02d", d%40), fmt.Sprintf("e%d", d))
 		if err := os.MkdirAll(sub, 0o755); err != nil {
 			t.Fatal(err)
@@ -213,26 +220,26 @@ func TestManyFiles(t *testing.T) {
 	cache := t.TempDir()
 	start := time.Now()
 	x := open(t, dir, retrieval.Config{CacheDir: cache})
-	t.Logf("100,000 files: words in %v", time.Since(start))
+	t.Logf("%d files: words in %v", 100*dirs, time.Since(start))
 	allReady(t, x)
 	t.Logf("all layers after %v\n%v", time.Since(start), x.Status())
-	if got := first(t, x, "Part99999"); got != "d39/e999/f99.go" {
+	if got := first(t, x, fmt.Sprintf("Part%d", 100*dirs-1)); got != last {
 		t.Errorf("found %q", got)
 	}
-	put(t, dir, "d39/e999/f99.go", "package e\n\n// Okapi replaces the last part.\nfunc Okapi() {}\n")
+	put(t, dir, last, "package e\n\n// Okapi replaces the last part.\nfunc Okapi() {}\n")
 	start = time.Now()
-	if err := x.Update(t.Context(), "d39/e999/f99.go"); err != nil {
+	if err := x.Update(t.Context(), last); err != nil {
 		t.Error(err)
 	}
 	t.Logf("one file is updated in %v", time.Since(start))
-	if got := first(t, x, "okapi"); got != "d39/e999/f99.go" {
+	if got := first(t, x, "okapi"); got != last {
 		t.Errorf("found %q after the update", got)
 	}
 	x.Close()
 	start = time.Now()
 	y := open(t, dir, retrieval.Config{CacheDir: cache})
 	t.Logf("opened again in %v", time.Since(start))
-	if got := layerNamed(t, y.Status(), "index"); got.Files != 100_000 {
+	if got := layerNamed(t, y.Status(), "index"); got.Files != 100*dirs {
 		t.Errorf("%d files", got.Files)
 	}
 }
@@ -240,10 +247,7 @@ func TestManyFiles(t *testing.T) {
 // TestHostileSource indexes texts that are made to make a parser slow, in all
 // languages, and asks what needs their symbols.
 func TestHostileSource(t *testing.T) {
-	n := 300_000
-	if testing.Short() {
-		n = 30_000
-	}
+	n := tier.Pick(10_000, 60_000, 300_000)
 	bodies := map[string]string{
 		"round":    strings.Repeat("(", n),
 		"square":   strings.Repeat("[", n),

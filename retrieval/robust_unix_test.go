@@ -19,6 +19,7 @@ import (
 // TestLinksAndSpecialFiles puts links, pipes and sockets into a tree: none is followed
 // or opened, none stops the index.
 func TestLinksAndSpecialFiles(t *testing.T) {
+	t.Parallel()
 	outside := tree(t, map[string]string{"secret.go": "package s\n\n// platypus of the outside\nfunc platypus() {}\n"})
 	dir := tree(t, map[string]string{"a/in.go": "package a\n\n// echidna is inside\nfunc echidna() {}\n"})
 	for name, target := range map[string]string{
@@ -106,6 +107,7 @@ func TestLinksAndSpecialFiles(t *testing.T) {
 
 // TestOddNames indexes files whose names are no text.
 func TestOddNames(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "darwin" {
 		t.Skip("names must be UTF-8 there")
 	}
@@ -199,6 +201,7 @@ func copyFile(t *testing.T, from, to string) {
 
 // TestUnreadable opens a tree parts of which the user must not read.
 func TestUnreadable(t *testing.T) {
+	t.Parallel()
 	if !asUser(t) {
 		return
 	}
@@ -249,6 +252,7 @@ func TestUnreadable(t *testing.T) {
 
 // TestUnreadableRoot opens a tree that must not be listed.
 func TestUnreadableRoot(t *testing.T) {
+	t.Parallel()
 	if !asUser(t) {
 		return
 	}
@@ -265,6 +269,7 @@ func TestUnreadableRoot(t *testing.T) {
 // TestCacheNotWritable opens trees whose cache can only be read, or not even that:
 // everything works in memory, and Status says so.
 func TestCacheNotWritable(t *testing.T) {
+	t.Parallel()
 	if !asUser(t) {
 		return
 	}

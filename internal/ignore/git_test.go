@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // repo makes a real repository of files (names ending in "/" are directories) and returns its root.
@@ -22,7 +24,14 @@ func repo(t testing.TB, files map[string]string) string {
 		t.Skip("git is not installed")
 	}
 	root := t.TempDir()
-	git(t, root, "init", "-q")
+	git(t, root, "init", "-q", "--template=") // without a dozen sample hooks
+	write(t, root, files)
+	return root
+}
+
+// write writes files below a directory.
+func write(t testing.TB, root string, files map[string]string) {
+	t.Helper()
 	for name, text := range files {
 		file := filepath.Join(root, name)
 		if strings.HasSuffix(name, "/") {
@@ -38,7 +47,6 @@ func repo(t testing.TB, files map[string]string) string {
 			t.Fatal(err)
 		}
 	}
-	return root
 }
 
 func git(t testing.TB, dir string, args ...string) []byte {
@@ -198,16 +206,19 @@ func TestAgainstGit(t *testing.T) {
 		"directory by suffix":  {".gitignore": "*.d/\n"},
 		"dir only glob":        {".gitignore": "dir*/\nsrc/*/\n"},
 	}
+	all := map[string]string{}
+	for _, f := range tree {
+		all[f] = ""
+	}
+	root := repo(t, all)
 	for name, files := range cases {
 		t.Run(name, func(t *testing.T) {
-			all := map[string]string{}
-			for _, f := range tree {
-				all[f] = ""
-			}
-			for f, text := range files {
-				all[f] = text
-			}
-			root := repo(t, all)
+			write(t, root, files)
+			defer func() {
+				for f := range files {
+					os.Remove(filepath.Join(root, f))
+				}
+			}()
 			if _, d := compare(t, root); d != "" {
 				t.Errorf("%q\n%s", files, d)
 			}
@@ -217,10 +228,7 @@ func TestAgainstGit(t *testing.T) {
 
 func TestRandomAgainstGit(t *testing.T) {
 	seed := uint64(1)
-	rounds := 120
-	if testing.Short() {
-		rounds = 15
-	}
+	rounds := tier.Pick(10, 40, 120)
 	total := 0
 	for round := range rounds {
 		r := rand.New(rand.NewPCG(seed, uint64(round)))

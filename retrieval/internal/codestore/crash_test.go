@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
@@ -116,11 +117,11 @@ func someFiles(salt string) map[string]string {
 	return files
 }
 
-// killEverywhere runs work in a child that dies before its first step, then before its second, and so on, and checks
-// after each what is left. change makes the tree that the child is to index; env goes to the child.
+// killEverywhere runs work in a child that dies before its first step, then before a later one, and so on (before each of
+// them in the long tier), and checks after each what is left. It returns the last step before which a child died. change makes the tree that the child is to index; env goes to the child.
 func killEverywhere(t *testing.T, work string, change func(root string), env ...string) (adopted, points int) {
 	t.Helper()
-	for step := 1; ; step++ {
+	for step := 1; ; step += tier.Pick(5, 3, 1) {
 		root, dir := t.TempDir(), t.TempDir()
 		put(t, root, someFiles("old"))
 		first := open(t, dir, smallSegments())
@@ -131,11 +132,12 @@ func killEverywhere(t *testing.T, work string, change func(root string), env ...
 		cmd := startChild(t, work, root, dir, step, env...)
 		err := cmd.Wait()
 		if err == nil {
-			return adopted, step - 1
+			return adopted, points
 		}
 		if cmd.ProcessState.ExitCode() != -1 {
 			t.Fatalf("step %d: child: %v", step, err)
 		}
+		points = step
 		// As seen by a process that was there all the time, and by a new one.
 		for _, s := range []*Store{first, open(t, dir, smallSegments())} {
 			got, err := contents(s)
@@ -187,7 +189,7 @@ func TestKillDuringSync(t *testing.T) {
 		}
 		put(t, root, map[string]string{"e/new": "new"})
 	})
-	t.Logf("killed at %d points; %d documents were taken over from finished segments", points, adopted)
+	t.Logf("killed before up to the step %d; %d documents were taken over from finished segments", points, adopted)
 	if adopted == 0 || points < 20 {
 		t.Errorf("killed at %d points, %d documents taken over", points, adopted)
 	}
@@ -200,7 +202,7 @@ func TestKillDuringUpdate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}, "CODESTORE_PATHS=d0/f0:d1/f1:x:d3")
-	t.Logf("killed at %d points", points)
+	t.Logf("killed before up to the step %d", points)
 	if points < 8 {
 		t.Errorf("killed at %d points", points)
 	}
@@ -208,10 +210,7 @@ func TestKillDuringUpdate(t *testing.T) {
 
 // TestKillAnytime kills a process that syncs and updates for ever, at moments of no choice.
 func TestKillAnytime(t *testing.T) {
-	rounds := 25
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := tier.Pick(3, 12, 25)
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("old"))
 	for range rounds {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
@@ -14,7 +15,7 @@ import (
 // folded at once.
 func TestFoldingEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 300 {
+	for range tier.Pick(30, 100, 300) {
 		o := Options{Workers: 1 + r.IntN(64), SegmentBytes: 1 << (20 + r.IntN(5))}.withDefaults()
 		files := make([]worktree.File, 1+r.IntN(200_000))
 		most := 1 + r.IntN(1<<r.IntN(20))

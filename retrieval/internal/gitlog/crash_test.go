@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
@@ -42,15 +43,13 @@ func writeForever(dir string) {
 // TestKilledWhileWriting kills a process that writes the cache, again and again, and then
 // wants the cache to be whole and right.
 func TestKilledWhileWriting(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(1, 2)), 40)
 	cache := t.TempDir()
 	last := heads[len(heads)-1]
 	want := say(open(t, r.dir, gitlog.Options{Head: last}))
-	kills := 25
-	if testing.Short() {
-		kills = 5
-	}
+	kills := tier.Pick(4, 10, 25)
 	rng := rand.New(rand.NewPCG(3, 4))
 	used := 0
 	for range kills {
@@ -84,6 +83,7 @@ func TestKilledWhileWriting(t *testing.T) {
 // TestDamagedCache cuts the file off at every byte and changes bytes of it: it is read
 // anew, or what it says is right.
 func TestDamagedCache(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(5, 6)), 12)
 	cache := t.TempDir()
@@ -108,7 +108,7 @@ func TestDamagedCache(t *testing.T) {
 			t.Fatalf("%s (-want +got):\n%s", what, d)
 		}
 	}
-	step := 1 + len(whole)/40
+	step := 1 + len(whole)/tier.Pick(8, 16, 40)
 	for n := rng.IntN(step); n < len(whole); n += step {
 		check("a file that is cut off", whole[:n])
 		b := append([]byte(nil), whole...)

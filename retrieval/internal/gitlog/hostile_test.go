@@ -20,6 +20,10 @@ func TestHostileRepositories(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the traps are shell scripts")
 	}
+	base := newRepo(t)
+	base.commit("one", files{"a": "1"})
+	base.commit("two", files{"a": "2"})
+	base.commit("three", files{"a": "3"})
 	for _, tt := range []struct {
 		name string
 		// set lays the trap; the script writes the mark.
@@ -85,10 +89,10 @@ func TestHostileRepositories(t *testing.T) {
 			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRepo(t)
-			r.commit("one", files{"a": "1"})
-			r.commit("two", files{"a": "2"})
-			r.commit("three", files{"a": "3"})
+			if tt.env == nil {
+				t.Parallel()
+			}
+			r := base.copy(t)
 			traps := t.TempDir()
 			script, mark := filepath.Join(traps, "script"), filepath.Join(traps, "mark")
 			text := "#!/bin/sh\necho ran >> '" + mark + "'\n"
@@ -180,6 +184,7 @@ func copyFile(t *testing.T, from, to string) {
 
 // TestReplacementsDoNotCount: a repository can say that a commit is another one.
 func TestReplacementsDoNotCount(t *testing.T) {
+	t.Parallel()
 	r := three(t)
 	want := ids(open(t, r.dir, gitlog.Options{}))
 	other := newRepo(t)

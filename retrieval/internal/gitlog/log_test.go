@@ -17,6 +17,7 @@ import (
 
 // TestRenamesAreFollowed maps what files were called to what they are called.
 func TestRenamesAreFollowed(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.commit("first", files{"a.go": "package a\n", "dir/x.go": "x\n", "dir/y.go": "y\n", "gone.go": "g\n"})
 	r.commit("edit a", files{"a.go": "package a // 1\n"})
@@ -57,6 +58,7 @@ func TestRenamesAreFollowed(t *testing.T) {
 
 // TestMassRename: a commit of too many files says nothing but where they went.
 func TestMassRename(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	fs := files{}
 	for i := range 300 {
@@ -86,6 +88,7 @@ func TestMassRename(t *testing.T) {
 // TestRenameOnABranch: commits made under the old name after the rename, on a branch
 // without it, are of the same file.
 func TestRenameOnABranch(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.commit("one", files{"a.go": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"})
 	r.git("checkout", "-q", "-b", "side")
@@ -107,6 +110,7 @@ func TestRenameOnABranch(t *testing.T) {
 
 // TestReadsOnlyWhatIsNew counts what is read.
 func TestReadsOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	for i := range 20 {
 		r.commit(fmt.Sprintf("commit %d", i), files{"a": fmt.Sprint(i)})
@@ -134,6 +138,7 @@ func TestReadsOnlyWhatIsNew(t *testing.T) {
 
 // TestRewrittenHistory: what is no more an ancestor does not count, cached or not.
 func TestRewrittenHistory(t *testing.T) {
+	t.Parallel()
 	r := three(t)
 	o := gitlog.Options{CacheDir: t.TempDir()}
 	open(t, r.dir, o)
@@ -156,6 +161,7 @@ func TestRewrittenHistory(t *testing.T) {
 
 // TestGoGitReadsTheSame compares both ways to read.
 func TestGoGitReadsTheSame(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(11, 12)), 80)
 	for _, head := range heads[60:] {

@@ -41,8 +41,25 @@ func newRepo(tb testing.TB, initArgs ...string) *repo {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	r.git(append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
+	r.git(append([]string{"init", "-q", "-b", "main", "--template="}, initArgs...)...) // without a dozen sample hooks
+	for _, name := range []string{"info", "hooks"} { // which templates make, and bare repositories have elsewhere
+		if _, err := os.Stat(filepath.Join(r.dir, ".git")); err == nil {
+			if err := os.MkdirAll(filepath.Join(r.dir, ".git", name), 0o755); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
 	return r
+}
+
+// copy returns a copy of the repository as it is now.
+func (r *repo) copy(tb testing.TB) *repo {
+	tb.Helper()
+	c := &repo{tb: tb, dir: filepath.Join(tb.TempDir(), "repo"), now: r.now}
+	if err := os.CopyFS(c.dir, os.DirFS(r.dir)); err != nil {
+		tb.Fatal(err)
+	}
+	return c
 }
 
 // git runs the program as somebody without any configuration would.

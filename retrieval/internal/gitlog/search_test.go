@@ -133,6 +133,7 @@ func TestScoreFiles(t *testing.T) {
 
 // TestTokenizerKey makes words anew when the tokenizer is another one.
 func TestTokenizerKey(t *testing.T) {
+	t.Parallel()
 	r := three(t)
 	cache := t.TempDir()
 	marked := func(mark string) func(string) []string {

@@ -213,6 +213,7 @@ func damageObject(t *testing.T, r *repo, hash string) {
 // TestDamageIsPassed reads what lies beyond a directory that cannot be read, and keeps nothing of that: once it is mended,
 // all is known.
 func TestDamageIsPassed(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	for i := range 30 {
 		r.commit(fmt.Sprint("walrus ", i), files{fmt.Sprint("f", i%5): fmt.Sprint(i)})
@@ -275,6 +276,7 @@ func TestSubdirectory(t *testing.T) {
 
 // TestShallowGrows reads anew what a shallow clone could not know.
 func TestShallowGrows(t *testing.T) {
+	t.Parallel()
 	dir := clone(t, "--depth=2")
 	o := gitlog.Options{CacheDir: t.TempDir()}
 	l := open(t, dir, o)
