@@ -77,6 +77,10 @@ func TestConformanceOfDeciders(t *testing.T) {
 		switch name {
 		case "auto of one", "auto, saved", "cascade over plan", "plan of cascade and auto":
 			continue // TestDecidersChargeOnce has them
+		case "auto", "plan-then-act":
+			if testing.Short() {
+				continue
+			}
 		}
 		t.Run(name, func(t *testing.T) {
 			var opts []agenttest.ConformanceOption

@@ -6,6 +6,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // must returns a router that could be made.
@@ -55,8 +56,16 @@ func TestConformance(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	leaf := agenttest.Reference(t)
 	for name, newModel := range transports(t, func() agent.Model { return leaf }) {
-		if testing.Short() && name != "nested" && name != "hedge soon" {
-			continue // they are all in the nested one
+		switch name {
+		case "nested", "hedge soon":
+		case "hedge", "round robin", "fallback that holds":
+			if testing.Short() {
+				continue
+			}
+		default:
+			if !tier.Long() {
+				continue // they are all in the nested one
+			}
 		}
 		t.Run(name, func(t *testing.T) {
 			var opts []agenttest.ConformanceOption

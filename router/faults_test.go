@@ -275,7 +275,7 @@ func TestFaults(t *testing.T) {
 		return n
 	}
 	var wg sync.WaitGroup
-	for w := range 24 {
+	for w := range 96 { // they wait for models that are slow or silent, so they wait together
 		wg.Go(func() {
 			for i := 0; faults.Load() < int64(want) && !t.Failed(); i++ {
 				faultyRequest(t, top, vendors, fmt.Sprintf("s%d-%d", w, i), &answers, &errs, &again)
@@ -407,9 +407,9 @@ func TestFaultsInRuns(t *testing.T) {
 	top, _ := house(t, 0.4)
 	dir := t.TempDir()
 	var wg sync.WaitGroup
-	for w := range 8 {
+	for w := range 25 {
 		wg.Go(func() {
-			for i := 0; i < runs/8 && !t.Failed(); i++ {
+			for i := 0; i < runs/25 && !t.Failed(); i++ {
 				faultyRun(t, top, dir, fmt.Sprintf("s%d-%d", w, i))
 			}
 		})

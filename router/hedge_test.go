@@ -13,6 +13,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // timed is a model each of whose answers begins after a time of its own and then says its words a second apart.
@@ -162,17 +163,27 @@ func TestHedgeBackpressure(t *testing.T) {
 // TestHedgeLeavesNothing abandons races in every state, with readers that leave and readers that panic.
 func TestHedgeLeavesNothing(t *testing.T) {
 	agenttest.CheckLeaks(t)
+	var wg sync.WaitGroup
+	rounds := tier.Pick(36, 100, 400)
+	for w := range 6 { // they wait, so they wait together
+		wg.Go(func() { abandonRaces(t, w*rounds, rounds) })
+	}
+	wg.Wait()
+}
+
+func abandonRaces(t *testing.T, from, rounds int) {
 	slow := agenttest.Script(agenttest.Join(agenttest.Delay(2*time.Millisecond), agenttest.Text("a", "b", "c"), agenttest.Hang())).Loop()
 	deaf := agenttest.Script(agenttest.Hang()).Loop()
 	var hedges []*Hedge
 	for _, ms := range [][]Member{members(slow, slow), members(deaf, slow), members(slow, deaf)} {
 		h, err := NewHedge(HedgeConfig{Members: ms, Delay: 1, MaxExtra: 1})
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			return
 		}
 		hedges = append(hedges, h)
 	}
-	for i := range 600 {
+	for i := from; i < from+rounds; i++ {
 		h := hedges[i/3%3]
 		func() {
 			defer func() { _ = recover() }()

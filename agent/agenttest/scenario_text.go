@@ -59,7 +59,7 @@ func textScenarios() []Scenario {
 		one("text-empty", "An answer without any text is a complete answer.", events(), nil),
 		one("text-long-line", "One event over 1 MiB is read.", events(WireText{strings.Repeat("0123456789abcdef", 80<<10)}, WireText{"end"}), nil),
 		one("empty-events", "Comments, pings, empty choices and empty deltas change nothing.", events(WireEmpty{}, WireText{"a"}, WireEmpty{}, WireText{"b"}, WireEmpty{}), nil),
-		one("slow", "A slow stream is not a dead one.", events(WireText{"a"}, WireWait{300 * ms}, WireText{"b"}, WireWait{200 * ms}), nil),
+		one("slow", "A slow stream is not a dead one.", events(WireText{"a"}, WireWait{120 * ms}, WireText{"b"}, WireWait{80 * ms}), nil),
 		one("usage", "Tokens are counted, and known before Finish.", events(WireText{"a"}), needsOf(needUsage)),
 		one("usage-reasoning", "Reasoning tokens are part of the output tokens.",
 			Reply{Events: []WireEvent{WireText{"a"}, WireUsage{agent.Usage{Input: 5, Output: 90, Reasoning: 80}}, WireFinish{agent.FinishStop}}}, needsOf(needUsage, needThinking)),

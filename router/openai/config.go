@@ -84,6 +84,7 @@ type Model struct {
 	official bool   // OpenAI itself or Azure
 	thinker  string // whose reasoning the server takes back, see agent.Thinking
 	schemas  schemaCache
+	linger   time.Duration // see the constant
 }
 
 // New checks cfg and returns a model. It sends nothing.
@@ -92,7 +93,7 @@ func New(cfg Config) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openai: new: %w", err)
 	}
-	m := &Model{cfg: cfg, official: officialHost(base.Hostname())}
+	m := &Model{cfg: cfg, linger: linger, official: officialHost(base.Hostname())}
 	m.setDefaults(base.Hostname())
 	m.thinker = chatParts + "@" + base.Host
 	if m.cfg.API == Responses {

@@ -178,9 +178,9 @@ func (m *Model) events(ctx context.Context, res *http.Response, d decoder, emit 
 		}
 		switch {
 		case closing != nil:
-			closing.Reset(linger)
+			closing.Reset(m.linger)
 		case d.complete():
-			closing = time.AfterFunc(linger, func() { res.Body.Close() })
+			closing = time.AfterFunc(m.linger, func() { res.Body.Close() })
 			defer closing.Stop()
 		}
 	}
