@@ -8,8 +8,9 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -28,8 +29,18 @@ type pkg struct {
 var libraries = []string{"strings", "strconv", "bufio", "sort", "encoding/json", "text/template/parse", "net/url", "container/heap", "time", "path/filepath",
 	"go/printer", "compress/flate", "math/big", "text/tabwriter", "archive/tar", "regexp/syntax", "encoding/csv", "net/textproto", "mime", "image/png"}
 
+// installed returns the directory of the Go installation, and tells package build of it: a test that was built with
+// -trimpath does not know it.
+var installed = sync.OnceValue(func() string {
+	if build.Default.GOROOT == "" {
+		out, _ := exec.Command("go", "env", "GOROOT").Output()
+		build.Default.GOROOT = strings.TrimSpace(string(out))
+	}
+	return build.Default.GOROOT
+})
+
 func goroot(t testing.TB) string {
-	dir := filepath.Join(runtime.GOROOT(), "src")
+	dir := filepath.Join(installed(), "src")
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("needs the source of the standard library:", err)
 	}

@@ -18,6 +18,7 @@ import (
 // check parses and type-checks a file and returns what All needs for its last function.
 func check(t testing.TB, src string) ([]byte, *ast.FuncDecl, *token.FileSet, *types.Info) {
 	t.Helper()
+	installed() // for what it imports
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "x.go", src, parser.ParseComments)
 	if err != nil {
