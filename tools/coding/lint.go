@@ -12,6 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
+	"github.com/luthier-dev/luthier/tools/coding/internal/testreport"
 )
 
 type lintIn struct {
@@ -38,7 +39,7 @@ func (w *Workspace) lintTool() (agent.Tool, error) {
 // lintOutcome is what came of one linter.
 type lintOutcome struct {
 	run    lintRun
-	found  []diagnostic
+	found  []testreport.Diagnostic
 	failed string // why nothing can be said about the files; "" when the linter did its work
 	wall   time.Duration
 }
@@ -99,7 +100,7 @@ func (w *Workspace) runLinter(ctx context.Context, r lintRun, root string) lintO
 		Args: r.Args, Dir: r.Dir, Timeout: w.cfg.Proc.LintTimeout, Merge: r.Merge, LogStdout: r.Merge,
 		Env: []string{"FORCE_COLOR=0", "CARGO_TERM_COLOR=never"},
 		Read: func(out io.Reader) (err error) {
-			o.found, err = r.parse(out, testPaths{Root: root, Dir: r.Dir})
+			o.found, err = r.parse(out, testreport.Paths{Root: root, Dir: r.Dir})
 			return err
 		},
 	}, log)
@@ -124,7 +125,7 @@ const shownDiagnostics = 150
 
 // renderLint writes the report. Only what really ran is called clean.
 func renderLint(outs []lintOutcome, files []string, whence string) string {
-	var all []diagnostic
+	var all []testreport.Diagnostic
 	ran, errs := 0, 0
 	for _, o := range outs {
 		all = append(all, o.found...)
@@ -137,10 +138,10 @@ func renderLint(outs []lintOutcome, files []string, whence string) string {
 			errs++
 		}
 	}
-	asked := func(d diagnostic) bool {
+	asked := func(d testreport.Diagnostic) bool {
 		return slices.ContainsFunc(files, func(f string) bool { return agent.PathUnder(d.Path, f) })
 	}
-	slices.SortStableFunc(all, func(a, b diagnostic) int { return lintRank(a, asked(a)) - lintRank(b, asked(b)) })
+	slices.SortStableFunc(all, func(a, b testreport.Diagnostic) int { return lintRank(a, asked(a)) - lintRank(b, asked(b)) })
 	var b strings.Builder
 	switch {
 	case ran == 0 && len(all) == 0:
@@ -179,7 +180,7 @@ func renderLint(outs []lintOutcome, files []string, whence string) string {
 }
 
 // lintRank puts errors before warnings and the files that were asked about before others.
-func lintRank(d diagnostic, asked bool) int {
+func lintRank(d testreport.Diagnostic, asked bool) int {
 	rank := 0
 	if d.Severity != "error" && d.Severity != "" {
 		rank++

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/testreport"
 )
 
 // lintRun is one linter over one project.
@@ -13,7 +15,7 @@ type lintRun struct {
 	Dir    string // relative to the workspace
 	Args   []string
 	Merge  bool // the findings are on the standard error
-	parse  lintParser
+	parse  testreport.LintParser
 	found  []int // exit codes that mean findings, or none; others mean that the linter failed. 0 is always good
 	hint   string
 }
@@ -134,10 +136,10 @@ func (w *Workspace) lintGo(files []string) (runs []lintRun) {
 			pkgs = []string{"./..."}
 		}
 		runs = append(runs, lintRun{Linter: "go vet", Dir: dir, Args: append([]string{"go", "vet"}, pkgs...), Merge: true,
-			parse: parseLines("go vet"), found: []int{1}, hint: "install Go"})
+			parse: testreport.ParseLines("go vet"), found: []int{1}, hint: "install Go"})
 		if len(sources) > 0 && len(sources) <= maxLintPaths {
 			runs = append(runs, lintRun{Linter: "gopls", Dir: dir, Args: append([]string{"gopls", "check"}, sources...),
-				parse: parseLines("gopls"), found: []int{1}, hint: "go install golang.org/x/tools/gopls@latest"})
+				parse: testreport.ParseLines("gopls"), found: []int{1}, hint: "go install golang.org/x/tools/gopls@latest"})
 		}
 	}
 	return runs
@@ -168,7 +170,7 @@ func (w *Workspace) lintPython(files []string) []lintRun {
 		}
 	}
 	return []lintRun{{Linter: "ruff", Dir: ".", Args: append([]string{ruff, "check", "--output-format=json", "--no-fix", "--"}, paths...),
-		parse: parseRuff, found: []int{1}, hint: "pip install ruff"}}
+		parse: testreport.ParseRuff, found: []int{1}, hint: "pip install ruff"}}
 }
 
 // holdsExt reports whether a directory, or one right below it, has a file with the extension.
@@ -205,7 +207,7 @@ func (w *Workspace) lintESLint(files []string) (runs []lintRun) {
 			paths = []string{"."}
 		}
 		runs = append(runs, lintRun{Linter: "eslint", Dir: dir, Args: append([]string{w.nodeBin(dir, "eslint"), "--format", "json", "--"}, paths...),
-			parse: parseESLint, found: []int{1}, hint: "install the project's packages, such as with npm ci"})
+			parse: testreport.ParseESLint, found: []int{1}, hint: "install the project's packages, such as with npm ci"})
 	}
 	return runs
 }
@@ -214,7 +216,7 @@ func (w *Workspace) lintTSC(files []string) (runs []lintRun) {
 	dirs, _ := w.byProject(files, []string{".ts", ".tsx", ".mts", ".cts"}, "tsconfig.json")
 	for _, dir := range dirs {
 		runs = append(runs, lintRun{Linter: "tsc", Dir: dir, Args: []string{w.nodeBin(dir, "tsc"), "--noEmit", "--pretty", "false"},
-			parse: parseTSC, found: []int{1, 2}, hint: "install the project's packages, such as with npm ci"})
+			parse: testreport.ParseTSC, found: []int{1, 2}, hint: "install the project's packages, such as with npm ci"})
 	}
 	return runs
 }
@@ -223,7 +225,7 @@ func (w *Workspace) lintCargo(files []string) (runs []lintRun) {
 	dirs, _ := w.byProject(files, []string{".rs"}, "Cargo.toml")
 	for _, dir := range dirs {
 		runs = append(runs, lintRun{Linter: "cargo check", Dir: dir, Args: []string{"cargo", "check", "--all-targets", "--message-format=json"},
-			parse: parseCargoCheck, found: []int{101}, hint: "install Rust"})
+			parse: testreport.ParseCargoCheck, found: []int{101}, hint: "install Rust"})
 	}
 	return runs
 }
@@ -245,9 +247,9 @@ func (w *Workspace) lintCustom(l Linter, files []string) (lintRun, bool) {
 	if len(paths) > maxLintPaths {
 		paths = []string{"."}
 	}
-	r := lintRun{Linter: l.Name, Dir: ".", Args: slices.Clone(l.Args), Merge: true, parse: parseLines(l.Name), hint: "the host configured it"}
+	r := lintRun{Linter: l.Name, Dir: ".", Args: slices.Clone(l.Args), Merge: true, parse: testreport.ParseLines(l.Name), hint: "the host configured it"}
 	if l.re != nil {
-		r.parse = parsePattern(l.Name, l.re)
+		r.parse = testreport.ParsePattern(l.Name, l.re)
 	}
 	if l.Paths {
 		r.Args = append(r.Args, paths...)

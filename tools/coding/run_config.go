@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
@@ -101,4 +102,31 @@ func orDefault[T int | int64](v, def T) T {
 		return def
 	}
 	return v
+}
+
+// completeLinters compiles the patterns of the host's linters.
+func (c *ProcConfig) completeLinters() error {
+	c.Linters = slices.Clone(c.Linters)
+	for i := range c.Linters {
+		l := &c.Linters[i]
+		switch {
+		case l.Name == "":
+			return fmt.Errorf("Linters[%d].Name: it is empty", i)
+		case len(l.Args) == 0:
+			return fmt.Errorf("Linters[%d].Args: they are empty; give the command of %s", i, l.Name)
+		case l.Pattern == "":
+			continue
+		}
+		re, err := regexp.Compile(l.Pattern)
+		if err != nil {
+			return fmt.Errorf("Linters[%d].Pattern: %w", i, err)
+		}
+		for _, group := range []string{"path", "line", "message"} {
+			if re.SubexpIndex(group) < 0 {
+				return fmt.Errorf("Linters[%d].Pattern: it has no group (?P<%s>...)", i, group)
+			}
+		}
+		l.re = re
+	}
+	return nil
 }

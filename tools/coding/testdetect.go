@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/luthier-dev/luthier/tools/coding/internal/testreport"
 )
 
 // testTarget is what a call asks to test: a directory and, in it, perhaps one file and a part of it.
@@ -309,7 +311,7 @@ func (w *Workspace) testPlan(framework, dir string, t testTarget, in testIn) *te
 }
 
 func (w *Workspace) planGo(p *testPlan, t testTarget, in testIn) {
-	p.Title, p.parse, p.Env = "go test", parseGoTest, nil
+	p.Title, p.parse, p.Env = "go test", testreport.ParseGoTest, nil
 	p.Module = modfile.ModulePath([]byte(w.small(path.Join(p.Dir, "go.mod"))))
 	p.Args = append([]string{"go", "test", "-json"}, in.Args...)
 	if in.Filter != "" {
@@ -332,7 +334,7 @@ func (w *Workspace) planGo(p *testPlan, t testTarget, in testIn) {
 }
 
 func planCargo(p *testPlan, t testTarget, in testIn) {
-	p.Title, p.parse, p.logStdout = "cargo test", plainParser(parseCargo), true
+	p.Title, p.parse, p.logStdout = "cargo test", plainParser(testreport.ParseCargo), true
 	p.Env = append(p.Env, "CARGO_TERM_COLOR=never", "RUST_BACKTRACE=1")
 	p.Args = append([]string{"cargo", "test", "--no-fail-fast", "--message-format=json"}, in.Args...)
 	if path.Base(t.dir) == "tests" && t.file != "" {
@@ -344,7 +346,7 @@ func planCargo(p *testPlan, t testTarget, in testIn) {
 }
 
 func (w *Workspace) planPytest(p *testPlan, t testTarget, in testIn) {
-	p.parse, p.logStdout = plainParser(parsePytest), true
+	p.parse, p.logStdout = plainParser(testreport.ParsePytest), true
 	p.Args = append([]string{w.python(p.Dir), "-m", "pytest", "--color=no", "--tb=short", "-rfE"}, in.Args...)
 	if in.Filter != "" {
 		p.Args = append(p.Args, "-k", in.Filter)
@@ -371,7 +373,7 @@ func (w *Workspace) python(dir string) string {
 }
 
 func (w *Workspace) planJS(p *testPlan, t testTarget, in testIn) {
-	p.parse, p.logStdout = plainParser(parseJest), true
+	p.parse, p.logStdout = plainParser(testreport.ParseJest), true
 	p.Env = append(p.Env, "FORCE_COLOR=0")
 	p.Args = []string{w.nodeBin(p.Dir, p.Framework)}
 	if p.Framework == "vitest" {

@@ -11,6 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
+	"github.com/luthier-dev/luthier/tools/coding/internal/testreport"
 )
 
 type testIn struct {
@@ -30,7 +31,7 @@ type testPlan struct {
 	Args      []string
 	Env       []string
 	Others    []string // frameworks found beside this one
-	parse     func(r io.Reader, paths testPaths, log io.Writer) (*testReport, error)
+	parse     func(r io.Reader, paths testreport.Paths, log io.Writer) (*testreport.Report, error)
 	logStdout bool // the standard output is fit to be read
 }
 
@@ -75,8 +76,8 @@ func (w *Workspace) test(ctx context.Context, in testIn) (string, error) {
 	}
 	log := newProcLog(2*shownTail, w.cfg.Proc.SpillBytes)
 	defer log.close()
-	paths := testPaths{Root: sb.Dir(), Dir: plan.Dir, Module: plan.Module}
-	var rep *testReport
+	paths := testreport.Paths{Root: sb.Dir(), Dir: plan.Dir, Module: plan.Module}
+	var rep *testreport.Report
 	exit, err := w.exec(ctx, program{
 		Args: plan.withLimit(limit), Dir: plan.Dir, Env: plan.Env, Timeout: limit, LogStdout: plan.logStdout,
 		Read: func(r io.Reader) (err error) {
@@ -90,7 +91,7 @@ func (w *Workspace) test(ctx context.Context, in testIn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := testOutcome{
+	out := testreport.Outcome{
 		Framework: plan.Title, Command: commandLine(plan.Args), ExitCode: exit.Code, Wall: exit.Wall,
 		Tail: log.end(shownTail), Log: w.keepLog(ctx, log, plan.Title),
 	}
@@ -101,9 +102,9 @@ func (w *Workspace) test(ctx context.Context, in testIn) (string, error) {
 		out.Ended = "cancelled"
 	}
 	if len(plan.Others) > 0 {
-		rep.note("the project also has tests of " + strings.Join(plan.Others, ", ") + "; pass framework to run those")
+		rep.Note("the project also has tests of " + strings.Join(plan.Others, ", ") + "; pass framework to run those")
 	}
-	return rep.render(out), nil
+	return rep.Render(out), nil
 }
 
 // withLimit tells a runner that knows about time limits to stop by itself somewhat earlier, since it can say which test
@@ -153,6 +154,8 @@ func (w *Workspace) keepLog(ctx context.Context, log *procLog, name string) stri
 }
 
 // plainParser makes a parser of one that has no log of its own to write.
-func plainParser(parse func(io.Reader, testPaths) (*testReport, error)) func(io.Reader, testPaths, io.Writer) (*testReport, error) {
-	return func(r io.Reader, paths testPaths, _ io.Writer) (*testReport, error) { return parse(r, paths) }
+func plainParser(parse func(io.Reader, testreport.Paths) (*testreport.Report, error)) func(io.Reader, testreport.Paths, io.Writer) (*testreport.Report, error) {
+	return func(r io.Reader, paths testreport.Paths, _ io.Writer) (*testreport.Report, error) {
+		return parse(r, paths)
+	}
 }

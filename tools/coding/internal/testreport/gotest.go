@@ -1,4 +1,4 @@
-package coding
+package testreport
 
 import (
 	"bytes"
@@ -31,26 +31,26 @@ type goTestRun struct {
 
 // goTestParser folds the events of a run. Output of passing tests is dropped as soon as they pass.
 type goTestParser struct {
-	rep   *testReport
+	rep   *Report
 	log   io.Writer
-	paths testPaths
+	paths Paths
 	open  map[goTestKey]*goTestRun
 	pkgs  map[string]*clipBuf // output of packages outside any test
 	raw   clipBuf             // lines that are no events
 	none  map[string]bool     // packages in which no test was selected
-	last  diagnostic          // build error that continuation lines belong to
+	last  Diagnostic          // build error that continuation lines belong to
 	bad   map[string]bool     // packages with a failing test
 }
 
 // parseGoTestJSON reads the output of "go test -json". Lines that are no events, which older tool chains print for build
 // failures, are read as compiler output.
-func parseGoTestJSON(r io.Reader, paths testPaths) (*testReport, error) {
-	return parseGoTest(r, paths, io.Discard)
+func parseGoTestJSON(r io.Reader, paths Paths) (*Report, error) {
+	return ParseGoTest(r, paths, io.Discard)
 }
 
-// parseGoTest also writes to log the text that "go test -v" would print.
-func parseGoTest(r io.Reader, paths testPaths, log io.Writer) (*testReport, error) {
-	p := &goTestParser{log: log, rep: &testReport{}, paths: paths, open: map[goTestKey]*goTestRun{}, pkgs: map[string]*clipBuf{}, bad: map[string]bool{}, none: map[string]bool{}}
+// ParseGoTest also writes to log the text that "go test -v" would print.
+func ParseGoTest(r io.Reader, paths Paths, log io.Writer) (*Report, error) {
+	p := &goTestParser{log: log, rep: &Report{}, paths: paths, open: map[goTestKey]*goTestRun{}, pkgs: map[string]*clipBuf{}, bad: map[string]bool{}, none: map[string]bool{}}
 	err := eachLine(r, func(line []byte, whole bool) {
 		var ev goEvent
 		if whole && len(line) > 0 && line[0] == '{' && json.Unmarshal(line, &ev) == nil && ev.Action != "" {
@@ -113,9 +113,9 @@ func (p *goTestParser) noteOutput(ev *goEvent) {
 	out := strings.TrimSpace(ev.Output)
 	switch {
 	case out == "WARNING: DATA RACE":
-		p.rep.note("data race detected in " + strings.TrimSpace(ev.Package+" "+ev.Test))
+		p.rep.Note("data race detected in " + strings.TrimSpace(ev.Package+" "+ev.Test))
 	case strings.HasPrefix(out, "panic: test timed out after"):
-		p.rep.note(out[len("panic: "):] + " in " + ev.Package)
+		p.rep.Note(out[len("panic: "):] + " in " + ev.Package)
 	case out == "testing: warning: no tests to run":
 		p.none[ev.Package] = true
 	}
@@ -170,7 +170,7 @@ func (p *goTestParser) failTest(key goTestKey, run *goTestRun, otherwise string)
 		}
 		msg = otherwise
 	}
-	p.rep.fail(testFailure{Suite: key.pkg, Name: key.test, Message: msg, Frames: p.paths.frames(text, p.pkgDir(key.pkg))})
+	p.rep.fail(Failure{Suite: key.pkg, Name: key.test, Message: msg, Frames: p.paths.frames(text, p.pkgDir(key.pkg))})
 }
 
 // goMessage cuts the goroutine dump off a panic; the frames in it are told separately.
@@ -202,10 +202,10 @@ func (p *goTestParser) endPackage(ev *goEvent) {
 	delete(p.pkgs, ev.Package)
 	switch ev.Action {
 	case "skip":
-		p.rep.note("no test files in " + ev.Package)
+		p.rep.Note("no test files in " + ev.Package)
 	case "pass":
 		if p.none[ev.Package] {
-			p.rep.note("no tests to run in " + ev.Package)
+			p.rep.Note("no tests to run in " + ev.Package)
 		}
 	case "fail":
 		p.failPackage(ev, out)
@@ -217,7 +217,7 @@ func (p *goTestParser) endPackage(ev *goEvent) {
 func (p *goTestParser) failPackage(ev *goEvent, out *clipBuf) {
 	if ev.FailedBuild != "" {
 		p.rep.Errors++
-		p.rep.fail(testFailure{Suite: ev.Package, Message: buildFailed})
+		p.rep.fail(Failure{Suite: ev.Package, Message: buildFailed})
 		return
 	}
 	ended := p.endOpen(ev.Package, "did not finish: the test process ended while it ran (os.Exit, a crash or the time limit)")
@@ -226,7 +226,7 @@ func (p *goTestParser) failPackage(ev *goEvent, out *clipBuf) {
 	}
 	text := out.String()
 	p.rep.Errors++
-	p.rep.fail(testFailure{Suite: ev.Package, Message: goMessage(text), Frames: p.paths.frames(text, p.pkgDir(ev.Package))})
+	p.rep.fail(Failure{Suite: ev.Package, Message: goMessage(text), Frames: p.paths.frames(text, p.pkgDir(ev.Package))})
 }
 
 // endOpen fails the tests of pkg that never ended, innermost first; all of them when pkg is "".
@@ -256,7 +256,7 @@ func (p *goTestParser) unfinished() {
 		p.rep.Complete = false
 	}
 	if raw := strings.TrimSpace(p.raw.String()); raw != "" && p.rep.ran() == 0 && len(p.rep.Build) == 0 {
-		p.rep.note(raw)
+		p.rep.Note(raw)
 	}
 }
 
@@ -293,6 +293,6 @@ func (p *goTestParser) buildLine(line string) bool {
 func (p *goTestParser) flushBuild() {
 	if p.last.Message != "" {
 		p.rep.build(p.last)
-		p.last = diagnostic{}
+		p.last = Diagnostic{}
 	}
 }

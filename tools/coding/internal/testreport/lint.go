@@ -1,4 +1,4 @@
-package coding
+package testreport
 
 import (
 	"encoding/json"
@@ -19,14 +19,14 @@ const maxDiagnostics = 1000
 // maxLintReport bounds a linter's JSON report.
 const maxLintReport = 64 << 20
 
-// lintParser reads what a linter printed.
-type lintParser func(r io.Reader, p testPaths) ([]diagnostic, error)
+// LintParser reads what a linter printed.
+type LintParser func(r io.Reader, p Paths) ([]Diagnostic, error)
 
-// parseLines reads "path:line:col: message" lines, as go vet, gopls check and most compilers print them. Other lines are
+// ParseLines reads "path:line:col: message" lines, as go vet, gopls check and most compilers print them. Other lines are
 // passed over.
-func parseLines(tool string) lintParser {
-	return func(r io.Reader, p testPaths) ([]diagnostic, error) {
-		var out []diagnostic
+func ParseLines(tool string) LintParser {
+	return func(r io.Reader, p Paths) ([]Diagnostic, error) {
+		var out []Diagnostic
 		err := eachLine(r, func(line []byte, _ bool) {
 			d, ok := parsePositioned(strings.TrimPrefix(show.Clean(line), "vet: "), tool, p)
 			if ok && len(out) < maxDiagnostics {
@@ -37,10 +37,10 @@ func parseLines(tool string) lintParser {
 	}
 }
 
-// parsePattern reads lines that a pattern with named groups matches.
-func parsePattern(tool string, re *regexp.Regexp) lintParser {
-	return func(r io.Reader, p testPaths) ([]diagnostic, error) {
-		var out []diagnostic
+// ParsePattern reads lines that a pattern with named groups matches.
+func ParsePattern(tool string, re *regexp.Regexp) LintParser {
+	return func(r io.Reader, p Paths) ([]Diagnostic, error) {
+		var out []Diagnostic
 		err := eachLine(r, func(line []byte, _ bool) {
 			m := re.FindStringSubmatch(show.Clean(line))
 			if m == nil || len(out) >= maxDiagnostics {
@@ -52,7 +52,7 @@ func parsePattern(tool string, re *regexp.Regexp) lintParser {
 				}
 				return ""
 			}
-			d := diagnostic{Path: get("path"), Message: get("message"), Severity: strings.ToLower(get("severity")), Rule: get("rule"), Tool: tool}
+			d := Diagnostic{Path: get("path"), Message: get("message"), Severity: strings.ToLower(get("severity")), Rule: get("rule"), Tool: tool}
 			d.Line, _ = strconv.Atoi(get("line"))
 			d.Col, _ = strconv.Atoi(get("col"))
 			out = append(out, d.in(p))
@@ -62,7 +62,7 @@ func parsePattern(tool string, re *regexp.Regexp) lintParser {
 }
 
 // in tells d's path relative to the workspace where it lies in it.
-func (d diagnostic) in(p testPaths) diagnostic {
+func (d Diagnostic) in(p Paths) Diagnostic {
 	if rel, ok := p.rel(d.Path); ok && d.Path != "" {
 		d.Path = rel
 	}
@@ -71,27 +71,27 @@ func (d diagnostic) in(p testPaths) diagnostic {
 
 var tscLine = regexp.MustCompile(`^(?P<path>.+?)\((?P<line>\d+),(?P<col>\d+)\): (?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>.*)$`)
 
-// parseTSC reads "tsc --pretty false". Errors without a place, such as a wrong tsconfig.json, are findings too.
-func parseTSC(r io.Reader, p testPaths) ([]diagnostic, error) {
+// ParseTSC reads "tsc --pretty false". Errors without a place, such as a wrong tsconfig.json, are findings too.
+func ParseTSC(r io.Reader, p Paths) ([]Diagnostic, error) {
 	placeless := regexp.MustCompile(`^(error) (TS\d+): (.*)$`)
-	var rest []diagnostic
+	var rest []Diagnostic
 	pr, pw := io.Pipe()
 	go func() {
 		err := eachLine(r, func(line []byte, _ bool) {
 			if m := placeless.FindSubmatch(line); m != nil && len(rest) < maxDiagnostics {
-				rest = append(rest, diagnostic{Severity: "error", Rule: string(m[2]), Message: string(m[3]), Tool: "tsc"})
+				rest = append(rest, Diagnostic{Severity: "error", Rule: string(m[2]), Message: string(m[3]), Tool: "tsc"})
 			}
 			_, _ = pw.Write(append(slices.Clone(line), '\n'))
 		})
 		pw.CloseWithError(err)
 	}()
-	out, err := parsePattern("tsc", tscLine)(pr, p)
+	out, err := ParsePattern("tsc", tscLine)(pr, p)
 	return append(out, rest...), err
 }
 
-// parseCargoCheck reads "cargo check --message-format=json".
-func parseCargoCheck(r io.Reader, p testPaths) ([]diagnostic, error) {
-	var out []diagnostic
+// ParseCargoCheck reads "cargo check --message-format=json".
+func ParseCargoCheck(r io.Reader, p Paths) ([]Diagnostic, error) {
+	var out []Diagnostic
 	err := eachLine(r, func(line []byte, _ bool) {
 		d, _, finding := parseCargoMessage(line, "rustc", p)
 		// A file that is part of several targets is reported once for each.
@@ -119,8 +119,8 @@ func decodeReport(r io.Reader, v any) error {
 	return nil
 }
 
-// parseRuff reads "ruff check --output-format=json".
-func parseRuff(r io.Reader, p testPaths) ([]diagnostic, error) {
+// ParseRuff reads "ruff check --output-format=json".
+func ParseRuff(r io.Reader, p Paths) ([]Diagnostic, error) {
 	var found []struct {
 		Code     *string
 		Message  string
@@ -130,9 +130,9 @@ func parseRuff(r io.Reader, p testPaths) ([]diagnostic, error) {
 	if err := decodeReport(r, &found); err != nil {
 		return nil, err
 	}
-	var out []diagnostic
+	var out []Diagnostic
 	for _, f := range found[:min(len(found), maxDiagnostics)] {
-		d := diagnostic{Path: f.Filename, Line: max(f.Location.Row, 0), Col: max(f.Location.Column, 0), Severity: "warning", Message: f.Message, Tool: "ruff"}
+		d := Diagnostic{Path: f.Filename, Line: max(f.Location.Row, 0), Col: max(f.Location.Column, 0), Severity: "warning", Message: f.Message, Tool: "ruff"}
 		if f.Code == nil || *f.Code == "invalid-syntax" {
 			d.Severity = "error"
 		}
@@ -144,8 +144,8 @@ func parseRuff(r io.Reader, p testPaths) ([]diagnostic, error) {
 	return out, nil
 }
 
-// parseESLint reads "eslint --format json".
-func parseESLint(r io.Reader, p testPaths) ([]diagnostic, error) {
+// ParseESLint reads "eslint --format json".
+func ParseESLint(r io.Reader, p Paths) ([]Diagnostic, error) {
 	var files []struct {
 		FilePath string
 		Messages []struct {
@@ -158,13 +158,13 @@ func parseESLint(r io.Reader, p testPaths) ([]diagnostic, error) {
 	if err := decodeReport(r, &files); err != nil {
 		return nil, err
 	}
-	var out []diagnostic
+	var out []Diagnostic
 	for _, f := range files {
 		for _, m := range f.Messages {
 			if len(out) == maxDiagnostics {
 				return out, nil
 			}
-			d := diagnostic{Path: f.FilePath, Line: max(m.Line, 0), Col: max(m.Column, 0), Severity: "warning", Message: m.Message, Tool: "eslint"}
+			d := Diagnostic{Path: f.FilePath, Line: max(m.Line, 0), Col: max(m.Column, 0), Severity: "warning", Message: m.Message, Tool: "eslint"}
 			if m.Severity == 2 {
 				d.Severity = "error"
 			}
@@ -175,31 +175,4 @@ func parseESLint(r io.Reader, p testPaths) ([]diagnostic, error) {
 		}
 	}
 	return out, nil
-}
-
-// completeLinters compiles the patterns of the host's linters.
-func (c *ProcConfig) completeLinters() error {
-	c.Linters = slices.Clone(c.Linters)
-	for i := range c.Linters {
-		l := &c.Linters[i]
-		switch {
-		case l.Name == "":
-			return fmt.Errorf("Linters[%d].Name: it is empty", i)
-		case len(l.Args) == 0:
-			return fmt.Errorf("Linters[%d].Args: they are empty; give the command of %s", i, l.Name)
-		case l.Pattern == "":
-			continue
-		}
-		re, err := regexp.Compile(l.Pattern)
-		if err != nil {
-			return fmt.Errorf("Linters[%d].Pattern: %w", i, err)
-		}
-		for _, group := range []string{"path", "line", "message"} {
-			if re.SubexpIndex(group) < 0 {
-				return fmt.Errorf("Linters[%d].Pattern: it has no group (?P<%s>...)", i, group)
-			}
-		}
-		l.re = re
-	}
-	return nil
 }

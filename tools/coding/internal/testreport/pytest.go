@@ -1,4 +1,4 @@
-package coding
+package testreport
 
 import (
 	"io"
@@ -28,8 +28,8 @@ type pytestFailed struct {
 }
 
 type pytestParser struct {
-	rep     *testReport
-	paths   testPaths
+	rep     *Report
+	paths   Paths
 	section string
 	blocks  map[string][]*pytestFailed // by title, in order
 	order   []*pytestFailed
@@ -38,10 +38,10 @@ type pytestParser struct {
 	tail    clipBuf
 }
 
-// parsePytest reads the text that pytest prints, with any --tb style, verbosity and width. Names come from its short test
+// ParsePytest reads the text that pytest prints, with any --tb style, verbosity and width. Names come from its short test
 // summary (options -rfE), messages and positions from the blocks above it.
-func parsePytest(r io.Reader, paths testPaths) (*testReport, error) {
-	p := &pytestParser{rep: &testReport{}, paths: paths, blocks: map[string][]*pytestFailed{}}
+func ParsePytest(r io.Reader, paths Paths) (*Report, error) {
+	p := &pytestParser{rep: &Report{}, paths: paths, blocks: map[string][]*pytestFailed{}}
 	err := eachLine(r, func(line []byte, _ bool) { p.line(show.Clean(line)) })
 	p.finish()
 	return p.rep, err
@@ -91,7 +91,7 @@ func (p *pytestParser) totals(line string) bool {
 		case "error", "errors":
 			p.rep.Errors += n
 		case "deselected":
-			p.rep.note(c[0])
+			p.rep.Note(c[0])
 		}
 	}
 	if secs, err := strconv.ParseFloat(m[2], 64); err == nil {
@@ -138,13 +138,13 @@ func (p *pytestParser) summaryLine(line string) {
 		var ok bool
 		if rest, ok = strings.CutPrefix(line, "ERROR "); !ok {
 			if strings.HasPrefix(line, "!!!") {
-				p.rep.note(strings.Trim(line, "! "))
+				p.rep.Note(strings.Trim(line, "! "))
 			}
 			return
 		}
 	}
 	id, why, b := p.match(rest)
-	f := testFailure{Message: why}
+	f := Failure{Message: why}
 	f.Suite, f.Name, _ = strings.Cut(id, "::")
 	if b != nil {
 		f = b.fill(f, p.paths)
@@ -183,7 +183,7 @@ func (p *pytestParser) match(rest string) (id, why string, b *pytestFailed) {
 	return id, why, nil
 }
 
-func (b *pytestFailed) fill(f testFailure, paths testPaths) testFailure {
+func (b *pytestFailed) fill(f Failure, paths Paths) Failure {
 	if why := strings.TrimRight(b.why.String(), "\n"); why != "" {
 		f.Message = dedent(why)
 	} else if f.Message == "" {
@@ -204,7 +204,7 @@ func (p *pytestParser) otherLine(line string) {
 		p.crash = &clipBuf{}
 		p.crash.add(line[strings.Index(line, "Fatal Python error: "):] + "\n")
 	case strings.HasPrefix(line, "ERROR: "), strings.HasPrefix(line, "INTERNALERROR> "), strings.Contains(line, "No module named pytest"):
-		p.rep.note(line)
+		p.rep.Note(line)
 	default:
 		p.tail.add(line + "\n")
 	}
@@ -215,7 +215,7 @@ func (p *pytestParser) finish() {
 		text := p.crash.String()
 		first, _, _ := strings.Cut(text, "\n")
 		p.rep.Errors++
-		p.rep.fail(testFailure{Message: first + ": the test process ended while a test ran", Frames: p.paths.frames(text, "")})
+		p.rep.fail(Failure{Message: first + ": the test process ended while a test ran", Frames: p.paths.frames(text, "")})
 		return
 	}
 	if len(p.rep.Failures) > 0 {
@@ -225,7 +225,7 @@ func (p *pytestParser) finish() {
 	for _, b := range p.order {
 		if b.title != "" {
 			title := b.title
-			p.rep.fail(b.fill(testFailure{Name: title}, p.paths))
+			p.rep.fail(b.fill(Failure{Name: title}, p.paths))
 		}
 	}
 }

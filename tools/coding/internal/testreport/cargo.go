@@ -1,4 +1,4 @@
-package coding
+package testreport
 
 import (
 	"encoding/json"
@@ -36,8 +36,8 @@ type cargoMessage struct {
 	}
 }
 
-// parseCargoMessage turns a line of cargo's JSON into a diagnostic. Known says whether the line is cargo's at all.
-func parseCargoMessage(line []byte, tool string, p testPaths) (d diagnostic, known, finding bool) {
+// parseCargoMessage turns a line of cargo's JSON into a Diagnostic. Known says whether the line is cargo's at all.
+func parseCargoMessage(line []byte, tool string, p Paths) (d Diagnostic, known, finding bool) {
 	var m cargoMessage
 	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil || m.Reason == "" {
 		return d, false, false
@@ -45,7 +45,7 @@ func parseCargoMessage(line []byte, tool string, p testPaths) (d diagnostic, kno
 	if m.Reason != "compiler-message" || m.Message.Level != "error" && m.Message.Level != "warning" {
 		return d, true, false
 	}
-	d = diagnostic{Severity: m.Message.Level, Message: m.Message.Message, Tool: tool}
+	d = Diagnostic{Severity: m.Message.Level, Message: m.Message.Message, Tool: tool}
 	if m.Message.Code != nil {
 		d.Rule = m.Message.Code.Code
 	}
@@ -65,8 +65,8 @@ func parseCargoMessage(line []byte, tool string, p testPaths) (d diagnostic, kno
 }
 
 type cargoParser struct {
-	rep    *testReport
-	paths  testPaths
+	rep    *Report
+	paths  Paths
 	open   map[string]*clipBuf // output of failing tests of the current target, nil before its block
 	order  []string
 	cur    *clipBuf
@@ -75,10 +75,10 @@ type cargoParser struct {
 	noise  clipBuf
 }
 
-// parseCargo reads the standard output of "cargo test --message-format=json": cargo's JSON lines with the compiler's
+// ParseCargo reads the standard output of "cargo test --message-format=json": cargo's JSON lines with the compiler's
 // errors, and between them the text of the test harness.
-func parseCargo(r io.Reader, paths testPaths) (*testReport, error) {
-	p := &cargoParser{rep: &testReport{}, paths: paths, open: map[string]*clipBuf{}}
+func ParseCargo(r io.Reader, paths Paths) (*Report, error) {
+	p := &cargoParser{rep: &Report{}, paths: paths, open: map[string]*clipBuf{}}
 	err := eachLine(r, func(line []byte, _ bool) {
 		if d, known, finding := parseCargoMessage(line, "rustc", paths); known {
 			if finding && d.Severity == "error" {
@@ -92,7 +92,7 @@ func parseCargo(r io.Reader, paths testPaths) (*testReport, error) {
 	if p.begun {
 		p.rep.Complete = false
 		p.rep.Errors++
-		p.rep.fail(testFailure{Message: "the test process ended before its summary (a crash, an exit or the time limit); last seen: " + p.lastly})
+		p.rep.fail(Failure{Message: "the test process ended before its summary (a crash, an exit or the time limit); last seen: " + p.lastly})
 	}
 	return p.rep, err
 }
@@ -148,7 +148,7 @@ func (p *cargoParser) totals(m []string) {
 func (p *cargoParser) flush() {
 	for _, name := range p.order {
 		text := p.open[name].String()
-		p.rep.fail(testFailure{Name: name, Message: dedent(cargoText(text)), Frames: p.paths.frames(text, "")})
+		p.rep.fail(Failure{Name: name, Message: dedent(cargoText(text)), Frames: p.paths.frames(text, "")})
 	}
 	clear(p.open)
 	p.order, p.cur = p.order[:0], nil

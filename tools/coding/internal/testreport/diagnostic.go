@@ -1,4 +1,4 @@
-package coding
+package testreport
 
 import (
 	"regexp"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// diagnostic is one finding of a compiler or linter.
-type diagnostic struct {
+// Diagnostic is one finding of a compiler or linter.
+type Diagnostic struct {
 	Path     string // relative to the workspace where it lies in it
 	Line     int    // from 1; 0 when unknown
 	Col      int    // from 1; 0 when unknown
@@ -18,7 +18,7 @@ type diagnostic struct {
 }
 
 // String formats d as "path:line:col: severity: message (rule, tool)", leaving out what is unknown.
-func (d diagnostic) String() string {
+func (d Diagnostic) String() string {
 	var b strings.Builder
 	b.WriteString(d.Path)
 	if d.Line > 0 {
@@ -47,12 +47,12 @@ func (d diagnostic) String() string {
 var positioned = regexp.MustCompile(`^((?:[A-Za-z]:)?[^:\s][^:]*):(\d+)(?::(\d+))?(?:-\d+(?::\d+)?)?:\s+(.*)$`)
 
 // parsePositioned reads one line of that form.
-func parsePositioned(line, tool string, p testPaths) (diagnostic, bool) {
+func parsePositioned(line, tool string, p Paths) (Diagnostic, bool) {
 	m := positioned.FindStringSubmatch(line)
 	if m == nil {
-		return diagnostic{}, false
+		return Diagnostic{}, false
 	}
-	d := diagnostic{Path: m[1], Message: m[4], Tool: tool}
+	d := Diagnostic{Path: m[1], Message: m[4], Tool: tool}
 	d.Line, _ = strconv.Atoi(m[2])
 	d.Col, _ = strconv.Atoi(m[3])
 	if rel, ok := p.rel(d.Path); ok {

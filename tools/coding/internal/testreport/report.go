@@ -1,4 +1,7 @@
-package coding
+// Package testreport reads what test runners and linters print, and writes a test run's outcome for a
+// model. It runs nothing: each reader takes a stream in one program's format, and keeps bounded parts
+// of it and exact counts.
+package testreport
 
 import (
 	"bufio"
@@ -25,64 +28,65 @@ const (
 	maxTestOpen     = 50_000  // tests that run at once
 )
 
-// testReport is what a run of a project's tests came to.
-type testReport struct {
+// Report is what a run of a project's tests came to.
+type Report struct {
 	Passed, Failed, Skipped int
 	Errors                  int           // suites that could not run: setup errors, import errors, crashed packages
-	Failures                []testFailure // the first maxTestFailures of Failed and Errors
-	Build                   []diagnostic  // compile errors
+	Failures                []Failure     // the first maxTestFailures of Failed and Errors
+	Build                   []Diagnostic  // compile errors
 	Notes                   []string      // what a reader must know beside the counts, such as a data race
 	Elapsed                 time.Duration // as the runner reports it; 0 if it does not
 	Complete                bool          // the runner's own closing summary was seen
 }
 
-// testFailure is one failing test, or one suite that could not run (Name is empty then).
-type testFailure struct {
+// Failure is one failing test, or one suite that could not run (Name is empty then).
+type Failure struct {
 	Suite   string // Go package, test file or crate target
 	Name    string
 	Message string
-	Frames  []frame // in the project's own files, the failing one first
+	Frames  []Frame // in the project's own files, the failing one first
 }
 
-// frame is a position in a stack trace.
-type frame struct {
+// Frame is a position in a stack trace.
+type Frame struct {
 	Path string
 	Line int
 }
 
-func (f frame) String() string { return f.Path + ":" + strconv.Itoa(f.Line) }
+func (f Frame) String() string { return f.Path + ":" + strconv.Itoa(f.Line) }
 
 // ran is the number of tests that gave a verdict.
-func (r *testReport) ran() int { return r.Passed + r.Failed }
+func (r *Report) ran() int { return r.Passed + r.Failed }
 
-func (r *testReport) fail(f testFailure) {
+func (r *Report) fail(f Failure) {
 	if len(r.Failures) < maxTestFailures {
 		f.Message = strings.TrimRight(f.Message, "\n ")
 		r.Failures = append(r.Failures, f)
 	}
 }
 
-func (r *testReport) note(s string) {
+// Note adds what a reader must know beside the counts, once and within bounds.
+func (r *Report) Note(s string) {
 	if s = strings.TrimSpace(s); s != "" && len(r.Notes) < maxTestNotes && !slices.Contains(r.Notes, s) {
 		r.Notes = append(r.Notes, s)
 	}
 }
 
-func (r *testReport) build(d diagnostic) {
+func (r *Report) build(d Diagnostic) {
 	if len(r.Build) < maxTestBuild && !slices.Contains(r.Build, d) {
 		r.Build = append(r.Build, d)
 	}
 }
 
-// testPaths says where the tests ran, so that the positions a runner prints can be told as workspace paths.
-type testPaths struct {
+// Paths says where the tests ran, so that the positions a runner prints can be told as workspace paths.
+type Paths struct {
 	Root   string // absolute path of the workspace as the runner saw it
 	Dir    string // where the runner ran, relative to Root; "." for Root
 	Module string // the Go module path, when there is one
 }
 
 // rel turns a path that a runner printed into one relative to the workspace, and says whether it lies in it.
-func (p testPaths) rel(name string) (string, bool) {
+func (p Paths) rel(name string) (string, bool) {
 	name = strings.ReplaceAll(strings.TrimPrefix(name, "file://"), `\`, "/")
 	if !path.IsAbs(name) && !(len(name) > 2 && name[1] == ':') {
 		name = path.Join(cmp.Or(p.Dir, "."), name)
@@ -104,8 +108,8 @@ var frameAt = regexp.MustCompile(`((?:[A-Za-z]:)?[^\s"'():<>\[\]]+\.(go|py|rs|js
 
 // frames returns the project's own positions in text, in order and without repetition. A bare file name is taken to lie
 // in dir.
-func (p testPaths) frames(text, dir string) []frame {
-	var out []frame
+func (p Paths) frames(text, dir string) []Frame {
+	var out []Frame
 	for _, m := range frameAt.FindAllStringSubmatch(text, 64) {
 		name := m[1]
 		if strings.HasPrefix(name, "/rustc/") || strings.HasSuffix(name, "_testmain.go") {
@@ -119,7 +123,7 @@ func (p testPaths) frames(text, dir string) []frame {
 			continue
 		}
 		line, err := strconv.Atoi(cmp.Or(m[3], m[4]))
-		if f := (frame{name, line}); err == nil && !thirdParty.MatchString(name) && !slices.Contains(out, f) {
+		if f := (Frame{name, line}); err == nil && !thirdParty.MatchString(name) && !slices.Contains(out, f) {
 			if out = append(out, f); len(out) == maxTestFrames {
 				break
 			}

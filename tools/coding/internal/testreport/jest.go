@@ -1,4 +1,4 @@
-package coding
+package testreport
 
 import (
 	"bytes"
@@ -40,21 +40,21 @@ type jestAssertion struct {
 // maxJestReport bounds the report that is kept for decoding.
 const maxJestReport = 64 << 20
 
-// parseJest reads the standard output of "jest --json" or "vitest run --reporter=json". What tests print themselves is
+// ParseJest reads the standard output of "jest --json" or "vitest run --reporter=json". What tests print themselves is
 // skipped: the report is the last line that starts as one, or the rest of the output from there.
-func parseJest(r io.Reader, paths testPaths) (*testReport, error) {
-	rep := &testReport{}
+func ParseJest(r io.Reader, paths Paths) (*Report, error) {
+	rep := &Report{}
 	data, noise, err := jestJSON(r)
 	if err != nil {
 		return rep, err
 	}
 	if data == nil {
-		rep.note(noise)
+		rep.Note(noise)
 		return rep, nil
 	}
 	var jr jestReport
 	if err := json.Unmarshal(data, &jr); err != nil {
-		rep.note("the runner's JSON report cannot be read: " + err.Error())
+		rep.Note("the runner's JSON report cannot be read: " + err.Error())
 		return rep, nil
 	}
 	rep.Passed, rep.Failed, rep.Skipped = max(jr.NumPassedTests, 0), max(jr.NumFailedTests, 0), max(jr.NumPendingTests, 0)+max(jr.NumTodoTests, 0)
@@ -96,7 +96,7 @@ func jestJSON(r io.Reader) (data []byte, noise string, err error) {
 	return nil, c.String(), nil
 }
 
-func jestSuiteFailures(rep *testReport, s jestSuite, paths testPaths) {
+func jestSuiteFailures(rep *Report, s jestSuite, paths Paths) {
 	suite := s.Name
 	if rel, ok := paths.rel(suite); ok {
 		suite = rel
@@ -108,7 +108,7 @@ func jestSuiteFailures(rep *testReport, s jestSuite, paths testPaths) {
 		}
 		failed = true
 		text := ansi.Strip(strings.Join(a.FailureMessages, "\n"))
-		rep.fail(testFailure{
+		rep.fail(Failure{
 			Suite:   suite,
 			Name:    strings.Join(append(a.AncestorTitles[:len(a.AncestorTitles):len(a.AncestorTitles)], a.Title), " > "),
 			Message: clipped(jestMessage(text)),
@@ -121,7 +121,7 @@ func jestSuiteFailures(rep *testReport, s jestSuite, paths testPaths) {
 		if i := strings.Index(text, "Details:\n"); i >= 0 && strings.Contains(text[:i], "Jest encountered an unexpected token") {
 			text = text[i+len("Details:\n"):] // before it is general advice
 		}
-		rep.fail(testFailure{Suite: suite, Message: clipped(dedent(text)), Frames: paths.frames(text, "")})
+		rep.fail(Failure{Suite: suite, Message: clipped(dedent(text)), Frames: paths.frames(text, "")})
 	}
 }
 

@@ -1,4 +1,4 @@
-package coding
+package testreport
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-type testParser func(io.Reader, testPaths) (*testReport, error)
+type testParser func(io.Reader, Paths) (*Report, error)
 
-var srcPaths = testPaths{Root: "/src/proj", Dir: ".", Module: "example.com/shop"}
+var srcPaths = Paths{Root: "/src/proj", Dir: ".", Module: "example.com/shop"}
 
 // testParserOf tells from a recording's name which runner wrote it.
 func testParserOf(name string) (testParser, string) {
@@ -27,11 +27,11 @@ func testParserOf(name string) (testParser, string) {
 	case strings.HasPrefix(name, "go-"):
 		return parseGoTestJSON, "go test"
 	case strings.HasPrefix(name, "pytest-"):
-		return parsePytest, "pytest"
+		return ParsePytest, "pytest"
 	case strings.HasPrefix(name, "cargo-"):
-		return parseCargo, "cargo test"
+		return ParseCargo, "cargo test"
 	}
-	return parseJest, "jest"
+	return ParseJest, "jest"
 }
 
 // TestRecordedRuns parses what the real runners printed (testdata/testrun) and compares the text a model gets.
@@ -57,7 +57,7 @@ func TestRecordedRuns(t *testing.T) {
 			if !ok {
 				code = 1
 			}
-			got := rep.render(testOutcome{Framework: framework, ExitCode: code, Tail: "(tail)"}) + "\n"
+			got := rep.Render(Outcome{Framework: framework, ExitCode: code, Tail: "(tail)"}) + "\n"
 			golden(t, strings.TrimSuffix(file, filepath.Ext(file))+".golden", got)
 			byByte, err := parse(iotest.OneByteReader(bytes.NewReader(data)), srcPaths)
 			if err != nil || !cmp.Equal(rep, byByte) {
@@ -133,7 +133,7 @@ func TestCutRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, o := range []testOutcome{{Framework: framework, ExitCode: 137}, {Framework: framework, Ended: "killed", Wall: time.Second}} {
+			for _, o := range []Outcome{{Framework: framework, ExitCode: 137}, {Framework: framework, Ended: "killed", Wall: time.Second}} {
 				if v := rep.verdict(o); v == "PASS" {
 					t.Fatalf("%s cut at %d is told as %s", file, i, v)
 				}
@@ -143,21 +143,21 @@ func TestCutRuns(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	pass := testReport{Passed: 3, Complete: true}
+	pass := Report{Passed: 3, Complete: true}
 	for _, tc := range []struct {
 		name string
-		rep  testReport
-		out  testOutcome
+		rep  Report
+		out  Outcome
 		want string
 	}{
-		{"all pass", pass, testOutcome{}, "PASS"},
-		{"runner failed though tests passed", pass, testOutcome{ExitCode: 1}, "FAIL"},
-		{"killed", pass, testOutcome{Ended: "killed after 1s"}, "STOPPED"},
-		{"nothing", testReport{Complete: true}, testOutcome{}, "NO TESTS RAN"},
-		{"skipped only", testReport{Complete: true, Skipped: 2}, testOutcome{}, "NO TESTS RAN"},
-		{"no summary", testReport{Passed: 3}, testOutcome{}, "FAIL"},
-		{"garbage", testReport{}, testOutcome{}, "FAIL"},
-		{"one failed, exit 0", testReport{Failed: 1, Complete: true}, testOutcome{}, "FAIL"},
+		{"all pass", pass, Outcome{}, "PASS"},
+		{"runner failed though tests passed", pass, Outcome{ExitCode: 1}, "FAIL"},
+		{"killed", pass, Outcome{Ended: "killed after 1s"}, "STOPPED"},
+		{"nothing", Report{Complete: true}, Outcome{}, "NO TESTS RAN"},
+		{"skipped only", Report{Complete: true, Skipped: 2}, Outcome{}, "NO TESTS RAN"},
+		{"no summary", Report{Passed: 3}, Outcome{}, "FAIL"},
+		{"garbage", Report{}, Outcome{}, "FAIL"},
+		{"one failed, exit 0", Report{Failed: 1, Complete: true}, Outcome{}, "FAIL"},
 	} {
 		if got := tc.rep.verdict(tc.out); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
@@ -181,7 +181,7 @@ func TestTestReportBounds(t *testing.T) {
 	if rep.Failed != 20_000 || len(rep.Failures) != maxTestFailures {
 		t.Errorf("%d failed, %d kept", rep.Failed, len(rep.Failures))
 	}
-	if n := len(rep.render(testOutcome{Framework: "go test"})); n > 2*shownReport {
+	if n := len(rep.Render(Outcome{Framework: "go test"})); n > 2*shownReport {
 		t.Errorf("the report has %d bytes", n)
 	}
 }
@@ -225,18 +225,18 @@ func fuzzTestParser(f *testing.F, prefix string, parse testParser) {
 		for _, fl := range rep.Failures {
 			for _, fr := range fl.Frames {
 				if filepath.IsAbs(fr.Path) || strings.HasPrefix(fr.Path, "../") {
-					t.Fatalf("frame outside the workspace: %v", fr)
+					t.Fatalf("Frame outside the workspace: %v", fr)
 				}
 			}
 		}
-		rep.render(testOutcome{})
+		rep.Render(Outcome{})
 	})
 }
 
 func FuzzParseGoTestJSON(f *testing.F) { fuzzTestParser(f, "go", parseGoTestJSON) }
-func FuzzParsePytest(f *testing.F)     { fuzzTestParser(f, "pytest", parsePytest) }
-func FuzzParseJest(f *testing.F)       { fuzzTestParser(f, "*est", parseJest) }
-func FuzzParseCargo(f *testing.F)      { fuzzTestParser(f, "cargo", parseCargo) }
+func FuzzParsePytest(f *testing.F)     { fuzzTestParser(f, "pytest", ParsePytest) }
+func FuzzParseJest(f *testing.F)       { fuzzTestParser(f, "*est", ParseJest) }
+func FuzzParseCargo(f *testing.F)      { fuzzTestParser(f, "cargo", ParseCargo) }
 
 func BenchmarkParseGoTestJSON(b *testing.B) {
 	data, err := os.ReadFile("testdata/testrun/go-all.json")

@@ -1,4 +1,4 @@
-package coding
+package testreport
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ const (
 	shownReport   = 24 << 10 // bytes of the whole report, about
 )
 
-// testOutcome is how the runner itself ended.
-type testOutcome struct {
+// Outcome holds how the runner itself ended.
+type Outcome struct {
 	Framework string // such as "go test"
 	Command   string
 	ExitCode  int
@@ -28,7 +28,7 @@ type testOutcome struct {
 }
 
 // verdict is the first word of a report. Only a runner that ended well, and ran something, passes.
-func (r *testReport) verdict(o testOutcome) string {
+func (r *Report) verdict(o Outcome) string {
 	switch {
 	case o.Ended != "":
 		return "STOPPED"
@@ -43,15 +43,15 @@ func (r *testReport) verdict(o testOutcome) string {
 }
 
 // explained says whether the report gives a reason for its verdict.
-func (r *testReport) explained() bool {
-	return len(r.Build) > 0 || slices.ContainsFunc(r.Failures, func(f testFailure) bool { return f.Message != "" && f.Message != buildFailed })
+func (r *Report) explained() bool {
+	return len(r.Build) > 0 || slices.ContainsFunc(r.Failures, func(f Failure) bool { return f.Message != "" && f.Message != buildFailed })
 }
 
 // buildFailed is the message of a suite whose compile errors are told elsewhere.
 const buildFailed = "build failed"
 
-// render writes the report for a model.
-func (r *testReport) render(o testOutcome) string {
+// Render returns the report as text for a model.
+func (r *Report) Render(o Outcome) string {
 	var b strings.Builder
 	verdict := r.verdict(o)
 	fmt.Fprintf(&b, "%s: %s", verdict, r.counts())
@@ -65,7 +65,7 @@ func (r *testReport) render(o testOutcome) string {
 	if o.Command != "" {
 		fmt.Fprintf(&b, "$ %s\n", o.Command)
 	}
-	section(&b, "Build errors", r.Build, diagnostic.String)
+	section(&b, "Build errors", r.Build, Diagnostic.String)
 	r.renderFailures(&b)
 	section(&b, "Notes", r.Notes, func(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") })
 	if verdict == "NO TESTS RAN" {
@@ -80,7 +80,7 @@ func (r *testReport) render(o testOutcome) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func (r *testReport) counts() string {
+func (r *Report) counts() string {
 	parts := []string{fmt.Sprintf("%d failed", r.Failed)}
 	if r.Errors > 0 {
 		parts = append(parts, fmt.Sprintf("%d could not run", r.Errors))
@@ -102,7 +102,7 @@ func section[T any](b *strings.Builder, title string, items []T, text func(T) st
 	}
 }
 
-func (r *testReport) renderFailures(b *strings.Builder) {
+func (r *Report) renderFailures(b *strings.Builder) {
 	if len(r.Failures) == 0 {
 		return
 	}
@@ -131,7 +131,7 @@ func (r *testReport) renderFailures(b *strings.Builder) {
 	}
 }
 
-func (f testFailure) title() string {
+func (f Failure) title() string {
 	switch {
 	case f.Name == "" && f.Suite == "":
 		return "the run itself"
@@ -143,7 +143,7 @@ func (f testFailure) title() string {
 	return f.Suite + " " + f.Name
 }
 
-func joinFrames(fs []frame) string {
+func joinFrames(fs []Frame) string {
 	var s []string
 	for _, f := range fs {
 		s = append(s, f.String())
