@@ -155,7 +155,7 @@ func (l *lease) open(ctx context.Context) error {
 	}
 	l.local = sb.(*local)
 	p.mu.Lock()
-	p.demand.made(p.now().Sub(begun))
+	p.demand.Made(p.now().Sub(begun))
 	p.mu.Unlock()
 	return nil
 }
@@ -181,7 +181,7 @@ func (p *Pool) noteBlank(err error, begun time.Time) error {
 		return err
 	}
 	p.failed = 0
-	p.demand.made(p.now().Sub(begun))
+	p.demand.Made(p.now().Sub(begun))
 	return nil
 }
 
@@ -260,7 +260,7 @@ func (p *Pool) returned(l *lease, kept bool) error {
 	} else {
 		p.counts.Destroyed++
 	}
-	p.plan.release(l.req.Tenant)
+	p.plan.Release(l.req.Tenant)
 	p.serve()
 	p.mu.Unlock()
 	if kept && !keep {

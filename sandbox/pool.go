@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/sched"
 )
 
 // PoolConfig says what a pool hands out and how much of it. The zero value of
@@ -72,8 +74,8 @@ type Pool struct {
 	now    func() time.Time
 
 	mu         sync.Mutex
-	plan       *schedule
-	demand     demand
+	plan       *sched.Schedule
+	demand     sched.Demand
 	want       Snapshot // of the last request; spares of lower tiers are of it
 	wantDomain string   // of the last request
 	spares     []*spare
@@ -138,8 +140,8 @@ func NewPool(cfg PoolConfig) (*Pool, error) {
 	cfg.WarmMax = max(cfg.Warm, cfg.WarmMax)
 	p := &Pool{
 		cfg: cfg, now: time.Now, leased: map[*lease]struct{}{},
-		plan:   newSchedule(cfg.Max, max(0, cfg.Queue), cfg.Aging),
-		demand: demand{window: demandWindow},
+		plan:   sched.New(cfg.Max, max(0, cfg.Queue), cfg.Aging),
+		demand: sched.Demand{Window: demandWindow},
 	}
 	if err := p.template(); err != nil {
 		return nil, fmt.Errorf("sandbox: new pool: %w", err)
@@ -197,24 +199,24 @@ func (p *Pool) admit(ctx context.Context, r Request) error {
 		ctx, cancel = context.WithDeadline(ctx, r.Deadline)
 		defer cancel()
 	}
-	w := &waiter{tenant: r.Tenant, priority: r.Priority, deadline: r.Deadline, ready: make(chan error, 1)}
+	w := &sched.Waiter{Tenant: r.Tenant, Priority: r.Priority, Deadline: r.Deadline, Ready: make(chan error, 1)}
 	if err := p.line(w); err != nil {
 		return err
 	}
 	select {
-	case err := <-w.ready:
+	case err := <-w.Ready:
 		return err
 	case <-ctx.Done():
 	case <-p.ctx.Done():
 	}
 	p.mu.Lock()
-	waited := p.plan.remove(w)
+	waited := p.plan.Remove(w)
 	if waited && ctx.Err() != nil {
 		p.counts.Expired++
 	}
 	p.mu.Unlock()
 	if !waited { // the place came at the same moment
-		if err := <-w.ready; err != nil {
+		if err := <-w.Ready; err != nil {
 			return err
 		}
 		p.release(r.Tenant)
@@ -225,23 +227,43 @@ func (p *Pool) admit(ctx context.Context, r Request) error {
 	return fmt.Errorf("all %d are leased: %w", p.cfg.Max, context.Cause(ctx))
 }
 
+// QueueFullError says that a pool has as many sandboxes leased as it may and as
+// many requests waiting as it may. Try again later, raise PoolConfig.Queue, or
+// give the request a higher priority than those that wait.
+type QueueFullError struct {
+	Leased int // sandboxes in use
+	Queued int // requests waiting
+	// PushedOut says that the request did wait, until one that came later took its
+	// place: of a higher priority, or of a tenant with fewer requests waiting.
+	PushedOut bool
+}
+
+// Error says what is full.
+func (e *QueueFullError) Error() string {
+	how := "the queue is full"
+	if e.PushedOut {
+		how = "pushed out of a full queue"
+	}
+	return fmt.Sprintf("%s: %d sandboxes are leased and %d requests wait", how, e.Leased, e.Queued)
+}
+
 // line puts w into the queue and serves whoever is first.
-func (p *Pool) line(w *waiter) error {
+func (p *Pool) line(w *sched.Waiter) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.once.closed() {
 		return ErrClosed
 	}
-	w.at = p.now()
-	p.demand.arrive(w.at)
-	pushed, err := p.plan.add(w, w.at)
+	w.At = p.now()
+	p.demand.Arrive(w.At)
+	pushed, err := p.plan.Add(w, w.At)
 	if err != nil {
 		p.counts.Refused++
-		return err
+		return &QueueFullError{Leased: p.plan.Running, Queued: len(p.plan.Waiting)}
 	}
 	if pushed != nil {
 		p.counts.Refused++
-		pushed.ready <- &QueueFullError{Leased: p.plan.running, Queued: len(p.plan.waiting), PushedOut: true}
+		pushed.Ready <- &QueueFullError{Leased: p.plan.Running, Queued: len(p.plan.Waiting), PushedOut: true}
 	}
 	p.serve()
 	return nil
@@ -250,10 +272,10 @@ func (p *Pool) line(w *waiter) error {
 // serve gives free places away. The lock is held.
 func (p *Pool) serve() {
 	now := p.now()
-	for _, w := range p.plan.grant(now) {
-		p.counts.Waited += now.Sub(w.at)
-		p.counts.WaitedMost = max(p.counts.WaitedMost, now.Sub(w.at))
-		w.ready <- nil
+	for _, w := range p.plan.Grant(now) {
+		p.counts.Waited += now.Sub(w.At)
+		p.counts.WaitedMost = max(p.counts.WaitedMost, now.Sub(w.At))
+		w.Ready <- nil
 	}
 }
 
@@ -261,7 +283,7 @@ func (p *Pool) serve() {
 func (p *Pool) release(tenant string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.plan.release(tenant)
+	p.plan.Release(tenant)
 	p.serve()
 }
 

@@ -5,7 +5,12 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/sched"
 )
+
+// at is a moment of a clock that only tests move.
+func at(d time.Duration) time.Time { return time.Unix(1_000_000, 0).Add(d) }
 
 // clocked is a pool without isolation whose clock is the test's.
 func clocked(t *testing.T, cfg PoolConfig) (*Pool, *time.Duration) {
@@ -30,7 +35,7 @@ func (p *Pool) pretend(n int, since time.Time) {
 func TestTrim(t *testing.T) {
 	p, now := clocked(t, PoolConfig{Max: 20})
 	p.pretend(8, at(0))
-	left := func(m pressure, after time.Duration, want int) {
+	left := func(m sched.Pressure, after time.Duration, want int) {
 		t.Helper()
 		*now += after
 		gone, _ := p.trim(m)

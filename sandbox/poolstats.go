@@ -33,9 +33,9 @@ func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.counts
-	s.Leased, s.Spare, s.Making, s.Queued = len(p.leased), len(p.spares), p.making, len(p.plan.waiting)
+	s.Leased, s.Spare, s.Making, s.Queued = len(p.leased), len(p.spares), p.making, len(p.plan.Waiting)
 	s.Target, s.MemoryShort = p.target(), p.short
-	s.Rate = p.demand.rate(p.now())
-	s.CreateTime = time.Duration(p.demand.making * float64(time.Second))
+	s.Rate = p.demand.Rate(p.now())
+	s.CreateTime = time.Duration(p.demand.Making * float64(time.Second))
 	return s
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"runtime"
 	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/sched"
 )
 
 // target is how many sandboxes should stand ready now. The lock is held.
@@ -11,7 +13,7 @@ func (p *Pool) target() int {
 	if p.short {
 		return 0
 	}
-	return p.demand.target(p.now(), p.cfg.Warm, p.cfg.WarmMax)
+	return p.demand.Target(p.now(), p.cfg.Warm, p.cfg.WarmMax)
 }
 
 // most is how many spares may be kept. The lock is held.
@@ -124,10 +126,10 @@ const spareIdle = 30 * time.Second
 // target that have not been of use for a while, or of all when memory is short,
 // so that a passing want of either does not cost everything. more says whether
 // there is anything to look after still.
-func (p *Pool) trim(now pressure) (gone []*spare, more bool) {
+func (p *Pool) trim(now sched.Pressure) (gone []*spare, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.short = now.short(p.short)
+	p.short = now.Short(p.short)
 	over := len(p.spares) - p.target()
 	if !p.short {
 		idle := 0 // spares are in order of age
@@ -149,12 +151,12 @@ func (p *Pool) trim(now pressure) (gone []*spare, more bool) {
 }
 
 // memoryPressure is the host's, or none where it does not tell.
-func memoryPressure() pressure {
+func memoryPressure() sched.Pressure {
 	b, err := os.ReadFile("/proc/pressure/memory")
 	if err != nil {
 		return 0
 	}
-	now, err := parsePressure(b)
+	now, err := sched.ParsePressure(b)
 	if err != nil {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package sched
 
 import (
 	"errors"
@@ -17,49 +17,49 @@ func at(d time.Duration) time.Time { return time.Unix(1_000_000, 0).Add(d) }
 
 // order lets everyone wait, then frees one place after the other and says who got
 // it.
-func order(t *testing.T, s *schedule, now time.Time, ws ...*waiter) string {
+func order(t *testing.T, s *Schedule, now time.Time, ws ...*Waiter) string {
 	t.Helper()
 	for _, w := range ws {
-		if _, err := s.add(w, w.at); err != nil {
+		if _, err := s.Add(w, w.At); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var got []string
-	for len(s.waiting) > 0 {
-		for _, w := range s.grant(now) {
-			got = append(got, w.tenant)
-			s.release(w.tenant)
+	for len(s.Waiting) > 0 {
+		for _, w := range s.Grant(now) {
+			got = append(got, w.Tenant)
+			s.Release(w.Tenant)
 		}
 	}
 	return strings.Join(got, " ")
 }
 
 func TestScheduleOrder(t *testing.T) {
-	w := func(name string, priority int, arrived, deadline time.Duration) *waiter {
-		w := &waiter{tenant: name, priority: priority, at: at(arrived)}
+	w := func(name string, priority int, arrived, deadline time.Duration) *Waiter {
+		w := &Waiter{Tenant: name, Priority: priority, At: at(arrived)}
 		if deadline > 0 {
-			w.deadline = at(deadline)
+			w.Deadline = at(deadline)
 		}
 		return w
 	}
 	for _, tt := range []struct {
 		name string
-		in   []*waiter
+		in   []*Waiter
 		want string
 	}{
-		{"first come", []*waiter{w("a", 0, 0, 0), w("b", 0, 1, 0), w("c", 0, 2, 0)}, "a b c"},
-		{"priority", []*waiter{w("a", 0, 0, 0), w("b", 2, 1, 0), w("c", 1, 2, 0)}, "b c a"},
-		{"deadline", []*waiter{w("a", 0, 0, 0), w("b", 0, 1, time.Hour), w("c", 0, 2, time.Minute)}, "c b a"},
-		{"waiting earns priority", []*waiter{w("a", 1, 0, 0), w("b", 2, 25*time.Second, 0)}, "a b"},
-		{"but not at once", []*waiter{w("a", 1, 20*time.Second, 0), w("b", 2, 25*time.Second, 0)}, "b a"},
+		{"first come", []*Waiter{w("a", 0, 0, 0), w("b", 0, 1, 0), w("c", 0, 2, 0)}, "a b c"},
+		{"priority", []*Waiter{w("a", 0, 0, 0), w("b", 2, 1, 0), w("c", 1, 2, 0)}, "b c a"},
+		{"deadline", []*Waiter{w("a", 0, 0, 0), w("b", 0, 1, time.Hour), w("c", 0, 2, time.Minute)}, "c b a"},
+		{"waiting earns priority", []*Waiter{w("a", 1, 0, 0), w("b", 2, 25*time.Second, 0)}, "a b"},
+		{"but not at once", []*Waiter{w("a", 1, 20*time.Second, 0), w("b", 2, 25*time.Second, 0)}, "b a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newSchedule(1, 100, 10*time.Second)
+			s := New(1, 100, 10*time.Second)
 			if got := order(t, s, at(29*time.Second), tt.in...); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
-			if s.running != 0 || len(s.tenants) != 0 {
-				t.Errorf("left: %d running, tenants %v", s.running, s.tenants)
+			if s.Running != 0 || len(s.tenants) != 0 {
+				t.Errorf("left: %d running, tenants %v", s.Running, s.tenants)
 			}
 		})
 	}
@@ -67,45 +67,45 @@ func TestScheduleOrder(t *testing.T) {
 
 // One tenant with a thousand requests does not keep another from its half.
 func TestScheduleIsFair(t *testing.T) {
-	s := newSchedule(4, 2000, 0)
+	s := New(4, 2000, 0)
 	for range 1000 {
-		if _, err := s.add(&waiter{tenant: "many", at: at(0)}, at(0)); err != nil {
+		if _, err := s.Add(&Waiter{Tenant: "many", At: at(0)}, at(0)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	running := map[string]int{}
-	note := func(ws []*waiter) {
+	note := func(ws []*Waiter) {
 		for _, w := range ws {
-			running[w.tenant]++
+			running[w.Tenant]++
 		}
 	}
-	note(s.grant(at(0)))
+	note(s.Grant(at(0)))
 	for range 10 {
-		if _, err := s.add(&waiter{tenant: "few", at: at(1)}, at(1)); err != nil {
+		if _, err := s.Add(&Waiter{Tenant: "few", At: at(1)}, at(1)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 { // two places become free, and both go to the other
-		s.release("many")
+		s.Release("many")
 		running["many"]--
-		note(s.grant(at(2)))
+		note(s.Grant(at(2)))
 	}
 	if d := cmp.Diff(map[string]int{"many": 2, "few": 2}, running); d != "" {
 		t.Error(d)
 	}
-	s.release("few")
+	s.Release("few")
 	running["few"]--
-	note(s.grant(at(3)))
+	note(s.Grant(at(3)))
 	if running["few"] != 2 {
 		t.Errorf("after one more: %v", running)
 	}
 }
 
 func TestScheduleQueueIsBounded(t *testing.T) {
-	s := newSchedule(1, 2, 0)
-	add := func(tenant string, priority int) (*waiter, error) {
-		pushed, err := s.add(&waiter{tenant: tenant, priority: priority}, at(0))
-		s.grant(at(0))
+	s := New(1, 2, 0)
+	add := func(tenant string, priority int) (*Waiter, error) {
+		pushed, err := s.Add(&Waiter{Tenant: tenant, Priority: priority}, at(0))
+		s.Grant(at(0))
 		return pushed, err
 	}
 	for i, tenant := range []string{"a", "a", "a"} { // one runs, two wait
@@ -114,24 +114,24 @@ func TestScheduleQueueIsBounded(t *testing.T) {
 		}
 	}
 	_, err := add("a", 0)
-	if full := new(QueueFullError); !errors.As(err, &full) || *full != (QueueFullError{Leased: 1, Queued: 2}) {
+	if !errors.Is(err, ErrFull) || s.Running != 1 || len(s.Waiting) != 2 {
 		t.Fatalf("full: %v", err)
 	}
-	if pushed, err := add("b", 0); err != nil || pushed == nil || pushed.tenant != "a" || pushed.seq != 3 {
+	if pushed, err := add("b", 0); err != nil || pushed == nil || pushed.Tenant != "a" || pushed.seq != 3 {
 		t.Errorf("a tenant with fewer waiting: %+v, %v", pushed, err)
 	}
 	if _, err := add("b", 0); err == nil {
 		t.Error("no room is made between equals")
 	}
-	if pushed, err := add("a", 1); err != nil || pushed == nil || pushed.priority != 0 {
+	if pushed, err := add("a", 1); err != nil || pushed == nil || pushed.Priority != 0 {
 		t.Errorf("a higher priority: %+v, %v", pushed, err)
 	}
-	none := newSchedule(1, 0, 0)
-	if _, err := none.add(&waiter{}, at(0)); err != nil {
+	none := New(1, 0, 0)
+	if _, err := none.Add(&Waiter{}, at(0)); err != nil {
 		t.Errorf("a free place needs no queue: %v", err)
 	}
-	none.grant(at(0))
-	if _, err := none.add(&waiter{}, at(0)); err == nil {
+	none.Grant(at(0))
+	if _, err := none.Add(&Waiter{}, at(0)); err == nil {
 		t.Error("without a queue nobody waits")
 	}
 }
@@ -143,34 +143,34 @@ func TestScheduleInvariants(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		places, queue := 1+r.IntN(5), r.IntN(20)
-		s := newSchedule(places, queue, time.Second)
+		s := New(places, queue, time.Second)
 		now := time.Duration(0)
-		var running []*waiter
-		state := map[*waiter]string{}
-		move := func(w *waiter, from, to string) {
+		var running []*Waiter
+		state := map[*Waiter]string{}
+		move := func(w *Waiter, from, to string) {
 			if state[w] != from {
 				t.Fatalf("seed %d: %+v goes from %q to %q, was %q", seed, w, from, to, state[w])
 			}
 			state[w] = to
 		}
 		step := func() {
-			for _, w := range s.grant(at(now)) {
+			for _, w := range s.Grant(at(now)) {
 				move(w, "waiting", "running")
 				running = append(running, w)
 			}
-			if len(running) > places || len(running) != s.running {
-				t.Fatalf("seed %d: %d run, %d counted, %d may", seed, len(running), s.running, places)
+			if len(running) > places || len(running) != s.Running {
+				t.Fatalf("seed %d: %d run, %d counted, %d may", seed, len(running), s.Running, places)
 			}
-			if len(running) < places && len(s.waiting) > 0 {
-				t.Fatalf("seed %d: %d wait for free places", seed, len(s.waiting))
+			if len(running) < places && len(s.Waiting) > 0 {
+				t.Fatalf("seed %d: %d wait for free places", seed, len(s.Waiting))
 			}
-			if len(s.waiting) > queue {
-				t.Fatalf("seed %d: %d wait, %d may", seed, len(s.waiting), queue)
+			if len(s.Waiting) > queue {
+				t.Fatalf("seed %d: %d wait, %d may", seed, len(s.Waiting), queue)
 			}
 		}
 		finish := func() {
 			i := r.IntN(len(running))
-			s.release(running[i].tenant)
+			s.Release(running[i].Tenant)
 			move(running[i], "running", "done")
 			running = append(running[:i], running[i+1:]...)
 		}
@@ -178,8 +178,8 @@ func TestScheduleInvariants(t *testing.T) {
 			now += time.Duration(r.IntN(500)) * time.Millisecond
 			switch {
 			case r.IntN(3) > 0:
-				w := &waiter{tenant: fmt.Sprint(r.IntN(4)), priority: r.IntN(3), at: at(now)}
-				pushed, err := s.add(w, at(now))
+				w := &Waiter{Tenant: fmt.Sprint(r.IntN(4)), Priority: r.IntN(3), At: at(now)}
+				pushed, err := s.Add(w, at(now))
 				if err != nil {
 					break
 				}
@@ -187,9 +187,9 @@ func TestScheduleInvariants(t *testing.T) {
 				if pushed != nil {
 					move(pushed, "waiting", "pushed")
 				}
-			case r.IntN(4) == 0 && len(s.waiting) > 0:
-				w := s.waiting[r.IntN(len(s.waiting))]
-				if !s.remove(w) || s.remove(w) {
+			case r.IntN(4) == 0 && len(s.Waiting) > 0:
+				w := s.Waiting[r.IntN(len(s.Waiting))]
+				if !s.Remove(w) || s.Remove(w) {
 					t.Fatalf("seed %d: removal", seed)
 				}
 				move(w, "waiting", "gone")
@@ -203,91 +203,91 @@ func TestScheduleInvariants(t *testing.T) {
 			finish()
 			step()
 		}
-		if len(s.waiting) > 0 || len(s.tenants) > 0 {
-			t.Fatalf("seed %d: left %d waiting, %d tenants", seed, len(s.waiting), len(s.tenants))
+		if len(s.Waiting) > 0 || len(s.tenants) > 0 {
+			t.Fatalf("seed %d: left %d waiting, %d tenants", seed, len(s.Waiting), len(s.tenants))
 		}
 	}
 }
 
 // A low priority is served in the end, however many of a higher one arrive.
 func TestScheduleDoesNotStarve(t *testing.T) {
-	s := newSchedule(1, 1000, time.Second)
-	low := &waiter{tenant: "low", at: at(0)}
-	if _, err := s.add(low, at(0)); err != nil {
+	s := New(1, 1000, time.Second)
+	low := &Waiter{Tenant: "low", At: at(0)}
+	if _, err := s.Add(low, at(0)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 100 {
 		now := at(time.Duration(i) * time.Second)
-		if _, err := s.add(&waiter{tenant: "high", priority: 5, at: now}, now); err != nil {
+		if _, err := s.Add(&Waiter{Tenant: "high", Priority: 5, At: now}, now); err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range s.grant(now) {
+		for _, w := range s.Grant(now) {
 			if w == low {
 				if i < 5 {
 					t.Errorf("served after %d s already", i)
 				}
 				return
 			}
-			s.release(w.tenant)
+			s.Release(w.Tenant)
 		}
 	}
 	t.Error("not served in 100 s")
 }
 
 func TestDemand(t *testing.T) {
-	d := demand{window: 10 * time.Second}
+	d := Demand{Window: 10 * time.Second}
 	now := time.Duration(0)
-	if got := d.target(at(0), 0, 50); got != 0 {
+	if got := d.Target(at(0), 0, 50); got != 0 {
 		t.Errorf("before anything came: %d", got)
 	}
 	for range 6000 { // 100 a second for a minute
 		now += 10 * time.Millisecond
-		d.arrive(at(now))
+		d.Arrive(at(now))
 	}
-	if r := d.rate(at(now)); math.Abs(r-100) > 2 {
+	if r := d.Rate(at(now)); math.Abs(r-100) > 2 {
 		t.Errorf("rate %v, want 100", r)
 	}
-	d.made(40 * time.Millisecond) // so four arrive while one is made
+	d.Made(40 * time.Millisecond) // so four arrive while one is made
 	for _, tt := range []struct{ least, most, want int }{{0, 50, 8}, {0, 5, 5}, {12, 50, 12}} {
-		if got := d.target(at(now), tt.least, tt.most); got != tt.want {
+		if got := d.Target(at(now), tt.least, tt.most); got != tt.want {
 			t.Errorf("between %d and %d: %d, want %d", tt.least, tt.most, got, tt.want)
 		}
 	}
-	if got := d.target(at(now+5*time.Minute), 0, 50); got > 1 {
+	if got := d.Target(at(now+5*time.Minute), 0, 50); got > 1 {
 		t.Errorf("long after: %d", got)
 	}
-	if r := d.rate(at(0)); r < 0 || math.IsNaN(r) { // a clock that was set back
+	if r := d.Rate(at(0)); r < 0 || math.IsNaN(r) { // a clock that was set back
 		t.Errorf("rate %v", r)
 	}
 	for range 100 {
-		d.made(80 * time.Millisecond)
+		d.Made(80 * time.Millisecond)
 	}
-	if math.Abs(d.making-0.08) > 0.001 {
-		t.Errorf("making takes %v, want 0.08", d.making)
+	if math.Abs(d.Making-0.08) > 0.001 {
+		t.Errorf("making takes %v, want 0.08", d.Making)
 	}
 }
 
 func TestPressure(t *testing.T) {
-	for in, want := range map[string]pressure{
+	for in, want := range map[string]Pressure{
 		"some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=1.00 avg60=0.00 avg300=0.00 total=0\n": 0,
 		"some avg10=12.34 avg60=1.00 avg300=0.10 total=12345":                                              12.34,
 		"full avg10=1.00\nsome total=1 avg10=100.00\n":                                                     100,
 	} {
-		if got, err := parsePressure([]byte(in)); err != nil || got != want {
+		if got, err := ParsePressure([]byte(in)); err != nil || got != want {
 			t.Errorf("%q: %v, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{"", "some", "some avg10=", "some avg10=NaN", "some avg10=-1", "some avg10=101", "full avg10=1"} {
-		if got, err := parsePressure([]byte(in)); err == nil {
+		if got, err := ParsePressure([]byte(in)); err == nil {
 			t.Errorf("%q: %v", in, got)
 		}
 	}
 	short := false
 	for i, tt := range []struct {
-		p    pressure
+		p    Pressure
 		want bool
 	}{{0, false}, {9, false}, {11, true}, {5, true}, {2, false}, {5, false}} {
-		if short = tt.p.short(short); short != tt.want {
+		if short = tt.p.Short(short); short != tt.want {
 			t.Errorf("step %d: %v", i, short)
 		}
 	}
@@ -298,7 +298,7 @@ func FuzzParsePressure(f *testing.F) {
 	f.Add([]byte("some avg10=1e300"))
 	f.Add([]byte("some avg10=\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if p, err := parsePressure(b); err == nil && !(p >= 0 && p <= 100) {
+		if p, err := ParsePressure(b); err == nil && !(p >= 0 && p <= 100) {
 			t.Errorf("%q: %v", b, p)
 		}
 	})
