@@ -141,11 +141,11 @@ func (r *run) ask() (*Response, error) {
 		r.phase = phaseStreams
 		resp, err := r.model.attempt(r.res.Steps + 1)
 		if err == nil {
-			r.retry.failures, r.stream.watch.stalls = 0, 0
+			r.retry.failures, r.watch.stalls = 0, 0
 			return resp, nil
 		}
 		if r.batch.begun() { // also when the run was cancelled: what was done must be in the history
-			if !r.stream.watch.stalled {
+			if !r.watch.stalled {
 				r.cut = AsModelError(err)
 			}
 			return r.stream.salvage(), nil
@@ -159,7 +159,7 @@ func (r *run) ask() (*Response, error) {
 		if r.batch.canceled() {
 			return nil, errCanceled
 		}
-		if r.stream.watch.stalled {
+		if r.watch.stalled {
 			r.stream.retract()
 			continue
 		}

@@ -10,19 +10,20 @@ import (
 // run is one run in progress: its loop, with the state that only the loop has. Everything else is
 // the state of a part:
 //
+//	watchdog   how long the model has been silent
 //	mailbox    the events to the caller
 //	account    the tokens and the money, with the routeTab of what routers report
 //	toolset    what the model is offered
 //	prompt     the next request and its size
 //	batch      the calls of the response: which may run, and their results
 //	invoker    how a call runs: permits, snapshots, the tool itself
-//	stream     the response that is being read, with its watchdog
+//	stream     the response that is being read
 //	modelCall  the request through the middleware
 //
 // A part uses those above it, never one below and never the run. Those that other goroutines reach
-// (mailbox, account, routeTab, batch, permits, snapshots) have a lock of their own, which names the
-// fields it guards; the rest belongs to the goroutine that ranges over the [Run], on which the loop
-// and every yield happen. Locks are taken in the order Session, batch, mailbox.
+// (watchdog, mailbox, account, routeTab, batch, permits, snapshots) have a lock of their own, which
+// names the fields it guards; the rest belongs to the goroutine that ranges over the [Run], on which
+// the loop and every yield happen. Locks are taken in the order Session, batch, mailbox.
 type run struct {
 	agent   *Agent
 	session *Session
@@ -33,6 +34,7 @@ type run struct {
 	started time.Time
 	res     Result
 
+	watch   watchdog
 	out     mailbox
 	account account
 	routes  routeTab
@@ -65,7 +67,7 @@ func (r *run) wire(yield func(Event, error) bool) {
 	a, s, cfg := r.agent, r.session, &r.agent.cfg
 	r.started = cfg.Now()
 	r.mode.readOnly = a.readOnly
-	r.out = mailbox{yield: yield, cancel: r.cancel, watch: &r.stream.watch, bell: make(chan struct{}, 1)}
+	r.out = mailbox{yield: yield, cancel: r.cancel, watch: &r.watch, bell: make(chan struct{}, 1)}
 	r.account = account{session: s, limits: &cfg.Limits, price: a.price, parent: a.parent, now: cfg.Now, started: r.started}
 	r.routes = routeTab{session: s, account: &r.account, out: &r.out}
 	r.routes.open()
@@ -76,7 +78,7 @@ func (r *run) wire(yield func(Event, error) bool) {
 	r.invoker = invoker{ctx: r.ctx, agent: a, session: s, mode: r.mode, tools: &r.tools, batch: &r.batch, account: &r.account, out: &r.out,
 		permits:   permits{policy: cfg.Policy, ask: cfg.Ask, session: s, out: &r.out},
 		snapshots: snapshots{store: cfg.Checkpointer, session: s, out: &r.out, logger: cfg.Logger}}
-	r.stream = stream{ctx: r.ctx, cfg: cfg, batch: &r.batch, invoker: &r.invoker, out: &r.out}
+	r.stream = stream{ctx: r.ctx, cfg: cfg, batch: &r.batch, invoker: &r.invoker, out: &r.out, watch: &r.watch}
 	r.stream.onChunk = r.stream.take
 	r.stream.builder.text.spare = a.takeRoom()
 	r.model = modelCall{ctx: r.ctx, agent: a, session: s, prompt: &r.prompt, stream: &r.stream, routes: &r.routes, account: &r.account}
@@ -107,7 +109,7 @@ func (r *run) main(ctx context.Context, input []Part, yield func(Event, error) b
 	defer func() { // also when the consumer panics: it must not be called again
 		r.out.leave()
 		r.unwind()
-		r.stream.watch.unwatch()
+		r.watch.unwatch()
 		r.out.close()
 		r.agent.giveRoom(&r.stream.builder.text)
 		r.session.detach(r)

@@ -12,7 +12,7 @@ var errIdle = errors.New("the stream was silent for too long")
 
 // stream reads one response of the model at a time: it builds the message, sends the chunks to the
 // caller, and starts each call as soon as its arguments are complete. It belongs to the loop's
-// goroutine, but for the watchdog, which has a lock of its own. Its words, each with one meaning:
+// goroutine. Its words, each with one meaning:
 //
 //   - read takes a whole stream in, take one chunk of it.
 //   - lookUp sends what was posted meanwhile and ends the stream of a cancelled run.
@@ -25,7 +25,7 @@ type stream struct {
 	batch   *batch
 	invoker *invoker
 	out     *mailbox
-	watch   watchdog
+	watch   *watchdog
 
 	builder responseBuilder
 	onChunk func(Chunk, error) bool // take, bound once
