@@ -12,23 +12,25 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// CodingIndex returns what the search, repo_map and symbols tools of a coding.Workspace ask, answered by a retrieval index
-// over the workspace's directory. [New] wires one by itself; it is for hosts that open a coding.Workspace on their own.
+// CodingIndex returns what the search, repo_map and symbols tools of a coding.Workspace ask,
+// answered by a retrieval index over the workspace's directory. [New] wires one by itself; it is
+// for hosts that open a coding.Workspace on their own.
 //
-// Searches know the files a session works on, leave out what it was shown, and find what the tools wrote a moment ago. x
-// stays the caller's to close.
+// Searches know the files a session works on, leave out what it was shown, and find what the tools
+// wrote a moment ago. x stays the caller's to close.
 func CodingIndex(x *retrieval.Index) coding.Index {
 	return CodingIndexLater(func() (*retrieval.Index, error) { return x, nil })
 }
 
-// CodingIndexLater is [CodingIndex] for an index that is not open yet, so that a host can offer the tools before it has
-// one. get is called with every use and must always give the same; its error is what the tools answer.
+// CodingIndexLater is [CodingIndex] for an index that is not open yet, so that a host can offer the
+// tools before it has one. get is called with every use and must always give the same; its error is
+// what the tools answer.
 func CodingIndexLater(get func() (*retrieval.Index, error)) coding.Index {
 	return &retrieved{get: get}
 }
 
-// retrieved remembers what changed until somebody asks: an agent edits more often than it searches, and no goroutine is
-// needed that nobody could end.
+// retrieved remembers what changed until somebody asks: an agent edits more often than it searches,
+// and no goroutine is needed that nobody could end.
 type retrieved struct {
 	get func() (*retrieval.Index, error)
 
@@ -87,11 +89,13 @@ func (r *retrieved) changed(paths ...string) {
 	}
 }
 
-// pendingWait is how long a search waits for a young index to take in what the tools wrote. Small trees are done by then.
+// pendingWait is how long a search waits for a young index to take in what the tools wrote. Small
+// trees are done by then.
 const pendingWait = 500 * time.Millisecond
 
-// refresh takes in what changed. An index that is being made for the first time cannot; then what changed waits for the
-// next search, and so it does when something fails, and the answer comes from what there is.
+// refresh takes in what changed. An index that is being made for the first time cannot; then what
+// changed waits for the next search, and so it does when something fails, and the answer comes from
+// what there is.
 func (r *retrieved) refresh(ctx context.Context) (*retrieval.Index, error) {
 	x, err := r.get()
 	if err != nil {
@@ -160,7 +164,8 @@ func (r *retrieved) using(ctx context.Context, name string) ([]string, error) {
 	return filesOf(ctx, r, name, (*retrieval.Index).References, func(u retrieval.Reference) string { return u.Path })
 }
 
-// filesOf asks the index for the places of a name, unless it would have to wait, and returns their files.
+// filesOf asks the index for the places of a name, unless it would have to wait, and returns their
+// files.
 func filesOf[T any](ctx context.Context, r *retrieved, name string, ask func(*retrieval.Index, context.Context, string) ([]T, error), path func(T) string) ([]string, error) {
 	x, err := r.refresh(ctx)
 	if err != nil {
@@ -192,7 +197,8 @@ func (r *retrieved) state() string {
 	return ""
 }
 
-// complete reports whether nothing is being indexed for the first time: an update would wait for that.
+// complete reports whether nothing is being indexed for the first time: an update would wait for
+// that.
 func complete(st *retrieval.Status) bool {
 	return !slices.ContainsFunc(st.Layers, func(l retrieval.LayerStatus) bool { return !l.Ready && l.Err == nil })
 }

@@ -4,20 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
-	"regexp"
+	"path"
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
-
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/tools/coding/internal/gitview"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
+// gitIn has the fields of gitview.Query.
 type gitIn struct {
 	Op        string `json:"op" jsonschema:"enum=status,enum=diff,enum=log,enum=blame,enum=show" jsonschema_description:"what to do"`
 	Path      string `json:"path,omitempty" jsonschema_description:"file or directory to keep to, relative to the workspace; required for blame"`
@@ -34,9 +32,6 @@ type gitIn struct {
 
 // gitTimeout bounds one call: the history of some repositories takes hours to walk.
 const gitTimeout = 90 * time.Second
-
-// maxLog bounds a listing of commits.
-const maxLog = 500
 
 func (w *Workspace) gitTool() (agent.Tool, error) {
 	return newTool("git", w.git, toolParts[gitIn]{
@@ -57,372 +52,52 @@ func (w *Workspace) git(ctx context.Context, in gitIn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	under, err := g.path(in.Path)
+	return g.Answer(ctx, gitview.Query(in))
+}
+
+// openRepo opens the repository that holds the workspace. Its objects can be read until ctx ends.
+func (w *Workspace) openRepo(ctx context.Context) (*gitview.Repo, error) {
+	return gitview.Open(ctx, gitview.Config{
+		Dir: w.real, Root: w.root, Files: gitFiles{w}, Resolve: w.gitPath, Temporary: isTempName,
+		Attributes:  func() string { return w.small(".gitattributes") },
+		OutputBytes: w.cfg.Proc.OutputBytes, ListEntries: w.cfg.Limits.ListEntries,
+	})
+}
+
+// gitPath resolves a path of a call by its words alone: it may be of a file that only a commit has.
+func (w *Workspace) gitPath(p string) (string, error) {
+	rel, err := w.relative(p)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", show.Path(p), err)
 	}
-	switch in.Op {
-	case "status":
-		return g.statusText(ctx, under, in.Ignored)
-	case "diff":
-		return g.diffOp(ctx, in, under)
-	case "log":
-		return g.logOp(ctx, in, under)
-	case "show":
-		return g.showOp(ctx, in, under)
-	case "blame":
-		if in.Path == "" {
-			return "", errors.New("blame needs the path of a file")
-		}
-		c, err := g.commit(in.Rev)
-		if err != nil {
-			return "", err
-		}
-		return g.blame(c, under, in.StartLine, in.EndLine)
+	rel = path.Clean(rel)
+	if rel == ".." || strings.HasPrefix(rel, "../") {
+		return "", fmt.Errorf("%s: %w", show.Path(p), errOutside)
 	}
-	return "", fmt.Errorf("op %q is none of status, diff, log, blame and show; other git commands go through shell", in.Op)
+	return rel, nil
 }
 
-// statusText is the status in the form of git status --short.
-func (g *gitRepo) statusText(ctx context.Context, under string, ignored bool) (string, error) {
-	st, err := g.status(ctx, under, ignored)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	b.WriteString(g.branchLine() + "\n")
-	lines := st.short(g.local)
-	if len(lines) == 0 {
-		b.WriteString("nothing to commit, work tree clean\n")
-	}
-	shown := lines[:min(len(lines), g.w.cfg.Limits.ListEntries)]
-	for _, l := range shown {
-		b.WriteString(l + "\n")
-	}
-	if n := len(lines) - len(shown) + st.more; n > 0 {
-		fmt.Fprintf(&b, "... and %d more; pass path to see them\n", n)
-	}
-	for _, n := range st.notes {
-		fmt.Fprintf(&b, "note: %s\n", n)
-	}
-	return strings.TrimRight(b.String(), "\n"), nil
+// gitFiles reads the work tree with the care of the file tools.
+type gitFiles struct{ w *Workspace }
+
+func (f gitFiles) Open(rel string, info fs.FileInfo) (*os.File, error) {
+	file, _, err := f.w.openFile(target{rel, info})
+	return file, err
 }
 
-// short returns the lines of git status --short: staged and unstaged letters, then conflicts, untracked and ignored.
-func (st *gitStatus) short(local func(string) string) []string {
-	type xy struct {
-		x, y byte
-		old  string
-	}
-	var order []string
-	by := map[string]*xy{}
-	at := func(p string) *xy {
-		if by[p] == nil {
-			by[p] = &xy{x: ' ', y: ' '}
-			order = append(order, p)
-		}
-		return by[p]
-	}
-	for _, c := range st.staged {
-		s := at(c.path)
-		s.x, s.old = c.letter(), c.oldPath
-	}
-	for _, c := range st.unstaged {
-		at(c.path).y = c.letter()
-	}
-	var out []string
-	for _, p := range st.unmerged {
-		out = append(out, "UU "+show.Path(local(p)))
-	}
-	for _, p := range order {
-		s := by[p]
-		name := show.Path(local(p))
-		if s.old != "" {
-			name = show.Path(local(s.old)) + " -> " + name
-		}
-		out = append(out, fmt.Sprintf("%c%c %s", s.x, s.y, name))
-	}
-	for _, p := range st.untracked {
-		out = append(out, "?? "+show.Path(local(p)))
-	}
-	for _, p := range st.ignored {
-		out = append(out, "!! "+show.Path(local(p)))
-	}
-	return out
+func (f gitFiles) ReadAll(rel string, info fs.FileInfo, max int) ([]byte, error) {
+	data, _, err := f.w.readAll(target{rel, info}, max)
+	return data, err
 }
 
-// branchLine says where HEAD is and what is under way.
-func (g *gitRepo) branchLine() string {
-	line := "HEAD is detached"
-	head, err := g.r.Reference(plumbing.HEAD, false)
-	switch {
-	case err != nil:
-		line = "HEAD cannot be read: " + err.Error()
-	case head.Type() == plumbing.SymbolicReference:
-		line = "on branch " + head.Target().Short()
-		if _, err := g.r.Head(); err != nil {
-			line += ", no commit yet"
-		}
-	default:
-		line += " at " + head.Hash().String()[:10]
-	}
-	for _, s := range []struct{ file, what string }{
-		{"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"rebase-merge", "rebase"},
-		{"rebase-apply", "rebase"}, {"BISECT_LOG", "bisect"},
-	} {
-		if _, err := os.Lstat(filepath.Join(g.top, ".git", s.file)); err == nil {
-			line += ", in the middle of a " + s.what
-		}
-	}
-	return line
-}
+func (f gitFiles) ReadDir(rel string) ([]fs.DirEntry, error) { return f.w.readDir(rel) }
 
-func (g *gitRepo) newDiff(in gitIn) *diffText {
-	d := &diffText{g: g, room: g.w.cfg.Proc.OutputBytes, context: 3}
-	if in.Context > 0 {
-		d.context = in.Context
-	}
-	return d
-}
-
-func (g *gitRepo) diffOp(ctx context.Context, in gitIn, under string) (string, error) {
-	changes, err := g.diffChanges(ctx, in, under)
-	if err != nil {
-		return "", err
-	}
-	return g.renderDiff(ctx, in, changes)
-}
-
-func (g *gitRepo) renderDiff(ctx context.Context, in gitIn, changes []gitChange) (string, error) {
-	d := g.newDiff(in)
-	for _, c := range changes {
-		if err := d.add(ctx, c); errors.Is(err, errStopDiff) {
-			d.cut += len(changes) - len(d.stat)
-			break
-		} else if err != nil {
-			return "", err
-		}
-	}
-	return d.text(in.Stat), nil
-}
-
-func (g *gitRepo) diffChanges(ctx context.Context, in gitIn, under string) ([]gitChange, error) {
-	if a, b, dots := cutRange(in.Rev); dots != "" {
-		from, to, err := g.rangeEnds(a, b, dots)
-		if err != nil {
-			return nil, err
-		}
-		return g.commitChanges(ctx, from, to, under)
-	}
-	var tree *object.Tree
-	if in.Rev != "" || in.Staged {
-		c, err := g.commit(in.Rev)
-		if err != nil && (in.Rev != "" || !in.Staged) {
-			return nil, err
-		}
-		if c != nil {
-			if tree, err = c.Tree(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if in.Staged {
-		idx, err := g.r.Storer.Index()
-		if err != nil {
-			return nil, err
-		}
-		return g.againstIndex(tree, idx, under)
-	}
-	return g.workChanges(ctx, tree, under)
-}
-
-// cutRange splits A..B and A...B.
-func cutRange(rev string) (a, b, dots string) {
-	for _, dots := range []string{"...", ".."} {
-		if a, b, ok := strings.Cut(rev, dots); ok {
-			return a, b, dots
-		}
-	}
-	return rev, "", ""
-}
-
-// rangeEnds are the two commits of a range; with three dots the first is the merge base.
-func (g *gitRepo) rangeEnds(a, b, dots string) (from, to *object.Commit, err error) {
-	if from, err = g.commit(a); err != nil {
-		return nil, nil, err
-	}
-	if to, err = g.commit(b); err != nil {
-		return nil, nil, err
-	}
-	if dots == "..." {
-		bases, err := from.MergeBase(to)
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(bases) == 0 {
-			return nil, nil, fmt.Errorf("%s and %s have no common ancestor%s", a, b, g.shallowHint())
-		}
-		from = bases[0]
-	}
-	return from, to, nil
-}
-
-// commitChanges lists what differs between two commits; a nil from is the empty tree.
-func (g *gitRepo) commitChanges(ctx context.Context, from, to *object.Commit, under string) ([]gitChange, error) {
-	var a *object.Tree
-	var err error
-	if from != nil {
-		if a, err = from.Tree(); err != nil {
-			return nil, err
-		}
-	}
-	b, err := to.Tree()
+// changedFiles lists the files of the workspace that differ from the last commit, without deleted
+// ones.
+func (w *Workspace) changedFiles(ctx context.Context) ([]string, error) {
+	g, err := w.openRepo(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return g.treeChanges(ctx, a, b, under)
-}
-
-func (g *gitRepo) logOp(ctx context.Context, in gitIn, under string) (string, error) {
-	q := logQuery{path: under, limit: min(in.Limit, maxLog)}
-	if in.Limit == 0 {
-		q.limit = 20
-	}
-	var err error
-	if in.Grep != "" {
-		if q.grep, err = regexp.Compile("(?i)" + in.Grep); err != nil {
-			return "", fmt.Errorf("grep is no regular expression: %w", err)
-		}
-	}
-	a, b, dots := cutRange(in.Rev)
-	switch dots {
-	case "":
-		q.from, err = g.commit(a)
-	case "..":
-		if q.without, err = g.commit(a); err == nil {
-			q.from, err = g.commit(b)
-		}
-	default:
-		err = errors.New("log takes A..B, not A...B")
-	}
-	if err != nil {
-		return "", err
-	}
-	commits, err := g.log(ctx, q)
-	if err != nil && len(commits) == 0 {
-		return "", err
-	}
-	if len(commits) == 0 {
-		return "No commits match.", nil
-	}
-	var out strings.Builder
-	for _, c := range commits {
-		out.WriteString(commitLine(c) + "\n")
-	}
-	switch {
-	case err != nil:
-		fmt.Fprintf(&out, "[stopped here: %v]\n", err)
-	case len(commits) == q.limit:
-		fmt.Fprintf(&out, "[the first %d; pass a larger limit for more]\n", q.limit)
-	}
-	return strings.TrimRight(out.String(), "\n"), nil
-}
-
-func (g *gitRepo) showOp(ctx context.Context, in gitIn, under string) (string, error) {
-	if rev, p, ok := strings.Cut(in.Rev, ":"); ok {
-		return g.showFile(rev, p)
-	}
-	head := ""
-	rev := in.Rev
-	if ref, err := g.r.Tag(rev); rev != "" && err == nil {
-		if tag, err := g.r.TagObject(ref.Hash()); err == nil {
-			head = show.Clean([]byte(fmt.Sprintf("tag %s\nTagger: %s <%s>\n\n%s\n", tag.Name, tag.Tagger.Name, tag.Tagger.Email, show.Ends(strings.TrimSpace(tag.Message), 4<<10))))
-		}
-	}
-	c, err := g.commit(rev)
-	if err != nil {
-		return "", err
-	}
-	parents, err := g.parents(c)
-	if err != nil {
-		return "", err
-	}
-	var parent *object.Commit
-	if len(parents) > 0 {
-		parent = parents[0]
-	}
-	changes, err := g.commitChanges(ctx, parent, c, under)
-	if err != nil {
-		return "", err
-	}
-	diff, err := g.renderDiff(ctx, in, changes)
-	if err != nil {
-		return "", err
-	}
-	if len(c.ParentHashes) > 1 {
-		diff = "(against the first parent)\n" + diff
-	}
-	return head + commitHeader(c) + "\n" + diff, nil
-}
-
-// showFile shows a file or directory as a commit has it. The path is relative to the workspace.
-func (g *gitRepo) showFile(rev, p string) (string, error) {
-	c, err := g.commit(rev)
-	if err != nil {
-		return "", err
-	}
-	tree, err := c.Tree()
-	if err != nil {
-		return "", err
-	}
-	full, err := g.path(p)
-	if err != nil {
-		return "", err
-	}
-	if full != "" && full != "." {
-		e, err := tree.FindEntry(full)
-		if err != nil {
-			return "", fmt.Errorf("%s is not in commit %s; show %s: lists what is", show.Path(p), c.Hash.String()[:10], c.Hash.String()[:10])
-		}
-		if e.Mode == filemode.Submodule {
-			return fmt.Sprintf("%s is a submodule at commit %s", show.Path(p), e.Hash), nil
-		}
-		if e.Mode != filemode.Dir {
-			return g.showBlob(e, p)
-		}
-		if tree, err = g.r.TreeObject(e.Hash); err != nil {
-			return "", err
-		}
-	}
-	var b strings.Builder
-	for i, e := range tree.Entries {
-		if i == g.w.cfg.Limits.ListEntries {
-			fmt.Fprintf(&b, "... and %d more\n", len(tree.Entries)-i)
-			break
-		}
-		name := show.Path(e.Name)
-		if e.Mode == filemode.Dir {
-			name += "/"
-		}
-		b.WriteString(name + "\n")
-	}
-	return strings.TrimRight(b.String(), "\n"), nil
-}
-
-func (g *gitRepo) showBlob(e *object.TreeEntry, p string) (string, error) {
-	d := &diffText{g: g}
-	data, note, err := d.blob(&gitEntry{e.Hash, e.Mode})
-	switch {
-	case err != nil:
-		return "", err
-	case note != "":
-		return "", fmt.Errorf("%s: %s", show.Path(p), note)
-	case isBinary(data):
-		return fmt.Sprintf("%s is binary, %s", show.Path(p), show.Size(int64(len(data)))), nil
-	}
-	text := strings.ToValidUTF8(string(data), "\uFFFD")
-	if limit := g.w.cfg.Proc.OutputBytes; len(text) > limit {
-		text = show.Ends(text, limit)
-	}
-	return text, nil
+	return g.Changed(ctx)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools"
+	"github.com/luthier-dev/luthier/tools/coding/internal/gitview"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 	"github.com/luthier-dev/luthier/tools/coding/internal/testreport"
 )
@@ -86,7 +87,7 @@ func (w *Workspace) lintPaths(ctx context.Context, given []string) (paths []stri
 		return paths, "", nil
 	}
 	changed, err := w.changedFiles(ctx)
-	if errors.Is(err, errNoRepo) {
+	if errors.Is(err, gitview.ErrNoRepo) {
 		return []string{"."}, "whole workspace, which is no git repository", nil
 	}
 	return changed, "changed files", err

@@ -1,4 +1,5 @@
-// Package show makes names, sizes and texts fit to be shown to a model: unmistakable, bounded and valid UTF-8.
+// Package show makes names, sizes and texts fit to be shown to a model: unmistakable, bounded and
+// valid UTF-8.
 package show
 
 import (
@@ -28,8 +29,8 @@ func Ends(s string, max int) string {
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head, len(s)-len(head)-len(tail), tail)
 }
 
-// Line shortens a line to at most max bytes, at a character, and says so. Bytes that are no UTF-8 are shown as
-// U+FFFD.
+// Line shortens a line to at most max bytes, at a character, and says so. Bytes that are no UTF-8
+// are shown as U+FFFD.
 func Line(s string, max int) string {
 	if len(s) <= max {
 		return strings.ToValidUTF8(s, "\uFFFD")
@@ -70,7 +71,8 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d GiB", n>>30)
 }
 
-// Cause strips the operation and path that the os package puts in front: the messages here have their own.
+// Cause strips the operation and path that the os package puts in front: the messages here have
+// their own.
 func Cause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err

@@ -1,4 +1,4 @@
-package coding
+package gitview
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // untracked finds the files that git does not know and, if asked, those it leaves alone.
-func (g *gitRepo) untracked(ctx context.Context, idx *index.Index, under string, ignored bool, st *gitStatus) error {
+func (g *Repo) untracked(ctx context.Context, idx *index.Index, under string, ignored bool, st *workStatus) error {
 	u := &untrackedWalk{ctx: ctx, g: g, under: under, files: map[string]bool{}, dirs: map[string]bool{"": true, ".": true}, st: st}
 	for _, e := range idx.Entries {
 		u.files[e.Name] = true
@@ -21,7 +21,7 @@ func (g *gitRepo) untracked(ctx context.Context, idx *index.Index, under string,
 			u.dirs[dir] = true
 		}
 	}
-	m := ignore.New(g.w.real)
+	m := ignore.New(g.cfg.Dir)
 	if err := m.Walk(u.visit); err != nil {
 		return err
 	}
@@ -33,12 +33,12 @@ func (g *gitRepo) untracked(ctx context.Context, idx *index.Index, under string,
 
 type untrackedWalk struct {
 	ctx   context.Context
-	g     *gitRepo
+	g     *Repo
 	under string
 	files map[string]bool // tracked, by repository path
 	dirs  map[string]bool // that hold a tracked file
 	last  string          // the untracked directory that was told last, ending with "/"
-	st    *gitStatus
+	st    *workStatus
 }
 
 func (u *untrackedWalk) visit(rel string, d fs.DirEntry, err error) error {
@@ -72,7 +72,7 @@ func (u *untrackedWalk) visit(rel string, d fs.DirEntry, err error) error {
 		}
 		return nil
 	}
-	if u.files[p] || !below(p, u.under) || u.last != "" && strings.HasPrefix(p, u.last) || isTempName(path.Base(rel)) {
+	if u.files[p] || !below(p, u.under) || u.last != "" && strings.HasPrefix(p, u.last) || u.g.cfg.Temporary(path.Base(rel)) {
 		return nil
 	}
 	u.add(u.collapse(p))
@@ -81,7 +81,7 @@ func (u *untrackedWalk) visit(rel string, d fs.DirEntry, err error) error {
 
 // isRepo reports whether a directory is a repository of its own, which git does not look into.
 func (u *untrackedWalk) isRepo(rel string) bool {
-	_, err := u.g.w.root.Lstat(path.Join(rel, ".git"))
+	_, err := u.g.cfg.Root.Lstat(path.Join(rel, ".git"))
 	return err == nil
 }
 
@@ -110,7 +110,7 @@ func (u *untrackedWalk) findIgnored(m *ignore.Matcher, dir string) error {
 	if err := context.Cause(u.ctx); err != nil {
 		return err
 	}
-	entries, err := u.g.w.readDir(dir)
+	entries, err := u.g.cfg.Files.ReadDir(dir)
 	if err != nil {
 		return nil // told by the walk before
 	}
@@ -128,7 +128,7 @@ func (u *untrackedWalk) findIgnored(m *ignore.Matcher, dir string) error {
 			u.addIgnored(p)
 		case e.IsDir() && !u.dirs[p] && !u.untrackedIn(p):
 			// Nothing in it is tracked or could be: told as a whole, unless it is empty.
-			if sub, err := u.g.w.readDir(rel); err == nil && len(sub) > 0 {
+			if sub, err := u.g.cfg.Files.ReadDir(rel); err == nil && len(sub) > 0 {
 				u.addIgnored(p + "/")
 			}
 		case e.IsDir() && !u.isRepo(rel):
@@ -158,12 +158,8 @@ func (u *untrackedWalk) untrackedIn(p string) bool {
 	return u.st.more > 0
 }
 
-// changedFiles lists the files of the workspace that differ from the last commit, without deleted ones.
-func (w *Workspace) changedFiles(ctx context.Context) ([]string, error) {
-	g, err := w.openRepo(ctx)
-	if err != nil {
-		return nil, err
-	}
+// Changed lists the files of the workspace that differ from the last commit, without deleted ones.
+func (g *Repo) Changed(ctx context.Context) ([]string, error) {
 	st, err := g.status(ctx, strings.TrimSuffix(g.prefix, "/"), false)
 	if err != nil {
 		return nil, err
@@ -172,12 +168,12 @@ func (w *Workspace) changedFiles(ctx context.Context) ([]string, error) {
 	var out []string
 	add := func(p string) {
 		p = strings.TrimSuffix(g.local(p), "/")
-		if _, err := w.root.Lstat(p); err == nil && !seen[p] {
+		if _, err := g.cfg.Root.Lstat(p); err == nil && !seen[p] {
 			seen[p] = true
 			out = append(out, p)
 		}
 	}
-	for _, list := range [][]gitChange{st.staged, st.unstaged} {
+	for _, list := range [][]fileChange{st.staged, st.unstaged} {
 		for _, c := range list {
 			if c.to != nil {
 				add(c.path)

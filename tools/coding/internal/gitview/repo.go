@@ -1,10 +1,14 @@
-package coding
+// Package gitview answers questions about a git repository as text for a model: status, diff, log,
+// blame and show. It reads objects by go-git and the work tree through its host, and runs no
+// program.
+package gitview
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,27 +19,52 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage"
-
-	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-var (
-	errNoRepo = errors.New("the workspace is not in a git repository; create one with shell: git init, or go on without git")
-	errBare   = errors.New("the repository has no work tree here; use log and show")
-)
+// maxPath bounds a path that a file of git holds, and the depth of its trees.
+const maxPath = 4096
 
-// gitRepo is the repository that holds the workspace, opened for reading. It runs nothing: no hooks, filters, file
-// system monitors or credential helpers.
-type gitRepo struct {
-	w      *Workspace
+// ErrNoRepo means that the workspace is in no repository.
+var ErrNoRepo = errors.New("the workspace is not in a git repository; create one with shell: git init, or go on without git")
+
+// Config says where a repository is looked for and how the files of its work tree are read.
+type Config struct {
+	Dir   string   // the workspace, absolute and without symbolic links
+	Root  *os.Root // the same, opened
+	Files Files
+	// Resolve turns a path of a query into one relative to the workspace, or refuses it.
+	Resolve func(p string) (string, error)
+	// Temporary reports whether a file name is one that the host's own writes leave for a moment.
+	Temporary func(name string) bool
+	// Attributes returns the text of the .gitattributes at the top of the workspace.
+	Attributes func() string
+
+	OutputBytes int // bytes of a diff, a file or a blame
+	ListEntries int // entries of a status or a directory
+}
+
+// Files reads the work tree. Paths are relative to the workspace; info is what Lstat said of them.
+type Files interface {
+	// Open opens a regular file.
+	Open(rel string, info fs.FileInfo) (*os.File, error)
+	// ReadAll returns the content of a regular file of at most max bytes.
+	ReadAll(rel string, info fs.FileInfo, max int) ([]byte, error)
+	// ReadDir lists a directory.
+	ReadDir(rel string) ([]fs.DirEntry, error)
+}
+
+// Repo is the repository that holds a workspace, opened for reading. It runs nothing: no hooks,
+// filters, file system monitors or credential helpers.
+type Repo struct {
+	cfg    Config
 	r      *git.Repository
 	top    string // the work tree's absolute path
 	prefix string // of the workspace in the work tree, "" or ending with "/": only paths below it are told
 }
 
-// openRepo opens the repository. Its objects can be read until ctx ends.
-func (w *Workspace) openRepo(ctx context.Context) (*gitRepo, error) {
-	top, err := findDotGit(w.real)
+// Open opens the repository that holds cfg.Dir. Its objects can be read until ctx ends.
+func Open(ctx context.Context, cfg Config) (*Repo, error) {
+	top, err := findDotGit(cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +76,8 @@ func (w *Workspace) openRepo(ctx context.Context) (*gitRepo, error) {
 		return nil, fmt.Errorf("the repository at %s cannot be opened: %w; use git with shell instead", top, err)
 	}
 	r.Storer = ctxStorer{r.Storer, ctx}
-	g := &gitRepo{w: w, r: r, top: top}
-	if rel, err := filepath.Rel(top, w.real); err == nil && rel != "." {
+	g := &Repo{cfg: cfg, r: r, top: top}
+	if rel, err := filepath.Rel(top, cfg.Dir); err == nil && rel != "." {
 		g.prefix = filepath.ToSlash(rel) + "/"
 	}
 	return g, nil
@@ -62,14 +91,15 @@ func findDotGit(dir string) (string, error) {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", errNoRepo
+			return "", ErrNoRepo
 		}
 		dir = up
 	}
 }
 
-// checkDotGit makes sure that what .git leads to belongs to the work tree top. Whoever writes the workspace could point
-// it at any repository of the host otherwise, and read that through this tool from inside a sandbox.
+// checkDotGit makes sure that what .git leads to belongs to the work tree top. Whoever writes the
+// workspace could point it at any repository of the host otherwise, and read that through this tool
+// from inside a sandbox.
 func checkDotGit(top string) error {
 	dotGit := filepath.Join(top, ".git")
 	info, err := os.Lstat(dotGit)
@@ -130,8 +160,8 @@ func readGitFile(file, prefix, base string) (string, error) {
 	return real, nil
 }
 
-// checkBackLink checks that a git directory outside the work tree names that work tree: a linked work tree's has a file
-// gitdir, a submodule's a core.worktree.
+// checkBackLink checks that a git directory outside the work tree names that work tree: a linked
+// work tree's has a file gitdir, a submodule's a core.worktree.
 func checkBackLink(dir, top string) error {
 	refused := fmt.Errorf(".git points to %s, which does not point back to %s; this tool does not follow it, use git with shell", dir, top)
 	if back, err := readGitFile(filepath.Join(dir, "gitdir"), "", dir); err == nil {
@@ -187,7 +217,7 @@ func (s ctxStorer) IterEncodedObjects(t plumbing.ObjectType) (storer.EncodedObje
 }
 
 // commit resolves a revision. "" is HEAD.
-func (g *gitRepo) commit(rev string) (*object.Commit, error) {
+func (g *Repo) commit(rev string) (*object.Commit, error) {
 	if rev == "" {
 		rev = "HEAD"
 	}
@@ -205,7 +235,7 @@ func (g *gitRepo) commit(rev string) (*object.Commit, error) {
 	return c, nil
 }
 
-func (g *gitRepo) shallowHint() string {
+func (g *Repo) shallowHint() string {
 	if s, err := g.r.Storer.Shallow(); err == nil && len(s) > 0 {
 		return " (the clone is shallow: older history is not here)"
 	}
@@ -213,7 +243,7 @@ func (g *gitRepo) shallowHint() string {
 }
 
 // headTree returns the tree of HEAD, nil before the first commit.
-func (g *gitRepo) headTree() (*object.Tree, error) {
+func (g *Repo) headTree() (*object.Tree, error) {
 	ref, err := g.r.Head()
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return nil, nil
@@ -229,23 +259,19 @@ func (g *gitRepo) headTree() (*object.Tree, error) {
 }
 
 // path turns a path of the workspace into one of the repository.
-func (g *gitRepo) path(p string) (string, error) {
+func (g *Repo) path(p string) (string, error) {
 	if p == "" {
 		return strings.TrimSuffix(g.prefix, "/"), nil
 	}
-	rel, err := g.w.relative(p)
+	rel, err := g.cfg.Resolve(p)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", show.Path(p), err)
-	}
-	rel = path.Clean(rel)
-	if rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", fmt.Errorf("%s: %w", show.Path(p), errOutside)
+		return "", err
 	}
 	return strings.TrimSuffix(path.Join(g.prefix, rel), "/"), nil
 }
 
 // local turns a path of the repository into one of the workspace.
-func (g *gitRepo) local(p string) string { return strings.TrimPrefix(p, g.prefix) }
+func (g *Repo) local(p string) string { return strings.TrimPrefix(p, g.prefix) }
 
 // below reports whether the repository path p is under itself or within it; "" holds everything.
 func below(p, under string) bool {

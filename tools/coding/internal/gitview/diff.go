@@ -1,4 +1,4 @@
-package coding
+package gitview
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ const maxDiffFile = 2 << 20
 
 // diffText is a diff as it grows: a summary of every file, and patches as long as there is room.
 type diffText struct {
-	g       *gitRepo
+	g       *Repo
 	room    int // bytes left for patches
 	context int
 	stat    []string
@@ -39,7 +39,7 @@ var errStopDiff = errors.New("enough")
 const maxDiffFiles = 2000
 
 // add puts one change into the diff.
-func (d *diffText) add(ctx context.Context, c gitChange) error {
+func (d *diffText) add(ctx context.Context, c fileChange) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (d *diffText) add(ctx context.Context, c gitChange) error {
 }
 
 // sides returns the two texts of a change, or a note on why they are not compared.
-func (d *diffText) sides(c gitChange) (before, after, note string, err error) {
+func (d *diffText) sides(c fileChange) (before, after, note string, err error) {
 	if c.from != nil && c.from.mode == filemode.Submodule || c.to != nil && c.to.mode == filemode.Submodule {
 		return "", "", "submodule", nil
 	}
@@ -97,7 +97,7 @@ func (d *diffText) sides(c gitChange) (before, after, note string, err error) {
 
 func isBinary(b []byte) bool { return bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0 }
 
-func (d *diffText) blob(e *gitEntry) ([]byte, string, error) {
+func (d *diffText) blob(e *fileEntry) ([]byte, string, error) {
 	if e == nil {
 		return nil, "", nil
 	}
@@ -120,20 +120,20 @@ func (d *diffText) blob(e *gitEntry) ([]byte, string, error) {
 	return data, "", err
 }
 
-func (d *diffText) file(c gitChange) ([]byte, string, error) {
+func (d *diffText) file(c fileChange) ([]byte, string, error) {
 	rel := d.g.local(c.path)
 	if c.to.mode == filemode.Symlink {
-		dest, err := d.g.w.root.Readlink(rel)
+		dest, err := d.g.cfg.Root.Readlink(rel)
 		return []byte(dest), "", err
 	}
-	info, err := d.g.w.root.Lstat(rel)
+	info, err := d.g.cfg.Root.Lstat(rel)
 	if err != nil {
 		return nil, show.Cause(err).Error(), nil
 	}
 	if info.Size() > maxDiffFile {
 		return nil, "too large to compare, " + show.Size(info.Size()), nil
 	}
-	data, _, err := d.g.w.readAll(target{rel, info}, maxDiffFile)
+	data, err := d.g.cfg.Files.ReadAll(rel, info, maxDiffFile)
 	if err != nil {
 		return nil, err.Error(), nil
 	}
@@ -168,7 +168,7 @@ func (d *diffText) hunks(before, after string) (text string, plus, minus int, er
 }
 
 // header is git's extended header, so that git apply takes the patch.
-func (d *diffText) header(c gitChange, note string) string {
+func (d *diffText) header(c fileChange, note string) string {
 	var b strings.Builder
 	newPath := d.g.local(c.path)
 	oldPath := newPath
@@ -228,7 +228,7 @@ func gitQuote(p string) string {
 	return b.String()
 }
 
-func (d *diffText) statLine(c gitChange, plus, minus int, note string) string {
+func (d *diffText) statLine(c fileChange, plus, minus int, note string) string {
 	name := show.Path(d.g.local(c.path))
 	if c.oldPath != "" {
 		name = show.Path(d.g.local(c.oldPath)) + " => " + name
@@ -262,21 +262,21 @@ func (d *diffText) text(statOnly bool) string {
 }
 
 // treeChanges lists what differs between two trees below a path, with renames joined. Either may be nil.
-func (g *gitRepo) treeChanges(ctx context.Context, from, to *object.Tree, under string) ([]gitChange, error) {
+func (g *Repo) treeChanges(ctx context.Context, from, to *object.Tree, under string) ([]fileChange, error) {
 	changes, err := object.DiffTreeWithOptions(ctx, from, to, nil)
 	if err != nil {
 		return nil, err
 	}
-	var out []gitChange
+	var out []fileChange
 	var tree *object.Tree
 	for _, c := range changes {
-		gc := gitChange{path: c.To.Name}
+		gc := fileChange{path: c.To.Name}
 		if c.From.Name != "" {
-			gc.from = &gitEntry{c.From.TreeEntry.Hash, c.From.TreeEntry.Mode}
+			gc.from = &fileEntry{c.From.TreeEntry.Hash, c.From.TreeEntry.Mode}
 			tree = c.From.Tree
 		}
 		if c.To.Name != "" {
-			gc.to = &gitEntry{c.To.TreeEntry.Hash, c.To.TreeEntry.Mode}
+			gc.to = &fileEntry{c.To.TreeEntry.Hash, c.To.TreeEntry.Mode}
 			tree = c.To.Tree
 		} else {
 			gc.path = c.From.Name
@@ -285,17 +285,17 @@ func (g *gitRepo) treeChanges(ctx context.Context, from, to *object.Tree, under 
 			out = append(out, gc)
 		}
 	}
-	slices.SortFunc(out, func(a, b gitChange) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b fileChange) int { return strings.Compare(a.path, b.path) })
 	return g.renames(out, tree), nil
 }
 
 // workChanges lists what differs between a tree, or the index when tree is nil, and the work tree.
-func (g *gitRepo) workChanges(ctx context.Context, tree *object.Tree, under string) ([]gitChange, error) {
+func (g *Repo) workChanges(ctx context.Context, tree *object.Tree, under string) ([]fileChange, error) {
 	idx, err := g.r.Storer.Index()
 	if err != nil {
 		return nil, fmt.Errorf("the index cannot be read: %w; use git diff with shell", err)
 	}
-	st := &gitStatus{}
+	st := &workStatus{}
 	if err := g.unstaged(ctx, idx, under, st); err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (g *gitRepo) workChanges(ctx context.Context, tree *object.Tree, under stri
 	if err != nil {
 		return nil, err
 	}
-	by := map[string]gitChange{}
+	by := map[string]fileChange{}
 	for _, c := range staged {
 		by[c.path] = c
 	}
@@ -320,10 +320,10 @@ func (g *gitRepo) workChanges(ctx context.Context, tree *object.Tree, under stri
 		}
 		by[c.path] = c
 	}
-	var out []gitChange
+	var out []fileChange
 	for _, c := range by {
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b gitChange) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b fileChange) int { return strings.Compare(a.path, b.path) })
 	return out, nil
 }

@@ -1,4 +1,4 @@
-package coding
+package gitview
 
 import (
 	"context"
@@ -21,22 +21,22 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// gitEntry is a file on one side of a comparison.
-type gitEntry struct {
+// fileEntry is a file on one side of a comparison.
+type fileEntry struct {
 	hash plumbing.Hash // zero for a file of the work tree that was not hashed
 	mode filemode.FileMode
 }
 
-// gitChange is a path that differs between two sides. A nil side means that the file is not there.
-type gitChange struct {
+// fileChange is a path that differs between two sides. A nil side means that the file is not there.
+type fileChange struct {
 	path     string // in the repository
-	from, to *gitEntry
+	from, to *fileEntry
 	oldPath  string // with a rename
 	disk     bool   // to is the file in the work tree
 }
 
 // letter is git's one-letter name of the change.
-func (c gitChange) letter() byte {
+func (c fileChange) letter() byte {
 	switch {
 	case c.oldPath != "":
 		return 'R'
@@ -57,10 +57,10 @@ func kindOf(m filemode.FileMode) filemode.FileMode {
 	return m
 }
 
-// gitStatus is the state of the work tree.
-type gitStatus struct {
-	staged    []gitChange // index against HEAD
-	unstaged  []gitChange // work tree against index
+// workStatus is the state of the work tree.
+type workStatus struct {
+	staged    []fileChange // index against HEAD
+	unstaged  []fileChange // work tree against index
 	unmerged  []string
 	untracked []string // a directory without tracked files is one entry, ending with "/"
 	ignored   []string // when asked for
@@ -74,7 +74,7 @@ const maxUntracked = 2000
 // status compares HEAD, index and work tree below the repository path under. Like git, it trusts the index about files
 // whose size and times have not changed since; unlike go-git, it reads neither the trees that the index knows to be equal
 // to HEAD's nor ignored directories.
-func (g *gitRepo) status(ctx context.Context, under string, ignored bool) (*gitStatus, error) {
+func (g *Repo) status(ctx context.Context, under string, ignored bool) (*workStatus, error) {
 	idx, err := g.r.Storer.Index()
 	if err != nil {
 		return nil, fmt.Errorf("the index cannot be read: %w; use git status with shell", err)
@@ -83,7 +83,7 @@ func (g *gitRepo) status(ctx context.Context, under string, ignored bool) (*gitS
 	if err != nil {
 		return nil, fmt.Errorf("HEAD cannot be read: %w%s", err, g.shallowHint())
 	}
-	st := &gitStatus{}
+	st := &workStatus{}
 	if st.staged, err = g.againstIndex(head, idx, under); err != nil {
 		return nil, err
 	}
@@ -97,43 +97,43 @@ func (g *gitRepo) status(ctx context.Context, under string, ignored bool) (*gitS
 }
 
 // againstIndex lists what differs between a tree (nil is empty) and the index.
-func (g *gitRepo) againstIndex(tree *object.Tree, idx *index.Index, under string) ([]gitChange, error) {
-	t := &treeFlattener{g: g, under: under, equal: cachedTrees(idx), same: map[string]bool{}, files: map[string]gitEntry{}}
+func (g *Repo) againstIndex(tree *object.Tree, idx *index.Index, under string) ([]fileChange, error) {
+	t := &treeFlattener{g: g, under: under, equal: cachedTrees(idx), same: map[string]bool{}, files: map[string]fileEntry{}}
 	if tree != nil {
 		if err := t.walk(tree, ""); err != nil {
 			return nil, fmt.Errorf("a tree cannot be read: %w%s", err, g.shallowHint())
 		}
 	}
-	var out []gitChange
+	var out []fileChange
 	for _, e := range idx.Entries {
 		if !below(e.Name, under) || t.isSame(e.Name) {
 			continue
 		}
 		from, ok := t.files[e.Name]
 		delete(t.files, e.Name)
-		to := gitEntry{e.Hash, e.Mode}
+		to := fileEntry{e.Hash, e.Mode}
 		switch {
 		case e.Stage != 0 || e.IntentToAdd:
 		case !ok:
-			out = append(out, gitChange{path: e.Name, to: &to})
+			out = append(out, fileChange{path: e.Name, to: &to})
 		case from != to:
-			out = append(out, gitChange{path: e.Name, from: &from, to: &to})
+			out = append(out, fileChange{path: e.Name, from: &from, to: &to})
 		}
 	}
 	for p, from := range t.files {
-		out = append(out, gitChange{path: p, from: &from})
+		out = append(out, fileChange{path: p, from: &from})
 	}
-	slices.SortFunc(out, func(a, b gitChange) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b fileChange) int { return strings.Compare(a.path, b.path) })
 	return g.renames(out, tree), nil
 }
 
 // treeFlattener lists the files of a tree, leaving out directories that the index holds unchanged.
 type treeFlattener struct {
-	g     *gitRepo
+	g     *Repo
 	under string
 	equal map[string]plumbing.Hash
 	same  map[string]bool
-	files map[string]gitEntry
+	files map[string]fileEntry
 }
 
 func (t *treeFlattener) walk(tree *object.Tree, prefix string) error {
@@ -155,7 +155,7 @@ func (t *treeFlattener) walk(tree *object.Tree, prefix string) error {
 				return err
 			}
 		} else if below(p, t.under) {
-			t.files[p] = gitEntry{e.Hash, e.Mode}
+			t.files[p] = fileEntry{e.Hash, e.Mode}
 		}
 	}
 	return nil
@@ -209,14 +209,14 @@ func cachedTrees(idx *index.Index) map[string]plumbing.Hash {
 const maxRenames = 60
 
 // renames joins a deleted and an added file of the same or similar content.
-func (g *gitRepo) renames(changes []gitChange, tree *object.Tree) []gitChange {
+func (g *Repo) renames(changes []fileChange, tree *object.Tree) []fileChange {
 	if tree == nil {
 		return changes
 	}
 	var all object.Changes
-	by := map[string]gitChange{}
+	by := map[string]fileChange{}
 	added, deleted := 0, 0
-	entry := func(p string, e *gitEntry) object.ChangeEntry {
+	entry := func(p string, e *fileEntry) object.ChangeEntry {
 		if e == nil {
 			return object.ChangeEntry{}
 		}
@@ -250,7 +250,7 @@ func (g *gitRepo) renames(changes []gitChange, tree *object.Tree) []gitChange {
 			delete(by, f.From.Name)
 		}
 	}
-	var out []gitChange
+	var out []fileChange
 	for _, c := range changes {
 		if c, ok := by[c.path]; ok {
 			out = append(out, c)
@@ -259,7 +259,7 @@ func (g *gitRepo) renames(changes []gitChange, tree *object.Tree) []gitChange {
 	return out
 }
 
-func firstEntry(c gitChange) *gitEntry {
+func firstEntry(c fileChange) *fileEntry {
 	if c.from != nil {
 		return c.from
 	}
@@ -267,12 +267,12 @@ func firstEntry(c gitChange) *gitEntry {
 }
 
 // unstaged compares the index with the work tree.
-func (g *gitRepo) unstaged(ctx context.Context, idx *index.Index, under string, st *gitStatus) error {
+func (g *Repo) unstaged(ctx context.Context, idx *index.Index, under string, st *workStatus) error {
 	cmp := &diskComparer{g: g, idx: idx, crlf: g.normalizesLines()}
 	if cfg, err := g.r.Config(); err == nil {
 		cmp.noMode = strings.EqualFold(cfg.Raw.Section("core").Option("filemode"), "false")
 	}
-	changes := make([]*gitChange, len(idx.Entries))
+	changes := make([]*fileChange, len(idx.Entries))
 	errs := make([]error, len(idx.Entries))
 	// Only files whose times changed are read, but after a checkout or a copy those may be all.
 	var wg sync.WaitGroup
@@ -321,34 +321,34 @@ func (g *gitRepo) unstaged(ctx context.Context, idx *index.Index, under string, 
 
 // diskComparer compares index entries with files.
 type diskComparer struct {
-	g      *gitRepo
+	g      *Repo
 	idx    *index.Index
 	crlf   bool // line endings are normalised
 	noMode bool // core.fileMode is false
 }
 
-func (d *diskComparer) compare(e *index.Entry) (*gitChange, error) {
-	from := &gitEntry{e.Hash, e.Mode}
+func (d *diskComparer) compare(e *index.Entry) (*fileChange, error) {
+	from := &fileEntry{e.Hash, e.Mode}
 	rel := d.g.local(e.Name)
-	info, err := d.g.w.root.Lstat(rel)
+	info, err := d.g.cfg.Root.Lstat(rel)
 	if errors.Is(err, fs.ErrNotExist) || err != nil && isNotDir(err) {
-		return &gitChange{path: e.Name, from: from, disk: true}, nil
+		return &fileChange{path: e.Name, from: from, disk: true}, nil
 	}
 	if err != nil {
 		return nil, show.Cause(err)
 	}
 	if e.IntentToAdd {
-		return &gitChange{path: e.Name, to: &gitEntry{mode: diskMode(info)}, disk: true}, nil
+		return &fileChange{path: e.Name, to: &fileEntry{mode: diskMode(info)}, disk: true}, nil
 	}
-	to := &gitEntry{mode: diskMode(info)}
+	to := &fileEntry{mode: diskMode(info)}
 	if e.Mode == filemode.Submodule {
 		return nil, nil // its own repository tells what changed in it
 	}
 	if kindOf(e.Mode) != kindOf(to.mode) {
 		if info.IsDir() {
-			return &gitChange{path: e.Name, from: from, disk: true}, nil
+			return &fileChange{path: e.Name, from: from, disk: true}, nil
 		}
-		return &gitChange{path: e.Name, from: from, to: to, disk: true}, nil
+		return &fileChange{path: e.Name, from: from, to: to, disk: true}, nil
 	}
 	if d.noMode || runtime.GOOS == "windows" {
 		to.mode = e.Mode
@@ -366,7 +366,7 @@ func (d *diskComparer) compare(e *index.Entry) (*gitChange, error) {
 	if same {
 		to.hash = e.Hash
 	}
-	return &gitChange{path: e.Name, from: from, to: to, disk: true}, nil
+	return &fileChange{path: e.Name, from: from, to: to, disk: true}, nil
 }
 
 func isNotDir(err error) bool { return strings.Contains(err.Error(), "not a directory") }
@@ -392,7 +392,7 @@ func (d *diskComparer) unchanged(e *index.Entry, info fs.FileInfo) bool {
 
 func (d *diskComparer) sameContent(rel string, e *index.Entry, info fs.FileInfo) (bool, error) {
 	if e.Mode == filemode.Symlink {
-		dest, err := d.g.w.root.Readlink(rel)
+		dest, err := d.g.cfg.Root.Readlink(rel)
 		return err == nil && plumbing.ComputeHash(plumbing.BlobObject, []byte(dest)) == e.Hash, err
 	}
 	if !info.Mode().IsRegular() {
@@ -401,7 +401,7 @@ func (d *diskComparer) sameContent(rel string, e *index.Entry, info fs.FileInfo)
 	if uint32(info.Size()) != e.Size && e.Size != 0 {
 		return false, nil // like git, without reading: another size is another content
 	}
-	f, _, err := d.g.w.openFile(target{rel, info})
+	f, err := d.g.cfg.Files.Open(rel, info)
 	if err != nil {
 		return false, err
 	}
@@ -433,13 +433,13 @@ func (d *diskComparer) sameNormalized(f *os.File, size int64, want plumbing.Hash
 }
 
 // normalizesLines reports whether the repository stores text with other line endings than the work tree has.
-func (g *gitRepo) normalizesLines() bool {
+func (g *Repo) normalizesLines() bool {
 	if cfg, err := g.r.Config(); err == nil {
 		if v := strings.ToLower(cfg.Raw.Section("core").Option("autocrlf")); v == "true" || v == "input" {
 			return true
 		}
 	}
-	for line := range strings.Lines(g.attributes()) {
+	for line := range strings.Lines(g.cfg.Attributes()) {
 		if !strings.HasPrefix(line, "#") && (strings.Contains(line, "text") || strings.Contains(line, "eol=") || strings.Contains(line, "crlf")) {
 			return true
 		}
@@ -447,9 +447,6 @@ func (g *gitRepo) normalizesLines() bool {
 	return false
 }
 
-func (g *gitRepo) hasFilters() bool {
-	return strings.Contains(g.attributes(), "filter=")
+func (g *Repo) hasFilters() bool {
+	return strings.Contains(g.cfg.Attributes(), "filter=")
 }
-
-// attributes is the text of the .gitattributes at the top of the workspace.
-func (g *gitRepo) attributes() string { return g.w.small(".gitattributes") }

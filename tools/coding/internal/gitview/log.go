@@ -1,4 +1,4 @@
-package coding
+package gitview
 
 import (
 	"container/heap"
@@ -27,7 +27,7 @@ type logQuery struct {
 
 // log lists commits, the newest first. With a path it simplifies the history as git does: a merge that took the path from
 // one parent unchanged is followed there only.
-func (g *gitRepo) log(ctx context.Context, q logQuery) ([]*object.Commit, error) {
+func (g *Repo) log(ctx context.Context, q logQuery) ([]*object.Commit, error) {
 	hidden, err := g.ancestors(ctx, q.without)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (g *gitRepo) log(ctx context.Context, q logQuery) ([]*object.Commit, error)
 }
 
 // parents returns the parents that are here: in a shallow clone the oldest commits have parents that are not.
-func (g *gitRepo) parents(c *object.Commit) ([]*object.Commit, error) {
+func (g *Repo) parents(c *object.Commit) ([]*object.Commit, error) {
 	var out []*object.Commit
 	for _, h := range c.ParentHashes {
 		p, err := g.r.CommitObject(h)
@@ -98,27 +98,27 @@ func simplify(c *object.Commit, parents []*object.Commit, p string) (changed boo
 			return false, []*object.Commit{parent}, nil
 		}
 	}
-	return len(parents) > 0 || own != (gitEntry{}), parents, nil
+	return len(parents) > 0 || own != (fileEntry{}), parents, nil
 }
 
 // pathHash identifies what a commit has at a path; the zero value is nothing.
-func pathHash(c *object.Commit, p string) (gitEntry, error) {
+func pathHash(c *object.Commit, p string) (fileEntry, error) {
 	tree, err := c.Tree()
 	if err != nil {
-		return gitEntry{}, err
+		return fileEntry{}, err
 	}
 	e, err := tree.FindEntry(p)
 	if errors.Is(err, object.ErrEntryNotFound) || errors.Is(err, object.ErrDirectoryNotFound) || errors.Is(err, object.ErrFileNotFound) {
-		return gitEntry{}, nil
+		return fileEntry{}, nil
 	}
 	if err != nil {
-		return gitEntry{}, err
+		return fileEntry{}, err
 	}
-	return gitEntry{e.Hash, e.Mode}, nil
+	return fileEntry{e.Hash, e.Mode}, nil
 }
 
 // ancestors returns a commit and all it descends from.
-func (g *gitRepo) ancestors(ctx context.Context, c *object.Commit) (map[plumbing.Hash]bool, error) {
+func (g *Repo) ancestors(ctx context.Context, c *object.Commit) (map[plumbing.Hash]bool, error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -190,7 +190,7 @@ func commitHeader(c *object.Commit) string {
 const maxBlameLines = 50_000
 
 // blame tells for every line of a file as committed who wrote it.
-func (g *gitRepo) blame(c *object.Commit, p string, start, end int) (string, error) {
+func (g *Repo) blame(c *object.Commit, p string, start, end int) (string, error) {
 	tree, err := c.Tree()
 	if err != nil {
 		return "", err
@@ -228,7 +228,7 @@ func (g *gitRepo) blame(c *object.Commit, p string, start, end int) (string, err
 	for i := first; i <= last; i++ {
 		l := res.Lines[i-1]
 		fmt.Fprintf(&b, "%s %s %-16.16s %5d| %s\n", l.Hash.String()[:10], l.Date.Format("2006-01-02"), show.Clean([]byte(l.AuthorName)), i, show.Line(l.Text, 400))
-		if b.Len() > g.w.cfg.Proc.OutputBytes {
+		if b.Len() > g.cfg.OutputBytes {
 			fmt.Fprintf(&b, "[lines %d to %d are left out; pass start_line]\n", i+1, last)
 			break
 		}
