@@ -156,9 +156,10 @@ func TestUpdateCancelled(t *testing.T) {
 	if got := answers(t, x); len(got) != len(want) {
 		t.Errorf("after a cancelled update %d of %d queries have answers", len(got), len(want))
 	}
-	for i := range 30 {
+	n := tier.Pick(8, 20, 30)
+	for i := range n {
 		put(t, dir, fmt.Sprintf("encoding/n%d.go", i), animal("narwhal"))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*30*time.Millisecond/time.Duration(n))
 		x.Update(ctx)
 		cancel()
 		answers(t, x)
@@ -166,7 +167,7 @@ func TestUpdateCancelled(t *testing.T) {
 	if err := x.Update(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := grepped(t, x, retrieval.GrepQuery{Pattern: "narwhal lives"}); len(got) != 30 {
+	if got := grepped(t, x, retrieval.GrepQuery{Pattern: "narwhal lives"}); len(got) != n {
 		t.Errorf("found %d files", len(got))
 	}
 	for _, l := range x.Status().Layers {
@@ -181,7 +182,7 @@ func TestUpdateCancelled(t *testing.T) {
 // it leaves is of use: the next Open is right, and takes over what was done.
 func TestOpenCancelled(t *testing.T) {
 	t.Parallel()
-	dir := goSource(t, "encoding", "net", "go", "crypto")
+	dir := goSource(t, tier.Pick([]string{"encoding", "net"}, []string{"encoding", "net", "go"}, []string{"encoding", "net", "go", "crypto"})...)
 	cache := t.TempDir()
 	ended := 0
 	for _, after := range []time.Duration{0, time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond} {
@@ -304,7 +305,7 @@ func TestWatchFlood(t *testing.T) {
 // TestEditsDuringSync changes files while the whole tree is indexed. After one more
 // update everything is as in a fresh index.
 func TestEditsDuringSync(t *testing.T) {
-	dir := goSource(t, "encoding", "net")
+	dir := goSource(t, tier.Pick([]string{"encoding"}, []string{"encoding", "net"}, []string{"encoding", "net"})...)
 	stop := make(chan struct{})
 	var edits atomic.Int64
 	var wg sync.WaitGroup

@@ -129,10 +129,11 @@ func TestTwoProcesses(t *testing.T) {
 			if d, err := x.Definitions(t.Context(), "Stork"+word); err != nil || len(d) != 1 {
 				t.Errorf("Stork%s: %v, %v", word, d, err)
 			}
-			if got := answers(t, x); len(got) != len(before) {
-				t.Errorf("beside updates only %d of %d queries have answers", len(got), len(before))
+			if seen++; seen%tier.Pick(8, 3, 1) == 0 { // all queries take longer than an update
+				if got := answers(t, x); len(got) != len(before) {
+					t.Errorf("beside updates only %d of %d queries have answers", len(got), len(before))
+				}
 			}
-			seen++
 		}
 		if lines.Text() == "done" {
 			break

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
@@ -154,7 +155,7 @@ func TestSameTreeSameAnswers(t *testing.T) {
 			}
 		})
 	}
-	for range 5 {
+	for range tier.Pick(1, 3, 5) {
 		again, _ := withScores(t, fresh)
 		if diff := cmp.Diff(want, again); diff != "" {
 			t.Fatalf("asked again, other hits:\n%s", short(diff))
