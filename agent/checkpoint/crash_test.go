@@ -3,8 +3,10 @@
 package checkpoint
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -33,6 +35,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// made is what the child says after each checkpoint.
+const made = "made"
+
 // child changes files, snapshots, restores, undoes and redoes without end.
 func child(work, store string) {
 	r := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(time.Now().UnixNano())))
@@ -58,6 +63,7 @@ func child(work, store string) {
 			fmt.Println("snapshot:", err)
 			os.Exit(3)
 		}
+		fmt.Println(made)
 		switch list, _ := s.List(ctx); r.IntN(4) {
 		case 0:
 			_, err = s.Restore(ctx, list[r.IntN(len(list))].ID)
@@ -102,14 +108,32 @@ func TestKill(t *testing.T) {
 	for round := range rounds {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "CHECKPOINT_TEST_CHILD="+work, "CHECKPOINT_TEST_STORE="+store)
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
+		out := must1[io.ReadCloser](t)(cmd.StdoutPipe())
+		var complaint bytes.Buffer
+		cmd.Stderr = &complaint
 		must(t, cmd.Start())
-		time.Sleep(time.Duration(10+r.IntN(150)) * time.Millisecond)
+		lines := bufio.NewScanner(out)
+		says := func() bool {
+			if !lines.Scan() {
+				return false
+			}
+			if lines.Text() != made {
+				t.Errorf("round %d: the child failed: %s", round, lines.Text())
+			}
+			return true
+		}
+		if round%5 != 4 { // now and then it is killed as it starts
+			for range 1 + r.IntN(3) {
+				says()
+			}
+		}
+		time.Sleep(time.Duration(r.IntN(80)) * time.Millisecond)
 		cmd.Process.Kill()
+		for says() { // what it wrote before it died
+		}
 		cmd.Wait()
-		if out.Len() > 0 {
-			t.Fatalf("round %d: the child failed: %s", round, out.String())
+		if t.Failed() || complaint.Len() > 0 {
+			t.Fatalf("round %d: the child failed: %s", round, complaint.String())
 		}
 		for p, text := range state(t, work) {
 			if strings.Contains(p, tempPrefix) || strings.HasSuffix(p, ".writing") || !strings.Contains(text, "version") {
