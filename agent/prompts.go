@@ -12,15 +12,15 @@ var (
 	instructionsPrompt string
 	//go:embed prompts/plan.md
 	planPrompt string
-	//go:embed prompts/repeat-remind.md
+	//go:embed prompts/repeat_remind.md
 	repeatRemindPrompt string
-	//go:embed prompts/repeat-warn.md
+	//go:embed prompts/repeat_warn.md
 	repeatWarnPrompt string
 	//go:embed prompts/restored.md
 	restoredPrompt string
 	//go:embed prompts/subagent.md
 	subAgentPrompt string
-	//go:embed prompts/subagent-task.md
+	//go:embed prompts/subagent_task.md
 	subAgentTaskPrompt string
 )
 
