@@ -14,6 +14,7 @@ import (
 	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
@@ -189,7 +190,7 @@ func manyFiles(t testing.TB, n int) string {
 // TestCloseWhileIndexing closes a Coder whose index has just begun: nothing goes on behind it.
 func TestCloseWhileIndexing(t *testing.T) {
 	agenttest.CheckLeaks(t)
-	dir := manyFiles(t, 3000)
+	dir := manyFiles(t, tier.Pick(600, 3000, 10_000))
 	c, err := luthier.New(t.Context(), dir, luthier.Options{Model: agenttest.Script(), NoSandbox: true, NoCheckpoints: true, StateDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

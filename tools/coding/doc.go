@@ -9,7 +9,7 @@
 //
 // The tools that work on files are read, write, edit, apply_patch, list, glob, grep, search and repo_map (with
 // [Config.Index]), symbols, todo, memory and ask_user; those that run programs are described at [ProcConfig]. Each has
-// its text for the model in prompts/NAME.md.
+// its text for the model in prompts/NAME.md. The whole list, and how to add a tool, is in toolbox.go.
 //
 // # What a workspace guarantees
 //

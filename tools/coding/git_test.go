@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/tools/coding/internal/gitview"
 )
 
@@ -240,7 +241,7 @@ func TestGitStatusRandom(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	for step := range 60 {
+	for step := range tier.Pick(20, 60, 300) {
 		all := names()
 		pick := func() string { return all[rng.IntN(len(all))] }
 		switch rng.IntN(7) {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 const bigPatch = `*** Begin Patch
@@ -71,7 +73,7 @@ func TestApplyPatchRefusals(t *testing.T) {
 // TestPatchRollsBack lets every single step of a patch fail, one after the other.
 func TestPatchRollsBack(t *testing.T) {
 	fault := errors.New("injected fault")
-	for failAt := 1; ; failAt++ {
+	for failAt := 1; ; failAt += tier.Pick(4, 1, 1) {
 		w := openWith(t, Config{}, patchStart)
 		n := 0
 		var where string
