@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // What commands leave is also an attack on the host that looks at it, brings it out
@@ -129,7 +130,7 @@ func TestAttackDeepTree(t *testing.T) {
 		if a, b := countTree(t, dst), depth+4; a != b {
 			t.Errorf("%d paths were exported, want %d", a, b)
 		}
-		if err := removeTree(dst); err != nil { // more than t.TempDir can
+		if err := tree.Remove(dst); err != nil { // more than t.TempDir can
 			t.Errorf("%.300v", err)
 		}
 		fork := fork(t, sb)
@@ -149,20 +150,20 @@ func TestAttackDeepTree(t *testing.T) {
 // countTree counts the paths of a tree of any depth.
 func countTree(t testing.TB, dir string) int {
 	t.Helper()
-	v, err := openView([]layerDir{{dir, true}})
+	v, err := tree.OpenView([]tree.Dir{{Path: dir, Full: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer v.close()
-	var count func(e *entry) int
-	count = func(e *entry) int {
-		names, err := v.names(e)
+	defer v.Close()
+	var count func(e *tree.Entry) int
+	count = func(e *tree.Entry) int {
+		names, err := v.Names(e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 1
 		for _, name := range names {
-			child, err := v.child(e, name)
+			child, err := v.Child(e, name)
 			if err != nil || child == nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -170,7 +171,7 @@ func countTree(t testing.TB, dir string) int {
 		}
 		return n
 	}
-	return count(v.top())
+	return count(v.Top())
 }
 
 // Paths that take more memory than a host should give.
@@ -256,9 +257,10 @@ func (c stopWhen) Err() error {
 	return nil
 }
 
+// Writing what is large stops within a file.
 func TestExportStopsWithinAFile(t *testing.T) {
 	sb := open(t, withDir(plain(), t.TempDir()))
-	sh(t, sb, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x > big", 4*copyStep))
+	sh(t, sb, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x > big", 64<<20)) // several steps of a copy
 	dst := t.TempDir()
 	begun := func() bool {
 		found, _ := filepath.Glob(filepath.Join(dst, ".luthier-export-*"))
@@ -273,65 +275,6 @@ func TestExportStopsWithinAFile(t *testing.T) {
 		t.Errorf("went on: %v", err)
 	}
 	empty(t, dst)
-}
-
-// Comparing what is large stops as well.
-func TestCompareStopsWithinAFile(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "a", strings.Repeat("x", 1<<20))
-	write(t, dir, "b", strings.Repeat("x", 1<<20))
-	var f [2]*os.File
-	for i, name := range []string{"a", "b"} {
-		var err error
-		if f[i], err = os.Open(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-		defer f[i].Close()
-	}
-	asked := 0
-	_, err := sameContent(stopWhen{t.Context(), func() bool { asked++; return asked > 3 }}, f[0], f[1], 1<<20)
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
-func TestSameContent(t *testing.T) {
-	const size = 3 << 20
-	files := map[string]func(f *os.File) error{
-		"hole":  func(f *os.File) error { return nil },
-		"zeros": func(f *os.File) error { _, err := f.Write(make([]byte, size)); return err },
-		"front": func(f *os.File) error { _, err := f.WriteAt([]byte("x"), 0); return err },
-		"back":  func(f *os.File) error { _, err := f.WriteAt([]byte("x"), size-1); return err },
-		"mid":   func(f *os.File) error { _, err := f.WriteAt([]byte("x"), size/2); return err },
-		"full": func(f *os.File) error {
-			b := make([]byte, size)
-			b[size/2] = 'x'
-			_, err := f.Write(b)
-			return err
-		},
-	}
-	dir := t.TempDir()
-	opened := map[string]*os.File{}
-	for name, fill := range files {
-		f, err := os.Create(filepath.Join(dir, name))
-		if err == nil {
-			err = errors.Join(fill(f), f.Truncate(size))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		opened[name] = f
-	}
-	alike := map[string]string{"hole": "zeros", "zeros": "hole", "mid": "full", "full": "mid"}
-	for a, x := range opened {
-		for b, y := range opened {
-			want := a == b || alike[a] == b
-			if got, err := sameContent(t.Context(), x, y, size); err != nil || got != want {
-				t.Errorf("%s and %s: %v, %v", a, b, got, err)
-			}
-		}
-	}
 }
 
 func TestAttackNamesAlike(t *testing.T) {
@@ -414,7 +357,7 @@ func TestAttackSpecialFiles(t *testing.T) {
 		if _, err := sb.(Exporter).Export(t.Context(), ExportOptions{Dir: dst, Allow: func(Finding) bool { return true }}); err != nil {
 			t.Error(err)
 		}
-		if got := tree(t, dst); len(got) != 2 {
+		if got := treeOf(t, dst); len(got) != 2 {
 			t.Errorf("exported: %v", got)
 		}
 		fork(t, sb)
@@ -432,35 +375,6 @@ func init() {
 	}
 }
 
-// A directory that is exchanged while it is read is neither read nor followed.
-func TestPlaceIsTheOneThatWasSeen(t *testing.T) {
-	for what, swap := range map[string]func(dir string) error{
-		"by a link":      func(dir string) error { return os.Symlink("other", filepath.Join(dir, "d")) },
-		"by a directory": func(dir string) error { return os.Mkdir(filepath.Join(dir, "d"), 0o755) },
-	} {
-		t.Run(what, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, dir, "d/f", "1")
-			write(t, dir, "other/f", "2")
-			v, err := openView([]layerDir{{dir, true}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer v.close()
-			d, err := v.child(v.top(), "d")
-			if err == nil {
-				err = errors.Join(os.Rename(filepath.Join(dir, "d"), filepath.Join(dir, "gone")), swap(dir))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if names, err := v.names(d); !errors.Is(err, errChanging) {
-				t.Errorf("%v, %v", names, err)
-			}
-		})
-	}
-}
-
 // Layers are merged without paths, too.
 func TestMergeDeepLayers(t *testing.T) {
 	t.Parallel()
@@ -470,14 +384,14 @@ func TestMergeDeepLayers(t *testing.T) {
 		run(t, sb, "deep", "1200", "deep")
 	}
 	write(t, b, "deep/older", "x")
-	if err := mergeLayers([]layerDir{{a, false}, {b, false}}, dst); err != nil {
+	if err := tree.Merge([]tree.Dir{{Path: a}, {Path: b}}, dst); err != nil {
 		t.Fatalf("%.300v", err)
 	}
 	if got := countTree(t, dst); got != 1200+5 {
 		t.Errorf("%d paths", got)
 	}
 	for _, dir := range []string{a, b, dst} {
-		if err := removeTree(dir); err != nil {
+		if err := tree.Remove(dir); err != nil {
 			t.Errorf("%.300v", err)
 		}
 	}
@@ -487,60 +401,4 @@ func withDirInPlace(dir string) Config {
 	cfg := plain()
 	cfg.Dir = dir
 	return cfg
-}
-
-func TestRemoveTree(t *testing.T) {
-	dir := t.TempDir()
-	out := filepath.Join(dir, "outside")
-	write(t, out, "keep", "k")
-	scratch := filepath.Join(dir, "scratch")
-	for i := range 300 {
-		write(t, scratch, fmt.Sprintf("many/%0200d", i), "x")
-	}
-	for i := range 3 { // deep enough to be lifted, more than once
-		at := scratch
-		for range 200 {
-			at += "/" + strconv.Itoa(i)
-			write(t, at, "f", "x")
-		}
-	}
-	if err := errors.Join(os.Symlink(out, filepath.Join(scratch, "link")), os.Mkdir(filepath.Join(scratch, "none"), 0)); err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(out, link); err != nil {
-		t.Fatal(err)
-	}
-	fewDescriptors(t, 100)
-	for _, p := range []string{scratch, scratch, link} { // a second time there is nothing to do
-		if err := removeTree(p); err != nil {
-			t.Error(err)
-		}
-		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", p, err)
-		}
-	}
-	if got := read(t, filepath.Join(out, "keep")); got != "k" {
-		t.Error("followed a link")
-	}
-}
-
-// fewDescriptors lets the process open n more until the end of the test.
-func fewDescriptors(t testing.TB, n int) {
-	t.Helper()
-	var limit unix.Rlimit
-	open, err := os.ReadDir("/proc/self/fd")
-	if err := errors.Join(err, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)); err != nil {
-		t.Fatal(err)
-	}
-	lower := limit
-	lower.Cur = uint64(len(open) + n)
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &lower); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-			t.Error(err)
-		}
-	})
 }

@@ -96,7 +96,7 @@ func TestDiskOfForks(t *testing.T) {
 	}
 	sh(t, sb, "cat f; head -c 7000000 /dev/zero > big") // there is room again
 	empty(t, scratch)
-	if got := tree(t, dir); len(got) != 1 {
+	if got := treeOf(t, dir); len(got) != 1 {
 		t.Errorf("the original has %v", got)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // lockScratch marks a scratch directory as in use for as long as the file is open. The
@@ -46,7 +48,7 @@ func takeScratch(dir string) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	if fi, err := f.Stat(); err != nil || links(fi) == 0 {
+	if fi, err := f.Stat(); err != nil || tree.Links(fi) == 0 {
 		f.Close() // the owner, who lives, or another janitor removed it meanwhile
 		return nil, errors.Join(err, fs.ErrInvalid)
 	}
