@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
@@ -56,7 +57,7 @@ func safeGit(ctx context.Context, dir string, args []string) (*exec.Cmd, func() 
 	if err != nil {
 		return nil, nil, err
 	}
-	shadow, err := os.MkdirTemp("", scratchPrefix+"git-*")
+	shadow, err := os.MkdirTemp("", scratch.Prefix+"git-*")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
@@ -20,13 +21,9 @@ type frozen struct {
 
 // newFrozen makes the private directory below dir. The path is set by the caller.
 func newFrozen(dir string) (*frozen, error) {
-	home, err := os.MkdirTemp(dir, scratchPrefix+"layer-*")
+	home, lock, err := scratch.New(dir, "layer-")
 	if err != nil {
 		return nil, err
-	}
-	lock, err := lockScratch(home)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(home))
 	}
 	f := &frozen{home: home, lock: lock}
 	f.refs.Store(1)

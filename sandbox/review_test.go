@@ -188,6 +188,11 @@ func TestParseGitConfig(t *testing.T) {
 			t.Errorf("%q is read as %v", bad, s)
 		}
 	}
+	// One that is made many times its size is not read.
+	long := "[a \"" + strings.Repeat("x", 100_000) + "\"]\n" + strings.Repeat("b\n", 1000)
+	if _, err := parseGitConfig([]byte(long)); err == nil {
+		t.Error("a configuration made many times its size is read")
+	}
 }
 
 func FuzzGitConfig(f *testing.F) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
@@ -32,9 +33,6 @@ type workspace struct {
 	disk     *disk    // of limited size, that scratch is on; nil where it is the host's
 	diskLess error    // why there is none, though it was asked for
 }
-
-// scratchPrefix begins the name of every directory that sandboxes keep on the host.
-const scratchPrefix = "luthier-sandbox-"
 
 // The parts of a scratch directory.
 const (
@@ -61,13 +59,9 @@ func openWorkspace(ctx context.Context, cfg *Config) (*workspace, error) {
 
 // makeScratch makes the private directory with all its parts.
 func (ws *workspace) makeScratch(dir string) error {
-	scratch, err := os.MkdirTemp(dir, scratchPrefix+"*")
-	if err != nil {
+	var err error
+	if ws.scratch, ws.lock, err = scratch.New(dir, ""); err != nil {
 		return err
-	}
-	ws.scratch = scratch
-	if ws.lock, err = lockScratch(scratch); err != nil {
-		return errors.Join(err, ws.remove())
 	}
 	for _, d := range []string{scratchTmp, scratchHome, scratchCache} {
 		if err := os.Mkdir(ws.sub(d), 0o700); err != nil {

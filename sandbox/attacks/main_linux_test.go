@@ -59,6 +59,12 @@ func walled(t *testing.T, tier sandbox.Tier) sandbox.Config {
 	return sandbox.Config{Floor: tier, Ceiling: tier, ReadOnly: []string{self(t)}}
 }
 
+// inDir puts a directory of the test's own into a configuration.
+func inDir(t *testing.T, cfg sandbox.Config) sandbox.Config {
+	cfg.Dir = t.TempDir()
+	return cfg
+}
+
 // mustExec runs a command that must be able to run.
 func mustExec(t testing.TB, sb sandbox.Sandbox, cmd sandbox.Cmd) *sandbox.Exit {
 	t.Helper()
