@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // Adopter is implemented by sandboxes that can go on from where a fork of theirs has
@@ -88,8 +90,8 @@ func (ws *workspace) sameBeginning(ctx context.Context, fork *workspace) error {
 		if err != nil {
 			return err
 		}
-		same = len(c.pairs) == 0
-		c.close()
+		same = len(c.Pairs) == 0
+		c.Close()
 	}
 	if !same {
 		return fmt.Errorf("%w: the workspace is not as it was when it was forked; do it again on a new fork", ErrConflict)
@@ -104,7 +106,7 @@ func (ws *workspace) take(from *workspace) error {
 	if ws.overlay {
 		to, change = ws.upper(), from.upper()
 	}
-	if err := removeTree(to); err != nil {
+	if err := tree.Remove(to); err != nil {
 		return err
 	}
 	return os.Rename(change, to)

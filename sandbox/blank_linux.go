@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // blank is a complete sandbox that has no workspace yet. It gets one at a lease,
@@ -85,11 +87,11 @@ func (b *blank) unused() bool {
 }
 
 // owner is the user that the guest's private files must belong to, if not ours.
-func (id identity) owner() *owner {
+func (id identity) owner() *tree.Owner {
 	if !id.dropped {
 		return nil
 	}
-	return &owner{id.outUID, id.outGID}
+	return &tree.Owner{UID: id.outUID, GID: id.outGID}
 }
 
 // order has the broker change the sandbox's mounts.

@@ -10,13 +10,15 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // ownerMaps makes user namespaces that map a directory's owner to the guest, and
 // keeps them: there are few owners, and many sandboxes.
 type ownerMaps struct {
 	mu  sync.Mutex
-	fds map[[2]owner]*os.File
+	fds map[[2]tree.Owner]*os.File
 }
 
 // get returns a namespace that maps the owner of path to the guest. The caller
@@ -27,10 +29,10 @@ func (m *ownerMaps) get(path string, id identity) (int, error) {
 		return 0, err
 	}
 	st := fi.Sys().(*syscall.Stat_t)
-	from, to := owner{int(st.Uid), int(st.Gid)}, owner{id.outUID, id.outGID}
+	from, to := tree.Owner{UID: int(st.Uid), GID: int(st.Gid)}, tree.Owner{UID: id.outUID, GID: id.outGID}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if f := m.fds[[2]owner{from, to}]; f != nil {
+	if f := m.fds[[2]tree.Owner{from, to}]; f != nil {
 		return int(f.Fd()), nil
 	}
 	f, err := mapNamespace(from, to)
@@ -38,16 +40,16 @@ func (m *ownerMaps) get(path string, id identity) (int, error) {
 		return 0, fmt.Errorf("map owner of %s: %w", path, err)
 	}
 	if m.fds == nil {
-		m.fds = map[[2]owner]*os.File{}
+		m.fds = map[[2]tree.Owner]*os.File{}
 	}
-	m.fds[[2]owner{from, to}] = f
+	m.fds[[2]tree.Owner{from, to}] = f
 	return int(f.Fd()), nil
 }
 
 // mapNamespace returns a user namespace in which from is mapped to to. It is
 // born with a process that is stopped before its first instruction and killed
 // when the namespace is held.
-func mapNamespace(from, to owner) (*os.File, error) {
+func mapNamespace(from, to tree.Owner) (*os.File, error) {
 	type result struct {
 		f   *os.File
 		err error
@@ -63,15 +65,15 @@ func mapNamespace(from, to owner) (*os.File, error) {
 	return r.f, r.err
 }
 
-func bornNamespace(from, to owner) (*os.File, error) {
+func bornNamespace(from, to tree.Owner) (*os.File, error) {
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"sandbox"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER,
 		Ptrace:     true,
 		// Else, if the broker dies first, its heir would be the one to let it go on,
 		// and knows nothing of it.
 		Pdeathsig:   syscall.SIGKILL,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: from.uid, HostID: to.uid, Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: from.gid, HostID: to.gid, Size: 1}},
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: from.UID, HostID: to.UID, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: from.GID, HostID: to.GID, Size: 1}},
 	}})
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
+	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
 
 // The stages of a broker. That of an ordinary user sits in a user and a mount
@@ -153,7 +154,7 @@ func (d *brokerd) handle(r brokerRequest, files []*os.File) {
 		drain(files)
 		files = nil
 	case opSweep:
-		_, err = sweep(r.Dir, time.Now())
+		_, err = scratch.Sweep(r.Dir, time.Now())
 		_, _ = cgroup.Sweep()
 	default:
 		err = fmt.Errorf("broker: unknown request %q", r.Op)
@@ -284,7 +285,7 @@ func (d *brokerd) watchScratch(dir string) {
 	}
 	d.mu.Unlock()
 	if !known {
-		go func() { _, _ = sweep(dir, time.Now()) }()
+		go func() { _, _ = scratch.Sweep(dir, time.Now()) }()
 	}
 }
 
@@ -312,7 +313,7 @@ func (d *brokerd) end() {
 	for _, wait := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond} {
 		time.Sleep(wait)
 		for dir := range dirs {
-			_, _ = sweep(dir, time.Now())
+			_, _ = scratch.Sweep(dir, time.Now())
 		}
 		_, _ = cgroup.Sweep()
 		if !killed {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 )
 
 // small is a sandbox over a snapshot with a disk of 8 MiB and 600 inodes.
@@ -56,7 +58,7 @@ func TestDiskIsBounded(t *testing.T) {
 	sh(t, sb, "rm big /tmp/big; echo 2 > f; echo n > new; mkdir d; mv d e")
 
 	// Of all this the host's disk had nothing, and what is left can be brought out.
-	empty(t, scratch)
+	sandboxtest.Empty(t, scratch)
 	if d := cmp.Diff(map[string]ChangeKind{"f": Modified, "new": Added, "e": Added}, kinds(t, sb)); d != "" {
 		t.Error(d)
 	}
@@ -95,8 +97,8 @@ func TestDiskOfForks(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh(t, sb, "cat f; head -c 7000000 /dev/zero > big") // there is room again
-	empty(t, scratch)
-	if got := tree(t, dir); len(got) != 1 {
+	sandboxtest.Empty(t, scratch)
+	if got := treeOf(t, dir); len(got) != 1 {
 		t.Errorf("the original has %v", got)
 	}
 }
@@ -126,7 +128,7 @@ func TestDiskOfRecycledSandboxes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	empty(t, scratch)
+	sandboxtest.Empty(t, scratch)
 }
 
 // Where no disk can be limited it is said, and the files are where they always were.

@@ -74,7 +74,7 @@ func TestDryRunInPlace(t *testing.T) {
 		cfg.Dir = dir
 		sb := open(t, cfg)
 		trial := dryRun(t, sb, "echo 2 > f; echo x > .envrc")
-		if d := cmp.Diff(map[string]string{"f": "1\n"}, tree(t, dir)); d != "" {
+		if d := cmp.Diff(map[string]string{"f": "1\n"}, treeOf(t, dir)); d != "" {
 			t.Fatal(d)
 		}
 		var refused *ReviewError

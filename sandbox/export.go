@@ -2,11 +2,13 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // Exporter is implemented by sandboxes whose change can be shown and brought out.
@@ -42,7 +44,7 @@ type ExportOptions struct {
 const maxExported = 4 << 30
 
 // ErrConflict means that the directory to change has changed by itself.
-var ErrConflict = errors.New("the directory has changed since the snapshot")
+var ErrConflict = tree.ErrConflict
 
 // ReviewError is why a change was not exported.
 type ReviewError struct {
@@ -67,8 +69,8 @@ func (e *ReviewError) Error() string {
 func (l *local) Diff(ctx context.Context, since Point, w io.Writer) error {
 	c, err := l.compare(ctx, since)
 	if err == nil {
-		defer c.close()
-		err = writePatch(ctx, w, c.pairs, false)
+		defer c.Close()
+		err = writePatch(ctx, w, c.Pairs, false)
 	}
 	if err != nil {
 		return fmt.Errorf("sandbox: diff %s: %w", l.ws.dir, err)
@@ -94,8 +96,8 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
-	r, err := c.review(ctx, l.ws.original())
+	defer c.Close()
+	r, err := reviewOf(ctx, c, l.ws.original())
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +105,7 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 		return r, err
 	}
 	if o.Patch != nil {
-		return r, writePatch(ctx, o.Patch, c.pairs, true)
+		return r, writePatch(ctx, o.Patch, c.Pairs, true)
 	}
 	dir := l.ws.origin
 	if o.Dir != "" {
@@ -111,7 +113,11 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 			return r, err
 		}
 	}
-	return r, c.apply(ctx, dir, l.ws)
+	var since time.Time
+	if lower, err := filepath.EvalSymlinks(l.ws.lower); err == nil && lower == dir {
+		since = l.ws.opened // the snapshot itself: only its times tell of changes
+	}
+	return r, c.Apply(ctx, dir, since)
 }
 
 // refusal is the error for what is not allowed, or nil.
@@ -126,20 +132,4 @@ func (r *Review) refusal(allow func(Finding) bool) error {
 		return nil
 	}
 	return &ReviewError{out}
-}
-
-// apply writes the change to dir.
-func (c *comparison) apply(ctx context.Context, dir string, ws *workspace) error {
-	var p places
-	top, err := p.top(dir)
-	if err != nil {
-		return err
-	}
-	defer top.root.Close()
-	defer p.close()
-	a := &applier{ctx: ctx, dirs: map[string]*place{".": top}}
-	if lower, err := filepath.EvalSymlinks(ws.lower); err == nil && lower == dir {
-		a.since = ws.opened // the snapshot itself: only its times tell of changes
-	}
-	return a.apply(c.pairs)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 const (
@@ -33,55 +35,55 @@ const noBlob = "0000000000000000000000000000000000000000"
 
 // writePatch writes the change as git diff does. For applying, binary contents are
 // written too, and whatever git would refuse is left out.
-func writePatch(ctx context.Context, w io.Writer, pairs []differing, apply bool) error {
+func writePatch(ctx context.Context, w io.Writer, pairs []tree.Pair, apply bool) error {
 	b := bufio.NewWriter(w)
 	var where paths
 	for _, p := range pairs {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if apply && where.inGit(p.path()) {
+		if apply && where.inGit(p.Path()) {
 			continue
 		}
-		was, now, err := p.blobs(apply)
+		was, now, err := blobsOf(p, apply)
 		if !apply && errors.Is(err, fs.ErrPermission) {
-			fmt.Fprintf(b, "Unreadable file %s\n", quoteName("", p.path()))
+			fmt.Fprintf(b, "Unreadable file %s\n", quoteName("", p.Path()))
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%q: %w", p.path(), err)
+			return fmt.Errorf("%q: %w", p.Path(), err)
 		}
 		pw := patchWriter{b, apply}
 		if was != nil && now != nil && was.mode[:2] != now.mode[:2] { // a file became a link, or a link a file
-			pw.file(p.path(), was, nil)
+			pw.file(p.Path(), was, nil)
 			was = nil
 		}
 		if was != nil || now != nil {
-			pw.file(p.path(), was, now)
-		} else if !apply && p.now != nil && !copied(p.now.info) {
-			fmt.Fprintf(b, "Special file %s: %v\n", quoteName("", p.now.rel), p.now.info.Mode())
+			pw.file(p.Path(), was, now)
+		} else if !apply && p.Now != nil && !tree.Copied(p.Now.Info) {
+			fmt.Fprintf(b, "Special file %s: %v\n", quoteName("", p.Now.Rel), p.Now.Info.Mode())
 		}
 	}
 	return b.Flush()
 }
 
 // blobs reads both sides.
-func (p differing) blobs(apply bool) (was, now *blob, err error) {
-	if was, err = makeBlob(p.was, apply); err == nil {
-		now, err = makeBlob(p.now, apply)
+func blobsOf(p tree.Pair, apply bool) (was, now *blob, err error) {
+	if was, err = makeBlob(p.Was, apply); err == nil {
+		now, err = makeBlob(p.Now, apply)
 	}
 	return was, now, err
 }
 
 // makeBlob reads a file or link; directories and special files are no blobs.
-func makeBlob(e *entry, apply bool) (*blob, error) {
+func makeBlob(e *tree.Entry, apply bool) (*blob, error) {
 	if e == nil {
 		return nil, nil
 	}
 	var out blob
-	switch m := e.info.Mode(); {
+	switch m := e.Info.Mode(); {
 	case m&fs.ModeSymlink != 0:
-		target, err := e.link()
+		target, err := e.Link()
 		if err != nil {
 			return nil, err
 		}
@@ -91,15 +93,15 @@ func makeBlob(e *entry, apply bool) (*blob, error) {
 		if m.Perm()&0o100 != 0 {
 			out.mode = "100755"
 		}
-		if e.info.Size() > maxPatched {
+		if e.Info.Size() > maxPatched {
 			if apply {
-				return nil, fmt.Errorf("%d bytes are too many for a patch; export to a directory", e.info.Size())
+				return nil, fmt.Errorf("%d bytes are too many for a patch; export to a directory", e.Info.Size())
 			}
 			out.big = true
 			return &out, nil
 		}
 		var err error
-		if out.text, err = readEntry(e, maxPatched); err != nil {
+		if out.text, err = tree.ReadEntry(e, maxPatched); err != nil {
 			return nil, err
 		}
 	default:

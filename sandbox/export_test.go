@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // change makes, over what changeBase wrote, one of every kind of change.
@@ -49,7 +51,7 @@ func TestExportAppliesTheChange(t *testing.T) {
 			"private": "p\n", "crlf": "x\r\ny\n"}
 		delete(want, "link")
 		for _, d := range []string{dir, other} {
-			got := tree(t, d)
+			got := treeOf(t, d)
 			if got["link"] != "-> new" {
 				t.Errorf("link is %q", got["link"])
 			}
@@ -84,7 +86,7 @@ func TestExportAppliesTheChange(t *testing.T) {
 		if out, err := git.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s\n%s", err, out, patch.String())
 		}
-		got := tree(t, third)
+		got := treeOf(t, third)
 		delete(got, "link")
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s\n%s", d, patch.String())
@@ -154,11 +156,11 @@ func TestExportConflicts(t *testing.T) {
 		write(t, dir, "f", "1")
 		write(t, dir, "g", "1")
 		spoil(dir)
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		if _, err := sb.(Exporter).Export(t.Context(), ExportOptions{Dir: dir}); !errors.Is(err, ErrConflict) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if d := cmp.Diff(before, tree(t, dir)); d != "" {
+		if d := cmp.Diff(before, treeOf(t, dir)); d != "" {
 			t.Errorf("%s: changed nevertheless: %s", name, d)
 		}
 	}
@@ -167,7 +169,7 @@ func TestExportConflicts(t *testing.T) {
 	eventually(t, "an edit that is later by the file system's clock", func() bool {
 		write(t, base, "f", "edited")
 		fi, err := os.Lstat(filepath.Join(base, "f"))
-		return err == nil && changedAt(fi).After(l.ws.opened)
+		return err == nil && tree.ChangedAt(fi).After(l.ws.opened)
 	})
 	if _, err := sb.(Exporter).Export(t.Context(), ExportOptions{}); !errors.Is(err, ErrConflict) {
 		t.Errorf("snapshot edited: %v", err)
@@ -187,7 +189,7 @@ func TestExportFollowsNoLinks(t *testing.T) {
 	if _, err := sb.(Exporter).Export(t.Context(), ExportOptions{Dir: dir}); err == nil {
 		t.Error("applied")
 	}
-	if d := cmp.Diff(map[string]string{"f": "1"}, tree(t, outside)); d != "" {
+	if d := cmp.Diff(map[string]string{"f": "1"}, treeOf(t, outside)); d != "" {
 		t.Errorf("wrote through the link: %s", d)
 	}
 }
@@ -222,8 +224,8 @@ func TestBinaryPatches(t *testing.T) {
 	if out, err := git.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	want := tree(t, filepath.Join(base, "src"))
-	if d := cmp.Diff(want, tree(t, filepath.Join(dir, "dst"))); d != "" {
+	want := treeOf(t, filepath.Join(base, "src"))
+	if d := cmp.Diff(want, treeOf(t, filepath.Join(dir, "dst"))); d != "" {
 		t.Error("binary files differ after git apply")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // manyFiles makes a workspace of n small files in n/50 directories.
@@ -97,7 +99,7 @@ func BenchmarkScratch(b *testing.B) {
 	for b.Loop() {
 		ws, err := openWorkspace(b.Context(), cfg)
 		if err == nil {
-			err = ws.own(&owner{os.Getuid(), os.Getgid()})
+			err = ws.own(&tree.Owner{UID: os.Getuid(), GID: os.Getgid()})
 		}
 		if err = errors.Join(err, ws.remove()); err != nil {
 			b.Fatal(err)

@@ -47,7 +47,7 @@ func TestForksGoTheirOwnWays(t *testing.T) {
 		write(t, dir, "gone", "g")
 		write(t, dir, "d/old", "o")
 		write(t, dir, "d/sub/deep", "x")
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		cfg.Snapshot = SnapshotDir(dir)
 		cfg.ScratchDir = t.TempDir()
 		a := open(t, cfg)
@@ -74,7 +74,7 @@ func TestForksGoTheirOwnWays(t *testing.T) {
 		if d := cmp.Diff(map[string]ChangeKind{"new": Added, "gone": Modified, "d/old": Deleted, "d/sub/deep": Modified}, kinds(t, c)); d != "" {
 			t.Errorf("fork of the fork: %s", d)
 		}
-		if d := cmp.Diff(before, tree(t, dir)); d != "" {
+		if d := cmp.Diff(before, treeOf(t, dir)); d != "" {
 			t.Errorf("the snapshot changed: %s", d)
 		}
 		// The original may end before its forks.

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // SafeGit prepares a git command over a work tree that commands of a sandbox may
@@ -54,7 +57,7 @@ func safeGit(ctx context.Context, dir string, args []string) (*exec.Cmd, func() 
 	if err != nil {
 		return nil, nil, err
 	}
-	shadow, err := os.MkdirTemp("", scratchPrefix+"git-*")
+	shadow, err := os.MkdirTemp("", scratch.Prefix+"git-*")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,7 +146,7 @@ func shadowGit(dir, shadow string) (string, error) {
 	objects := filepath.Join(shadow, "objects")
 	root, err := os.OpenRoot(filepath.Join(dir, ".git"))
 	switch {
-	case missing(err):
+	case tree.Missing(err):
 	case err != nil:
 		return "", err
 	default:
@@ -184,7 +187,7 @@ func shadowGit(dir, shadow string) (string, error) {
 // usesSHA256 reads the one setting without which objects cannot be understood.
 func usesSHA256(root *os.Root) (bool, error) {
 	b, err := readData(root, "config")
-	if missing(err) {
+	if tree.Missing(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -208,12 +211,12 @@ func readData(root *os.Root, name string) ([]byte, error) {
 	if !fi.Mode().IsRegular() {
 		return nil, fmt.Errorf(".git/%s is no regular file", name)
 	}
-	return readEntry(&entry{rel: name, info: fi, at: &place{root: root}, name: name}, maxIndex)
+	return tree.ReadIn(root, name, fi, maxIndex)
 }
 
 func copyData(root *os.Root, name, shadow string) error {
 	b, err := readData(root, name)
-	if missing(err) {
+	if tree.Missing(err) {
 		return nil
 	}
 	if err != nil {
@@ -227,7 +230,7 @@ func copyRefs(root *os.Root, rel, shadow string) error {
 	if err := os.Mkdir(filepath.Join(shadow, filepath.FromSlash(rel)), 0o700); err != nil {
 		return err
 	}
-	names, err := readNames(root, rel)
+	names, err := tree.ReadNames(root, rel)
 	if err != nil {
 		return err
 	}
@@ -241,7 +244,7 @@ func copyRefs(root *os.Root, rel, shadow string) error {
 		case fi.Mode().IsRegular() && fi.Size() <= 4096:
 			err = copyData(root, next, shadow)
 		}
-		if err != nil && !missing(err) {
+		if err != nil && !tree.Missing(err) {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func workInPlace(t *testing.T) string {
 
 func hasEvil(t *testing.T, dir string) bool {
 	t.Helper()
-	for name, text := range tree(t, dir) {
+	for name, text := range treeOf(t, dir) {
 		protected := strings.HasPrefix(name, ".git/") || strings.HasPrefix(name, ".vscode/") || name == ".mcp.json" || name == ".envrc"
 		if protected && strings.Contains(text, "evil") {
 			return true

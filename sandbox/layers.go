@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // Layers is a store of read-only directory trees that sandboxes start from, each
@@ -205,18 +207,18 @@ func (s *Layers) copyDir(ctx context.Context, dir string) (*Layer, error) {
 		return nil, err
 	}
 	defer lock.Close()
-	tree := filepath.Join(home, layerTree)
-	err = copyTree(dir, tree, nil)
+	into := filepath.Join(home, layerTree)
+	err = tree.Copy(dir, into, nil)
 	var sum treeSum
 	if err == nil {
-		sum, err = hashTree(ctx, tree)
+		sum, err = hashTree(ctx, into)
 	}
 	var l *Layer
 	if err == nil {
 		l, err = s.publish(home, "dir-"+sum.id, sum.bytes)
 	}
 	if err != nil {
-		return nil, errors.Join(err, removeTree(home))
+		return nil, errors.Join(err, tree.Remove(home))
 	}
 	l.from = dir
 	return l, nil

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // Collected is what a collection removed and what it left.
@@ -133,13 +135,13 @@ func (s *Layers) evict(l stored) (freed int64, ok bool, err error) {
 	freed = l.bytes
 	_ = filepath.WalkDir(gone, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
-			if fi, err := d.Info(); err == nil && links(fi) == 2 {
+			if fi, err := d.Info(); err == nil && tree.Links(fi) == 2 {
 				freed += fi.Size() // the blob's only other user
 			}
 		}
 		return nil
 	})
-	return freed, true, removeTree(gone)
+	return freed, true, tree.Remove(gone)
 }
 
 // sweepBlobs adds up the blobs and, if asked to, removes those that no layer has.
@@ -157,7 +159,7 @@ func (s *Layers) sweepBlobs(remove bool) (int64, error) {
 		if err != nil {
 			return nil
 		}
-		if links(fi) == 1 && remove {
+		if tree.Links(fi) == 1 && remove {
 			_ = os.Remove(p)
 			return nil
 		}
@@ -186,7 +188,7 @@ func (s *Layers) sweepMaking() {
 		fi, err := f.Stat()
 		young := err != nil || time.Since(fi.ModTime()) < time.Minute && !strings.HasPrefix(e.Name(), "gone-")
 		if !young && lockAlone(f) {
-			_ = removeTree(p)
+			_ = tree.Remove(p)
 		}
 		f.Close()
 	}
@@ -198,7 +200,7 @@ func (s *Layers) sweepBoots() {
 	for _, e := range entries {
 		fi, err := e.Info()
 		if err == nil && e.IsDir() && strings.HasPrefix(e.Name(), bootPrefix) && e.Name() != filepath.Base(s.dir) && time.Since(fi.ModTime()) > bootAge {
-			_ = removeTree(filepath.Join(s.top, e.Name()))
+			_ = tree.Remove(filepath.Join(s.top, e.Name()))
 		}
 	}
 }

@@ -5,12 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // frozen is a directory that no one writes any more and that several workspaces
 // are made of. It is removed when the last of them is.
 type frozen struct {
-	layerDir
+	tree.Dir
 	home string       // private directory that holds it
 	lock *os.File     // tells a janitor that it is in use
 	refs atomic.Int32 // workspaces
@@ -18,13 +21,9 @@ type frozen struct {
 
 // newFrozen makes the private directory below dir. The path is set by the caller.
 func newFrozen(dir string) (*frozen, error) {
-	home, err := os.MkdirTemp(dir, scratchPrefix+"layer-*")
+	home, lock, err := scratch.New(dir, "layer-")
 	if err != nil {
 		return nil, err
-	}
-	lock, err := lockScratch(home)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(home))
 	}
 	f := &frozen{home: home, lock: lock}
 	f.refs.Store(1)
@@ -40,7 +39,7 @@ func (f *frozen) release() error {
 	if f.refs.Add(-1) > 0 {
 		return nil
 	}
-	err := removeTree(f.home)
+	err := tree.Remove(f.home)
 	if f.lock != nil {
 		err = errors.Join(err, f.lock.Close())
 	}
@@ -48,22 +47,22 @@ func (f *frozen) release() error {
 }
 
 // state lists the directories that were the workspace at a point, newest first.
-func (ws *workspace) state(at Point) []layerDir {
-	var out []layerDir
+func (ws *workspace) state(at Point) []tree.Dir {
+	var out []tree.Dir
 	if at == AtFork {
 		for i := len(ws.frozen) - 1; i >= 0; i-- {
-			out = append(out, ws.frozen[i].layerDir)
+			out = append(out, ws.frozen[i].Dir)
 		}
 	}
-	return append(out, layerDir{ws.lower, true})
+	return append(out, tree.Dir{Path: ws.lower, Full: true})
 }
 
 // now lists the directories that are the workspace, newest first.
-func (ws *workspace) now() []layerDir {
+func (ws *workspace) now() []tree.Dir {
 	if !ws.overlay {
-		return []layerDir{{ws.source, true}}
+		return []tree.Dir{{Path: ws.source, Full: true}}
 	}
-	return append([]layerDir{{ws.upper(), false}}, ws.state(AtFork)...)
+	return append([]tree.Dir{{Path: ws.upper()}}, ws.state(AtFork)...)
 }
 
 func (ws *workspace) upper() string { return ws.sub(scratchLayer + "/upper") }
@@ -72,8 +71,8 @@ func (ws *workspace) upper() string { return ws.sub(scratchLayer + "/upper") }
 func (ws *workspace) below() []string {
 	var out []string
 	for _, d := range ws.state(AtFork) {
-		if !d.full {
-			out = append(out, d.path)
+		if !d.Full {
+			out = append(out, d.Path)
 		}
 	}
 	return out
@@ -97,18 +96,18 @@ func (ws *workspace) freeze(dir string) error {
 		return err
 	}
 	if ws.overlay {
-		f.path = filepath.Join(f.home, "upper")
-		if err = os.Rename(ws.upper(), f.path); err == nil {
+		f.Path = filepath.Join(f.home, "upper")
+		if err = os.Rename(ws.upper(), f.Path); err == nil {
 			err = ws.clear()
 		}
 	} else {
-		f.path, f.full = filepath.Join(f.home, "tree"), true
-		err = copyTree(ws.source, f.path, ws.owner)
+		f.Path, f.Full = filepath.Join(f.home, "tree"), true
+		err = tree.Copy(ws.source, f.Path, ws.owner)
 	}
 	if err != nil {
 		return errors.Join(err, f.release())
 	}
-	if !f.full {
+	if !f.Full {
 		ws.frozen = append(ws.frozen, f)
 		return nil
 	}
@@ -119,7 +118,7 @@ func (ws *workspace) freeze(dir string) error {
 
 // clear gives an overlay empty upper and work directories.
 func (ws *workspace) clear() error {
-	if err := removeTree(ws.sub(scratchLayer)); err != nil {
+	if err := tree.Remove(ws.sub(scratchLayer)); err != nil {
 		return err
 	}
 	return ws.makeLayer()
@@ -137,7 +136,7 @@ func (ws *workspace) reset(to Point) error {
 	if ws.overlay {
 		return errors.Join(err, ws.clear())
 	}
-	if err := errors.Join(err, removeTree(ws.source)); err != nil {
+	if err := errors.Join(err, tree.Remove(ws.source)); err != nil {
 		return err
 	}
 	ws.source = ""

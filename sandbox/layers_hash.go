@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // treeSum names the content of a directory.
@@ -66,7 +68,7 @@ func (s *treeSum) dir(ctx context.Context, dir string) ([]byte, error) {
 }
 
 func (s *treeSum) file(ctx context.Context, path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|tree.NoFollow, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func (s *treeSum) file(ctx context.Context, path string) ([]byte, error) {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		n, err := io.CopyN(h, f, copyStep)
+		n, err := io.CopyN(h, f, tree.CopyStep)
 		s.bytes += n
 		if err == io.EOF {
 			return h.Sum(nil), nil

@@ -15,7 +15,5 @@ func lockable() error {
 }
 func lockShared(*os.File) error  { return errors.ErrUnsupported }
 func lockAlone(*os.File) bool    { return false }
-func links(fs.FileInfo) int      { return 1 }
 func privateTo(fs.FileInfo) bool { return false }
-func notEmpty(error) bool        { return false }
 func bootName() string           { return bootPrefix + "any" }

@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"strings"
@@ -29,20 +28,11 @@ func lockShared(f *os.File) error {
 // lockAlone reports whether nobody holds the directory, and keeps it so.
 func lockAlone(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
-func links(fi fs.FileInfo) int {
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return int(st.Nlink)
-	}
-	return 1
-}
-
 // privateTo reports a directory of ours that no other user can write.
 func privateTo(fi fs.FileInfo) bool {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid() && fi.Mode().Perm()&0o022 == 0
 }
-
-func notEmpty(err error) bool { return errors.Is(err, unix.ENOTEMPTY) }
 
 // bootPrefix begins the names of the parts of a store.
 const bootPrefix = "boot-"

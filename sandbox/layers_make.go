@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // hold takes a lease of a layer that is in the store; the error is
@@ -73,18 +75,18 @@ func (s *Layers) make(id string, fill func(dst string) (int64, error)) (*Layer, 
 		return nil, err
 	}
 	defer lock.Close()
-	tree := filepath.Join(home, layerTree)
-	err = os.Mkdir(tree, 0o755)
+	into := filepath.Join(home, layerTree)
+	err = os.Mkdir(into, 0o755)
 	var bytes int64
 	if err == nil {
-		bytes, err = fill(tree)
+		bytes, err = fill(into)
 	}
 	var l *Layer
 	if err == nil {
 		l, err = s.publish(home, id, bytes)
 	}
 	if err != nil {
-		return nil, errors.Join(err, removeTree(home))
+		return nil, errors.Join(err, tree.Remove(home))
 	}
 	return l, nil
 }
@@ -114,7 +116,7 @@ func (s *Layers) settle(home, id string) (*Layer, error) {
 		if err == nil {
 			return s.hold(id)
 		}
-		if !errors.Is(err, fs.ErrExist) && !notEmpty(err) {
+		if !errors.Is(err, fs.ErrExist) && !tree.NotEmpty(err) {
 			return nil, err
 		}
 		l, err := s.hold(id)
@@ -124,7 +126,7 @@ func (s *Layers) settle(home, id string) (*Layer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := removeTree(home); err != nil {
+		if err := tree.Remove(home); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 		return l, nil

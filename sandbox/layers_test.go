@@ -35,7 +35,7 @@ func TestLayersOfCommits(t *testing.T) {
 	}
 	defer head.Close()
 	want := map[string]string{"file": "second", "later": "x", "sub/run.sh": "#!/bin/sh\necho ran\n", "sub/link": "-> ../file"}
-	if d := cmp.Diff(want, tree(t, head.Path())); d != "" {
+	if d := cmp.Diff(want, treeOf(t, head.Path())); d != "" {
 		t.Error(d)
 	}
 	old, err := s.Commit(t.Context(), repo, "HEAD~1")
@@ -74,7 +74,7 @@ func TestLayersOfCommits(t *testing.T) {
 		if got := sh(t, sb, "cat sub/link; echo x > file; rm -r sub; ls"); got != "secondfile\nlater\n" {
 			t.Errorf("got %q", got)
 		}
-		if d := cmp.Diff(want, tree(t, head.Path())); d != "" {
+		if d := cmp.Diff(want, treeOf(t, head.Path())); d != "" {
 			t.Errorf("a command changed the layer: %s", d)
 		}
 	})
@@ -324,7 +324,7 @@ func TestLayersSurviveKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if got := tree(t, l.Path()); len(got) != 45 || got["many/7"] != strings.Repeat("7", 5000) {
+	if got := treeOf(t, l.Path()); len(got) != 45 || got["many/7"] != strings.Repeat("7", 5000) {
 		t.Errorf("%d files", len(got))
 	}
 	old := time.Now().Add(-time.Hour)

@@ -91,3 +91,23 @@ func TestOldNewsOfMemoryEndsNobody(t *testing.T) {
 		t.Errorf("%v %v", exit, err)
 	}
 }
+
+// A command asked for between the end of the first process and the news of it is told
+// that the sandbox is closed.
+func TestStartAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	tiers(t, func(t *testing.T, cfg Config) {
+		for range 10 {
+			cfg.Dir = t.TempDir()
+			sb := open(t, cfg)
+			g, ok := sb.(*local).run.(*guestSpawner)
+			if !ok {
+				t.Skip("nobody is asked here")
+			}
+			g.link.hangUp()
+			if _, err := sb.Exec(t.Context(), Cmd{Args: []string{"true"}}); !errors.Is(err, ErrClosed) {
+				t.Errorf("%v, want %v", err, ErrClosed)
+			}
+		}
+	})
+}

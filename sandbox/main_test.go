@@ -21,7 +21,7 @@ const (
 
 var (
 	self, placeSelf, scaled    = sandboxtest.Self, sandboxtest.PlaceSelf, sandboxtest.Scaled
-	write, read, tree          = sandboxtest.Write, sandboxtest.Read, sandboxtest.Tree
+	write, read, treeOf        = sandboxtest.Write, sandboxtest.Read, sandboxtest.Tree
 	eventually, need           = sandboxtest.Eventually, sandboxtest.Need
 	uniqueSleep, processesWith = sandboxtest.UniqueSleep, sandboxtest.ProcessesWith
 	brokerPIDs, theBrokerOf    = sandboxtest.Brokers, sandboxtest.TheBrokerOf

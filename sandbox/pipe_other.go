@@ -9,5 +9,3 @@ import (
 
 // readNow is not reached where pipes know no deadline.
 func readNow(*os.File, []byte) (int, error) { return -1, errors.ErrUnsupported }
-
-const noFollow = 0

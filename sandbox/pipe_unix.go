@@ -27,6 +27,3 @@ func readNow(f *os.File, buf []byte) (n int, err error) {
 	}
 	return n, err
 }
-
-// noFollow makes an open neither follow a link nor wait for a pipe's other end.
-const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK

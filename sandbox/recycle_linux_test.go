@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
 
 func acquire(t testing.TB, p *Pool, r Request) *lease {
@@ -308,8 +310,8 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		t.Run(fmt.Sprintf("broker too %v", both), func(t *testing.T) {
 			open(t, Config{}) // skips where the tier cannot be had
-			scratch, n := t.TempDir(), uniqueSleep()
-			host := exec.Command(self(t), scratch, t.TempDir(), n)
+			kept, n := t.TempDir(), uniqueSleep()
+			host := exec.Command(self(t), kept, t.TempDir(), n)
 			host.Env = append(os.Environ(), helperEnv+"=pool-host")
 			if err := host.Start(); err != nil {
 				t.Fatal(err)
@@ -327,13 +329,13 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 			eventually(t, "death of all", func() bool { return len(processesWith(t, n)) == 0 })
 			t.Logf("processes gone after %v", time.Since(begun))
 			if both {
-				if left, _ := filepath.Glob(scratch + "/*"); len(left) == 0 {
+				if left, _ := filepath.Glob(kept + "/*"); len(left) == 0 {
 					t.Error("control: nothing was left to sweep")
 				}
-				open(t, Config{Dir: t.TempDir(), ScratchDir: scratch})
+				open(t, Config{Dir: t.TempDir(), ScratchDir: kept})
 			}
 			eventually(t, "removal of the files", func() bool {
-				left, err := filepath.Glob(scratch + "/" + scratchPrefix + "*")
+				left, err := filepath.Glob(kept + "/" + scratch.Prefix + "*")
 				return err == nil && (len(left) == 0 || both && len(left) == 1)
 			})
 			t.Logf("files gone after %v", time.Since(begun))

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // Severity says what Export does with a finding.
@@ -120,8 +122,8 @@ func (l *local) ReviewSince(ctx context.Context, since Point) (*Review, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
 	}
-	defer c.close()
-	r, err := c.review(ctx, l.ws.original())
+	defer c.Close()
+	r, err := reviewOf(ctx, c, l.ws.original())
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: review %s: %w", l.ws.dir, err)
 	}
@@ -139,24 +141,24 @@ func (ws *workspace) original() string {
 // reviewer looks through one change.
 type reviewer struct {
 	ctx      context.Context
-	c        *comparison
+	c        *tree.Comparison
 	dir      string // the workspace's path: absolute links below it stay inside
 	paths    paths
 	steps    int // taken along symbolic links
-	looked   map[lookup]*entry
+	looked   map[lookup]*tree.Entry
 	findings []Finding
 }
 
-func (c *comparison) review(ctx context.Context, dir string) (*Review, error) {
+func reviewOf(ctx context.Context, c *tree.Comparison, dir string) (*Review, error) {
 	r := &reviewer{ctx: ctx, c: c, dir: dir}
-	for _, rel := range c.unreadable {
+	for _, rel := range c.Unreadable {
 		r.add(rel, RuleUnreadable, Refuse, "may not be read by the host's user: nobody knows what is in it")
 	}
-	for _, p := range c.pairs {
+	for _, p := range c.Pairs {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		if p.now == nil {
+		if p.Now == nil {
 			r.deleted(p)
 			continue
 		}
@@ -170,7 +172,7 @@ func (c *comparison) review(ctx context.Context, dir string) (*Review, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(r.findings, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
-	return &Review{Changes: c.list(), Findings: slices.Compact(r.findings)}, nil
+	return &Review{Changes: changesOf(c), Findings: slices.Compact(r.findings)}, nil
 }
 
 func (r *reviewer) add(path string, rule Rule, s Severity, why string) {
@@ -206,31 +208,31 @@ func worst(found []Finding) Severity {
 }
 
 // deleted looks at what is gone: only protection can be lost by that.
-func (r *reviewer) deleted(p differing) {
-	if g := r.paths.git(p.was.rel); g != "" && !p.was.isDir() && !isGitData(g) {
-		r.add(p.was.rel, RuleGitState, Refuse, "deletes a file of the git directory")
+func (r *reviewer) deleted(p tree.Pair) {
+	if g := r.paths.git(p.Was.Rel); g != "" && !p.Was.IsDir() && !isGitData(g) {
+		r.add(p.Was.Rel, RuleGitState, Refuse, "deletes a file of the git directory")
 	}
 }
 
 // present looks at a path that is there now.
-func (r *reviewer) present(p differing) {
-	rel, mode := p.now.rel, p.now.info.Mode()
+func (r *reviewer) present(p tree.Pair) {
+	rel, mode := p.Now.Rel, p.Now.Info.Mode()
 	var before fs.FileMode
-	if p.was != nil {
-		before = p.was.info.Mode()
+	if p.Was != nil {
+		before = p.Was.Info.Mode()
 	}
 	if set := mode & (fs.ModeSetuid | fs.ModeSetgid); set&^before != 0 {
 		r.add(rel, RuleSetID, Refuse, "would run, or hand on its group, with another's rights; an export never sets these bits")
 	}
-	if mode.IsRegular() && links(p.now.info) > 1 {
+	if mode.IsRegular() && tree.Links(p.Now.Info) > 1 {
 		r.add(rel, RuleHardLink, Notice, "has several names; an export makes a file of its own of each")
 	}
-	if size := p.now.info.Size(); mode.IsRegular() && size > maxExported {
+	if size := p.Now.Info.Size(); mode.IsRegular() && size > maxExported {
 		r.add(rel, RuleLarge, Refuse, fmt.Sprintf("is %d bytes long, of which an export would write those that are no hole", size))
 	}
 	switch {
 	case mode&fs.ModeSymlink != 0:
-		r.link(p.now)
+		r.link(p.Now)
 	case !mode.IsRegular() && !mode.IsDir():
 		r.add(rel, RuleSpecial, Refuse, "is a device, pipe or socket, which an export leaves out")
 		return
@@ -242,13 +244,13 @@ func (r *reviewer) present(p differing) {
 }
 
 // file looks at a file, or a link in the place of one, by its path.
-func (r *reviewer) file(p differing) {
-	rel := p.now.rel
+func (r *reviewer) file(p tree.Pair) {
+	rel := p.Now.Rel
 	if g := r.paths.git(rel); g != "" {
 		r.git(p, g)
 		return
 	}
-	base := fold(baseName(rel))
+	base := fold(tree.BaseName(rel))
 	if base == ".git" {
 		r.add(rel, RuleGitLink, Refuse, "git would follow it to another git directory and use the configuration there")
 		return
@@ -262,7 +264,7 @@ func (r *reviewer) file(p differing) {
 }
 
 // content looks into files of which only some contents matter.
-func (r *reviewer) content(p differing, base string) bool {
+func (r *reviewer) content(p tree.Pair, base string) bool {
 	var look func(before, after []byte) []Finding
 	switch base {
 	case ".gitattributes":
@@ -274,11 +276,11 @@ func (r *reviewer) content(p differing, base string) bool {
 	default:
 		return false
 	}
-	before, after, err := p.contents()
+	before, after, err := contents(p)
 	if err != nil {
-		r.add(p.now.rel, RuleUnreadable, Refuse, err.Error())
+		r.add(p.Now.Rel, RuleUnreadable, Refuse, err.Error())
 		return true
 	}
-	r.addAll(p.now.rel, look(before, after))
+	r.addAll(p.Now.Rel, look(before, after))
 	return true
 }

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // maxReviewed bounds a file whose content is reviewed.
@@ -15,30 +16,16 @@ const maxReviewed = 4 << 20
 
 // contents returns both sides of a regular file; what is missing, or was no file,
 // is empty.
-func (p differing) contents() (before, after []byte, err error) {
-	if p.was != nil && p.was.info.Mode().IsRegular() {
-		if before, err = readEntry(p.was, maxReviewed); err != nil {
+func contents(p tree.Pair) (before, after []byte, err error) {
+	if p.Was != nil && p.Was.Info.Mode().IsRegular() {
+		if before, err = tree.ReadEntry(p.Was, maxReviewed); err != nil {
 			return nil, nil, err
 		}
 	}
-	if p.now != nil && p.now.info.Mode().IsRegular() {
-		after, err = readEntry(p.now, maxReviewed)
+	if p.Now != nil && p.Now.Info.Mode().IsRegular() {
+		after, err = tree.ReadEntry(p.Now, maxReviewed)
 	}
 	return before, after, err
-}
-
-// readEntry reads a regular file of at most limit bytes.
-func readEntry(e *entry, limit int64) ([]byte, error) {
-	f, err := e.open()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("larger than %d bytes", limit)
-	}
-	return b, err
 }
 
 // reviewAttributes looks at new lines of a .gitattributes file that pass files

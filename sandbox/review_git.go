@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // isGitData reports files below .git that hold history: they decide what is checked
@@ -23,11 +25,11 @@ func isGitData(g string) bool {
 }
 
 // git looks at a file of a git directory; g is its path there, folded.
-func (r *reviewer) git(p differing, g string) {
-	rel := p.now.rel
+func (r *reviewer) git(p tree.Pair, g string) {
+	rel := p.Now.Rel
 	parts := strings.Split(g, "/")
 	switch {
-	case isGitData(g) && p.now.info.Mode().IsRegular():
+	case isGitData(g) && p.Now.Info.Mode().IsRegular():
 		r.add(rel, RuleGitState, Notice, "changes the repository's history or index")
 	case slices.Contains(parts, "hooks"):
 		if strings.HasSuffix(g, ".sample") && parts[0] == "hooks" {
@@ -50,13 +52,13 @@ func (r *reviewer) git(p differing, g string) {
 
 // gitConfig allows only settings known to be harmless: git's list of those that
 // run something grows with every version.
-func (r *reviewer) gitConfig(p differing) {
-	rel := p.now.rel
-	if !p.now.info.Mode().IsRegular() {
+func (r *reviewer) gitConfig(p tree.Pair) {
+	rel := p.Now.Rel
+	if !p.Now.Info.Mode().IsRegular() {
 		r.add(rel, RuleGitConfig, Refuse, "is no regular file")
 		return
 	}
-	before, after, err := p.contents()
+	before, after, err := contents(p)
 	if err != nil {
 		r.add(rel, RuleUnreadable, Refuse, err.Error())
 		return
@@ -152,21 +154,21 @@ func isPlainWord(s string) bool {
 // repositories finds directories that git takes for a bare repository: entering
 // one is enough to use its configuration.
 func (r *reviewer) repositories() {
-	seen := map[*entry]bool{}
-	for _, p := range r.c.pairs {
-		if p.now == nil || p.now.up == nil || seen[p.now.up] || r.paths.inGit(p.now.rel) {
+	seen := map[*tree.Entry]bool{}
+	for _, p := range r.c.Pairs {
+		if p.Now == nil || p.Now.Up == nil || seen[p.Now.Up] || r.paths.inGit(p.Now.Rel) {
 			continue
 		}
-		switch fold(baseName(p.now.rel)) {
+		switch fold(tree.BaseName(p.Now.Rel)) {
 		case "head", "objects", "refs", "commondir", "config", "hooks", "config.worktree", "index", "gitdir":
 		default:
 			continue
 		}
-		dir := p.now.up
+		dir := p.Now.Up
 		seen[dir] = true
-		names, err := r.c.after.names(dir)
+		names, err := r.c.After.Names(dir)
 		if err != nil {
-			r.add(dir.rel, RuleUnreadable, Refuse, err.Error())
+			r.add(dir.Rel, RuleUnreadable, Refuse, err.Error())
 			continue
 		}
 		has := map[string]bool{}
@@ -174,7 +176,7 @@ func (r *reviewer) repositories() {
 			has[fold(n)] = true
 		}
 		if has["head"] && (has["commondir"] || has["objects"] && has["refs"]) {
-			r.add(dir.rel, RuleGitBare, Refuse, "git takes this directory for a repository of its own and uses its configuration and hooks")
+			r.add(dir.Rel, RuleGitBare, Refuse, "git takes this directory for a repository of its own and uses its configuration and hooks")
 		}
 	}
 }

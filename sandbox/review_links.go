@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 const (
@@ -17,49 +19,49 @@ const (
 
 // link looks at where a symbolic link leads, as the host's kernel would after an
 // export, and not only at how it is written.
-func (r *reviewer) link(e *entry) {
-	target, err := e.link()
+func (r *reviewer) link(e *tree.Entry) {
+	target, err := e.Link()
 	if err != nil {
-		r.add(e.rel, RuleUnreadable, Refuse, err.Error())
+		r.add(e.Rel, RuleUnreadable, Refuse, err.Error())
 		return
 	}
 	w := linkWalk{r: r}
-	where, inside := w.resolve(r.spot(e.up), target)
+	where, inside := w.resolve(r.spot(e.Up), target)
 	switch {
 	case r.steps > maxSteps:
-		r.add(e.rel, RuleUnreadable, Refuse, "is one of too many links, or of links too long, to follow them all")
+		r.add(e.Rel, RuleUnreadable, Refuse, "is one of too many links, or of links too long, to follow them all")
 	case !inside:
-		r.add(e.rel, RuleLinkEscape, Refuse, "leads out of the workspace: what is read or written through it is the host's")
+		r.add(e.Rel, RuleLinkEscape, Refuse, "leads out of the workspace: what is read or written through it is the host's")
 	case w.git || where.git:
-		r.add(e.rel, RuleLinkGit, Refuse, "leads into a git directory")
+		r.add(e.Rel, RuleLinkGit, Refuse, "leads into a git directory")
 	case path.IsAbs(target):
-		r.add(e.rel, RuleLinkEscape, Notice, "is absolute: it leads into this workspace only as long as that stays where it is")
+		r.add(e.Rel, RuleLinkEscape, Notice, "is absolute: it leads into this workspace only as long as that stays where it is")
 	}
 }
 
 // spot is a path on the way of a link.
 type spot struct {
-	e   *entry // nil where nothing is yet
-	git bool   // a .git or below one
-	up  *spot  // set where e is nil
+	e   *tree.Entry // nil where nothing is yet
+	git bool        // a .git or below one
+	up  *spot       // set where e is nil
 }
 
-func (r *reviewer) spot(e *entry) *spot { return &spot{e: e, git: r.paths.inGit(e.rel)} }
+func (r *reviewer) spot(e *tree.Entry) *spot { return &spot{e: e, git: r.paths.inGit(e.Rel)} }
 
 // above is the directory of a spot, nil for the top's.
 func (r *reviewer) above(s *spot) *spot {
 	switch {
 	case s.e == nil:
 		return s.up
-	case s.e.up == nil:
+	case s.e.Up == nil:
 		return nil
 	}
-	return r.spot(s.e.up)
+	return r.spot(s.e.Up)
 }
 
 // lookup is a name in a directory.
 type lookup struct {
-	dir  *entry
+	dir  *tree.Entry
 	name string
 }
 
@@ -68,17 +70,17 @@ const maxLooked = 1 << 14
 
 // child is what dir holds under name. Links have most of their way in common, and to
 // look at the disk costs a hundred times as much as to remember.
-func (r *reviewer) child(dir *entry, name string) (*entry, error) {
+func (r *reviewer) child(dir *tree.Entry, name string) (*tree.Entry, error) {
 	k := lookup{dir, name}
 	if e, ok := r.looked[k]; ok {
 		return e, nil
 	}
-	e, err := r.c.after.child(dir, name)
+	e, err := r.c.After.Child(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	if r.looked == nil || len(r.looked) >= maxLooked {
-		r.looked = map[lookup]*entry{}
+		r.looked = map[lookup]*tree.Entry{}
 	}
 	r.looked[k] = e
 	return e, nil
@@ -99,7 +101,7 @@ func (w *linkWalk) resolve(at *spot, target string) (*spot, bool) {
 		if !ok || strings.Contains(target, "..") {
 			return nil, false
 		}
-		at, target = &spot{e: w.r.c.after.top()}, rest
+		at, target = &spot{e: w.r.c.After.Top()}, rest
 	}
 	for name := range strings.SplitSeq(target, "/") {
 		if name == "" || name == "." {
@@ -131,8 +133,8 @@ func (w *linkWalk) step(at *spot, name string) (*spot, bool) {
 	git := looksLikeGit(name)
 	w.git = w.git || git
 	link := ""
-	if e != nil && e.info.Mode()&fs.ModeSymlink != 0 {
-		if link, err = e.link(); err != nil {
+	if e != nil && e.Info.Mode()&fs.ModeSymlink != 0 {
+		if link, err = e.Link(); err != nil {
 			link = ""
 		}
 	}

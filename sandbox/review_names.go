@@ -9,17 +9,9 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
-
-func baseName(rel string) string { return rel[strings.LastIndexByte(rel, '/')+1:] }
-
-// dirName is the directory of a path, "." for the top.
-func dirName(rel string) string {
-	if i := strings.LastIndexByte(rel, '/'); i >= 0 {
-		return rel[:i]
-	}
-	return "."
-}
 
 // fold maps names to one where some common file system takes them for the same:
 // case, composed letters, the code points that HFS+ ignores, and the dots and
@@ -76,7 +68,7 @@ func isShort(name, full, stem string) bool {
 
 // name looks at how a path is spelled.
 func (r *reviewer) name(rel string) {
-	base := baseName(rel)
+	base := tree.BaseName(rel)
 	if looksLikeGit(base) && base != ".git" {
 		r.add(rel, RuleGitDisguise, Refuse, "is .git on some file systems")
 	}
@@ -118,17 +110,17 @@ func isDeviceName(base string) bool {
 // collisions finds new names that are one with a sibling's on other systems: what
 // is written to the one then lands in the other.
 func (r *reviewer) collisions() error {
-	var dirs []*entry // in an order in which one is near to the next
-	added := map[*entry][]string{}
-	for _, p := range r.c.pairs {
-		if p.now == nil || p.was != nil || p.now.up == nil {
+	var dirs []*tree.Entry // in an order in which one is near to the next
+	added := map[*tree.Entry][]string{}
+	for _, p := range r.c.Pairs {
+		if p.Now == nil || p.Was != nil || p.Now.Up == nil {
 			continue
 		}
-		dir := p.now.up
+		dir := p.Now.Up
 		if added[dir] == nil {
 			dirs = append(dirs, dir)
 		}
-		added[dir] = append(added[dir], p.now.rel)
+		added[dir] = append(added[dir], p.Now.Rel)
 	}
 	for _, dir := range dirs {
 		if err := context.Cause(r.ctx); err != nil {
@@ -136,7 +128,7 @@ func (r *reviewer) collisions() error {
 		}
 		siblings := r.siblings(dir)
 		for _, rel := range added[dir] {
-			alike := siblings[fold(baseName(rel))]
+			alike := siblings[fold(tree.BaseName(rel))]
 			if alike.names < 2 {
 				continue
 			}
@@ -156,21 +148,21 @@ type alike struct {
 	linked bool // one is a symbolic link: a file may be written through it
 }
 
-func (r *reviewer) siblings(dir *entry) map[string]alike {
+func (r *reviewer) siblings(dir *tree.Entry) map[string]alike {
 	out := map[string]alike{}
-	names, err := r.c.after.names(dir)
+	names, err := r.c.After.Names(dir)
 	if err != nil {
-		r.add(dir.rel, RuleUnreadable, Refuse, err.Error())
+		r.add(dir.Rel, RuleUnreadable, Refuse, err.Error())
 	}
 	for _, n := range names {
-		c, err := r.c.after.child(dir, n)
+		c, err := r.c.After.Child(dir, n)
 		if err == nil && c == nil {
 			continue
 		}
 		key := fold(n)
 		a := out[key]
 		a.names++
-		a.linked = a.linked || err != nil || c.info.Mode()&fs.ModeSymlink != 0
+		a.linked = a.linked || err != nil || c.Info.Mode()&fs.ModeSymlink != 0
 		out[key] = a
 	}
 	return out

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"path"
 	"strings"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // paths answers what a path means by where it lies. It remembers the answers for
@@ -24,8 +26,8 @@ func (p *paths) about(dir string) about {
 	if a, ok := p.dirs[dir]; ok {
 		return a
 	}
-	a := p.about(dirName(dir))
-	if looksLikeGit(baseName(dir)) {
+	a := p.about(tree.DirName(dir))
+	if looksLikeGit(tree.BaseName(dir)) {
 		a.git = len(dir)
 	}
 	for i := range knownPaths {
@@ -46,7 +48,7 @@ func (p *paths) about(dir string) about {
 // git returns the part of a path below its last .git, "" if there is none. It knows
 // the names by which other systems reach the same directory.
 func (p *paths) git(rel string) string {
-	if a := p.about(dirName(rel)); a.git > 0 {
+	if a := p.about(tree.DirName(rel)); a.git > 0 {
 		return fold(rel[a.git+1:])
 	}
 	return ""
@@ -57,7 +59,7 @@ func (p *paths) inGit(rel string) bool { return p.about(rel).git > 0 }
 
 // known returns the first of knownPaths that a path matches, at any depth.
 func (p *paths) known(rel string) *known {
-	first := p.about(dirName(rel)).known
+	first := p.about(tree.DirName(rel)).known
 	for i := range knownPaths {
 		if i+1 == first {
 			return &knownPaths[i]
@@ -76,7 +78,7 @@ func (k *known) whole() (pattern string, below bool) { return strings.CutSuffix(
 // endsLike reports whether the last names of a path match those of a pattern.
 func endsLike(rel, pattern string) bool {
 	for {
-		if ok, _ := path.Match(baseName(pattern), fold(baseName(rel))); !ok {
+		if ok, _ := path.Match(tree.BaseName(pattern), fold(tree.BaseName(rel))); !ok {
 			return false
 		}
 		i, j := strings.LastIndexByte(rel, '/'), strings.LastIndexByte(pattern, '/')

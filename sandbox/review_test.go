@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // found maps path and rule to severity.
@@ -85,12 +87,12 @@ func TestReviewFindsWhatTheHostWouldExecute(t *testing.T) {
 			if d := cmp.Diff(want, found(review(t, sb))); d != "" {
 				t.Error(d)
 			}
-			before := tree(t, dir)
+			before := treeOf(t, dir)
 			_, err := sb.(Exporter).Export(t.Context(), ExportOptions{})
 			if err == nil || !strings.Contains(err.Error(), "findings of the review refuse it") {
 				t.Errorf("export: %v", err)
 			}
-			if d := cmp.Diff(before, tree(t, dir)); d != "" {
+			if d := cmp.Diff(before, treeOf(t, dir)); d != "" {
 				t.Errorf("a refused export changed: %s", d)
 			}
 		})
@@ -150,7 +152,7 @@ func TestReviewInPlace(t *testing.T) {
 	eventually(t, "the clock to pass the slack", func() bool {
 		write(t, dir, "probe", "")
 		fi, err := os.Lstat(filepath.Join(dir, "probe"))
-		return err == nil && changedAt(fi).After(l.ws.opened)
+		return err == nil && tree.ChangedAt(fi).After(l.ws.opened)
 	})
 	sh(t, old, "mkdir -p sub/.git/hooks; echo x > sub/.git/hooks/post-merge; echo x > .envrc; touch -d 2001-01-01 .envrc; echo x > code.go")
 	if d := cmp.Diff(map[string]Severity{"sub/.git/hooks/post-merge git-hook": Refuse, ".envrc shell-startup": Refuse}, found(review(t, old))); d != "" {
@@ -185,6 +187,11 @@ func TestParseGitConfig(t *testing.T) {
 		if s, err := parseGitConfig([]byte(bad)); err == nil {
 			t.Errorf("%q is read as %v", bad, s)
 		}
+	}
+	// One that is made many times its size is not read.
+	long := "[a \"" + strings.Repeat("x", 100_000) + "\"]\n" + strings.Repeat("b\n", 1000)
+	if _, err := parseGitConfig([]byte(long)); err == nil {
+		t.Error("a configuration made many times its size is read")
 	}
 }
 
@@ -263,19 +270,19 @@ func FuzzLinkTarget(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	v, err := openView([]layerDir{{top, true}})
+	v, err := tree.OpenView([]tree.Dir{{Path: top, Full: true}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(v.close)
-	r := &reviewer{ctx: f.Context(), c: &comparison{after: v}, dir: top}
+	f.Cleanup(v.Close)
+	r := &reviewer{ctx: f.Context(), c: &tree.Comparison{After: v}, dir: top}
 
 	f.Fuzz(func(t *testing.T, target string) {
 		if strings.IndexByte(target, 0) >= 0 {
 			return
 		}
 		w := linkWalk{r: r}
-		_, inside := w.resolve(&spot{e: v.top()}, target)
+		_, inside := w.resolve(&spot{e: v.Top()}, target)
 		real, err := filepath.EvalSymlinks(top + "/" + target)
 		if filepath.IsAbs(target) {
 			real, err = filepath.EvalSymlinks(target)

@@ -27,13 +27,13 @@ func TestSnapshotIsNeverChanged(t *testing.T) {
 		if err := os.Symlink("keep", filepath.Join(dir, "link")); err != nil {
 			t.Fatal(err)
 		}
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		cfg.Snapshot = SnapshotDir(dir)
 		sb := open(t, cfg)
 		sh(t, sb, `set -e
 			echo new > edit; rm gone; rm -r dir; echo n > new; mkdir -p a/b; echo c > a/b/c
 			rm -r swap; echo f > swap; ln -sf edit link; chmod +x keep; rm -r empty; mkdir empty; echo y > empty/y; touch touched`)
-		if d := cmp.Diff(before, tree(t, dir)); d != "" {
+		if d := cmp.Diff(before, treeOf(t, dir)); d != "" {
 			t.Errorf("the original changed: %s", d)
 		}
 		changes, err := sb.(Differ).Changes(t.Context())

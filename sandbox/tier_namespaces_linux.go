@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // isolatingTiers returns the isolating tiers, strongest first.
@@ -58,9 +60,9 @@ func startNamespaces(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 		return nil, ErrInit
 	}
 	id := hostIdentity()
-	var who *owner
+	var who *tree.Owner
 	if id.dropped {
-		who = &owner{id.outUID, id.outGID}
+		who = &tree.Owner{UID: id.outUID, GID: id.outGID}
 	}
 	ws.overlay = !ws.inPlace() && ws.source == "" // what was copied once stays a copy
 	l, err := tryNamespaces(ctx, cfg, ws, id, who)
@@ -74,7 +76,7 @@ func startNamespaces(ctx context.Context, cfg *Config, ws *workspace) (*local, e
 	return tryNamespaces(ctx, cfg, ws, id, who)
 }
 
-func tryNamespaces(ctx context.Context, cfg *Config, ws *workspace, id identity, who *owner) (*local, error) {
+func tryNamespaces(ctx context.Context, cfg *Config, ws *workspace, id identity, who *tree.Owner) (*local, error) {
 	r, err := raise(ctx, cfg, ws, id, who, false)
 	if err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ type raised struct {
 
 // raise starts a supervisor over ws. If keep is set, its mounts can be changed
 // later.
-func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *owner, keep bool) (*raised, error) {
+func raise(ctx context.Context, cfg *Config, ws *workspace, id identity, who *tree.Owner, keep bool) (*raised, error) {
 	if err := ws.limit(ctx, cfg); err != nil {
 		return nil, err
 	}

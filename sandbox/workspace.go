@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 // workspace is the files side of a sandbox: where its tree comes from and what
@@ -22,7 +25,7 @@ type workspace struct {
 	scratch  string // private directory, removed on Close
 	readOnly bool
 	overlay  bool // changes are in scratch/layer/upper over lower
-	owner    *owner
+	owner    *tree.Owner
 	owned    bool     // own has been through scratch
 	layer    string   // fingerprint of the overlay's upper directory before it was used
 	layered  bool     // an earlier workspace in scratch left an overlay's directories, unused
@@ -30,12 +33,6 @@ type workspace struct {
 	disk     *disk    // of limited size, that scratch is on; nil where it is the host's
 	diskLess error    // why there is none, though it was asked for
 }
-
-// owner is the user that private files must belong to when it is not ours.
-type owner struct{ uid, gid int }
-
-// scratchPrefix begins the name of every directory that sandboxes keep on the host.
-const scratchPrefix = "luthier-sandbox-"
 
 // The parts of a scratch directory.
 const (
@@ -62,13 +59,9 @@ func openWorkspace(ctx context.Context, cfg *Config) (*workspace, error) {
 
 // makeScratch makes the private directory with all its parts.
 func (ws *workspace) makeScratch(dir string) error {
-	scratch, err := os.MkdirTemp(dir, scratchPrefix+"*")
-	if err != nil {
+	var err error
+	if ws.scratch, ws.lock, err = scratch.New(dir, ""); err != nil {
 		return err
-	}
-	ws.scratch = scratch
-	if ws.lock, err = lockScratch(scratch); err != nil {
-		return errors.Join(err, ws.remove())
 	}
 	for _, d := range []string{scratchTmp, scratchHome, scratchCache} {
 		if err := os.Mkdir(ws.sub(d), 0o700); err != nil {
@@ -88,7 +81,7 @@ func (ws *workspace) makeLayer() error {
 	for _, d := range []string{layer, layer + "/upper", layer + "/work"} {
 		err := os.Mkdir(d, 0o700)
 		if err == nil && ws.owner != nil {
-			err = os.Lchown(d, ws.owner.uid, ws.owner.gid)
+			err = os.Lchown(d, ws.owner.UID, ws.owner.GID)
 		}
 		if err != nil {
 			return err
@@ -177,7 +170,7 @@ func (ws *workspace) materialize(cfg *Config) error {
 func (ws *workspace) sub(part string) string { return filepath.Join(ws.scratch, part) }
 
 // own gives the scratch directories to the user commands run as.
-func (ws *workspace) own(o *owner) error {
+func (ws *workspace) own(o *tree.Owner) error {
 	copied := ws.owner == nil && ws.source == ws.sub(scratchWork) // by someone who knew no owner
 	ws.owner = o
 	if o == nil || ws.owned {
@@ -190,26 +183,16 @@ func (ws *workspace) own(o *owner) error {
 	}
 	// What lies above stays ours: nobody else has business on this path.
 	for _, d := range parts {
-		if err := os.Lchown(ws.sub(d), o.uid, o.gid); err != nil {
+		if err := os.Lchown(ws.sub(d), o.UID, o.GID); err != nil {
 			return err
 		}
 	}
 	if copied {
-		if err := o.take(ws.source); err != nil {
+		if err := o.Take(ws.source); err != nil {
 			return err
 		}
 	}
-	return o.take(ws.sub(scratchCache))
-}
-
-// take gives a tree to the owner.
-func (o *owner) take(dir string) error {
-	return filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Lchown(p, o.uid, o.gid)
-	})
+	return o.Take(ws.sub(scratchCache))
 }
 
 // remove deletes the scratch directory and lets go of what it shared.
@@ -219,7 +202,7 @@ func (ws *workspace) remove() error {
 	}
 	var err error
 	if ws.scratch != "" && !ws.disk.last() {
-		err = removeTree(ws.scratch)
+		err = tree.Remove(ws.scratch)
 	}
 	err = errors.Join(err, ws.letGo())
 	if ws.lock != nil {
@@ -242,4 +225,9 @@ func (ws *workspace) letGo() (err error) {
 		ws.base = nil
 	}
 	return err
+}
+
+// copyBase copies the state that the workspace starts from to dst.
+func (ws *workspace) copyBase(dst string) error {
+	return tree.CopyLayers(ws.state(AtFork), dst, ws.owner)
 }

@@ -21,7 +21,7 @@ const (
 
 var (
 	self, placeSelf, scaled    = sandboxtest.Self, sandboxtest.PlaceSelf, sandboxtest.Scaled
-	write, read, tree          = sandboxtest.Write, sandboxtest.Read, sandboxtest.Tree
+	write, read, treeOf        = sandboxtest.Write, sandboxtest.Read, sandboxtest.Tree
 	eventually, need           = sandboxtest.Eventually, sandboxtest.Need
 	uniqueSleep, processesWith = sandboxtest.UniqueSleep, sandboxtest.ProcessesWith
 	brokerPIDs, theBrokerOf    = sandboxtest.Brokers, sandboxtest.TheBrokerOf
@@ -57,6 +57,12 @@ func open(t testing.TB, cfg sandbox.Config) sandbox.Sandbox {
 // walled is a configuration in which the test binary can be run.
 func walled(t *testing.T, tier sandbox.Tier) sandbox.Config {
 	return sandbox.Config{Floor: tier, Ceiling: tier, ReadOnly: []string{self(t)}}
+}
+
+// inDir puts a directory of the test's own into a configuration.
+func inDir(t *testing.T, cfg sandbox.Config) sandbox.Config {
+	cfg.Dir = t.TempDir()
+	return cfg
 }
 
 // mustExec runs a command that must be able to run.

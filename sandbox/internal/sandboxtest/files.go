@@ -51,3 +51,11 @@ func Tree(t testing.TB, dir string) map[string]string {
 	}
 	return out
 }
+
+// Empty fails the test if a directory holds anything.
+func Empty(t testing.TB, dir string) {
+	t.Helper()
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("left in %s: %v, %v", dir, entries, err)
+	}
+}

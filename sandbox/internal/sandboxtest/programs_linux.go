@@ -205,5 +205,18 @@ func Programs() map[string]func(args []string) error {
 			}
 			return nil
 		},
+		// deep makes directories in each other, with a file and links in the last one.
+		"deep": func(a []string) error {
+			depth, err := strconv.Atoi(a[0])
+			if err != nil {
+				return err
+			}
+			for range depth {
+				if err := errors.Join(syscall.Mkdir(a[1], 0o755), syscall.Chdir(a[1])); err != nil {
+					return err
+				}
+			}
+			return errors.Join(os.WriteFile("bottom", []byte("text\n"), 0o644), os.Symlink("/etc", "out"), os.Symlink("bottom", "in"))
+		},
 	}
 }

@@ -1,4 +1,4 @@
-package sandbox
+package scratch
 
 import (
 	"errors"
@@ -8,13 +8,15 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// lockScratch marks a scratch directory as in use for as long as the file is open. The
+// lockDir marks a scratch directory as in use for as long as the file is open. The
 // file gets its name when it is locked: a janitor of another host never finds a lock
 // that nobody holds yet, which it would take for a dead host's.
-func lockScratch(dir string) (*os.File, error) {
-	lock := filepath.Join(dir, scratchLock)
+func lockDir(dir string) (*os.File, error) {
+	lock := filepath.Join(dir, Lock)
 	f, err := os.OpenFile(lock+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -31,10 +33,10 @@ func lockScratch(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// takeScratch takes over a directory whose owner is dead. It fails with
+// takeOver takes over a directory whose owner is dead. It fails with
 // fs.ErrNotExist for one that never had a lock.
-func takeScratch(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, scratchLock), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func takeOver(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, Lock), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +48,7 @@ func takeScratch(dir string) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	if fi, err := f.Stat(); err != nil || links(fi) == 0 {
+	if fi, err := f.Stat(); err != nil || tree.Links(fi) == 0 {
 		f.Close() // the owner, who lives, or another janitor removed it meanwhile
 		return nil, errors.Join(err, fs.ErrInvalid)
 	}

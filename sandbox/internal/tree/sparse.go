@@ -1,4 +1,4 @@
-package sandbox
+package tree
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// copyStep is how much of a file is copied or compared before the context is asked.
-const copyStep = 16 << 20
+// CopyStep is how much of a file is copied or compared before the context is asked.
+const CopyStep = 16 << 20
 
 // copyContent writes what r holds, as long as it was when it was opened, to the new
 // file w. Holes stay holes: a file costs what it takes on the disk, not what it
@@ -47,7 +47,7 @@ func copyRange(ctx context.Context, w, r *os.File, from, to int64) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		n, err := io.CopyN(w, r, min(left, copyStep))
+		n, err := io.CopyN(w, r, min(left, CopyStep))
 		if err != nil {
 			return err
 		}
@@ -57,8 +57,8 @@ func copyRange(ctx context.Context, w, r *os.File, from, to int64) error {
 }
 
 // sameFile compares the contents of two regular files.
-func sameFile(ctx context.Context, a, b *entry) (bool, error) {
-	if a.info.Size() != b.info.Size() {
+func sameFile(ctx context.Context, a, b *Entry) (bool, error) {
+	if a.Info.Size() != b.Info.Size() {
 		return false, nil
 	}
 	x, err := a.open()
@@ -71,7 +71,7 @@ func sameFile(ctx context.Context, a, b *entry) (bool, error) {
 		return false, err
 	}
 	defer y.Close()
-	return sameContent(ctx, x, y, a.info.Size())
+	return sameContent(ctx, x, y, a.Info.Size())
 }
 
 // sameContent compares two files of a size. Where both have a hole it reads neither.

@@ -1,4 +1,4 @@
-package sandbox
+package tree
 
 import (
 	"crypto/rand"
@@ -13,9 +13,9 @@ import (
 // every step down holds a descriptor, and a command can go down without end.
 const maxDescent = 64
 
-// removeTree removes dir, whatever modes commands left in it and however deep it is.
+// Remove removes dir, whatever modes commands left in it and however deep it is.
 // It follows no links. It is not an error if there is nothing to remove.
-func removeTree(dir string) error {
+func Remove(dir string) error {
 	r := &remover{top: -1}
 	if err := r.drop(unix.AT_FDCWD, dir, 0); err != nil {
 		return &os.PathError{Op: "remove", Path: dir, Err: err}

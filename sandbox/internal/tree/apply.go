@@ -1,4 +1,4 @@
-package sandbox
+package tree
 
 import (
 	"context"
@@ -13,6 +13,23 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/applyplan"
 )
 
+// ErrConflict means that the directory to change has changed by itself.
+var ErrConflict = errors.New("the directory has changed since the snapshot")
+
+// Apply writes the change to dir. If since is set, dir is the state that was compared with: what changed
+// in it since then has changed by itself.
+func (c *Comparison) Apply(ctx context.Context, dir string, since time.Time) error {
+	var p places
+	top, err := p.top(dir)
+	if err != nil {
+		return err
+	}
+	defer top.root.Close()
+	defer p.close()
+	a := &applier{ctx: ctx, dirs: map[string]*place{".": top}, since: since}
+	return a.apply(c.Pairs)
+}
+
 // applier brings a change to a directory.
 type applier struct {
 	ctx   context.Context
@@ -20,17 +37,17 @@ type applier struct {
 	since time.Time         // if set, the directory is the snapshot itself
 }
 
-// apply brings the change, all or, where there are conflicts, none of it.
-func (a *applier) apply(pairs []differing) error {
-	p := applyplan.Plan[differing]{
-		Path: differing.path,
-		Check: func(p differing) (bool, error) {
-			if p.now != nil && !copied(p.now.info) {
+// Apply brings the change, all or, where there are conflicts, none of it.
+func (a *applier) apply(pairs []Pair) error {
+	p := applyplan.Plan[Pair]{
+		Path: Pair.Path,
+		Check: func(p Pair) (bool, error) {
+			if p.Now != nil && !Copied(p.Now.Info) {
 				return true, nil
 			}
 			return a.check(p)
 		},
-		Clear: a.clear, Gone: func(p differing) bool { return p.now == nil }, Put: a.put,
+		Clear: a.clear, Gone: func(p Pair) bool { return p.Now == nil }, Put: a.put,
 		Conflict: ErrConflict, Remedy: "take a new snapshot, or export a patch and merge that",
 	}
 	return p.Apply(pairs)
@@ -38,29 +55,29 @@ func (a *applier) apply(pairs []differing) error {
 
 // check reports whether nothing is left to do for p, or that something else was
 // done there.
-func (a *applier) check(p differing) (bool, error) {
+func (a *applier) check(p Pair) (bool, error) {
 	if err := context.Cause(a.ctx); err != nil {
 		return false, err
 	}
-	rel := p.path()
+	rel := p.Path()
 	there, err := a.there(rel)
 	if err != nil {
 		return false, err
 	}
 	d := differ{ctx: a.ctx, copied: true}
-	if same, err := d.same(p.now, there); err != nil || same || p.now == nil && there == nil {
+	if same, err := d.same(p.Now, there); err != nil || same || p.Now == nil && there == nil {
 		return err == nil, err
 	}
-	if p.was == nil && there == nil || p.was.isDir() && there.isDir() {
+	if p.Was == nil && there == nil || p.Was.IsDir() && there.IsDir() {
 		return false, nil
 	}
-	if !a.since.IsZero() && there != nil && p.was != nil {
-		if changedAt(there.info).Before(a.since) {
+	if !a.since.IsZero() && there != nil && p.Was != nil {
+		if ChangedAt(there.Info).Before(a.since) {
 			return false, nil
 		}
 		return false, ErrConflict
 	}
-	same, err := d.same(p.was, there)
+	same, err := d.same(p.Was, there)
 	if err == nil && !same {
 		err = ErrConflict
 	}
@@ -68,32 +85,32 @@ func (a *applier) check(p differing) (bool, error) {
 }
 
 // clear removes what is gone, or what stands where another kind of file comes.
-func (a *applier) clear(p differing) error {
-	if p.was == nil || p.now != nil && p.now.info.Mode().Type() == p.was.info.Mode().Type() {
+func (a *applier) clear(p Pair) error {
+	if p.Was == nil || p.Now != nil && p.Now.Info.Mode().Type() == p.Was.Info.Mode().Type() {
 		return nil
 	}
-	if p.now != nil && !p.was.isDir() && !p.now.isDir() {
+	if p.Now != nil && !p.Was.IsDir() && !p.Now.IsDir() {
 		return nil // renamed over
 	}
-	root, err := a.parent(p.was.rel)
-	if missing(err) {
+	root, err := a.parent(p.Was.Rel)
+	if Missing(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	delete(a.dirs, p.was.rel)
-	err = root.Remove(baseName(p.was.rel))
-	if missing(err) || p.now == nil && p.was.isDir() && notEmpty(err) {
+	delete(a.dirs, p.Was.Rel)
+	err = root.Remove(BaseName(p.Was.Rel))
+	if Missing(err) || p.Now == nil && p.Was.IsDir() && NotEmpty(err) {
 		return nil // someone put a file of his own into the directory
 	}
 	return err
 }
 
 // there is what the directory has under a path, nil if nothing.
-func (a *applier) there(rel string) (*entry, error) {
-	dir, err := a.dir(dirName(rel))
-	if errors.Is(err, ErrConflict) || missing(err) {
+func (a *applier) there(rel string) (*Entry, error) {
+	dir, err := a.dir(DirName(rel))
+	if errors.Is(err, ErrConflict) || Missing(err) {
 		return nil, nil
 	}
 	var root *os.Root
@@ -103,15 +120,15 @@ func (a *applier) there(rel string) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := baseName(rel)
+	name := BaseName(rel)
 	fi, err := root.Lstat(name)
-	if missing(err) {
+	if Missing(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &entry{rel: rel, info: fi, at: dir, name: name}, nil
+	return &Entry{Rel: rel, Info: fi, at: dir, name: name}, nil
 }
 
 // dir is the directory of a path. A link on the way is an error: what was reviewed
@@ -120,8 +137,8 @@ func (a *applier) dir(rel string) (*place, error) {
 	var below []string
 	at := rel
 	for a.dirs[at] == nil {
-		below = append(below, baseName(at))
-		at = dirName(at)
+		below = append(below, BaseName(at))
+		at = DirName(at)
 	}
 	dir := a.dirs[at]
 	for _, name := range slices.Backward(below) {
@@ -145,7 +162,7 @@ func (a *applier) dir(rel string) (*place, error) {
 
 // parent opens the directory that holds a path.
 func (a *applier) parent(rel string) (*os.Root, error) {
-	dir, err := a.dir(dirName(rel))
+	dir, err := a.dir(DirName(rel))
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +170,14 @@ func (a *applier) parent(rel string) (*os.Root, error) {
 }
 
 // put writes one path.
-func (a *applier) put(p differing) error {
-	e := p.now
-	root, err := a.parent(e.rel)
+func (a *applier) put(p Pair) error {
+	e := p.Now
+	root, err := a.parent(e.Rel)
 	if err != nil {
 		return err
 	}
-	name, perm := baseName(e.rel), e.info.Mode().Perm()
-	if e.isDir() {
+	name, perm := BaseName(e.Rel), e.Info.Mode().Perm()
+	if e.IsDir() {
 		err := root.Mkdir(name, 0o700)
 		made := err == nil
 		if errors.Is(err, fs.ErrExist) {
@@ -187,9 +204,9 @@ func (a *applier) put(p differing) error {
 }
 
 // write makes a file or link under a temporary name.
-func (a *applier) write(e *entry, root *os.Root, temp string, perm fs.FileMode) error {
-	if e.info.Mode()&fs.ModeSymlink != 0 {
-		target, err := e.link()
+func (a *applier) write(e *Entry, root *os.Root, temp string, perm fs.FileMode) error {
+	if e.Info.Mode()&fs.ModeSymlink != 0 {
+		target, err := e.Link()
 		if err != nil {
 			return err
 		}

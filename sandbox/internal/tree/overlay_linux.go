@@ -1,4 +1,4 @@
-package sandbox
+package tree
 
 import (
 	"errors"
@@ -29,9 +29,9 @@ func isOpaque(root *os.Root, rel string) bool {
 }
 
 // overlayMark reads an attribute of one byte through a descriptor, so that a
-// path that is exchanged meanwhile leads nowhere else.
+// Path that is exchanged meanwhile leads nowhere else.
 func overlayMark(root *os.Root, rel, name string) (byte, bool) {
-	f, err := root.OpenFile(rel, os.O_RDONLY|noFollow, 0)
+	f, err := root.OpenFile(rel, os.O_RDONLY|NoFollow, 0)
 	if err != nil {
 		return 0, false
 	}

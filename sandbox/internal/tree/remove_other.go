@@ -1,14 +1,14 @@
 //go:build !linux
 
-package sandbox
+package tree
 
 import (
 	"os"
 	"path/filepath"
 )
 
-// removeTree removes dir, whatever modes commands left in it.
-func removeTree(dir string) error {
+// Remove removes dir, whatever modes commands left in it.
+func Remove(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}

@@ -1,18 +1,23 @@
-package sandbox
+// Package tree tells what a tree of files is, though commands write in it meanwhile, and what differs
+// between two: a View is a tree as an overlay of directories would show it, Compare finds what differs
+// between two views, Apply brings a difference to a directory, Copy, Merge and Remove do what their
+// names say to trees of any depth. No access follows a link or waits for what is no file.
+package tree
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
 )
 
-// view is a tree as an overlay of directories would show it, read from the host
+// View is a tree as an overlay of directories would show it, read from the host
 // without a mount. The directories may be written by commands meanwhile; every
 // access goes from directory to directory without following links, so that what is
 // swapped in leads nowhere else. It is for one goroutine.
-type view struct {
+type View struct {
 	layers []*viewLayer // newest first
 	places places
 	room   room
@@ -24,11 +29,11 @@ type viewLayer struct {
 	full bool // hides everything below; a plain tree without an overlay's marks
 }
 
-// entry is one path of a view.
-type entry struct {
-	rel   string // from the top, with forward slashes; "." is the top
-	info  fs.FileInfo
-	up    *entry // the directory that holds it, nil for the top
+// Entry is one path of a view.
+type Entry struct {
+	Rel   string // from the top, with forward slashes; "." is the top
+	Info  fs.FileInfo
+	Up    *Entry // the directory that holds it, nil for the top
 	at    *place // the same in the newest layer that has the path
 	name  string // in at
 	parts []part // of a directory: those that make it up, newest first
@@ -40,59 +45,60 @@ type part struct {
 	layer *viewLayer
 }
 
-// openView opens directories, newest first; the last one is full in any case.
-func openView(dirs []layerDir) (*view, error) {
-	v := &view{}
+// OpenView opens directories, newest first; the last one is full in any case.
+func OpenView(dirs []Dir) (*View, error) {
+	v := &View{}
 	for i, d := range dirs {
-		top, err := v.places.top(d.path)
+		top, err := v.places.top(d.Path)
 		if err != nil {
-			v.close()
+			v.Close()
 			return nil, err
 		}
-		v.layers = append(v.layers, &viewLayer{top, d.full || i == len(dirs)-1})
-		if d.full {
+		v.layers = append(v.layers, &viewLayer{top, d.Full || i == len(dirs)-1})
+		if d.Full {
 			break
 		}
 	}
 	return v, nil
 }
 
-// layerDir is a directory on the host and whether it is a whole tree.
-type layerDir struct {
-	path string
-	full bool
+// Dir is a directory on the host and whether it is a whole tree.
+type Dir struct {
+	Path string
+	Full bool // a plain tree, not an overlay's layer over another
 }
 
-func (v *view) close() {
+// Close closes the directories that are open.
+func (v *View) Close() {
 	v.places.close()
 	for _, l := range v.layers {
 		l.top.root.Close()
 	}
 }
 
-// top is the view's own directory.
-func (v *view) top() *entry {
+// Top is the view's own directory.
+func (v *View) Top() *Entry {
 	at := v.layers[0].top
-	e := &entry{rel: ".", info: at.info, at: at, name: "."}
+	e := &Entry{Rel: ".", Info: at.info, at: at, name: "."}
 	for _, l := range v.layers {
 		e.parts = append(e.parts, part{l.top, l})
 	}
 	return e
 }
 
-// child returns what dir holds under name, nil if nothing.
-func (v *view) child(dir *entry, name string) (*entry, error) {
+// Child returns what dir holds under name, nil if nothing.
+func (v *View) Child(dir *Entry, name string) (*Entry, error) {
 	if dir == nil {
 		return nil, nil
 	}
-	var out *entry
+	var out *Entry
 	for _, p := range dir.parts {
 		root, err := p.open()
 		var fi fs.FileInfo
 		if err == nil {
 			fi, err = root.Lstat(name)
 		}
-		if missing(err) {
+		if Missing(err) {
 			continue
 		}
 		if err != nil {
@@ -102,9 +108,9 @@ func (v *view) child(dir *entry, name string) (*entry, error) {
 			break
 		}
 		if out == nil {
-			out = &entry{rel: joinRel(dir.rel, name), info: fi, up: dir, at: p.place, name: name}
+			out = &Entry{Rel: joinRel(dir.Rel, name), Info: fi, Up: dir, at: p.place, name: name}
 		}
-		if !fi.IsDir() || !out.info.IsDir() {
+		if !fi.IsDir() || !out.Info.IsDir() {
 			break
 		}
 		out.parts = append(out.parts, part{p.below(name, fi), p.layer})
@@ -115,16 +121,8 @@ func (v *view) child(dir *entry, name string) (*entry, error) {
 	return out, nil
 }
 
-// joinRel is path.Join for clean paths.
-func joinRel(dir, name string) string {
-	if dir == "." {
-		return name
-	}
-	return dir + "/" + name
-}
-
-// names lists what dir holds, in lexical order, whiteouts of upper parts included.
-func (v *view) names(dir *entry) ([]string, error) {
+// Names lists what dir holds, in lexical order, whiteouts of upper parts included.
+func (v *View) Names(dir *Entry) ([]string, error) {
 	if dir == nil {
 		return nil, nil
 	}
@@ -132,7 +130,7 @@ func (v *view) names(dir *entry) ([]string, error) {
 	defer func(used int64) { v.room.used = used }(v.room.used) // only while it is read
 	for _, p := range dir.parts {
 		root, err := p.open()
-		if missing(err) {
+		if Missing(err) {
 			continue
 		}
 		if err == nil {
@@ -155,27 +153,29 @@ func costOfNames(names []string) int {
 	return sum
 }
 
-func (e *entry) isDir() bool { return e != nil && e.info.IsDir() }
+// IsDir reports whether there is such an entry and it is a directory.
+func (e *Entry) IsDir() bool { return e != nil && e.Info.IsDir() }
 
 // open opens a file that was regular when last looked at. Should a command have
 // put something else in its place, that is neither waited for nor read.
-func (e *entry) open() (*os.File, error) {
+func (e *Entry) open() (*os.File, error) {
 	root, err := e.at.open()
 	if err != nil {
 		return nil, err
 	}
-	f, err := root.OpenFile(e.name, os.O_RDONLY|noFollow, 0)
+	f, err := root.OpenFile(e.name, os.O_RDONLY|NoFollow, 0)
 	if err != nil {
 		return nil, err
 	}
 	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
 		f.Close()
-		return nil, &fs.PathError{Op: "open", Path: e.rel, Err: errChanging}
+		return nil, &fs.PathError{Op: "open", Path: e.Rel, Err: errChanging}
 	}
 	return f, nil
 }
 
-func (e *entry) link() (string, error) {
+// Link returns the target of a symbolic link.
+func (e *Entry) Link() (string, error) {
 	root, err := e.at.open()
 	if err != nil {
 		return "", err
@@ -183,10 +183,15 @@ func (e *entry) link() (string, error) {
 	return root.Readlink(e.name)
 }
 
-// readNames lists a directory that is small by nature.
-func readNames(root *os.Root, rel string) ([]string, error) {
-	f, err := root.OpenFile(rel, os.O_RDONLY|noFollow, 0)
-	if missing(err) {
+// ReadIn reads a regular file of at most limit bytes in a directory; info tells which one.
+func ReadIn(root *os.Root, name string, info fs.FileInfo, limit int64) ([]byte, error) {
+	return ReadEntry(&Entry{Rel: name, Info: info, at: &place{root: root}, name: name}, limit)
+}
+
+// ReadNames lists a directory that is small by nature.
+func ReadNames(root *os.Root, rel string) ([]string, error) {
+	f, err := root.OpenFile(rel, os.O_RDONLY|NoFollow, 0)
+	if Missing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -221,5 +226,19 @@ func appendNames(out []string, dir *os.Root, r *room) ([]string, error) {
 // errChanging means that a command was at work on what was being read.
 var errChanging = errors.New("it changed while it was read; let commands end first")
 
-// missing reports an error that means that a path is not there (any more).
-func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) || isNotDir(err) }
+// Missing reports an error that means that a path is not there (any more).
+func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) || isNotDir(err) }
+
+// ReadEntry reads a regular file of at most limit bytes.
+func ReadEntry(e *Entry, limit int64) ([]byte, error) {
+	f, err := e.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("larger than %d bytes", limit)
+	}
+	return b, err
+}

@@ -1,4 +1,4 @@
-package sandbox
+package attacks_test
 
 import (
 	"bufio"
@@ -18,8 +18,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
+	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
+	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
 
 // victimHost is a host that makes, uses and closes sandboxes until it is killed.
@@ -38,7 +41,7 @@ type victimHost struct {
 func init() {
 	helpers["life-host"] = func(a []string) error {
 		ctx := context.Background()
-		p, err := NewPool(PoolConfig{Config: Config{ScratchDir: a[0]}, Warm: 1})
+		p, err := sandbox.NewPool(sandbox.PoolConfig{Config: sandbox.Config{ScratchDir: a[0]}, Warm: 1})
 		if err != nil {
 			return err
 		}
@@ -46,7 +49,7 @@ func init() {
 			switch err := lifeOnce(ctx, p, a, i%2 == 0); {
 			case err == nil:
 				fmt.Println("ok")
-			case errors.Is(err, ErrClosed), errors.Is(err, errBrokerGone):
+			case errors.Is(err, sandbox.ErrClosed), strings.Contains(err.Error(), "the broker has died"):
 				fmt.Println("clear:", err)
 			default:
 				fmt.Println("unclear:", err)
@@ -56,17 +59,17 @@ func init() {
 }
 
 // lifeOnce is a lease of a pool, or a sandbox of its own.
-func lifeOnce(ctx context.Context, p *Pool, a []string, leased bool) (err error) {
-	var sb Sandbox
+func lifeOnce(ctx context.Context, p *sandbox.Pool, a []string, leased bool) (err error) {
+	var sb sandbox.Sandbox
 	if leased {
-		sb, err = p.Acquire(ctx, Request{Snapshot: SnapshotDir(a[1]), Domain: "d"})
+		sb, err = p.Acquire(ctx, sandbox.Request{Snapshot: sandbox.SnapshotDir(a[1]), Domain: "d"})
 	} else {
-		sb, err = Local(ctx, Config{ScratchDir: a[0], Snapshot: SnapshotDir(a[1])})
+		sb, err = sandbox.Local(ctx, sandbox.Config{ScratchDir: a[0], Snapshot: sandbox.SnapshotDir(a[1])})
 	}
 	if err != nil {
 		return err
 	}
-	_, err = sb.Exec(ctx, Cmd{Args: []string{"sh", "-c", "touch x /tmp/x; setsid sleep " + a[2] + " & exit 0"}})
+	_, err = sb.Exec(ctx, sandbox.Cmd{Args: []string{"sh", "-c", "touch x /tmp/x; setsid sleep " + a[2] + " & exit 0"}})
 	return errors.Join(err, sb.Close())
 }
 
@@ -123,11 +126,11 @@ func (v *victimHost) find(who string) int {
 	if who == "host" {
 		return v.cmd.Process.Pid
 	}
-	broker := v.child(v.cmd.Process.Pid, func(args string) bool { return strings.Contains(args, stageBroker) })
+	broker := v.child(v.cmd.Process.Pid, func(args string) bool { return strings.Contains(args, sandboxtest.BrokerArg) })
 	if who == "broker" || broker == 0 {
 		return broker
 	}
-	return v.child(broker, func(args string) bool { return !strings.Contains(args, stageBroker) })
+	return v.child(broker, func(args string) bool { return !strings.Contains(args, sandboxtest.BrokerArg) })
 }
 
 // child finds one by its arguments, in our PID namespace: of the children of a broker
@@ -153,8 +156,8 @@ func TestKilledAnywhere(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user does not see what program a first process runs")
 	}
-	open(t, Config{}) // skips where the tier cannot be had
-	scratch := t.TempDir()
+	open(t, sandbox.Config{}) // skips where the tier cannot be had
+	kept := t.TempDir()
 	mounts := strings.Count(read(t, "/proc/self/mountinfo"), "\n")
 	points := scaled(60)
 	if testing.Short() {
@@ -176,7 +179,7 @@ func TestKilledAnywhere(t *testing.T) {
 		all.Go(func() {
 			defer func() { <-room }()
 			t.Run(fmt.Sprintf("%s after %v", who, delay), func(t *testing.T) {
-				v := startVictim(t, scratch)
+				v := startVictim(t, kept)
 				eventually(t, "birth of the "+who, func() bool { return v.find(who) != 0 })
 				time.Sleep(delay)
 				v.killed(who)
@@ -192,16 +195,16 @@ func TestKilledAnywhere(t *testing.T) {
 	if n := strings.Count(read(t, "/proc/self/mountinfo"), "\n"); n != mounts {
 		t.Errorf("%d mounts, had %d", n, mounts)
 	}
-	open(t, Config{Dir: t.TempDir(), ScratchDir: scratch}) // its broker looks around there
+	open(t, sandbox.Config{Dir: t.TempDir(), ScratchDir: kept}) // its broker looks around there
 	eventually(t, "removal of the files", func() bool {
-		left, err := filepath.Glob(scratch + "/" + scratchPrefix + "*/" + scratchLock)
+		left, err := filepath.Glob(kept + "/" + scratch.Prefix + "*/" + scratch.Lock)
 		return err == nil && len(left) == 1
 	})
 	// Who was killed before he had locked his directory is not known for dead so soon.
-	if _, err := sweep(scratch, time.Now().Add(2*time.Hour)); err != nil {
+	if _, err := scratch.Sweep(kept, time.Now().Add(2*time.Hour)); err != nil {
 		t.Error(err)
 	}
-	if left, err := filepath.Glob(scratch + "/*"); len(left) != 1 || err != nil {
+	if left, err := filepath.Glob(kept + "/*"); len(left) != 1 || err != nil {
 		t.Errorf("left %q, %v", left, err)
 	}
 	if n, err := cgroup.Sweep(); n > 0 || err != nil {
@@ -280,26 +283,6 @@ func (v *victimHost) goneAfter() time.Duration {
 	return time.Since(begun)
 }
 
-// A command asked for between the end of the first process and the news of it is told
-// that the sandbox is closed.
-func TestStartAfterTheEnd(t *testing.T) {
-	t.Parallel()
-	tiers(t, func(t *testing.T, cfg Config) {
-		for range 10 {
-			cfg.Dir = t.TempDir()
-			sb := open(t, cfg)
-			g, ok := sb.(*local).run.(*guestSpawner)
-			if !ok {
-				t.Skip("nobody is asked here")
-			}
-			g.link.hangUp()
-			if _, err := sb.Exec(t.Context(), Cmd{Args: []string{"true"}}); !errors.Is(err, ErrClosed) {
-				t.Errorf("%v, want %v", err, ErrClosed)
-			}
-		}
-	})
-}
-
 // A process that dropped its environment, its session and its parent ends with its
 // command, if that can be told from the others'; and theirs are left alone.
 func TestKillFindsWhoHides(t *testing.T) {
@@ -317,11 +300,11 @@ func TestKillFindsWhoHides(t *testing.T) {
 		{"beside an earlier one that hides", hider("%s"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			sb := open(t, walled(t, TierNamespaces).withDir(t))
+			sb := open(t, inDir(t, walled(t, sandbox.TierNamespaces)))
 			stays, hides := uniqueSleep(), uniqueSleep()
 			sh(t, sb, strings.ReplaceAll(tt.before, "%s", stays))
 			was := len(processesWith(t, stays))
-			p, err := sb.Start(t.Context(), Cmd{Args: []string{"sh", "-c", hider(hides) + "; sleep 1000"}})
+			p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", hider(hides) + "; sleep 1000"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -356,9 +339,9 @@ func orphaned(t *testing.T, arg string) bool {
 // Commands that start while another is killed are not taken for its own.
 func TestStartsDuringKills(t *testing.T) {
 	t.Parallel()
-	sb := open(t, walled(t, TierNamespaces).withDir(t))
+	sb := open(t, inDir(t, walled(t, sandbox.TierNamespaces)))
 	for range 60 {
-		p, err := sb.Start(t.Context(), Cmd{Args: []string{"sleep", "1000"}})
+		p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +349,7 @@ func TestStartsDuringKills(t *testing.T) {
 		go func() { killed <- p.Kill() }()
 		time.Sleep(time.Duration(rand.Int64N(int64(3 * time.Millisecond))))
 		for range 2 {
-			if exit := mustExec(t, sb, Cmd{Args: []string{"true"}}); !exit.Success() {
+			if exit := mustExec(t, sb, sandbox.Cmd{Args: []string{"true"}}); !exit.Success() {
 				t.Errorf("a command that did no harm: %v", exit)
 			}
 		}

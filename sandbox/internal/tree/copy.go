@@ -1,4 +1,4 @@
-package sandbox
+package tree
 
 import (
 	"context"
@@ -7,23 +7,20 @@ import (
 	"os"
 )
 
-// copyTree copies directories, regular files and symbolic links from src to
+// Copy copies directories, regular files and symbolic links from src to
 // dst, with modes and times. Sockets, pipes and devices are left out: they are
 // no state that can be copied. Files go to o if it is not nil.
-func copyTree(src, dst string, o *owner) error {
-	return copyLayers([]layerDir{{src, true}}, dst, o)
+func Copy(src, dst string, o *Owner) error {
+	return CopyLayers([]Dir{{src, true}}, dst, o)
 }
 
-// copyBase copies the state that the workspace starts from to dst.
-func (ws *workspace) copyBase(dst string) error { return copyLayers(ws.state(AtFork), dst, ws.owner) }
-
-// copyLayers is copyTree for the tree that layers make.
-func copyLayers(dirs []layerDir, dst string, o *owner) error {
-	v, err := openView(dirs)
+// CopyLayers is Copy for the tree that layers make.
+func CopyLayers(dirs []Dir, dst string, o *Owner) error {
+	v, err := OpenView(dirs)
 	if err != nil {
 		return err
 	}
-	defer v.close()
+	defer v.Close()
 	if err := os.Mkdir(dst, 0o700); err != nil {
 		return err
 	}
@@ -34,31 +31,31 @@ func copyLayers(dirs []layerDir, dst string, o *owner) error {
 	}
 	defer to.root.Close()
 	defer c.made.close()
-	if err := c.fill(v.top(), to); err != nil {
+	if err := c.fill(v.Top(), to); err != nil {
 		return err
 	}
-	return c.like(to.root, ".", v.top().info)
+	return c.like(to.root, ".", v.Top().Info)
 }
 
 // copier copies what a view shows.
 type copier struct {
-	v     *view
+	v     *View
 	made  places
-	owner *owner
+	owner *Owner
 }
 
 // fill copies what is in a directory.
-func (c *copier) fill(dir *entry, to *place) error {
-	names, err := c.v.names(dir)
+func (c *copier) fill(dir *Entry, to *place) error {
+	names, err := c.v.Names(dir)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		e, err := c.v.child(dir, name)
+		e, err := c.v.Child(dir, name)
 		if err != nil {
 			return err
 		}
-		if e == nil || !copied(e.info) {
+		if e == nil || !Copied(e.Info) {
 			continue
 		}
 		if err := c.entry(e, to); err != nil {
@@ -68,12 +65,12 @@ func (c *copier) fill(dir *entry, to *place) error {
 	return nil
 }
 
-func (c *copier) entry(e *entry, to *place) error {
+func (c *copier) entry(e *Entry, to *place) error {
 	root, err := to.open()
 	if err != nil {
 		return err
 	}
-	if e.isDir() {
+	if e.IsDir() {
 		if to, err = to.make(e.name); err == nil {
 			err = c.fill(e, to)
 		}
@@ -84,14 +81,14 @@ func (c *copier) entry(e *entry, to *place) error {
 			return err
 		}
 		// Modes and times of directories come last: filling them needs and changes both.
-		return c.like(root, e.name, e.info)
+		return c.like(root, e.name, e.Info)
 	}
 	err = copyEntry(context.Background(), e, root, e.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // gone since it was listed
 	}
 	if err == nil && c.owner != nil {
-		err = root.Lchown(e.name, c.owner.uid, c.owner.gid)
+		err = root.Lchown(e.name, c.owner.UID, c.owner.GID)
 	}
 	return err
 }
@@ -100,7 +97,7 @@ func (c *copier) entry(e *entry, to *place) error {
 func (c *copier) like(in *os.Root, name string, info fs.FileInfo) error {
 	var err error
 	if c.owner != nil {
-		err = in.Lchown(name, c.owner.uid, c.owner.gid)
+		err = in.Lchown(name, c.owner.UID, c.owner.GID)
 	}
 	return errors.Join(err, in.Chmod(name, info.Mode().Perm()), in.Chtimes(name, info.ModTime(), info.ModTime()))
 }
@@ -122,9 +119,9 @@ func (p *place) make(name string) (*place, error) {
 }
 
 // copyEntry copies a regular file, with mode and time, or a symbolic link.
-func copyEntry(ctx context.Context, e *entry, to *os.Root, name string) error {
-	if e.info.Mode()&fs.ModeSymlink != 0 {
-		target, err := e.link()
+func copyEntry(ctx context.Context, e *Entry, to *os.Root, name string) error {
+	if e.Info.Mode()&fs.ModeSymlink != 0 {
+		target, err := e.Link()
 		if err != nil {
 			return err
 		}
@@ -143,6 +140,6 @@ func copyEntry(ctx context.Context, e *entry, to *os.Root, name string) error {
 		err = copyContent(ctx, w, r)
 	}
 	// Never setuid or setgid: a private copy is nobody's to run as another.
-	err = errors.Join(err, w.Chmod(e.info.Mode().Perm()), w.Close())
-	return errors.Join(err, to.Chtimes(name, e.info.ModTime(), e.info.ModTime()))
+	err = errors.Join(err, w.Chmod(e.Info.Mode().Perm()), w.Close())
+	return errors.Join(err, to.Chtimes(name, e.Info.ModTime(), e.Info.ModTime()))
 }

@@ -1,27 +1,31 @@
-package sandbox
+package scratch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
 func TestSweepTakesOnlyWhatIsAbandoned(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd [name]*")
 	make := func(name string) string {
 		p := filepath.Join(dir, name)
-		write(t, p, "tmp/deep/file", "x")
+		sandboxtest.Write(t, p, "tmp/deep/file", "x")
 		return p
 	}
-	used, err := lockScratch(make("luthier-sandbox-used"))
+	used, err := lockDir(make("luthier-sandbox-used"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer used.Close()
-	dead, err := lockScratch(make("luthier-sandbox-dead"))
+	dead, err := lockDir(make("luthier-sandbox-dead"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,12 +39,12 @@ func TestSweepTakesOnlyWhatIsAbandoned(t *testing.T) {
 		t.Fatal(err)
 	}
 	odd := make("luthier-sandbox-odd")
-	if err := os.Symlink("/dev/null", filepath.Join(odd, scratchLock)); err != nil {
+	if err := os.Symlink("/dev/null", filepath.Join(odd, Lock)); err != nil {
 		t.Fatal(err)
 	}
 	check := func(now time.Time, wantN int, want ...string) {
 		t.Helper()
-		n, err := sweep(dir, now)
+		n, err := Sweep(dir, now)
 		if err != nil || n != wantN {
 			t.Errorf("swept %d, %v, want %d", n, err, wantN)
 		}
@@ -75,7 +79,7 @@ func TestSweepLeavesTheNew(t *testing.T) {
 					return
 				default:
 				}
-				if n, err := sweep(dir, time.Now()); n > 0 || err != nil {
+				if n, err := Sweep(dir, time.Now()); n > 0 || err != nil {
 					t.Errorf("swept %d in use, %v", n, err)
 				}
 			}
@@ -84,11 +88,12 @@ func TestSweepLeavesTheNew(t *testing.T) {
 	for range 4 {
 		makers.Go(func() {
 			for range 150 {
-				ws := &workspace{}
-				if err := ws.makeScratch(dir); err != nil {
+				path, lock, err := New(dir, "")
+				if err != nil {
 					t.Errorf("make scratch: %v", err)
+					return
 				}
-				if err := ws.remove(); err != nil {
+				if err := errors.Join(os.Mkdir(filepath.Join(path, "tmp"), 0o700), tree.Remove(path), lock.Close()); err != nil {
 					t.Errorf("remove: %v", err)
 				}
 			}

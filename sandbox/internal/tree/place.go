@@ -1,6 +1,7 @@
-package sandbox
+package tree
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,7 +35,7 @@ const (
 	waySpacing = 64
 )
 
-// top opens the directory of a layer.
+// Top opens the directory of a layer.
 func (s *places) top(dir string) (*place, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -147,7 +148,7 @@ func (l *placeList) remove(p *place) {
 	l.n--
 }
 
-// close closes what is open but the tops.
+// Close closes what is open but the tops.
 func (s *places) close() {
 	for _, l := range []*placeList{&s.recent, &s.way} {
 		for l.newest != nil {
@@ -177,3 +178,7 @@ func (r *room) take(n int) error {
 }
 
 func (r *room) give(n int) { r.used -= int64(n) }
+
+// ErrTooLarge means that a change is larger than what a host should have to hold
+// in memory. The way out is to let commands remove what they made, or Restore.
+var ErrTooLarge = errors.New("the change is too large")

@@ -1,4 +1,4 @@
-package sandbox
+package tree
 
 import (
 	"io/fs"
@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// changedAt is when a file's content, mode, owner or name last changed. Unlike the
+// ChangedAt is when a file's content, mode, owner or name last changed. Unlike the
 // time of modification, no program can set it.
-func changedAt(fi fs.FileInfo) time.Time {
+func ChangedAt(fi fs.FileInfo) time.Time {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctim.Unix())
 	}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package tree
+
+import (
+	"io/fs"
+	"time"
+)
+
+// ChangedAt is when a file last changed.
+func ChangedAt(fi fs.FileInfo) time.Time { return fi.ModTime() }

@@ -1,0 +1,36 @@
+//go:build unix
+
+package tree
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// chownIn gives a path below a root to the owner of the file that fi tells of. A user
+// who may not give files away owns both already.
+func chownIn(root *os.Root, rel string, fi fs.FileInfo) error {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 {
+		return nil
+	}
+	return root.Lchown(rel, int(st.Uid), int(st.Gid))
+}
+
+// Links is how many names a file has.
+func Links(fi fs.FileInfo) int {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return int(st.Nlink)
+	}
+	return 1
+}
+
+// NotEmpty reports the error of removing a directory that holds something.
+func NotEmpty(err error) bool { return errors.Is(err, unix.ENOTEMPTY) }
+
+// NoFollow makes an open neither follow a link nor wait for a pipe's other end.
+const NoFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
