@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/luthier-dev/luthier/sandbox/internal/patch"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
@@ -39,10 +40,6 @@ type ExportOptions struct {
 	Allow func(Finding) bool
 }
 
-// maxExported is the largest file that leaves a sandbox without being asked about: a
-// command can make one of any size that takes no room until someone copies it.
-const maxExported = 4 << 30
-
 // ErrConflict means that the directory to change has changed by itself.
 var ErrConflict = tree.ErrConflict
 
@@ -70,7 +67,7 @@ func (l *local) Diff(ctx context.Context, since Point, w io.Writer) error {
 	c, err := l.compare(ctx, since)
 	if err == nil {
 		defer c.Close()
-		err = writePatch(ctx, w, c.Pairs, false)
+		err = patch.Write(ctx, w, c.Pairs, false)
 	}
 	if err != nil {
 		return fmt.Errorf("sandbox: diff %s: %w", l.ws.dir, err)
@@ -105,7 +102,7 @@ func (l *local) export(ctx context.Context, o ExportOptions) (*Review, error) {
 		return r, err
 	}
 	if o.Patch != nil {
-		return r, writePatch(ctx, o.Patch, c.Pairs, true)
+		return r, patch.Write(ctx, o.Patch, c.Pairs, true)
 	}
 	dir := l.ws.origin
 	if o.Dir != "" {

@@ -68,7 +68,7 @@ func TestExportAppliesTheChange(t *testing.T) {
 				t.Error("a deleted directory is there")
 			}
 		}
-		if got := review(t, sb).Changes; cfg.Floor == TierNamespaces && len(got) > 0 {
+		if got := reviewed(t, sb).Changes; cfg.Floor == TierNamespaces && len(got) > 0 {
 			t.Errorf("exported to the snapshot, but still differs: %v", got)
 		}
 		// The patch does the same in git's hands.

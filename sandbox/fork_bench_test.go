@@ -124,7 +124,7 @@ func BenchmarkLayer(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.StopTimer()
-			if err := errors.Join(l.Close(), os.RemoveAll(filepath.Dir(s.top))); err != nil {
+			if err := errors.Join(l.Close(), os.RemoveAll(filepath.Dir(s.store.Top()))); err != nil {
 				b.Fatal(err)
 			}
 			b.StartTimer()

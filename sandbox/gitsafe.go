@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/luthier-dev/luthier/sandbox/internal/review"
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
@@ -193,11 +194,11 @@ func usesSHA256(root *os.Root) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	settings, err := parseGitConfig(b)
+	settings, err := review.ParseGitConfig(b)
 	if err != nil {
 		return false, fmt.Errorf("the repository's configuration cannot be understood: %w", err)
 	}
-	return slices.Contains(settings, setting{"extensions.objectformat", "sha256"}), nil
+	return slices.Contains(settings, review.Setting{Key: "extensions.objectformat", Value: "sha256"}), nil
 }
 
 // maxIndex bounds what is copied of a repository.

@@ -174,7 +174,7 @@ func TestLayersRefuseForgedObjects(t *testing.T) {
 	if !strings.Contains(err.Error(), "damaged or forged") {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(s.dir, layersByID, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(s.store.Top(), "boot-*", "layers", "*")); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 }
@@ -210,7 +210,7 @@ func TestLayersOfDirectories(t *testing.T) {
 	if _, err := Local(t.Context(), Config{Snapshot: two.Snapshot(), Floor: TierNone}); err == nil || !strings.Contains(err.Error(), "Config.Layers") {
 		t.Errorf("without the store: %v", err)
 	}
-	if _, err := s.hold("dir-../../../etc"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.store.Hold("dir-../../../etc"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an id that is a path: %v", err)
 	}
 }
@@ -230,14 +230,14 @@ func TestLayersCollect(t *testing.T) {
 	a, b, c := make("a"), make("b"), make("c")
 	for i, l := range []*Layer{b, a, c} { // b is the oldest, a is held
 		at := time.Unix(int64(1000+i), 0)
-		if err := os.Chtimes(filepath.Join(filepath.Dir(l.Path()), layerUsed), at, at); err != nil {
+		if err := os.Chtimes(filepath.Join(filepath.Dir(l.Path()), "used"), at, at); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := errors.Join(b.Close(), c.Close()); err != nil {
 		t.Fatal(err)
 	}
-	s.cfg.MaxBytes = 2000
+	s.store.MaxBytes = 2000
 	got, err := s.Collect()
 	if err != nil {
 		t.Fatal(err)
@@ -245,10 +245,10 @@ func TestLayersCollect(t *testing.T) {
 	if d := cmp.Diff(Collected{Layers: 1, Bytes: 1000, Kept: 2, Held: 2000}, got); d != "" {
 		t.Error(d)
 	}
-	if _, err := s.hold(b.ID()); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.store.Hold(b.ID()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the oldest is there: %v", err)
 	}
-	s.cfg.MaxBytes = 1
+	s.store.MaxBytes = 1
 	if _, err := s.Collect(); err != nil {
 		t.Fatal(err)
 	}
@@ -328,14 +328,14 @@ func TestLayersSurviveKills(t *testing.T) {
 		t.Errorf("%d files", len(got))
 	}
 	old := time.Now().Add(-time.Hour)
-	left, _ := filepath.Glob(filepath.Join(s.dir, layersMaking, "*"))
+	left, _ := filepath.Glob(filepath.Join(s.store.Top(), "boot-*", "making", "*"))
 	for _, p := range left {
 		_ = os.Chtimes(p, old, old)
 	}
 	if _, err := s.Collect(); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(s.dir, layersMaking, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(s.store.Top(), "boot-*", "making", "*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

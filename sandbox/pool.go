@@ -9,9 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/plumbing"
-
+	"github.com/luthier-dev/luthier/sandbox/internal/layers"
 	"github.com/luthier-dev/luthier/sandbox/internal/sched"
 )
 
@@ -317,14 +315,10 @@ func (s Snapshot) fix() (Snapshot, error) {
 	if _, ok := s.layer(); ok || s.rev == "" {
 		return s, nil
 	}
-	repo, err := git.PlainOpenWithOptions(s.dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	rev, err := layers.CommitName(s.dir, s.rev)
 	if err != nil {
-		return s, fmt.Errorf("snapshot %v: open repository: %w", s, err)
+		return s, err
 	}
-	hash, err := repo.ResolveRevision(plumbing.Revision(s.rev))
-	if err != nil {
-		return s, fmt.Errorf("snapshot %v: resolve revision: %w", s, err)
-	}
-	s.rev = hash.String()
+	s.rev = rev
 	return s, nil
 }

@@ -21,7 +21,7 @@ func found(r *Review) map[string]Severity {
 	return out
 }
 
-func review(t testing.TB, sb Sandbox) *Review {
+func reviewed(t testing.TB, sb Sandbox) *Review {
 	t.Helper()
 	r, err := sb.(Reviewer).Review(t.Context())
 	if err != nil {
@@ -84,7 +84,7 @@ func TestReviewFindsWhatTheHostWouldExecute(t *testing.T) {
 			} else {
 				want["abs symlink-escape"] = Refuse
 			}
-			if d := cmp.Diff(want, found(review(t, sb))); d != "" {
+			if d := cmp.Diff(want, found(reviewed(t, sb))); d != "" {
 				t.Error(d)
 			}
 			before := treeOf(t, dir)
@@ -104,7 +104,7 @@ func TestReviewSeesSetuid(t *testing.T) {
 	sb := open(t, withDir(plain(), dir))
 	sh(t, sb, "echo x > tool; chmod 4755 tool; mkdir shared; chmod 2755 shared")
 	want := map[string]Severity{"tool setuid": Refuse, "shared setuid": Refuse}
-	if d := cmp.Diff(want, found(review(t, sb))); d != "" {
+	if d := cmp.Diff(want, found(reviewed(t, sb))); d != "" {
 		t.Error(d)
 	}
 	// Allowed, it comes out without the bit.
@@ -133,11 +133,11 @@ func TestReviewIsOfChangesOnly(t *testing.T) {
 	sb := open(t, withDir(plain(), dir))
 	sh(t, sb, `printf '[core]\n\tfsmonitor = tool\n\tautocrlf = false\n[branch "x"]\n\tremote = origin\n\tmerge = refs/heads/x\n' > .git/config
 		echo '*.go diff=golang' >> .gitattributes; echo '{"scripts":{"prepare":"x","test":"y"}}' > package.json; echo x > f`)
-	if d := cmp.Diff(map[string]Severity{".git/config git-state": Notice}, found(review(t, sb))); d != "" {
+	if d := cmp.Diff(map[string]Severity{".git/config git-state": Notice}, found(reviewed(t, sb))); d != "" {
 		t.Error(d)
 	}
 	sh(t, sb, "rm -r .git/config .vscode")
-	if d := cmp.Diff(map[string]Severity{".git/config git-state": Refuse}, found(review(t, sb))); d != "" {
+	if d := cmp.Diff(map[string]Severity{".git/config git-state": Refuse}, found(reviewed(t, sb))); d != "" {
 		t.Error(d)
 	}
 }
@@ -155,140 +155,7 @@ func TestReviewInPlace(t *testing.T) {
 		return err == nil && tree.ChangedAt(fi).After(l.ws.opened)
 	})
 	sh(t, old, "mkdir -p sub/.git/hooks; echo x > sub/.git/hooks/post-merge; echo x > .envrc; touch -d 2001-01-01 .envrc; echo x > code.go")
-	if d := cmp.Diff(map[string]Severity{"sub/.git/hooks/post-merge git-hook": Refuse, ".envrc shell-startup": Refuse}, found(review(t, old))); d != "" {
+	if d := cmp.Diff(map[string]Severity{"sub/.git/hooks/post-merge git-hook": Refuse, ".envrc shell-startup": Refuse}, found(reviewed(t, old))); d != "" {
 		t.Error(d)
 	}
-}
-
-func TestKnownPaths(t *testing.T) {
-	for path, want := range map[string]Rule{
-		".vscode/tasks.json": RuleEditor, "a/b/.VSCode/Tasks.JSON": RuleEditor, ".vscode": "", "vscode/tasks.json": "",
-		".bash_profile": RuleShell, "x/.envrc": RuleShell, ".envrc/x": "", "proj.code-workspace": RuleEditor, "AGENTS.md": RuleAgent,
-		".github/workflows/x.yml": RuleContinuous, "github/workflows/x.yml": "", "Makefile": "", "src/main.go": "", ".gitignore": "",
-		".envrc.": RuleShell, "config": "", ".config/x": RuleUser,
-	} {
-		var got Rule
-		if k := new(paths).known(path); k != nil {
-			got = k.rule
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
-	}
-}
-
-func TestParseGitConfig(t *testing.T) {
-	got, err := parseGitConfig([]byte("\ufeff; c\n[Core]\n\tBare\n  fsMonitor = \"a b\" c ; d\n[a \"X.\\\"y\"] k = 1 \\\n 2\n[old.Sub]\nv=\"#\"x\\n\n[c]#\nz= t  # end"))
-	want := []setting{{"core.bare", "true"}, {"core.fsmonitor", "a b c"}, {`a.X."y.k`, "1  2"}, {"old.sub.v", "#x\n"}, {"c.z", "t"}}
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(setting{})); d != "" || err != nil {
-		t.Errorf("%v %s", err, d)
-	}
-	for _, bad := range []string{"x = 1", "[a", "[a \"b]", "[]\n", "[a]\nk ! 1", "[a]\nk = \"x", "[a]\nk = \\x", "[a]\n\x00", "[a]\n1 = 2", "[a b]", "[.]a"} {
-		if s, err := parseGitConfig([]byte(bad)); err == nil {
-			t.Errorf("%q is read as %v", bad, s)
-		}
-	}
-	// One that is made many times its size is not read.
-	long := "[a \"" + strings.Repeat("x", 100_000) + "\"]\n" + strings.Repeat("b\n", 1000)
-	if _, err := parseGitConfig([]byte(long)); err == nil {
-		t.Error("a configuration made many times its size is read")
-	}
-}
-
-func FuzzGitConfig(f *testing.F) {
-	for _, s := range []string{"", "[core]\n\tfsmonitor = x\n", "[a \"b\\\\\"]k=\"v\\\nw\"#c\n[include]path=x", "[alias]\nx=!sh\r\n", "\ufeff[a]b"} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		settings, err := parseGitConfig(b)
-		if err != nil {
-			return
-		}
-		for _, s := range settings {
-			if !strings.Contains(s.key, ".") || strings.HasPrefix(s.key, ".") {
-				t.Errorf("key %q of %q", s.key, b)
-			}
-		}
-		_ = reviewModules(nil, b)
-	})
-}
-
-func FuzzReviewContents(f *testing.F) {
-	f.Add([]byte(`{"scripts":{"postinstall":"x"}}`), []byte(`{"scripts":[]}`))
-	f.Add([]byte("*.c filter=a\n"), []byte("* diff=b merge=c -filter\n"))
-	f.Add([]byte("[submodule \"../x\"]\nurl=-u"), []byte("[submodule"))
-	f.Fuzz(func(t *testing.T, before, after []byte) {
-		for _, look := range []func(a, b []byte) []Finding{reviewAttributes, reviewModules, reviewPackage} {
-			for _, g := range look(before, after) {
-				if g.Rule == "" || g.Severity == 0 || g.Why == "" {
-					t.Errorf("finding %+v", g)
-				}
-			}
-			for _, g := range look(after, after) {
-				if g.Severity == Refuse && !strings.HasPrefix(g.Why, "cannot") {
-					t.Errorf("nothing has changed, but %v", g)
-				}
-			}
-		}
-	})
-}
-
-func FuzzNames(f *testing.F) {
-	for _, s := range []string{".git", ".GIT", "git~1", ".g\u200cit", ".git ", ".git...", ".git::$DATA", `a\.git`, "\xff", "ſ", "İ", "K", "é", "é", ""} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		if again := fold(fold(name)); again != fold(name) {
-			t.Errorf("fold(%q) is %q, folded again %q", name, fold(name), again)
-		}
-		if looksLikeGit(name) != looksLikeGit(strings.ToUpper(name)) && isPlainASCII(name) {
-			t.Errorf("%q depends on case", name)
-		}
-		_ = new(paths).known(name)
-		_ = new(paths).git(name)
-		_ = isDeviceName(name)
-		if q := quoteName("a/", name); strings.ContainsAny(q, "\n\t\x00") {
-			t.Errorf("quoted name %q", q)
-		}
-	})
-}
-
-// A link's target, whatever it is, is inside only if following it stays inside.
-func FuzzLinkTarget(f *testing.F) {
-	for _, s := range []string{"a", "..", "d/..", "d/../..", "l/..", "l/../x", "/etc", "self", "./././d", "d//f", "l/l", "up/x", ".git/x", "\xff", strings.Repeat("../", 50)} {
-		f.Add(s)
-	}
-	dir := f.TempDir()
-	for _, d := range []string{"w/d/e", "w/.git"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
-			f.Fatal(err)
-		}
-	}
-	top := filepath.Join(dir, "w")
-	for name, target := range map[string]string{"l": "d/e", "up": "../..", "self": "self", "dot": "."} {
-		if err := os.Symlink(target, filepath.Join(top, name)); err != nil {
-			f.Fatal(err)
-		}
-	}
-	v, err := tree.OpenView([]tree.Dir{{Path: top, Full: true}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(v.Close)
-	r := &reviewer{ctx: f.Context(), c: &tree.Comparison{After: v}, dir: top}
-
-	f.Fuzz(func(t *testing.T, target string) {
-		if strings.IndexByte(target, 0) >= 0 {
-			return
-		}
-		w := linkWalk{r: r}
-		_, inside := w.resolve(&spot{e: v.Top()}, target)
-		real, err := filepath.EvalSymlinks(top + "/" + target)
-		if filepath.IsAbs(target) {
-			real, err = filepath.EvalSymlinks(target)
-		}
-		if err == nil && inside && !within(real, top) {
-			t.Errorf("%q leads to %s and is taken for inside", target, real)
-		}
-	})
 }

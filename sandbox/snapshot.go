@@ -2,7 +2,8 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/layers"
 )
 
 // Snapshot is a starting state of a workspace. Make one with SnapshotDir or
@@ -34,17 +35,5 @@ func (s Snapshot) String() string {
 
 // checkout writes the commit's tree below the empty directory dst.
 func (s Snapshot) checkout(ctx context.Context, dst string) error {
-	repo, hash, err := s.resolve()
-	if err != nil {
-		return err
-	}
-	objects := verifiedObjects{repo.Storer}
-	tree, err := objects.commitTree(hash)
-	if err == nil {
-		_, err = checkoutTree(ctx, nil, objects, tree, dst)
-	}
-	if err != nil {
-		return fmt.Errorf("snapshot %v: %w", s, err)
-	}
-	return nil
+	return layers.Checkout(ctx, s.dir, s.rev, dst)
 }

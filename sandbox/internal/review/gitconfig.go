@@ -1,4 +1,4 @@
-package sandbox
+package review
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// setting is one line of a git configuration: section.subsection.name, section
+// Setting is one line of a git configuration: section.subsection.name, section
 // and name in lower case, and the value as git would understand it.
-type setting struct{ key, value string }
+type Setting struct{ Key, Value string }
 
 const (
 	// maxConfig bounds what is parsed of a file that a command wrote.
@@ -18,9 +18,9 @@ const (
 	maxSettings = 8 << 20
 )
 
-// parseGitConfig reads the form that git-config(1) documents under "Syntax". What
+// ParseGitConfig reads the form that git-config(1) documents under "Syntax". What
 // it is not sure of is an error: a review must not read less than git does.
-func parseGitConfig(b []byte) ([]setting, error) {
+func ParseGitConfig(b []byte) ([]Setting, error) {
 	if len(b) > maxConfig {
 		return nil, fmt.Errorf("larger than %d bytes", maxConfig)
 	}
@@ -52,7 +52,7 @@ type configParser struct {
 	s       string
 	i, line int
 	section string
-	out     []setting
+	out     []Setting
 	size    int // of out, in bytes
 }
 
@@ -60,7 +60,7 @@ func (p *configParser) add(key, value string) error {
 	if p.size += len(key) + len(value); p.size > maxSettings {
 		return fmt.Errorf("settings of more than %d bytes", maxSettings)
 	}
-	p.out = append(p.out, setting{key, value})
+	p.out = append(p.out, Setting{key, value})
 	return nil
 }
 

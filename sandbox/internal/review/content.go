@@ -1,4 +1,4 @@
-package sandbox
+package review
 
 import (
 	"bytes"
@@ -87,11 +87,11 @@ func builtinDriver(name string) bool {
 
 // reviewModules looks at new settings of a .gitmodules file.
 func reviewModules(before, after []byte) []Finding {
-	now, err := parseGitConfig(after)
+	now, err := ParseGitConfig(after)
 	if err != nil {
 		return []Finding{{Rule: RuleGitModules, Severity: Refuse, Why: "cannot be understood: " + err.Error()}}
 	}
-	was, _ := parseGitConfig(before)
+	was, _ := ParseGitConfig(before)
 	out := []Finding{{Rule: RuleGitModules, Severity: Notice, Why: "says where submodules come from"}}
 	for _, s := range now {
 		if slices.Contains(was, s) {
@@ -104,10 +104,10 @@ func reviewModules(before, after []byte) []Finding {
 	return out
 }
 
-func suspectModule(s setting) string {
-	section, rest, _ := strings.Cut(s.key, ".")
+func suspectModule(s Setting) string {
+	section, rest, _ := strings.Cut(s.Key, ".")
 	if section != "submodule" {
-		return fmt.Sprintf("sets %s, which has no place there", s.key)
+		return fmt.Sprintf("sets %s, which has no place there", s.Key)
 	}
 	i := strings.LastIndexByte(rest, '.')
 	name := rest[i+1:]
@@ -116,18 +116,18 @@ func suspectModule(s setting) string {
 	}
 	switch name {
 	case "url":
-		if strings.Contains(s.value, "::") || strings.HasPrefix(s.value, "-") || strings.HasPrefix(strings.ToLower(s.value), "file:") || strings.HasPrefix(s.value, "/") {
-			return fmt.Sprintf("the address %q runs a program or reads the host's files", s.value)
+		if strings.Contains(s.Value, "::") || strings.HasPrefix(s.Value, "-") || strings.HasPrefix(strings.ToLower(s.Value), "file:") || strings.HasPrefix(s.Value, "/") {
+			return fmt.Sprintf("the address %q runs a program or reads the host's files", s.Value)
 		}
 	case "path":
-		if strings.HasPrefix(s.value, "-") || strings.HasPrefix(s.value, "/") || slices.Contains(strings.FieldsFunc(s.value, isSlash), "..") {
-			return fmt.Sprintf("the path %q leads out of the workspace", s.value)
+		if strings.HasPrefix(s.Value, "-") || strings.HasPrefix(s.Value, "/") || slices.Contains(strings.FieldsFunc(s.Value, isSlash), "..") {
+			return fmt.Sprintf("the path %q leads out of the workspace", s.Value)
 		}
-		if slices.ContainsFunc(strings.FieldsFunc(s.value, isSlash), looksLikeGit) {
-			return fmt.Sprintf("the path %q leads into the git directory", s.value)
+		if slices.ContainsFunc(strings.FieldsFunc(s.Value, isSlash), looksLikeGit) {
+			return fmt.Sprintf("the path %q leads into the git directory", s.Value)
 		}
 	case "update":
-		if strings.HasPrefix(s.value, "!") {
+		if strings.HasPrefix(s.Value, "!") {
 			return "updates by a program"
 		}
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package review
 
 import (
 	"path"
@@ -7,10 +7,10 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// paths answers what a path means by where it lies. It remembers the answers for
+// Paths answers what a path means by where it lies. It remembers the answers for
 // directories, so that a tree costs the number of its paths, however deep it is. The
 // zero value is ready.
-type paths struct{ dirs map[string]about }
+type Paths struct{ dirs map[string]about }
 
 // about is what is known of a directory, from the top to its own name.
 type about struct {
@@ -19,7 +19,7 @@ type about struct {
 }
 
 // about looks at a directory; "." is the top.
-func (p *paths) about(dir string) about {
+func (p *Paths) about(dir string) about {
 	if dir == "." || dir == "" {
 		return about{}
 	}
@@ -47,18 +47,18 @@ func (p *paths) about(dir string) about {
 
 // git returns the part of a path below its last .git, "" if there is none. It knows
 // the names by which other systems reach the same directory.
-func (p *paths) git(rel string) string {
+func (p *Paths) git(rel string) string {
 	if a := p.about(tree.DirName(rel)); a.git > 0 {
 		return fold(rel[a.git+1:])
 	}
 	return ""
 }
 
-// inGit reports a path that is a .git or lies below one.
-func (p *paths) inGit(rel string) bool { return p.about(rel).git > 0 }
+// InGit reports a path that is a .git or lies below one.
+func (p *Paths) InGit(rel string) bool { return p.about(rel).git > 0 }
 
 // known returns the first of knownPaths that a path matches, at any depth.
-func (p *paths) known(rel string) *known {
+func (p *Paths) known(rel string) *known {
 	first := p.about(tree.DirName(rel)).known
 	for i := range knownPaths {
 		if i+1 == first {

@@ -1,8 +1,7 @@
-package sandbox
+package layers
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,16 +22,10 @@ type Collected struct {
 }
 
 // Collect removes what killed processes left half made, what an earlier boot of
-// the machine left, and then, while the store is larger than LayersConfig.MaxBytes,
-// the layers that nobody holds, longest unused first. The store collects by itself
-// whenever it has made a layer.
-func (s *Layers) Collect() (Collected, error) {
-	c, err := s.collect(true)
-	if err != nil {
-		return c, fmt.Errorf("sandbox: collect layers in %s: %w", s.top, err)
-	}
-	return c, nil
-}
+// the machine left, and then, while the store is larger than MaxBytes, the layers
+// that nobody holds, longest unused first. The store collects by itself whenever it
+// has made a layer.
+func (s *Store) Collect() (Collected, error) { return s.collect(true) }
 
 // stored is a layer as a collection sees it.
 type stored struct {
@@ -45,7 +38,7 @@ type stored struct {
 // in use by another machine, whose boots have other names.
 const bootAge = 7 * 24 * time.Hour
 
-func (s *Layers) collect(all bool) (Collected, error) {
+func (s *Store) collect(all bool) (Collected, error) {
 	var c Collected
 	if all {
 		s.sweepMaking()
@@ -64,7 +57,7 @@ func (s *Layers) collect(all bool) (Collected, error) {
 	}
 	before := c.Held
 	for _, l := range layers {
-		if s.cfg.MaxBytes < 0 || c.Held <= s.cfg.MaxBytes {
+		if s.MaxBytes < 0 || c.Held <= s.MaxBytes {
 			break
 		}
 		freed, ok, err := s.evict(l)
@@ -85,7 +78,7 @@ func (s *Layers) collect(all bool) (Collected, error) {
 }
 
 // list returns the layers, longest unused first.
-func (s *Layers) list() ([]stored, error) {
+func (s *Store) list() ([]stored, error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, layersByID))
 	if err != nil {
 		return nil, err
@@ -115,7 +108,7 @@ func (s *Layers) list() ([]stored, error) {
 }
 
 // evict removes a layer that nobody holds.
-func (s *Layers) evict(l stored) (freed int64, ok bool, err error) {
+func (s *Store) evict(l stored) (freed int64, ok bool, err error) {
 	f, err := os.Open(l.home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
@@ -146,7 +139,7 @@ func (s *Layers) evict(l stored) (freed int64, ok bool, err error) {
 
 // sweepBlobs adds up the blobs and, if asked to, removes those that no layer has.
 // A layer in the making that wanted one of them then writes it itself.
-func (s *Layers) sweepBlobs(remove bool) (int64, error) {
+func (s *Store) sweepBlobs(remove bool) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(filepath.Join(s.dir, layersBlobs), func(p string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -170,7 +163,7 @@ func (s *Layers) sweepBlobs(remove bool) (int64, error) {
 }
 
 // sweepMaking removes what killed processes left.
-func (s *Layers) sweepMaking() {
+func (s *Store) sweepMaking() {
 	dir := filepath.Join(s.dir, layersMaking)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -195,7 +188,7 @@ func (s *Layers) sweepMaking() {
 }
 
 // sweepBoots removes what earlier boots of the machine left.
-func (s *Layers) sweepBoots() {
+func (s *Store) sweepBoots() {
 	entries, _ := os.ReadDir(s.top)
 	for _, e := range entries {
 		fi, err := e.Info()

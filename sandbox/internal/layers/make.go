@@ -1,4 +1,4 @@
-package sandbox
+package layers
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// hold takes a lease of a layer that is in the store; the error is
+// Hold takes a lease of a layer that is in the store; the error is
 // fs.ErrNotExist if it is not.
-func (s *Layers) hold(id string) (*Layer, error) {
+func (s *Store) Hold(id string) (*Layer, error) {
 	if !validLayerID(id) {
 		return nil, fmt.Errorf("layer %q: %w", id, fs.ErrNotExist)
 	}
@@ -53,7 +53,7 @@ func validLayerID(id string) bool {
 
 // begin makes a directory for a layer to be; its lock tells Collect that someone
 // is at work.
-func (s *Layers) begin() (string, *os.File, error) {
+func (s *Store) begin() (string, *os.File, error) {
 	home, err := os.MkdirTemp(filepath.Join(s.dir, layersMaking), "layer-*")
 	if err != nil {
 		return "", nil, err
@@ -69,7 +69,7 @@ func (s *Layers) begin() (string, *os.File, error) {
 }
 
 // make fills a new layer and publishes it.
-func (s *Layers) make(id string, fill func(dst string) (int64, error)) (*Layer, error) {
+func (s *Store) make(id string, fill func(dst string) (int64, error)) (*Layer, error) {
 	home, lock, err := s.begin()
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *Layers) make(id string, fill func(dst string) (int64, error)) (*Layer, 
 
 // publish puts a whole layer in its place and holds it. Whoever comes second, of
 // two who made the same, uses the other's, unless that is collected just then.
-func (s *Layers) publish(home, id string, bytes int64) (*Layer, error) {
+func (s *Store) publish(home, id string, bytes int64) (*Layer, error) {
 	text := strconv.FormatInt(bytes, 10)
 	if err := os.WriteFile(filepath.Join(home, layerUsed), []byte(text), 0o600); err != nil {
 		return nil, err
@@ -110,16 +110,16 @@ func (s *Layers) publish(home, id string, bytes int64) (*Layer, error) {
 
 // settle is publish without what follows. The maker's lock keeps his own from being
 // collected.
-func (s *Layers) settle(home, id string) (*Layer, error) {
+func (s *Store) settle(home, id string) (*Layer, error) {
 	for {
 		err := os.Rename(home, filepath.Join(s.dir, layersByID, id))
 		if err == nil {
-			return s.hold(id)
+			return s.Hold(id)
 		}
 		if !errors.Is(err, fs.ErrExist) && !tree.NotEmpty(err) {
 			return nil, err
 		}
-		l, err := s.hold(id)
+		l, err := s.Hold(id)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -134,15 +134,15 @@ func (s *Layers) settle(home, id string) (*Layer, error) {
 }
 
 // aliased holds the layer of a commit that was met before.
-func (s *Layers) aliased(commit string) (*Layer, error) {
+func (s *Store) aliased(commit string) (*Layer, error) {
 	b, err := os.ReadFile(filepath.Join(s.dir, layersAlias, commit))
 	if err != nil {
 		return nil, err
 	}
-	return s.hold(string(b))
+	return s.Hold(string(b))
 }
 
-func (s *Layers) alias(commit, id string) error {
+func (s *Store) alias(commit, id string) error {
 	f, err := os.CreateTemp(filepath.Join(s.dir, layersMaking), "alias-*")
 	if err != nil {
 		return err

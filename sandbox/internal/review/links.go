@@ -1,4 +1,4 @@
-package sandbox
+package review
 
 import (
 	"context"
@@ -46,7 +46,7 @@ type spot struct {
 	up  *spot       // set where e is nil
 }
 
-func (r *reviewer) spot(e *tree.Entry) *spot { return &spot{e: e, git: r.paths.inGit(e.Rel)} }
+func (r *reviewer) spot(e *tree.Entry) *spot { return &spot{e: e, git: r.paths.InGit(e.Rel)} }
 
 // above is the directory of a spot, nil for the top's.
 func (r *reviewer) above(s *spot) *spot {

@@ -1,4 +1,4 @@
-package sandbox
+package review
 
 // known is a path that some program of the host acts on by itself.
 type known struct {

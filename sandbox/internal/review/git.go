@@ -1,4 +1,4 @@
-package sandbox
+package review
 
 import (
 	"fmt"
@@ -70,7 +70,7 @@ func (r *reviewer) gitConfig(p tree.Pair) {
 	}
 	var found []Finding
 	for _, s := range bad {
-		why := fmt.Sprintf("sets %s to %q; git may run a program or look elsewhere for it", shortened(s.key), shortened(s.value))
+		why := fmt.Sprintf("sets %s to %q; git may run a program or look elsewhere for it", shortened(s.Key), shortened(s.Value))
 		found = append(found, Finding{Rule: RuleGitConfig, Severity: Refuse, Why: why})
 	}
 	r.addAll(rel, found)
@@ -81,18 +81,18 @@ func (r *reviewer) gitConfig(p tree.Pair) {
 
 // newSettings lists the settings in after that are not known to be harmless and
 // that before did not have.
-func newSettings(before, after []byte) ([]setting, error) {
-	now, err := parseGitConfig(after)
+func newSettings(before, after []byte) ([]Setting, error) {
+	now, err := ParseGitConfig(after)
 	if err != nil {
 		return nil, err
 	}
-	had := map[setting]int{}
-	if was, err := parseGitConfig(before); err == nil {
+	had := map[Setting]int{}
+	if was, err := ParseGitConfig(before); err == nil {
 		for _, s := range was {
 			had[s]++
 		}
 	}
-	var out []setting
+	var out []Setting
 	for _, s := range now {
 		if had[s] > 0 {
 			had[s]--
@@ -106,8 +106,8 @@ func newSettings(before, after []byte) ([]setting, error) {
 }
 
 // harmlessSetting reports settings that neither run nor redirect anything.
-func harmlessSetting(s setting) bool {
-	section, rest, _ := strings.Cut(s.key, ".")
+func harmlessSetting(s Setting) bool {
+	section, rest, _ := strings.Cut(s.Key, ".")
 	name := rest[strings.LastIndexByte(rest, '.')+1:]
 	switch section {
 	case "user":
@@ -118,12 +118,12 @@ func harmlessSetting(s setting) bool {
 			"quotepath", "abbrev", "compression", "commentchar", "whitespace", "trustctime", "checkstat":
 			return true
 		case "repositoryformatversion":
-			return s.value == "0"
+			return s.Value == "0"
 		}
 	case "branch":
 		switch name {
 		case "remote":
-			return s.value == "." || isPlainWord(s.value)
+			return s.Value == "." || isPlainWord(s.Value)
 		case "merge", "rebase", "description":
 			return true
 		}
@@ -156,7 +156,7 @@ func isPlainWord(s string) bool {
 func (r *reviewer) repositories() {
 	seen := map[*tree.Entry]bool{}
 	for _, p := range r.c.Pairs {
-		if p.Now == nil || p.Now.Up == nil || seen[p.Now.Up] || r.paths.inGit(p.Now.Rel) {
+		if p.Now == nil || p.Now.Up == nil || seen[p.Now.Up] || r.paths.InGit(p.Now.Rel) {
 			continue
 		}
 		switch fold(tree.BaseName(p.Now.Rel)) {

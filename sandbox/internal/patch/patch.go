@@ -1,4 +1,5 @@
-package sandbox
+// Package patch writes a change as git diff does.
+package patch
 
 import (
 	"bufio"
@@ -13,6 +14,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/luthier-dev/luthier/sandbox/internal/review"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
@@ -33,16 +35,16 @@ type blob struct {
 
 const noBlob = "0000000000000000000000000000000000000000"
 
-// writePatch writes the change as git diff does. For applying, binary contents are
+// Write writes the change as git diff does. For applying, binary contents are
 // written too, and whatever git would refuse is left out.
-func writePatch(ctx context.Context, w io.Writer, pairs []tree.Pair, apply bool) error {
+func Write(ctx context.Context, w io.Writer, pairs []tree.Pair, apply bool) error {
 	b := bufio.NewWriter(w)
-	var where paths
+	var where review.Paths
 	for _, p := range pairs {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if apply && where.inGit(p.Path()) {
+		if apply && where.InGit(p.Path()) {
 			continue
 		}
 		was, now, err := blobsOf(p, apply)
@@ -67,7 +69,7 @@ func writePatch(ctx context.Context, w io.Writer, pairs []tree.Pair, apply bool)
 	return b.Flush()
 }
 
-// blobs reads both sides.
+// blobsOf reads both sides.
 func blobsOf(p tree.Pair, apply bool) (was, now *blob, err error) {
 	if was, err = makeBlob(p.Was, apply); err == nil {
 		now, err = makeBlob(p.Now, apply)

@@ -1,4 +1,4 @@
-package sandbox
+package layers
 
 import (
 	"bytes"
@@ -17,17 +17,43 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// resolve opens the repository and finds the commit that the snapshot names.
-func (s Snapshot) resolve() (*git.Repository, plumbing.Hash, error) {
-	repo, err := git.PlainOpenWithOptions(s.dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+// snapshotName names a commit for messages, such as "/repo@HEAD".
+func snapshotName(dir, rev string) string { return dir + "@" + rev }
+
+// resolve opens the repository and finds the commit that a revision names.
+func resolve(dir, rev string) (*git.Repository, plumbing.Hash, error) {
+	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
 	if err != nil {
-		return nil, plumbing.ZeroHash, fmt.Errorf("snapshot %v: open repository: %w", s, err)
+		return nil, plumbing.ZeroHash, fmt.Errorf("snapshot %s: open repository: %w", snapshotName(dir, rev), err)
 	}
-	hash, err := repo.ResolveRevision(plumbing.Revision(s.rev))
+	hash, err := repo.ResolveRevision(plumbing.Revision(rev))
 	if err != nil {
-		return nil, plumbing.ZeroHash, fmt.Errorf("snapshot %v: resolve revision: %w", s, err)
+		return nil, plumbing.ZeroHash, fmt.Errorf("snapshot %s: resolve revision: %w", snapshotName(dir, rev), err)
 	}
 	return repo, *hash, nil
+}
+
+// CommitName returns the hash of the commit that a revision names.
+func CommitName(dir, rev string) (string, error) {
+	_, hash, err := resolve(dir, rev)
+	return hash.String(), err
+}
+
+// Checkout writes a commit's tree below the empty directory dst.
+func Checkout(ctx context.Context, dir, rev, dst string) error {
+	repo, hash, err := resolve(dir, rev)
+	if err != nil {
+		return err
+	}
+	objects := verifiedObjects{repo.Storer}
+	tree, err := objects.commitTree(hash)
+	if err == nil {
+		_, err = checkoutTree(ctx, nil, objects, tree, dst)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", snapshotName(dir, rev), err)
+	}
+	return nil
 }
 
 // verifiedObjects reads objects and checks that each is what its name says: what
@@ -112,7 +138,7 @@ func (v verifiedObjects) entries(tree plumbing.Hash) ([]object.TreeEntry, error)
 type checkout struct {
 	ctx     context.Context
 	objects verifiedObjects
-	store   *Layers // nil without one
+	store   *Store // nil without one
 	top     string
 	root    *os.Root
 	linked  map[string]bool // blobs this layer has a link of
@@ -121,7 +147,7 @@ type checkout struct {
 
 // checkoutTree writes a tree below dst and returns the bytes that it alone holds.
 // Where there is a store, it shares the files with other layers.
-func checkoutTree(ctx context.Context, s *Layers, v verifiedObjects, tree plumbing.Hash, dst string) (int64, error) {
+func checkoutTree(ctx context.Context, s *Store, v verifiedObjects, tree plumbing.Hash, dst string) (int64, error) {
 	root, err := os.OpenRoot(dst)
 	if err != nil {
 		return 0, err

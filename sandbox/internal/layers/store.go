@@ -1,0 +1,169 @@
+// Package layers is a store of read-only directory trees, each kept once under the hash of its content.
+// Any number of processes may share one.
+package layers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/luthier-dev/luthier/sandbox/internal/tree"
+)
+
+// Store is a directory of trees, each kept once under the hash of its content.
+//
+// A layer is made beside the others and renamed into place when it is whole, so
+// that a process killed at any moment leaves no half a layer, only a directory
+// that the next Collect removes. What a crash of the machine may have torn is not
+// used after it: every boot of the machine has a part of the store to itself.
+type Store struct {
+	// MaxBytes is how much the store may hold before the layers longest unused are
+	// removed. A layer in use stays whatever its size. A negative value is no bound.
+	MaxBytes int64
+
+	dir string // the part of this boot
+	top string
+}
+
+// Top returns the directory of the store.
+func (s *Store) Top() string { return s.top }
+
+const defaultLayerBytes = 4 << 30
+
+// The parts of a store.
+const (
+	layersByID   = "layers"  // id → directory with tree and meta
+	layersBlobs  = "blobs"   // content of files that commits have in common
+	layersAlias  = "commits" // commit → id
+	layersMaking = "making"  // what is not whole yet, or about to be removed
+	layerTree    = "tree"
+	layerUsed    = "used" // its time is that of the last use, its size in text is its content
+)
+
+// Open opens the store in dir, and makes it if it is not there. Zero bytes mean 4 GiB.
+func Open(dir string, maxBytes int64) (*Store, error) {
+	if err := lockable(); err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if maxBytes == 0 {
+		maxBytes = defaultLayerBytes
+	}
+	s := &Store{top: abs, dir: filepath.Join(abs, bootName()), MaxBytes: maxBytes}
+	for _, d := range []string{"", layersByID, layersBlobs, layersAlias, layersMaking} {
+		if err := os.MkdirAll(filepath.Join(s.dir, d), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if s.top, err = filepath.EvalSymlinks(abs); err != nil {
+		return nil, err
+	}
+	s.dir = filepath.Join(s.top, bootName())
+	for _, d := range []string{s.top, s.dir} {
+		fi, err := os.Lstat(d)
+		if err != nil {
+			return nil, err
+		}
+		if !fi.IsDir() || !privateTo(fi) {
+			return nil, fmt.Errorf("%s must be a directory that belongs to this user and that no other can write; choose or make another", d)
+		}
+	}
+	return s, nil
+}
+
+// Layer is one tree of a store, held for as long as it is not closed.
+type Layer struct {
+	id    string
+	path  string
+	from  string // directory that a workspace over it has as its path
+	lease *os.File
+}
+
+// ID names the layer's content: equal trees have equal ids.
+func (l *Layer) ID() string { return l.id }
+
+// Path is the layer's tree on the host. It must not be changed.
+func (l *Layer) Path() string { return l.path }
+
+// From returns the directory that a workspace over the layer has as its path.
+func (l *Layer) From() string { return l.from }
+
+// Close lets the store remove the layer when it needs room.
+func (l *Layer) Close() error { return l.lease.Close() }
+
+// Commit holds the tree of a commit of the git repository that holds dir, and makes its layer if there
+// is none yet. Every object is checked against its hash, so that a repository cannot put its content
+// under another's name. Files that several commits have in common are stored once.
+func (s *Store) Commit(ctx context.Context, dir, rev string) (*Layer, error) {
+	if plumbing.IsHash(rev) { // a commit's own name: the repository need not be asked
+		if l, err := s.aliased(rev); err == nil {
+			l.from = dir
+			return l, nil
+		}
+	}
+	repo, hash, err := resolve(dir, rev)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.aliased(hash.String())
+	if err != nil {
+		objects := verifiedObjects{repo.Storer}
+		var tree plumbing.Hash
+		if tree, err = objects.commitTree(hash); err != nil {
+			return nil, fmt.Errorf("snapshot %s: %w", snapshotName(dir, rev), err)
+		}
+		id := "git-" + tree.String()
+		if l, err = s.Hold(id); errors.Is(err, fs.ErrNotExist) {
+			l, err = s.make(id, func(dst string) (int64, error) { return checkoutTree(ctx, s, objects, tree, dst) })
+		}
+		if err != nil {
+			return nil, fmt.Errorf("snapshot %s: %w", snapshotName(dir, rev), err)
+		}
+		if err := s.alias(hash.String(), id); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	l.from = dir
+	return l, nil
+}
+
+// Dir holds the content of a directory as it is now, and makes its layer if there
+// is none yet. Sockets, pipes and devices are left out. The store must not be in it.
+func (s *Store) Dir(ctx context.Context, dir string) (*Layer, error) {
+	// The copy is hashed, not the original, which may change meanwhile.
+	home, lock, err := s.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	into := filepath.Join(home, layerTree)
+	err = tree.Copy(dir, into, nil)
+	var sum treeSum
+	if err == nil {
+		sum, err = hashTree(ctx, into)
+	}
+	var l *Layer
+	if err == nil {
+		l, err = s.publish(home, "dir-"+sum.id, sum.bytes)
+	}
+	if err != nil {
+		return nil, errors.Join(err, tree.Remove(home))
+	}
+	l.from = dir
+	return l, nil
+}
+
+// touch records that a layer was used now.
+func touch(home string) error {
+	now := time.Now()
+	return os.Chtimes(filepath.Join(home, layerUsed), now, now)
+}

@@ -1,0 +1,74 @@
+// Package review looks through a change for what the host would execute later, and for what may mislead
+// it: files of git, settings of editors and agents, links, names.
+package review
+
+import "fmt"
+
+// Severity says what Export does with a finding.
+type Severity int
+
+// The severities.
+const (
+	// Notice is worth a look; Export goes on.
+	Notice Severity = iota + 1
+	// Refuse stops Export unless the host allows the finding.
+	Refuse
+)
+
+// String returns "notice" or "refuse".
+func (s Severity) String() string {
+	switch s {
+	case Notice:
+		return "notice"
+	case Refuse:
+		return "refuse"
+	}
+	return fmt.Sprintf("Severity(%d)", int(s))
+}
+
+// MarshalText writes the severity's name.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Rule names what a finding is about.
+type Rule string
+
+// The rules of a review.
+const (
+	RuleGitHook       Rule = "git-hook"       // a program git runs by itself
+	RuleGitConfig     Rule = "git-config"     // a setting by which git runs programs or looks elsewhere
+	RuleGitState      Rule = "git-state"      // other files of a git directory
+	RuleGitLink       Rule = "git-link"       // a .git that leads to another directory
+	RuleGitBare       Rule = "git-bare"       // a directory that git takes for a repository
+	RuleGitAttributes Rule = "git-attributes" // files that git passes through programs
+	RuleGitModules    Rule = "git-modules"    // where submodules come from
+	RuleGitDisguise   Rule = "git-disguise"   // a name that some system takes for .git
+	RuleEditor        Rule = "editor"         // settings by which editors run programs
+	RuleAgent         Rule = "agent"          // settings and instructions of coding agents
+	RuleShell         Rule = "shell-startup"  // what shells run when they start or enter a directory
+	RuleUser          Rule = "user-config"    // what belongs in a home directory
+	RuleInstall       Rule = "install-script" // what package managers run
+	RuleContinuous    Rule = "ci"             // what a build service runs
+	RuleSetID         Rule = "setuid"         // setuid or setgid bits
+	RuleSpecial       Rule = "special-file"   // device, pipe or socket
+	RuleLinkEscape    Rule = "symlink-escape" // a symbolic link that leaves the tree
+	RuleLinkGit       Rule = "symlink-git"    // a symbolic link into a git directory
+	RuleHardLink      Rule = "hard-link"      // a file with several names
+	RuleNameCollision Rule = "name-collision" // names that are one on other systems
+	RuleNameOdd       Rule = "name-odd"       // names that mislead or that other systems cannot have
+	RuleUnreadable    Rule = "unreadable"     // what could not be looked at
+	RuleLarge         Rule = "large-file"     // a file of more than 4 GiB, on the disk or only in name
+)
+
+// Finding is one thing in a change that the host may execute later, or that may
+// mislead it.
+type Finding struct {
+	Path     string   `json:"path"` // relative to the workspace, with forward slashes
+	Rule     Rule     `json:"rule"`
+	Severity Severity `json:"severity"`
+	Why      string   `json:"why"`
+}
+
+// String is one line for people, safe to print whatever the path holds.
+func (f Finding) String() string {
+	return fmt.Sprintf("%v: %q: %s: %s", f.Severity, f.Path, f.Rule, f.Why)
+}
