@@ -247,7 +247,7 @@ func TestManyFiles(t *testing.T) {
 // TestHostileSource indexes texts that are made to make a parser slow, in all
 // languages, and asks what needs their symbols.
 func TestHostileSource(t *testing.T) {
-	n := tier.Pick(10_000, 60_000, 300_000)
+	n := tier.Pick(10_000, 30_000, 300_000)
 	bodies := map[string]string{
 		"round":    strings.Repeat("(", n),
 		"square":   strings.Repeat("[", n),

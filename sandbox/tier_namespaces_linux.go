@@ -12,16 +12,6 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// isolatingTiers returns the isolating tiers, strongest first.
-func isolatingTiers() []tierStart {
-	return []tierStart{
-		{TierNamespaces, startNamespaces},
-		{TierHostNet, startHostNet},
-		{TierBubblewrap, startBubblewrap},
-		{TierLandlock, startLandlock},
-	}
-}
-
 const (
 	// rootGuestUID is the user commands run as when the host is root: one that
 	// owns nothing, from the range that systemd's UIDS-GIDS documentation lists as

@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 )
 
-// isolatingTiers returns the isolating tiers, strongest first.
-func isolatingTiers() []tierStart { return []tierStart{{TierSeatbelt, startSeatbelt}} }
-
 // seatbeltExec applies a profile to itself and becomes the command.
 const seatbeltExec = "/usr/bin/sandbox-exec"
 
