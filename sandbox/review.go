@@ -26,29 +26,29 @@ type Rule = review.Rule
 
 // The rules of a review.
 const (
-	RuleGitHook       = review.RuleGitHook       // a program git runs by itself
-	RuleGitConfig     = review.RuleGitConfig     // a setting by which git runs programs or looks elsewhere
-	RuleGitState      = review.RuleGitState      // other files of a git directory
-	RuleGitLink       = review.RuleGitLink       // a .git that leads to another directory
-	RuleGitBare       = review.RuleGitBare       // a directory that git takes for a repository
-	RuleGitAttributes = review.RuleGitAttributes // files that git passes through programs
-	RuleGitModules    = review.RuleGitModules    // where submodules come from
-	RuleGitDisguise   = review.RuleGitDisguise   // a name that some system takes for .git
-	RuleEditor        = review.RuleEditor        // settings by which editors run programs
-	RuleAgent         = review.RuleAgent         // settings and instructions of coding agents
-	RuleShell         = review.RuleShell         // what shells run when they start or enter a directory
-	RuleUser          = review.RuleUser          // what belongs in a home directory
-	RuleInstall       = review.RuleInstall       // what package managers run
-	RuleContinuous    = review.RuleContinuous    // what a build service runs
-	RuleSetID         = review.RuleSetID         // setuid or setgid bits
-	RuleSpecial       = review.RuleSpecial       // device, pipe or socket
-	RuleLinkEscape    = review.RuleLinkEscape    // a symbolic link that leaves the tree
-	RuleLinkGit       = review.RuleLinkGit       // a symbolic link into a git directory
-	RuleHardLink      = review.RuleHardLink      // a file with several names
-	RuleNameCollision = review.RuleNameCollision // names that are one on other systems
-	RuleNameOdd       = review.RuleNameOdd       // names that mislead or that other systems cannot have
-	RuleUnreadable    = review.RuleUnreadable    // what could not be looked at
-	RuleLarge         = review.RuleLarge         // a file of more than 4 GiB, on the disk or only in name
+	RuleGitHook       = review.RuleGitHook       // "git-hook": a program git runs by itself
+	RuleGitConfig     = review.RuleGitConfig     // "git-config": a setting by which git runs programs or looks elsewhere
+	RuleGitState      = review.RuleGitState      // "git-state": other files of a git directory
+	RuleGitLink       = review.RuleGitLink       // "git-link": a .git that leads to another directory
+	RuleGitBare       = review.RuleGitBare       // "git-bare": a directory that git takes for a repository
+	RuleGitAttributes = review.RuleGitAttributes // "git-attributes": files that git passes through programs
+	RuleGitModules    = review.RuleGitModules    // "git-modules": where submodules come from
+	RuleGitDisguise   = review.RuleGitDisguise   // "git-disguise": a name that some system takes for .git
+	RuleEditor        = review.RuleEditor        // "editor": settings by which editors run programs
+	RuleAgent         = review.RuleAgent         // "agent": settings and instructions of coding agents
+	RuleShell         = review.RuleShell         // "shell-startup": what shells run when they start or enter a directory
+	RuleUser          = review.RuleUser          // "user-config": what belongs in a home directory
+	RuleInstall       = review.RuleInstall       // "install-script": what package managers run
+	RuleContinuous    = review.RuleContinuous    // "ci": what a build service runs
+	RuleSetID         = review.RuleSetID         // "setuid": setuid or setgid bits
+	RuleSpecial       = review.RuleSpecial       // "special-file": device, pipe or socket
+	RuleLinkEscape    = review.RuleLinkEscape    // "symlink-escape": a symbolic link that leaves the tree
+	RuleLinkGit       = review.RuleLinkGit       // "symlink-git": a symbolic link into a git directory
+	RuleHardLink      = review.RuleHardLink      // "hard-link": a file with several names
+	RuleNameCollision = review.RuleNameCollision // "name-collision": names that are one on other systems
+	RuleNameOdd       = review.RuleNameOdd       // "name-odd": names that mislead or that other systems cannot have
+	RuleUnreadable    = review.RuleUnreadable    // "unreadable": what could not be looked at
+	RuleLarge         = review.RuleLarge         // "large-file": a file of more than 4 GiB, on the disk or only in name
 )
 
 // Finding is one thing in a change that the host may execute later, or that may

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -182,5 +183,25 @@ func TestKillMarkedIsExact(t *testing.T) {
 	_ = b.Wait()
 	if n := running(t, arg); n != 0 {
 		t.Errorf("%d left, want none", n)
+	}
+}
+
+// TestMarkIsSeenDuringExec: a process bears its mark at every moment, also while a program takes the place
+// of another. A kill that looks just then would leave it.
+func TestMarkIsSeenDuringExec(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(script, []byte("exec sh \"$0\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", script)
+	cmd.Env = append(os.Environ(), "LUTHIER_MARK=x")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	for i := range 3000 {
+		if !hasEnv(cmd.Process.Pid, "LUTHIER_MARK=") {
+			t.Fatalf("not seen at look %d", i)
+		}
 	}
 }

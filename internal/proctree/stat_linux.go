@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 )
 
 // Stat is what the kernel tells of one process in /proc/PID/stat (see proc(5)).
@@ -84,14 +85,44 @@ func List() ([]Stat, error) {
 // hasEnv reports whether the process was started with an environment entry that
 // begins with prefix. A process of another user cannot be read and has none.
 func hasEnv(pid int, prefix string) bool {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	for kv := range bytes.SplitSeq(b, []byte{0}) {
+	for kv := range bytes.SplitSeq(environ(pid), []byte{0}) {
 		if bytes.HasPrefix(kv, []byte(prefix)) {
 			return true
 		}
 	}
 	return false
+}
+
+// environ returns the environment a process was started with. While a new program takes the place of the
+// old one the kernel shows none: the old memory is gone, the new is not laid out yet. Who was found just
+// then would seem to bear no mark, so it is read again.
+func environ(pid int) []byte {
+	for range 50 {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil || len(b) > 0 || hasNone(pid) {
+			return b
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+// hasNone reports a process that has no environment: by the 50th and 51st field of stat, where it begins
+// and ends, which are unknown while it is not laid out.
+func hasNone(pid int) bool {
+	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return true
+	}
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from the third field on
+	if len(f) < 49 || f[0][0] == 'Z' || f[0][0] == 'X' {
+		return true
+	}
+	flags, err := strconv.ParseUint(string(f[6]), 10, 64)
+	if err != nil || flags&(exiting|kernelThread) != 0 {
+		return true
+	}
+	begin, end := string(f[47]), string(f[48])
+	return begin == end && end != "0"
 }
