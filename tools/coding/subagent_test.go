@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/luthier-dev/luthier/agent"
-	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
 // modelFunc answers a request with the parts of a message.
@@ -69,8 +68,8 @@ func toolNamesOf(req *agent.Request) string {
 // TestSubAgents lets a main agent start four explorers in one turn: they run at the same time, can only read, and their
 // usage counts towards the main agent's.
 func TestSubAgents(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	var at, most atomic.Int32
 	sub := modelFunc(func(ctx context.Context, req *agent.Request) []agent.Part {
 		if req.Messages[len(req.Messages)-1].Role == agent.RoleUser {
@@ -123,8 +122,8 @@ func TestSubAgents(t *testing.T) {
 }
 
 func TestSubAgentWorks(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	sub := modelFunc(func(ctx context.Context, req *agent.Request) []agent.Part {
 		if req.Messages[len(req.Messages)-1].Role == agent.RoleUser {
 			return []agent.Part{call("1", "shell", args{"command": "echo x > made; echo made it"})}
@@ -148,7 +147,7 @@ func TestSubAgentWorks(t *testing.T) {
 
 // TestPlan records a plan in plan mode, where tools that change anything are not offered.
 func TestPlan(t *testing.T) {
-	agenttest.CheckLeaks(t)
+	t.Parallel()
 	w := openWith(t, Config{}, nil)
 	model := modelFunc(func(ctx context.Context, req *agent.Request) []agent.Part {
 		if req.Messages[len(req.Messages)-1].Role == agent.RoleUser {
@@ -177,8 +176,8 @@ func TestPlan(t *testing.T) {
 
 // TestShellShowsProgress sees output in the run's events while the command goes on.
 func TestShellShowsProgress(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{}, nil)
 	model := modelFunc(func(ctx context.Context, req *agent.Request) []agent.Part {
 		if req.Messages[len(req.Messages)-1].Role == agent.RoleUser {

@@ -95,9 +95,9 @@ func TestGoTests(t *testing.T) {
 
 // TestGoTestsKilled stops a run whose test waits for a child of its own.
 func TestGoTestsKilled(t *testing.T) {
+	t.Parallel()
 	needProgram(t, "go")
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, goModule)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -256,8 +256,8 @@ func TestTestFlood(t *testing.T) {
 }
 
 func TestTestCancel(t *testing.T) {
+	t.Parallel()
 	needUnix(t)
-	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, files{"pytest.ini": ""})
 	must(t, os.MkdirAll(filepath.Join(w.Dir(), ".venv/bin"), 0o755))
 	must(t, os.WriteFile(filepath.Join(w.Dir(), ".venv/bin/python"), []byte("#!/bin/sh\necho $$ > pid; sleep 60\n"), 0o755))
@@ -269,8 +269,8 @@ func TestTestCancel(t *testing.T) {
 }
 
 func TestLint(t *testing.T) {
+	t.Parallel()
 	needProgram(t, "go")
-	agenttest.CheckLeaks(t)
 	r := newRepo(t, files{"go.mod": "module m\n\ngo 1.21\n", "good/g.go": "package good\n", "bad/b.go": "package bad\n"})
 	w := r.open(Config{})
 	contains(t, run(t, w, "lint", args{}), "Nothing was checked: no file has changed")
