@@ -29,7 +29,7 @@ var (
 
 func TestMain(m *testing.M) {
 	Init()
-	sandboxtest.Main(m, helpers, "host", "layers", "life-host", "nested", "no-network-namespace", "pool-host", "pool-user")
+	sandboxtest.Main(m, helpers, "host", "layers", "nested", "no-network-namespace", "pool-host", "pool-user")
 }
 
 // open starts a sandbox and closes it with the test. A tier that this host does
