@@ -179,8 +179,17 @@ func TestRestore(t *testing.T) {
 // More forks than layers are kept: the oldest are merged, and nothing shows.
 func TestDeepForks(t *testing.T) {
 	t.Parallel()
-	t.Run("isolated", func(t *testing.T) { deepForks(t, Config{Floor: TierNone, Limits: Limits{Processes: -1}}) })
-	t.Run("copies", func(t *testing.T) { deepForks(t, plain()) })
+	t.Run("isolated", func(t *testing.T) {
+		t.Parallel()
+		deepForks(t, Config{Floor: TierNone, Limits: Limits{Processes: -1}})
+	})
+	if testing.Short() {
+		return
+	}
+	t.Run("copies", func(t *testing.T) {
+		t.Parallel()
+		deepForks(t, plain())
+	})
 }
 
 func deepForks(t *testing.T, cfg Config) {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // inside runs a helper in the sandbox and reports whether it reached its aim.
@@ -42,7 +44,11 @@ func walled(t *testing.T, tier Tier) Config {
 
 // isolated runs f at every tier that is some isolation.
 func isolated(t *testing.T, f func(t *testing.T, cfg Config)) {
-	for _, tier := range []Tier{TierLandlock, TierBubblewrap, TierNamespaces} {
+	tiers := []Tier{TierLandlock, TierBubblewrap, TierNamespaces}
+	if testing.Short() {
+		tiers = []Tier{TierNamespaces}
+	}
+	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) { f(t, walled(t, tier)) })
 	}
 }
@@ -420,7 +426,7 @@ func init() {
 func TestCancelDuringStart(t *testing.T) {
 	t.Parallel()
 	scratch := t.TempDir()
-	for i := range 40 {
+	for i := range tier.Pick(10, 40, 400) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
 		sb, err := Local(ctx, Config{Dir: t.TempDir(), ScratchDir: scratch})
 		if err == nil {
@@ -459,7 +465,15 @@ func TestAsOrdinaryUser(t *testing.T) {
 		os.Chown(filepath.Join(dir, "tmp"), nobody, nobody), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "-test.v", "-test.short", "-test.run", "^Test(Network|Loopback|Files|Secrets|Host|Privileges|Limits|Falls|ExecReports|Timeout|Close|Snapshot|ReadOnly|Python|Git|Denials|Core|Memory|Without|Approval|Disk)")
+	which := "^Test(Network|Loopback|Files|Secrets|Host|Privileges|Limits|Falls|ExecReports|Timeout|Close|Snapshot|ReadOnly|Python|Git|Denials|Core|Memory|Without|Approval|Disk)"
+	if testing.Short() {
+		which = "^Test(Network|Files|Privileges|Close|ReadOnly)"
+	}
+	args := []string{"-test.v", "-test.run", which}
+	if !tier.Long() {
+		args = append(args, "-test.short")
+	}
+	cmd := exec.Command(exe, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=" + filepath.Join(dir, "tmp"), "LANG=C.UTF-8"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
 
@@ -237,7 +238,7 @@ func TestAttachOddNames(t *testing.T) {
 func TestNoCommandCrossesLeases(t *testing.T) {
 	t.Parallel()
 	p := recyclable(t, PoolConfig{})
-	for range 20 {
+	for range tier.Pick(5, 20, 200) {
 		l := acquire(t, p, Request{Snapshot: SnapshotDir(t.TempDir()), Domain: "probe"})
 		n := uniqueSleep()
 		done := make(chan struct{})

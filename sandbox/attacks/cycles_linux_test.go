@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
@@ -208,7 +209,7 @@ func TestThousandsOfLives(t *testing.T) {
 	case testing.Short():
 		t.Skip("takes many seconds")
 	default:
-		n = scaled(1000)
+		n = tier.Pick(0, scaled(500), scaled(3000))
 	}
 	keep := open(t, sandbox.Config{}) // or the broker would rest
 	if keep.Isolation().Tier == sandbox.TierNone {

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
 	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
@@ -159,10 +160,7 @@ func TestKilledAnywhere(t *testing.T) {
 	open(t, sandbox.Config{}) // skips where the tier cannot be had
 	kept := t.TempDir()
 	mounts := strings.Count(read(t, "/proc/self/mountinfo"), "\n")
-	points := scaled(60)
-	if testing.Short() {
-		points = 9
-	}
+	points := tier.Pick(6, scaled(36), scaled(300))
 	var mu sync.Mutex
 	var slowest time.Duration
 	var all sync.WaitGroup

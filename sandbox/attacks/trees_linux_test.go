@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
@@ -73,9 +74,13 @@ func init() {
 	}
 }
 
-// both runs f with an overlay and with a copy of the snapshot.
+// both runs f with an overlay and with a copy of the snapshot; with -short not the copy.
 func both(t *testing.T, f func(t *testing.T, cfg sandbox.Config)) {
-	for _, tier := range []sandbox.Tier{sandbox.TierNone, sandbox.TierNamespaces} {
+	tiers := []sandbox.Tier{sandbox.TierNone, sandbox.TierNamespaces}
+	if testing.Short() {
+		tiers = tiers[1:]
+	}
+	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) { f(t, sandbox.Config{Floor: tier, Ceiling: tier}) })
 	}
 }
@@ -358,16 +363,17 @@ func init() {
 // Layers are merged without paths, too.
 func TestMergeDeepLayers(t *testing.T) {
 	t.Parallel()
+	depth := tier.Pick(300, 1200, 1200)
 	a, b, dst := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "merged")
 	for _, dir := range []string{a, b} {
 		sb := open(t, withDirInPlace(dir))
-		run(t, sb, "deep", "1200", "deep")
+		run(t, sb, "deep", strconv.Itoa(depth), "deep")
 	}
 	write(t, b, "deep/older", "x")
 	if err := tree.Merge([]tree.Dir{{Path: a}, {Path: b}}, dst); err != nil {
 		t.Fatalf("%.300v", err)
 	}
-	if got := countTree(t, dst); got != 1200+5 {
+	if got := countTree(t, dst); got != depth+5 {
 		t.Errorf("%d paths", got)
 	}
 	for _, dir := range []string{a, b, dst} {

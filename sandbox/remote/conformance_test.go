@@ -38,7 +38,7 @@ func kindsOf(t *testing.T, cfg sandbox.Config) map[string]opener {
 			t.Errorf("close pool: %v", err)
 		}
 	})
-	_, url := newTestServer(t, func(c *Config) { c.Sandbox = cfg })
+	_, url := newTestServer(t, func(c *Config) { c.Sandbox, c.Tenants[0].Quota.Sandboxes = cfg, -1 })
 	return map[string]opener{
 		"local": func(t *testing.T, dir string) sandbox.Sandbox {
 			cfg := cfg
@@ -82,12 +82,22 @@ func granted(t *testing.T, tier sandbox.Tier) sandbox.Config {
 
 // A sandbox behaves in one way, wherever it is.
 func TestConformance(t *testing.T) {
-	for _, tier := range []sandbox.Tier{sandbox.TierNone, sandbox.TierNamespaces} {
+	t.Parallel()
+	tiers := []sandbox.Tier{sandbox.TierNamespaces, sandbox.TierNone}
+	if testing.Short() {
+		tiers = tiers[:1]
+	}
+	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
+			t.Parallel()
 			for kind, open := range kindsOf(t, granted(t, tier)) {
 				t.Run(kind, func(t *testing.T) {
+					t.Parallel()
 					for _, b := range behaviours {
-						t.Run(b.name, func(t *testing.T) { b.check(t, open) })
+						t.Run(b.name, func(t *testing.T) {
+							t.Parallel() // much of it is to wait
+							b.check(t, open)
+						})
 					}
 				})
 			}
@@ -229,7 +239,7 @@ func checkTime(t *testing.T, open opener) {
 			t.Fatalf("%v: %+v", e, e)
 		}
 	}
-	e := mustRun(t, sb, sandbox.Cmd{Args: []string{"sh", "-c", "trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 0.05; done"}, Timeout: time.Second, Grace: time.Minute})
+	e := mustRun(t, sb, sandbox.Cmd{Args: []string{"sh", "-c", "trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 0.05; done"}, Timeout: 3 * time.Second, Grace: time.Minute})
 	if !e.TimedOut || e.Code != 3 || e.Stdout.String() != "ready\nasked\n" {
 		t.Errorf("grace: %+v, %q", e, e.Stdout)
 	}

@@ -6,19 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
 // The connection is cut after every number of bytes, coarsely, of a command's trial:
 // the command runs once, and its change is taken over once.
 func TestTrialCutAnywhere(t *testing.T) {
+	t.Parallel()
 	s, url := newTestServer(t, func(c *Config) { c.Tenants[0].Quota.Sandboxes = -1 })
 	cut := newCutter(t, url)
 	sb := openAt(t, Options{URL: "http://" + cut.Addr().String(), Dir: workspace(t)})
-	step := int64(97)
-	if testing.Short() {
-		step = 701
-	}
+	step := tier.Pick[int64](1409, 97, 13)
 	cuts := 0
 	for at := int64(0); ; at += step {
 		cut.left.Store(at)

@@ -26,12 +26,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/luthier-dev/luthier/sandbox"
 	"go.uber.org/goleak"
+
+	"github.com/luthier-dev/luthier/internal/tier"
+	"github.com/luthier-dev/luthier/sandbox"
+	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Init()
+	sandboxtest.WaitTogether()
 	goleak.VerifyTestMain(m)
 }
 
@@ -304,6 +308,7 @@ func TestOnlyMissingContentTravels(t *testing.T) {
 }
 
 func TestQuota(t *testing.T) {
+	t.Parallel()
 	_, url := newTestServer(t, func(c *Config) {
 		c.Tenants[0].Quota = Quota{Sandboxes: 1, Commands: 1, Bytes: 4 << 10, Time: 3 * time.Second}
 	})
@@ -340,10 +345,11 @@ func TestQuota(t *testing.T) {
 }
 
 func TestLeaseRunsOut(t *testing.T) {
+	t.Parallel()
 	s, url := newTestServer(t, nil)
-	sb := openAt(t, Options{URL: url, TTL: 200 * time.Millisecond})
-	time.Sleep(time.Second) // several leases long
-	sh(t, sb, "true")       // it is renewed while the client is there
+	sb := openAt(t, Options{URL: url, TTL: time.Second})
+	time.Sleep(3 * time.Second) // several leases long
+	sh(t, sb, "true")           // it is renewed while the client is there
 	p, err := sb.Start(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1000"}})
 	if err != nil {
 		t.Fatal(err)
@@ -369,6 +375,7 @@ func TestLeaseRunsOut(t *testing.T) {
 }
 
 func TestServerRestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cfg := Config{Dir: dir, Sandbox: plain(), Tenants: []Tenant{{Name: "a", Token: token}}}
 	first, err := NewServer(cfg)
@@ -502,13 +509,11 @@ func (c *cutter) serve(conn net.Conn) {
 // A connection is cut after every number of bytes of the server's answers to a
 // small exchange. Nothing is lost, doubled or run twice.
 func TestCutAnywhere(t *testing.T) {
+	t.Parallel()
 	_, url := newTestServer(t, func(c *Config) { c.Tenants[0].Quota.Sandboxes = -1 })
 	cut := newCutter(t, url)
 	sb := openAt(t, Options{URL: "http://" + cut.Addr().String()})
-	step := int64(1)
-	if testing.Short() {
-		step = 23
-	}
+	step := tier.Pick[int64](47, 3, 1)
 	count := 0
 	for at := int64(0); ; at += step {
 		cut.left.Store(at)

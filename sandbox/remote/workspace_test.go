@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -40,6 +41,7 @@ func empty(t *testing.T, s *Server, part string) {
 // A connection is cut after every number of bytes, coarsely, of the answers to a
 // change brought out, a fork and a restore. Each is done once and arrives whole.
 func TestWorkspaceCutAnywhere(t *testing.T) {
+	t.Parallel()
 	s, url := newTestServer(t, func(c *Config) { c.Tenants[0].Quota.Sandboxes = -1 })
 	cut := newCutter(t, url)
 	big := make([]byte, 150_000)
@@ -50,10 +52,7 @@ func TestWorkspaceCutAnywhere(t *testing.T) {
 	if err != nil || !e.Success() {
 		t.Fatal(e, err)
 	}
-	step := int64(3001)
-	if testing.Short() {
-		step = 20011
-	}
+	step := tier.Pick[int64](40009, 6007, 1009)
 	cuts := 0
 	for at := int64(0); ; at += step {
 		cut.left.Store(at)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // mayBeCalled are what code without a runtime may call beside its own kind: the
@@ -31,11 +33,10 @@ func TestCodeAfterForkCallsOnlyTheKernel(t *testing.T) {
 		t.Skip("needs the go tool")
 	}
 	own := declared(t, "raw_linux.go")
-	for _, flag := range []string{"-v=false", "-gcflags=all=-N -l", "-race", "-cover", "-buildmode=pie"} {
+	// Each but the first and -cover compiles the standard library again.
+	flags := []string{"-v=false", "-cover", "-gcflags=all=-N -l", "-race", "-buildmode=pie"}
+	for _, flag := range tier.Pick(flags[:1], flags[:3], flags) {
 		t.Run(flag, func(t *testing.T) {
-			if testing.Short() && flag != "-v=false" {
-				t.Skip("builds everything again")
-			}
 			exe := filepath.Join(t.TempDir(), "test")
 			if out, err := exec.Command(tool, "test", "-c", flag, "-o", exe, ".").CombinedOutput(); err != nil {
 				if strings.Contains(string(out), "nosplit") {

@@ -30,14 +30,19 @@ func Main(m *testing.M, programs map[string]func(args []string) error, hosts ...
 		}
 		os.Exit(status)
 	}
+	WaitTogether()
+	os.Exit(m.Run())
+}
+
+// WaitTogether lets more tests run at once than there are processors, unless a flag says how many:
+// most of what they do is to wait for programs.
+func WaitTogether() {
 	flag.Parse()
 	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
-		// Most of what tests do is to wait for programs.
 		if err := p.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
 }
 
 func run(program func([]string) error, name string) int {
