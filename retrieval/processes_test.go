@@ -29,7 +29,7 @@ func helper(t testing.TB, what, dir, cache string) (*exec.Cmd, *bufio.Scanner) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(exe, "-test.run=^TestHelperProcess$", "-test.count=1")
+	c := exec.Command(exe, "-test.run=^TestHelperProcess$", "-test.count=1", fmt.Sprintf("-test.short=%t", testing.Short()))
 	c.Env = append(os.Environ(), helperVar+"="+what+"\n"+dir+"\n"+cache)
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
@@ -45,6 +45,9 @@ func helper(t testing.TB, what, dir, cache string) (*exec.Cmd, *bufio.Scanner) {
 	})
 	return c, bufio.NewScanner(out)
 }
+
+// writes is how many files a helper writes.
+func writes() int { return tier.Pick(16, 40, 40) }
 
 // TestHelperProcess is the body of other processes; it does nothing by itself.
 func TestHelperProcess(t *testing.T) {
@@ -85,7 +88,7 @@ func TestHelperProcess(t *testing.T) {
 		}
 	case "write": // what the other one has to find
 		allReady(t, x) // an Update does not wait for symbols that are being made
-		for i := range 40 {
+		for i := range writes() {
 			name := fmt.Sprintf("encoding/h%d.go", i)
 			put(t, dir, name, fmt.Sprintf("package p\n\n// Stork%d flies.\nfunc Stork%d() {}\n", i, i))
 			if err := x.Update(t.Context(), name); err != nil {
@@ -139,7 +142,7 @@ func TestTwoProcesses(t *testing.T) {
 			break
 		}
 	}
-	if err := c.Wait(); err != nil || seen != 40 {
+	if err := c.Wait(); err != nil || seen != writes() {
 		t.Errorf("the other process: %v; %d updates seen", err, seen)
 	}
 	nearFresh(t, x, dir, "after another process's updates")
@@ -155,7 +158,8 @@ func TestTwoWriters(t *testing.T) {
 	x := open(t, dir, retrieval.Config{CacheDir: cache})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for i := range 20 {
+	mine := tier.Pick(8, 20, 20)
+	for i := range mine {
 		name := fmt.Sprintf("encoding/mine%d.go", i)
 		put(t, dir, name, animal("egret"))
 		if err := x.Update(ctx, name); err != nil {
@@ -175,7 +179,7 @@ func TestTwoWriters(t *testing.T) {
 		t.Fatal(err)
 	}
 	nearFresh(t, x, dir, "after two writers")
-	if got := grepped(t, x, retrieval.GrepQuery{Pattern: "egret lives"}); len(got) != 20 {
+	if got := grepped(t, x, retrieval.GrepQuery{Pattern: "egret lives"}); len(got) != mine {
 		t.Errorf("found %v", got)
 	}
 }
@@ -184,7 +188,7 @@ func TestTwoWriters(t *testing.T) {
 // all of them succeed, and one index is left.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
-	dir, cache := goSource(t, "encoding"), t.TempDir()
+	dir, cache := lessGoSource(t, "encoding"), t.TempDir()
 	var all []*exec.Cmd
 	for range 4 {
 		c, lines := helper(t, "open", dir, cache)
@@ -211,7 +215,7 @@ func TestOpenTogether(t *testing.T) {
 // The cache they leave gives exactly the answers of a fresh one.
 func TestKilledDuringOpen(t *testing.T) {
 	t.Parallel()
-	dir := goSource(t, "encoding")
+	dir := lessGoSource(t, "encoding")
 	want := freshAnswers(t, dir)
 	kill(t, dir, func(t *testing.T, cache string) *retrieval.Index {
 		x := open(t, dir, retrieval.Config{CacheDir: cache})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 	"go.uber.org/goleak"
 )
@@ -378,7 +379,7 @@ func TestMap(t *testing.T) {
 func TestCloseEndsWaiting(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, shop)
-	for i := range 50 {
+	for i := 0; i < 50; i += tier.Pick(4, 1, 1) {
 		x, err := retrieval.Open(t.Context(), dir, retrieval.Config{CacheDir: t.TempDir(), Background: true, Watch: true})
 		if err != nil {
 			t.Fatal(err)

@@ -58,7 +58,7 @@ func exact(t testing.TB, x *retrieval.Index) []string {
 // TestDamagedCache cuts, flips, empties, removes and replaces each file of a cache. Open
 // succeeds, all answers are those of the whole cache, and Status says what was wrong.
 func TestDamagedCache(t *testing.T) {
-	testDamage(t, goSource(t, "encoding/csv", "encoding/json", "encoding/base64"), tier.Pick(9, 3, 1))
+	testDamage(t, lessGoSource(t, "encoding/csv", "encoding/json", "encoding/base64"), tier.Pick(13, 3, 1))
 }
 
 // TestDamagedBigCache does the same to segments so large that they are mapped and only
@@ -217,7 +217,7 @@ func TestCacheRemovedWhileOpen(t *testing.T) {
 // TestCacheCutWhileOpen shortens the mapped segments below an open index, as a full or
 // failing disk may: that is an answer or an error, never a crash, and a scan mends it.
 func TestCacheCutWhileOpen(t *testing.T) {
-	dir := goSource(t, "encoding")
+	dir := lessGoSource(t, "encoding")
 	cache := t.TempDir()
 	x := open(t, dir, retrieval.Config{CacheDir: cache})
 	allReady(t, x)

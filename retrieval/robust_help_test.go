@@ -23,21 +23,35 @@ import (
 // their tests, which are half of them.
 func goSource(t testing.TB, dirs ...string) string {
 	t.Helper()
+	return copySource(t, false, dirs)
+}
+
+// lessGoSource is goSource, but in the short tier without large files and what lies deeper than one directory. It is for tests that
+// replace no documents, or want exactly the answers of a fresh index: in a small tree a replaced one weighs more than closeCall.
+func lessGoSource(t testing.TB, dirs ...string) string {
+	t.Helper()
+	return copySource(t, testing.Short(), dirs)
+}
+
+func copySource(t testing.TB, less bool, dirs []string) string {
+	t.Helper()
 	dir := t.TempDir()
 	for _, d := range dirs {
-		copyTree(t, filepath.Join(goRoot(t), "src", filepath.FromSlash(d)), filepath.Join(dir, filepath.FromSlash(d)))
+		copyTree(t, less, filepath.Join(goRoot(t), "src", filepath.FromSlash(d)), filepath.Join(dir, filepath.FromSlash(d)))
 	}
 	settle()
 	return dir
 }
 
-func copyTree(t testing.TB, from, to string) {
+func copyTree(t testing.TB, less bool, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
 		isTest := d != nil && (d.Name() == "testdata" || strings.HasSuffix(d.Name(), "_test.go"))
 		switch rel, _ := filepath.Rel(from, p); {
 		case err != nil:
 			return err
+		case less && d.IsDir() && strings.Contains(rel, string(filepath.Separator)):
+			return fs.SkipDir
 		case isTest && !tier.Long() && d.IsDir():
 			return fs.SkipDir
 		case isTest && !tier.Long():
@@ -46,7 +60,7 @@ func copyTree(t testing.TB, from, to string) {
 			return os.MkdirAll(filepath.Join(to, rel), 0o755)
 		default:
 			raw, err := os.ReadFile(p)
-			if err != nil {
+			if err != nil || less && len(raw) > 20_000 {
 				return err
 			}
 			return os.WriteFile(filepath.Join(to, rel), raw, 0o644)

@@ -37,7 +37,7 @@ func withScores(t testing.TB, x *retrieval.Index) (map[string][]string, map[stri
 // scores differ by what those weigh in the statistics of words, and order only among
 // places of about the same score.
 func TestSameTreeSameAnswers(t *testing.T) {
-	dir := goSource(t, "encoding")
+	dir := lessGoSource(t, "encoding")
 	fresh := open(t, dir, retrieval.Config{})
 	want, scores := withScores(t, fresh)
 	var all []string
@@ -165,17 +165,17 @@ func TestSameTreeSameAnswers(t *testing.T) {
 
 // TestTies asks for what many files have in the same way: they come in a fixed order.
 func TestTies(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 300 {
+	dir, n := t.TempDir(), tier.Pick(120, 300, 300)
+	for i := range n {
 		put(t, dir, fmt.Sprintf("t/f%03d.go", i), animal("lemming"))
 	}
 	fresh := open(t, dir, retrieval.Config{})
 	want := paths(t, fresh, retrieval.Query{Text: "lemming", K: 50})
 	to := t.TempDir()
 	x := open(t, to, retrieval.Config{})
-	for i := 299; i >= 0; i-- {
+	for i := n - 1; i >= 0; i-- {
 		put(t, to, fmt.Sprintf("t/f%03d.go", i), animal("lemming"))
-		if i%60 == 0 {
+		if i%(n/5) == 0 {
 			if err := x.Update(t.Context()); err != nil {
 				t.Fatal(err)
 			}

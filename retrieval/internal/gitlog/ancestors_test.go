@@ -9,20 +9,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
 // TestOnlyAncestorsCount opens a history at many commits in any order with one cache, and
 // each time wants what git names as the ancestors, and all else as if there was no cache.
 func TestOnlyAncestorsCount(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range tier.Pick[uint64](2, 6, 6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(seed, 1))
 			r := newRepo(t)
 			commits := r.randomHistory(rng, 120)
 			cache := t.TempDir()
-			for range 25 {
+			for range tier.Pick(15, 25, 25) {
 				head := commits[rng.IntN(len(commits))]
 				o := gitlog.Options{Head: head, CacheDir: cache, MaxCommits: []int{0, 15, 40}[rng.IntN(3)],
 					Merges: gitlog.Merges(rng.IntN(3))}

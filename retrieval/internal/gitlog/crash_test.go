@@ -153,7 +153,7 @@ func TestManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			for j := range 5 {
+			for j := range tier.Pick(2, 5, 5) {
 				h := heads[50+(i*3+j)%10]
 				l, err := gitlog.Open(context.Background(), r.dir, gitlog.Options{Head: h, CacheDir: cache})
 				if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
@@ -112,9 +113,7 @@ func TestRenameOnABranch(t *testing.T) {
 func TestReadsOnlyWhatIsNew(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	for i := range 20 {
-		r.commit(fmt.Sprintf("commit %d", i), files{"a": fmt.Sprint(i)})
-	}
+	r.line(20, func(i int) (message, file, content string) { return fmt.Sprintf("commit %d", i), "a", fmt.Sprint(i) })
 	for _, noGit := range []bool{false, true} {
 		o := gitlog.Options{CacheDir: t.TempDir(), NoGit: noGit, MaxCommits: 15}
 		counts := func(read, cached, commits int) {
@@ -164,7 +163,8 @@ func TestGoGitReadsTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(11, 12)), 80)
-	for _, head := range heads[60:] {
+	for i := 60; i < len(heads); i += tier.Pick(4, 1, 1) {
+		head := heads[i]
 		want := say(open(t, r.dir, gitlog.Options{Head: head, Merges: gitlog.WithMerges}))
 		got := say(open(t, r.dir, gitlog.Options{Head: head, Merges: gitlog.WithMerges, NoGit: true}))
 		if d := cmp.Diff(want, got); d != "" {

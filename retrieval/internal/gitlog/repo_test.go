@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 
 	"go.uber.org/goleak"
 
@@ -34,10 +37,68 @@ type repo struct {
 
 func newRepo(tb testing.TB, initArgs ...string) *repo {
 	tb.Helper()
+	needGit(tb)
+	r := &repo{tb: tb, dir: filepath.Join(tb.TempDir(), "repo"), now: 1_600_000_000}
+	if len(initArgs) == 0 {
+		emptyRepo.once.Do(func() { emptyRepo.made, emptyRepo.now = readTree(tb, initRepo(tb, r)), r.now })
+		return emptyRepo.copy(tb)
+	}
+	return initRepo(tb, r, initArgs...)
+}
+
+func needGit(tb testing.TB) {
+	tb.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		tb.Skip("git is not installed")
 	}
-	r := &repo{tb: tb, dir: filepath.Join(tb.TempDir(), "repo"), now: 1_600_000_000}
+}
+
+// made is a repository that programs make once, and of which tests have copies.
+type made struct {
+	once sync.Once
+	made fstest.MapFS
+	now  int64
+}
+
+var emptyRepo, threeRepo made
+
+func (m *made) copy(tb testing.TB) *repo {
+	tb.Helper()
+	if m.made == nil {
+		tb.Fatal("the test that was to make this repository failed")
+	}
+	c := &repo{tb: tb, dir: filepath.Join(tb.TempDir(), "repo"), now: m.now}
+	if err := os.CopyFS(c.dir, m.made); err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// readTree reads a repository into memory.
+func readTree(tb testing.TB, r *repo) fstest.MapFS {
+	tb.Helper()
+	files := fstest.MapFS{}
+	err := filepath.WalkDir(r.dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == r.dir {
+			return err
+		}
+		name, _ := filepath.Rel(r.dir, p)
+		f := &fstest.MapFile{Mode: d.Type() | 0o755}
+		if !d.IsDir() {
+			f.Mode = 0o644
+			f.Data, err = os.ReadFile(p)
+		}
+		files[filepath.ToSlash(name)] = f
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return files
+}
+
+func initRepo(tb testing.TB, r *repo, initArgs ...string) *repo {
+	tb.Helper()
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
@@ -109,9 +170,36 @@ func (r *repo) commit(message string, fs files) string {
 			r.tb.Fatal(err)
 		}
 	}
-	r.git("add", "-A")
+	if len(fs) > 0 {
+		r.git("add", "-A")
+	}
 	r.git("commit", "-q", "--allow-empty", "-m", message)
+	return r.head()
+}
+
+// head returns the hash of the last commit, without a program where the repository is an ordinary one.
+func (r *repo) head() string {
+	r.tb.Helper()
+	b, _ := os.ReadFile(filepath.Join(r.dir, ".git", "HEAD"))
+	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: "); ok {
+		if hash, err := os.ReadFile(filepath.Join(r.dir, ".git", filepath.FromSlash(ref))); err == nil {
+			return strings.TrimSpace(string(hash))
+		}
+	}
 	return r.git("rev-parse", "HEAD")
+}
+
+// line imports n commits, each of one file, an hour after the last. It leaves the work tree as it is.
+func (r *repo) line(n int, commit func(i int) (message, file, content string)) {
+	r.tb.Helper()
+	var in bytes.Buffer
+	for i := range n {
+		r.now += 3600
+		message, file, content := commit(i)
+		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter a <a@a> %d +0000\ndata %d\n%s\n", r.now, len(message)+1, message+"\n")
+		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", file, len(content), content)
+	}
+	r.gitInput(in.Bytes(), "fast-import", "--quiet")
 }
 
 func open(tb testing.TB, dir string, o gitlog.Options) *gitlog.Log {

@@ -170,11 +170,16 @@ func TestStates(t *testing.T) {
 }
 
 func three(t *testing.T) *repo {
-	r := newRepo(t)
-	r.commit("one", files{"a": "1"})
-	r.commit("two", files{"a": "2", "b": "1"})
-	r.commit("three", files{"b": "2"})
-	return r
+	t.Helper()
+	needGit(t)
+	threeRepo.once.Do(func() {
+		r := newRepo(t)
+		r.commit("one", files{"a": "1"})
+		r.commit("two", files{"a": "2", "b": "1"})
+		r.commit("three", files{"b": "2"})
+		threeRepo.made, threeRepo.now = readTree(t, r), r.now
+	})
+	return threeRepo.copy(t)
 }
 
 func clone(t *testing.T, args ...string) string {
@@ -215,9 +220,9 @@ func damageObject(t *testing.T, r *repo, hash string) {
 func TestDamageIsPassed(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	for i := range 30 {
-		r.commit(fmt.Sprint("walrus ", i), files{fmt.Sprint("f", i%5): fmt.Sprint(i)})
-	}
+	r.line(30, func(i int) (message, file, content string) {
+		return fmt.Sprint("walrus ", i), fmt.Sprint("f", i%5), fmt.Sprint(i)
+	})
 	cache := t.TempDir()
 	object := filepath.Join(r.dir, ".git", "objects")
 	tree := r.git("rev-parse", "HEAD~10^{tree}")
