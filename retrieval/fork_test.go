@@ -88,7 +88,7 @@ func TestFork(t *testing.T) {
 
 // TestForkOfWhatIsNoUse forks trees whose index is not there, damaged, or being made.
 func TestForkOfWhatIsNoUse(t *testing.T) {
-	dir := goSource(t, "encoding")
+	dir := lessGoSource(t, "encoding")
 	filled := t.TempDir()
 	x := open(t, dir, retrieval.Config{CacheDir: filled})
 	allReady(t, x)
@@ -142,11 +142,7 @@ func TestForkOfWhatIsNoUse(t *testing.T) {
 		})
 	}
 	t.Run("a base that left its index", func(t *testing.T) {
-		gone := t.TempDir()
-		if err := os.CopyFS(gone, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
-		settle()
+		gone := goSource(t, "encoding")
 		cache := t.TempDir()
 		b := open(t, gone, retrieval.Config{CacheDir: cache})
 		allReady(t, b)

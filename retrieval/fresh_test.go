@@ -162,7 +162,7 @@ func TestUpdateCancelled(t *testing.T) {
 	if got := answers(t, x); len(got) != len(want) {
 		t.Errorf("after a cancelled update %d of %d queries have answers", len(got), len(want))
 	}
-	n := tier.Pick(8, 20, 30)
+	n := tier.Pick(8, 12, 30)
 	for i := range n {
 		put(t, dir, fmt.Sprintf("encoding/n%d.go", i), animal("narwhal"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*30*time.Millisecond/time.Duration(n))
@@ -285,7 +285,7 @@ func TestWatchTreeMadeAgain(t *testing.T) {
 
 // TestWatchFlood makes thousands of changes at once, while it is searched.
 func TestWatchFlood(t *testing.T) {
-	n := tier.Pick(300, 3000, 6000)
+	n := tier.Pick(300, 1500, 6000)
 	dir := tree(t, shop)
 	x := open(t, dir, retrieval.Config{Watch: true})
 	start := time.Now()
@@ -367,7 +367,7 @@ func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := goSource(t, "encoding")
 	x := open(t, dir, retrieval.Config{Watch: true, Background: true})
-	ctx, cancel := context.WithTimeout(t.Context(), tier.Pick(400*time.Millisecond, 2*time.Second, 3*time.Second))
+	ctx, cancel := context.WithTimeout(t.Context(), tier.Pick(400*time.Millisecond, 1*time.Second, 3*time.Second))
 	defer cancel()
 	fail := func(what string, err error) {
 		if err != nil && ctx.Err() == nil {
@@ -425,7 +425,7 @@ func TestCloseDuringEverything(t *testing.T) {
 	t.Parallel()
 	dir := goSource(t, "encoding")
 	cache := t.TempDir()
-	for round := range tier.Pick(3, 8, 12) {
+	for round := range tier.Pick(3, 6, 12) {
 		x, err := retrieval.Open(t.Context(), dir, retrieval.Config{CacheDir: cache, Watch: true, Background: round%2 == 0})
 		if err != nil {
 			t.Fatal(err)
@@ -467,7 +467,7 @@ func TestCloseDuringEverything(t *testing.T) {
 			return nil
 		})
 		each("status", func() error { _ = x.Status().String(); return nil })
-		time.Sleep(time.Duration(round) * tier.Pick(60*time.Millisecond, 22*time.Millisecond, 15*time.Millisecond))
+		time.Sleep(time.Duration(round) * tier.Pick(60*time.Millisecond, 30*time.Millisecond, 15*time.Millisecond))
 		var closing sync.WaitGroup
 		for range 3 {
 			closing.Go(func() {

@@ -132,7 +132,7 @@ func TestTwoProcesses(t *testing.T) {
 			if d, err := x.Definitions(t.Context(), "Stork"+word); err != nil || len(d) != 1 {
 				t.Errorf("Stork%s: %v, %v", word, d, err)
 			}
-			if seen++; seen%tier.Pick(8, 3, 1) == 0 { // all queries take longer than an update
+			if seen++; seen%tier.Pick(8, 5, 1) == 0 { // all queries take longer than an update
 				if got := answers(t, x); len(got) != len(before) {
 					t.Errorf("beside updates only %d of %d queries have answers", len(got), len(before))
 				}
@@ -242,7 +242,7 @@ func TestKilledDuringUpdates(t *testing.T) {
 // kill starts helpers over one cache, kills each a little later after a line it says,
 // and has the cache checked.
 func kill(t *testing.T, dir string, check func(*testing.T, string) *retrieval.Index, what, line string) {
-	moments := tier.Pick(3, 8, 24)
+	moments := tier.Pick(3, 5, 24)
 	start := time.Now()
 	c, lines := helper(t, what, dir, t.TempDir())
 	awaitLine(t, lines, line)

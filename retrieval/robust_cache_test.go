@@ -58,7 +58,7 @@ func exact(t testing.TB, x *retrieval.Index) []string {
 // TestDamagedCache cuts, flips, empties, removes and replaces each file of a cache. Open
 // succeeds, all answers are those of the whole cache, and Status says what was wrong.
 func TestDamagedCache(t *testing.T) {
-	testDamage(t, lessGoSource(t, "encoding/csv", "encoding/json", "encoding/base64"), tier.Pick(13, 3, 1))
+	testDamage(t, lessGoSource(t, "encoding/csv", "encoding/json", "encoding/base64"), tier.Pick(13, 5, 1))
 }
 
 // TestDamagedBigCache does the same to segments so large that they are mapped and only
@@ -74,7 +74,7 @@ func TestDamagedBigCache(t *testing.T) {
 		}
 	}
 	settle()
-	testDamage(t, dir, tier.Pick(0, 11, 1))
+	testDamage(t, dir, tier.Pick(0, 15, 1))
 }
 
 // testDamage does every nth damage to the cache of a tree; n is odd, so that each file has its turn of all of them.

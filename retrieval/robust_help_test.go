@@ -26,11 +26,11 @@ func goSource(t testing.TB, dirs ...string) string {
 	return copySource(t, false, dirs)
 }
 
-// lessGoSource is goSource, but in the short tier without large files and what lies deeper than one directory. It is for tests that
+// lessGoSource is goSource, but only in the long tier with large files and what lies deeper than one directory. It is for tests that
 // replace no documents, or want exactly the answers of a fresh index: in a small tree a replaced one weighs more than closeCall.
 func lessGoSource(t testing.TB, dirs ...string) string {
 	t.Helper()
-	return copySource(t, testing.Short(), dirs)
+	return copySource(t, !tier.Long(), dirs)
 }
 
 func copySource(t testing.TB, less bool, dirs []string) string {

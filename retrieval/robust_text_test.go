@@ -109,9 +109,9 @@ func TestNotText(t *testing.T) {
 func TestHugeFiles(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("writes 21 MB, 55 in the long tier")
+		t.Skip("writes 13 MB, 55 in the long tier")
 	}
-	size := tier.Pick(0, 16, 50) << 20
+	size := tier.Pick(0, 8, 50) << 20
 	dir := t.TempDir()
 	var big bytes.Buffer
 	for i := 0; big.Len() < size; i++ {
@@ -145,11 +145,11 @@ func TestHugeFiles(t *testing.T) {
 	}
 }
 
-// TestDeepTree opens a tree of 2,000 levels, in the short tier of fewer with longer names, whose paths are longer than the system
+// TestDeepTree opens a tree of 2,000 levels, but in the long tier of fewer with longer names, whose paths are longer than the system
 // takes.
 func TestDeepTree(t *testing.T) {
 	t.Parallel()
-	levels, low, name := tier.Pick(100, 2000, 2000), tier.Pick(80, 1500, 1500), strings.Repeat("d", tier.Pick(60, 2, 2))
+	levels, low, name := tier.Pick(100, 100, 2000), tier.Pick(80, 80, 1500), strings.Repeat("d", tier.Pick(60, 60, 2))
 	dir := tree(t, map[string]string{"top.go": "package p\n\n// narwhal of the surface\nfunc narwhal() {}\n"})
 	at, err := os.OpenRoot(dir)
 	if err != nil {
@@ -202,9 +202,9 @@ func TestDeepTree(t *testing.T) {
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("writes 10,000 files")
+		t.Skip("writes 5,000 files")
 	}
-	dirs := tier.Pick(0, 100, 1000)
+	dirs := tier.Pick(0, 50, 1000)
 	last := fmt.Sprintf("d%02d/e%d/f99.go", (dirs-1)%40, dirs-1)
 	dir := t.TempDir()
 	for d := range dirs {
@@ -251,7 +251,7 @@ func TestManyFiles(t *testing.T) {
 // TestHostileSource indexes texts that are made to make a parser slow, in all
 // languages, and asks what needs their symbols.
 func TestHostileSource(t *testing.T) {
-	n := tier.Pick(10_000, 30_000, 300_000)
+	n := tier.Pick(10_000, 20_000, 300_000)
 	bodies := map[string]string{
 		"round":    strings.Repeat("(", n),
 		"square":   strings.Repeat("[", n),

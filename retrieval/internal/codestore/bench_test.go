@@ -37,7 +37,7 @@ func manyFiles(t testing.TB, n int) string {
 // TestManyFiles shows that a tree of many files goes through, and prints how long each part took. LUTHIER_FILES=100000
 // makes it as large as trees of this kind get.
 func TestManyFiles(t *testing.T) {
-	n := tier.Pick(1000, 4000, 10_000)
+	n := tier.Pick(300, 4000, 10_000)
 	if more, err := strconv.Atoi(os.Getenv("LUTHIER_FILES")); err == nil {
 		n = more
 	}

@@ -121,7 +121,7 @@ func someFiles(salt string) map[string]string {
 // them in the long tier), and checks after each what is left. It returns the last step before which a child died. change makes the tree that the child is to index; env goes to the child.
 func killEverywhere(t *testing.T, work string, change func(root string), env ...string) (adopted, points int) {
 	t.Helper()
-	for step := 1; ; step += tier.Pick(5, 3, 1) {
+	for step := 1; ; step += tier.Pick(7, 3, 1) {
 		root, dir := t.TempDir(), t.TempDir()
 		put(t, root, someFiles("old"))
 		first := open(t, dir, smallSegments())
@@ -210,7 +210,7 @@ func TestKillDuringUpdate(t *testing.T) {
 
 // TestKillAnytime kills a process that syncs and updates for ever, at moments of no choice.
 func TestKillAnytime(t *testing.T) {
-	rounds := tier.Pick(3, 12, 25)
+	rounds := tier.Pick(2, 12, 25)
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("old"))
 	for range rounds {

@@ -62,7 +62,7 @@ func TestFlippedBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		noticed, tried := 0, 0
-		for i := tier.Pick(4, 1, 0); i < len(good); i += tier.Pick(11, 3, 1) {
+		for i := tier.Pick(4, 1, 0); i < len(good); i += tier.Pick(23, 3, 1) {
 			tried++
 			damagedDir := filepath.Join(t.TempDir(), fmt.Sprint(i))
 			if err := os.CopyFS(damagedDir, os.DirFS(dir)); err != nil {

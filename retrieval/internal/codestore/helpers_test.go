@@ -99,6 +99,7 @@ func scan(t testing.TB, root string) *worktree.Tree {
 
 func open(t testing.TB, dir string, opts Options) *Store {
 	t.Helper()
+	opts.NoFsync = opts.NoFsync || testing.Short() // which matters to a machine that crashes, not to a process
 	s, err := Open(dir, testFormat(), opts)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // slowly finds the lines that match, one by one, by package regexp.
@@ -42,7 +43,7 @@ var words = []string{
 func TestLines(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	var texts [][]byte
-	for range 600 {
+	for range tier.Pick(250, 600, 600) {
 		var b strings.Builder
 		for range rnd.IntN(30) {
 			b.WriteString(words[rnd.IntN(len(words))])

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // reopened closes a store and opens it again.
@@ -42,8 +43,9 @@ func TestStoreLasts(t *testing.T) {
 	path := file(t)
 	names, all := keys(0, 9000), cloud(random(1), 9000, 48)
 	s := open(t, path)
-	for lo := 0; lo < 3000; lo += 30 {
-		add(t, s, names[lo:lo+30], all[lo:lo+30])
+	step := tier.Pick(100, 30, 30)
+	for lo := 0; lo < 3000; lo += step {
+		add(t, s, names[lo:lo+step], all[lo:lo+step])
 	}
 	add(t, s, names[2000:], all[2000:]) // a thousand of which are there
 	same(t, s, names, all)
@@ -161,7 +163,7 @@ func TestCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for n := 0; n < len(data); n += 29 {
+	for n := 0; n < len(data); n += tier.Pick(83, 29, 29) {
 		rows := 0
 		for i, end := range ends {
 			if end <= int64(n) {
@@ -239,7 +241,7 @@ func TestDamage(t *testing.T) {
 		score[hit.Key] = hit.Score
 	}
 	r := rand.New(rand.NewPCG(4, 4))
-	for range 150 {
+	for range tier.Pick(40, 150, 150) {
 		bad := bytes.Clone(data)
 		for range 1 + r.IntN(4) {
 			bad[r.IntN(len(bad))] ^= byte(1 + r.IntN(255))

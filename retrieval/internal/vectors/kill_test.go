@@ -34,7 +34,7 @@ func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "killed.vectors")
 	r := random(6)
 	acknowledged := 0
-	rounds := tier.Pick(6, 12, 25)
+	rounds := tier.Pick(4, 12, 25)
 	for round := range rounds {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 		cmd.Env = append(os.Environ(), childEnv+"="+path)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"go.uber.org/goleak"
 )
 
@@ -22,9 +23,9 @@ func TestSearchIsExact(t *testing.T) {
 		name    string
 		vectors [][]float32
 	}{
-		{"cloud", cloud(r, 3000, 384)},
+		{"cloud", cloud(r, tier.Pick(1000, 3000, 3000), 384)},
 		{"cloud of odd width", cloud(r, 2000, 100)},
-		{"wide", cloud(r, 300, 4096)},
+		{"wide", cloud(r, tier.Pick(100, 300, 300), 4096)},
 		{"one component", [][]float32{{1}, {-3}, {2e-38}, {1e38}}},
 		{"spikes", spikes(2000, 64)},
 		{"all equal", [][]float32{equal, equal, equal, equal, equal, equal, equal}},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // spans shows chunks as "first-last title".
@@ -86,7 +87,7 @@ func TestChunksOfRandomTexts(t *testing.T) {
 		"#if A\n", "#else\n", "#endif\n", "#define X {\n", "\\\n", "\r\n", "fn f<T>(x: T) {\n", "impl A for B {\n", "(", ")", "x = (a) => {\n", "a: {\n", ";\n", "typedef struct {\n", "CREATE TABLE a (\n", strings.Repeat("y\n", 50)}
 	var x Lexer
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 4000 {
+	for range tier.Pick(800, 4000, 4000) {
 		var b strings.Builder
 		for range rng.IntN(120) {
 			b.WriteString(pieces[rng.IntN(len(pieces))])
