@@ -209,6 +209,7 @@ func TestReplacementsDoNotCount(t *testing.T) {
 func TestPipes(t *testing.T) {
 	for _, name := range []string{"HEAD", "packed-refs", "shallow", "commondir", "refs/heads/main", "config"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := three(t)
 			path := filepath.Join(r.dir, ".git", filepath.FromSlash(name))
 			_ = os.Remove(path)
