@@ -52,6 +52,9 @@ func (r *race) run() outcome {
 		return r.chain.run(h.members, begin)
 	}
 	r.second = r.pick(r.first.index + 1)
+	if r.second == nil { // the first has been blocked since, by another call of it
+		return r.chain.run(h.members, begin)
+	}
 	var ctx context.Context
 	ctx, r.cancel1 = context.WithCancelCause(r.ctx)
 	defer r.cancel1(nil)

@@ -232,3 +232,30 @@ func TestHedgeLeavesTheDeafBehind(t *testing.T) {
 		}
 	})
 }
+
+// fickle is blocked at the second look only.
+type fickle struct {
+	*agenttest.Scripted
+	looks int
+}
+
+func (f *fickle) Blocked() time.Duration {
+	if f.looks++; f.looks == 2 {
+		return time.Minute
+	}
+	return 0
+}
+
+// TestHedgeWithoutASecond: the only member is blocked by another call between the choice of the
+// first and of the second request. It is asked alone.
+func TestHedgeWithoutASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, err := NewHedge(HedgeConfig{Members: members(&fickle{Scripted: timed(60 * sec)}), Delay: 5 * sec, MaxExtra: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, fail := tell(t.Context(), h, ask("go")); fail != nil || got != "so be it .stop" {
+			t.Errorf("%q, %v", got, fail)
+		}
+	})
+}

@@ -419,7 +419,7 @@ func BenchmarkCycles(b *testing.B) {
 	for i := range 20 {
 		cycle(i)
 	}
-	g, d, m := holdings(b)
+	g, d, m := holdings(b, os.TempDir())
 	f := brokerFDs()
 	for b.Loop() {
 		for i := range n {
@@ -427,7 +427,7 @@ func BenchmarkCycles(b *testing.B) {
 		}
 	}
 	eventually(b, "return to what was held before", func() bool {
-		g2, d2, m2 := holdings(b)
+		g2, d2, m2 := holdings(b, os.TempDir())
 		return g2 <= g+4 && d2 <= d+4 && m2 <= m && brokerFDs() <= f+8
 	})
 }

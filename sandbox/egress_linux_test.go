@@ -134,9 +134,10 @@ func TestNetWithoutProxy(t *testing.T) {
 func TestNetLeavesNothing(t *testing.T) {
 	cfg := netConfig(t, "443")
 	open(t, cfg) // skips where the tier cannot be had
-	checkHoldings(t, "sandboxes with a network", func() {
+	scratch := t.TempDir()
+	checkHoldings(t, scratch, "sandboxes with a network", func() {
 		for range 3 {
-			sb, err := Local(t.Context(), Config{Net: cfg.Net, Dir: t.TempDir()})
+			sb, err := Local(t.Context(), Config{Net: cfg.Net, Dir: t.TempDir(), ScratchDir: scratch})
 			if err != nil {
 				t.Fatal(err)
 			}
