@@ -259,7 +259,7 @@ func TestStopperInside(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	// A child looks for its program in all these places, and is met there.
 	path := "PATH=" + strings.Repeat("/x:", 100_000) + "/bin"
-	for i := range 4 {
+	for i := range tier.Pick(1, 4, 4) {
 		answered := make(chan error, 1)
 		go func() {
 			_, err := sb.Start(ctx, sandbox.Cmd{Args: []string{"true"}, Env: []string{path}})
