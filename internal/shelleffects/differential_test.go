@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // The tests here run what Analyze calls read-only, and look at what really happened.
@@ -126,7 +128,7 @@ func TestNothingChanges(t *testing.T) {
 	slices.Sort(names)
 	r := rand.New(rand.NewPCG(7, uint64(*seed)))
 	ran := map[string]int{}
-	for tries, left := 0, *runs; left > 0 && tries < 400*(*runs); tries++ {
+	for tries, left := 0, tier.Pick(*runs/3, *runs, *runs); left > 0 && tries < 400*(*runs); tries++ {
 		name := names[r.IntN(len(names))]
 		cmd := randomCommand(r, name)
 		if !ReadOnly(analyze(cmd, Options{Root: ws})) {
@@ -204,7 +206,7 @@ func TestShellsAgree(t *testing.T) {
 	before := fingerprint(t, ws, home)
 	seeds := append(lines(t, "testdata/readonly.txt"), lines(t, "testdata/refused.txt")...)
 	r := rand.New(rand.NewPCG(11, uint64(*seed)))
-	for tries, left := 0, *runs; left > 0 && tries < 2000*(*runs); tries++ {
+	for tries, left := 0, tier.Pick(*runs/3, *runs, *runs); left > 0 && tries < 2000*(*runs); tries++ {
 		cmd := mutate(r, seeds)
 		a := analyze(cmd, Options{Root: ws})
 		if !ReadOnly(a) || strings.Contains(cmd, "/bin/") || strings.Contains(cmd, "while") || strings.Contains(cmd, "until") || strings.Contains(cmd, "sleep") {
