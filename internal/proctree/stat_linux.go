@@ -93,11 +93,15 @@ func hasEnv(pid int, prefix string) bool {
 	return false
 }
 
+// execTime bounds how long a process may take from one program to the next. The kernel does that in
+// microseconds of its own time, but on a busy machine the process may have to wait in the middle.
+const execTime = 5 * time.Second
+
 // environ returns the environment a process was started with. While a new program takes the place of the
 // old one the kernel shows none: the old memory is gone, the new is not laid out yet. Who was found just
 // then would seem to bear no mark, so it is read again.
 func environ(pid int) []byte {
-	for range 50 {
+	for begun := time.Now(); time.Since(begun) < execTime; {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 		if err != nil || len(b) > 0 || hasNone(pid) {
 			return b
@@ -108,7 +112,8 @@ func environ(pid int) []byte {
 }
 
 // hasNone reports a process that has no environment: by the 50th and 51st field of stat, where it begins
-// and ends, which are unknown while it is not laid out.
+// and ends. Both are 0 before it is laid out, and equal while it is; the start of the code, the 26th
+// field, is 0 until then (create_elf_tables and load_elf_binary of the kernel's fs/binfmt_elf.c).
 func hasNone(pid int) bool {
 	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -123,6 +128,6 @@ func hasNone(pid int) bool {
 	if err != nil || flags&(exiting|kernelThread) != 0 {
 		return true
 	}
-	begin, end := string(f[47]), string(f[48])
-	return begin == end && end != "0"
+	code, begin, end := string(f[23]), string(f[47]), string(f[48])
+	return begin == end && end != "0" && code != "0"
 }
