@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"time"
@@ -93,41 +94,65 @@ func hasEnv(pid int, prefix string) bool {
 	return false
 }
 
-// execTime bounds how long a process may take from one program to the next. The kernel does that in
-// microseconds of its own time, but on a busy machine the process may have to wait in the middle.
-const execTime = 5 * time.Second
-
 // environ returns the environment a process was started with. While a new program takes the place of the
-// old one the kernel shows none: the old memory is gone, the new is not laid out yet. Who was found just
+// old one the kernel shows none: the old memory is gone, the new is not laid out yet. A process found just
 // then would seem to bear no mark, so it is read again.
 func environ(pid int) []byte {
-	for begun := time.Now(); time.Since(begun) < execTime; {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err != nil || len(b) > 0 || hasNone(pid) {
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		b, err := readAtOnce("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil || len(b) > 0 || time.Since(begun) > unsettled(pid) {
 			return b
 		}
-		time.Sleep(time.Millisecond)
 	}
-	return nil
 }
 
-// hasNone reports a process that has no environment: by the 50th and 51st field of stat, where it begins
-// and ends. Both are 0 before it is laid out, and equal while it is; the start of the code, the 26th
-// field, is 0 until then (create_elf_tables and load_elf_binary of the kernel's fs/binfmt_elf.c).
-func hasNone(pid int) bool {
+// readAtOnce reads a file of /proc by one call: what several calls return may be of several programs, or end
+// with the first of them.
+func readAtOnce(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for size := 16 << 10; ; size *= 8 {
+		b := make([]byte, size)
+		n, err := f.ReadAt(b, 0)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		if n < size {
+			return b[:n], nil
+		}
+	}
+}
+
+// The kernel goes from one program to the next in microseconds of its own time, but on a busy machine the
+// process may have to wait in the middle. A process that has no environment at all looks, for good, as one
+// does for the last of these moments, so that this must not last.
+const (
+	execTime  = 5 * time.Second
+	emptyTime = 200 * time.Millisecond
+)
+
+// unsettled returns for how long a process without an environment may be on its way to one. That is told by
+// the 50th and 51st field of stat, where the environment begins and ends: both are 0 before it is laid out,
+// and the same place while it is (create_elf_tables in the kernel's fs/binfmt_elf.c).
+func unsettled(pid int) time.Duration {
 	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return true
+		return 0
 	}
 	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from the third field on
 	if len(f) < 49 || f[0][0] == 'Z' || f[0][0] == 'X' {
-		return true
+		return 0
 	}
 	flags, err := strconv.ParseUint(string(f[6]), 10, 64)
 	if err != nil || flags&(exiting|kernelThread) != 0 {
-		return true
+		return 0
 	}
-	code, begin, end := string(f[23]), string(f[47]), string(f[48])
-	return begin == end && end != "0" && code != "0"
+	if begin, end := string(f[47]), string(f[48]); begin == end && end != "0" {
+		return emptyTime
+	}
+	return execTime
 }
