@@ -15,13 +15,13 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// The law of the house: which package may import which, what a host links with a room, and what stands at the top. A
-// room that is still to be built has its place here already.
+// The law of the house: which package may import which, what a host links with a room, and what
+// stands at the top. A room that is still to be built has its place here already.
 
 const home = "github.com/luthier-dev/luthier"
 
-// floors lists the rooms from the ground up. A room imports its own packages and rooms of lower floors. A package belongs to
-// the room with the longest path above it; "" is package luthier.
+// floors lists the rooms from the ground up. A room imports its own packages and rooms of lower
+// floors. A package belongs to the room with the longest path above it; "" is package luthier.
 var floors = [][]string{
 	{"agent", "sandbox", "retrieval", "tools/edit", "router/catalog"},
 	{"tools", "router", "compaction", "agent/hooks", "agent/project", "agent/guard", "agent/memory", "agent/team", "agent/otel"},
@@ -33,8 +33,8 @@ var floors = [][]string{
 	{"examples"},
 }
 
-// links lists for every public package of this module the modules that it may link besides the standard library: a host
-// pays for what it imports. What these modules link themselves is theirs.
+// links lists for every public package of this module the modules that it may link besides the
+// standard library: a host pays for what it imports. What these modules link themselves is theirs.
 var links = map[string][]string{
 	"":                     slices.Concat(xsys, gogit, schemas, texts, []string{"github.com/bmatcuk/doublestar/v4", "github.com/fsnotify/fsnotify", "golang.org/x/mod", "golang.org/x/net", "mvdan.cc/sh/v3"}),
 	"agent":                xsys,
@@ -91,8 +91,8 @@ type house struct {
 	files    []string // of the repository, with slashes
 }
 
-// look lists the packages of this module and of those that go.work joins, with what they import. An overlay, which may be
-// empty, is a file as go list -overlay takes it.
+// look lists the packages of this module and of those that go.work joins, with what they import. An
+// overlay, which may be empty, is a file as go list -overlay takes it.
 func look(t *testing.T, overlay string) *house {
 	t.Helper()
 	args := []string{"list", "-e", "-deps", "-overlay=" + overlay, "-json=ImportPath,ForTest,Standard,Module,Imports,TestImports,XTestImports"}
@@ -296,7 +296,8 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestHouseSeesBreaches plants a breach of each kind and expects each, and nothing else, to be found.
+// TestHouseSeesBreaches plants a breach of each kind and expects each, and nothing else, to be
+// found.
 func TestHouseSeesBreaches(t *testing.T) {
 	planted := map[string]string{ // file to import
 		"agent/planted.go":               home + "/tools/edit",

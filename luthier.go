@@ -23,7 +23,8 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// The instructions of the agent: what it is, and what holds for its workspace, its sandbox and its index.
+// The instructions of the agent: what it is, and what holds for its workspace, its sandbox and its
+// index.
 var (
 	//go:embed prompt.md
 	basePrompt string

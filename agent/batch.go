@@ -11,8 +11,8 @@ import (
 //
 //   - announce adds a call that begins to arrive; ready says that its arguments are complete.
 //   - acquire waits for a call's turn.
-//   - finish gives a call its result, once; refuse does so before it could run, abandon when it does
-//     not return.
+//   - finish gives a call its result, once; refuse does so before it could run, abandon when it
+//     does not return.
 //   - await waits, on the loop's goroutine, until every call is finished; results gathers them.
 //   - wake ends these waits, so that what they wait for is looked at again.
 //

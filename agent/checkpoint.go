@@ -7,11 +7,13 @@ import (
 	"strconv"
 )
 
-// Checkpointer snapshots a workspace so that a turn can be undone. Package checkpoint implements it on git objects.
+// Checkpointer snapshots a workspace so that a turn can be undone. Package checkpoint implements it
+// on git objects.
 type Checkpointer interface {
 	// Snapshot records the workspace and returns the checkpoint's id.
 	Snapshot(ctx context.Context, label string) (id string, err error)
-	// Restore brings the workspace back to a checkpoint and returns the id of one that undoes the restore.
+	// Restore brings the workspace back to a checkpoint and returns the id of one that undoes the
+	// restore.
 	Restore(ctx context.Context, id string) (undo string, err error)
 }
 

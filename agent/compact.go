@@ -2,7 +2,8 @@ package agent
 
 import "context"
 
-// Compactor shortens a history to a token budget without losing what matters. Package compaction implements it.
+// Compactor shortens a history to a token budget without losing what matters. Package compaction
+// implements it.
 type Compactor interface {
 	Compact(ctx context.Context, msgs []Message, budget int) ([]Message, CompactionReport, error)
 }

@@ -2,13 +2,13 @@ package agent
 
 import "strings"
 
-// Effects says what a call may touch. The zero value means nothing is known: such a call runs alone, counts as a
-// write, and is never approved as harmless.
+// Effects says what a call may touch. The zero value means nothing is known: such a call runs
+// alone, counts as a write, and is never approved as harmless.
 type Effects struct {
 	Known bool // the lists and flags below are complete
-	// Reads and Writes name resources. A name that starts with a scheme ("todo:", "proc:3") is a resource of that exact
-	// name; any other is a slash-separated path relative to the workspace (or absolute), which covers all below it; "."
-	// is the whole workspace.
+	// Reads and Writes name resources. A name that starts with a scheme ("todo:", "proc:3") is a
+	// resource of that exact name; any other is a slash-separated path relative to the workspace
+	// (or absolute), which covers all below it; "." is the whole workspace.
 	Reads, Writes []string
 	Flags         EffectFlags
 	Reasons       []string // why, in words, for explanations
@@ -37,7 +37,8 @@ func Writing(writes ...string) Effects { return Effects{Known: true, Writes: wri
 // IsReadOnly reports whether the effects are known and hold no write and none of the flags.
 func (e Effects) IsReadOnly() bool { return e.Known && len(e.Writes) == 0 && e.Flags == 0 }
 
-// EffectsOf returns what call would do: the tool's own answer for this call when it is an [Effecter], else its spec's.
+// EffectsOf returns what call would do: the tool's own answer for this call when it is an
+// [Effecter], else its spec's.
 func EffectsOf(t Tool, call ToolCall) Effects {
 	if e, ok := t.(Effecter); ok {
 		return e.CallEffects(call)
@@ -45,14 +46,15 @@ func EffectsOf(t Tool, call ToolCall) Effects {
 	return t.Spec().Effects
 }
 
-// Resources of the session itself. Writing them changes nothing in the world, so plan mode allows it.
+// Resources of the session itself. Writing them changes nothing in the world, so plan mode allows
+// it.
 const (
 	ResourcePlan  = "session:plan"
 	ResourceTodos = "session:todos"
 )
 
-// changesNothing reports whether a call leaves the world as it is: its effects are known, it writes the session's own
-// resources at most, and its flags allow nothing but spending.
+// changesNothing reports whether a call leaves the world as it is: its effects are known, it writes
+// the session's own resources at most, and its flags allow nothing but spending.
 func changesNothing(e *Effects) bool {
 	if !e.Known || e.Flags&^(EffectSpend|EffectSecret|EffectOutside) != 0 {
 		return false

@@ -61,7 +61,8 @@ func (r *run) begin(input []Part) error {
 	return nil
 }
 
-// prepare does what comes between two steps: injected messages, reminders, tools that changed, compaction.
+// prepare does what comes between two steps: injected messages, reminders, tools that changed,
+// compaction.
 func (r *run) prepare() error {
 	if me := r.cut; me != nil && r.ctx.Err() == nil {
 		r.cut = nil
@@ -270,7 +271,8 @@ func (r *run) answered(resp *Response) (bool, error) {
 	return r.verify()
 }
 
-// keepPlan makes the final answer of plan mode the session's plan, unless the model set one with a tool.
+// keepPlan makes the final answer of plan mode the session's plan, unless the model set one with a
+// tool.
 func (r *run) keepPlan(resp *Response) error {
 	r.stop(StopDone, "the plan is ready")
 	if text := resp.Message.Text(); text != "" && !r.session.planWasSet() {

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/luthier-dev/luthier/internal/tokencount"
 
-// TokenCounter is a [Model] that can count the tokens of a request exactly, such as one that runs in this process. It
-// reports false for a request that it cannot count.
+// TokenCounter is a [Model] that can count the tokens of a request exactly, such as one that runs
+// in this process. It reports false for a request that it cannot count.
 type TokenCounter interface {
 	CountTokens(req *Request) (int, bool)
 }

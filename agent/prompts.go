@@ -24,8 +24,8 @@ var (
 	subAgentTaskPrompt string
 )
 
-// promptText returns a prompt without the newline that ends its file, with each name of pairs (name,
-// text, name, text, …) replaced by the text after it.
+// promptText returns a prompt without the newline that ends its file, with each name of pairs
+// (name, text, name, text, …) replaced by the text after it.
 func promptText(prompt string, pairs ...string) string {
 	prompt = strings.TrimSpace(prompt)
 	if len(pairs) == 0 {

@@ -141,8 +141,8 @@ func EndRoute(ctx context.Context, r Routed) {
 	s.parent.tell(r)
 }
 
-// tell informs the traces from s upwards of an attempt that ended. Above an attempt that is still under way nobody is
-// told yet of what was kept below: it may be thrown away after all.
+// tell informs the traces from s upwards of an attempt that ended. Above an attempt that is still
+// under way nobody is told yet of what was kept below: it may be thrown away after all.
 func (s *routeScope) tell(r Routed) {
 	for ; s != nil; s = s.parent {
 		switch {

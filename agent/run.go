@@ -22,8 +22,8 @@ import (
 //
 // A part uses those above it, never one below and never the run. Those that other goroutines reach
 // (watchdog, mailbox, account, routeTab, batch, permits, snapshots) have a lock of their own, which
-// names the fields it guards; the rest belongs to the goroutine that ranges over the [Run], on which
-// the loop and every yield happen. Locks are taken in the order Session, batch, mailbox.
+// names the fields it guards; the rest belongs to the goroutine that ranges over the [Run], on
+// which the loop and every yield happen. Locks are taken in the order Session, batch, mailbox.
 type run struct {
 	agent   *Agent
 	session *Session

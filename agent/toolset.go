@@ -2,8 +2,8 @@ package agent
 
 import "reflect"
 
-// toolset holds the tools that the model is offered in a run. The loop's goroutine changes it between
-// steps, when no call runs that would look at it.
+// toolset holds the tools that the model is offered in a run. The loop's goroutine changes it
+// between steps, when no call runs that would look at it.
 type toolset struct {
 	agent   *Agent
 	session *Session

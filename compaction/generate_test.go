@@ -133,7 +133,8 @@ func (r *random) history(steps int) []agent.Message {
 	return ms
 }
 
-// each runs f over n random histories, a tenth of them with -short and ten times as many in the long tier.
+// each runs f over n random histories, a tenth of them with -short and ten times as many in the
+// long tier.
 func each(t *testing.T, n int, f func(t *testing.T, r *random, ms []agent.Message)) {
 	t.Helper()
 	for seed := range uint64(tier.Pick(n/10+3, n, 10*n)) {

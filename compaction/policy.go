@@ -14,7 +14,8 @@ import (
 // type with a method Compact, which returns a shorter history within the budget that
 // [agent.CheckPairing] accepts. It may also have
 //
-//   - Due(msgs []agent.Message) bool, which the agent asks before every model call, to be called within the budget as well;
+//   - Due(msgs []agent.Message) bool, which the agent asks before every model call, to be called
+//     within the budget as well;
 //   - middleware that shortens results as they are recorded, as [Compactor.Record] returns it.
 //
 // It can be made of the parts here: [Digest] for outputs, [NewLedger] for facts, or a Compactor to

@@ -77,7 +77,8 @@ func TestDamagedBigCache(t *testing.T) {
 	testDamage(t, dir, tier.Pick(0, 15, 1))
 }
 
-// testDamage does every nth damage to the cache of a tree; n is odd, so that each file has its turn of all of them.
+// testDamage does every nth damage to the cache of a tree; n is odd, so that each file has its turn
+// of all of them.
 func testDamage(t *testing.T, dir string, nth int) {
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", ".")

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// lampRepo returns a new repository in which only the log connects a lamp with two.go. Programs make it once, the others
-// are copies.
+// lampRepo returns a new repository in which only the log connects a lamp with two.go. Programs
+// make it once, the others are copies.
 var lampRepo = func() func(testing.TB) string {
 	var once sync.Once
 	files := fstest.MapFS{}

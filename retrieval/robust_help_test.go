@@ -19,15 +19,16 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// goSource copies directories of Go's standard library, a real tree, below a new one. But in the long tier it leaves out
-// their tests, which are half of them.
+// goSource copies directories of Go's standard library, a real tree, below a new one. But in the
+// long tier it leaves out their tests, which are half of them.
 func goSource(t testing.TB, dirs ...string) string {
 	t.Helper()
 	return copySource(t, false, dirs)
 }
 
-// lessGoSource is goSource, but only in the long tier with large files and what lies deeper than one directory. It is for tests that
-// replace no documents, or want exactly the answers of a fresh index: in a small tree a replaced one weighs more than closeCall.
+// lessGoSource is goSource, but only in the long tier with large files and what lies deeper than
+// one directory. It is for tests that replace no documents, or want exactly the answers of a fresh
+// index: in a small tree a replaced one weighs more than closeCall.
 func lessGoSource(t testing.TB, dirs ...string) string {
 	t.Helper()
 	return copySource(t, !tier.Long(), dirs)

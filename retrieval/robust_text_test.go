@@ -145,8 +145,8 @@ func TestHugeFiles(t *testing.T) {
 	}
 }
 
-// TestDeepTree opens a tree of 2,000 levels, but in the long tier of fewer with longer names, whose paths are longer than the system
-// takes.
+// TestDeepTree opens a tree of 2,000 levels, but in the long tier of fewer with longer names, whose
+// paths are longer than the system takes.
 func TestDeepTree(t *testing.T) {
 	t.Parallel()
 	levels, low, name := tier.Pick(100, 100, 2000), tier.Pick(80, 80, 1500), strings.Repeat("d", tier.Pick(60, 60, 2))
@@ -197,8 +197,8 @@ func TestDeepTree(t *testing.T) {
 	}
 }
 
-// TestManyFiles indexes 100,000 small files, in the long tier, finds the last of them, and takes in a
-// change.
+// TestManyFiles indexes 100,000 small files, in the long tier, finds the last of them, and takes in
+// a change.
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -279,7 +279,8 @@ func TestHostileSource(t *testing.T) {
 	files := 0
 	for i, name := range slices.Sorted(maps.Keys(bodies)) {
 		for j, e := range exts {
-			// In the short tier a body is in every second language as it is, and in the others on lines.
+			// In the short tier a body is in every second language as it is, and in the others on
+			// lines.
 			if !testing.Short() || (i+j)%2 == 0 {
 				files++
 				put(t, dir, "x/"+name+"."+e, "wombat\n"+bodies[name])

@@ -28,9 +28,9 @@ type EscalationConfig struct {
 	Dollars  float64 // no attempt is begun that is expected to bring a task's cost above this; 0 means no limit
 }
 
-// Escalation decides which candidate tries a task next and when to stop: by expected value, looking ahead over all that
-// may follow. It holds no state of a task and may be shared; [Cascade], [CascadeRuns] and the developers' simulator of
-// outcomes decide with it.
+// Escalation decides which candidate tries a task next and when to stop: by expected value, looking
+// ahead over all that may follow. It holds no state of a task and may be shared; [Cascade],
+// [CascadeRuns] and the developers' simulator of outcomes decide with it.
 type Escalation struct {
 	cfg EscalationConfig
 

@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// holdings counts what must not grow: of mounts those below scratch, as others of this machine come and go.
+// holdings counts what must not grow: of mounts those below scratch, as others of this machine come
+// and go.
 func holdings(t testing.TB, scratch string) (goroutines, descriptors, mounts int) {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")

@@ -55,7 +55,8 @@ func TestPoolIsBounded(t *testing.T) {
 			if _, err := sb.Exec(t.Context(), Cmd{Args: []string{"true"}}); err != nil {
 				t.Error(err)
 			}
-			// Leases are kept until there are as many as may be: a slow machine gives them out slowly.
+			// Leases are kept until there are as many as may be: a slow machine gives them out
+			// slowly.
 			for wait := time.Now().Add(20 * time.Second); most.Load() < 3 && time.Now().Before(wait); {
 				time.Sleep(time.Millisecond)
 			}

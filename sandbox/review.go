@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
-// Severity says what Export does with a finding: [Notice] or [Refuse]. Its text is the name in lower case.
+// Severity says what Export does with a finding: [Notice] or [Refuse]. Its text is the name in
+// lower case.
 type Severity = review.Severity
 
 // The severities.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// tierStart is one tier and how to start at it. A tier is a file tier_NAME.go with its start, a name
-// in tier.go, and a row of isolatingTiers in the tiers_OS.go of each system that has it.
+// tierStart is one tier and how to start at it. A tier is a file tier_NAME.go with its start, a
+// name in tier.go, and a row of isolatingTiers in the tiers_OS.go of each system that has it.
 type tierStart struct {
 	tier  Tier
 	start func(ctx context.Context, cfg *Config, ws *workspace) (*local, error)

@@ -7,20 +7,22 @@ import (
 	"github.com/luthier-dev/luthier/internal/chart"
 )
 
-// Picture draws replays of recorded runs: over the steps of a run what the model was sent, what that cost, and what the
-// prompt cache held of it, with a line for each policy.
+// Picture draws replays of recorded runs: over the steps of a run what the model was sent, what
+// that cost, and what the prompt cache held of it, with a line for each policy.
 type Picture struct {
 	Config Config // the replays' own: the budget is drawn, the prices are named
 	Bold   string // name of the policy that the picture is about; its line is wider
 }
 
-// WriteSVG draws one run as an SVG document. The results are those of one run, the raw replay first.
+// WriteSVG draws one run as an SVG document. The results are those of one run, the raw replay
+// first.
 func (p Picture) WriteSVG(w io.Writer, results []*Result) error {
 	return p.figure(results).WriteSVG(w)
 }
 
-// WriteHTML writes a page with a table and a picture of each run, and a table of the means when there are several. The page
-// needs no other file. Each element of runs is the results of one run, the raw replay first, by the same policies.
+// WriteHTML writes a page with a table and a picture of each run, and a table of the means when
+// there are several. The page needs no other file. Each element of runs is the results of one run,
+// the raw replay first, by the same policies.
 func (p Picture) WriteHTML(w io.Writer, runs [][]*Result) error {
 	p.Config.fill()
 	prices := *p.Config.Prices

@@ -100,7 +100,8 @@ func Mean(scores []Score) Score {
 	return m
 }
 
-// Means returns each policy's mean over several runs, the scores of which are of the same policies in the same order.
+// Means returns each policy's mean over several runs, the scores of which are of the same policies
+// in the same order.
 func Means(runs [][]Score) []Score {
 	if len(runs) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRoute compares the routers on the program's own table: the cascade that weighs another attempt nets more than any
-// model alone, and the way of one task is told to its end.
+// TestRoute compares the routers on the program's own table: the cascade that weighs another
+// attempt nets more than any model alone, and the way of one task is told to its end.
 func TestRoute(t *testing.T) {
 	tab, err := readTable("")
 	if err != nil {

@@ -1,8 +1,10 @@
-// Package devdata finds the development data that tests measure against: recorded runs, corpora, vocabularies.
+// Package devdata finds the development data that tests measure against: recorded runs, corpora,
+// vocabularies.
 //
-// The data lies outside the repository, in a folder named shared beside the checkout, because it is large and belongs to
-// other projects. A checkout without it uses the samples in this package's testdata: a few records in the format of each
-// set, written for the purpose. The environment variable LUTHIER_SHARED decides what happens otherwise:
+// The data lies outside the repository, in a folder named shared beside the checkout, because it is
+// large and belongs to other projects. A checkout without it uses the samples in this package's
+// testdata: a few records in the format of each set, written for the purpose. The environment
+// variable LUTHIER_SHARED decides what happens otherwise:
 //
 //	(unset)   the shared data if it is there, else the samples
 //	require   the shared data; a test that needs an absent file fails
@@ -21,8 +23,9 @@ const Env = "LUTHIER_SHARED"
 
 const module = "github.com/luthier-dev/luthier"
 
-// Path returns the path of a file or folder of the data, such as "moe-dev/oracle". If neither the shared data nor the
-// samples have it, Path skips the test; if Env is "require" and the shared data lacks it, Path fails the test.
+// Path returns the path of a file or folder of the data, such as "moe-dev/oracle". If neither the
+// shared data nor the samples have it, Path skips the test; if Env is "require" and the shared data
+// lacks it, Path fails the test.
 func Path(t testing.TB, name string) string {
 	t.Helper()
 	for _, dir := range dirs(t) {
@@ -35,8 +38,9 @@ func Path(t testing.TB, name string) string {
 	return ""
 }
 
-// Glob returns the files of the data that match a pattern of [filepath.Glob], such as "moe-dev/vocab/*.gguf". It returns
-// at least one file; without one it ends the test as [Path] does.
+// Glob returns the files of the data that match a pattern of [filepath.Glob], such as
+// "moe-dev/vocab/*.gguf". It returns at least one file; without one it ends the test as [Path]
+// does.
 func Glob(t testing.TB, pattern string) []string {
 	t.Helper()
 	for _, dir := range dirs(t) {
@@ -52,8 +56,8 @@ func Glob(t testing.TB, pattern string) []string {
 	return nil
 }
 
-// Sampled reports whether path, which [Path] or [Glob] returned, is one of the samples: then bars that hold for the
-// whole data do not apply.
+// Sampled reports whether path, which [Path] or [Glob] returned, is one of the samples: then bars
+// that hold for the whole data do not apply.
 func Sampled(t testing.TB, path string) bool {
 	t.Helper()
 	return strings.HasPrefix(path, samples(root(t))+string(filepath.Separator))
@@ -87,8 +91,8 @@ func dirs(t testing.TB) []string {
 
 func samples(root string) string { return filepath.Join(root, "internal", "devdata", "testdata") }
 
-// root returns the folder of the root module: the nearest one above the test's own whose go.mod names it. Tests of the
-// modules nested in it find it too.
+// root returns the folder of the root module: the nearest one above the test's own whose go.mod
+// names it. Tests of the modules nested in it find it too.
 func root(t testing.TB) string {
 	t.Helper()
 	start, err := os.Getwd()

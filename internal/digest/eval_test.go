@@ -44,8 +44,9 @@ func records(t testing.TB) (out []record) {
 	return out
 }
 
-// counter returns how a real tokenizer of the development set counts the tokens of a text. The vocabularies of the samples
-// are too small to count as one of today's models does; in their place the estimate counts.
+// counter returns how a real tokenizer of the development set counts the tokens of a text. The
+// vocabularies of the samples are too small to count as one of today's models does; in their place
+// the estimate counts.
 func counter(t testing.TB, name string) func(string) int {
 	t.Helper()
 	path := devdata.Path(t, "moe-dev/vocab/ggml-vocab-"+name+".gguf")

@@ -186,8 +186,8 @@ func TestKillMarkedIsExact(t *testing.T) {
 	}
 }
 
-// TestMarkIsSeenDuringExec: a process bears its mark at every moment, also while a program takes the place
-// of another. A kill that looks just then would leave it.
+// TestMarkIsSeenDuringExec: a process bears its mark at every moment, also while a program takes
+// the place of another. A kill that looks just then would leave it.
 func TestMarkIsSeenDuringExec(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "again")
 	if err := os.WriteFile(script, []byte("exec sh \"$0\"\n"), 0o644); err != nil {

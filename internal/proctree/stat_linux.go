@@ -94,9 +94,9 @@ func hasEnv(pid int, prefix string) bool {
 	return false
 }
 
-// environ returns the environment a process was started with. While a new program takes the place of the
-// old one the kernel shows none: the old memory is gone, the new is not laid out yet. A process found just
-// then would seem to bear no mark, so it is read again.
+// environ returns the environment a process was started with. While a new program takes the place
+// of the old one the kernel shows none: the old memory is gone, the new is not laid out yet. A
+// process found just then would seem to bear no mark, so it is read again.
 func environ(pid int) []byte {
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		b, err := readAtOnce("/proc/" + strconv.Itoa(pid) + "/environ")
@@ -106,8 +106,8 @@ func environ(pid int) []byte {
 	}
 }
 
-// readAtOnce reads a file of /proc by one call: what several calls return may be of several programs, or end
-// with the first of them.
+// readAtOnce reads a file of /proc by one call: what several calls return may be of several
+// programs, or end with the first of them.
 func readAtOnce(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -126,17 +126,18 @@ func readAtOnce(name string) ([]byte, error) {
 	}
 }
 
-// The kernel goes from one program to the next in microseconds of its own time, but on a busy machine the
-// process may have to wait in the middle. A process that has no environment at all looks, for good, as one
-// does for the last of these moments, so that this must not last.
+// The kernel goes from one program to the next in microseconds of its own time, but on a busy
+// machine the process may have to wait in the middle. A process that has no environment at all
+// looks, for good, as one does for the last of these moments, so that this must not last.
 const (
 	execTime  = 5 * time.Second
 	emptyTime = 200 * time.Millisecond
 )
 
-// unsettled returns for how long a process without an environment may be on its way to one. That is told by
-// the 50th and 51st field of stat, where the environment begins and ends: both are 0 before it is laid out,
-// and the same place while it is (create_elf_tables in the kernel's fs/binfmt_elf.c).
+// unsettled returns for how long a process without an environment may be on its way to one. That is
+// told by the 50th and 51st field of stat, where the environment begins and ends: both are 0 before
+// it is laid out, and the same place while it is (create_elf_tables in the kernel's
+// fs/binfmt_elf.c).
 func unsettled(pid int) time.Duration {
 	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

@@ -1,7 +1,8 @@
 // Package tier says how thorough a run of the tests is to be.
 //
-// There are three tiers: short (go test -short), for the change at hand; default (go test), for every change; and long
-// (LUTHIER_LONG=1), which is exhaustive: every moment of a kill, whole corpora, soak runs.
+// There are three tiers: short (go test -short), for the change at hand; default (go test), for
+// every change; and long (LUTHIER_LONG=1), which is exhaustive: every moment of a kill, whole
+// corpora, soak runs.
 package tier
 
 import (
@@ -28,8 +29,9 @@ func Pick[T any](short, normal, long T) T {
 	return normal
 }
 
-// Beside lets n parallel tests run at once unless the command line says how many (-parallel). The default is the number of
-// processors, which is too few for tests that wait for processes and timers. Call it in TestMain, before m.Run.
+// Beside lets n parallel tests run at once unless the command line says how many (-parallel). The
+// default is the number of processors, which is too few for tests that wait for processes and
+// timers. Call it in TestMain, before m.Run.
 func Beside(n int) {
 	if !flag.Parsed() {
 		flag.Parse()

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// RetryAfter returns the wait that a response's headers ask for, or 0: Retry-After-Ms, or Retry-After in seconds or as a date
-// (RFC 9110, section 10.2.3). A date counts from the server's own clock, its Date header, so that a client's clock that
-// is off does not matter; without one it counts from now.
+// RetryAfter returns the wait that a response's headers ask for, or 0: Retry-After-Ms, or
+// Retry-After in seconds or as a date (RFC 9110, section 10.2.3). A date counts from the server's
+// own clock, its Date header, so that a client's clock that is off does not matter; without one it
+// counts from now.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if d, ok := units(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d

@@ -1,4 +1,5 @@
-// Package wait waits a while, or as long as a context lives, and reads how long a server asks to wait.
+// Package wait waits a while, or as long as a context lives, and reads how long a server asks to
+// wait.
 package wait
 
 import (

@@ -21,14 +21,16 @@ func write(t testing.TB, c synth.Config) string {
 	return path
 }
 
-// tinyConfig is a quarter of synth.Tiny: what a network of random weights computes does not matter here.
+// tinyConfig is a quarter of synth.Tiny: what a network of random weights computes does not matter
+// here.
 func tinyConfig() synth.Config {
 	c := synth.Tiny("qwen3moe")
 	c.Embd, c.HeadDim, c.ExpertFF = 128, 32, 64
 	return c
 }
 
-// tiny holds the file of a small Mixture-of-Experts model, which most tests load: it is generated once.
+// tiny holds the file of a small Mixture-of-Experts model, which most tests load: it is generated
+// once.
 var tiny = sync.OnceValues(func() ([]byte, error) {
 	w, err := synth.NewWriter(tinyConfig())
 	if err != nil {

@@ -54,8 +54,8 @@ func firstHurt(b *bed) string {
 	return ""
 }
 
-// firstOf returns the number outside of a sandbox's first process: the nearest process above a command
-// that is number 1 inside.
+// firstOf returns the number outside of a sandbox's first process: the nearest process above a
+// command that is number 1 inside.
 func firstOf(b *bed) int {
 	mark := uniqueSleep()
 	p, err := b.sb.Start(b.t.Context(), sandbox.Cmd{Args: []string{"sleep", mark}})

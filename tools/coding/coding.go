@@ -24,8 +24,9 @@ type Config struct {
 	// Artifacts keeps texts that are too long to show; the read_artifact tool reads them back. Nil keeps them in a
 	// temporary directory, for as long as the workspace is open.
 	Artifacts agent.ArtifactStore
-	// Index answers the search tool, which is offered only when it is set; repo_map and symbols ask it what its
-	// [IndexFeatures] allow. luthier.CodingIndex makes one of a retrieval index. The host closes it, after the workspace.
+	// Index answers the search tool, which is offered only when it is set; repo_map and symbols ask
+	// it what its [IndexFeatures] allow. luthier.CodingIndex makes one of a retrieval index. The
+	// host closes it, after the workspace.
 	Index Index
 	// Ask puts a question of the model to a person. Nil means that nobody is there, and the model is told so.
 	Ask AskFunc

@@ -83,7 +83,8 @@ func (w *Workspace) procClose() error {
 	return err
 }
 
-// place says where the programs of a call run, and whether the walls a host may rely on stand there.
+// place says where the programs of a call run, and whether the walls a host may rely on stand
+// there.
 func (w *Workspace) place(d agent.CallDescription, dir string) agent.CallDescription {
 	d.Where = w.where(dir)
 	if sb := w.cfg.Proc.Sandbox; sb != nil {

@@ -18,7 +18,8 @@ type agentIn struct {
 	Mode string `json:"mode,omitempty" jsonschema:"enum=explore,enum=work" jsonschema_description:"explore (default) only reads and can run beside others; work may also change files and run programs"`
 }
 
-// agentTool runs sub-agents over this workspace, with its other tools. It is nil unless the host configures them.
+// agentTool runs sub-agents over this workspace, with its other tools. It is nil unless the host
+// configures them.
 func (w *Workspace) agentTool() (agent.Tool, error) {
 	if w.cfg.Proc.Agent == nil {
 		return nil, nil
@@ -65,8 +66,9 @@ func (w *Workspace) agentTool() (agent.Tool, error) {
 	})
 }
 
-// lastOfSubAgent are the tools that a sub-agent is shown after all others; the order of the rest is the toolbox's. It
-// need not grow with new tools: it keeps the bytes that requests of sub-agents have begun with so far.
+// lastOfSubAgent are the tools that a sub-agent is shown after all others; the order of the rest is
+// the toolbox's. It need not grow with new tools: it keeps the bytes that requests of sub-agents
+// have begun with so far.
 var lastOfSubAgent = []string{"shell", "shell_output", "shell_input", "shell_kill", "lint", "test", "git", "plan", "read_artifact"}
 
 // subAgentRows returns what a sub-agent is offered, in its order: all but the agent tool itself.

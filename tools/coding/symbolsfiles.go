@@ -18,9 +18,10 @@ type parsedFile struct {
 	symbols.Result
 }
 
-// filesFor calls fn, for one file at a time and in no order, with the files below t that hold one of the words, each a name.
-// ask asks the index for the files of each word, nil where it cannot. fn reports whether the file is one of those that are looked for: when none of
-// the index's is, all are read.
+// filesFor calls fn, for one file at a time and in no order, with the files below t that hold one
+// of the words, each a name. ask asks the index for the files of each word, nil where it cannot. fn
+// reports whether the file is one of those that are looked for: when none of the index's is, all
+// are read.
 func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask NameFunc, fn func(parsedFile) bool) error {
 	var mu sync.Mutex
 	any := false

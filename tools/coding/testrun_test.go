@@ -234,7 +234,8 @@ func TestJestRuns(t *testing.T) {
 	}
 }
 
-// TestTestFlood has a test print four times what the heap may grow by (a gigabyte in the long tier).
+// TestTestFlood has a test print four times what the heap may grow by (a gigabyte in the long
+// tier).
 func TestTestFlood(t *testing.T) {
 	needUnix(t)
 	agenttest.CheckLeaks(t)

@@ -1,4 +1,5 @@
-// Command llmbench measures the engine on model files, beside llama.cpp where it can. Each test prints a markdown table.
+// Command llmbench measures the engine on model files, beside llama.cpp where it can. Each test
+// prints a markdown table.
 //
 //	go run ./internal/engine/llmbench -m model.gguf                                  # speed, ours alone
 //	LLAMA_BENCH=/path/to/llama-bench go run ./internal/engine/llmbench -m a.gguf,b.gguf -t 1,2 -d 0,4096 -kv q8_0
@@ -7,8 +8,9 @@
 //
 // The tests:
 //
-//   - speed: prompt processing and generation, ours and llama.cpp's in turns on the same file with the same threads, so that a
-//     machine that slows down slows both. It prints medians in tokens per second; with one thread that is tokens per CPU-second.
+//   - speed: prompt processing and generation, ours and llama.cpp's in turns on the same file with
+//     the same threads, so that a machine that slows down slows both. It prints medians in tokens
+//     per second; with one thread that is tokens per CPU-second.
 //   - edit: files of Go source rewritten with some changes, with speculation and without.
 //   - draft: ordinary code with a draft model that is right a given share of the time.
 //   - refused: what speculation costs where nothing is accepted.
@@ -17,11 +19,12 @@
 //   - load: loading beside reading the file, and the memory taken.
 //   - bandwidth: the share of the memory's read rate that generation reaches.
 //
-// All but speed go through a scheduler.Engine. The networks have random weights as a rule, so the text is scripted: a constraint
-// allows just the next token of it, and all else is computed as ever.
+// All but speed go through a scheduler.Engine. The networks have random weights as a rule, so the
+// text is scripted: a constraint allows just the next token of it, and all else is computed as
+// ever.
 //
-// On a machine that others use too, -clock cpu counts the processor time of this process in place of the time that passes.
-// It is meaningful with one thread.
+// On a machine that others use too, -clock cpu counts the processor time of this process in place
+// of the time that passes. It is meaningful with one thread.
 package main
 
 import (

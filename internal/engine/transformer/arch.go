@@ -2,8 +2,8 @@ package transformer
 
 import "slices"
 
-// arch declares what sets one architecture apart from the shared blocks. Each is in a file of its own, arch_NAME.go, and in
-// the list of archs below.
+// arch declares what sets one architecture apart from the shared blocks. Each is in a file of its
+// own, arch_NAME.go, and in the list of archs below.
 type arch struct {
 	names        []string // values of general.architecture
 	rope         ropeLayout
@@ -67,8 +67,8 @@ func (m moeRule) ffShare(active int) int {
 	return 1
 }
 
-// archs lists the architectures that can be loaded: a new one is a file arch_NAME.go and a row here. Every test that runs
-// over all architectures, TestReference first, then covers it.
+// archs lists the architectures that can be loaded: a new one is a file arch_NAME.go and a row
+// here. Every test that runs over all architectures, TestReference first, then covers it.
 func archs() []*arch {
 	return []*arch{qwen3moe(), qwen3(), qwen2moe(), qwen2(), llama(), olmoe(), gptOSS()}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
 )
 
-// narrow makes a model of few weights, as tests want it that load many. edit, if not nil, changes what is written.
+// narrow makes a model of few weights, as tests want it that load many. edit, if not nil, changes
+// what is written.
 func narrow(t testing.TB, arch, quant string, edit func(*gguf.Writer)) *gguf.File {
 	t.Helper()
 	return reference.Variant{Arch: arch, Edit: func(c *synth.Config, w *gguf.Writer) {

@@ -86,8 +86,8 @@ func seqOf(t testing.TB, c *Cache, tokens int) *Seq {
 	return s
 }
 
-// TestOracle compares logits with those of llama.cpp on files of every tensor type; those of the sampled models are from
-// the reference.
+// TestOracle compares logits with those of llama.cpp on files of every tensor type; those of the
+// sampled models are from the reference.
 func TestOracle(t *testing.T) {
 	for _, o := range readOracles(t) {
 		t.Run(o.Model, func(t *testing.T) {

@@ -117,8 +117,10 @@ func someFiles(salt string) map[string]string {
 	return files
 }
 
-// killEverywhere runs work in a child that dies before its first step, then before a later one, and so on (before each of
-// them in the long tier), and checks after each what is left. It returns the last step before which a child died. change makes the tree that the child is to index; env goes to the child.
+// killEverywhere runs work in a child that dies before its first step, then before a later one, and
+// so on (before each of them in the long tier), and checks after each what is left. It returns the
+// last step before which a child died. change makes the tree that the child is to index; env goes
+// to the child.
 func killEverywhere(t *testing.T, work string, change func(root string), env ...string) (adopted, points int) {
 	t.Helper()
 	for step := 1; ; step += tier.Pick(7, 3, 1) {

@@ -10,9 +10,10 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// Update brings a few paths of the index up to date: files as [worktree.Look] finds them now below root. One with Skip set
-// stands for everything at and below its path, which is forgotten first; then the others are read and, where the content
-// differs, built into one small segment; small segments are folded when there are many. Unlike Sync it does not wait for the disk.
+// Update brings a few paths of the index up to date: files as [worktree.Look] finds them now below
+// root. One with Skip set stands for everything at and below its path, which is forgotten first;
+// then the others are read and, where the content differs, built into one small segment; small
+// segments are folded when there are many. Unlike Sync it does not wait for the disk.
 func (s *Store) Update(ctx context.Context, root string, files ...worktree.File) (Report, error) {
 	base, end, err := s.begin(ctx)
 	if err != nil {

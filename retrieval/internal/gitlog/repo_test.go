@@ -102,7 +102,8 @@ func initRepo(tb testing.TB, r *repo, initArgs ...string) *repo {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	// The template would write a dozen sample hooks, which costs more than the rest; only its directories are made.
+	// The template would write a dozen sample hooks, which costs more than the rest; only its
+	// directories are made.
 	r.git(append([]string{"init", "-q", "-b", "main", "--template="}, initArgs...)...)
 	if _, err := os.Stat(filepath.Join(r.dir, ".git")); err == nil { // a bare one has them elsewhere
 		for _, name := range []string{"info", "hooks"} {
@@ -177,7 +178,8 @@ func (r *repo) commit(message string, fs files) string {
 	return r.head()
 }
 
-// head returns the hash of the last commit, without a program where the repository is an ordinary one.
+// head returns the hash of the last commit, without a program where the repository is an ordinary
+// one.
 func (r *repo) head() string {
 	r.tb.Helper()
 	b, _ := os.ReadFile(filepath.Join(r.dir, ".git", "HEAD"))
@@ -189,7 +191,8 @@ func (r *repo) head() string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// line imports n commits, each of one file, an hour after the last. It leaves the work tree as it is.
+// line imports n commits, each of one file, an hour after the last. It leaves the work tree as it
+// is.
 func (r *repo) line(n int, commit func(i int) (message, file, content string)) {
 	r.tb.Helper()
 	var in bytes.Buffer

@@ -1,17 +1,19 @@
-// Package postings keeps an inverted index over chunks of many files in one slice of bytes that can be memory-mapped.
+// Package postings keeps an inverted index over chunks of many files in one slice of bytes that can
+// be memory-mapped.
 //
-// A chunk is a range of lines of a file. A term is a short byte string, normalised by the caller. A chunk has up to
-// eight fields (body, comment, definition, path, ...: the caller numbers them), and a posting says in which chunk a term
-// stands and how often in each field. The package encodes and reads; it does not score and does no input or output.
+// A chunk is a range of lines of a file. A term is a short byte string, normalised by the caller. A
+// chunk has up to eight fields (body, comment, definition, path, ...: the caller numbers them), and
+// a posting says in which chunk a term stands and how often in each field. The package encodes and
+// reads; it does not score and does no input or output.
 //
-// A [Builder] takes files, their chunks and the terms of each, in order, and gives the bytes. [Open] reads them where
-// they lie: nothing is decoded ahead, and a [Reader] may be used by many goroutines. [Merge] joins several indexes and
-// drops files without their text.
+// A [Builder] takes files, their chunks and the terms of each, in order, and gives the bytes.
+// [Open] reads them where they lie: nothing is decoded ahead, and a [Reader] may be used by many
+// goroutines. [Merge] joins several indexes and drops files without their text.
 //
 // # Layout
 //
-// All numbers are little-endian; a varint is that of encoding/binary. A header with counts, total lengths and the place,
-// size and CRC-32C of each section is followed by the sections:
+// All numbers are little-endian; a varint is that of encoding/binary. A header with counts, total
+// lengths and the place, size and CRC-32C of each section is followed by the sections:
 //
 //	files      number of the first chunk of each file, and the number of chunks
 //	owner      file of every 32nd chunk
@@ -26,9 +28,11 @@
 //	dict       blocks of 16 terms in ascending order, front-coded
 //	postings   lists of the terms that stand in more than one chunk
 //
-// The columns are one, two or four bytes wide, whatever their largest value needs, or absent when all are zero.
+// The columns are one, two or four bytes wide, whatever their largest value needs, or absent when
+// all are zero.
 //
-// Code repeats few combinations of counts (one in the body is the commonest by far), so a posting is the gap to the
-// chunk before and the number of a shape. See code.go for its bytes and dict.go for those of a term. The only
-// posting of a term, which is what every second term has, lies in the dictionary.
+// Code repeats few combinations of counts (one in the body is the commonest by far), so a posting
+// is the gap to the chunk before and the number of a shape. See code.go for its bytes and dict.go
+// for those of a term. The only posting of a term, which is what every second term has, lies in the
+// dictionary.
 package postings

@@ -116,7 +116,8 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// Hostile texts of a megabyte, in the short tier of an eighth of one, are read, and what must hold of any text holds of them.
+// Hostile texts of a megabyte, in the short tier of an eighth of one, are read, and what must hold
+// of any text holds of them.
 func TestHostile(t *testing.T) {
 	for _, h := range hostile {
 		t.Run(h.name, func(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package simulate replays tables of outcomes through policies of routing: it reads what each model did on each task,
-// lets a policy choose among them under a check that may err, and says what quality that gives at what cost, with
-// intervals and a picture.
+// Package simulate replays tables of outcomes through policies of routing: it reads what each model
+// did on each task, lets a policy choose among them under a check that may err, and says what
+// quality that gives at what cost, with intervals and a picture.
 package simulate
 
 import (

@@ -1,9 +1,10 @@
-// Package wire holds what the backends share of HTTP APIs of language models: server-sent events and the arguments of tool
-// calls.
+// Package wire holds what the backends share of HTTP APIs of language models: server-sent events
+// and the arguments of tool calls.
 //
-// [EventReader] reads server-sent events as the WHATWG HTML standard (section 9.2) defines them: lines of any length up to a
-// limit the caller sets, every line ending, comments, a byte-order mark, and a last event that the server forgot to end.
-// [Object] makes the arguments of tool calls fit providers that take only JSON objects.
+// [EventReader] reads server-sent events as the WHATWG HTML standard (section 9.2) defines them:
+// lines of any length up to a limit the caller sets, every line ending, comments, a byte-order
+// mark, and a last event that the server forgot to end. [Object] makes the arguments of tool calls
+// fit providers that take only JSON objects.
 package wire
 
 import (

@@ -1,5 +1,5 @@
-// Package layers is a store of read-only directory trees, each kept once under the hash of its content.
-// Any number of processes may share one.
+// Package layers is a store of read-only directory trees, each kept once under the hash of its
+// content. Any number of processes may share one.
 package layers
 
 import (
@@ -100,9 +100,9 @@ func (l *Layer) From() string { return l.from }
 // Close lets the store remove the layer when it needs room.
 func (l *Layer) Close() error { return l.lease.Close() }
 
-// Commit holds the tree of a commit of the git repository that holds dir, and makes its layer if there
-// is none yet. Every object is checked against its hash, so that a repository cannot put its content
-// under another's name. Files that several commits have in common are stored once.
+// Commit holds the tree of a commit of the git repository that holds dir, and makes its layer if
+// there is none yet. Every object is checked against its hash, so that a repository cannot put its
+// content under another's name. Files that several commits have in common are stored once.
 func (s *Store) Commit(ctx context.Context, dir, rev string) (*Layer, error) {
 	if plumbing.IsHash(rev) { // a commit's own name: the repository need not be asked
 		if l, err := s.aliased(rev); err == nil {

@@ -1,5 +1,5 @@
-// Package review looks through a change for what the host would execute later, and for what may mislead
-// it: files of git, settings of editors and agents, links, names.
+// Package review looks through a change for what the host would execute later, and for what may
+// mislead it: files of git, settings of editors and agents, links, names.
 package review
 
 import "fmt"

@@ -25,8 +25,8 @@ type reviewer struct {
 	findings []Finding
 }
 
-// Find looks through what a comparison found. dir is the workspace's path on the host: absolute links
-// below it stay inside.
+// Find looks through what a comparison found. dir is the workspace's path on the host: absolute
+// links below it stay inside.
 func Find(ctx context.Context, c *tree.Comparison, dir string) ([]Finding, error) {
 	r := &reviewer{ctx: ctx, c: c, dir: dir}
 	for _, rel := range c.Unreadable {

@@ -1,6 +1,6 @@
-// Package sandboxtest holds what the tests of sandboxes share: the test binary as a program that runs
-// inside of them, and a look at what the host sees. It does not import package sandbox, whose own
-// tests use it.
+// Package sandboxtest holds what the tests of sandboxes share: the test binary as a program that
+// runs inside of them, and a look at what the host sees. It does not import package sandbox, whose
+// own tests use it.
 package sandboxtest
 
 import (

@@ -17,8 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
-// Programs returns the programs that attack what a sandbox protects, by name. Each returns nil if it
-// reached what it was after, and the error that refused it otherwise.
+// Programs returns the programs that attack what a sandbox protects, by name. Each returns nil if
+// it reached what it was after, and the error that refused it otherwise.
 func Programs() map[string]func(args []string) error {
 	return map[string]func([]string) error{
 		"dial": func(a []string) error {

@@ -46,8 +46,8 @@ type Schedule struct {
 	tenants map[string]*share
 }
 
-// New returns a schedule of that many places and queue of at most that many, in which waiting raises a
-// priority by one every aging.
+// New returns a schedule of that many places and queue of at most that many, in which waiting
+// raises a priority by one every aging.
 func New(places, queue int, aging time.Duration) *Schedule {
 	return &Schedule{places: places, queue: queue, aging: aging, tenants: map[string]*share{}}
 }

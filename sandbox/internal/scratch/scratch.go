@@ -1,5 +1,5 @@
-// Package scratch makes the directories that sandboxes keep on the host, and removes those whose owners
-// are dead: each has a lock that its owner holds.
+// Package scratch makes the directories that sandboxes keep on the host, and removes those whose
+// owners are dead: each has a lock that its owner holds.
 package scratch
 
 import (

@@ -16,8 +16,8 @@ import (
 // ErrConflict means that the directory to change has changed by itself.
 var ErrConflict = errors.New("the directory has changed since the snapshot")
 
-// Apply writes the change to dir. If since is set, dir is the state that was compared with: what changed
-// in it since then has changed by itself.
+// Apply writes the change to dir. If since is set, dir is the state that was compared with: what
+// changed in it since then has changed by itself.
 func (c *Comparison) Apply(ctx context.Context, dir string, since time.Time) error {
 	var p places
 	top, err := p.top(dir)

@@ -1,7 +1,8 @@
-// Package tree tells what a tree of files is, though commands write in it meanwhile, and what differs
-// between two: a View is a tree as an overlay of directories would show it, Compare finds what differs
-// between two views, Apply brings a difference to a directory, Copy, Merge and Remove do what their
-// names say to trees of any depth. No access follows a link or waits for what is no file.
+// Package tree tells what a tree of files is, though commands write in it meanwhile, and what
+// differs between two: a View is a tree as an overlay of directories would show it, Compare finds
+// what differs between two views, Apply brings a difference to a directory, Copy, Merge and Remove
+// do what their names say to trees of any depth. No access follows a link or waits for what is no
+// file.
 package tree
 
 import (

@@ -30,7 +30,8 @@ type Fact struct {
 // key orders facts by package.
 func (f Fact) key() string { return f.Module + "@" + f.Version + " " + f.Dir }
 
-// ReadFacts reads facts, or the tasks that the step verify of examples/fix/train writes, as JSON lines.
+// ReadFacts reads facts, or the tasks that the step verify of examples/fix/train writes, as JSON
+// lines.
 func ReadFacts(r io.Reader) ([]Fact, error) {
 	var facts []Fact
 	sc := bufio.NewScanner(r)
@@ -82,8 +83,8 @@ func readFact(line []byte) (Fact, error) {
 		Line: t.Line, Text: strings.TrimSpace(lines[t.Line-1]), Kind: t.Kind}, nil
 }
 
-// RealFixes returns the real bugs of examples/fix/internal/realfix, each as the line that a later version mended. Those whose
-// line is a message for people are left out.
+// RealFixes returns the real bugs of examples/fix/internal/realfix, each as the line that a later
+// version mended. Those whose line is a message for people are left out.
 func RealFixes() ([]Fact, error) {
 	fixes, err := realfix.Fixes()
 	if err != nil {

@@ -29,8 +29,8 @@ type pkg struct {
 var libraries = []string{"strings", "strconv", "bufio", "sort", "encoding/json", "text/template/parse", "net/url", "container/heap", "time", "path/filepath",
 	"go/printer", "compress/flate", "math/big", "text/tabwriter", "archive/tar", "regexp/syntax", "encoding/csv", "net/textproto", "mime", "image/png"}
 
-// installed returns the directory of the Go installation, and tells package build of it: a test that was built with
-// -trimpath does not know it.
+// installed returns the directory of the Go installation, and tells package build of it: a test
+// that was built with -trimpath does not know it.
 var installed = sync.OnceValue(func() string {
 	if build.Default.GOROOT == "" {
 		out, _ := exec.Command("go", "env", "GOROOT").Output()
@@ -65,7 +65,8 @@ var shared = sync.OnceValue(func() *loader {
 	return &loader{fset, &importOnce{from: importer.ForCompiler(fset, "source", nil).(types.ImporterFrom), known: map[[2]string]*types.Package{}}, map[string]*pkg{}}
 })
 
-// importOnce remembers what paths mean: the source importer searches the directories at every import of a package.
+// importOnce remembers what paths mean: the source importer searches the directories at every
+// import of a package.
 type importOnce struct {
 	from  types.ImporterFrom
 	known map[[2]string]*types.Package // by path and importing directory, which decides what is vendored

@@ -28,7 +28,8 @@ func exported(t *testing.T, m *Model, typ gguf.Type) *gguf.File {
 	return f
 }
 
-// engineLoss is the mean weighted cross entropy of s by internal/engine/transformer, and the logits of every token.
+// engineLoss is the mean weighted cross entropy of s by internal/engine/transformer, and the logits
+// of every token.
 func engineLoss(t *testing.T, f *gguf.File, s Sequence) (float64, [][]float32) {
 	t.Helper()
 	pool := tensor.NewPool(1)

@@ -67,8 +67,8 @@ func (r *Network) mul(name string, e int, x []float64) []float64 {
 	return y
 }
 
-// dot multiplies x with as many elements of row. Four sums at once are what makes it quick: each alone would wait for its
-// last addition.
+// dot multiplies x with as many elements of row. Four sums at once are what makes it quick: each
+// alone would wait for its last addition.
 func dot(row, x []float64) float64 {
 	var a, b, c, d float64
 	row = row[:len(x)]
@@ -259,7 +259,8 @@ func (r *Network) Next(token int32) []float64 {
 	return r.mul("output", 0, x)
 }
 
-// Hidden returns the hidden state after one more token, behind the last norm: the output matrix makes its logits of it.
+// Hidden returns the hidden state after one more token, behind the last norm: the output matrix
+// makes its logits of it.
 func (r *Network) Hidden(token int32) []float64 {
 	embd := int(r.num("embedding_length", 0))
 	x := append([]float64(nil), r.t["token_embd.weight"][int(token)*embd:(int(token)+1)*embd]...)

@@ -16,12 +16,13 @@ type Variant struct {
 	Name string
 	Arch string
 
-	// Edit is called twice, if it is set: with a nil writer before the model is made, to change its shape, and with the
-	// finished writer, to add to the file.
+	// Edit is called twice, if it is set: with a nil writer before the model is made, to change its
+	// shape, and with the finished writer, to add to the file.
 	Edit func(*synth.Config, *gguf.Writer)
 }
 
-// Variants returns one model for each of the architectures named, and one for each thing that files of them may add.
+// Variants returns one model for each of the architectures named, and one for each thing that files
+// of them may add.
 func Variants(architectures []string) []Variant {
 	var v []Variant
 	for _, a := range architectures {

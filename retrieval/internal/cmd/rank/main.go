@@ -1,10 +1,11 @@
-// Command rank measures the ranking of the search and trains its weights. It runs from the root of the repository:
+// Command rank measures the ranking of the search and trains its weights. It runs from the root of
+// the repository:
 //
 //	go run ./retrieval/internal/cmd/rank -eval 'queries/*.jsonl' -mirrors DIR
 //	go run ./retrieval/internal/cmd/rank -train 'queries/*.jsonl' -mirrors DIR -o retrieval/internal/ranking/weights.json
 //
-// The queries are JSON lines, see retrieval/internal/eval; DIR has a bare clone of each
-// repository as OWNER+NAME/repo.
+// The queries are JSON lines, see retrieval/internal/eval; DIR has a bare clone of each repository
+// as OWNER+NAME/repo.
 package main
 
 import (

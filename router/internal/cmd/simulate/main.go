@@ -1,4 +1,5 @@
-// Command simulate replays a table of outcomes through policies of routing and draws what quality each buys at what cost.
+// Command simulate replays a table of outcomes through policies of routing and draws what quality
+// each buys at what cost.
 //
 //	go run ./router/internal/cmd/simulate
 //	go run ./router/internal/cmd/simulate -table tasks.jsonl -o curve.html
@@ -6,12 +7,13 @@
 //	go run ./router/internal/cmd/simulate -table tasks.jsonl -learn-from others.jsonl -policy 'worth|single'
 //	go run ./router/internal/cmd/simulate -generate 150 > table.jsonl
 //
-// A table has a line of JSON for each task: its id and, for each model, whether it resolved the task and what that cost
-// (see testdata/README.md). The policies are the single models, a model at random, an oracle that knows the outcomes,
-// cascades of every order and length, and the deciders of package router itself: the cascade that weighs another attempt
-// against what a right answer is worth (-worth) or spends so much a task (-budget), and the bandit of Auto. What learns is
-// measured on tasks that it did not learn from. Two models at work on one task, as in router.PlanThenAct, cannot be
-// replayed: a table does not say what they would have done together.
+// A table has a line of JSON for each task: its id and, for each model, whether it resolved the
+// task and what that cost (see testdata/README.md). The policies are the single models, a model at
+// random, an oracle that knows the outcomes, cascades of every order and length, and the deciders
+// of package router itself: the cascade that weighs another attempt against what a right answer is
+// worth (-worth) or spends so much a task (-budget), and the bandit of Auto. What learns is
+// measured on tasks that it did not learn from. Two models at work on one task, as in
+// router.PlanThenAct, cannot be replayed: a table does not say what they would have done together.
 package main
 
 import (

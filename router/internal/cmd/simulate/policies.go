@@ -13,7 +13,8 @@ import (
 // play is a policy at work: it plays one task and returns the expected score.
 type play func(t *simulate.Task) simulate.Score
 
-// contender is a policy to be measured. What learns is given tasks other than those it is measured on.
+// contender is a policy to be measured. What learns is given tasks other than those it is measured
+// on.
 type contender struct {
 	name  string
 	kind  kind
@@ -53,7 +54,8 @@ func bounds() []contender {
 	return []contender{known("random", bound, simulate.Random), known("oracle", bound, simulate.Oracle)}
 }
 
-// fixedOrders are the cascades of every order and length from two on: tried in order until one passes.
+// fixedOrders are the cascades of every order and length from two on: tried in order until one
+// passes.
 func fixedOrders(t *simulate.Table, c simulate.Check) []contender {
 	var all []contender
 	for _, order := range orders(len(t.Models)) {
@@ -89,15 +91,16 @@ func orders(n int) [][]int {
 	return all
 }
 
-// byWorth is the cascade that weighs another attempt against what a right answer is worth. It believes the check to be as
-// good as believed says.
+// byWorth is the cascade that weighs another attempt against what a right answer is worth. It
+// believes the check to be as good as believed says.
 func byWorth(t *simulate.Table, c, believed simulate.Check, worth float64) contender {
 	return contender{name: fmt.Sprintf("cascade, worth $%g", worth), kind: weighed, learn: func(train []simulate.Task) (play, error) {
 		return cascade(train, field(t, train), c, router.EscalationConfig{Check: checkOf(believed), Worth: worth})
 	}}
 }
 
-// byBudget is the cascade whose worth is set so that a task costs so much on average, by what the training tasks show.
+// byBudget is the cascade whose worth is set so that a task costs so much on average, by what the
+// training tasks show.
 func byBudget(t *simulate.Table, c, believed simulate.Check, dollars float64) contender {
 	return contender{name: fmt.Sprintf("cascade, $%g a task", dollars), kind: budgeted, learn: func(train []simulate.Task) (play, error) {
 		models := field(t, train)
@@ -161,8 +164,8 @@ func checkOf(c simulate.Check) router.Check {
 // maxField is how many models the router weighs against each other.
 const maxField = 8
 
-// field returns the models that are weighed: all, or of too many the three cheapest and those that resolve most, on the
-// tasks to learn from.
+// field returns the models that are weighed: all, or of too many the three cheapest and those that
+// resolve most, on the tasks to learn from.
 func field(t *simulate.Table, train []simulate.Task) []int {
 	all := make([]int, len(t.Models))
 	scores := make([]simulate.Score, len(all))

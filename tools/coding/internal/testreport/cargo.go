@@ -36,7 +36,8 @@ type cargoMessage struct {
 	}
 }
 
-// parseCargoMessage turns a line of cargo's JSON into a Diagnostic. Known says whether the line is cargo's at all.
+// parseCargoMessage turns a line of cargo's JSON into a Diagnostic. Known says whether the line is
+// cargo's at all.
 func parseCargoMessage(line []byte, tool string, p Paths) (d Diagnostic, known, finding bool) {
 	var m cargoMessage
 	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil || m.Reason == "" {
@@ -75,8 +76,8 @@ type cargoParser struct {
 	noise  clipBuf
 }
 
-// ParseCargo reads the standard output of "cargo test --message-format=json": cargo's JSON lines with the compiler's
-// errors, and between them the text of the test harness.
+// ParseCargo reads the standard output of "cargo test --message-format=json": cargo's JSON lines
+// with the compiler's errors, and between them the text of the test harness.
 func ParseCargo(r io.Reader, paths Paths) (*Report, error) {
 	p := &cargoParser{rep: &Report{}, paths: paths, open: map[string]*clipBuf{}}
 	err := eachLine(r, func(line []byte, _ bool) {

@@ -40,8 +40,9 @@ type jestAssertion struct {
 // maxJestReport bounds the report that is kept for decoding.
 const maxJestReport = 64 << 20
 
-// ParseJest reads the standard output of "jest --json" or "vitest run --reporter=json". What tests print themselves is
-// skipped: the report is the last line that starts as one, or the rest of the output from there.
+// ParseJest reads the standard output of "jest --json" or "vitest run --reporter=json". What tests
+// print themselves is skipped: the report is the last line that starts as one, or the rest of the
+// output from there.
 func ParseJest(r io.Reader, paths Paths) (*Report, error) {
 	rep := &Report{}
 	data, noise, err := jestJSON(r)

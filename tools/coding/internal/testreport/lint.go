@@ -22,8 +22,8 @@ const maxLintReport = 64 << 20
 // LintParser reads what a linter printed.
 type LintParser func(r io.Reader, p Paths) ([]Diagnostic, error)
 
-// ParseLines reads "path:line:col: message" lines, as go vet, gopls check and most compilers print them. Other lines are
-// passed over.
+// ParseLines reads "path:line:col: message" lines, as go vet, gopls check and most compilers print
+// them. Other lines are passed over.
 func ParseLines(tool string) LintParser {
 	return func(r io.Reader, p Paths) ([]Diagnostic, error) {
 		var out []Diagnostic
@@ -71,7 +71,8 @@ func (d Diagnostic) in(p Paths) Diagnostic {
 
 var tscLine = regexp.MustCompile(`^(?P<path>.+?)\((?P<line>\d+),(?P<col>\d+)\): (?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>.*)$`)
 
-// ParseTSC reads "tsc --pretty false". Errors without a place, such as a wrong tsconfig.json, are findings too.
+// ParseTSC reads "tsc --pretty false". Errors without a place, such as a wrong tsconfig.json, are
+// findings too.
 func ParseTSC(r io.Reader, p Paths) ([]Diagnostic, error) {
 	placeless := regexp.MustCompile(`^(error) (TS\d+): (.*)$`)
 	var rest []Diagnostic

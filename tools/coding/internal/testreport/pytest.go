@@ -38,8 +38,8 @@ type pytestParser struct {
 	tail    clipBuf
 }
 
-// ParsePytest reads the text that pytest prints, with any --tb style, verbosity and width. Names come from its short test
-// summary (options -rfE), messages and positions from the blocks above it.
+// ParsePytest reads the text that pytest prints, with any --tb style, verbosity and width. Names
+// come from its short test summary (options -rfE), messages and positions from the blocks above it.
 func ParsePytest(r io.Reader, paths Paths) (*Report, error) {
 	p := &pytestParser{rep: &Report{}, paths: paths, blocks: map[string][]*pytestFailed{}}
 	err := eachLine(r, func(line []byte, _ bool) { p.line(show.Clean(line)) })

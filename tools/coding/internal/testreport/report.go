@@ -1,6 +1,6 @@
-// Package testreport reads what test runners and linters print, and writes a test run's outcome for a
-// model. It runs nothing: each reader takes a stream in one program's format, and keeps bounded parts
-// of it and exact counts.
+// Package testreport reads what test runners and linters print, and writes a test run's outcome for
+// a model. It runs nothing: each reader takes a stream in one program's format, and keeps bounded
+// parts of it and exact counts.
 package testreport
 
 import (
@@ -78,7 +78,8 @@ func (r *Report) build(d Diagnostic) {
 	}
 }
 
-// Paths says where the tests ran, so that the positions a runner prints can be told as workspace paths.
+// Paths says where the tests ran, so that the positions a runner prints can be told as workspace
+// paths.
 type Paths struct {
 	Root   string // absolute path of the workspace as the runner saw it
 	Dir    string // where the runner ran, relative to Root; "." for Root
