@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/internal/proctree"
 	"github.com/luthier-dev/luthier/sandbox/internal/initproc"
-	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
 // shouldBeReadOnly are places in which nothing can be written, if a sandbox's files
@@ -24,7 +24,7 @@ func (b *box) observe(sp *spec, id identity, a *initproc.Answer, probes wallProb
 	if err != nil {
 		return nil, fmt.Errorf("look at the first process: %w", err)
 	}
-	st := procfs.ParseStatus(text)
+	st := proctree.ParseStatus(text)
 	f := &facts{Namespaces: namespacesOf(dir), UID: -1, Noted: noted}
 	if all := strings.Fields(st["NSpid"]); len(all) > 1 {
 		f.PID, _ = strconv.Atoi(all[len(all)-1])

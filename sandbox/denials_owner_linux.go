@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
+	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
 // watchNotices answers refused calls, where there is a listener.
@@ -56,7 +56,7 @@ func (b *box) lineage(pid int) (out []int) {
 		if err != nil || pid == b.pid {
 			break
 		}
-		st := procfs.ParseStatus(text)
+		st := proctree.ParseStatus(text)
 		for _, key := range []string{"NStgid", "NSsid"} {
 			if all := strings.Fields(st[key]); len(all) > 0 {
 				n, _ := strconv.Atoi(all[len(all)-1])

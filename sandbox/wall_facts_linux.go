@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
+	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
 // facts are what a supervisor finds when it looks around inside.
@@ -32,7 +32,7 @@ type facts struct {
 func observe(sp *spec) *facts {
 	f := &facts{PID: os.Getpid(), UID: os.Getuid(), Namespaces: namespaces()}
 	b, _ := os.ReadFile("/proc/self/status")
-	f.privileges(procfs.ParseStatus(b))
+	f.privileges(proctree.ParseStatus(b))
 	f.Noted = sp.Notify > 0
 	if all, err := net.Interfaces(); err == nil {
 		for _, i := range all {

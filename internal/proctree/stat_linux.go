@@ -33,7 +33,7 @@ func ParseStat(b []byte) (Stat, error) {
 		return Stat{}, fmt.Errorf("proctree: parse stat: bad pid %q", b[:open])
 	}
 	s := Stat{PID: pid, Comm: string(b[open+1 : end])}
-	f := bytes.Fields(b[end+1:])
+	f := afterName(b)
 	if len(f) < 20 || len(f[0]) != 1 {
 		return Stat{}, fmt.Errorf("proctree: parse stat: %d fields after the name, want 20 or more", len(f))
 	}
@@ -49,9 +49,17 @@ func ParseStat(b []byte) (Stat, error) {
 	return s, nil
 }
 
+// afterName returns the fields of /proc/PID/stat from the third on: those behind the name, which may
+// hold any byte.
+func afterName(b []byte) [][]byte { return bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) }
+
+func readStat(pid int) ([]byte, error) {
+	return os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+}
+
 // Read returns the Stat of a process.
 func Read(pid int) (Stat, error) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	b, err := readStat(pid)
 	if err != nil {
 		return Stat{}, err
 	}
@@ -106,8 +114,9 @@ func environ(pid int) []byte {
 	}
 }
 
-// readAtOnce reads a file of /proc by one call: what several calls return may be of several
-// programs, or end with the first of them.
+// readAtOnce reads a file of /proc into a buffer that holds all of it, so that one call of the kernel
+// returns the whole. The parts that several calls return may belong to different programs, or end
+// with the old one.
 func readAtOnce(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -140,11 +149,11 @@ const (
 // fs/binfmt_elf.c).
 func unsettled(pid int) time.Duration {
 	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	b, err := readStat(pid)
 	if err != nil {
 		return 0
 	}
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from the third field on
+	f := afterName(b)
 	if len(f) < 49 || f[0][0] == 'Z' || f[0][0] == 'X' {
 		return 0
 	}

@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/proctree"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
-	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
-// standing is what a host with its broker and fork server holds.
+// standing counts what a host holds together with its broker and fork server.
 type standing struct {
 	broker      int
 	forkServer  int
@@ -63,7 +63,7 @@ func stand(t *testing.T, scratch string) (s standing) {
 	s.broker, s.goroutines = theBrokerOf(t, os.Getpid()), runtime.NumGoroutine()
 	for _, pid := range childrenOf(t, s.broker) {
 		s.children++
-		if st := procfs.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid)))); st["NSpid"] == strconv.Itoa(pid) {
+		if st := proctree.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid)))); st["NSpid"] == strconv.Itoa(pid) {
 			s.forkServer = pid
 		}
 	}
@@ -73,7 +73,7 @@ func stand(t *testing.T, scratch string) (s standing) {
 			t.Fatal(err)
 		}
 		s.descriptors[i] = len(fds)
-		kib, _, _ := strings.Cut(procfs.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid))))["RssAnon"], " ")
+		kib, _, _ := strings.Cut(proctree.ParseStatus([]byte(read(t, fmt.Sprintf("/proc/%d/status", pid))))["RssAnon"], " ")
 		n, _ := strconv.Atoi(kib)
 		s.memory[i] = n >> 10
 	}

@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/internal/proctree"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
-	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 )
 
 // TestAttackFirstProcess are attacks on the first process of a sandbox, which runs
@@ -44,7 +44,7 @@ func firstHurt(b *bed) string {
 	if err != nil {
 		return err.Error()
 	}
-	st := procfs.ParseStatus(text)
+	st := proctree.ParseStatus(text)
 	if !strings.HasPrefix(st["State"], "S") && !strings.HasPrefix(st["State"], "R") {
 		return "the first process is in the state " + st["State"]
 	}
@@ -71,7 +71,7 @@ func firstOf(b *bed) int {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		st := procfs.ParseStatus(text)
+		st := proctree.ParseStatus(text)
 		if strings.HasSuffix(st["NSpid"], "\t1") {
 			first, _ := strconv.Atoi(pid)
 			return first

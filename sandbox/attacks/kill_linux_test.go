@@ -18,10 +18,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/internal/proctree"
 	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/sandbox/internal/cgroup"
-	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 	"github.com/luthier-dev/luthier/sandbox/internal/scratch"
 )
@@ -143,7 +143,7 @@ func (v *victimHost) child(parent int, is func(args string) bool) int {
 		if errors.Join(err, argsErr) != nil {
 			continue
 		}
-		if st := procfs.ParseStatus(b); st["PPid"] == strconv.Itoa(parent) && st["NSpid"] == strconv.Itoa(pid) && is(string(args)) {
+		if st := proctree.ParseStatus(b); st["PPid"] == strconv.Itoa(parent) && st["NSpid"] == strconv.Itoa(pid) && is(string(args)) {
 			return pid
 		}
 	}
@@ -262,7 +262,7 @@ func (v *victimHost) describe(pids []int) string {
 		args, _ := os.ReadFile(dir + "cmdline")
 		stack, _ := os.ReadFile(dir + "stack")
 		status, _ := os.ReadFile(dir + "status")
-		st := procfs.ParseStatus(status)
+		st := proctree.ParseStatus(status)
 		fmt.Fprintf(&out, "%d: %q, parent %s, state %s, numbers %s\n%s", pid, args, st["PPid"], st["State"], st["NSpid"], stack)
 	}
 	return out.String()
@@ -326,8 +326,8 @@ func orphaned(t *testing.T, arg string) bool {
 	t.Helper()
 	for _, p := range processesWith(t, arg) {
 		b, _ := os.ReadFile("/proc/" + strings.SplitN(p, ":", 2)[0] + "/status")
-		parent, _ := os.ReadFile("/proc/" + procfs.ParseStatus(b)["PPid"] + "/status")
-		if !strings.HasSuffix(procfs.ParseStatus(parent)["NSpid"], "\t1") {
+		parent, _ := os.ReadFile("/proc/" + proctree.ParseStatus(b)["PPid"] + "/status")
+		if !strings.HasSuffix(proctree.ParseStatus(parent)["NSpid"], "\t1") {
 			return false
 		}
 	}

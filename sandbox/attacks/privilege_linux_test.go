@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
+	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
 func TestAttackPrivileges(t *testing.T) {
@@ -197,7 +197,7 @@ func whoAmI([]string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("euid=%d egid=%d caps=%s.\n", unix.Geteuid(), unix.Getegid(), strings.TrimLeft(procfs.ParseStatus(text)["CapEff"], "0"))
+	fmt.Printf("euid=%d egid=%d caps=%s.\n", unix.Geteuid(), unix.Getegid(), strings.TrimLeft(proctree.ParseStatus(text)["CapEff"], "0"))
 	return nil
 }
 

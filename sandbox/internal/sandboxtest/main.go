@@ -4,15 +4,15 @@
 package sandboxtest
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // HelperEnv is the variable that makes the test binary run a program instead of the tests, so
@@ -34,16 +34,9 @@ func Main(m *testing.M, programs map[string]func(args []string) error, hosts ...
 	os.Exit(m.Run())
 }
 
-// WaitTogether lets more tests run at once than there are processors, unless a flag says how many:
-// most of what they do is to wait for programs.
-func WaitTogether() {
-	flag.Parse()
-	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
-		if err := p.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))); err != nil {
-			panic(err)
-		}
-	}
-}
+// WaitTogether lets more tests run at once than there are processors: most of what they do is to
+// wait for programs.
+func WaitTogether() { tier.Beside(4 * runtime.GOMAXPROCS(0)) }
 
 func run(program func([]string) error, name string) int {
 	if program == nil {

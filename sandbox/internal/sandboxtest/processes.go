@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
+	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
 // Eventually waits for what another process or goroutine must do soon.
@@ -53,7 +53,7 @@ func ProcessesWith(t testing.TB, word string) []string {
 	return out
 }
 
-// BrokerArg is the argument by which a broker is told from other processes.
+// BrokerArg is the argument that only brokers have.
 const BrokerArg = "broker"
 
 // Brokers returns the brokers of process ppid.
@@ -63,7 +63,7 @@ func Brokers(t testing.TB, ppid int) []int {
 	for _, p := range ProcessesWith(t, BrokerArg) {
 		pid, _ := strconv.Atoi(strings.SplitN(p, ":", 2)[0])
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		if err == nil && procfs.ParseStatus(b)["PPid"] == strconv.Itoa(ppid) && !strings.HasPrefix(procfs.ParseStatus(b)["State"], "Z") {
+		if err == nil && proctree.ParseStatus(b)["PPid"] == strconv.Itoa(ppid) && !strings.HasPrefix(proctree.ParseStatus(b)["State"], "Z") {
 			out = append(out, pid)
 		}
 	}

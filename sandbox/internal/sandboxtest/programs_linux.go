@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/luthier-dev/luthier/sandbox/internal/procfs"
+	"github.com/luthier-dev/luthier/internal/proctree"
 )
 
 // Programs returns the programs that attack what a sandbox protects, by name. Each returns nil if
@@ -127,7 +127,7 @@ func Programs() map[string]func(args []string) error {
 			if err != nil {
 				return err
 			}
-			st := procfs.ParseStatus(b)
+			st := proctree.ParseStatus(b)
 			for _, k := range []string{"CapEff", "CapPrm", "CapInh", "CapAmb"} {
 				if strings.Trim(st[k], "0") != "" {
 					return nil

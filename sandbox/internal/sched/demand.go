@@ -45,7 +45,7 @@ func (d *Demand) Made(took time.Duration) {
 	d.Making += weight * (took.Seconds() - d.Making)
 }
 
-// Rate is how many requests arrive in a second.
+// Rate is the number of requests that arrive in a second.
 func (d *Demand) Rate(now time.Time) float64 {
 	d.fade(now)
 	return d.count / d.Window.Seconds()

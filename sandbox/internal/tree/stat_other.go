@@ -10,7 +10,7 @@ import (
 // chownIn has no meaning where files have no owner in this form.
 func chownIn(*os.Root, string, fs.FileInfo) error { return nil }
 
-// Links is how many names a file has.
+// Links returns the number of names a file has.
 func Links(fs.FileInfo) int { return 1 }
 
 // NotEmpty reports the error of removing a directory that holds something.

@@ -21,7 +21,7 @@ func chownIn(root *os.Root, rel string, fi fs.FileInfo) error {
 	return root.Lchown(rel, int(st.Uid), int(st.Gid))
 }
 
-// Links is how many names a file has.
+// Links returns the number of names a file has.
 func Links(fi fs.FileInfo) int {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return int(st.Nlink)

@@ -1,5 +1,4 @@
-// Package procfs reads what Linux tells of processes in /proc.
-package procfs
+package proctree
 
 import (
 	"bufio"
