@@ -77,7 +77,7 @@ var top = []string{
 // crowds limits how many entries a folder has: Go files, or folders where the path ends in a slash.
 var crowds = map[string]int{"internal/": 20, "sandbox": 135}
 
-// pkg is what go list prints of a package.
+// pkg holds the fields of go list that the law needs.
 type pkg struct {
 	ImportPath, ForTest                string
 	Standard                           bool
@@ -85,7 +85,7 @@ type pkg struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// house is what the law looks at.
+// house holds the packages and files that the law judges.
 type house struct {
 	packages map[string]*pkg
 	files    []string // of the repository, with slashes

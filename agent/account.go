@@ -104,7 +104,7 @@ func bound[T int64 | time.Duration](limit, outer, used T) T {
 	return limit
 }
 
-// stepMeta is what a model call cost.
+// stepMeta holds the usage, the cost and the end of one model call.
 type stepMeta struct {
 	usage  Usage
 	cost   int64

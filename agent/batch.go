@@ -107,7 +107,7 @@ func (b *batch) refuse(cb *callBuilder, text string) {
 	b.finish(c, ErrorResult("%s", text))
 }
 
-// rewrite gives a call the arguments that middleware made of its own.
+// rewrite replaces the arguments of a call by those that middleware returned.
 func (b *batch) rewrite(c *call, tc *ToolCall) {
 	effects := callEffects(c.tool, c.spec, *tc)
 	b.mu.Lock()

@@ -29,8 +29,8 @@ type mailbox struct {
 	closed bool
 }
 
-// send gives an event to the caller and reports whether the caller is still there. After the caller
-// left, nothing more is sent and the run's context has ended.
+// send passes an event to the caller and reports whether the caller still listens. Once the caller
+// has left, send does nothing; the run's context has ended by then.
 func (m *mailbox) send(ev Event) bool {
 	if m.left {
 		return false

@@ -7,7 +7,7 @@ type mode struct {
 	readOnly bool
 }
 
-// lookOnly is what the model is told to do instead.
+// lookOnly tells the model what to do instead.
 const lookOnly = "Look around with the tools you have, then answer."
 
 // verdict refuses a call that may change things where the mode forbids that.

@@ -8,8 +8,7 @@ type TokenCounter interface {
 	CountTokens(req *Request) (int, bool)
 }
 
-// prompt is what the model is asked next, and how many tokens it is. It belongs to the loop's
-// goroutine.
+// prompt holds the next request and its size in tokens. It belongs to the loop's goroutine.
 type prompt struct {
 	agent   *Agent
 	session *Session
@@ -106,10 +105,10 @@ func (s *Session) estimate() int64 {
 	return int64(s.liveSize)
 }
 
-// frameTokens is what a chat format puts around a message.
+// frameTokens is the number of tokens that a chat format adds around a message.
 const frameTokens = 4
 
-// imageTokens is what providers charge for a picture of about a megapixel.
+// imageTokens is the number of tokens that providers charge for a picture of about a megapixel.
 const imageTokens = 1500
 
 func partsTokens(ps []Part) int {

@@ -196,7 +196,7 @@ func (s *stream) typed(ctx context.Context, err error) error {
 	return AsModelError(err)
 }
 
-// retract tells the caller that what it saw of the response is void, if it saw any.
+// retract declares void what the caller saw of the response, if it saw any.
 func (s *stream) retract() {
 	if len(s.builder.parts) > 0 || s.builder.open != openNone {
 		s.out.send(StreamReset{})

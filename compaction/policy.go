@@ -92,7 +92,7 @@ func (c *Compactor) spareLess(h *history) func(*cell) int {
 	}
 }
 
-// keep is how many calls long a cell is spared.
+// keep is the number of calls for which a cell is spared.
 func (c *Compactor) keep(cl *cell) int {
 	if cl.stale {
 		return min(2, c.cfg.KeepTurns)

@@ -46,7 +46,7 @@ func helper(t testing.TB, what, dir, cache string) (*exec.Cmd, *bufio.Scanner) {
 	return c, bufio.NewScanner(out)
 }
 
-// writes is how many files a helper writes.
+// writes is the number of files that a helper writes.
 func writes() int { return tier.Pick(16, 40, 40) }
 
 // TestHelperProcess is the body of other processes; it does nothing by itself.

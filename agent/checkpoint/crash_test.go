@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// made is what the child says after each checkpoint.
+// made is the line that the child prints after each checkpoint.
 const made = "made"
 
 // child changes files, snapshots, restores, undoes and redoes without end.

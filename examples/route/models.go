@@ -21,7 +21,7 @@ import (
 //go:embed testdata/outcomes.jsonl
 var madeUp []byte
 
-// table is what several models did on the same tasks.
+// table holds the outcomes of several models on the same tasks.
 type table struct {
 	names []string // of the models, the cheapest first
 	tasks []task
@@ -127,7 +127,7 @@ func (t *table) trials(tasks []task) [][]router.Trial {
 
 type attempts []agent.Routed
 
-// bill is what became of one task or several.
+// bill sums the outcomes of one task or several.
 type bill struct {
 	resolved int
 	dollars  float64

@@ -11,8 +11,8 @@ type Index interface {
 	Features() IndexFeatures
 }
 
-// IndexFeatures are what an [Index] can do besides searching. The zero value is an index that only
-// searches: each tool does without what is nil.
+// IndexFeatures lists what an [Index] can do besides searching. The zero value describes an index
+// that only searches: a tool works without a feature that is nil.
 type IndexFeatures struct {
 	// LeavesOutHeld says that Search leaves out the places of IndexQuery.Held.
 	LeavesOutHeld bool
@@ -42,7 +42,7 @@ type IndexFeatures struct {
 // workspace.
 type NameFunc func(ctx context.Context, name string) ([]string, error)
 
-// IndexQuery is what the search tool asks an [Index].
+// IndexQuery is a question of the search tool to an [Index].
 type IndexQuery struct {
 	Text string
 	K    int          // how many places at most

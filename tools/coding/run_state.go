@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// procState is what the process tools of a workspace share.
+// procState is the state that the process tools of a workspace share.
 type procState struct {
 	mu     sync.Mutex
 	own    sandbox.Sandbox // plain processes, when the host gave no sandbox

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// fact is what a digest of a log has to keep: one of the strings of Match.
+// fact is a piece of a log that a digest must keep: one of the strings of Match.
 type fact struct {
 	Type  string   `json:"type"`
 	Value string   `json:"value"`

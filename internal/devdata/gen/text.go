@@ -1,6 +1,6 @@
 package main
 
-// corpus is what the vocabularies are learnt from: made-up prose and code.
+// corpus is the text that the vocabularies are learned from: made-up prose and code.
 const corpus = `The kettle stands on the stove, and the stove is not on. There are three cups on the table; two of them are green, the
 third is the one that nobody uses. When the water boils, the lid begins to rattle. It's time to pour. They've waited for
 ten minutes and they'll wait for ten more if the leaves aren't good. We can't say that we weren't told: "Don't leave the
@@ -43,7 +43,7 @@ error: expected 4 cups, got 3 (table 17)
 Der Kessel steht auf dem Herd, und der Herd ist aus. Über dem Tisch hängt eine größere Lampe. Le thé est très bon; la
 théière est vide. Чайник стоит на столе, а чашки стоят на полке. 茶は熱いです。茶碗は三つあります。`
 
-// texts are what the vectors encode.
+// texts are the inputs of the encoding vectors.
 var texts = []string{
 	"", " ", "  ", "\n", "\n\n", "\t", " \t\n x", "hello", "Hello, world!", " hello", "  hello   there  ", "Hello\nthere\r\n\r\nyou",
 	"The kettle boils water.", "It's time; they've waited, we'll pour, I'm sure he'd agree.", "IT'S TIME, WE'LL POUR",

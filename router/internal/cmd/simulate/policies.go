@@ -161,7 +161,7 @@ func checkOf(c simulate.Check) router.Check {
 	return router.Check{FalseAccept: c.FalseAccept, FalseReject: c.FalseReject}
 }
 
-// maxField is how many models the router weighs against each other.
+// maxField is the number of models that the router weighs against each other.
 const maxField = 8
 
 // field returns the models that are weighed: all, or of too many the three cheapest and those that

@@ -28,7 +28,7 @@ const (
 	maxTestOpen     = 50_000  // tests that run at once
 )
 
-// Report is what a run of a project's tests came to.
+// Report is the outcome of a run of a project's tests.
 type Report struct {
 	Passed, Failed, Skipped int
 	Errors                  int           // suites that could not run: setup errors, import errors, crashed packages
