@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 func TestParseStat(t *testing.T) {
@@ -203,5 +204,74 @@ func TestMarkIsSeenDuringExec(t *testing.T) {
 		if !hasEnv(cmd.Process.Pid, "LUTHIER_MARK=") {
 			t.Fatalf("not seen at look %d", i)
 		}
+	}
+}
+
+const unmapsEnv = "unmap your environment"
+
+func TestMain(m *testing.M) {
+	if os.Args[0] == unmapsEnv {
+		unmapEnv()
+	}
+	os.Exit(m.Run())
+}
+
+// unmapEnv lets go of the memory that holds the environment, says so and sleeps until it is told to end.
+func unmapEnv() {
+	b, err := readStat(os.Getpid())
+	if err != nil {
+		panic(err)
+	}
+	end, err := strconv.ParseUint(string(afterName(b)[48]), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	page := uint64(os.Getpagesize())
+	// The last page of the stack holds it, and what runs is further down.
+	if _, _, e := unix.RawSyscall(unix.SYS_MUNMAP, uintptr((end-1)/page*page), uintptr(page), 0); e != 0 {
+		panic(e)
+	}
+	unix.Write(1, []byte{1})
+	unix.Read(0, make([]byte, 1))
+	unix.Exit(0)
+}
+
+// TestEmptyEnvironmentIsNotWaitedFor looks at processes that show no environment for good: they are not
+// taken for ones that are between two programs, which would hold up every kill.
+func TestEmptyEnvironmentIsNotWaitedFor(t *testing.T) {
+	for name, cmd := range map[string]*exec.Cmd{
+		"started without": {Path: "/bin/sh", Args: []string{"sh", "-c", "echo; read x"}, Env: []string{}},
+		"unmapped":        {Path: "/proc/self/exe", Args: []string{unmapsEnv}, Env: []string{"A=b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { cmd.Process.Kill(); cmd.Wait() }()
+			if _, err := out.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			for state := byte(0); state != 'S'; time.Sleep(time.Millisecond) {
+				s, err := Read(cmd.Process.Pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				state = s.State
+			}
+			if b := environ(cmd.Process.Pid); len(b) > 0 {
+				t.Fatalf("the environment is %q, want none", b)
+			}
+			if wait := unsettled(cmd.Process.Pid); wait > againTime {
+				t.Errorf("waits %v for an environment", wait)
+			}
+		})
 	}
 }

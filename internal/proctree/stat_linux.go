@@ -136,17 +136,19 @@ func readAtOnce(name string) ([]byte, error) {
 }
 
 // The kernel goes from one program to the next in microseconds of its own time, but on a busy
-// machine the process may have to wait in the middle. A process that has no environment at all
-// looks, for good, as one does for the last of these moments, so that this must not last.
+// machine the process may have to wait in the middle. A process without an environment that may also
+// be one for good holds up whoever asks, so that this must not last.
 const (
-	execTime  = 5 * time.Second
-	emptyTime = 200 * time.Millisecond
+	execTime   = 5 * time.Second
+	eitherTime = 200 * time.Millisecond
+	againTime  = 2 * time.Millisecond // one more look
 )
 
 // unsettled returns for how long a process without an environment may be on its way to one. That is
 // told by the 50th and 51st field of stat, where the environment begins and ends: both are 0 before
 // it is laid out, and the same place while it is (create_elf_tables in the kernel's
-// fs/binfmt_elf.c).
+// fs/binfmt_elf.c). A process on its way does not sleep (S), or only for the files of its program,
+// where those come from another process (FUSE).
 func unsettled(pid int) time.Duration {
 	const exiting, kernelThread = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD of the kernel's sched.h
 	b, err := readStat(pid)
@@ -161,8 +163,15 @@ func unsettled(pid int) time.Duration {
 	if err != nil || flags&(exiting|kernelThread) != 0 {
 		return 0
 	}
-	if begin, end := string(f[47]), string(f[48]); begin == end && end != "0" {
-		return emptyTime
+	begin, end, sleeps := string(f[47]), string(f[48]), f[0][0] == 'S'
+	switch {
+	case sleeps && begin != end:
+		// Laid out since, or unmapped by the process itself, as those do that hold a namespace.
+		return againTime
+	case sleeps && end != "0":
+		return 0 // started without any
+	case sleeps || end != "0":
+		return eitherTime
 	}
 	return execTime
 }
