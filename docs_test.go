@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 var (
@@ -47,6 +49,7 @@ func TestDocsAreTrue(t *testing.T) {
 
 // TestReadmeProgramCompiles builds the program the README opens with, as it stands there.
 func TestReadmeProgramCompiles(t *testing.T) {
+	tier.Normal(t)
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/luthier-dev/luthier"
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
@@ -31,6 +32,7 @@ func (m *brief) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 // TestLocalModel wires the complete agent over a model in this process. Its weights are random, so it says nothing of
 // use; but every coding tool can be offered to it, and whatever call it writes is valid.
 func TestLocalModel(t *testing.T) {
+	tier.Normal(t)
 	path := filepath.Join(t.TempDir(), "m.gguf")
 	c := synth.Tiny("qwen3moe")
 	c.Context = 1 << 16

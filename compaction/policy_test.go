@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/agent"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func TestRates(t *testing.T) {
@@ -72,6 +73,7 @@ func replayCost(t *testing.T, c *Compactor, run []agent.Message) (cost float64, 
 // TestPlanPays: over long runs the planner costs clearly less than leaving all as it is, it cuts seldom, and on runs that
 // end early it loses little.
 func TestPlanPays(t *testing.T) {
+	tier.Normal(t)
 	for _, c := range []struct {
 		steps  int
 		atMost float64 // of what doing nothing costs

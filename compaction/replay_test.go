@@ -11,6 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/compaction"
 	"github.com/luthier-dev/luthier/compaction/replay"
 	"github.com/luthier-dev/luthier/internal/devdata"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/tools"
 )
 
@@ -18,6 +19,7 @@ import (
 // and loses, and holds the policy of this package to its bars. The simple ones beside it tell whether the measure is as strict
 // as it was when the bars were set: keeping the ends of results (head-tail-2k) then cost 64.6 % and had 97.8 % support.
 func TestReplay(t *testing.T) {
+	tier.Normal(t)
 	policies := append(replay.Baselines(), luthierPolicies()...)
 	if testing.Short() { // those that are held to a bar, and what they are compared with
 		held := []string{"raw", "head-tail-2k", "luthier"}

@@ -88,6 +88,7 @@ func TestFork(t *testing.T) {
 
 // TestForkOfWhatIsNoUse forks trees whose index is not there, damaged, or being made.
 func TestForkOfWhatIsNoUse(t *testing.T) {
+	tier.Normal(t)
 	dir := lessGoSource(t, "encoding")
 	filled := t.TempDir()
 	x := open(t, dir, retrieval.Config{CacheDir: filled})
@@ -186,6 +187,7 @@ func firstError(errs ...error) error {
 
 // TestForksTogether opens many copies of one tree at once, each with changes of its own.
 func TestForksTogether(t *testing.T) {
+	tier.Normal(t)
 	dir, cache := lessGoSource(t, "encoding"), t.TempDir()
 	base := open(t, dir, retrieval.Config{CacheDir: cache})
 	allReady(t, base)

@@ -25,6 +25,7 @@ func animal(name string) string {
 
 // TestUpdateOfEverything changes a tree in all ways and tells the index of each.
 func TestUpdateOfEverything(t *testing.T) {
+	tier.Normal(t)
 	dir := tree(t, map[string]string{"a/one.go": animal("alpaca"), "a/two.go": animal("bison"), "b/deep/er/three.go": animal("cheetah"), "four.go": animal("dingo")})
 	x := open(t, dir, retrieval.Config{})
 	plain := open(t, dir, retrieval.Config{WordsOnly: true})
@@ -261,6 +262,7 @@ func TestWatch(t *testing.T) {
 // TestWatchTreeMadeAgain removes a watched tree and makes it again, at once and later:
 // Status says when it is not watched, and what changes afterwards is found again.
 func TestWatchTreeMadeAgain(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tree")
 	put(t, dir, "old.go", animal("auk"))
@@ -311,6 +313,7 @@ func TestWatchFlood(t *testing.T) {
 // TestEditsDuringSync changes files while the whole tree is indexed. After one more
 // update everything is as in a fresh index.
 func TestEditsDuringSync(t *testing.T) {
+	tier.Normal(t)
 	dir := goSource(t, tier.Pick([]string{"encoding"}, []string{"encoding", "net"}, []string{"encoding", "net"})...)
 	stop := make(chan struct{})
 	var edits atomic.Int64
@@ -364,6 +367,7 @@ func TestEditsDuringSync(t *testing.T) {
 
 // TestManyAtOnce searches, updates, asks for symbols, lines and maps from many goroutines.
 func TestManyAtOnce(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir := goSource(t, "encoding")
 	x := open(t, dir, retrieval.Config{Watch: true, Background: true})
@@ -422,6 +426,7 @@ func TestManyAtOnce(t *testing.T) {
 // TestCloseDuringEverything closes an index while all of it is in use. Everything that
 // runs ends, with an answer or with ErrClosed; goleak looks for what is left.
 func TestCloseDuringEverything(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir := goSource(t, "encoding")
 	cache := t.TempDir()

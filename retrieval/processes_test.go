@@ -114,6 +114,7 @@ func awaitLine(t testing.TB, lines *bufio.Scanner, text string) {
 // TestTwoProcesses lets one process update an index that another one searches: what
 // the one has taken in, the other finds at once, without an Update of its own.
 func TestTwoProcesses(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir, cache := goSource(t, "encoding"), t.TempDir()
 	x := open(t, dir, retrieval.Config{CacheDir: cache})
@@ -150,6 +151,7 @@ func TestTwoProcesses(t *testing.T) {
 
 // TestTwoWriters updates one index from two processes and this one.
 func TestTwoWriters(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir, cache := goSource(t, "encoding"), t.TempDir()
 	a, la := helper(t, "update", dir, cache)
@@ -214,6 +216,7 @@ func TestOpenTogether(t *testing.T) {
 // TestKilledDuringOpen kills processes at many moments of their first Open of a tree.
 // The cache they leave gives exactly the answers of a fresh one.
 func TestKilledDuringOpen(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir := lessGoSource(t, "encoding")
 	want := freshAnswers(t, dir)
@@ -227,6 +230,7 @@ func TestKilledDuringOpen(t *testing.T) {
 
 // TestKilledDuringUpdates kills processes while they edit files and update their index.
 func TestKilledDuringUpdates(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir := goSource(t, "encoding")
 	worst := 0.0

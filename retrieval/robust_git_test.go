@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
@@ -95,6 +96,7 @@ func TestWithoutGit(t *testing.T) {
 // TestGitThatFails runs with a git that does nothing but fail, or talk nonsense, or hang
 // at the end of its output.
 func TestGitThatFails(t *testing.T) {
+	tier.Normal(t)
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip(err)
 	}
@@ -121,6 +123,7 @@ func TestGitThatFails(t *testing.T) {
 
 // TestBrokenRepository opens work trees whose repository is damaged in several ways.
 func TestBrokenRepository(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	remove := func(names ...string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
@@ -192,6 +195,7 @@ func TestBrokenRepository(t *testing.T) {
 // TestKindsOfRepositories opens a shallow clone, a work tree, a submodule, a directory
 // within a repository and a bare repository.
 func TestKindsOfRepositories(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	src := lampRepo(t)
 	top := t.TempDir()

@@ -37,6 +37,7 @@ func withScores(t testing.TB, x *retrieval.Index) (map[string][]string, map[stri
 // scores differ by what those weigh in the statistics of words, and order only among
 // places of about the same score.
 func TestSameTreeSameAnswers(t *testing.T) {
+	tier.Normal(t)
 	dir := lessGoSource(t, "encoding")
 	fresh := open(t, dir, retrieval.Config{})
 	want, scores := withScores(t, fresh)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // deciders are the routers that choose by what a request is, over members that leaf makes, and nests of them.
@@ -71,6 +72,7 @@ func billing(sum *atomic.Int64, m agent.Model) agent.Model {
 
 // TestConformanceOfDeciders runs the suite for models on the routers that decide.
 func TestConformanceOfDeciders(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	leaf := agenttest.Reference(t)
 	for name, newModel := range deciders(t, func() agent.Model { return leaf }) {

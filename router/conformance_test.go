@@ -53,6 +53,7 @@ func transports(t testing.TB, leaf func() agent.Model) map[string]func() agent.M
 // TestConformance runs the suite for models on every router: what is behind one, a real server on loopback, shows through
 // it unchanged.
 func TestConformance(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	leaf := agenttest.Reference(t)
 	for name, newModel := range transports(t, func() agent.Model { return leaf }) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // attacksInPlace try to make the host's git run something, later. Each leaves its
@@ -56,6 +58,7 @@ func hasEvil(t *testing.T, dir string) bool {
 }
 
 func TestInPlaceKeepsWhatTheHostExecutes(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	for name, script := range attacksInPlace {
 		dir := workInPlace(t)

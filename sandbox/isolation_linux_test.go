@@ -296,6 +296,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestForkBombEnds(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	cfg := walled(t, TierNamespaces)
 	cfg.Limits.Processes = 100

@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func store(t testing.TB, cfg LayersConfig) *Layers {
@@ -294,6 +295,7 @@ func TestLayersConcurrently(t *testing.T) {
 
 // A process killed while it makes a layer leaves a store that works.
 func TestLayersSurviveKills(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	repo := repository(t)
 	for i := range 40 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,6 +26,7 @@ func TestMemoryWatchThatCannotEnter(t *testing.T) {
 
 // A sandbox that the broker cannot look into any more ends, and says why.
 func TestMemoryWatchGoneBlind(t *testing.T) {
+	tier.Normal(t)
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user's broker is another's child")
 	}

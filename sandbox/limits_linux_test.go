@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // hoard uses memory in several processes, each of which is within the limit.
@@ -64,6 +66,7 @@ func TestMemoryTotal(t *testing.T) {
 
 // The same where no control group can be made.
 func TestMemoryWatchdog(t *testing.T) {
+	tier.Normal(t)
 	cfg := walled(t, TierNamespaces)
 	cfg, err := cfg.withDir(t).normalize()
 	if err != nil {

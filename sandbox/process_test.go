@@ -199,6 +199,7 @@ func TestTimeoutKillsTheTree(t *testing.T) {
 
 // Killing one command leaves the others of the sandbox alone.
 func TestKillIsOfOneCommand(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		sb := open(t, cfg)

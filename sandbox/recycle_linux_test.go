@@ -51,6 +51,7 @@ func recyclable(t testing.TB, cfg PoolConfig) *Pool {
 
 // A sandbox that is used again has nothing of its former lease.
 func TestRecycledSandboxIsClean(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	cfg := PoolConfig{Config: Config{ReadOnly: []string{self(t)}}}
 	p := recyclable(t, cfg)
@@ -112,6 +113,7 @@ func TestRecycledSandboxIsClean(t *testing.T) {
 
 // What a lease did to things that outlive its processes costs the sandbox.
 func TestDoubtDestroys(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	cfg := PoolConfig{Config: Config{ReadOnly: []string{self(t)}}}
 	for _, attack := range []string{"keep-shm", "keep-sem", "keep-queue", "limit-supervisor", "nice-supervisor", "pin-supervisor"} {

@@ -131,6 +131,7 @@ func signature() *object.Signature {
 }
 
 func TestCommitSnapshot(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir := repository(t)
 	tiers(t, func(t *testing.T, cfg Config) {
@@ -165,6 +166,7 @@ func TestCommitSnapshot(t *testing.T) {
 
 // Names that break option strings, shells and parsers.
 func TestOddNames(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		// By default every name is tried at some tier.

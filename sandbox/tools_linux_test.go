@@ -21,6 +21,7 @@ func python(t testing.TB, sb Sandbox) {
 }
 
 func TestGoBuildAndTestInside(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	need(t, "go")
 	root, err := filepath.Abs("..")
@@ -89,6 +90,7 @@ git checkout -qb side HEAD~1 && git status --short && git merge -q main && git w
 }
 
 func TestPythonInside(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	sb := open(t, Config{})
 	python(t, sb)
@@ -115,6 +117,7 @@ python3 p.py`)
 }
 
 func TestNodeAndMakeInside(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	sb := open(t, Config{})
 	t.Run("node", func(t *testing.T) {

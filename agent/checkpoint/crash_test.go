@@ -100,6 +100,7 @@ func whole(t *testing.T, s *Store) []Checkpoint {
 }
 
 func TestKill(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	work, store := t.TempDir(), filepath.Join(t.TempDir(), "store")
 	rounds := tier.Pick(4, 12, 25)

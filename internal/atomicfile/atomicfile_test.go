@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func names(t *testing.T, dir string) []string {
@@ -85,6 +86,7 @@ func TestFailedWriteChangesNothing(t *testing.T) {
 
 // TestKilledWhileWriting kills a process that replaces a file over and over: whoever reads finds one of its texts, whole.
 func TestKilledWhileWriting(t *testing.T) {
+	tier.Normal(t)
 	const size = 100_000
 	if path := os.Getenv("ATOMICFILE_TEST"); path != "" {
 		for i := 0; ; i++ {

@@ -12,6 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
@@ -99,6 +100,7 @@ func (t table) log(tb testing.TB) {
 // TestRecall digests every log of at least 40 kB to 3 % of its tokens and counts the labelled facts that are kept, with the
 // budget counted by one real vocabulary, and the budget kept by every one that is like those of today's models.
 func TestRecall(t *testing.T) {
+	tier.Normal(t)
 	count := counter(t, "qwen2")
 	others := map[string]func(string) int{"deepseek-llm": counter(t, "deepseek-llm"), "starcoder": counter(t, "starcoder")}
 	counts, small := table{}, table{}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
@@ -34,6 +35,7 @@ func eachIn(s, before, after string) string {
 
 // TestWrapped digests the reports of all tools in every wrapper.
 func TestWrapped(t *testing.T) {
+	tier.Normal(t)
 	wants := tools(t)
 	counts := table{}
 	for how, wrap := range wrappers {
@@ -61,6 +63,7 @@ func TestWrapped(t *testing.T) {
 
 // TestRecallWrapped does the same with the development logs.
 func TestRecallWrapped(t *testing.T) {
+	tier.Normal(t)
 	rs := records(t)
 	counts := table{}
 	for how, wrap := range wrappers {

@@ -227,6 +227,7 @@ func TestAgainstGit(t *testing.T) {
 }
 
 func TestRandomAgainstGit(t *testing.T) {
+	tier.Normal(t)
 	seed := uint64(1)
 	rounds := tier.Pick(10, 40, 120)
 	total := 0

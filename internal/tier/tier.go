@@ -44,3 +44,12 @@ func Beside(n int) {
 		}
 	}
 }
+
+// Normal skips a test in the short tier. Under the race detector it runs there too: the race run is
+// short for its numbers, not for want of things to watch.
+func Normal(t testing.TB) {
+	t.Helper()
+	if testing.Short() && !race {
+		t.Skip("in the default tier")
+	}
+}

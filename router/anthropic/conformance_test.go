@@ -6,6 +6,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // newTestModel returns a model of a server on loopback whose connections end with the test.
@@ -25,6 +26,7 @@ func newTestModel(t testing.TB, url string, edit ...func(*Config)) *Model {
 }
 
 func TestConformance(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	for name, edit := range map[string]func(*Config){
 		"default":        func(*Config) {},

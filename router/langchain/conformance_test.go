@@ -11,6 +11,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func testClient(t testing.TB) *http.Client {
@@ -73,6 +74,7 @@ func newAnthropicServer(t *testing.T) llms.Model {
 }
 
 func TestConformanceAnthropic(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	llm := newAnthropicServer(t)
 	agenttest.Conformance(t, func() agent.Model { return Model(llm) }, slices.Concat(noPieces, anthropicLimits)...)
@@ -80,6 +82,7 @@ func TestConformanceAnthropic(t *testing.T) {
 
 // TestConformanceAnthropicStreaming does not look for goroutines: see TestFaultAnthropicLeavesGoroutine.
 func TestConformanceAnthropicStreaming(t *testing.T) {
+	tier.Normal(t)
 	llm := newAnthropicServer(t)
 	agenttest.Conformance(t, func() agent.Model { return Model(llm, Streaming(true)) },
 		slices.Concat(anthropicLimits, []agenttest.ConformanceOption{agenttest.Skip("text-long-line", "its stream reader takes lines of 64 KiB at most")})...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // fixed is a model that keeps what it is asked and answers with the same chunks.
@@ -99,6 +100,7 @@ func TestRoundTripRequest(t *testing.T) {
 }
 
 func TestConformanceRoundTrip(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	srv := agenttest.NewServer(t, func(r *agenttest.WireRequest) agenttest.Wire { return &openaiWire{newCollector(r)} })
 	llm := openaiClient(t, srv.URL)

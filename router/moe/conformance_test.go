@@ -14,6 +14,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/router/moe"
 	"github.com/luthier-dev/luthier/router/openai"
 	"github.com/luthier-dev/luthier/router/serve"
@@ -24,6 +25,7 @@ import (
 // by token, and they go through the tool-call parser, the server, HTTP and the client. What no engine does by itself,
 // failing with a given status or breaking off, is added between the engine and the server.
 func TestConformance(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	handler, err := serve.New(prompted{load(t, moe.Config{})}, serve.Config{Name: "engine"})
 	if err != nil {

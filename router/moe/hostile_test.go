@@ -10,6 +10,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/internal/devdata"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
@@ -144,6 +145,7 @@ func TestToolsAreText(t *testing.T) {
 // TestTemplates has random weights answer through many templates at a high temperature, free and forced to call: the outcome is text or
 // sound calls, or cut by the limit.
 func TestTemplates(t *testing.T) {
+	tier.Normal(t)
 	files := devdata.Glob(t, "moe-dev/templates/*.jinja")
 	path := writeTiny(t)
 	for i, file := range files {

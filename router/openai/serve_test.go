@@ -6,6 +6,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 	chatserve "github.com/luthier-dev/luthier/router/serve"
 )
 
@@ -27,6 +28,7 @@ func offerChat(t testing.TB, m agent.Model) *httptest.Server {
 // TestConformanceThroughServe has the suite go through package serve: the official client asks our server, whose model
 // is again a client of the suite's server. What is lost or changed on the way shows as a scenario that fails.
 func TestConformanceThroughServe(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	origin := agenttest.NewServer(t, func(*agenttest.WireRequest) agenttest.Wire { return &chatWire{} })
 	client := testClient(t)

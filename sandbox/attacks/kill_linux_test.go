@@ -154,6 +154,7 @@ func (v *victimHost) child(parent int, is func(args string) bool) int {
 // lives. Of a host that is gone nothing is left; one whose broker or fork server is gone
 // hears of it by a clear error, and goes on.
 func TestKilledAnywhere(t *testing.T) {
+	tier.Normal(t)
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user does not see what program a first process runs")
 	}
@@ -336,6 +337,7 @@ func orphaned(t *testing.T, arg string) bool {
 
 // Commands that start while another is killed are not taken for its own.
 func TestStartsDuringKills(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	sb := open(t, inDir(t, walled(t, sandbox.TierNamespaces)))
 	for range 60 {

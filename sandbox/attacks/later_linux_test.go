@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -20,6 +21,7 @@ import (
 // which must refuse it, and then the tool runs over the repository as it is; in
 // the control nothing is in between.
 func TestAttackLater(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	need(t, "git")
 	runAttacks(t, "later")

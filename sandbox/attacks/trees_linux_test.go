@@ -86,6 +86,7 @@ func both(t *testing.T, f func(t *testing.T, cfg sandbox.Config)) {
 }
 
 func TestAttackDeepTree(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	both(t, func(t *testing.T, cfg sandbox.Config) {
 		// A path is longer than the kernel takes, and deeper than a process commonly
@@ -163,6 +164,7 @@ func countTree(t testing.TB, dir string) int {
 
 // Paths that take more memory than a host should give.
 func TestAttackLongPaths(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	both(t, func(t *testing.T, cfg sandbox.Config) {
 		sb, scratch := hostile(t, cfg, "deep", "2150", strings.Repeat("n", 255)) // together half a gigabyte and more
@@ -265,6 +267,7 @@ func TestExportStopsWithinAFile(t *testing.T) {
 }
 
 func TestAttackNamesAlike(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	letters := tier.Pick(10, 12, 13)
 	sb, _ := hostile(t, sandbox.Config{}, "alike", strconv.Itoa(letters))
@@ -275,6 +278,7 @@ func TestAttackNamesAlike(t *testing.T) {
 }
 
 func TestAttackManyLinks(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	sb, _ := hostile(t, sandbox.Config{}, "links")
 	r := review(t, sb)
@@ -363,6 +367,7 @@ func init() {
 
 // Layers are merged without paths, too.
 func TestMergeDeepLayers(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	depth := tier.Pick(300, 600, 1200)
 	a, b, dst := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "merged")

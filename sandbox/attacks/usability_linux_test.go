@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -172,6 +173,7 @@ func TestServer(t *testing.T) {
 // TestUsable runs every case in a workspace in place and, unless -short, over a
 // snapshot too.
 func TestUsable(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	for _, u := range usables {
 		t.Run(u.name, func(t *testing.T) {

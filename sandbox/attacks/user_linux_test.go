@@ -16,6 +16,7 @@ import (
 // An ordinary user is attacked, and protected, as root is. A third of the attacks and the
 // cases of use run again as that user; all of them in the long tier.
 func TestAttacksAsOrdinaryUser(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("is one already")

@@ -308,6 +308,7 @@ func TestOnlyMissingContentTravels(t *testing.T) {
 }
 
 func TestQuota(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	_, url := newTestServer(t, func(c *Config) {
 		c.Tenants[0].Quota = Quota{Sandboxes: 1, Commands: 1, Bytes: 4 << 10, Time: 3 * time.Second}
@@ -345,6 +346,7 @@ func TestQuota(t *testing.T) {
 }
 
 func TestLeaseRunsOut(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	s, url := newTestServer(t, nil)
 	sb := openAt(t, Options{URL: url, TTL: time.Second})
@@ -375,6 +377,7 @@ func TestLeaseRunsOut(t *testing.T) {
 }
 
 func TestServerRestart(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir := t.TempDir()
 	cfg := Config{Dir: dir, Sandbox: plain(), Tenants: []Tenant{{Name: "a", Token: token}}}

@@ -226,6 +226,7 @@ func TestGitStatusAsGit(t *testing.T) {
 
 // TestGitStatusRandom makes random changes, staged and not, and compares with git after each.
 func TestGitStatusRandom(t *testing.T) {
+	tier.Normal(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	base := files{".gitignore": "*.o\n"}
 	for i := range 30 {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func TestGrep(t *testing.T) {
@@ -159,6 +160,7 @@ func TestRipgrepAgrees(t *testing.T) {
 
 // TestRipgrepAgreesOnARealTree searches a part of the Go distribution: thousands of files, test data and binaries.
 func TestRipgrepAgreesOnARealTree(t *testing.T) {
+	tier.Normal(t)
 	dir := filepath.Join(runtime.GOROOT(), "src", "internal")
 	if testing.Short() {
 		dir = filepath.Join(runtime.GOROOT(), "src", "net")
@@ -185,6 +187,7 @@ func TestRipgrepAgreesOnARealTree(t *testing.T) {
 
 // TestRandomPatternsAgree makes up patterns from pieces.
 func TestRandomPatternsAgree(t *testing.T) {
+	tier.Normal(t)
 	dir := t.TempDir()
 	text := strings.Builder{}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -292,6 +295,7 @@ func FuzzGrepPattern(f *testing.F) {
 }
 
 func TestGrepFilesThatVanish(t *testing.T) {
+	tier.Normal(t)
 	w := openWith(t, Config{Ripgrep: noRipgrep}, nil)
 	for i := range 200 {
 		files{fmt.Sprintf("f%03d", i): "needle\n"}.write(t, w.Dir())

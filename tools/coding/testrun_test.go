@@ -47,6 +47,7 @@ var goModule = files{
 }
 
 func TestGoTests(t *testing.T) {
+	tier.Normal(t)
 	needProgram(t, "go")
 	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, goModule)
@@ -95,6 +96,7 @@ func TestGoTests(t *testing.T) {
 
 // TestGoTestsKilled stops a run whose test waits for a child of its own.
 func TestGoTestsKilled(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	needProgram(t, "go")
 	needUnix(t)
@@ -128,6 +130,7 @@ func TestGoRaceReport(t *testing.T) {
 
 // TestGoWorkspace finds modules below a go.work, and several projects below a directory.
 func TestFindTests(t *testing.T) {
+	tier.Normal(t)
 	needProgram(t, "go")
 	t.Parallel()
 	mod := func(name string) string { return "module example.com/" + name + "\n\ngo 1.21\n" }
@@ -237,6 +240,7 @@ func TestJestRuns(t *testing.T) {
 // TestTestFlood has a test print four times what the heap may grow by (a gigabyte in the long
 // tier).
 func TestTestFlood(t *testing.T) {
+	tier.Normal(t)
 	needUnix(t)
 	agenttest.CheckLeaks(t)
 	size := tier.Pick(40<<20, 128<<20, 1<<30)

@@ -116,6 +116,7 @@ func TestSubdirectoryOfARepository(t *testing.T) {
 
 // TestLargeTree is the bound for what is too much to show: answers stay short and come soon.
 func TestLargeTree(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	n := tier.Pick(3_000, 20_000, 100_000)
 	w := openWith(t, Config{Ripgrep: noRipgrep}, nil)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // tally counts the outcomes of one kind of case.
@@ -26,6 +28,7 @@ var seeds = flag.Uint64("seeds", 2, "how many times TestCorpus draws its cases")
 // TestCorpus makes thousands of edits in real files, off in the ways in which models are off. None may come out wrong,
 // none that has to be refused may be made, and nearly all others have to be made. Run it with -v for the table.
 func TestCorpus(t *testing.T) {
+	tier.Normal(t)
 	const files = 120
 	counts := make([]tally, len(mutations)+1)
 	for seed := range *seeds {

@@ -7,12 +7,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // TestSamplesAreTheGenerators holds the committed files against what the generator writes, so that
 // none is changed by hand. Where the processor multiplies and adds in one step, random weights may
 // differ in the last bit; there the files that hold some are left out.
 func TestSamplesAreTheGenerators(t *testing.T) {
+	tier.Normal(t)
 	for name, want := range samples() {
 		if runtime.GOARCH != "amd64" && (strings.HasPrefix(name, "moe-dev/models/") || strings.HasPrefix(name, "router-dev/")) {
 			continue

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // fuzzVocab has few tokens, so that a walk is quick.
@@ -84,6 +86,7 @@ func FuzzPattern(f *testing.F) {
 
 // TestHostile compiles what is meant to hurt: each ends soon, with a grammar or a clear error.
 func TestHostile(t *testing.T) {
+	tier.Normal(t)
 	v := fuzzVocab()
 	many := func(n int, f func(i int) string) string {
 		var parts []string

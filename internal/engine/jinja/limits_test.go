@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/internal/devdata"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // TestHostile: templates made to hang, to fill the memory or to overflow the stack end in an error.
 func TestHostile(t *testing.T) {
+	tier.Normal(t)
 	rep := func(s string, n int) string { return strings.Repeat(s, n) }
 	cases := map[string]struct{ src, want string }{
 		"loop without end":      {"{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "LimitError"},

@@ -10,6 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func tiny(t *testing.T) string {
@@ -60,6 +61,7 @@ func TestScript(t *testing.T) {
 
 // Every test runs on a small model.
 func TestTests(t *testing.T) {
+	tier.Normal(t)
 	path := tiny(t)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 	"github.com/luthier-dev/luthier/internal/engine/quant"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 var allTypes = []gguf.Type{
@@ -149,6 +150,7 @@ func roundedRow(b *Batch, f form, i int) []float64 {
 // TestMulAgainstDefinition compares every kernel with a product in float64 of the dequantised weights and the rounded
 // activations, on ordinary and on adversarial inputs.
 func TestMulAgainstDefinition(t *testing.T) {
+	tier.Normal(t)
 	for _, with := range isas() {
 		for _, typ := range allTypes {
 			t.Run(fmt.Sprintf("%v/%v", with, typ), func(t *testing.T) {
@@ -251,6 +253,7 @@ func TestRow(t *testing.T) {
 // TestBatchInvariance checks that an element of the product has the same bits alone, in a batch of any size, in any order
 // of tokens, with repeats, and whatever the range of rows.
 func TestBatchInvariance(t *testing.T) {
+	tier.Normal(t)
 	const rows, cols = 53, 768
 	n, sizes := 57, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 15, 16, 17, 23, 24, 25, 31, 40, 47, 48, 50, 57}
 	if raceEnabled {

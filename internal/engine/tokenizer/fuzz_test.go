@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // fuzzSeeds are texts that scanners and mergers have trouble with.
@@ -91,6 +93,7 @@ func representable(m *byteBPE, text string) string {
 
 // TestRoundTripOfRealVocabularies checks the property of FuzzRoundTrip on random text with the vocabularies at hand.
 func TestRoundTripOfRealVocabularies(t *testing.T) {
+	tier.Normal(t)
 	for _, name := range vocabNames(t) {
 		t.Run(name, func(t *testing.T) {
 			tok := loadVocab(t, name)

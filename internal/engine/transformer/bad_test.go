@@ -12,6 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf/synth"
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // narrow makes a model of few weights, as tests want it that load many. edit, if not nil, changes
@@ -105,6 +106,7 @@ func without(t *testing.T, f *gguf.File, name string) *gguf.File {
 
 // TestMissing takes every tensor and key away in turn: each is either optional or named by an error.
 func TestMissing(t *testing.T) {
+	tier.Normal(t)
 	pool := tensor.NewPool(1)
 	defer pool.Close()
 	optional := func(name string) bool {

@@ -77,6 +77,7 @@ func done(seqs []*Seq, texts [][]int32) bool {
 // TestBatchInvariance holds the rule the engine stands on: a token's logits are the same bits however its sequence is cut
 // into slices, whatever other sequences stand beside it, and with any number of workers.
 func TestBatchInvariance(t *testing.T) {
+	tier.Normal(t)
 	kinds := []gguf.Type{gguf.TypeF16, gguf.TypeQ8_0, gguf.TypeF32}
 	quants := []string{"q8_0", "q4_k_m", "f16", "q4_0", "q6_k", "bf16", "f32"}
 	for i, v := range reference.Variants(Architectures()) {
@@ -104,6 +105,7 @@ func TestBatchInvariance(t *testing.T) {
 // TestLongContext crosses several partitions of the positions, where one sequence alone is computed in partitions apart and
 // many together are not.
 func TestLongContext(t *testing.T) {
+	tier.Normal(t)
 	for _, arch := range []string{"qwen3", "gpt-oss"} {
 		t.Run(arch, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 5))

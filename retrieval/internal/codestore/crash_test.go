@@ -184,6 +184,7 @@ func wantClean(t *testing.T, dir string) {
 }
 
 func TestKillDuringSync(t *testing.T) {
+	tier.Normal(t)
 	adopted, points := killEverywhere(t, "sync", func(root string) {
 		put(t, root, someFiles("new"))
 		if err := os.RemoveAll(filepath.Join(root, "d3")); err != nil {

@@ -43,6 +43,7 @@ func writeForever(dir string) {
 // TestKilledWhileWriting kills a process that writes the cache, again and again, and then
 // wants the cache to be whole and right.
 func TestKilledWhileWriting(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(1, 2)), 40)

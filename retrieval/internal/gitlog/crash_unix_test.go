@@ -41,6 +41,7 @@ func limitFileSize() {
 // TestKilledAtAnyByte has processes die at every so many bytes of writing a cache, with an
 // older one there already: that or the new one is found, whole.
 func TestKilledAtAnyByte(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(31, 32)), 60)
@@ -80,6 +81,7 @@ func TestKilledAtAnyByte(t *testing.T) {
 // TestGitDies has the output of git end anywhere: no commit may be taken for whole that
 // is not.
 func TestGitDies(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	r := newRepo(t)
 	heads := r.randomHistory(rand.New(rand.NewPCG(41, 42)), 25)

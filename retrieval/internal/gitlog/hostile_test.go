@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
@@ -17,6 +18,7 @@ import (
 // that none does. For those that can be made to with plain git, the trap is first seen
 // to spring, so that the test tests something.
 func TestHostileRepositories(t *testing.T) {
+	tier.Normal(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("the traps are shell scripts")
 	}

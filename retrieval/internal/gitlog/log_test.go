@@ -59,6 +59,7 @@ func TestRenamesAreFollowed(t *testing.T) {
 
 // TestMassRename: a commit of too many files says nothing but where they went.
 func TestMassRename(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	r := newRepo(t)
 	fs := files{}

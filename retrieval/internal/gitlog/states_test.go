@@ -10,11 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/retrieval/internal/gitlog"
 )
 
 // TestStates opens every sort of repository; none is an error.
 func TestStates(t *testing.T) {
+	tier.Normal(t)
 	for _, tt := range []struct {
 		name    string
 		dir     func(t *testing.T) string

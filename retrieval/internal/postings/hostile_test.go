@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // small builds an index that has a bit of everything, small enough to be fuzzed.
@@ -134,6 +135,7 @@ func FuzzFlip(f *testing.F) {
 
 // TestDamage changes random bytes of an index many times: it opens or not, and nothing else happens.
 func TestDamage(t *testing.T) {
+	tier.Normal(t)
 	rng := rand.New(rand.NewPCG(9, 9))
 	opened := 0
 	for range 3000 {

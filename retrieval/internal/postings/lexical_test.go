@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // naive is an index in plain maps, with the same methods as a builder.
@@ -182,6 +183,7 @@ func diff(want, got *naive) string {
 func all(int) bool { return true }
 
 func TestRoundTrip(t *testing.T) {
+	tier.Normal(t)
 	for seed := range uint64(60) {
 		files := int(seed*seed) % 97
 		b, want := NewBuilder(), newNaive()

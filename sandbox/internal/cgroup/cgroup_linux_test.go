@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func TestParse(t *testing.T) {
@@ -90,6 +92,7 @@ func start(t *testing.T, g *Group, script string) *exec.Cmd {
 }
 
 func TestMemoryIsBoundedOverProcesses(t *testing.T) {
+	tier.Normal(t)
 	g := group(t, Limits{Memory: 64 << 20})
 	if !g.Enforces("memory") {
 		t.Skip("no memory controller")
@@ -103,6 +106,7 @@ func TestMemoryIsBoundedOverProcesses(t *testing.T) {
 }
 
 func TestProcessesAreBounded(t *testing.T) {
+	tier.Normal(t)
 	g := group(t, Limits{Processes: 20})
 	if !g.Enforces("pids") {
 		t.Skip("no pids controller")

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"go.uber.org/goleak"
 )
 
@@ -427,6 +428,7 @@ func TestRebinding(t *testing.T) {
 }
 
 func TestSlowClients(t *testing.T) {
+	tier.Normal(t)
 	w := newWorld(t, []string{site}, func(c *Config) { c.HeadTimeout, c.IdleTimeout = 200*time.Millisecond, 200*time.Millisecond })
 	for _, text := range []string{
 		"", "G", "GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n", "\x05", "\x05\x01\x00\x05\x01\x00\x03\x40",

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
@@ -67,6 +68,7 @@ func TestSweepTakesOnlyWhatIsAbandoned(t *testing.T) {
 // Hosts that share a directory make and sweep at the same moments: nobody's new
 // scratch directory is taken for a dead host's.
 func TestSweepLeavesTheNew(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir := t.TempDir()
 	done := make(chan struct{})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/luthier-dev/luthier/internal/devdata"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 type schemaFile struct {
@@ -41,6 +42,7 @@ func schemaCorpus(t testing.TB) []schemaFile {
 // TestSchemaCorpus: validation alone accepts every valid instance and refuses every invalid one, formats included;
 // mending leaves valid instances as they are, byte for byte, and what it makes of an invalid one is valid.
 func TestSchemaCorpus(t *testing.T) {
+	tier.Normal(t)
 	var valid, invalid, mended int
 	for _, f := range schemaCorpus(t) {
 		c, err := Compile(f.Schema, Config{})

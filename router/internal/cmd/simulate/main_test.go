@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/luthier-dev/luthier/internal/devdata"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/router/internal/simulate"
 )
 
@@ -45,6 +46,7 @@ func bestSingle(t *testing.T, tab *simulate.Table, o *options) simulate.Score {
 // TestCascadeOnTheDevelopmentTable holds the cascade to what is asked of it on real outcomes, learnt on other tasks than
 // those it is measured on.
 func TestCascadeOnTheDevelopmentTable(t *testing.T) {
+	tier.Normal(t)
 	path := devdata.Path(t, "router-dev/swebench-verified-django.jsonl")
 	tab, err := open(path)
 	if err != nil {
@@ -129,6 +131,7 @@ func TestBanditBeatsChance(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
+	tier.Normal(t)
 	o := testOptions("testdata/synthetic.jsonl")
 	o.out, o.sweep, o.policy = filepath.Join(t.TempDir(), "curve.svg"), true, "worth|single|oracle"
 	o.check = simulate.Check{FalseAccept: 0.1, FalseReject: 0.2}
