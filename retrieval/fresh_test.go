@@ -147,6 +147,7 @@ func TestUpdateReadsNewCommits(t *testing.T) {
 // TestUpdateCancelled ends updates early: what was found before is found after, and the
 // next update is whole.
 func TestUpdateCancelled(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	dir := lessGoSource(t, "encoding")
 	x := open(t, dir, retrieval.Config{})

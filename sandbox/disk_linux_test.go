@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 )
 
@@ -105,6 +106,7 @@ func TestDiskOfForks(t *testing.T) {
 
 // A sandbox that is used again has all of its disk again.
 func TestDiskOfRecycledSandboxes(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	scratch := t.TempDir()
 	p := recyclable(t, PoolConfig{Config: Config{ScratchDir: scratch, Limits: Limits{Disk: 8 << 20}}})

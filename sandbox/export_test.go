@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox/internal/tree"
 )
 
@@ -32,6 +33,7 @@ func changeBase(t testing.TB, dir string) {
 }
 
 func TestExportAppliesTheChange(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir, other := t.TempDir(), t.TempDir()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func fork(t testing.TB, sb Sandbox) Sandbox {
@@ -40,6 +41,7 @@ func kinds(t testing.TB, sb Sandbox) map[string]ChangeKind {
 }
 
 func TestForksGoTheirOwnWays(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	tiers(t, func(t *testing.T, cfg Config) {
 		dir := t.TempDir()
@@ -94,6 +96,7 @@ func TestForksGoTheirOwnWays(t *testing.T) {
 }
 
 func TestForkOfACommit(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	repo := repository(t)
 	tiers(t, func(t *testing.T, cfg Config) {

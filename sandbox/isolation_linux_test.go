@@ -425,6 +425,7 @@ func init() {
 
 // Nothing is left of a set-up that is cut short.
 func TestCancelDuringStart(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	scratch := t.TempDir()
 	for i := range tier.Pick(10, 40, 400) {
@@ -450,6 +451,7 @@ func TestCancelDuringStart(t *testing.T) {
 
 // An ordinary user gets the same walls. The tests run again as that user.
 func TestAsOrdinaryUser(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("is one already")

@@ -34,6 +34,7 @@ func checkHoldings(t *testing.T, scratch, what string, f func()) {
 }
 
 func TestTwoHundredCommandsLeakNothing(t *testing.T) {
+	tier.Normal(t)
 	tiers(t, func(t *testing.T, cfg Config) {
 		cfg.ScratchDir = t.TempDir()
 		sb := open(t, cfg)
@@ -55,6 +56,7 @@ func TestTwoHundredCommandsLeakNothing(t *testing.T) {
 }
 
 func TestSandboxesLeakNothing(t *testing.T) {
+	tier.Normal(t)
 	tiers(t, func(t *testing.T, cfg Config) {
 		open(t, cfg) // skips where the tier cannot be had
 		scratch := t.TempDir()

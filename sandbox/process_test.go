@@ -152,6 +152,7 @@ func TestBackgroundProcessKeepsItsPipe(t *testing.T) {
 
 // All that the process wrote is there, however late its reader gets to it.
 func TestOutputIsComplete(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	sb := open(t, plain())
 	var wg sync.WaitGroup

@@ -67,6 +67,7 @@ func TestServer(t *testing.T) {
 }
 
 func TestGitInside(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	need(t, "git")
 	dir := t.TempDir()

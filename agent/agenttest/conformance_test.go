@@ -13,6 +13,7 @@ import (
 )
 
 func TestConformanceOfReference(t *testing.T) {
+	tier.Normal(t)
 	CheckLeaks(t)
 	Conformance(t, newReference(t, ""))
 }

@@ -237,6 +237,7 @@ func TestDamagedStore(t *testing.T) {
 
 // TestAgainstModel makes random changes and goes to random checkpoints, and compares with copies kept aside.
 func TestAgainstModel(t *testing.T) {
+	tier.Normal(t)
 	for seed := range tier.Pick(3, 8, 24) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
@@ -302,6 +303,7 @@ func randomChange(t testing.TB, r *rand.Rand, work string) {
 
 // TestWritersDuringSnapshots has files change, appear and vanish all the time.
 func TestWritersDuringSnapshots(t *testing.T) {
+	tier.Normal(t)
 	work := t.TempDir()
 	s := open(t, work, Options{})
 	stop := make(chan struct{})

@@ -180,6 +180,7 @@ func randomCommand(r *rand.Rand, program string) string {
 // TestShellsAgree mutates command lines and runs those called read-only in bash and in sh, with a PATH of stubs that
 // only note that they ran: no program may run that the analysis did not name, and no file may change.
 func TestShellsAgree(t *testing.T) {
+	tier.Normal(t)
 	var shells []string
 	for _, s := range []string{"bash", "dash", "sh"} {
 		if p, err := exec.LookPath(s); err == nil {

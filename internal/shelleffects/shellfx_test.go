@@ -85,6 +85,7 @@ func balanced(cmd string) bool {
 }
 
 func TestWrappingNeverHelps(t *testing.T) {
+	tier.Normal(t)
 	bad := lines(t, "testdata/refused.txt")
 	rounds, step := tier.Pick(1, 2, 2), tier.Pick(3, 1, 1)
 	r := rand.New(rand.NewPCG(3, 3))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // library reads some packages of Go's library, and all snippets.
@@ -30,6 +31,7 @@ func library(tb testing.TB) (results []Result, bytes int) {
 
 // What was written is read: every definition, name and reference, against plain searches of the input.
 func TestIndex(t *testing.T) {
+	tier.Normal(t)
 	files, size := library(t)
 	data := Encode(files)
 	t.Logf("%d documents, %d bytes of %d: %.3f", len(files), len(data), size, float64(len(data))/float64(size))

@@ -13,6 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // growing is a conversation of a made-up provider: texts of changing kinds, of which each request has all before it.
@@ -129,6 +130,7 @@ func TestCalibratorConcurrent(t *testing.T) {
 // TestCalibratorOnVocabularies measures, with the counts of real vocabularies as reports, how far predictions are off
 // over a conversation of source files, beside bytes/4 and the estimate alone.
 func TestCalibratorOnVocabularies(t *testing.T) {
+	tier.Normal(t)
 	vocabs := devdata.Glob(t, "moe-dev/vocab/*.gguf")
 	files := mixedFiles(t)
 	for _, name := range vocabs {

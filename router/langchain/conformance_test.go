@@ -55,6 +55,7 @@ var (
 )
 
 func TestConformanceOpenAI(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	srv := agenttest.NewServer(t, func(r *agenttest.WireRequest) agenttest.Wire { return &openaiWire{newCollector(r)} })
 	llm := openaiClient(t, srv.URL)

@@ -16,6 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
@@ -78,6 +79,7 @@ func hiddenStates(t *testing.T, data []byte, tokens []int32) [][]float32 {
 
 // TestEmbed compares vectors with hidden states that are pooled here, as each file asks for.
 func TestEmbed(t *testing.T) {
+	tier.Normal(t)
 	texts := []string{"how are indexes locked?", strings.Repeat("func lock() error { return nil }\n", 5), "x"}
 	for _, c := range []struct {
 		name, arch string

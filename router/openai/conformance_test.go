@@ -6,6 +6,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func newModel(t *testing.T, cfg Config) *Model {
@@ -25,6 +26,7 @@ func testClient(t testing.TB) *http.Client {
 }
 
 func TestConformanceChat(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	srv := agenttest.NewServer(t, func(*agenttest.WireRequest) agenttest.Wire { return &chatWire{} })
 	client := testClient(t)

@@ -248,6 +248,7 @@ func init() {
 // Who stops every process that he sees stops also those that are about to become
 // commands. The host must get an answer, and the sandbox serve when he is gone.
 func TestStopperInside(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	sb := open(t, walled(t, sandbox.TierNamespaces))
 	ctx, cancel := context.WithCancel(t.Context())

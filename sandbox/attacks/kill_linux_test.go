@@ -285,6 +285,7 @@ func (v *victimHost) goneAfter() time.Duration {
 // A process that dropped its environment, its session and its parent ends with its
 // command, if that can be told from the others'; and theirs are left alone.
 func TestKillFindsWhoHides(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	hider := func(n string) string { // its parent ends, and it is nobody's then
 		return "(setsid env -i setsid sh -c 'sleep " + n + " & exec true' &); sleep 0.2"

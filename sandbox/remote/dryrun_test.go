@@ -13,6 +13,7 @@ import (
 // The connection is cut after every number of bytes, coarsely, of a command's trial:
 // the command runs once, and its change is taken over once.
 func TestTrialCutAnywhere(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	s, url := newTestServer(t, func(c *Config) { c.Tenants[0].Quota.Sandboxes = -1 })
 	cut := newCutter(t, url)

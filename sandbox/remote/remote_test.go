@@ -512,6 +512,7 @@ func (c *cutter) serve(conn net.Conn) {
 // A connection is cut after every number of bytes of the server's answers to a
 // small exchange. Nothing is lost, doubled or run twice.
 func TestCutAnywhere(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	_, url := newTestServer(t, func(c *Config) { c.Tenants[0].Quota.Sandboxes = -1 })
 	cut := newCutter(t, url)

@@ -41,6 +41,7 @@ func empty(t *testing.T, s *Server, part string) {
 // A connection is cut after every number of bytes, coarsely, of the answers to a
 // change brought out, a fork and a restore. Each is done once and arrives whole.
 func TestWorkspaceCutAnywhere(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	s, url := newTestServer(t, func(c *Config) { c.Tenants[0].Quota.Sandboxes = -1 })
 	cut := newCutter(t, url)

@@ -133,6 +133,7 @@ func (r *repo) same(what string, ignored bool) {
 
 // TestGitStatusAsGit compares with git status on real repositories.
 func TestGitStatusAsGit(t *testing.T) {
+	tier.Normal(t)
 	agenttest.CheckLeaks(t)
 	base := files{"a.txt": "a\n", "b.txt": strings.Repeat("b line\n", 20), "dir/c.txt": "c\n", "dir/deep/d.txt": "d\n", ".gitignore": "*.log\nbuild/\n!keep.log\n"}
 	put := func(r *repo, fs files) { fs.write(t, r.dir) }

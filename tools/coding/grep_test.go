@@ -106,6 +106,7 @@ var nasty = files{
 }
 
 func TestRipgrepAgrees(t *testing.T) {
+	tier.Normal(t)
 	for _, repo := range []bool{true, false} {
 		t.Run(fmt.Sprintf("repository=%v", repo), func(t *testing.T) {
 			dir := t.TempDir()

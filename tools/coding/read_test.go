@@ -204,6 +204,7 @@ func TestReadHugeFile(t *testing.T) {
 // TestReadWhileTheFileChanges reads files that grow, shrink, are replaced and vanish. What is shown must be a state that
 // the file really had.
 func TestReadWhileTheFileChanges(t *testing.T) {
+	tier.Normal(t)
 	w := openWith(t, Config{}, files{"f": strings.Repeat("a", 5000) + "\n"})
 	at := filepath.Join(w.Dir(), "f")
 	stop, done := make(chan struct{}), make(chan struct{})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/agent/agenttest"
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 	"github.com/luthier-dev/luthier/tools"
 )
@@ -194,6 +195,7 @@ func TestShellLifetime(t *testing.T) {
 }
 
 func TestCloseKillsEverything(t *testing.T) {
+	tier.Normal(t)
 	t.Parallel()
 	needUnix(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, nil)

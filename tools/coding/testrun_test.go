@@ -305,6 +305,7 @@ func TestLintAbsent(t *testing.T) {
 }
 
 func TestLintCustom(t *testing.T) {
+	tier.Normal(t)
 	needUnix(t)
 	t.Parallel()
 	script := func(body string) []string { return []string{"sh", "-c", body, "lint"} }

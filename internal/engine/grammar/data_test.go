@@ -14,6 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // real is the vocabulary of Qwen2 (151k tokens) and its tokenizer, read once: all tests share them.
@@ -136,6 +137,7 @@ func percentile(d []time.Duration, p float64) time.Duration {
 
 // TestSchemas walks the instances of real schemas. Nothing invalid may be accepted by what compiles.
 func TestSchemas(t *testing.T) {
+	tier.Normal(t)
 	v, tok := needVocab(t)
 	var masks, compiles []time.Duration
 	right, tools, toolsRight, n := 0, 0, 0, 0

@@ -14,6 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 // embedEngine starts an engine on a variant of the models.
@@ -36,6 +37,7 @@ func embedEngine(t *testing.T, f *gguf.File, kv gguf.Type) *Engine {
 
 // TestEmbedReference compares the pooled vectors of every architecture with hidden states pooled in double precision.
 func TestEmbedReference(t *testing.T) {
+	tier.Normal(t)
 	const count = 70 // three passes
 	for i, v := range reference.Variants(transformer.Architectures()) {
 		if testing.Short() && i%4 > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func TestEncode(t *testing.T) {
@@ -267,6 +268,7 @@ func TestConcurrent(t *testing.T) {
 // TestLongRuns encodes texts that make slow algorithms quadratic: long runs of one character or pattern, by every
 // pre-tokenizer. It fails by running out of time.
 func TestLongRuns(t *testing.T) {
+	tier.Normal(t)
 	patterns := []string{"a", "A", " ", "\n", " \n", "\r\n", "1", "٣", "!", "é", "我", "aA", "我A", "ʰA", "\u0301", "'s", "a b ", " \u3000", "\xff", "<", "<|im_", "hello", "\t \u00a0x"}
 	const size = 10_000
 	var configs []Config

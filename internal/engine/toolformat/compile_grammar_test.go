@@ -49,6 +49,7 @@ func accepts(g *grammar.Grammar, ids map[string]int32, text string) (int, bool) 
 // four ways to compile a format. A long run takes all, others take two of them
 // or one, which change from format to format.
 func TestCompile(t *testing.T) {
+	tier.Normal(t)
 	controls := []string{"<tool_call>", "</tool_call>", "<think>", "</think>", "<|channel|>", "<|message|>", "<|start|>", "<|end|>", "[TOOL_CALLS]", "<|tool_call>", "<tool_call|>", `<|"|>`}
 	ways := []struct {
 		control []string
@@ -89,6 +90,7 @@ func compileAndWalk(t *testing.T, f *Format, control []string, mode Mode) {
 // TestSampled lets a compiled grammar write calls byte by byte at random; the
 // parser must read each as calls with valid arguments.
 func TestSampled(t *testing.T) {
+	tier.Normal(t)
 	valid := validators(t, grammarTools)
 	vocab, _ := byteVocab(nil)
 	for _, f := range formats {

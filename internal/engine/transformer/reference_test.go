@@ -11,6 +11,7 @@ import (
 
 // TestReference compares every architecture with the independent computation in double precision.
 func TestReference(t *testing.T) {
+	tier.Normal(t)
 	for _, v := range reference.Variants(Architectures()) {
 		t.Run(v.Name, func(t *testing.T) {
 			f := v.Open(t, "f32")

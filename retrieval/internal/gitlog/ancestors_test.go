@@ -16,6 +16,7 @@ import (
 // TestOnlyAncestorsCount opens a history at many commits in any order with one cache, and
 // each time wants what git names as the ancestors, and all else as if there was no cache.
 func TestOnlyAncestorsCount(t *testing.T) {
+	tier.Normal(t)
 	for seed := range tier.Pick[uint64](2, 6, 6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

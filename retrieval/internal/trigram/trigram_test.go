@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/luthier-dev/luthier/internal/tier"
 )
 
 func index(t testing.TB, docs ...string) *Reader {
@@ -189,6 +190,7 @@ func TestFold(t *testing.T) {
 
 // Every document that package regexp finds a match in is a candidate, whatever the expression.
 func TestNoneMissing(t *testing.T) {
+	tier.Normal(t)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	rounds := 150
 	if testing.Short() {

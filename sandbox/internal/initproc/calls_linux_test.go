@@ -28,6 +28,7 @@ var mayBeCalled = regexp.MustCompile(`^(` + strings.Join([]string{
 // compiler and its instrumentation made of the source is looked at. With all
 // optimizations off the linker looks, too, whether the stack is deep enough.
 func TestCodeAfterForkCallsOnlyTheKernel(t *testing.T) {
+	tier.Normal(t)
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("needs the go tool")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"golang.org/x/sys/unix"
 )
 
@@ -99,6 +100,7 @@ func TestSignalsFromInside(t *testing.T) {
 // Who stops all processes he finds also stops children that are not yet what they
 // are to be. The first process must not wait for them.
 func TestChildStoppedBeforeExec(t *testing.T) {
+	tier.Normal(t)
 	g := fork1(t, nil)
 	g.answer()
 	g.running(1, `while :; do kill -STOP -1; done`)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox/internal/sandboxtest"
 )
 
@@ -118,6 +119,7 @@ func TestPlaceIsTheOneThatWasSeen(t *testing.T) {
 }
 
 func TestRemoveTree(t *testing.T) {
+	tier.Normal(t)
 	dir := t.TempDir()
 	out := filepath.Join(dir, "outside")
 	sandboxtest.Write(t, out, "keep", "k")
