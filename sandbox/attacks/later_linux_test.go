@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -21,7 +20,6 @@ import (
 // which must refuse it, and then the tool runs over the repository as it is; in
 // the control nothing is in between.
 func TestAttackLater(t *testing.T) {
-	tier.Normal(t)
 	t.Parallel()
 	need(t, "git")
 	runAttacks(t, "later")

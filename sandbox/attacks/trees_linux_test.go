@@ -77,9 +77,16 @@ func init() {
 // both runs f with an overlay and with a copy of the snapshot; with -short not the copy.
 func both(t *testing.T, f func(t *testing.T, cfg sandbox.Config)) {
 	tiers := []sandbox.Tier{sandbox.TierNone, sandbox.TierNamespaces}
-	if testing.Short() {
-		tiers = tiers[1:]
-	}
+	each(t, tier.Pick(tiers[1:], tiers, tiers), f)
+}
+
+// costly is both for trees that take seconds to make and to walk.
+func costly(t *testing.T, f func(t *testing.T, cfg sandbox.Config)) {
+	tiers := []sandbox.Tier{sandbox.TierNone, sandbox.TierNamespaces}
+	each(t, tier.Pick(tiers[1:], tiers[1:], tiers), f)
+}
+
+func each(t *testing.T, tiers []sandbox.Tier, f func(t *testing.T, cfg sandbox.Config)) {
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) { f(t, sandbox.Config{Floor: tier, Ceiling: tier}) })
 	}
@@ -88,7 +95,7 @@ func both(t *testing.T, f func(t *testing.T, cfg sandbox.Config)) {
 func TestAttackDeepTree(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
-	both(t, func(t *testing.T, cfg sandbox.Config) {
+	costly(t, func(t *testing.T, cfg sandbox.Config) {
 		// A path is longer than the kernel takes, and deeper than a process commonly
 		// has descriptors.
 		const depth, name = 1200, "deep"
@@ -166,7 +173,7 @@ func countTree(t testing.TB, dir string) int {
 func TestAttackLongPaths(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
-	both(t, func(t *testing.T, cfg sandbox.Config) {
+	costly(t, func(t *testing.T, cfg sandbox.Config) {
 		sb, scratch := hostile(t, cfg, "deep", "2150", strings.Repeat("n", 255)) // together half a gigabyte and more
 		if _, err := sb.(sandbox.Differ).Changes(t.Context()); !errors.Is(err, sandbox.ErrTooLarge) {
 			t.Errorf("%.300v", err)

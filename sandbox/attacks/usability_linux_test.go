@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/luthier-dev/luthier/internal/tier"
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
@@ -173,7 +172,6 @@ func TestServer(t *testing.T) {
 // TestUsable runs every case in a workspace in place and, unless -short, over a
 // snapshot too.
 func TestUsable(t *testing.T) {
-	tier.Normal(t)
 	t.Parallel()
 	for _, u := range usables {
 		t.Run(u.name, func(t *testing.T) {
