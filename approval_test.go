@@ -22,8 +22,9 @@ var traps = []string{
 	"awk 'BEGIN{system(\"rm x\")}'", "tee f < g", "dd if=a of=b", "python3 -c 'import os'", "cat /etc/shadow", "ls >out",
 }
 
-// TestShellApproval asks the complete agent, as a host would get it, what it decides on shell commands: only those that
-// read and nothing else run without asking, at every autonomy that does not rest on a sandbox.
+// TestShellApproval asks the complete agent, as a host would get it, what it decides on shell
+// commands: only those that read and nothing else run without asking, at every autonomy that does
+// not rest on a sandbox.
 func TestShellApproval(t *testing.T) {
 	want := map[string]bool{"cat go.mod": true, "git status": true, "ls -la | head -5": true, "grep -rn foo .": true}
 	for _, cmd := range traps {

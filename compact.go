@@ -12,7 +12,8 @@ import (
 // defaultContext is the most that a prompt may grow to: beyond it models cost more and see less.
 const defaultContext = 150_000
 
-// contextBudget leaves a quarter of the model's context for the answer and for what a step adds, where it is known.
+// contextBudget leaves a quarter of the model's context for the answer and for what a step adds,
+// where it is known.
 func contextBudget(opts *Options) int {
 	if opts.ContextBudget > 0 {
 		return opts.ContextBudget
@@ -23,9 +24,9 @@ func contextBudget(opts *Options) int {
 	return defaultContext
 }
 
-// compact gives the agent, and the sub-agents of its tools, a compactor that shortens results as they are recorded and
-// makes room when the context is full. What it leaves out goes to the store, unless the model has no tool to read it
-// back with.
+// compact gives the agent, and the sub-agents of its tools, a compactor that shortens results as
+// they are recorded and makes room when the context is full. What it leaves out goes to the store,
+// unless the model has no tool to read it back with.
 func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config, cfg *coding.Config) {
 	acfg.ContextBudget = contextBudget(opts)
 	if opts.NoCompaction {
@@ -37,8 +38,8 @@ func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config, cfg *
 	price, _ := agent.DefaultPrices().Find(agent.ModelName(opts.Model))
 	c := compaction.New(compaction.Config{Model: opts.Model, Store: store, Prices: price})
 	acfg.Compactor = c
-	// After the host's own middleware, so that what that takes out of a result is not kept in the store; before the
-	// instructions of sub-folders, which must stand as they are.
+	// After the host's own middleware, so that what that takes out of a result is not kept in the
+	// store; before the instructions of sub-folders, which must stand as they are.
 	acfg.Middleware = slices.Insert(acfg.Middleware, 1, c.Record())
 	if sub := cfg.Proc.Agent; sub != nil {
 		sub.Compactor, sub.ContextBudget = c, acfg.ContextBudget

@@ -54,8 +54,8 @@ func resultTexts(ms []agent.Message) []string {
 	return out
 }
 
-// TestLongOutputBecomesItsSignal: a real program prints 150 kB; the model sees the error and a handle, by which it reads
-// back what it wants.
+// TestLongOutputBecomesItsSignal: a real program prints 150 kB; the model sees the error and a
+// handle, by which it reads back what it wants.
 func TestLongOutputBecomesItsSignal(t *testing.T) {
 	turn := func(req *agent.Request) agenttest.Turn {
 		switch rs := resultTexts(req.Messages); len(rs) {
@@ -126,7 +126,8 @@ func TestContextBudgetFollowsTheModel(t *testing.T) {
 	}
 }
 
-// TestLongRunStaysWithinItsBudget: a run of the real loop over real files that reads eight times what its budget holds.
+// TestLongRunStaysWithinItsBudget: a run of the real loop over real files that reads eight times
+// what its budget holds.
 func TestLongRunStaysWithinItsBudget(t *testing.T) {
 	const files, budget = 60, 16_000
 	seen := 0

@@ -1,5 +1,6 @@
-// Package luthier wires a complete coding agent: a model, the coding tools over a directory, a sandbox for the programs
-// it runs, permissions, checkpoints to undo its changes, and a session that survives a kill.
+// Package luthier wires a complete coding agent: a model, the coding tools over a directory, a
+// sandbox for the programs it runs, permissions, checkpoints to undo its changes, and a session
+// that survives a kill.
 //
 //	func main() {
 //		sandbox.Init() // first line of main: programs run in a copy of this one
@@ -16,12 +17,14 @@
 // Everything it wires is a package of its own, to be used alone or replaced:
 //
 //   - agent: the contract and the loop
-//   - tools: typed tools and their registry; tools/edit: the edit engine; tools/coding: the built-in coding tools
+//   - tools: typed tools and their registry; tools/edit: the edit engine; tools/coding: the
+//     built-in coding tools
 //   - router/openai, router/anthropic, router/langchain: model backends
-//   - router/moe: GGUF models in this process; router/moe/embedded: a small one that repairs a line of Go; router/serve: any
-//     model behind an OpenAI-compatible endpoint
+//   - router/moe: GGUF models in this process; router/moe/embedded: a small one that repairs a line
+//     of Go; router/serve: any model behind an OpenAI-compatible endpoint
 //   - sandbox: isolated processes
-//   - retrieval: the places of a large tree that matter; retrieval/embed: embedding models; retrieval/treesitter: grammars
+//   - retrieval: the places of a large tree that matter; retrieval/embed: embedding models;
+//     retrieval/treesitter: grammars
 //   - agent/checkpoint: undo for a workspace
 //   - agent/agenttest: scripted models, recorded streams, fault injection and the conformance suite
 package luthier

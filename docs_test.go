@@ -17,7 +17,8 @@ var (
 	pageLink = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 )
 
-// TestDocsAreTrue checks that every link of the pages leads to a file, and every link that names a test to that test.
+// TestDocsAreTrue checks that every link of the pages leads to a file, and every link that names a
+// test to that test.
 func TestDocsAreTrue(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {

@@ -43,7 +43,8 @@ func TestSearch(t *testing.T) {
 	refused(t, w, "search", args{"query": "cart"}, "closed", "use grep")
 }
 
-// TestSearchShownBefore follows what a session was shown: a place is not given twice, unless it changed.
+// TestSearchShownBefore follows what a session was shown: a place is not given twice, unless it
+// changed.
 func TestSearchShownBefore(t *testing.T) {
 	w, _ := openIndexed(t, retrieval.Config{}, shop)
 	query := args{"query": "value added tax of a country", "k": 1}
@@ -57,7 +58,8 @@ func TestSearchShownBefore(t *testing.T) {
 	both := do(t, w, "search", args{"query": "value added tax of a country, wait after a delivery", "k": 2})
 	contains(t, both, "already shown: tax/vat.go:", "mail/retry.go:5-8 backoff\n")
 
-	// An own edit shows the lines anew, and so does a change of somebody else; one below them does not.
+	// An own edit shows the lines anew, and so does a change of somebody else; one below them does
+	// not.
 	do(t, w, "edit", args{"path": "tax/vat.go", "old": "return 19", "new": "return 16"})
 	contains(t, do(t, w, "search", query), "  6\t\t\treturn 16")
 	vat := strings.ReplaceAll(shop["tax/vat.go"], "19", "21")
@@ -90,8 +92,8 @@ func (forgetful) Compact(_ context.Context, ms []agent.Message, _ int) ([]agent.
 	return append(ms[:1:1], ms[len(ms)-2:]...), agent.CompactionReport{Before: len(ms), After: 3}, nil
 }
 
-// TestSearchInSessions runs real agents: what one session was shown another was not, and what a compaction took out of
-// the history is shown again.
+// TestSearchInSessions runs real agents: what one session was shown another was not, and what a
+// compaction took out of the history is shown again.
 func TestSearchInSessions(t *testing.T) {
 	w, _ := openIndexed(t, retrieval.Config{}, shop)
 	ask := func(id string) agenttest.Turn {
@@ -123,7 +125,8 @@ func TestSearchInSessions(t *testing.T) {
 	contains(t, last.Text(), "return 19")
 }
 
-// TestSearchNear pins that what a session works on counts: of two files just as good, the neighbour of the one it read.
+// TestSearchNear pins that what a session works on counts: of two files just as good, the neighbour
+// of the one it read.
 func TestSearchNear(t *testing.T) {
 	same := "package p\n\n// Lantern glows at dusk.\nfunc Lantern() {}\n"
 	fs := files{"a/lantern.go": same, "z/lantern.go": same, "z/notes.go": "package p\n\n// Unrelated things.\nfunc other() {}\n"}
@@ -135,7 +138,8 @@ func TestSearchNear(t *testing.T) {
 	contains(t, do(t, fresh, "search", query), "z/lantern.go:3-4")
 }
 
-// TestSearchFollowsTheTools changes files by every tool that can; the index watches nothing by itself.
+// TestSearchFollowsTheTools changes files by every tool that can; the index watches nothing by
+// itself.
 func TestSearchFollowsTheTools(t *testing.T) {
 	w, x := openIndexed(t, retrieval.Config{}, shop)
 	settled(t, x)
@@ -205,8 +209,8 @@ func long(name, about string, n int) string {
 
 var shownLine = regexp.MustCompile(`^  (\d+)\t(.*)$`)
 
-// TestSearchBudget looks at answers of many long places: their size, that lines are whole and stand where they are said
-// to, and that the first place is the whole definition.
+// TestSearchBudget looks at answers of many long places: their size, that lines are whole and stand
+// where they are said to, and that the first place is the whole definition.
 func TestSearchBudget(t *testing.T) {
 	fs := files{}
 	for i := range 20 {
@@ -260,7 +264,8 @@ func checkShown(t *testing.T, fs files, answer string) {
 	}
 }
 
-// TestSearchMergesPlaces pins that a definition which the index has cut in two is shown whole and once.
+// TestSearchMergesPlaces pins that a definition which the index has cut in two is shown whole and
+// once.
 func TestSearchMergesPlaces(t *testing.T) {
 	w, x := openIndexed(t, retrieval.Config{}, files{"p.go": "package p\n\n" + long("Anneal", "anneals", 66)})
 	hits, err := x.Search(t.Context(), retrieval.Query{Text: "what anneals"})

@@ -67,8 +67,8 @@ func TestCallersAndCallees(t *testing.T) {
 	}
 }
 
-// TestSymbolsAskTheIndex: with an index only the files are read that it names, which it learns of by what the tools write;
-// before it is ready, and when it knows none, all are read.
+// TestSymbolsAskTheIndex: with an index only the files are read that it names, which it learns of
+// by what the tools write; before it is ready, and when it knows none, all are read.
 func TestSymbolsAskTheIndex(t *testing.T) {
 	w, x := openIndexed(t, retrieval.Config{}, callTree)
 	settled(t, x)

@@ -55,7 +55,8 @@ func hasTool(req *agent.Request, name string) bool {
 	return false
 }
 
-// TestIndexByDefault lets an agent search what was there before and what it wrote itself, and leaves nothing behind.
+// TestIndexByDefault lets an agent search what was there before and what it wrote itself, and
+// leaves nothing behind.
 func TestIndexByDefault(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	state := t.TempDir()
@@ -116,7 +117,8 @@ func TestIndexOptions(t *testing.T) {
 	}
 }
 
-// vanishing moves the workspace away when it is registered, which New does before it opens the index.
+// vanishing moves the workspace away when it is registered, which New does before it opens the
+// index.
 type vanishing struct{ dir string }
 
 func (v vanishing) Spec() agent.ToolSpec {
@@ -128,8 +130,8 @@ func (vanishing) Call(context.Context, agent.ToolCall) (*agent.ToolResult, error
 	return agent.TextResult(""), nil
 }
 
-// TestIndexFails opens no index, for want of the directory: the agent works all the same, the log says why, and so does
-// the tool.
+// TestIndexFails opens no index, for want of the directory: the agent works all the same, the log
+// says why, and so does the tool.
 func TestIndexFails(t *testing.T) {
 	dir := faultyRepo(t)
 	var log bytes.Buffer
@@ -202,7 +204,8 @@ func TestCloseWhileIndexing(t *testing.T) {
 	t.Logf("closed within %v", time.Since(begin))
 }
 
-// BenchmarkNew measures how long a host waits for an agent, with and without the index, which is made behind its back.
+// BenchmarkNew measures how long a host waits for an agent, with and without the index, which is
+// made behind its back.
 func BenchmarkNew(b *testing.B) {
 	dir := manyFiles(b, 2000)
 	for _, bc := range []struct {

@@ -29,8 +29,9 @@ func (m *brief) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	return m.Model.Stream(ctx, &short)
 }
 
-// TestLocalModel wires the complete agent over a model in this process. Its weights are random, so it says nothing of
-// use; but every coding tool can be offered to it, and whatever call it writes is valid.
+// TestLocalModel wires the complete agent over a model in this process. Its weights are random, so
+// it says nothing of use; but every coding tool can be offered to it, and whatever call it writes
+// is valid.
 func TestLocalModel(t *testing.T) {
 	tier.Normal(t)
 	path := filepath.Join(t.TempDir(), "m.gguf")

@@ -36,12 +36,13 @@ var (
 	indexPrompt string
 )
 
-// Options say how [New] wires an agent. Only Model is required; every other field has a working zero value.
+// Options say how [New] wires an agent. Only Model is required; every other field has a working
+// zero value.
 type Options struct {
 	Model agent.Model // answers; required
 
-	// Autonomy is how much runs without asking. The zero value lets the agent read and asks about everything else;
-	// agent.AutonomySandboxed suits unattended work.
+	// Autonomy is how much runs without asking. The zero value lets the agent read and asks about
+	// everything else; agent.AutonomySandboxed suits unattended work.
 	Autonomy agent.Autonomy
 	Ask      agent.AskFunc  // answers permission questions; nil refuses what Autonomy does not allow
 	Question coding.AskFunc // answers the model's own questions; nil tells it that nobody is there
@@ -55,34 +56,37 @@ type Options struct {
 	Middleware []agent.Middleware
 	Logger     *slog.Logger
 
-	// Sandbox runs programs. Nil opens one over the workspace in place; NoSandbox runs them as plain processes instead,
-	// for hosts that are a sandbox themselves.
+	// Sandbox runs programs. Nil opens one over the workspace in place; NoSandbox runs them as
+	// plain processes instead, for hosts that are a sandbox themselves.
 	Sandbox   sandbox.Sandbox
 	NoSandbox bool
 
-	// Index finds code for the search and repo_map tools. Nil opens one over the workspace, which is made in the
-	// background, follows the files and is kept in the state directory; the host closes the one it gives. NoIndex leaves
-	// those tools out.
+	// Index finds code for the search and repo_map tools. Nil opens one over the workspace, which
+	// is made in the background, follows the files and is kept in the state directory; the host
+	// closes the one it gives. NoIndex leaves those tools out.
 	Index   *retrieval.Index
 	NoIndex bool
 
-	// ContextBudget is how many tokens a prompt may have before the conversation is compacted. 0 means 150,000, or three
-	// quarters of the model's context where it declares a smaller one.
+	// ContextBudget is how many tokens a prompt may have before the conversation is compacted. 0
+	// means 150,000, or three quarters of the model's context where it declares a smaller one.
 	ContextBudget int
-	// NoCompaction leaves conversations and results as they are: a prompt that is too long for the model ends the run.
+	// NoCompaction leaves conversations and results as they are: a prompt that is too long for the
+	// model ends the run.
 	NoCompaction bool
 
-	// StateDir keeps sessions, checkpoints, the index and long outputs, one sub-folder a workspace. Empty means "luthier" below
-	// the user's cache directory. It must not be inside the workspace.
+	// StateDir keeps sessions, checkpoints, the index and long outputs, one sub-folder a workspace.
+	// Empty means "luthier" below the user's cache directory. It must not be inside the workspace.
 	StateDir string
 	// NoCheckpoints turns off the snapshots that Undo needs.
 	NoCheckpoints bool
 
-	// Customize, when set, may change the coding tools' and the agent's configuration before they are built.
+	// Customize, when set, may change the coding tools' and the agent's configuration before they
+	// are built.
 	Customize func(*coding.Config, *agent.Config)
 }
 
-// Coder is a coding agent over one directory. The embedded Agent runs it, and undoes and explains what it does.
+// Coder is a coding agent over one directory. The embedded Agent runs it, and undoes and explains
+// what it does.
 type Coder struct {
 	*agent.Agent
 	Workspace *coding.Workspace
@@ -97,8 +101,8 @@ type Coder struct {
 	ownsIndex bool
 }
 
-// New wires a coding agent over dir. The caller closes it. With a sandbox (the default) the program must call
-// [sandbox.Init] first thing in main.
+// New wires a coding agent over dir. The caller closes it. With a sandbox (the default) the program
+// must call [sandbox.Init] first thing in main.
 func New(ctx context.Context, dir string, opts Options) (*Coder, error) {
 	if opts.Model == nil {
 		return nil, errors.New("luthier: new: Options.Model is nil; set it to a backend such as router/openai or router/anthropic")
@@ -114,7 +118,8 @@ func New(ctx context.Context, dir string, opts Options) (*Coder, error) {
 	return c, nil
 }
 
-// realDir returns the absolute path of a directory without links, so that tools, sandbox and checkpoints agree on it.
+// realDir returns the absolute path of a directory without links, so that tools, sandbox and
+// checkpoints agree on it.
 func realDir(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -225,8 +230,9 @@ func (c *Coder) indexFor(ctx context.Context, opts *Options) func() (*retrieval.
 	})
 }
 
-// openIndex opens the index when all else stands, since the work it starts in the background would slow that down. An
-// agent works without an index: what fails is told to the log, and by the tools that miss it.
+// openIndex opens the index when all else stands, since the work it starts in the background would
+// slow that down. An agent works without an index: what fails is told to the log, and by the tools
+// that miss it.
 func (c *Coder) openIndex(open func() (*retrieval.Index, error), opts *Options) {
 	x, err := open()
 	if err != nil {
@@ -295,7 +301,8 @@ func (c *Coder) SessionDir() string { return filepath.Join(c.state, "sessions") 
 // Dir is the workspace's absolute path.
 func (c *Coder) Dir() string { return c.dir }
 
-// Close ends the programs that still run and releases the sandbox. Sessions are closed by those who opened them.
+// Close ends the programs that still run and releases the sandbox. Sessions are closed by those who
+// opened them.
 func (c *Coder) Close() error {
 	var errs []error
 	if c.Workspace != nil {

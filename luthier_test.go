@@ -56,8 +56,9 @@ func git(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// recordedServer replays the streams of examples/demo over real HTTP: each request is answered with the one that
-// follows as many answers as it holds. An answer past the recording is a plain "Noted.".
+// recordedServer replays the streams of examples/demo over real HTTP: each request is answered with
+// the one that follows as many answers as it holds. An answer past the recording is a plain
+// "Noted.".
 func recordedServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	data, err := os.ReadFile("examples/demo/recorded.jsonl")
@@ -115,8 +116,9 @@ func newCoder(t *testing.T, dir, state, url string) *luthier.Coder {
 	return c
 }
 
-// TestFixesARealRepository is the main job: over real HTTP, the agent runs the failing tests of a real git repository in
-// a sandbox, reads two files in parallel, edits one and runs the tests again; its work is undone, redone and resumed.
+// TestFixesARealRepository is the main job: over real HTTP, the agent runs the failing tests of a
+// real git repository in a sandbox, reads two files in parallel, edits one and runs the tests
+// again; its work is undone, redone and resumed.
 func TestFixesARealRepository(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	ctx := context.Background()
@@ -242,7 +244,8 @@ func (readTool) Call(context.Context, agent.ToolCall) (*agent.ToolResult, error)
 	return nil, nil
 }
 
-// TestNeedsNoGit opens a workspace that is not a git repository, below a path with odd characters, with instructions.
+// TestNeedsNoGit opens a workspace that is not a git repository, below a path with odd characters,
+// with instructions.
 func TestNeedsNoGit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd näme $(x) ;")
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -1,5 +1,6 @@
-// Command systems checks the types of packages as other systems would compile them: everything that a build would refuse but what
-// the assembler and the linker do, and in seconds, because nothing is compiled.
+// Command systems checks the types of packages as other systems would compile them: everything that
+// a build would refuse but what the assembler and the linker do, and in seconds, because nothing is
+// compiled.
 //
 //	go run .ci/systems.go darwin/arm64,windows/amd64 ./... ./examples/fix/...
 package main

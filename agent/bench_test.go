@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// replay is the leanest possible model: it yields prepared chunks, so that a benchmark measures the loop alone.
+// replay is the leanest possible model: it yields prepared chunks, so that a benchmark measures the
+// loop alone.
 type replay struct {
 	turns [][]agent.Chunk
 	next  int

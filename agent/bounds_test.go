@@ -186,7 +186,8 @@ func TestForkAfterCompaction(t *testing.T) {
 	check(again)
 }
 
-// TestSpend has a tool that paid for a model call of its own: it counts in the run's result, its limits and the session.
+// TestSpend has a tool that paid for a model call of its own: it counts in the run's result, its
+// limits and the session.
 func TestSpend(t *testing.T) {
 	judge := newTool("judge", agent.ReadOnly("."), func(ctx context.Context, _ string) (*agent.ToolResult, error) {
 		return agent.TextResult("good"), agent.Spend(ctx, agent.Usage{Input: 1000, Output: 1}, 7)

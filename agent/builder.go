@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsonstream"
 )
 
-// responseBuilder assembles the chunks of one stream into a message. Part order is the order in which parts open;
-// interleaved call deltas go to their own call by index.
+// responseBuilder assembles the chunks of one stream into a message. Part order is the order in
+// which parts open; interleaved call deltas go to their own call by index.
 type responseBuilder struct {
 	parts  []Part
 	open   openPart
@@ -29,7 +29,8 @@ type responseBuilder struct {
 	maxArgs int           // bytes of one call's arguments that are kept, 0 or less for all
 }
 
-// reset prepares the builder for the response of a step; the parts of the last one belong to its message.
+// reset prepares the builder for the response of a step; the parts of the last one belong to its
+// message.
 func (b *responseBuilder) reset(step int, newID func() string) {
 	clear(b.calls) // their texts are not kept alive
 	b.text.reset()
@@ -169,7 +170,8 @@ func (b *responseBuilder) hasCall(id string) bool {
 	return false
 }
 
-// historyName makes a tool name safe to send back: providers refuse a whole history over one odd name.
+// historyName makes a tool name safe to send back: providers refuse a whole history over one odd
+// name.
 func historyName(name string) string {
 	if toolName.MatchString(name) {
 		return name
@@ -186,7 +188,8 @@ func historyName(name string) string {
 	return string(clean)
 }
 
-// addArgs finds the call by index, newest first: a backend that reuses an index means its latest call.
+// addArgs finds the call by index, newest first: a backend that reuses an index means its latest
+// call.
 func (b *responseBuilder) addArgs(c ToolCallDelta) *callBuilder {
 	for i := len(b.calls) - 1; i >= 0; i-- {
 		call := &b.calls[i]
@@ -198,14 +201,16 @@ func (b *responseBuilder) addArgs(c ToolCallDelta) *callBuilder {
 		}
 		return nil
 	}
-	// Arguments for a call that never started: keep them under a name no tool has, so that the model is told.
+	// Arguments for a call that never started: keep them under a name no tool has, so that the
+	// model is told.
 	b.closePart()
 	b.startCall(ToolCallStart{Index: c.Index})
 	return b.addArgs(c)
 }
 
-// add takes a piece of the arguments and reports whether they are complete. Beyond the limit nothing is kept: arguments
-// that will be refused must not fill the memory first, nor the history afterwards.
+// add takes a piece of the arguments and reports whether they are complete. Beyond the limit
+// nothing is kept: arguments that will be refused must not fill the memory first, nor the history
+// afterwards.
 func (c *callBuilder) add(piece string, limit int) bool {
 	c.size += len(piece)
 	if t := strings.TrimRight(piece, " \t\r\n"); t != "" {
@@ -220,8 +225,9 @@ func (c *callBuilder) add(piece string, limit int) bool {
 	return c.scan.Feed(piece)
 }
 
-// truncated reports whether the arguments began as an object and stop in the middle of it. Text that ends like an
-// object, or like a fence around one, is malformed at most: the tool may be able to mend that.
+// truncated reports whether the arguments began as an object and stop in the middle of it. Text
+// that ends like an object, or like a fence around one, is malformed at most: the tool may be able
+// to mend that.
 func (c *callBuilder) truncated() bool {
 	if c.over || c.scan.Complete() || !strings.HasPrefix(strings.TrimLeft(c.args.String(), " \t\r\n"), "{") {
 		return false

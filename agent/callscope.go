@@ -32,15 +32,16 @@ func CallIDFrom(ctx context.Context) string {
 	return ""
 }
 
-// Progress sends output of a running tool to the run's events as [CallProgress]. Outside a run it does nothing.
+// Progress sends output of a running tool to the run's events as [CallProgress]. Outside a run it
+// does nothing.
 func Progress(ctx context.Context, text string) {
 	if s := scopeFrom(ctx); s != nil {
 		s.by.out.post(CallProgress{CallID: s.call.tc.ID, Text: text})
 	}
 }
 
-// Spend adds tokens and micro-dollars that a tool spent on model calls of its own to the run's totals, where they count
-// against its limits. Outside a run it does nothing.
+// Spend adds tokens and micro-dollars that a tool spent on model calls of its own to the run's
+// totals, where they count against its limits. Outside a run it does nothing.
 func Spend(ctx context.Context, u Usage, microDollars int64) error {
 	s := scopeFrom(ctx)
 	if s == nil {

@@ -1,7 +1,8 @@
 package agent
 
-// Capabilities says what a [Model] can do, so that a host can choose one and a test suite can leave out what a model
-// declares that it cannot do. A false field means "not at all or not reliably"; Notes say more.
+// Capabilities says what a [Model] can do, so that a host can choose one and a test suite can leave
+// out what a model declares that it cannot do. A false field means "not at all or not reliably";
+// Notes say more.
 type Capabilities struct {
 	Tools            bool // calls tools
 	StreamingTools   bool // streams a call's arguments as they are written, instead of whole calls at the end
@@ -35,8 +36,8 @@ func AllCapabilities() Capabilities {
 	}
 }
 
-// CapabilitiesOf returns what m declares with a Capabilities method. A model without one is taken to be able to do
-// everything, and declared is false.
+// CapabilitiesOf returns what m declares with a Capabilities method. A model without one is taken
+// to be able to do everything, and declared is false.
 func CapabilitiesOf(m Model) (c Capabilities, declared bool) {
 	if d, ok := m.(interface{ Capabilities() Capabilities }); ok {
 		return d.Capabilities(), true

@@ -17,7 +17,8 @@ type Checkpointer interface {
 	Restore(ctx context.Context, id string) (undo string, err error)
 }
 
-// ErrNothingToUndo is returned by [Agent.Undo] and [Agent.Redo] when there is no checkpoint in that direction.
+// ErrNothingToUndo is returned by [Agent.Undo] and [Agent.Redo] when there is no checkpoint in that
+// direction.
 var ErrNothingToUndo = errors.New("agent: there is no checkpoint to go to in that direction")
 
 // Checkpoints returns the checkpoints that Undo can go back to, oldest first.
@@ -55,8 +56,9 @@ func lastUserTitle(ms []Message) string {
 	return ""
 }
 
-// Undo brings the workspace back to where it was before the last turn that wrote, and returns that checkpoint. The
-// model is told at the start of the next run. It can itself be undone with [Agent.Redo]. It fails during a run.
+// Undo brings the workspace back to where it was before the last turn that wrote, and returns that
+// checkpoint. The model is told at the start of the next run. It can itself be undone with
+// [Agent.Redo]. It fails during a run.
 func (a *Agent) Undo(ctx context.Context, s *Session) (CheckpointRef, error) {
 	return a.restore(ctx, s, EntryUndo)
 }
@@ -96,7 +98,8 @@ func (a *Agent) restore(ctx context.Context, s *Session, kind EntryType) (Checkp
 	return ref, nil
 }
 
-// restoreNote is what the model is told at the start of the next run, also after the session was opened again.
+// restoreNote is what the model is told at the start of the next run, also after the session was
+// opened again.
 func restoreNote(kind EntryType, label string) string {
 	word := "undone"
 	if kind == EntryRedo {

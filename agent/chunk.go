@@ -1,7 +1,7 @@
 package agent
 
-// Chunk is one increment of a streamed response. The set is sealed: [TextDelta], [ThinkingDelta], [ToolCallStart],
-// [ToolCallDelta], [Opaque], [Usage] and [Finish]. Every Chunk is also an [Event].
+// Chunk is one increment of a streamed response. The set is sealed: [TextDelta], [ThinkingDelta],
+// [ToolCallStart], [ToolCallDelta], [Opaque], [Usage] and [Finish]. Every Chunk is also an [Event].
 type Chunk interface {
 	Event
 	chunk()
@@ -10,8 +10,8 @@ type Chunk interface {
 // TextDelta is a piece of the answer's text.
 type TextDelta struct{ Text string }
 
-// ThinkingDelta is a piece of the model's reasoning. A delta with a Signature or Redacted closes its thinking part: the
-// next ThinkingDelta opens a new one, as does one of another Provider.
+// ThinkingDelta is a piece of the model's reasoning. A delta with a Signature or Redacted closes
+// its thinking part: the next ThinkingDelta opens a new one, as does one of another Provider.
 type ThinkingDelta struct {
 	Text      string
 	Signature string
@@ -19,8 +19,8 @@ type ThinkingDelta struct {
 	Provider  string // see [Thinking]
 }
 
-// ToolCallStart announces a tool call. Index numbers the calls of one response from 0 and ties later deltas to it;
-// the deltas of several calls may interleave.
+// ToolCallStart announces a tool call. Index numbers the calls of one response from 0 and ties
+// later deltas to it; the deltas of several calls may interleave.
 type ToolCallStart struct {
 	Index int
 	ID    string
@@ -33,9 +33,10 @@ type ToolCallDelta struct {
 	Args  string
 }
 
-// Usage counts the tokens of one response. Input counts every prompt token, of which CachedInput were read from a
-// prompt cache and CacheWrite were written to it; Output counts every generated token, of which Reasoning were hidden
-// or shown reasoning. In a stream a Usage chunk holds the totals so far: the last one stands.
+// Usage counts the tokens of one response. Input counts every prompt token, of which CachedInput
+// were read from a prompt cache and CacheWrite were written to it; Output counts every generated
+// token, of which Reasoning were hidden or shown reasoning. In a stream a Usage chunk holds the
+// totals so far: the last one stands.
 type Usage struct {
 	Input       int64 `json:"input,omitempty"`
 	CachedInput int64 `json:"cached_input,omitempty"`

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// The JSON form of a message is {"role":…,"parts":[{"type":"text","text":…},…]}: the fields of the part beside its type.
-// Parts of a type this version does not know are an error, since dropping one would change what a model is shown.
+// The JSON form of a message is {"role":…,"parts":[{"type":"text","text":…},…]}: the fields of the
+// part beside its type. Parts of a type this version does not know are an error, since dropping one
+// would change what a model is shown.
 
 type messageJSON struct {
 	Role  Role              `json:"role"`
@@ -74,15 +75,17 @@ type toolCallJSON struct {
 	Data []byte          `json:"data_args,omitempty"`
 }
 
-// MarshalJSON writes the call. Arguments that encoding/json would not write unchanged (invalid, or not compact) are kept
-// as a string under "raw_args", or in base64 under "data_args", so that every call survives a round trip byte for byte.
+// MarshalJSON writes the call. Arguments that encoding/json would not write unchanged (invalid, or
+// not compact) are kept as a string under "raw_args", or in base64 under "data_args", so that every
+// call survives a round trip byte for byte.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	out := toolCallJSON{ID: c.ID, Name: c.Name}
 	out.Args, out.Raw, out.Data = splitRaw(c.Args)
 	return json.Marshal(out)
 }
 
-// splitRaw says in which of three forms raw survives encoding/json byte for byte: as JSON, as a string, as bytes.
+// splitRaw says in which of three forms raw survives encoding/json byte for byte: as JSON, as a
+// string, as bytes.
 func splitRaw(raw json.RawMessage) (value json.RawMessage, text string, data []byte) {
 	switch {
 	case json.Valid(raw) && compactJSON(raw) && string(raw) != "null":
@@ -111,7 +114,8 @@ type opaqueJSON struct {
 	Bytes    []byte          `json:"bytes_data,omitempty"`
 }
 
-// MarshalJSON writes the part so that its data survives a round trip byte for byte, as [ToolCall.MarshalJSON] does.
+// MarshalJSON writes the part so that its data survives a round trip byte for byte, as
+// [ToolCall.MarshalJSON] does.
 func (o Opaque) MarshalJSON() ([]byte, error) {
 	out := opaqueJSON{Provider: o.Provider}
 	out.Value, out.Raw, out.Bytes = splitRaw(o.Data)
@@ -128,7 +132,8 @@ func (o *Opaque) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// compactJSON reports whether encoding/json would write raw unchanged, so that a resumed session sends the same bytes.
+// compactJSON reports whether encoding/json would write raw unchanged, so that a resumed session
+// sends the same bytes.
 func compactJSON(raw []byte) bool {
 	inString := false
 	for i := 0; i < len(raw); i++ {

@@ -18,8 +18,8 @@ type CompactionReport struct {
 	Usage   Usage    `json:"usage,omitzero"` // tokens the compaction itself spent
 }
 
-// compactionPlanner is a [Compactor] that can tell when a history within its budget is worth compacting, because what it
-// takes out is worth more than the prompt cache that it breaks.
+// compactionPlanner is a [Compactor] that can tell when a history within its budget is worth
+// compacting, because what it takes out is worth more than the prompt cache that it breaks.
 type compactionPlanner interface {
 	Due(msgs []Message) bool
 }
@@ -31,15 +31,17 @@ type liveRequest struct {
 	tokens int64
 }
 
-// WithLiveRequest returns a context that carries the request a compaction is for. The loop calls a [Compactor] with one;
-// a host that compacts on its own may do the same. Tokens is what the prompt is known to weigh, 0 when it is not.
+// WithLiveRequest returns a context that carries the request a compaction is for. The loop calls a
+// [Compactor] with one; a host that compacts on its own may do the same. Tokens is what the prompt
+// is known to weigh, 0 when it is not.
 func WithLiveRequest(ctx context.Context, req *Request, tokens int64) context.Context {
 	return context.WithValue(ctx, liveRequestKey{}, &liveRequest{req, tokens})
 }
 
-// LiveRequest returns the request that a [Compactor] makes room in: its instructions and tools take up room too, and a
-// summary that is asked for as a continuation of it finds the prompt cache warm. It is nil outside a run. Tokens is what
-// the provider's reports make its prompt, 0 when they are missing.
+// LiveRequest returns the request that a [Compactor] makes room in: its instructions and tools take
+// up room too, and a summary that is asked for as a continuation of it finds the prompt cache warm.
+// It is nil outside a run. Tokens is what the provider's reports make its prompt, 0 when they are
+// missing.
 func LiveRequest(ctx context.Context) (req *Request, tokens int64) {
 	if l, ok := ctx.Value(liveRequestKey{}).(*liveRequest); ok {
 		return l.req, l.tokens

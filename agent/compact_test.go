@@ -49,7 +49,8 @@ func compactions(evs []agent.Event) int {
 	return n
 }
 
-// TestCompactorSaysWhen: a compactor with a Due method is asked before every call, and sees the request it makes room in.
+// TestCompactorSaysWhen: a compactor with a Due method is asked before every call, and sees the
+// request it makes room in.
 func TestCompactorSaysWhen(t *testing.T) {
 	p := &planner{due: 7}
 	a := configured(t, agent.Config{Model: looking(4), System: "be brief", Tools: []agent.Tool{okTool("look")}, Compactor: p})
@@ -69,7 +70,8 @@ func TestCompactorSaysWhen(t *testing.T) {
 	}
 }
 
-// TestCompactorMayLeaveAll: a history that comes back as it was is no compaction: nothing is recorded, the cache stays.
+// TestCompactorMayLeaveAll: a history that comes back as it was is no compaction: nothing is
+// recorded, the cache stays.
 func TestCompactorMayLeaveAll(t *testing.T) {
 	p := &planner{due: 3, same: true}
 	a := configured(t, agent.Config{Model: looking(3), Tools: []agent.Tool{okTool("look")}, Compactor: p})
@@ -80,7 +82,8 @@ func TestCompactorMayLeaveAll(t *testing.T) {
 	}
 }
 
-// counting counts its own tokens: as many as the request has messages, times ten thousand. It reports no usage.
+// counting counts its own tokens: as many as the request has messages, times ten thousand. It
+// reports no usage.
 type counting struct {
 	*script
 	asked int

@@ -36,8 +36,9 @@ type Config struct {
 	ToolTimeout time.Duration // limit of one call whose spec names none; 0 means 10 minutes, negative none
 	Grace       time.Duration // how long a cancelled call may take to return before it is abandoned; 0 means 10 seconds
 
-	// Verify checks the work when the model says that it is done, for instance by running the tests. Feedback that is
-	// not empty is given to the model, which goes on; see Limits.Verifications. Nil accepts every answer.
+	// Verify checks the work when the model says that it is done, for instance by running the
+	// tests. Feedback that is not empty is given to the model, which goes on; see
+	// Limits.Verifications. Nil accepts every answer.
 	Verify func(ctx context.Context, s *Session) (feedback string, err error)
 
 	Checkpointer  Checkpointer  // snapshots the workspace before the first write of a turn; nil for none
@@ -56,8 +57,9 @@ type Config struct {
 
 	Logger *slog.Logger // nil is silent
 
-	// Now, NewID, Random and Sleep make a run reproducible. Nil means the wall clock, random ids, random jitter in
-	// [0,1) and real sleep. NewID names the tool calls that a model sends without an id of their own.
+	// Now, NewID, Random and Sleep make a run reproducible. Nil means the wall clock, random ids,
+	// random jitter in [0,1) and real sleep. NewID names the tool calls that a model sends without
+	// an id of their own.
 	Now    func() time.Time
 	NewID  func() string
 	Random func() float64
@@ -75,9 +77,9 @@ type Limits struct {
 	ResponseBytes int           // bytes of one response, all parts; 64 MiB
 }
 
-// Repetition is the ladder for a model that repeats itself: how many identical calls with identical results, with no
-// new change made in between, lead to a reminder, a stronger one and the end of the run. A zero field takes the
-// default in its comment; a negative one turns that rung off.
+// Repetition is the ladder for a model that repeats itself: how many identical calls with identical
+// results, with no new change made in between, lead to a reminder, a stronger one and the end of
+// the run. A zero field takes the default in its comment; a negative one turns that rung off.
 type Repetition struct {
 	Remind int // 3
 	Warn   int // 5
@@ -93,7 +95,8 @@ type Retry struct {
 	IdleTimeout time.Duration // silence after which a stream counts as dead; 3 min, negative none
 }
 
-// Agent runs a model and its tools over sessions. It is safe for concurrent use by runs over different sessions.
+// Agent runs a model and its tools over sessions. It is safe for concurrent use by runs over
+// different sessions.
 type Agent struct {
 	rooms  *sync.Pool // of *[]byte: room to join streamed text in, handed from run to run
 	cfg    Config

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// conflicts reports whether calls with effects a and b must not overlap: one of them is unknown, or one writes what the
-// other reads or writes.
+// conflicts reports whether calls with effects a and b must not overlap: one of them is unknown, or
+// one writes what the other reads or writes.
 func conflicts(a, b *Effects) bool {
 	if !a.Known || !b.Known {
 		return true
@@ -39,8 +39,8 @@ func hasScheme(name string) bool {
 	return i > 1 && !strings.ContainsAny(name[:i], "/\\.")
 }
 
-// under reports whether path p is dir or below it. An absolute path and the workspace are taken to overlap, since
-// where the workspace lies is not known here.
+// under reports whether path p is dir or below it. An absolute path and the workspace are taken to
+// overlap, since where the workspace lies is not known here.
 func under(p, dir string) bool {
 	p, dir = cleanPath(p), cleanPath(dir)
 	if path.IsAbs(p) != path.IsAbs(dir) {
@@ -57,13 +57,13 @@ func cleanPath(p string) string {
 	return path.Clean(strings.ReplaceAll(p, "\\", "/"))
 }
 
-// leaves reports whether a clean relative path leads out of the folder it is relative to. A name such as "..data" does
-// not.
+// leaves reports whether a clean relative path leads out of the folder it is relative to. A name
+// such as "..data" does not.
 func leaves(p string) bool { return p == ".." || strings.HasPrefix(p, "../") }
 
-// PathUnder reports whether the workspace-relative path p is prefix itself or lies below it. A path that leaves the
-// workspace is under nothing. A backslash is a separator on some systems and a letter on others: p must lie below
-// prefix either way.
+// PathUnder reports whether the workspace-relative path p is prefix itself or lies below it. A path
+// that leaves the workspace is under nothing. A backslash is a separator on some systems and a
+// letter on others: p must lie below prefix either way.
 func PathUnder(p, prefix string) bool {
 	if strings.Contains(p, "\\") && !pathUnder(path.Clean(p), cleanPath(prefix)) {
 		return false

@@ -231,8 +231,8 @@ func TestIdleStreamTimesOut(t *testing.T) {
 	t.Error("no retry")
 }
 
-// TestSlowConsumerIsNotAnIdleModel holds one event for longer than the idle time: the model is asked again, and no
-// failure is counted against it.
+// TestSlowConsumerIsNotAnIdleModel holds one event for longer than the idle time: the model is
+// asked again, and no failure is counted against it.
 func TestSlowConsumerIsNotAnIdleModel(t *testing.T) {
 	slow := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
 		for range 3 {
@@ -262,8 +262,8 @@ func TestSlowConsumerIsNotAnIdleModel(t *testing.T) {
 	}
 }
 
-// TestStepWithToolsIsNotAskedAgain breaks a stream after its first call began: what arrived is kept, the call runs
-// once, and the model goes on from its result.
+// TestStepWithToolsIsNotAskedAgain breaks a stream after its first call began: what arrived is
+// kept, the call runs once, and the model goes on from its result.
 func TestStepWithToolsIsNotAskedAgain(t *testing.T) {
 	var ran atomic.Int32
 	w := newTool("write", agent.Writing("a"), func(context.Context, string) (*agent.ToolResult, error) {

@@ -1,10 +1,10 @@
-// Package agent is the contract between a language model, the tools it calls and the program that hosts both, and the
-// loop that drives them: a model decides the next action, the loop runs the tools, collects their results, and asks
-// again until the model is done or a limit is reached.
+// Package agent is the contract between a language model, the tools it calls and the program that
+// hosts both, and the loop that drives them: a model decides the next action, the loop runs the
+// tools, collects their results, and asks again until the model is done or a limit is reached.
 //
-// The contract is small. A [Model] streams [Chunk] values for a [Request]; a [Tool] has a [ToolSpec] and a Call method;
-// a [Session] is an append-only log of [Message] values; an [Agent] runs a model and tools over a session and yields
-// [Event] values:
+// The contract is small. A [Model] streams [Chunk] values for a [Request]; a [Tool] has a
+// [ToolSpec] and a Call method; a [Session] is an append-only log of [Message] values; an [Agent]
+// runs a model and tools over a session and yields [Event] values:
 //
 //	a, err := agent.New(agent.Config{Model: model, Tools: []agent.Tool{add}})
 //	if err != nil { ... }
@@ -15,16 +15,19 @@
 //		}
 //	}
 //
-// The package imports no other package of this library, starts no goroutine that outlives a run, keeps no package
-// state, and logs nothing except to the [log/slog.Logger] of the [Config].
+// The package imports no other package of this library, starts no goroutine that outlives a run,
+// keeps no package state, and logs nothing except to the [log/slog.Logger] of the [Config].
 //
 // # What is guaranteed
 //
 //   - A stream that ends without [Finish] is an error, never a short answer.
-//   - A failing, unknown, panicking or refused tool call is a result the model reads, never the end of the run.
-//     Truncated arguments are never executed. Every call gets exactly one result, in call order.
-//   - Calls whose declared effects do not conflict run in parallel and start while the model still streams.
+//   - A failing, unknown, panicking or refused tool call is a result the model reads, never the end
+//     of the run. Truncated arguments are never executed. Every call gets exactly one result, in
+//     call order.
+//   - Calls whose declared effects do not conflict run in parallel and start while the model still
+//     streams.
 //   - Breaking out of the event loop cancels the run and waits for its tools; no goroutine is left.
 //   - Every run has limits and ends with a [Result] that says why it stopped.
-//   - A session entry is written and flushed before it is acted on; a killed process resumes from what was written.
+//   - A session entry is written and flushed before it is acted on; a killed process resumes from
+//     what was written.
 package agent

@@ -19,7 +19,8 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// TestCancelWhileTheRunBegins cancels and steers from other goroutines around the first moment of a run.
+// TestCancelWhileTheRunBegins cancels and steers from other goroutines around the first moment of a
+// run.
 func TestCancelWhileTheRunBegins(t *testing.T) {
 	for range 200 {
 		s := agent.NewSession()
@@ -42,7 +43,8 @@ func TestCancelWhileTheRunBegins(t *testing.T) {
 	}
 }
 
-// TestNextRunFromDone starts the next run while the first is still unwinding: the first must not free the session.
+// TestNextRunFromDone starts the next run while the first is still unwinding: the first must not
+// free the session.
 func TestNextRunFromDone(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	wait := func(ctx context.Context, r *agent.Request, yield func(agent.Chunk, error) bool) {
@@ -68,8 +70,8 @@ func TestNextRunFromDone(t *testing.T) {
 	}
 }
 
-// TestLeavingMidStreamKeepsWhatWasDone leaves, cancels and panics while the response still streams and a call of it has
-// run: the history holds the call and its result, in memory and on disk.
+// TestLeavingMidStreamKeepsWhatWasDone leaves, cancels and panics while the response still streams
+// and a call of it has run: the history holds the call and its result, in memory and on disk.
 func TestLeavingMidStreamKeepsWhatWasDone(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, how := range []string{"break", "cancel", "panic"} {
@@ -124,7 +126,8 @@ func TestLeavingMidStreamKeepsWhatWasDone(t *testing.T) {
 	}
 }
 
-// TestPanicWhileToolsRun has the consumer panic at CallDone, when the message is in the history and results are not.
+// TestPanicWhileToolsRun has the consumer panic at CallDone, when the message is in the history and
+// results are not.
 func TestPanicWhileToolsRun(t *testing.T) {
 	s := agent.NewSession()
 	func() {
@@ -210,7 +213,8 @@ func TestMiddlewareThatAnswers(t *testing.T) {
 	}
 }
 
-// TestSteerDuringVerify: a message that comes while the work is checked is read before the run counts as done.
+// TestSteerDuringVerify: a message that comes while the work is checked is read before the run
+// counts as done.
 func TestSteerDuringVerify(t *testing.T) {
 	s := agent.NewSession()
 	once := sync.OnceFunc(func() { s.Steer(agent.Text{Text: "also this"}) })
@@ -223,8 +227,8 @@ func TestSteerDuringVerify(t *testing.T) {
 	}
 }
 
-// TestSteerThatWasReadSkipsNothing steers from everywhere at all times: a call may be skipped only when the message is
-// yet to be read.
+// TestSteerThatWasReadSkipsNothing steers from everywhere at all times: a call may be skipped only
+// when the message is yet to be read.
 func TestSteerThatWasReadSkipsNothing(t *testing.T) {
 	for i := range 100 {
 		s := agent.NewSession()
@@ -258,7 +262,8 @@ func TestFailedAttemptsAreCounted(t *testing.T) {
 	}
 }
 
-// TestSlowConsumerCostsLittle: a consumer that is slow at every event is given more time, not an endless row of requests.
+// TestSlowConsumerCostsLittle: a consumer that is slow at every event is given more time, not an
+// endless row of requests.
 func TestSlowConsumerCostsLittle(t *testing.T) {
 	slow := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
 		for range 4 {
@@ -435,7 +440,8 @@ func TestResultOfManyParts(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutIDsDifferBetweenRuns: two results of one id in a history are refused by providers.
+// TestCallsWithoutIDsDifferBetweenRuns: two results of one id in a history are refused by
+// providers.
 func TestCallsWithoutIDsDifferBetweenRuns(t *testing.T) {
 	s := agent.NewSession()
 	seen := map[string]bool{}

@@ -64,8 +64,8 @@ func (e *TornError) Error() string {
 	return fmt.Sprintf("agent: session log: the last entry is cut off: %d bytes after offset %d are ignored", e.Bytes, e.Offset)
 }
 
-// ReadEntries reads a session log. A torn last line is yielded as a *[TornError] after the last whole entry; damage
-// before the end is an error that names the line.
+// ReadEntries reads a session log. A torn last line is yielded as a *[TornError] after the last
+// whole entry; damage before the end is an error that names the line.
 func ReadEntries(r io.Reader) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		br := bufio.NewReaderSize(r, 64<<10)
@@ -82,8 +82,9 @@ func ReadEntries(r io.Reader) iter.Seq2[*Entry, error] {
 			}
 			var e Entry
 			bad := decodeEntry(raw, &e)
-			// A last line that is no JSON, such as one that a power cut left full of zeros, is torn. One that is JSON of an
-			// unknown kind was written by a newer version, and must not be cut off.
+			// A last line that is no JSON, such as one that a power cut left full of zeros, is
+			// torn. One that is JSON of an unknown kind was written by a newer version, and must
+			// not be cut off.
 			if torn || (bad != nil && !json.Valid(raw) && atEOF(br)) {
 				yield(nil, &TornError{Offset: offset, Bytes: int64(len(raw))})
 				return
@@ -112,7 +113,8 @@ func decodeEntry(raw []byte, e *Entry) error {
 	return e.check()
 }
 
-// check refuses entries that lack what their type promises, so that no reader needs to test for nil.
+// check refuses entries that lack what their type promises, so that no reader needs to test for
+// nil.
 func (e *Entry) check() error {
 	missing := false
 	switch e.Type {

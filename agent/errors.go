@@ -70,7 +70,8 @@ func (e *ModelError) Error() string {
 // Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// AsModelError returns err as a *ModelError, wrapping an untyped one with [ErrUnknown], and nil for nil.
+// AsModelError returns err as a *ModelError, wrapping an untyped one with [ErrUnknown], and nil for
+// nil.
 func AsModelError(err error) *ModelError {
 	if err == nil {
 		return nil

@@ -2,8 +2,8 @@ package agent
 
 import "time"
 
-// Event is one thing that happened in a run. The set is sealed: every [Chunk] of the model, passed through as it
-// arrives, and the loop's own events below.
+// Event is one thing that happened in a run. The set is sealed: every [Chunk] of the model, passed
+// through as it arrives, and the loop's own events below.
 type Event interface{ event() }
 
 // StepStart says that the model is asked for the next time; Step counts from 1.
@@ -24,8 +24,8 @@ type CallProgress struct {
 	Text   string
 }
 
-// CallDone says that a tool call ended. Events of parallel calls come in the order in which they end; results in the
-// session are in call order.
+// CallDone says that a tool call ended. Events of parallel calls come in the order in which they
+// end; results in the session are in call order.
 type CallDone struct {
 	Call     ToolCall
 	Result   ToolResult
@@ -45,7 +45,8 @@ type RetryWait struct {
 	Err     error
 }
 
-// StreamReset says that what was streamed of the current step so far is void, because the request is sent again.
+// StreamReset says that what was streamed of the current step so far is void, because the request
+// is sent again.
 type StreamReset struct{}
 
 // Steered says that a message was injected mid-run.
@@ -57,8 +58,8 @@ type Reminded struct{ Text string }
 // Compacted says that the history was rewritten to fit its budget.
 type Compacted struct{ Report CompactionReport }
 
-// Checkpointed says that the workspace was snapshotted before the first write of a turn, or could not be: then Err says
-// why, and the turn cannot be undone.
+// Checkpointed says that the workspace was snapshotted before the first write of a turn, or could
+// not be: then Err says why, and the turn cannot be undone.
 type Checkpointed struct {
 	ID  string
 	Err error

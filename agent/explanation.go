@@ -15,8 +15,9 @@ type Explanation struct {
 	Verdict     Verdict         // decision and the rule or grant that makes it; Ask when the host would be asked
 }
 
-// Explain returns what a call would do, where it would run, and how the mode of the session's active run, the policy and
-// the session's grants decide on it. The session may be nil. Middleware may still refuse or rewrite the call as it runs.
+// Explain returns what a call would do, where it would run, and how the mode of the session's
+// active run, the policy and the session's grants decide on it. The session may be nil. Middleware
+// may still refuse or rewrite the call as it runs.
 func (a *Agent) Explain(ctx context.Context, s *Session, tc ToolCall) Explanation {
 	ex := Explanation{Call: tc}
 	tool, spec := a.findTool(tc.Name)

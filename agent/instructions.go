@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Instruction is a file of instructions for agents found in a workspace, such as AGENTS.md (https://agents.md).
+// Instruction is a file of instructions for agents found in a workspace, such as AGENTS.md
+// (https://agents.md).
 type Instruction struct {
 	Path string // slash-separated, relative to the workspace
 	Text string
@@ -25,10 +26,10 @@ const maxInstruction = 64 << 10
 // InstructionFile is the name that is looked for when no other is given.
 const InstructionFile = "AGENTS.md"
 
-// FindInstructions returns the instruction files that apply to the workspace-relative folder dir: those of the
-// workspace's root, of dir, and of every folder between, from the root down, so that the nearest comes last and wins.
-// In each folder the first of names that exists is taken; without names it is [InstructionFile]. Links that leave the
-// workspace are not followed.
+// FindInstructions returns the instruction files that apply to the workspace-relative folder dir:
+// those of the workspace's root, of dir, and of every folder between, from the root down, so that
+// the nearest comes last and wins. In each folder the first of names that exists is taken; without
+// names it is [InstructionFile]. Links that leave the workspace are not followed.
 func FindInstructions(workspace, dir string, names ...string) ([]Instruction, error) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -116,9 +117,9 @@ func FormatInstructions(ins []Instruction) string {
 	return b.String()
 }
 
-// NestedInstructions returns middleware that shows the model the instruction files of sub-folders when a tool call
-// first touches a path below them: they are appended to that call's result. The root's own file belongs in the system
-// prompt.
+// NestedInstructions returns middleware that shows the model the instruction files of sub-folders
+// when a tool call first touches a path below them: they are appended to that call's result. The
+// root's own file belongs in the system prompt.
 func NestedInstructions(workspace string, names ...string) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, op *Op) error {

@@ -8,8 +8,8 @@ import (
 )
 
 // invoker carries out the calls of a run, each on a goroutine of its own: through the middleware,
-// the mode, the permission, its turn in the batch, the checkpoint and the log to the tool. Its fields
-// do not change during the run, except in types that have their own lock.
+// the mode, the permission, its turn in the batch, the checkpoint and the log to the tool. Its
+// fields do not change during the run, except in types that have their own lock.
 type invoker struct {
 	ctx     context.Context // of the run
 	agent   *Agent

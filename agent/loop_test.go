@@ -123,8 +123,8 @@ func TestCallsStartWhileTheModelStreams(t *testing.T) {
 	run(t, newAgent(t, m, look), agent.NewSession(), "go")
 }
 
-// TestConflictingCallsKeepTheirOrder gives the scheduler reads and writes of several paths in an order in which
-// conflicting ones must not overlap, and all others may.
+// TestConflictingCallsKeepTheirOrder gives the scheduler reads and writes of several paths in an
+// order in which conflicting ones must not overlap, and all others may.
 func TestConflictingCallsKeepTheirOrder(t *testing.T) {
 	var mu sync.Mutex
 	var log []string

@@ -56,8 +56,8 @@ func PartsText(ps []Part) string {
 	return out
 }
 
-// fit returns m fit for a history: of a known role, its parts values of the set, its texts valid UTF-8, which is all that
-// a log and a provider can hold.
+// fit returns m fit for a history: of a known role, its parts values of the set, its texts valid
+// UTF-8, which is all that a log and a provider can hold.
 func fit(m Message) (Message, error) {
 	if m.Role != RoleUser && m.Role != RoleAssistant && m.Role != RoleTool {
 		return m, fmt.Errorf("agent: add message: the role %q is unknown; use RoleUser, RoleAssistant or RoleTool", m.Role)
@@ -80,8 +80,8 @@ func fit(m Message) (Message, error) {
 	return m, nil
 }
 
-// Part is one piece of a message. The set is sealed: [Text], [Image], [Thinking], [ToolCall], [ToolResult] and [Opaque].
-// Parts are values, not pointers.
+// Part is one piece of a message. The set is sealed: [Text], [Image], [Thinking], [ToolCall],
+// [ToolResult] and [Opaque]. Parts are values, not pointers.
 type Part interface{ part() }
 
 // Text is plain text, written by a person, a model or a tool.
@@ -96,8 +96,9 @@ type Image struct {
 	URL       string `json:"url,omitempty"`        // address, when Data is empty
 }
 
-// Thinking is a model's reasoning, kept so that it can be replayed to the provider that signed it. A backend leaves out
-// signed and redacted reasoning of any other provider, which it could not read.
+// Thinking is a model's reasoning, kept so that it can be replayed to the provider that signed it.
+// A backend leaves out signed and redacted reasoning of any other provider, which it could not
+// read.
 type Thinking struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"` // provider's proof of authorship; replayed byte for byte
@@ -119,7 +120,8 @@ type ToolResult struct {
 	IsError bool   `json:"is_error,omitempty"`
 }
 
-// Opaque is a provider's own part that this library does not interpret; it survives a round trip byte for byte.
+// Opaque is a provider's own part that this library does not interpret; it survives a round trip
+// byte for byte.
 type Opaque struct {
 	Provider string          `json:"provider"`
 	Data     json.RawMessage `json:"data"`
@@ -137,7 +139,8 @@ func TextResult(text string) *ToolResult {
 	return &ToolResult{Parts: []Part{Text{Text: text}}}
 }
 
-// ErrorResult returns a failed tool result with a formatted text that should tell the model what to do next.
+// ErrorResult returns a failed tool result with a formatted text that should tell the model what to
+// do next.
 func ErrorResult(format string, args ...any) *ToolResult {
 	text := format
 	if len(args) > 0 {

@@ -7,17 +7,20 @@ type Op struct {
 	Session *Session
 	Step    int
 
-	// Request is the model call's request, nil for a tool call. Before next, middleware may replace or change it.
+	// Request is the model call's request, nil for a tool call. Before next, middleware may replace
+	// or change it.
 	Request *Request
-	// Response is what the model answered, set when next returns without error. The events were streamed already, so it
-	// is for reading; an error returned after next fails the step.
+	// Response is what the model answered, set when next returns without error. The events were
+	// streamed already, so it is for reading; an error returned after next fails the step.
 	Response *Response
 
-	// Call is the tool call. Before next, middleware may change its arguments; effects and permission are decided after.
+	// Call is the tool call. Before next, middleware may change its arguments; effects and
+	// permission are decided after.
 	Call *ToolCall
 	// Effects are what the call may touch, as known when it ended; zero before next.
 	Effects Effects
-	// Result is what the tool gave back, set when next returns. Middleware may change it, or set it and not call next.
+	// Result is what the tool gave back, set when next returns. Middleware may change it, or set it
+	// and not call next.
 	Result *ToolResult
 
 	run func(ctx context.Context, op *Op) error
@@ -29,10 +32,10 @@ func (op *Op) IsModel() bool { return op.Request != nil }
 // Handler carries out an operation.
 type Handler func(ctx context.Context, op *Op) error
 
-// Middleware wraps a [Handler] to observe, rewrite or refuse operations; one function type serves hooks before and
-// after the model and the tools. To refuse a tool call, return an error without calling next: the model reads its text.
-// An error around a model call ends the run unless it is a retryable *[ModelError]. Middleware around tool calls runs
-// concurrently.
+// Middleware wraps a [Handler] to observe, rewrite or refuse operations; one function type serves
+// hooks before and after the model and the tools. To refuse a tool call, return an error without
+// calling next: the model reads its text. An error around a model call ends the run unless it is a
+// retryable *[ModelError]. Middleware around tool calls runs concurrently.
 type Middleware func(next Handler) Handler
 
 // chain wraps h in ms, the first outermost.

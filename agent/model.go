@@ -8,9 +8,10 @@ import (
 
 // Model is a language model that can call tools. Stream is its only required method.
 //
-// Stream yields the chunks of one response and ends after [Finish]. A failure is yielded as the last pair with a
-// *[ModelError]; a stream that ends with neither is incomplete. Stream must honour ctx, must release its resources when
-// the consumer stops early, must not retain or modify req after it returns, and may be called concurrently.
+// Stream yields the chunks of one response and ends after [Finish]. A failure is yielded as the
+// last pair with a *[ModelError]; a stream that ends with neither is incomplete. Stream must honour
+// ctx, must release its resources when the consumer stops early, must not retain or modify req
+// after it returns, and may be called concurrently.
 type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Chunk, error]
 }
@@ -23,7 +24,8 @@ func (f ModelFunc) Stream(ctx context.Context, req *Request) iter.Seq2[Chunk, er
 	return f(ctx, req)
 }
 
-// Request is one question to a model. Its slices are shared with the session: a Model reads, never writes them.
+// Request is one question to a model. Its slices are shared with the session: a Model reads, never
+// writes them.
 type Request struct {
 	System      string        // instructions before the first message
 	Messages    []Message     // the conversation, oldest first
@@ -38,8 +40,8 @@ type Request struct {
 
 	Purpose   Purpose // what the answer is for; a router may choose by it
 	SessionID string  // stable for a conversation, so that a backend can keep its cache warm
-	// Epoch counts the times the history was rewritten (a compaction, a fork). Within an epoch each request starts with
-	// the bytes of the one before it.
+	// Epoch counts the times the history was rewritten (a compaction, a fork). Within an epoch each
+	// request starts with the bytes of the one before it.
 	Epoch int
 	// Extra is merged into the provider's request body, for options this contract does not name.
 	Extra map[string]json.RawMessage
@@ -98,8 +100,8 @@ type Response struct {
 	Finish  FinishReason
 }
 
-// Generate collects a stream into one response. It is the streaming path, collected: an incomplete stream or an ended
-// context is a *[ModelError], and the partial response is returned beside it.
+// Generate collects a stream into one response. It is the streaming path, collected: an incomplete
+// stream or an ended context is a *[ModelError], and the partial response is returned beside it.
 func Generate(ctx context.Context, m Model, req *Request) (*Response, error) {
 	var g generation
 	m.Stream(ctx, req)(g.take)
@@ -112,8 +114,8 @@ func Generate(ctx context.Context, m Model, req *Request) (*Response, error) {
 	return g.response(), nil
 }
 
-// generation collects a stream. It is the body of a loop over one: a struct, since what a loop's body would capture is
-// allocated variable by variable.
+// generation collects a stream. It is the body of a loop over one: a struct, since what a loop's
+// body would capture is allocated variable by variable.
 type generation struct {
 	responseBuilder
 	err error

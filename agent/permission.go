@@ -50,8 +50,8 @@ type PolicyFunc func(ctx context.Context, req *PermissionRequest) Verdict
 // Decide calls f.
 func (f PolicyFunc) Decide(ctx context.Context, req *PermissionRequest) Verdict { return f(ctx, req) }
 
-// AskFunc asks a person (or a program in their place) about a call whose verdict is [Ask]. It may be slow; it must
-// return when ctx ends.
+// AskFunc asks a person (or a program in their place) about a call whose verdict is [Ask]. It may
+// be slow; it must return when ctx ends.
 type AskFunc func(ctx context.Context, req *PermissionRequest, v Verdict) Answer
 
 // Answer is the reply to an [AskFunc]. The zero value refuses.

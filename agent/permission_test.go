@@ -60,7 +60,8 @@ func TestStandardRules(t *testing.T) {
 	}
 }
 
-// TestShellWritesAreNeverAutoApproved has a tool without a bound of its own, as the shell is: what it writes is asked.
+// TestShellWritesAreNeverAutoApproved has a tool without a bound of its own, as the shell is: what
+// it writes is asked.
 func TestShellWritesAreNeverAutoApproved(t *testing.T) {
 	req := &agent.PermissionRequest{Effects: agent.Writing("a")}
 	for _, mode := range []agent.Autonomy{agent.AutonomyAsk, agent.AutonomyReadOnly, agent.AutonomyEdit, agent.AutonomySandboxed} {

@@ -17,8 +17,9 @@ type Grant struct {
 	Time   time.Time  `json:"time,omitzero"`
 }
 
-// Covers reports whether the grant allows a call. A path grant covers calls whose effects are known, that write below
-// the prefix only, and that do nothing else worth asking about but deleting there.
+// Covers reports whether the grant allows a call. A path grant covers calls whose effects are
+// known, that write below the prefix only, and that do nothing else worth asking about but deleting
+// there.
 func (g Grant) Covers(req *PermissionRequest) bool {
 	if g.Tool != req.Call.Name {
 		return false
@@ -49,8 +50,8 @@ func (g Grant) String() string {
 	return "grant: exactly this " + g.Tool
 }
 
-// exactText is what an exact grant binds to: where the call would run and inside which walls, and what: the tool's own
-// canonical text, else the arguments.
+// exactText is what an exact grant binds to: where the call would run and inside which walls, and
+// what: the tool's own canonical text, else the arguments.
 func exactText(req *PermissionRequest) string {
 	d := &req.Description
 	kind, text := "exact", d.Exact
@@ -60,7 +61,8 @@ func exactText(req *PermissionRequest) string {
 	return fmt.Sprintf("%q sandboxed=%t %s:%s", d.Where, d.Sandboxed, kind, text)
 }
 
-// permissionRequest describes a call for a policy. A tool that panics over its description has none.
+// permissionRequest describes a call for a policy. A tool that panics over its description has
+// none.
 func permissionRequest(s *Session, t Tool, spec *ToolSpec, tc ToolCall, e Effects) (req *PermissionRequest) {
 	req = &PermissionRequest{Call: tc, Spec: *spec, Effects: e}
 	if s != nil {

@@ -2,18 +2,18 @@ package agent
 
 import "strings"
 
-// Price is what a model costs, in micro-dollars (millionths of a US dollar) per million tokens: $3 per million tokens
-// is 3_000_000. A zero CachedInput or CacheWrite means the Input price.
+// Price is what a model costs, in micro-dollars (millionths of a US dollar) per million tokens: $3
+// per million tokens is 3_000_000. A zero CachedInput or CacheWrite means the Input price.
 type Price struct {
 	Input, CachedInput, CacheWrite, Output int64
 }
 
-// Prices maps model names to prices. A name also covers those it is a prefix of, the longest one winning, so that
-// "claude-sonnet-4" prices "claude-sonnet-4-20250514".
+// Prices maps model names to prices. A name also covers those it is a prefix of, the longest one
+// winning, so that "claude-sonnet-4" prices "claude-sonnet-4-20250514".
 type Prices map[string]Price
 
-// DefaultPrices returns the list prices of well-known models as published in 2025. Prices change: a host that bills or
-// limits by cost should keep its own table.
+// DefaultPrices returns the list prices of well-known models as published in 2025. Prices change: a
+// host that bills or limits by cost should keep its own table.
 func DefaultPrices() Prices {
 	const usd = 1_000_000
 	return Prices{

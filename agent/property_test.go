@@ -19,7 +19,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// randomTurn makes a stream of anything: text, thinking, calls that interleave, garbage, and any end.
+// randomTurn makes a stream of anything: text, thinking, calls that interleave, garbage, and any
+// end.
 func randomTurn(rng *rand.Rand, step int) turn {
 	var cs []agent.Chunk
 	names := []string{"look", "write", "slow", "panics", "exits", "nosuch", "", "bad name"}
@@ -62,9 +63,9 @@ func randomTurn(rng *rand.Rand, step int) turn {
 	}
 }
 
-// TestAnyStreamAnyInterruption plays random streams and leaves, panics, steers, cancels or changes the session at random
-// events. However it goes, the history is paired, every call that ran is in it with its own result, and the log opens to
-// the same history.
+// TestAnyStreamAnyInterruption plays random streams and leaves, panics, steers, cancels or changes
+// the session at random events. However it goes, the history is paired, every call that ran is in
+// it with its own result, and the log opens to the same history.
 func TestAnyStreamAnyInterruption(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	dir := t.TempDir()

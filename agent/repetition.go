@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// repetition counts identical calls with identical results. A change that was not seen before starts the count anew:
-// running the same failing test after each of ten different edits is work, not a circle.
+// repetition counts identical calls with identical results. A change that was not seen before
+// starts the count anew: running the same failing test after each of ten different edits is work,
+// not a circle.
 type repetition struct {
 	cfg   Repetition
 	seed  maphash.Seed

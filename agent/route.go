@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Routing says that a router has chosen a model and is about to ask it. Every Routing is followed by one [Routed] of the
-// same ID.
+// Routing says that a router has chosen a model and is about to ask it. Every Routing is followed
+// by one [Routed] of the same ID.
 type Routing struct {
 	ID     int64 // counts the attempts of a trace from 1
 	Parent int64 // the attempt that this one is a part of, when a router is a member of another; 0 for none
@@ -19,8 +19,8 @@ type Routing struct {
 	Attempt int    // which attempt of the router's call this is, from 1
 }
 
-// Routed says how an attempt ended and what it cost. Its money counts once: each attempt at a model reports its own, and
-// one at another router, whose attempts are reported one by one, reports none.
+// Routed says how an attempt ended and what it cost. Its money counts once: each attempt at a model
+// reports its own, and one at another router, whose attempts are reported one by one, reports none.
 type Routed struct {
 	Routing
 	Usage        Usage         // tokens of the attempt; zero when Nested
@@ -32,8 +32,8 @@ type Routed struct {
 	Estimated    bool          // no usage was reported: Usage is an estimate
 }
 
-// RouteTrace is told of every attempt that routers make. Its functions may be nil, and are called from any goroutine: the
-// losing request of a hedge ends on its own.
+// RouteTrace is told of every attempt that routers make. Its functions may be nil, and are called
+// from any goroutine: the losing request of a hedge ends on its own.
 type RouteTrace struct {
 	Routing func(Routing) // before the attempt
 	Routed  func(Routed)  // after it; it is paid for, whatever became of it
@@ -41,8 +41,8 @@ type RouteTrace struct {
 	ids atomic.Int64
 }
 
-// routeScope is an attempt under way, or a trace, as routers find it in their context. It is a context, so that an attempt
-// costs one allocation.
+// routeScope is an attempt under way, or a trace, as routers find it in their context. It is a
+// context, so that an attempt costs one allocation.
 type routeScope struct {
 	context.Context
 	parent *routeScope // the attempt or the trace above; nil for the outermost trace
@@ -70,8 +70,8 @@ func routeScopeFrom(ctx context.Context) *routeScope {
 	return s
 }
 
-// WithRouteTrace returns a context whose model calls report the attempts of routers to t. Where ctx has a trace already
-// both are told, t first.
+// WithRouteTrace returns a context whose model calls report the attempts of routers to t. Where ctx
+// has a trace already both are told, t first.
 func WithRouteTrace(ctx context.Context, t *RouteTrace) context.Context {
 	return &routeScope{Context: ctx, parent: routeScopeFrom(ctx), trace: t}
 }
@@ -86,8 +86,9 @@ func ContextRouteTrace(ctx context.Context) *RouteTrace {
 	return nil
 }
 
-// BeginRoute reports that a router is about to ask a member, and returns the context to ask it with; [EndRoute] must
-// follow. It fills in r.ID and r.Parent. Without a trace in ctx it does nothing.
+// BeginRoute reports that a router is about to ask a member, and returns the context to ask it
+// with; [EndRoute] must follow. It fills in r.ID and r.Parent. Without a trace in ctx it does
+// nothing.
 func BeginRoute(ctx context.Context, r Routing) context.Context {
 	above := routeScopeFrom(ctx)
 	if above == nil {
@@ -113,9 +114,10 @@ func BeginRoute(ctx context.Context, r Routing) context.Context {
 	return s
 }
 
-// EndRoute reports how the attempt ended that ctx, from [BeginRoute], was made for. It fills in r.Routing and r.Nested,
-// and reports an attempt once, however often it is called. A member that is a router has reported its own attempts by
-// then; one whose answer was kept by that router counts as kept if this attempt is.
+// EndRoute reports how the attempt ended that ctx, from [BeginRoute], was made for. It fills in
+// r.Routing and r.Nested, and reports an attempt once, however often it is called. A member that is
+// a router has reported its own attempts by then; one whose answer was kept by that router counts
+// as kept if this attempt is.
 func EndRoute(ctx context.Context, r Routed) {
 	s := routeScopeFrom(ctx)
 	if s == nil || s.trace != nil {
@@ -168,8 +170,8 @@ func (s *routeScope) hold(r Routed) bool {
 	return !s.ended
 }
 
-// ReportsCost reports whether every call of m comes with what it cost, told to the [RouteTrace] of its context. Routers
-// say so with a method of this name when each of their members has a price.
+// ReportsCost reports whether every call of m comes with what it cost, told to the [RouteTrace] of
+// its context. Routers say so with a method of this name when each of their members has a price.
 func ReportsCost(m Model) bool {
 	c, ok := m.(interface{ ReportsCost() bool })
 	return ok && c.ReportsCost()

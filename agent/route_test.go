@@ -23,7 +23,8 @@ type leg struct {
 	keep bool
 }
 
-// toyRouter asks each of its legs and passes on the answers that it is told to keep. A token costs a micro-dollar.
+// toyRouter asks each of its legs and passes on the answers that it is told to keep. A token costs
+// a micro-dollar.
 type toyRouter struct {
 	name string
 	legs []leg
@@ -79,7 +80,8 @@ func routeLine(ev agent.Event) string {
 	return ""
 }
 
-// TestRouteTrace nests routers: an attempt that its own router kept counts as kept only when all routers above keep it.
+// TestRouteTrace nests routers: an attempt that its own router kept counts as kept only when all
+// routers above keep it.
 func TestRouteTrace(t *testing.T) {
 	inner := func(keep bool) *toyRouter {
 		return &toyRouter{"in", []leg{{"a", refuse(agent.ErrServer), false}, {"b", answer("b", 10), keep}}}
@@ -116,8 +118,9 @@ func TestRouteTrace(t *testing.T) {
 	}
 }
 
-// TestRunPaysRouters runs a router whose first attempt is thrown away: both are paid for, each once, in the result, the
-// session, its log and the events, which come before the chunks that they led to.
+// TestRunPaysRouters runs a router whose first attempt is thrown away: both are paid for, each
+// once, in the result, the session, its log and the events, which come before the chunks that they
+// led to.
 func TestRunPaysRouters(t *testing.T) {
 	dir := t.TempDir()
 	s, err := agent.CreateSession(dir, agent.SessionOptions{ID: "s", NoSync: true})
@@ -163,7 +166,8 @@ func checkSpent(t *testing.T, s *agent.Session, res *agent.Result) {
 	}
 }
 
-// checkRoutes holds that the log of TestRunPaysRouters tells each attempt once, with the entry that paid for it.
+// checkRoutes holds that the log of TestRunPaysRouters tells each attempt once, with the entry that
+// paid for it.
 func checkRoutes(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Open(path)

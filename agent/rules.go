@@ -58,8 +58,8 @@ const (
 	AutonomySandboxed                 // also what runs inside a sandbox; what would run on the host is asked
 )
 
-// readsWorkspace reports whether all a call reads lies in the workspace or is a resource of its own; a tool may have
-// named a path outside without setting the flag for it.
+// readsWorkspace reports whether all a call reads lies in the workspace or is a resource of its
+// own; a tool may have named a path outside without setting the flag for it.
 func readsWorkspace(req *PermissionRequest) bool {
 	for _, p := range req.Effects.Reads {
 		if !hasScheme(p) && !PathUnder(p, ".") {
@@ -69,9 +69,9 @@ func readsWorkspace(req *PermissionRequest) bool {
 	return true
 }
 
-// StandardRules returns the rules for a degree of autonomy. A call counts as reading only when its effects are known
-// and hold no write, no network, no secret and nothing outside the workspace; what is not understood is never allowed
-// by itself.
+// StandardRules returns the rules for a degree of autonomy. A call counts as reading only when its
+// effects are known and hold no write, no network, no secret and nothing outside the workspace;
+// what is not understood is never allowed by itself.
 func StandardRules(a Autonomy) Rules {
 	rules := Rules{{Name: "read-only", Match: func(req *PermissionRequest) bool {
 		return req.Effects.Flags == 0 && changesNothing(&req.Effects) && readsWorkspace(req)
@@ -94,9 +94,9 @@ func StandardRules(a Autonomy) Rules {
 	return append(rules, Rule{Name: "needs approval", Decision: Ask, Explain: whyAsk})
 }
 
-// writesWorkspace matches calls that touch files inside the workspace only, of tools that can do nothing else. A shell
-// command never matches, however harmless its analysis says it is: a tool whose own bound is not known is not trusted
-// to write.
+// writesWorkspace matches calls that touch files inside the workspace only, of tools that can do
+// nothing else. A shell command never matches, however harmless its analysis says it is: a tool
+// whose own bound is not known is not trusted to write.
 func writesWorkspace(req *PermissionRequest) bool {
 	e := &req.Effects
 	if !req.Spec.Effects.Known || !e.Known || e.Flags&^EffectDelete != 0 || !readsWorkspace(req) {

@@ -99,7 +99,8 @@ func (r *run) main(ctx context.Context, input []Part, yield func(Event, error) b
 		yield(nil, err)
 		return
 	}
-	// A cancelled run looks up from its stream at the next chunk, without asking the context at every one.
+	// A cancelled run looks up from its stream at the next chunk, without asking the context at
+	// every one.
 	unhook := context.AfterFunc(r.ctx, r.out.interrupt)
 	defer unhook()
 	if wall := r.agent.cfg.Limits.Wall; wall > 0 {

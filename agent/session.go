@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Session is an append-only log of one conversation and what belongs to it: plan, todo list, grants, checkpoints. Every
-// entry is written before it is acted on, so that a killed process can go on with [OpenSession]. A session is used by
-// one run at a time; Steer, Cancel and the accessors may be called from any goroutine.
+// Session is an append-only log of one conversation and what belongs to it: plan, todo list,
+// grants, checkpoints. Every entry is written before it is acted on, so that a killed process can
+// go on with [OpenSession]. A session is used by one run at a time; Steer, Cancel and the accessors
+// may be called from any goroutine.
 type Session struct {
 	mu   sync.Mutex
 	meta SessionMeta
@@ -72,7 +73,8 @@ func (s *Session) ID() string { return s.meta.ID }
 // Meta returns what identifies the session.
 func (s *Session) Meta() SessionMeta { return s.meta }
 
-// Messages returns the history that a model is shown, oldest first. The slice is a view: do not change it.
+// Messages returns the history that a model is shown, oldest first. The slice is a view: do not
+// change it.
 func (s *Session) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +139,8 @@ func (s *Session) push(m Message) {
 	s.live = append(s.live, m)
 }
 
-// appendResults closes a batch: its results, in call order, become one tool message. The results of a session on disk
-// were logged one by one as the calls ended, so that the entry only names them.
+// appendResults closes a batch: its results, in call order, become one tool message. The results of
+// a session on disk were logged one by one as the calls ended, so that the entry only names them.
 func (s *Session) appendResults(m Message) error {
 	if s.log != nil {
 		ids := make([]string, len(m.Parts))
@@ -173,7 +175,8 @@ func (s *Session) logResult(r *ToolResult) error {
 	return s.write(&Entry{Type: EntryResult, Result: r})
 }
 
-// compacted replaces the live history; what it replaces stays in the log and in [Session.Transcript].
+// compacted replaces the live history; what it replaces stays in the log and in
+// [Session.Transcript].
 func (s *Session) compacted(ms []Message, rep CompactionReport, meta *stepMeta) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,8 +199,8 @@ func (s *Session) replaceLive(ms []Message) {
 	s.epoch++
 }
 
-// write appends an entry to the log. s.mu is held. After a failed write the session accepts nothing more, since the
-// next entry would be acted on without the one that is missing.
+// write appends an entry to the log. s.mu is held. After a failed write the session accepts nothing
+// more, since the next entry would be acted on without the one that is missing.
 func (s *Session) write(e *Entry) error {
 	if s.err != nil {
 		return s.err

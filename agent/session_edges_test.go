@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childSession is another process: it goes on with a session and says on its output what it has acted on.
+// childSession is another process: it goes on with a session and says on its output what it has
+// acted on.
 func childSession(path string) {
 	limitFileSize(os.Getenv(childEnv + "_LIMIT"))
 	s, _, err := agent.OpenSession(path, agent.SessionOptions{NoSync: true})
@@ -61,8 +62,8 @@ func childSession(path string) {
 	os.Exit(4)
 }
 
-// TestKilledProcess kills a real process at random times while it works in one session, again and again. Each time the
-// log opens, is paired, and knows of everything the process had acted on.
+// TestKilledProcess kills a real process at random times while it works in one session, again and
+// again. Each time the log opens, is paired, and knows of everything the process had acted on.
 func TestKilledProcess(t *testing.T) {
 	path := newSessionFile(t)
 	rounds := 12
@@ -134,8 +135,8 @@ func newSessionFile(t *testing.T) string {
 	return filepath.Join(dir, "s.jsonl")
 }
 
-// TestFullDisk has a real process run into its file size limit: the run ends with the error, nothing is acted on that was
-// not written, and the session opens whole when there is room again.
+// TestFullDisk has a real process run into its file size limit: the run ends with the error,
+// nothing is acted on that was not written, and the session opens whole when there is room again.
 func TestFullDisk(t *testing.T) {
 	if !canLimitFileSize {
 		t.Skip("this system has no limit on the size of files")
@@ -204,8 +205,8 @@ func TestNewerEntryIsNotCutOff(t *testing.T) {
 	}
 }
 
-// TestStaleResultIsNotReused: a result that a killed process left behind is not taken for that of a later call with the
-// same id.
+// TestStaleResultIsNotReused: a result that a killed process left behind is not taken for that of a
+// later call with the same id.
 func TestStaleResultIsNotReused(t *testing.T) {
 	path := newSessionFile(t)
 	f, _ := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -283,7 +284,8 @@ func mustOpen(t *testing.T, path string) *agent.Session {
 	return s
 }
 
-// TestConcurrentSessionUse appends, forks, reads and closes at once; forks made during a run are whole.
+// TestConcurrentSessionUse appends, forks, reads and closes at once; forks made during a run are
+// whole.
 func TestConcurrentSessionUse(t *testing.T) {
 	path := newSessionFile(t)
 	s := mustOpen(t, path)

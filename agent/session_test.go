@@ -62,7 +62,8 @@ func TestMessagesSurviveJSON(t *testing.T) {
 	}
 }
 
-// recordSession runs a small conversation in a session on disk and returns the log's path and the final history.
+// recordSession runs a small conversation in a session on disk and returns the log's path and the
+// final history.
 func recordSession(t testing.TB, dir string) (string, []agent.Message) {
 	t.Helper()
 	s, err := agent.CreateSession(dir, agent.SessionOptions{ID: "s1", NoSync: true, Dir: "/src"})
@@ -110,8 +111,8 @@ func TestSessionResumes(t *testing.T) {
 	}
 }
 
-// TestSessionSurvivesACutAtAnyByte cuts the log everywhere a kill could have: whatever is left opens, holds a prefix of
-// the history in which every call is answered, and goes on.
+// TestSessionSurvivesACutAtAnyByte cuts the log everywhere a kill could have: whatever is left
+// opens, holds a prefix of the history in which every call is answered, and goes on.
 func TestSessionSurvivesACutAtAnyByte(t *testing.T) {
 	dir := t.TempDir()
 	path, full := recordSession(t, dir)
@@ -275,7 +276,8 @@ func TestForkAndList(t *testing.T) {
 	}
 }
 
-// TestUnwritableSessionStopsTheRun closes the file under the session: nothing may be acted on that was not written.
+// TestUnwritableSessionStopsTheRun closes the file under the session: nothing may be acted on that
+// was not written.
 func TestUnwritableSessionStopsTheRun(t *testing.T) {
 	s, err := agent.CreateSession(t.TempDir(), agent.SessionOptions{})
 	if err != nil {

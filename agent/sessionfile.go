@@ -69,8 +69,8 @@ type SessionOptions struct {
 
 var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
-// CreateSession makes a new session whose log is dir/ID.jsonl, readable by its owner only. The directory is made when
-// it is missing.
+// CreateSession makes a new session whose log is dir/ID.jsonl, readable by its owner only. The
+// directory is made when it is missing.
 func CreateSession(dir string, opts SessionOptions) (*Session, error) {
 	s := &Session{now: opts.Now}
 	if s.now == nil {
@@ -118,9 +118,9 @@ type Recovery struct {
 	Skipped     []ToolCall // calls that were asked for and never began
 }
 
-// OpenSession opens the log of an existing session to go on with it, after a clean end or a kill at any point. Calls
-// that lack a result are given one that tells the model what happened to them. The file is locked against a second
-// process.
+// OpenSession opens the log of an existing session to go on with it, after a clean end or a kill at
+// any point. Calls that lack a result are given one that tells the model what happened to them. The
+// file is locked against a second process.
 func OpenSession(path string, opts SessionOptions) (*Session, *Recovery, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// Fork returns a new session that stands where s stood after the first n messages of its transcript; a negative n takes
-// all of them. Where a compaction had rewritten the history by then, the fork begins with what it wrote. A session on
-// disk is forked into a file beside it, one in memory in memory. Calls in the last message taken that have no result
-// there are answered as of unknown outcome. Plan, todo list and grants are copied; checkpoints are not, since they
-// belong to the workspace.
+// Fork returns a new session that stands where s stood after the first n messages of its
+// transcript; a negative n takes all of them. Where a compaction had rewritten the history by then,
+// the fork begins with what it wrote. A session on disk is forked into a file beside it, one in
+// memory in memory. Calls in the last message taken that have no result there are answered as of
+// unknown outcome. Plan, todo list and grants are copied; checkpoints are not, since they belong to
+// the workspace.
 func (s *Session) Fork(n int, opts SessionOptions) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +63,8 @@ func (s *Session) copySynced(parent *Session, live []Message, noSync bool) error
 	return log.f.Sync()
 }
 
-// standing returns the history that a model was shown when the transcript had n messages, and n when it is negative.
+// standing returns the history that a model was shown when the transcript had n messages, and n
+// when it is negative.
 func (s *Session) standing(n int) (int, []Message, error) {
 	total := len(s.past) + len(s.live)
 	if n < 0 || n == total {
@@ -143,7 +145,8 @@ type SessionInfo struct {
 	Err      error     // the log cannot be read; the other fields hold what could be
 }
 
-// ListSessions returns the sessions in dir, the most recently used first. A missing directory holds none.
+// ListSessions returns the sessions in dir, the most recently used first. A missing directory holds
+// none.
 func ListSessions(dir string) ([]SessionInfo, error) {
 	names, err := filepath.Glob(filepath.Join(strings.NewReplacer("*", "\\*", "?", "\\?", "[", "\\[").Replace(dir), "*.jsonl"))
 	if err != nil {

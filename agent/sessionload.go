@@ -114,7 +114,8 @@ func (l *loader) mend(rec *Recovery) error {
 	s := l.s
 	open := openCalls(s.live)
 	if open == nil && len(l.started) > 0 {
-		// Killed while the model still streamed: the message was not written yet, but some of its calls had begun.
+		// Killed while the model still streamed: the message was not written yet, but some of its
+		// calls had begun.
 		m := Message{Role: RoleAssistant}
 		for _, c := range l.started {
 			m.Parts = append(m.Parts, c)

@@ -75,8 +75,9 @@ func (f *faulty) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 	}
 }
 
-// TestManyFaultyAgents runs 1,000 agents of 10 steps at once over a model that shows a fault in 7 of 10 answers: all
-// finish, every call that was announced ends in exactly one event, and no goroutine is left.
+// TestManyFaultyAgents runs 1,000 agents of 10 steps at once over a model that shows a fault in 7
+// of 10 answers: all finish, every call that was announced ends in exactly one event, and no
+// goroutine is left.
 func TestManyFaultyAgents(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	n := 1000
@@ -123,8 +124,8 @@ func TestManyFaultyAgents(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLongSession checks that 2,000 steps run, and that a step late in the session costs no more memory than an early
-// one beyond its share of the history.
+// TestLongSession checks that 2,000 steps run, and that a step late in the session costs no more
+// memory than an early one beyond its share of the history.
 func TestLongSession(t *testing.T) {
 	m := newScript()
 	const steps = 2000

@@ -18,9 +18,9 @@ var (
 	errWall     = errors.New("agent: the run's time limit was reached")
 )
 
-// Steer injects a user message into the session's active run: calls of the current batch that have not begun are
-// answered as skipped, and the model reads the message before its next step. Without an active run the message waits
-// for the next one.
+// Steer injects a user message into the session's active run: calls of the current batch that have
+// not begun are answered as skipped, and the model reads the message before its next step. Without
+// an active run the message waits for the next one.
 func (s *Session) Steer(parts ...Part) {
 	if len(parts) == 0 {
 		return
@@ -33,8 +33,8 @@ func (s *Session) Steer(parts ...Part) {
 	}
 }
 
-// Cancel asks the session's active run to stop at a point; it does not wait. The run ends with [StopCanceled].
-// Without an active run it does nothing.
+// Cancel asks the session's active run to stop at a point; it does not wait. The run ends with
+// [StopCanceled]. Without an active run it does nothing.
 func (s *Session) Cancel(at CancelPoint) {
 	s.mu.Lock()
 	r := s.run

@@ -12,15 +12,16 @@ import (
 type SubAgentConfig struct {
 	Name        string // of the tool; empty means "agent"
 	Description string // what the sub-agent is good for, for the model; empty describes it in general terms
-	// Agent is the sub-agent's own configuration. Its Limits are its budget for one task; what is left of the caller's
-	// budget bounds it further.
+	// Agent is the sub-agent's own configuration. Its Limits are its budget for one task; what is
+	// left of the caller's budget bounds it further.
 	Agent Config
-	// Effects of a task. The zero value is unknown, so that sub-agents run one after another; ReadOnly(".") lets several
-	// that only read run in parallel, and holds them to it: their calls that may change something are refused.
-	// EffectSpend is added by itself.
+	// Effects of a task. The zero value is unknown, so that sub-agents run one after another;
+	// ReadOnly(".") lets several that only read run in parallel, and holds them to it: their calls
+	// that may change something are refused. EffectSpend is added by itself.
 	Effects  Effects
 	MaxDepth int // how deep sub-agents may nest; 0 means 2
-	// Session makes the session of one task, which is closed when the task ends. Nil keeps it in memory.
+	// Session makes the session of one task, which is closed when the task ends. Nil keeps it in
+	// memory.
 	Session func(ctx context.Context, parent *Session) (*Session, error)
 }
 
@@ -37,9 +38,9 @@ func subAgentSchema() json.RawMessage {
 		`}},"required":["task"],"additionalProperties":false}`)
 }
 
-// SubAgent returns a tool that gives a task to another agent and returns its final answer. Several calls run in
-// parallel when their effects allow it; events of the sub-agent arrive as [SubEvent], and its usage and cost count
-// towards the caller's.
+// SubAgent returns a tool that gives a task to another agent and returns its final answer. Several
+// calls run in parallel when their effects allow it; events of the sub-agent arrive as [SubEvent],
+// and its usage and cost count towards the caller's.
 func SubAgent(cfg SubAgentConfig) (Tool, error) {
 	if cfg.Name == "" {
 		cfg.Name = "agent"

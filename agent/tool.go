@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Tool is something a model can call. Call is given the arguments as the model wrote them; an error is shown to the
-// model as a failed result, so its text should say what to do next. Package tools builds a Tool from a Go function.
-// Call may run concurrently with itself and must return when ctx ends.
+// Tool is something a model can call. Call is given the arguments as the model wrote them; an error
+// is shown to the model as a failed result, so its text should say what to do next. Package tools
+// builds a Tool from a Go function. Call may run concurrently with itself and must return when ctx
+// ends.
 type Tool interface {
 	Spec() ToolSpec
 	Call(ctx context.Context, call ToolCall) (*ToolResult, error)
@@ -28,7 +29,8 @@ type Effecter interface {
 	CallEffects(call ToolCall) Effects
 }
 
-// Describer is a [Tool] that can explain one particular call to a person, for permission questions and [Agent.Explain].
+// Describer is a [Tool] that can explain one particular call to a person, for permission questions
+// and [Agent.Explain].
 type Describer interface {
 	DescribeCall(call ToolCall) CallDescription
 }
@@ -39,7 +41,8 @@ type CallDescription struct {
 	Exact  string // the canonical text an exact-command grant binds to; empty means name plus arguments
 	Detail string // longer form, such as a shell parse tree or the diff an edit would make
 	Where  string // where it would run, such as "sandbox (namespaces)" or "host, /home/me/src"
-	// Sandboxed says that the call runs inside walls: no network, and no file but the workspace's can be changed.
+	// Sandboxed says that the call runs inside walls: no network, and no file but the workspace's
+	// can be changed.
 	Sandboxed bool
 }
 
@@ -49,7 +52,8 @@ type ToolSource interface {
 	Tools() []Tool
 }
 
-// ArtifactStore keeps texts that are too long for the context and gives back a handle to read them by.
+// ArtifactStore keeps texts that are too long for the context and gives back a handle to read them
+// by.
 type ArtifactStore interface {
 	Put(ctx context.Context, name string, data []byte) (handle string, err error)
 	Get(ctx context.Context, handle string) ([]byte, error)

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden transcripts")
 
-// TestTranscripts replays each file of testdata: the chunks a model sends, turn by turn, and the events and history
-// that must come of them. A file opens with prose that says what it pins.
+// TestTranscripts replays each file of testdata: the chunks a model sends, turn by turn, and the
+// events and history that must come of them. A file opens with prose that says what it pins.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -56,7 +56,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// playTranscript runs the script, one call at a time so that the order of events is fixed, and writes the events down.
+// playTranscript runs the script, one call at a time so that the order of events is fixed, and
+// writes the events down.
 func playTranscript(t *testing.T, m agent.Model) string {
 	a := configured(t, agent.Config{Model: m, Tools: []agent.Tool{okTool("look"), newTool("write", agent.Writing("a"), func(_ context.Context, args string) (*agent.ToolResult, error) {
 		return nil, errors.New("disk full; free some space")

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// watchdog cancels a stream that stays silent. Now and then a timer raises the probe, which the loop lowers at its next
-// sign of life: when a chunk arrives, and when the consumer is done with one. That costs two plain loads an event,
-// where marking each with a store would cost as much as all the rest of its delivery. A consumer that keeps one event
-// for the whole idle time looks like a silent model; it is told apart when it comes back, and the request is sent again
-// without counting a failure.
+// watchdog cancels a stream that stays silent. Now and then a timer raises the probe, which the
+// loop lowers at its next sign of life: when a chunk arrives, and when the consumer is done with
+// one. That costs two plain loads an event, where marking each with a store would cost as much as
+// all the rest of its delivery. A consumer that keeps one event for the whole idle time looks like
+// a silent model; it is told apart when it comes back, and the request is sent again without
+// counting a failure.
 type watchdog struct {
 	probe   atomic.Bool
 	fired   atomic.Bool

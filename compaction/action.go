@@ -61,7 +61,8 @@ func (a *action) span() string {
 	return strconv.Itoa(a.first) + "-" + strconv.Itoa(a.last)
 }
 
-// key is equal for two calls where the later one's result makes the earlier one's out of date; "" where none does.
+// key is equal for two calls where the later one's result makes the earlier one's out of date; ""
+// where none does.
 func (a *action) key() string {
 	switch a.kind {
 	case kindCommand, kindList, kindSearch, kindDiff:
@@ -134,7 +135,8 @@ func actionOf(c agent.ToolCall) action {
 	return a
 }
 
-// decodeArgs reads arguments as far as they fit: a member of another type than expected is left out, the rest counts.
+// decodeArgs reads arguments as far as they fit: a member of another type than expected is left
+// out, the rest counts.
 func decodeArgs(raw json.RawMessage, in *callArgs) {
 	if json.Unmarshal(raw, in) == nil {
 		return
@@ -183,7 +185,8 @@ func (a *action) edited(in *callArgs) {
 	}
 }
 
-// kindOfTool guesses from a tool's name. Names are made of words: "read_file", "fileRead" and "view" all read.
+// kindOfTool guesses from a tool's name. Names are made of words: "read_file", "fileRead" and
+// "view" all read.
 func kindOfTool(name string) kind {
 	if name == artifact.ReadTool {
 		return kindRecall

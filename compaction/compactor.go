@@ -8,32 +8,39 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Config says how a [Compactor] works. The zero value prunes and keeps a ledger, without a model and without a store.
+// Config says how a [Compactor] works. The zero value prunes and keeps a ledger, without a model
+// and without a store.
 type Config struct {
 	// Model writes a summary when pruning alone does not make room. Nil leaves it to the ledger.
 	Model agent.Model
-	// Store keeps the whole of what is shortened and gives the handles by which a model reads it back (tools.NewDirStore,
-	// with tools.NewReadArtifact beside it). Nil leaves the session's log as the only place that has it.
+	// Store keeps the whole of what is shortened and gives the handles by which a model reads it
+	// back (tools.NewDirStore, with tools.NewReadArtifact beside it). Nil leaves the session's log
+	// as the only place that has it.
 	Store agent.ArtifactStore
-	// Prices decide when a change pays for the cache it breaks; only their ratios count. Zero is the usual: a tenth of
-	// the input price for what the cache holds, a quarter more for what it has to learn.
+	// Prices decide when a change pays for the cache it breaks; only their ratios count. Zero is
+	// the usual: a tenth of the input price for what the cache holds, a quarter more for what it
+	// has to learn.
 	Prices agent.Price
 
-	// Calls is how many more model calls will come, for a host that knows. 0 prunes as soon as what could have been pruned
-	// has cost as much as the cache that goes with it.
+	// Calls is how many more model calls will come, for a host that knows. 0 prunes as soon as what
+	// could have been pruned has cost as much as the cache that goes with it.
 	Calls int
-	// KeepTurns is how many of the latest model calls stay as they are while anything else can go; 0 means 6.
+	// KeepTurns is how many of the latest model calls stay as they are while anything else can go;
+	// 0 means 6.
 	KeepTurns int
-	// ResultTokens is about the length to which the output of a command is shortened as it is recorded, when it is longer;
-	// 0 means 400, negative leaves results as they are. Lines of files are never shortened then.
+	// ResultTokens is about the length to which the output of a command is shortened as it is
+	// recorded, when it is longer; 0 means 400, negative leaves results as they are. Lines of files
+	// are never shortened then.
 	ResultTokens int
-	// WordsTokens is about the length to which what the model thinks aloud beside its calls is shortened as it is
-	// recorded, when it is longer; 0 means 120, negative leaves it as it is. Drafts of code in it stay, up to twice as much.
-	// Answers and signed reasoning are left alone.
+	// WordsTokens is about the length to which what the model thinks aloud beside its calls is
+	// shortened as it is recorded, when it is longer; 0 means 120, negative leaves it as it is.
+	// Drafts of code in it stay, up to twice as much. Answers and signed reasoning are left alone.
 	WordsTokens int
-	// StubTokens is about the length of what stands for something that was pruned; 0 means 60, long results leave more.
+	// StubTokens is about the length of what stands for something that was pruned; 0 means 60, long
+	// results leave more.
 	StubTokens int
-	// OnlyWhenFull leaves a history that is within its budget as it is, also where pruning it would pay.
+	// OnlyWhenFull leaves a history that is within its budget as it is, also where pruning it would
+	// pay.
 	OnlyWhenFull bool
 }
 
@@ -64,12 +71,12 @@ func New(cfg Config) *Compactor {
 	return &Compactor{cfg: cfg, rates: ratesOf(cfg.Prices), memo: m, meter: newMeter(m)}
 }
 
-// Compact returns a history of at most budget tokens that stands for msgs; msgs itself is not changed. The package
-// comment tells what goes first. Within the budget it changes only what no request has sent yet, and what pays for the
-// cache that it breaks.
+// Compact returns a history of at most budget tokens that stands for msgs; msgs itself is not
+// changed. The package comment tells what goes first. Within the budget it changes only what no
+// request has sent yet, and what pays for the cache that it breaks.
 //
-// The error says that msgs breaks the rule of [agent.CheckPairing], or that the newest user message alone is over the
-// budget; msgs comes back as it is then.
+// The error says that msgs breaks the rule of [agent.CheckPairing], or that the newest user message
+// alone is over the budget; msgs comes back as it is then.
 func (c *Compactor) Compact(ctx context.Context, msgs []agent.Message, budget int) ([]agent.Message, Report, error) {
 	if err := agent.CheckPairing(msgs); err != nil {
 		return msgs, Report{}, fmt.Errorf("compaction: compact: %w", err)
@@ -102,8 +109,8 @@ func (c *Compactor) Compact(ctx context.Context, msgs []agent.Message, budget in
 	return h.msgs, rep, nil
 }
 
-// room is what of a budget is left for messages, in tokens as the meter weighs them. What the provider, or a model that
-// counts itself, says of the live prompt overrules the meter.
+// room is what of a budget is left for messages, in tokens as the meter weighs them. What the
+// provider, or a model that counts itself, says of the live prompt overrules the meter.
 func (c *Compactor) room(h *history, live *agent.Request, tokens int64, budget int) int {
 	room := budget
 	if live != nil {

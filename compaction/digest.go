@@ -2,8 +2,8 @@ package compaction
 
 import "github.com/luthier-dev/luthier/internal/digest"
 
-// ToolOutput is what a tool has written, and what is known of it. Text alone is enough: what tools are at work is seen from
-// the text, section by section, for one log often holds several.
+// ToolOutput is what a tool has written, and what is known of it. Text alone is enough: what tools
+// are at work is seen from the text, section by section, for one log often holds several.
 type ToolOutput struct {
 	Tool     string // the tool's name, may be empty
 	Command  string // the command line, may be empty
@@ -40,10 +40,10 @@ const (
 	FactLine     = FactKind(digest.KindLine)     // a line kept for its rarity or for where it stands
 )
 
-// Digest returns what matters of a tool's output in at most budget tokens: exit code, summaries, the names of tests
-// that failed, errors with their class and message, the innermost frame and the first of the project, what was expected and
-// what came. It is deterministic, takes time linear in the text, and never fails: a budget that is too small for anything
-// gives an empty text.
+// Digest returns what matters of a tool's output in at most budget tokens: exit code, summaries,
+// the names of tests that failed, errors with their class and message, the innermost frame and the
+// first of the project, what was expected and what came. It is deterministic, takes time linear in
+// the text, and never fails: a budget that is too small for anything gives an empty text.
 func Digest(out ToolOutput, budget int) Digested {
 	d := digest.Digest(digest.Input{Text: out.Text, ExitCode: out.ExitCode, Budget: budget})
 	facts := make([]Fact, len(d.Facts))

@@ -29,13 +29,13 @@
 //     the change; payback.go derives when, and policy.go has all such decisions. The latest turns,
 //     the latest edits and the latest reads of the files they changed stay.
 //  3. Folded. The middle becomes one message: a summary if there is a model, the [Ledger] (files
-//     read and changed, commands and how they ended, failing tests, the todo list), which code keeps
-//     and no model has to remember, and the exact lines that the work under way stands on. The
-//     summary is asked for as a continuation of the live request, so that all but the question is in
-//     the cache; what it fails to say the ledger adds.
+//     read and changed, commands and how they ended, failing tests, the todo list), which code
+//     keeps and no model has to remember, and the exact lines that the work under way stands on.
+//     The summary is asked for as a continuation of the live request, so that all but the question
+//     is in the cache; what it fails to say the ledger adds.
 //  4. Whatever fits. Where that is not enough, or the model fails, the last turn shrinks to stubs,
-//     then turns go, then the user's older messages become extracts. The user's newest message stays
-//     whatever happens; if it alone is longer than the budget, that is the error of
+//     then turns go, then the user's older messages become extracts. The user's newest message
+//     stays whatever happens; if it alone is longer than the budget, that is the error of
 //     [Compactor.Compact].
 //
 // # What is never lost

@@ -24,8 +24,9 @@ func isReminder(m agent.Message) bool {
 	return m.Role == agent.RoleUser && len(m.Parts) == 1 && strings.HasPrefix(t, "<reminder>\n") && strings.HasSuffix(t, "\n</reminder>")
 }
 
-// fold replaces the middle of a history by one message: a summary if a model writes one, the ledger, and the exact lines
-// of the work under way. The user's messages stay word for word before it, the latest turns after it.
+// fold replaces the middle of a history by one message: a summary if a model writes one, the
+// ledger, and the exact lines of the work under way. The user's messages stay word for word before
+// it, the latest turns after it.
 func (c *Compactor) fold(ctx context.Context, h *history, sent []agent.Message, live *agent.Request, room int, rep *Report) error {
 	summary := c.summarise(ctx, h, sent, live, rep)
 	base := h
@@ -74,8 +75,8 @@ func kept(m agent.Message) bool {
 	return m.Role == agent.RoleUser && !isFold(m) && !isReminder(m)
 }
 
-// tailOf returns where the latest turns begin that fit into so many tokens. A turn is a model's message with its results
-// and what the user said after it; the user's words are counted elsewhere.
+// tailOf returns where the latest turns begin that fit into so many tokens. A turn is a model's
+// message with its results and what the user said after it; the user's words are counted elsewhere.
 func (c *Compactor) tailOf(h *history, room int) int {
 	tail, used := len(h.msgs), 0
 	for i := len(h.msgs) - 1; i >= 0; i-- {
@@ -208,7 +209,8 @@ func transcript(ms []agent.Message) string {
 	return b.String()
 }
 
-// floor makes the smallest history there is: the user's words, a short ledger, as little of the last turn as it takes.
+// floor makes the smallest history there is: the user's words, a short ledger, as little of the
+// last turn as it takes.
 func (c *Compactor) floor(ctx context.Context, h, base *history, summary string, room int) error {
 	// The last turn stays, with its results and arguments cut as short as it takes.
 	try := c.survey(base.msgs)
@@ -224,7 +226,8 @@ func (c *Compactor) floor(ctx context.Context, h, base *history, summary string,
 			return nil
 		}
 	}
-	// No turn at all, then the user's older words in extracts, then the newest message and where the rest is.
+	// No turn at all, then the user's older words in extracts, then the newest message and where
+	// the rest is.
 	for _, words := range []int{200, 60, 0} {
 		small := c.onlyUsers(ctx, try, summary, words, room)
 		if small.total <= room {
@@ -259,7 +262,8 @@ func (c *Compactor) squeeze(ctx context.Context, h *history, cl *cell, tokens in
 	}
 }
 
-// onlyUsers drops every turn. What the user said before the newest message is cut to what is left of the room.
+// onlyUsers drops every turn. What the user said before the newest message is cut to what is left
+// of the room.
 func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, words, room int) *history {
 	newest, count, total := -1, 0, 0
 	for i, m := range h.msgs {

@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// history is a conversation under work: which of its parts may go, and what each weighs. Its messages are replaced, never
-// changed in place, since a session shares them.
+// history is a conversation under work: which of its parts may go, and what each weighs. Its
+// messages are replaced, never changed in place, since a session shares them.
 type history struct {
 	msgs   []agent.Message
 	tokens []int // of each message
@@ -69,8 +69,8 @@ func (c *Compactor) survey(msgs []agent.Message) *history {
 	return h
 }
 
-// said adds the model's own words and arguments of message i, as far as they may go: signed reasoning must stay whole
-// beside its calls.
+// said adds the model's own words and arguments of message i, as far as they may go: signed
+// reasoning must stay whole beside its calls.
 func (h *history) said(i int, l *looked) {
 	for j, p := range h.msgs[i].Parts {
 		cl := cell{msg: i, part: j, tokens: l.parts[j].tokens, step: h.steps, stub: l.parts[j].short}
@@ -168,8 +168,8 @@ func firstText(ps []agent.Part) string {
 	return ""
 }
 
-// markStale finds results that a later one replaces: of the same command, of the same lines or more of a file, and edits
-// that failed before one of the same file went well.
+// markStale finds results that a later one replaces: of the same command, of the same lines or more
+// of a file, and edits that failed before one of the same file went well.
 func (h *history) markStale() {
 	later := map[string]bool{}
 	reads := map[string][]span{} // ranges read later, by file
@@ -217,7 +217,8 @@ func (s span) covers(o span) bool {
 	return s.first <= o.first && o.last != 0 && o.last <= s.last
 }
 
-// How much of the latest work counts as under way: its exact lines stay as long as anything else can go.
+// How much of the latest work counts as under way: its exact lines stay as long as anything else
+// can go.
 const (
 	workFiles = 3  // files changed last
 	workReads = 2  // latest reads of each
@@ -225,8 +226,8 @@ const (
 	workSteps = 25 // an edit that is longer ago is done with
 )
 
-// markExact protects the exact lines that the work under way stands on: the latest edits, and the latest reads of the
-// files they changed.
+// markExact protects the exact lines that the work under way stands on: the latest edits, and the
+// latest reads of the files they changed.
 func (h *history) markExact() {
 	files := map[string]int{} // files of the latest edits, and how many reads of each are protected
 	edits := 0

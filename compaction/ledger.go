@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Ledger is what a conversation established, kept by code from its messages: it needs no model, the same messages give
-// the same ledger, and it can be read back from its text.
+// Ledger is what a conversation established, kept by code from its messages: it needs no model, the
+// same messages give the same ledger, and it can be read back from its text.
 type Ledger struct {
 	Files    []LedgerFile
 	Commands []LedgerCommand
@@ -46,7 +46,8 @@ const (
 	ledgerFailing  = 30
 )
 
-// NewLedger gathers the ledger of a conversation. Ledgers that earlier compactions left in it are taken up.
+// NewLedger gathers the ledger of a conversation. Ledgers that earlier compactions left in it are
+// taken up.
 func NewLedger(msgs []agent.Message) *Ledger {
 	c := New(Config{})
 	return c.ledger(c.survey(msgs), len(msgs))
@@ -220,8 +221,8 @@ func (l *Ledger) bound() {
 	}
 }
 
-// Missing returns the lines of the ledger of which a summary says nothing: changed files, commands that failed, failing
-// tests, open todos.
+// Missing returns the lines of the ledger of which a summary says nothing: changed files, commands
+// that failed, failing tests, open todos.
 func (l *Ledger) Missing(summary string) []string {
 	var out []string
 	for _, f := range l.Files {

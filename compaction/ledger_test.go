@@ -50,7 +50,8 @@ Todo:
 	}
 }
 
-// TestLedgerBelievesTheExitCode: a command that went well has no failing tests, whatever it printed.
+// TestLedgerBelievesTheExitCode: a command that went well has no failing tests, whatever it
+// printed.
 func TestLedgerBelievesTheExitCode(t *testing.T) {
 	ms := append(work(), exchange("c6", "shell", `{"command":"cat old.log"}`, "--- FAIL: TestOther (0.00s)\nFAIL\n[exit code 0 after 2s]")...)
 	ms = append(ms, exchange("c7", "shell", `{"command":"./show old.log"}`, "--- FAIL: TestOther (0.00s)\nFAIL\n[exit code 0 after 2s]")...)

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// The text of a ledger: a section a kind of fact, a line a fact, a fact and what is known of it on both sides of an
-// arrow.
+// The text of a ledger: a section a kind of fact, a line a fact, a fact and what is known of it on
+// both sides of an arrow.
 const (
 	ledgerBegin = "<ledger>"
 	ledgerEnd   = "</ledger>"
@@ -30,8 +30,8 @@ const (
 // String returns the ledger as text for a model, "" for an empty one.
 func (l *Ledger) String() string { return l.within(1 << 30) }
 
-// within returns the text in at most about room bytes: the oldest files that were only read and the oldest commands go
-// first.
+// within returns the text in at most about room bytes: the oldest files that were only read and the
+// oldest commands go first.
 func (l *Ledger) within(room int) string {
 	for {
 		s := l.text()

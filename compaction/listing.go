@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// condense shortens a listing of paths, or the lines that a search found, by saying each directory or file once. Where
-// that is not enough it drops lines from the middle of each group and says how many. It returns at most room bytes.
+// condense shortens a listing of paths, or the lines that a search found, by saying each directory
+// or file once. Where that is not enough it drops lines from the middle of each group and says how
+// many. It returns at most room bytes.
 func condense(text string, room int) string {
 	groups := groupLines(text)
 	for per := 1 << 20; ; per /= 2 {

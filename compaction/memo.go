@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// memo remembers what was worked out about texts and calls, since a history is looked at again and again and only its
-// end is new. It changes how long an answer takes, never the answer.
+// memo remembers what was worked out about texts and calls, since a history is looked at again and
+// again and only its end is new. It changes how long an answer takes, never the answer.
 type memo struct {
 	seed    maphash.Seed
 	mu      sync.Mutex

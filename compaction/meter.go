@@ -12,8 +12,8 @@ type counts = tokencount.Tally
 
 func countText(text string) counts { return tokencount.Count(text) }
 
-// meter weighs parts of a history in tokens, at rates that are corrected by what the provider reports. The rates in use
-// change between compactions only, so that sums within one add up.
+// meter weighs parts of a history in tokens, at rates that are corrected by what the provider
+// reports. The rates in use change between compactions only, so that sums within one add up.
 type meter struct {
 	memo  *memo
 	cal   tokencount.Calibrator

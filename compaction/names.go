@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// names lists what a text names and rest does not: paths and identifiers, those that come up most first, as many as fit
-// into room bytes. A model that sees them knows what the text behind a handle is about.
+// names lists what a text names and rest does not: paths and identifiers, those that come up most
+// first, as many as fit into room bytes. A model that sees them knows what the text behind a handle
+// is about.
 func names(text, rest string, room int) string {
 	if room < 8 {
 		return ""
@@ -86,7 +87,8 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// isFileName reports whether w looks like the name of a file: a stem and an ending of a few small letters.
+// isFileName reports whether w looks like the name of a file: a stem and an ending of a few small
+// letters.
 func isFileName(w string) bool {
 	i := strings.LastIndexByte(w, '.')
 	if i <= 0 || len(w)-i > 6 || len(w)-i < 2 || len(w) > 80 {
@@ -100,8 +102,8 @@ func isFileName(w string) bool {
 	return !strings.Contains(w[:i], ".") && i > 1
 }
 
-// isIdentifier reports whether w is a name that a program gave rather than a word of prose: it has an underscore or a
-// digit within, or a capital after a small letter.
+// isIdentifier reports whether w is a name that a program gave rather than a word of prose: it has
+// an underscore or a digit within, or a capital after a small letter.
 func isIdentifier(w string) bool {
 	if len(w) < 4 || len(w) > 64 || w[0] >= '0' && w[0] <= '9' {
 		return false

@@ -43,8 +43,8 @@ func reads(n, tokens int) []agent.Message {
 	return ms
 }
 
-// replayCost adds up what the prompts of a run cost when a compactor is asked before every call, and how often the
-// history was rewritten.
+// replayCost adds up what the prompts of a run cost when a compactor is asked before every call,
+// and how often the history was rewritten.
 func replayCost(t *testing.T, c *Compactor, run []agent.Message) (cost float64, cuts int) {
 	t.Helper()
 	var live, held []agent.Message
@@ -70,8 +70,8 @@ func replayCost(t *testing.T, c *Compactor, run []agent.Message) (cost float64, 
 	return cost, cuts
 }
 
-// TestPlanPays: over long runs the planner costs clearly less than leaving all as it is, it cuts seldom, and on runs that
-// end early it loses little.
+// TestPlanPays: over long runs the planner costs clearly less than leaving all as it is, it cuts
+// seldom, and on runs that end early it loses little.
 func TestPlanPays(t *testing.T) {
 	tier.Normal(t)
 	for _, c := range []struct {
@@ -107,7 +107,8 @@ func TestPlanKnowsTheEnd(t *testing.T) {
 	}
 }
 
-// TestPlanSpares: the latest turns, the latest edits and the reads of the files they changed stay word for word.
+// TestPlanSpares: the latest turns, the latest edits and the reads of the files they changed stay
+// word for word.
 func TestPlanSpares(t *testing.T) {
 	ms := reads(40, 900)
 	ms = append(ms,

@@ -150,7 +150,8 @@ func checkThinking(t *testing.T, in, out []agent.Message) {
 	}
 }
 
-// checkUsers wants the user's messages word for word and in order, or shortened with a note that says so.
+// checkUsers wants the user's messages word for word and in order, or shortened with a note that
+// says so.
 func checkUsers(t *testing.T, in, out []agent.Message) {
 	t.Helper()
 	var want, got []string
@@ -275,8 +276,8 @@ func TestCompactRefuses(t *testing.T) {
 	}
 }
 
-// TestEverythingCanBeReadBack follows the handles of a compacted history and finds every byte of every result that is
-// not in it any more.
+// TestEverythingCanBeReadBack follows the handles of a compacted history and finds every byte of
+// every result that is not in it any more.
 func TestEverythingCanBeReadBack(t *testing.T) {
 	each(t, 80, func(t *testing.T, r *random, ms []agent.Message) {
 		store := tools.NewMemStore()

@@ -10,10 +10,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// Record returns middleware that shortens results as they are recorded, when that costs nothing: no request has sent
-// them yet. Terminal noise goes, repeated lines are folded, long outputs of commands become their signal with the whole
-// kept in the store, and lines that still stand in the context are not repeated. The lines of files stay as they are.
-// Without a store only what says nothing goes. It also learns from each answer how the model counts tokens.
+// Record returns middleware that shortens results as they are recorded, when that costs nothing: no
+// request has sent them yet. Terminal noise goes, repeated lines are folded, long outputs of
+// commands become their signal with the whole kept in the store, and lines that still stand in the
+// context are not repeated. The lines of files stay as they are. Without a store only what says
+// nothing goes. It also learns from each answer how the model counts tokens.
 func (c *Compactor) Record() agent.Middleware {
 	return func(next agent.Handler) agent.Handler {
 		return func(ctx context.Context, op *agent.Op) error {
@@ -40,8 +41,8 @@ func (c *Compactor) Record() agent.Middleware {
 	}
 }
 
-// takeIn does for the results that no request has sent yet what Record does, and returns how many became shorter. What a
-// session's log holds already needs no store to be found again.
+// takeIn does for the results that no request has sent yet what Record does, and returns how many
+// became shorter. What a session's log holds already needs no store to be found again.
 func (c *Compactor) takeIn(ctx context.Context, h *history) int {
 	n := 0
 	for i := range h.cells {
@@ -70,7 +71,8 @@ func (c *Compactor) takeIn(ctx context.Context, h *history) int {
 	return n
 }
 
-// recordWords shortens what a model wrote at length beside its calls. The answer itself is left as it is.
+// recordWords shortens what a model wrote at length beside its calls. The answer itself is left as
+// it is.
 func (c *Compactor) recordWords(ctx context.Context, resp *agent.Response, live []agent.Message) *agent.Response {
 	if c.cfg.Store == nil || len(resp.Message.Calls()) == 0 {
 		return resp
@@ -114,7 +116,8 @@ func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.Too
 	return r, false
 }
 
-// condensed is the output of a command, a search or a listing without noise, and if it is long, its signal.
+// condensed is the output of a command, a search or a listing without noise, and if it is long, its
+// signal.
 func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy bool) (string, bool) {
 	clean, folded := quiet(text)
 	if !lossy || isReport(text) {

@@ -17,7 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// testLog is what a noisy test run prints: progress bars in colour, the same warning again and again, one failure.
+// testLog is what a noisy test run prints: progress bars in colour, the same warning again and
+// again, one failure.
 func testLog(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -84,8 +85,9 @@ func results(ms []agent.Message) map[string]string {
 	return out
 }
 
-// TestRecordInTheLoop runs the real loop over real files: a long log becomes its signal, the handle in it reads the whole
-// back by pattern, and a file that is read again is answered by a pointer until it changes.
+// TestRecordInTheLoop runs the real loop over real files: a long log becomes its signal, the handle
+// in it reads the whole back by pattern, and a file that is read again is answered by a pointer
+// until it changes.
 func TestRecordInTheLoop(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	dir := t.TempDir()
@@ -166,8 +168,8 @@ func TestRecordWithoutStore(t *testing.T) {
 	}
 }
 
-// TestSessionKeepsTheBranch compacts in a session on disk, cuts its log at every byte around the compaction as a kill
-// would, and finds a sound history and every message each time.
+// TestSessionKeepsTheBranch compacts in a session on disk, cuts its log at every byte around the
+// compaction as a kill would, and finds a sound history and every message each time.
 func TestSessionKeepsTheBranch(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 12 {

@@ -15,9 +15,10 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// TestReplay replays real recorded runs with prompts of at least 48,000 tokens through every policy, prints what each costs
-// and loses, and holds the policy of this package to its bars. The simple ones beside it tell whether the measure is as strict
-// as it was when the bars were set: keeping the ends of results (head-tail-2k) then cost 64.6 % and had 97.8 % support.
+// TestReplay replays real recorded runs with prompts of at least 48,000 tokens through every
+// policy, prints what each costs and loses, and holds the policy of this package to its bars. The
+// simple ones beside it tell whether the measure is as strict as it was when the bars were set:
+// keeping the ends of results (head-tail-2k) then cost 64.6 % and had 97.8 % support.
 func TestReplay(t *testing.T) {
 	tier.Normal(t)
 	policies := append(replay.Baselines(), luthierPolicies()...)
@@ -79,8 +80,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// luthierPolicies returns the policies of this package: as an agent uses it; without what it does as results are recorded; and
-// with nothing but Compact, called before every request.
+// luthierPolicies returns the policies of this package: as an agent uses it; without what it does
+// as results are recorded; and with nothing but Compact, called before every request.
 func luthierPolicies() []replay.Policy {
 	policy := func(name string, parts func(summariser agent.Model) replay.Parts) replay.Policy {
 		return replay.Policy{Name: name, New: func(m agent.Model) (replay.Parts, error) { return parts(m), nil }}
@@ -104,7 +105,8 @@ type alwaysDue struct{ agent.Compactor }
 
 func (alwaysDue) Due([]agent.Message) bool { return true }
 
-// longRuns reads the recorded runs of at least 48,000 tokens and skips the test where there are none.
+// longRuns reads the recorded runs of at least 48,000 tokens and skips the test where there are
+// none.
 func longRuns(t *testing.T) []*replay.Run {
 	files := devdata.Glob(t, "compaction-dev/trajectories/*.json")
 	var runs []*replay.Run

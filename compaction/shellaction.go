@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/shelleffects"
 )
 
-// shell says what a command line does. Only what every part of it agrees on counts: one program among them that may do
-// anything makes the whole a command.
+// shell says what a command line does. Only what every part of it agrees on counts: one program
+// among them that may do anything makes the whole a command.
 func (a *action) shell(line string) {
 	a.kind = kindCommand
 	if a.special(line) {
@@ -232,8 +232,8 @@ func ownPaths(ps []string) []string {
 	return out
 }
 
-// operands are the words of a command that are no options. A value of an option counts as an operand; callers that know
-// better drop it.
+// operands are the words of a command that are no options. A value of an option counts as an
+// operand; callers that know better drop it.
 func operands(args []string) []string {
 	var out []string
 	for i, a := range args {

@@ -18,8 +18,8 @@ import (
 // stubMark begins every text that a compaction put in the place of another.
 const stubMark = "[compacted: "
 
-// store keeps a text and returns how a model reads it back: ", kept as artifact-…" or "". What a text itself names as
-// its whole is not stored again.
+// store keeps a text and returns how a model reads it back: ", kept as artifact-…" or "". What a
+// text itself names as its whole is not stored again.
 func (c *Compactor) store(ctx context.Context, name, text string) (handle string) {
 	h := wholeOf(text)
 	if c.cfg.Store == nil {
@@ -37,7 +37,8 @@ func (c *Compactor) store(ctx context.Context, name, text string) (handle string
 	return h
 }
 
-// original returns the whole of a text that a tool had to cut, and the text itself where there is none.
+// original returns the whole of a text that a tool had to cut, and the text itself where there is
+// none.
 func (c *Compactor) original(ctx context.Context, text string) string {
 	if h := wholeOf(text); h != "" && c.cfg.Store != nil {
 		if data, err := c.cfg.Store.Get(ctx, h); err == nil && len(data) > len(text) && utf8.Valid(data) {
@@ -47,7 +48,8 @@ func (c *Compactor) original(ctx context.Context, text string) string {
 	return text
 }
 
-// wholeOf returns the handle under which the whole of a text is kept that was cut before it got here.
+// wholeOf returns the handle under which the whole of a text is kept that was cut before it got
+// here.
 func wholeOf(text string) string {
 	for {
 		n := strings.Index(text, "artifact-")
@@ -71,7 +73,8 @@ func wholeOf(text string) string {
 	}
 }
 
-// isLogLine reports whether a line is where a test tool says that it kept the log of what it reports.
+// isLogLine reports whether a line is where a test tool says that it kept the log of what it
+// reports.
 func isLogLine(line string) bool {
 	return strings.HasPrefix(line, "Full log: artifact ") || strings.HasPrefix(line, "Log: artifact ")
 }
@@ -82,8 +85,9 @@ func isReport(text string) bool {
 	return isLogLine(text[i+1:])
 }
 
-// stubResult is what stands for a result of a call: what was run, how it ended, its errors and failing tests, the places
-// and names in it, and the handle of the whole. It has about so many tokens.
+// stubResult is what stands for a result of a call: what was run, how it ended, its errors and
+// failing tests, the places and names in it, and the handle of the whole. It has about so many
+// tokens.
 func (c *Compactor) stubResult(ctx context.Context, a *action, r agent.ToolResult, tokens int) agent.ToolResult {
 	text := r.Text()
 	size := c.meter.parts(r.Parts)
@@ -201,7 +205,8 @@ func outline(a *action, text string, room int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// numbered takes the numbers off lines that have them ("12<tab>text", "12:text") and returns the number of the first.
+// numbered takes the numbers off lines that have them ("12<tab>text", "12:text") and returns the
+// number of the first.
 func numbered(text string, first int) (string, int) {
 	lines := strings.Split(text, "\n")
 	with, start := 0, 0
@@ -259,7 +264,8 @@ func exitCode(text string) (int, bool) {
 // leftOut is in every text of the model's own, words or arguments, that was shortened.
 const leftOut = "[… left out "
 
-// stubArgs makes the long texts in a call's arguments short. What comes out is JSON of the same shape.
+// stubArgs makes the long texts in a call's arguments short. What comes out is JSON of the same
+// shape.
 func (c *Compactor) stubArgs(ctx context.Context, call agent.ToolCall, tokens int) json.RawMessage {
 	note := leftOut + fmt.Sprintf("of %d tokens", c.meter.text(string(call.Args)))
 	if h := c.store(ctx, "arguments of "+call.Name, string(call.Args)); h != "" {
@@ -269,7 +275,8 @@ func (c *Compactor) stubArgs(ctx context.Context, call agent.ToolCall, tokens in
 	return shortArgs(call.Args, max(tokens*3-len(note), 48), note)
 }
 
-// shortArgs shortens the strings of arguments to about room bytes in all, and puts note where it cut.
+// shortArgs shortens the strings of arguments to about room bytes in all, and puts note where it
+// cut.
 func shortArgs(raw json.RawMessage, room int, note string) json.RawMessage {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

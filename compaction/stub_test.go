@@ -72,7 +72,8 @@ func TestStubs(t *testing.T) {
 	}
 }
 
-// TestStubKeepsTheFirstHandle: what was cut before is not stored a second time, unless the store does not have it.
+// TestStubKeepsTheFirstHandle: what was cut before is not stored a second time, unless the store
+// does not have it.
 func TestStubKeepsTheFirstHandle(t *testing.T) {
 	store := tools.NewMemStore()
 	c := New(Config{Store: store})
@@ -96,8 +97,8 @@ func TestStubKeepsTheFirstHandle(t *testing.T) {
 	}
 }
 
-// TestRecordLooksAtTheWhole: of an output that its tool had to cut, the extract is that of the whole; a tool's own report
-// stays as it is.
+// TestRecordLooksAtTheWhole: of an output that its tool had to cut, the extract is that of the
+// whole; a tool's own report stays as it is.
 func TestRecordLooksAtTheWhole(t *testing.T) {
 	store := tools.NewMemStore()
 	c := New(Config{Store: store})
@@ -218,7 +219,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestMeterLearns: a provider that counts half as much again is believed, cached tokens counted in or apart.
+// TestMeterLearns: a provider that counts half as much again is believed, cached tokens counted in
+// or apart.
 func TestMeterLearns(t *testing.T) {
 	for name, usage := range map[string]func(n int64) agent.Usage{
 		"in all":         func(n int64) agent.Usage { return agent.Usage{Input: n, CachedInput: n / 2} },
@@ -256,7 +258,8 @@ func TestSurveyFollowsTheMeter(t *testing.T) {
 	}
 }
 
-// TestBudgetIsTheProviders: where the provider counts more than the meter, the history still fits its count.
+// TestBudgetIsTheProviders: where the provider counts more than the meter, the history still fits
+// its count.
 func TestBudgetIsTheProviders(t *testing.T) {
 	ms := reads(40, 900)
 	n := weigh(ms)

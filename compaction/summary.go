@@ -23,8 +23,9 @@ var (
 	foldPrompt string // stands before summary and ledger in a fold
 )
 
-// summarise asks the model for a summary, "" where there is none. The question is the live request with one user message
-// more, so that a cache holds all but that message; it is asked over the pruned history where the live one does not fit.
+// summarise asks the model for a summary, "" where there is none. The question is the live request
+// with one user message more, so that a cache holds all but that message; it is asked over the
+// pruned history where the live one does not fit.
 func (c *Compactor) summarise(ctx context.Context, h *history, sent []agent.Message, live *agent.Request, rep *Report) string {
 	if c.cfg.Model == nil || ctx.Err() != nil {
 		return ""
@@ -67,8 +68,8 @@ func (c *Compactor) summarise(ctx context.Context, h *history, sent []agent.Mess
 	return ""
 }
 
-// withQuestion adds a user message to a history. Calls that are still open are left out, since a provider wants their
-// results first.
+// withQuestion adds a user message to a history. Calls that are still open are left out, since a
+// provider wants their results first.
 func withQuestion(ms []agent.Message, ask string) []agent.Message {
 	if n := len(ms); n > 0 && len(ms[n-1].Calls()) > 0 {
 		ms = ms[:n-1]

@@ -21,8 +21,8 @@ func full() []agent.Message {
 	return ms
 }
 
-// TestSummaryContinuesTheLiveRequest: the summariser is asked with the bytes of the live request and one message more, so
-// that a prompt cache holds all but that message.
+// TestSummaryContinuesTheLiveRequest: the summariser is asked with the bytes of the live request
+// and one message more, so that a prompt cache holds all but that message.
 func TestSummaryContinuesTheLiveRequest(t *testing.T) {
 	m := agenttest.Script(agenttest.Join(agenttest.Text("Goal: make the tests pass. Changed store.go."), agenttest.Usage(agent.Usage{Input: 900, CachedInput: 880, Output: 20})))
 	c := New(Config{Model: m, Store: tools.NewMemStore()})
@@ -58,7 +58,8 @@ func TestSummaryContinuesTheLiveRequest(t *testing.T) {
 	}
 }
 
-// TestSummaryOfWhatFits: a model whose context the live history does not fit into is asked over the pruned one.
+// TestSummaryOfWhatFits: a model whose context the live history does not fit into is asked over the
+// pruned one.
 func TestSummaryOfWhatFits(t *testing.T) {
 	calls := 0
 	m := agenttest.ScriptFunc(func(req *agent.Request) agenttest.Turn {
@@ -92,7 +93,8 @@ func TestSummaryCannotForgeALedger(t *testing.T) {
 	}
 }
 
-// TestFoldKeepsTheWorkUnderWay: the exact lines of the latest edit, and of the file it changed, stand in the fold.
+// TestFoldKeepsTheWorkUnderWay: the exact lines of the latest edit, and of the file it changed,
+// stand in the fold.
 func TestFoldKeepsTheWorkUnderWay(t *testing.T) {
 	ms := append([]agent.Message{agent.UserText("go")}, reads(10, 300)[1:]...)
 	ms = append(ms, exchange("r", "read", `{"path":"store.go"}`, numberedFile(7, 10))...)

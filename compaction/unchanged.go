@@ -20,10 +20,10 @@ const (
 	mostPointers  = 4
 )
 
-// unchanged shortens a result by lines that stand in the live context word for word, in the result of an earlier call: a
-// file that is read again, or shown again around an edit. Where they stood, a line points at them. Lines are compared,
-// not files or times, so that it holds whatever happened in between. A model that asks to read the same a second time
-// gets the lines.
+// unchanged shortens a result by lines that stand in the live context word for word, in the result
+// of an earlier call: a file that is read again, or shown again around an edit. Where they stood, a
+// line points at them. Lines are compared, not files or times, so that it holds whatever happened
+// in between. A model that asks to read the same a second time gets the lines.
 func (c *Compactor) unchanged(call agent.ToolCall, text string, live []agent.Message) (string, bool) {
 	size := c.meter.text(text)
 	if size < leastRepeat {
@@ -106,7 +106,8 @@ func splitNumbered(text string) []numberedLine {
 	return lines
 }
 
-// point writes text with pointers in place of the runs of lines that stand elsewhere, and returns how many.
+// point writes text with pointers in place of the runs of lines that stand elsewhere, and returns
+// how many.
 func (ix *lineIndex) point(c *Compactor, text string) (string, int) {
 	lines, raw := splitNumbered(text), strings.Split(text, "\n")
 	var out []string
@@ -148,7 +149,8 @@ func (ix *lineIndex) longest(lines []numberedLine) (best linePlace, n int) {
 	return best, n
 }
 
-// inStep reports whether line k is numbered as the first one lets expect: in sequence, or not at all.
+// inStep reports whether line k is numbered as the first one lets expect: in sequence, or not at
+// all.
 func inStep(lines []numberedLine, k int) bool {
 	if lines[0].number == 0 {
 		return lines[k].number == 0

@@ -78,7 +78,8 @@ func TestUnchanged(t *testing.T) {
 	})
 }
 
-// TestPointersKeepTheirTarget: what a later result points at counts as read then, and another result of that age goes.
+// TestPointersKeepTheirTarget: what a later result points at counts as read then, and another
+// result of that age goes.
 func TestPointersKeepTheirTarget(t *testing.T) {
 	ms := append([]agent.Message{agent.UserText("go")}, exchange("r1", "read", `{"path":"a.go"}`, numberedFile(1, 300))...)
 	ms = append(ms, exchange("o1", "read", `{"path":"b.go"}`, strings.ReplaceAll(numberedFile(1, 300), "result", "other"))...)
@@ -101,7 +102,8 @@ func TestPointersKeepTheirTarget(t *testing.T) {
 	}
 }
 
-// TestPointersKeepWhatWasReadAgain: a result is not out of date because a later one says the same by pointing at it.
+// TestPointersKeepWhatWasReadAgain: a result is not out of date because a later one says the same
+// by pointing at it.
 func TestPointersKeepWhatWasReadAgain(t *testing.T) {
 	ms := append([]agent.Message{agent.UserText("go")}, exchange("r1", "read", `{"path":"a.go"}`, numberedFile(1, 300))...)
 	ms = append(ms, exchange("r2", "read", `{"path":"./a.go"}`, numberedFile(1, 300))...)

@@ -9,9 +9,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// stubWords stands for what the model wrote beside its calls: the beginning and the larger end, which says what comes
-// next, and in between how much is left out, where it is, and which names it had. Of the code in it, drafts stay, which
-// the next calls may be about to write, within twice as many tokens.
+// stubWords stands for what the model wrote beside its calls: the beginning and the larger end,
+// which says what comes next, and in between how much is left out, where it is, and which names it
+// had. Of the code in it, drafts stay, which the next calls may be about to write, within twice as
+// many tokens.
 func (c *Compactor) stubWords(ctx context.Context, text string, tokens int, drafts []string) string {
 	size, handle := c.meter.text(text), ""
 	bare := text
@@ -64,7 +65,8 @@ func cutNote(text string) (before, note, after string) {
 	return text[:i], text[i : i+n], text[i+n:]
 }
 
-// cutWords keeps the beginning and the end of a prose text, the end larger, with a mark where it cut.
+// cutWords keeps the beginning and the end of a prose text, the end larger, with a mark where it
+// cut.
 func cutWords(s string, room int, mark string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), "\x00", "")
 	if len(s) <= room {
@@ -111,8 +113,8 @@ func splitFences(text string) (prose string, blocks []string) {
 	return out.String(), blocks
 }
 
-// drafts returns the blocks of code in a text that the context does not have yet, the latest first: what a model quotes
-// from a file it has seen can go, what it is about to write cannot.
+// drafts returns the blocks of code in a text that the context does not have yet, the latest first:
+// what a model quotes from a file it has seen can go, what it is about to write cannot.
 func drafts(text string, live []agent.Message) []string {
 	_, blocks := splitFences(text)
 	if len(blocks) == 0 {

@@ -103,7 +103,8 @@ func (f *failing) Embed(ctx context.Context, texts []string, kind retrieval.Embe
 	return f.Embedder.Embed(ctx, texts, kind)
 }
 
-// TestEmbedderFails says by Status that the Embedder fails, finds by words meanwhile, and says so no longer once it works.
+// TestEmbedderFails says by Status that the Embedder fails, finds by words meanwhile, and says so
+// no longer once it works.
 func TestEmbedderFails(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, shop)

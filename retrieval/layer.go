@@ -126,7 +126,8 @@ func (l *layer) isReady() bool {
 	}
 }
 
-// eachDoc calls fn with the text of each document, in their order, until one cannot be read or ctx ends.
+// eachDoc calls fn with the text of each document, in their order, until one cannot be read or ctx
+// ends.
 func eachDoc(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, error), fn func(i int, text []byte)) error {
 	for i := range docs {
 		if err := ctx.Err(); err != nil {
@@ -142,7 +143,8 @@ func eachDoc(ctx context.Context, docs []codestore.Doc, read func(int) ([]byte, 
 	return nil
 }
 
-// opened is a section of a segment as open reads it, which is done once for all who ask while the segment is in use.
+// opened is a section of a segment as open reads it, which is done once for all who ask while the
+// segment is in use.
 func opened[T any](seg *codestore.Segment, section string, open func([]byte) (T, error)) (T, error) {
 	v, err := seg.Value(section, func() (any, error) {
 		data, err := seg.Section(section)

@@ -9,12 +9,13 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// attempt is one request to one member. Begin makes it, stream reads it to its end and end reports it; what a router
-// decides in between is whether its answer is kept. For one goroutine at a time.
+// attempt is one request to one member. Begin makes it, stream reads it to its end and end reports
+// it; what a router decides in between is whether its answer is kept. For one goroutine at a time.
 //
-// What stream passes on is in order even where the member's is not: nothing comes before the first content but the
-// usage known by then, nothing after the finish, and the finish comes when the member is done, so that a late usage is
-// before it. A panic of the member is an error like any other.
+// What stream passes on is in order even where the member's is not: nothing comes before the first
+// content but the usage known by then, nothing after the finish, and the finish comes when the
+// member is done, so that a late usage is before it. A panic of the member is an error like any
+// other.
 type attempt struct {
 	pool  *pool
 	m     *member
@@ -43,10 +44,12 @@ type attempt struct {
 // errSlow is why an attempt was given up whose answer did not begin.
 var errSlow = errors.New("the answer did not begin in time")
 
-// errNotSent marks the error of a request that never reached a provider, although its context ended: it costs nothing.
+// errNotSent marks the error of a request that never reached a provider, although its context
+// ended: it costs nothing.
 var errNotSent = errors.New("the request was not sent")
 
-// expect makes the attempt fail unless content comes within d. The caller calls what it returns when the stream has ended.
+// expect makes the attempt fail unless content comes within d. The caller calls what it returns
+// when the stream has ended.
 func (a *attempt) expect(d time.Duration) (release func()) {
 	ctx, cancel := context.WithCancelCause(a.ctx)
 	a.ctx = ctx
@@ -57,7 +60,8 @@ func (a *attempt) expect(d time.Duration) (release func()) {
 	}
 }
 
-// begin announces a request to m. Reason is for a person, n counts the attempts of one call of the router from 1.
+// begin announces a request to m. Reason is for a person, n counts the attempts of one call of the
+// router from 1.
 func (p *pool) begin(ctx context.Context, m *member, req *agent.Request, reason string, n int) *attempt {
 	a := new(attempt)
 	p.beginIn(ctx, a, m, req, reason, n)
@@ -70,8 +74,8 @@ func (p *pool) beginIn(ctx context.Context, a *attempt, m *member, req *agent.Re
 	*a = attempt{pool: p, m: m, req: req, ctx: ctx, began: p.now()}
 }
 
-// stream reads the answer and hands it to yield, chunks only. It returns the error that the answer failed with, nil when
-// it is complete or the reader left.
+// stream reads the answer and hands it to yield, chunks only. It returns the error that the answer
+// failed with, nil when it is complete or the reader left.
 func (a *attempt) stream(yield func(agent.Chunk, error) bool) *agent.ModelError {
 	a.yield = yield
 	a.read()
@@ -196,7 +200,8 @@ func (a *attempt) failure() *agent.ModelError {
 	return a.err
 }
 
-// end reports the attempt: kept says whether what it passed on was given to the caller of the router.
+// end reports the attempt: kept says whether what it passed on was given to the caller of the
+// router.
 func (a *attempt) end(kept bool) {
 	r := agent.Routed{Duration: a.took, Kept: kept}
 	if a.err != nil {
@@ -209,8 +214,8 @@ func (a *attempt) end(kept bool) {
 	agent.EndRoute(a.ctx, r)
 }
 
-// spent returns what the attempt is billed for. A provider bills a stream that broke, or was cut here, for what it had
-// written; where it did not come to say so it is estimated.
+// spent returns what the attempt is billed for. A provider bills a stream that broke, or was cut
+// here, for what it had written; where it did not come to say so it is estimated.
 func (a *attempt) spent() (u agent.Usage, estimated bool) {
 	u = a.usage
 	for _, n := range []*int64{&u.Input, &u.CachedInput, &u.CacheWrite, &u.Output, &u.Reasoning} {

@@ -18,13 +18,15 @@ type AutoConfig struct {
 	Name    string   // of the router; "auto"
 	Members []Member // at most 32
 
-	// Priors is the share of tasks that each member is expected to do well, by its name, before anything is known. Members
-	// that it leaves out are ranked by price: 0.5 for the cheapest up to 0.7.
+	// Priors is the share of tasks that each member is expected to do well, by its name, before
+	// anything is known. Members that it leaves out are ranked by price: 0.5 for the cheapest up to
+	// 0.7.
 	Priors map[string]float64
 	Worth  float64 // dollars that a task done well is worth; 1. A summary is worth a tenth of it, a title a hundredth
 	Hurry  float64 // dollars that a second of waiting costs, for members whose Speed is known; 0
 
-	// State is the file in which what was learnt is kept; several processes may share it. Empty keeps it in memory.
+	// State is the file in which what was learnt is kept; several processes may share it. Empty
+	// keeps it in memory.
 	State string
 
 	Failures int           // failing tool calls in a row that count as a failure of the member; 5, negative never
@@ -35,25 +37,29 @@ type AutoConfig struct {
 	Now    func() time.Time // nil means time.Now
 }
 
-// Auto is a model that chooses among its members by what it has learnt of them: the front door of a pool. It is safe for
-// concurrent use.
+// Auto is a model that chooses among its members by what it has learnt of them: the front door of a
+// pool. It is safe for concurrent use.
 //
-// It knows the purpose of the request, its size, what it needs, and how often the task at hand has failed already. It does
-// not read what is asked: no feature of the text told, across repositories, which model would succeed. A [Bandit] draws
-// how likely each member is to do the task well, from outcomes of such cases, and weighs it against what the task is
-// expected to cost there.
+// It knows the purpose of the request, its size, what it needs, and how often the task at hand has
+// failed already. It does not read what is asked: no feature of the text told, across repositories,
+// which model would succeed. A [Bandit] draws how likely each member is to do the task well, from
+// outcomes of such cases, and weighs it against what the task is expected to cost there.
 //
 //   - A member that cannot take the request, or asked not to be called yet, is not considered.
-//   - A conversation stays with its member while a task lasts, since its prompt is cached there. What a change would cost
-//     in prompts written anew is weighed when a task begins, when the history was rewritten (then a change is free), and
-//     when the member failed: its calls failed or repeated, or [Auto.Outcome] said so. One that failed is not chosen for
-//     the same task again while there are others.
+//   - A conversation stays with its member while a task lasts, since its prompt is cached there.
+//     What a change would cost in prompts written anew is weighed when a task begins, when the
+//     history was rewritten (then a change is free), and when the member failed: its calls failed
+//     or repeated, or [Auto.Outcome] said so. One that failed is not chosen for the same task again
+//     while there are others.
 //   - A member that fails to answer is replaced by the next best at once.
-//   - Outcomes come from the host ([Auto.Outcome], [Auto.Verified]) and, as far as they can be seen, from the conversation.
-//   - The reason of each attempt names the case, the odds and the cost of each member, and why others were left out.
+//   - Outcomes come from the host ([Auto.Outcome], [Auto.Verified]) and, as far as they can be
+//     seen, from the conversation.
+//   - The reason of each attempt names the case, the odds and the cost of each member, and why
+//     others were left out.
 //
-// Which conversation is with which member is kept in memory: after a restart the choice is made anew, when the provider's
-// cache is mostly gone as well. Conversations without a SessionID are told apart by their first message.
+// Which conversation is with which member is kept in memory: after a restart the choice is made
+// anew, when the provider's cache is mostly gone as well. Conversations without a SessionID are
+// told apart by their first message.
 type Auto struct {
 	*pool
 	cfg    AutoConfig

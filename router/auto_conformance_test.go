@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// deciders are the routers that choose by what a request is, over members that leaf makes, and nests of them.
+// deciders are the routers that choose by what a request is, over members that leaf makes, and
+// nests of them.
 func deciders(t testing.TB, leaf func() agent.Model) map[string]func() agent.Model {
 	must := func(m agent.Model, err error) agent.Model {
 		t.Helper()
@@ -50,7 +51,8 @@ func deciders(t testing.TB, leaf func() agent.Model) map[string]func() agent.Mod
 	}
 }
 
-// billing adds up what a model reports for answers that it finished, in micro-dollars at a dollar a million tokens.
+// billing adds up what a model reports for answers that it finished, in micro-dollars at a dollar a
+// million tokens.
 func billing(sum *atomic.Int64, m agent.Model) agent.Model {
 	return agent.ModelFunc(func(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 		return func(yield func(agent.Chunk, error) bool) {
@@ -98,8 +100,9 @@ func TestConformanceOfDeciders(t *testing.T) {
 	}
 }
 
-// TestDecidersChargeOnce runs tasks through every nest with models that misbehave. No task is lost, what a run cost is what
-// its trace tells, and what it paid for whole answers is what the models billed.
+// TestDecidersChargeOnce runs tasks through every nest with models that misbehave. No task is lost,
+// what a run cost is what its trace tells, and what it paid for whole answers is what the models
+// billed.
 func TestDecidersChargeOnce(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, seed := range []uint64{1, 2, 3} {

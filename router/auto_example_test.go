@@ -9,7 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/router"
 )
 
-// A pool behind one front door: the model of a conversation fails, the host says so, and the next request goes to another.
+// A pool behind one front door: the model of a conversation fails, the host says so, and the next
+// request goes to another.
 func ExampleAuto() {
 	small := agenttest.Script(agenttest.Text("small")).Loop()
 	large := agenttest.Script(agenttest.Text("large")).Loop()

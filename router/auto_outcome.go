@@ -7,9 +7,10 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Outcome tells how well the task at hand of a conversation, by its SessionID, was done: 1 for well, 0 for not at all. The
-// member learns from it; after a failure the next request of the conversation goes to another. With a State it is saved
-// at once. A conversation in which nothing was asked since its last outcome is an error.
+// Outcome tells how well the task at hand of a conversation, by its SessionID, was done: 1 for
+// well, 0 for not at all. The member learns from it; after a failure the next request of the
+// conversation goes to another. With a State it is saved at once. A conversation in which nothing
+// was asked since its last outcome is an error.
 func (a *Auto) Outcome(ctx context.Context, sessionID string, good float64) error {
 	if !a.settle(conversationKey(sessionID, nil), good) {
 		return fmt.Errorf("router: outcome: nothing is open in the conversation %q; say how a task went once, after it was worked on in this process", sessionID)
@@ -17,8 +18,8 @@ func (a *Auto) Outcome(ctx context.Context, sessionID string, good float64) erro
 	return a.Save(ctx)
 }
 
-// Save merges what was learnt into the State, if there is one. [Auto.Outcome] does so by itself; what was learnt from
-// conversations alone is saved with the next outcome, or by this.
+// Save merges what was learnt into the State, if there is one. [Auto.Outcome] does so by itself;
+// what was learnt from conversations alone is saved with the next outcome, or by this.
 func (a *Auto) Save(ctx context.Context) error {
 	if a.cfg.State == "" {
 		return nil
@@ -26,7 +27,8 @@ func (a *Auto) Save(ctx context.Context) error {
 	return a.bandit.Merge(ctx, a.cfg.State)
 }
 
-// Verified wraps a check of finished work, as [agent.Config.Verify] takes one, so that the router learns what it finds.
+// Verified wraps a check of finished work, as [agent.Config.Verify] takes one, so that the router
+// learns what it finds.
 func (a *Auto) Verified(check func(ctx context.Context, s *agent.Session) (string, error)) func(ctx context.Context, s *agent.Session) (string, error) {
 	return func(ctx context.Context, s *agent.Session) (string, error) {
 		feedback, err := check(ctx, s)
@@ -78,7 +80,8 @@ func (a *Auto) close(e *episode, good float64) {
 	*e = episode{purpose: e.purpose}
 }
 
-// Learnt returns what the router has learnt of its members in a case, for a person: by name, what it expects of each.
+// Learnt returns what the router has learnt of its members in a case, for a person: by name, what
+// it expects of each.
 func (a *Auto) Learnt(c Case) map[string]Estimate {
 	out := make(map[string]Estimate, len(a.members))
 	for i, m := range a.members {

@@ -40,8 +40,8 @@ func armsOf(ms []*member, priors map[string]float64) ([]Arm, error) {
 	return arms, nil
 }
 
-// labour is what a task of a purpose takes, about, by recorded runs of coding agents; the bandit corrects it for each
-// member by what its tasks cost in the end.
+// labour is what a task of a purpose takes, about, by recorded runs of coding agents; the bandit
+// corrects it for each member by what its tasks cost in the end.
 type labour struct {
 	calls  float64
 	output float64 // tokens of one answer
@@ -72,7 +72,8 @@ func (l labour) expect(p *agent.Price, prompt float64) float64 {
 	return (read + write*l.growth*l.calls + float64(p.Output)*l.output*l.calls) / 1e12
 }
 
-// rates are the prices of prompt tokens that are read from a cache and written to one, in micro-dollars a million.
+// rates are the prices of prompt tokens that are read from a cache and written to one, in
+// micro-dollars a million.
 func rates(p *agent.Price) (read, write float64) {
 	read, write = float64(p.CachedInput), float64(p.CacheWrite)
 	if read == 0 {
@@ -137,7 +138,8 @@ func (a *Auto) worth(p agent.Purpose) float64 {
 	return a.cfg.Worth
 }
 
-// extra is what choosing a member costs beside the work: the prompt that its cache lacks, and waiting.
+// extra is what choosing a member costs beside the work: the prompt that its cache lacks, and
+// waiting.
 func (c *autoCall) extra(s *autoSession, m *member, work labour, now time.Time) float64 {
 	x := 0.0
 	if m.Price != nil {
@@ -154,8 +156,8 @@ func (c *autoCall) extra(s *autoSession, m *member, work labour, now time.Time) 
 	return x
 }
 
-// rank orders the members: the chosen one, the other offers by score, then the rest, which the chain passes over unless
-// they can answer after all.
+// rank orders the members: the chosen one, the other offers by score, then the rest, which the
+// chain passes over unless they can answer after all.
 func (c *autoCall) rank(first int, offers []Offer, notes []Estimate) {
 	n := 0
 	put := func(i int) {
@@ -183,7 +185,8 @@ func (c *autoCall) rank(first int, offers []Offer, notes []Estimate) {
 	}
 }
 
-// explain says in a line why a member was chosen: the case, the odds and costs, and who was left out.
+// explain says in a line why a member was chosen: the case, the odds and costs, and who was left
+// out.
 func (c *autoCall) explain(s *autoSession, in Case, offers []Offer, notes []Estimate) string {
 	b := make([]byte, 0, 256)
 	b = append(b, in.Purpose...)

@@ -38,7 +38,8 @@ type autoSession struct {
 	scanned int     // messages that run has seen
 }
 
-// episode is a stretch of a conversation with one member, for one purpose: what outcomes are learnt for.
+// episode is a stretch of a conversation with one member, for one purpose: what outcomes are learnt
+// for.
 type episode struct {
 	purpose  agent.Purpose
 	open     bool
@@ -93,7 +94,8 @@ func (a *Auto) session(key uint64) *autoSession {
 	return s
 }
 
-// renew lets every episode be decided anew when the history was rewritten: the caches of the old one are of no use.
+// renew lets every episode be decided anew when the history was rewritten: the caches of the old
+// one are of no use.
 func (s *autoSession) renew(epoch int) {
 	if s.epoch == epoch {
 		return

@@ -227,7 +227,8 @@ func TestAutoAfterFailures(t *testing.T) {
 	}
 }
 
-// TestAutoSeesTrouble runs an agent whose first member only makes calls that fail: the conversation goes to another.
+// TestAutoSeesTrouble runs an agent whose first member only makes calls that fail: the conversation
+// goes to another.
 func TestAutoSeesTrouble(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	calls := 0

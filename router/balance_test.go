@@ -39,8 +39,9 @@ func homes(t *testing.T, m agent.Model, n int) []string {
 	return out
 }
 
-// TestHomes pins what keeps prompt caches warm: a conversation stays with its member, across processes too (so the table
-// of homes is written down here), each member has its share, and a member that leaves moves its own conversations only.
+// TestHomes pins what keeps prompt caches warm: a conversation stays with its member, across
+// processes too (so the table of homes is written down here), each member has its share, and a
+// member that leaves moves its own conversations only.
 func TestHomes(t *testing.T) {
 	newRouter := func(names string) agent.Model {
 		return must[*RoundRobin](t)(NewRoundRobin(BalanceConfig{Members: echoes(names)}))

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Case is the sort of a decision that a [Bandit] tells apart. What a prompt says is no part of it: on real tasks no
-// feature of the text predicted across repositories which model would succeed.
+// Case is the sort of a decision that a [Bandit] tells apart. What a prompt says is no part of it:
+// on real tasks no feature of the text predicted across repositories which model would succeed.
 type Case struct {
 	Purpose  string // of the call, such as "act"
 	Size     uint8  // class of the prompt's size, see [SizeClass]
@@ -31,7 +31,8 @@ func (c Case) normal() Case {
 // String is the case as it is written in the state, such as "act/2/0".
 func (c Case) String() string { return fmt.Sprintf("%s/%d/%d", c.Purpose, c.Size, c.Failures) }
 
-// SizeClass returns the class of a prompt of so many tokens: 0 below 4,000, then one more for each factor of four.
+// SizeClass returns the class of a prompt of so many tokens: 0 below 4,000, then one more for each
+// factor of four.
 func SizeClass(tokens int) uint8 {
 	class := uint8(0)
 	for limit := 4000; tokens >= limit && class < 5; limit *= 4 {
@@ -60,10 +61,11 @@ type BanditConfig struct {
 	Random func() float64 // uniform in [0,1); nil means math/rand/v2
 }
 
-// Bandit learns from outcomes which of several models to choose: a contextual bandit by Thompson sampling. For each arm
-// it draws a probability of success from what was observed, weighs it against the cost, and takes the best: what is
-// uncertain is tried, what is known to be worse is not. A case that was seen seldom borrows from the arm's wider
-// experience. It is safe for concurrent use.
+// Bandit learns from outcomes which of several models to choose: a contextual bandit by Thompson
+// sampling. For each arm it draws a probability of success from what was observed, weighs it
+// against the cost, and takes the best: what is uncertain is tried, what is known to be worse is
+// not. A case that was seen seldom borrows from the arm's wider experience. It is safe for
+// concurrent use.
 type Bandit struct {
 	arms   []Arm
 	worth  float64
@@ -74,7 +76,8 @@ type Bandit struct {
 	pending []armState // by arm: what was observed here since the last merge
 }
 
-// armState is what was observed of an arm. Everything is a sum, so that the states of processes can be added.
+// armState is what was observed of an arm. Everything is a sum, so that the states of processes can
+// be added.
 type armState struct {
 	expected, spent float64 // dollars by the price list, and really
 	all             tally
@@ -148,8 +151,8 @@ type Estimate struct {
 	Score   float64 // what it was chosen by: worth times Drawn, less Dollars
 }
 
-// Choose draws and returns the index of the best offer, -1 when there are none. Notes, when it is not nil, takes the
-// estimate of each offer.
+// Choose draws and returns the index of the best offer, -1 when there are none. Notes, when it is
+// not nil, takes the estimate of each offer.
 func (b *Bandit) Choose(c Case, offers []Offer, notes []Estimate) int {
 	return b.chooseFor(b.worth, c, offers, notes)
 }
@@ -207,8 +210,9 @@ func (b *Bandit) posterior(c Case, arm int) (good, bad float64) {
 	return level(good/(good+bad), caseWeight, s.byCase[c])
 }
 
-// Observe records an outcome: how good it was from 0 to 1, what it was expected to cost by the price list, and what it
-// cost. Zero dollars expected leave the costs as they are. Values out of range are brought into it.
+// Observe records an outcome: how good it was from 0 to 1, what it was expected to cost by the
+// price list, and what it cost. Zero dollars expected leave the costs as they are. Values out of
+// range are brought into it.
 func (b *Bandit) Observe(c Case, arm int, good, expected, dollars float64) {
 	if arm < 0 || arm >= len(b.arms) || good != good {
 		return
@@ -237,8 +241,8 @@ func (s *armState) add(c Case, t tally) {
 // maxCases bounds the cases of one arm: purposes are the host's and could be without end.
 const maxCases = 512
 
-// memory is how many outcomes of an arm are remembered in full. Beyond it all fade by half, so that a model that
-// changes is noticed.
+// memory is how many outcomes of an arm are remembered in full. Beyond it all fade by half, so that
+// a model that changes is noticed.
 const memory = 2000
 
 // fade halves what was observed when it is more than is remembered.

@@ -12,8 +12,8 @@ func (b *Bandit) draw(c Case, arm int) float64 {
 	return x / (x + y)
 }
 
-// gamma samples the gamma distribution of a shape and scale 1: Marsaglia and Tsang, "A Simple Method for Generating
-// Gamma Variables", 2000.
+// gamma samples the gamma distribution of a shape and scale 1: Marsaglia and Tsang, "A Simple
+// Method for Generating Gamma Variables", 2000.
 func (b *Bandit) gamma(shape float64) float64 {
 	if shape < 1 {
 		return b.gamma(shape+1) * math.Pow(b.uniform(), 1/shape)

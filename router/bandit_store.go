@@ -37,10 +37,11 @@ type savedArm struct {
 	Cases    map[string][2]float64 `json:"cases"`    // by Case.String
 }
 
-// Merge brings together what this bandit and others observed, in a file: it adds what was observed here since the last
-// Merge and takes in the rest. The file is replaced as a whole under a lock beside it, so that processes may share it and
-// a crash leaves the old or the new. A missing file is an empty one. After an error nothing is lost: the next Merge adds
-// it. Arms of the file that the bandit does not have are kept.
+// Merge brings together what this bandit and others observed, in a file: it adds what was observed
+// here since the last Merge and takes in the rest. The file is replaced as a whole under a lock
+// beside it, so that processes may share it and a crash leaves the old or the new. A missing file
+// is an empty one. After an error nothing is lost: the next Merge adds it. Arms of the file that
+// the bandit does not have are kept.
 func (b *Bandit) Merge(ctx context.Context, path string) (err error) {
 	lock := flock.New(path + ".lock")
 	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil || !ok {
@@ -196,7 +197,8 @@ func (a *savedArm) check() error {
 	return nil
 }
 
-// writeState replaces the file. The lock is held, so that the temporary name is free; one that a crash left is reused.
+// writeState replaces the file. The lock is held, so that the temporary name is free; one that a
+// crash left is reused.
 func writeState(path string, s *savedState) error {
 	s.Version = stateVersion
 	data, err := json.Marshal(s)

@@ -105,7 +105,8 @@ func TestBanditMergeErrors(t *testing.T) {
 	}
 }
 
-// TestBanditMergesWhileUsed merges from many goroutines while others choose and observe: nothing is lost or doubled.
+// TestBanditMergesWhileUsed merges from many goroutines while others choose and observe: nothing is
+// lost or doubled.
 func TestBanditMergesWhileUsed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	var wg sync.WaitGroup
@@ -132,7 +133,8 @@ func TestBanditMergesWhileUsed(t *testing.T) {
 	}
 }
 
-// TestBanditObservesWhileItMerges holds what is in memory, without another merge, against all that was observed.
+// TestBanditObservesWhileItMerges holds what is in memory, without another merge, against all that
+// was observed.
 func TestBanditObservesWhileItMerges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	b := newTestBandit(t, 1, Arm{Name: "a"})
@@ -183,8 +185,8 @@ func TestBanditProcess(t *testing.T) {
 	}
 }
 
-// TestBanditSurvivesKill kills processes that share a state, at random moments: what they said was merged is there, and
-// the file is never torn.
+// TestBanditSurvivesKill kills processes that share a state, at random moments: what they said was
+// merged is there, and the file is never torn.
 func TestBanditSurvivesKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -218,7 +220,8 @@ func TestBanditSurvivesKill(t *testing.T) {
 	}
 }
 
-// runAndKill starts a process that merges until it is killed, a while after its first word, and returns its last word.
+// runAndKill starts a process that merges until it is killed, a while after its first word, and
+// returns its last word.
 func runAndKill(t *testing.T, path string, after time.Duration) int {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestBanditProcess$")
 	cmd.Env = append(os.Environ(), envKill+"="+path)
@@ -250,8 +253,8 @@ func runAndKill(t *testing.T, path string, after time.Duration) int {
 	return last
 }
 
-// TestBanditStateIsWrittenAsAWhole cuts a write at every byte: the temporary file is all that can be torn, and it is
-// never read.
+// TestBanditStateIsWrittenAsAWhole cuts a write at every byte: the temporary file is all that can
+// be torn, and it is never read.
 func TestBanditStateIsWrittenAsAWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	b := newTestBandit(t, 1, Arm{Name: "a"})

@@ -24,8 +24,9 @@ type BreakerConfig struct {
 	MaxOpen  time.Duration // at most so long; 2 minutes
 	Probes   int           // answers in a row that close it again; 1
 
-	// Counts decides whether an error speaks against the model's health. Nil counts outages: overloaded, server, network,
-	// timeout, incomplete and unknown errors, wrong credentials, and rate limits.
+	// Counts decides whether an error speaks against the model's health. Nil counts outages:
+	// overloaded, server, network, timeout, incomplete and unknown errors, wrong credentials, and
+	// rate limits.
 	Counts func(err *agent.ModelError) bool
 
 	Now func() time.Time // nil means time.Now
@@ -41,9 +42,10 @@ const (
 	BreakerHalfOpen BreakerState = "half-open" // one request at a time passes, to see whether the model is back
 )
 
-// Breaker is a model that stops asking the one behind it while that is out of order, so that nobody waits for its
-// timeouts and it can recover. A request it refuses is an error of kind [agent.ErrOverloaded] that says when to come
-// back; routers pass over a member whose breaker is open without trying. It is safe for concurrent use.
+// Breaker is a model that stops asking the one behind it while that is out of order, so that nobody
+// waits for its timeouts and it can recover. A request it refuses is an error of kind
+// [agent.ErrOverloaded] that says when to come back; routers pass over a member whose breaker is
+// open without trying. It is safe for concurrent use.
 type Breaker struct {
 	cfg BreakerConfig
 

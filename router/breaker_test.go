@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// outcomes is a model whose answers are written in a text: "." is good, "x" an outage, "i" an invalid request, "c" a cut
-// stream, "r" a rate limit of a minute.
+// outcomes is a model whose answers are written in a text: "." is good, "x" an outage, "i" an
+// invalid request, "c" a cut stream, "r" a rate limit of a minute.
 func outcomes(plan string) *agenttest.Scripted {
 	var turns []agenttest.Turn
 	for _, c := range plan {
@@ -98,8 +98,8 @@ func letter(text string, fail *agent.ModelError) string {
 	return "x"
 }
 
-// TestBreakerProbesOnce lets one request through at a time when it is half-open; a probe that is cancelled says nothing
-// and gives its place back, also when its reader panics.
+// TestBreakerProbesOnce lets one request through at a time when it is half-open; a probe that is
+// cancelled says nothing and gives its place back, also when its reader panics.
 func TestBreakerProbesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := agenttest.Error(&agent.ModelError{Kind: agent.ErrServer})
@@ -134,7 +134,8 @@ func TestBreakerProbesOnce(t *testing.T) {
 	})
 }
 
-// TestBreakerForgetsTheOld has a request of before an outage fail when the outage is over: that says nothing about now.
+// TestBreakerForgetsTheOld has a request of before an outage fail when the outage is over: that
+// says nothing about now.
 func TestBreakerForgetsTheOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := agenttest.Error(&agent.ModelError{Kind: agent.ErrServer})

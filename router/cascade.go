@@ -22,37 +22,42 @@ type CascadeConfig struct {
 	Verify  VerifyFunc    // checks each answer before it is let out; nil means VerifyForm
 	Timeout time.Duration // of one check; 0 means 10 minutes, negative none
 
-	// Odds, when not nil, is what is known of the members, in their order: then each attempt is weighed against what a
-	// right answer is worth, and members may be tried in another order or be left out. Nil tries them in order.
+	// Odds, when not nil, is what is known of the members, in their order: then each attempt is
+	// weighed against what a right answer is worth, and members may be tried in another order or be
+	// left out. Nil tries them in order.
 	Odds     *Odds
 	Check    Check   // how far Verify can be trusted
 	Worth    float64 // dollars that a right answer is worth; 0 means 1
 	Attempts int     // at most so many attempts a request; 0 means every member once
 	Dollars  float64 // no attempt is begun when this much was spent on a request; 0 means no limit
 
-	// Only says which requests are cascaded; the others go to the first member that can take them, as they come. Nil
-	// leaves out titles and summaries.
+	// Only says which requests are cascaded; the others go to the first member that can take them,
+	// as they come. Nil leaves out titles and summaries.
 	Only func(req *agent.Request) bool
-	// Strict makes an answer that no check passed an error. Without it the attempt that is most likely right is let out.
+	// Strict makes an answer that no check passed an error. Without it the attempt that is most
+	// likely right is let out.
 	Strict bool
-	// Digest says in a few words what a failed attempt did, for the next one. Nil cuts its text and calls to a page.
+	// Digest says in a few words what a failed attempt did, for the next one. Nil cuts its text and
+	// calls to a page.
 	Digest func(resp *agent.Response) string
 
 	Now func() time.Time // nil means time.Now
 }
 
-// Cascade is a model that asks a cheap member first, checks the answer before letting it out, and asks a stronger one
-// when the check rejects it, with what was tried and what was wrong with it behind the request, so that the prompt cache
-// holds. It is safe for concurrent use.
+// Cascade is a model that asks a cheap member first, checks the answer before letting it out, and
+// asks a stronger one when the check rejects it, with what was tried and what was wrong with it
+// behind the request, so that the prompt cache holds. It is safe for concurrent use.
 //
-// This cascades single answers; [CascadeRuns] cascades whole tasks, where most is to be gained. Both decide by an
-// [Escalation].
+// This cascades single answers; [CascadeRuns] cascades whole tasks, where most is to be gained.
+// Both decide by an [Escalation].
 //
-//   - Answers are held back until they are checked, so they come as a whole. While a check runs the stream now and then
-//     repeats the usage so far, to show that it lives.
+//   - Answers are held back until they are checked, so they come as a whole. While a check runs the
+//     stream now and then repeats the usage so far, to show that it lives.
 //   - A member that fails, cannot take the request or asked not to be called is passed over.
-//   - A check that fails or takes too long has no opinion: the next member is asked, but the answer may still win.
-//   - When no answer passes, the one that is most likely right is let out: by Odds, or the last without them.
+//   - A check that fails or takes too long has no opinion: the next member is asked, but the answer
+//     may still win.
+//   - When no answer passes, the one that is most likely right is let out: by Odds, or the last
+//     without them.
 //   - Every attempt is reported and paid for; the one that is let out is the one that is kept.
 type Cascade struct {
 	*pool
@@ -237,7 +242,8 @@ func (d *cascading) passOver(m *member) *agent.ModelError {
 	return nil
 }
 
-// hold keeps the chunks of the newest draft back, and shows the reader now and then that there are some.
+// hold keeps the chunks of the newest draft back, and shows the reader now and then that there are
+// some.
 func (d *cascading) hold(c agent.Chunk, _ error) bool {
 	dr := &d.drafts[len(d.drafts)-1]
 	dr.chunks = append(dr.chunks, c)
@@ -280,7 +286,8 @@ func (d *cascading) request() *agent.Request {
 	return withSuffix(d.req, fmt.Sprintf(promptText("cascade.md"), text))
 }
 
-// withSuffix returns the request with a message more. What came before stays as it is, so that its prefix is cached.
+// withSuffix returns the request with a message more. What came before stays as it is, so that its
+// prefix is cached.
 func withSuffix(req *agent.Request, text string) *agent.Request {
 	out := *req
 	out.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], agent.UserText(text))
@@ -298,7 +305,8 @@ func attemptNote(digest string, f Finding) string {
 // maxDigest bounds what is told of a failed attempt, in bytes.
 const maxDigest = 4000
 
-// digestFeedback keeps what matters of what a check wrote, which may be the whole output of a test run.
+// digestFeedback keeps what matters of what a check wrote, which may be the whole output of a test
+// run.
 func digestFeedback(text string) string {
 	if len(text) <= maxDigest {
 		return text
@@ -404,8 +412,8 @@ func (d *lastDraft) Stream(context.Context, *agent.Request) iter.Seq2[agent.Chun
 	return d.again
 }
 
-// costing streams the attempt and returns what it cost, in dollars. A member that is a router has no price of its own:
-// what its members cost is heard from them.
+// costing streams the attempt and returns what it cost, in dollars. A member that is a router has
+// no price of its own: what its members cost is heard from them.
 func (a *attempt) costing(yield func(agent.Chunk, error) bool) (float64, *agent.ModelError) {
 	if a.m.Price != nil {
 		err := a.stream(yield)

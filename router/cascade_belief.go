@@ -85,7 +85,8 @@ func (b belief) chances(t Tried) (right, wrong float64) {
 	return b.check.likelihood(t.Verdict)
 }
 
-// shift multiplies the weights by the likelihood of something seen of a candidate and returns their sum.
+// shift multiplies the weights by the likelihood of something seen of a candidate and returns their
+// sum.
 func (b belief) shift(weights []float64, candidate int, right, wrong float64) float64 {
 	sum := 0.0
 	for i := range weights {
@@ -96,8 +97,8 @@ func (b belief) shift(weights []float64, candidate int, right, wrong float64) fl
 	return sum
 }
 
-// normalise makes the weights sum to 1. What was seen may be impossible, such as a perfect check that passed what cannot
-// be solved: then nothing was learnt.
+// normalise makes the weights sum to 1. What was seen may be impossible, such as a perfect check
+// that passed what cannot be solved: then nothing was learnt.
 func (b *belief) normalise() {
 	sum := 0.0
 	for _, w := range b.weights {
@@ -136,8 +137,8 @@ func (b belief) right(t Tried) float64 {
 	return sum
 }
 
-// best returns the attempt that is most likely right, the later one of equals, and that probability; -1 when none can
-// be used.
+// best returns the attempt that is most likely right, the later one of equals, and that
+// probability; -1 when none can be used.
 func (b belief) best(tried []Tried) (candidate int, right float64) {
 	candidate = -1
 	for _, t := range tried {

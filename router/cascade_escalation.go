@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// maxCandidates bounds how many candidates are weighed against each other: the states of a task grow as 3 to this power.
+// maxCandidates bounds how many candidates are weighed against each other: the states of a task
+// grow as 3 to this power.
 const maxCandidates = 8
 
 // maxMemo bounds what an Escalation remembers.
@@ -20,8 +21,8 @@ type EscalationConfig struct {
 	InOrder    bool
 	Check      Check // how far the check can be trusted
 
-	// Worth is what a right answer is worth, in dollars; 0 means 1. Another attempt is made when it adds more than it
-	// costs. It has no effect in order.
+	// Worth is what a right answer is worth, in dollars; 0 means 1. Another attempt is made when it
+	// adds more than it costs. It has no effect in order.
 	Worth float64
 
 	Attempts int     // at most so many attempts a task; 0 means every candidate once

@@ -11,7 +11,8 @@ import (
 
 var near = cmpopts.EquateApprox(1e-9, 1e-9)
 
-// trials makes a row of "+" (resolved), "-" (not) and "?" (missing) at a dollar each times its place.
+// trials makes a row of "+" (resolved), "-" (not) and "?" (missing) at a dollar each times its
+// place.
 func trials(pattern string) []Trial {
 	var row []Trial
 	for i, c := range pattern {
@@ -116,7 +117,8 @@ func randomOdds(r *rand.Rand, n int) *Odds {
 	return o
 }
 
-// value plays an escalation on its own odds by walking every kind, outcome and verdict: no belief is involved.
+// value plays an escalation on its own odds by walking every kind, outcome and verdict: no belief
+// is involved.
 func value(e *Escalation, check Check, worth float64) (net float64) {
 	total := 0.0
 	for _, k := range e.cfg.Odds.kinds {
@@ -156,8 +158,8 @@ func value(e *Escalation, check Check, worth float64) (net float64) {
 	return net
 }
 
-// TestEscalationIsOptimal holds the decider against every fixed order of every length, each valued by walking what may
-// happen, and its own expectation against the same walk.
+// TestEscalationIsOptimal holds the decider against every fixed order of every length, each valued
+// by walking what may happen, and its own expectation against the same walk.
 func TestEscalationIsOptimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for range 60 {
@@ -213,8 +215,9 @@ func permutations(n int) [][]int {
 	return all
 }
 
-// TestEscalationFollowsWeitzman pins the case with a known answer: independent candidates and a check that never errs are
-// tried by falling success per dollar, while that is worth it (Weitzman, "Optimal Search for the Best Alternative", 1979).
+// TestEscalationFollowsWeitzman pins the case with a known answer: independent candidates and a
+// check that never errs are tried by falling success per dollar, while that is worth it (Weitzman,
+// "Optimal Search for the Best Alternative", 1979).
 func TestEscalationFollowsWeitzman(t *testing.T) {
 	o := &Odds{candidates: 4, kinds: []kind{{weight: 1, resolve: []float64{0.7, 0.5, 0.9, 0.2}, dollars: []float64{0.4, 0.1, 0.6, 0.5}}}}
 	e, err := NewEscalation(EscalationConfig{Odds: o, Worth: 2})

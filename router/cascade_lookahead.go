@@ -21,7 +21,8 @@ func keyOf(tried []Tried, open uint32) stateKey {
 	return k
 }
 
-// lookahead values the states that may follow, each once: the order in which attempts led there does not matter.
+// lookahead values the states that may follow, each once: the order in which attempts led there
+// does not matter.
 type lookahead struct {
 	e    *Escalation
 	seen map[stateKey]float64
@@ -63,8 +64,9 @@ func (l *lookahead) value(tried []Tried, b belief, open uint32) float64 {
 	return best
 }
 
-// Expect returns what the decider expects of itself: the share of tasks that are solved in the end, and the dollars a
-// task. It needs Odds; a limit of cost is not taken into account. Without Odds it returns zeros.
+// Expect returns what the decider expects of itself: the share of tasks that are solved in the end,
+// and the dollars a task. It needs Odds; a limit of cost is not taken into account. Without Odds it
+// returns zeros.
 func (e *Escalation) Expect() (resolved, dollars float64) {
 	if e.cfg.Odds == nil {
 		return 0, 0
@@ -92,8 +94,8 @@ func (e *Escalation) expect(tried []Tried, b belief, spent float64) (resolved, d
 	return resolved, dollars
 }
 
-// Blend is a mixture of two worths, to be drawn from task by task: between two worths the cost may jump, and only a
-// mixture spends what lies between.
+// Blend is a mixture of two worths, to be drawn from task by task: between two worths the cost may
+// jump, and only a mixture spends what lies between.
 type Blend struct {
 	Low, High float64 // dollars that a right answer is worth
 	Share     float64 // of the tasks that take High
@@ -107,8 +109,9 @@ func (b Blend) Pick(u float64) float64 {
 	return b.Low
 }
 
-// WorthFor returns the worths at which an escalation solves the most tasks for at most so many dollars a task on average,
-// as far as its odds tell. When even the cheapest way costs more, that is what it returns.
+// WorthFor returns the worths at which an escalation solves the most tasks for at most so many
+// dollars a task on average, as far as its odds tell. When even the cheapest way costs more, that
+// is what it returns.
 func WorthFor(cfg EscalationConfig, dollars float64) (Blend, error) {
 	spends := func(worth float64) (float64, error) {
 		cfg.Worth = worth

@@ -19,10 +19,10 @@ type Prior struct {
 	Dollars float64 // cost of an attempt
 }
 
-// Odds is what is expected of several candidates on one task: a mixture of kinds of tasks (a latent class model). Within
-// a kind the candidates are independent; that a task is hard for all shows as a kind that all fail. A verdict on one
-// candidate shifts the weights of the kinds, and so what is expected of the others. An Odds does not change and may be
-// shared.
+// Odds is what is expected of several candidates on one task: a mixture of kinds of tasks (a latent
+// class model). Within a kind the candidates are independent; that a task is hard for all shows as
+// a kind that all fail. A verdict on one candidate shifts the weights of the kinds, and so what is
+// expected of the others. An Odds does not change and may be shared.
 type Odds struct {
 	candidates int
 	kinds      []kind
@@ -36,14 +36,16 @@ type kind struct {
 }
 
 const (
-	// smoothing is the weight, in tasks, of the belief that candidates are independent: no pattern of successes is
-	// impossible because it was not seen yet.
+	// smoothing is the weight, in tasks, of the belief that candidates are independent: no pattern
+	// of successes is impossible because it was not seen yet.
 	smoothing = 2
-	// costShrink is the weight, in tasks, with which the cost within one pattern is drawn to the candidate's mean.
+	// costShrink is the weight, in tasks, with which the cost within one pattern is drawn to the
+	// candidate's mean.
 	costShrink = 5
 )
 
-// LearnOdds learns from tasks on which the candidates were tried; tasks[i][j] is candidate j on task i.
+// LearnOdds learns from tasks on which the candidates were tried; tasks[i][j] is candidate j on
+// task i.
 func LearnOdds(tasks [][]Trial) (*Odds, error) {
 	if len(tasks) == 0 || len(tasks[0]) == 0 {
 		return nil, errors.New("router: learn odds: there are no tasks; give at least one, or use PriorOdds")
@@ -132,7 +134,8 @@ func (o *Odds) addPatterns(tasks [][]Trial, m margins) {
 	o.addGaps(gaps)
 }
 
-// addGaps adds tasks on which not every candidate was tried; what is missing is what the complete tasks lead to expect.
+// addGaps adds tasks on which not every candidate was tried; what is missing is what the complete
+// tasks lead to expect.
 func (o *Odds) addGaps(tasks [][]Trial) {
 	whole := Odds{candidates: o.candidates, kinds: o.kinds[:len(o.kinds):len(o.kinds)]}
 	var tried []Tried
@@ -155,15 +158,16 @@ func (o *Odds) addGaps(tasks [][]Trial) {
 	}
 }
 
-// difficulties are the nodes of the prior's difficulty: nine equally likely quantiles of a normal distribution.
+// difficulties are the nodes of the prior's difficulty: nine equally likely quantiles of a normal
+// distribution.
 var difficulties = [...]float64{-1.593, -0.967, -0.589, -0.282, 0, 0.282, 0.589, 0.967, 1.593}
 
-// priorSpread is how much a task's difficulty moves the log-odds of every candidate. Of 0 to 5, 2 fits best how often
-// one of five coding agents solved what another had failed on 231 public tasks.
+// priorSpread is how much a task's difficulty moves the log-odds of every candidate. Of 0 to 5, 2
+// fits best how often one of five coding agents solved what another had failed on 231 public tasks.
 const priorSpread = 2
 
-// PriorOdds returns odds made of expectations alone: tasks differ in one hidden difficulty that all candidates feel, so
-// that after a failure less is expected of the others.
+// PriorOdds returns odds made of expectations alone: tasks differ in one hidden difficulty that all
+// candidates feel, so that after a failure less is expected of the others.
 func PriorOdds(priors ...Prior) (*Odds, error) {
 	if len(priors) == 0 || len(priors) > maxCandidates {
 		return nil, fmt.Errorf("router: prior odds: %d candidates; give 1 to %d", len(priors), maxCandidates)
@@ -185,7 +189,8 @@ func PriorOdds(priors ...Prior) (*Odds, error) {
 	return o, nil
 }
 
-// easeFor finds, by bisection, the log-odds at middle difficulty whose mean over all difficulties is p.
+// easeFor finds, by bisection, the log-odds at middle difficulty whose mean over all difficulties
+// is p.
 func easeFor(p float64) float64 {
 	low, high := -30.0, 30.0
 	for range 60 {

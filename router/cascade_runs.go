@@ -9,12 +9,14 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Candidate is one way to do a whole task, such as an agent with a model of its own on a fork of the workspace.
+// Candidate is one way to do a whole task, such as an agent with a model of its own on a fork of
+// the workspace.
 type Candidate[T any] struct {
 	Name string
-	// Run does the task. It is given the attempts before it, oldest first, so that it may begin with what they learnt
-	// ([RunAttempt.Digest] and [RunAttempt.Finding]) or with their work. It must honour ctx. An error means that nothing
-	// came of it that can be used; what was spent should be returned beside it.
+	// Run does the task. It is given the attempts before it, oldest first, so that it may begin
+	// with what they learnt ([RunAttempt.Digest] and [RunAttempt.Finding]) or with their work. It
+	// must honour ctx. An error means that nothing came of it that can be used; what was spent
+	// should be returned beside it.
 	Run func(ctx context.Context, earlier []RunAttempt[T]) (Ran[T], error)
 }
 
@@ -42,10 +44,11 @@ type RunAttempt[T any] struct {
 type RunsConfig[T any] struct {
 	Name       string         // in events; empty means "cascade"
 	Candidates []Candidate[T] // from cheap to strong
-	// Decide says which candidate is next and when to stop. Nil tries them in order until one passes.
+	// Decide says which candidate is next and when to stop. Nil tries them in order until one
+	// passes.
 	Decide *Escalation
-	// Verify checks a finished attempt, for instance by running the tests on its fork. Nil trusts the first that
-	// does not fail.
+	// Verify checks a finished attempt, for instance by running the tests on its fork. Nil trusts
+	// the first that does not fail.
 	Verify  func(ctx context.Context, a *RunAttempt[T]) (Finding, error)
 	Timeout time.Duration // of one check; 0 means none
 	// Discard gives back what an attempt holds that is not returned as the best. Nil does nothing.
@@ -65,13 +68,13 @@ type RunsResult[T any] struct {
 	MicroDollars int64       // of all attempts
 }
 
-// CascadeRuns does a task by the candidate that is expected to do it best for its cost, checks what came of it, and goes
-// on to others while that is worth it. When none passes the best is the one that is most likely right, or the last
-// without odds. The result is returned also beside an error, which is the end of ctx or that of a task at which every
-// candidate failed.
+// CascadeRuns does a task by the candidate that is expected to do it best for its cost, checks what
+// came of it, and goes on to others while that is worth it. When none passes the best is the one
+// that is most likely right, or the last without odds. The result is returned also beside an error,
+// which is the end of ctx or that of a task at which every candidate failed.
 //
-// The attempts are told to the [agent.RouteTrace] of ctx. Where the models of a candidate are routers themselves, their
-// attempts are told one by one, and count in its place.
+// The attempts are told to the [agent.RouteTrace] of ctx. Where the models of a candidate are
+// routers themselves, their attempts are told one by one, and count in its place.
 func CascadeRuns[T any](ctx context.Context, cfg RunsConfig[T]) (*RunsResult[T], error) {
 	if err := cfg.prepare(); err != nil {
 		return nil, fmt.Errorf("router: cascade runs: %w", err)
@@ -131,7 +134,8 @@ func (cfg *RunsConfig[T]) prepare() (err error) {
 	return err
 }
 
-// attempt runs and checks one candidate, and returns how the attempt is to be reported when it is settled.
+// attempt runs and checks one candidate, and returns how the attempt is to be reported when it is
+// settled.
 func (cfg *RunsConfig[T]) attempt(ctx context.Context, r *RunsResult[T], s Step) (Tried, func(kept bool)) {
 	c := cfg.Candidates[s.Candidate]
 	began := cfg.Now()

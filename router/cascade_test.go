@@ -154,7 +154,8 @@ func TestCascade(t *testing.T) {
 	}
 }
 
-// TestCascadeTellsTheNext looks at what the second member is asked: the same request, and behind it what was wrong.
+// TestCascadeTellsTheNext looks at what the second member is asked: the same request, and behind it
+// what was wrong.
 func TestCascadeTellsTheNext(t *testing.T) {
 	first := agenttest.Script(agenttest.Join(agenttest.Text("let me see"), agenttest.Call("c1", "edit", `{"path":"a.go"}`)))
 	second := says("right")
@@ -189,7 +190,8 @@ func TestCascadeLeavesTitlesAlone(t *testing.T) {
 	}
 }
 
-// TestCascadeCountsRouters gives the limit of cost a member that is a router: what it spends is heard from its members.
+// TestCascadeCountsRouters gives the limit of cost a member that is a router: what it spends is
+// heard from its members.
 func TestCascadeCountsRouters(t *testing.T) {
 	inner, err := NewFallback(FallbackConfig{Members: []Member{{Model: says("one"), Name: "leaf", Price: usd(3)}}})
 	if err != nil {

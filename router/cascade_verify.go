@@ -16,13 +16,13 @@ type Finding struct {
 	Feedback string // what is wrong, for the model that tries next
 }
 
-// VerifyFunc checks an answer. It must honour ctx. An error, a panic or a zero Finding means that it has no opinion; the
-// answer is then neither passed nor rejected.
+// VerifyFunc checks an answer. It must honour ctx. An error, a panic or a zero Finding means that
+// it has no opinion; the answer is then neither passed nor rejected.
 type VerifyFunc func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error)
 
-// VerifyForm rejects answers that cannot be used as they are: cut or withheld ones, empty ones, calls of tools that the
-// request does not have, arguments that are no JSON object, and text that is no JSON where the request asks for it. It
-// says nothing of whether an answer is right.
+// VerifyForm rejects answers that cannot be used as they are: cut or withheld ones, empty ones,
+// calls of tools that the request does not have, arguments that are no JSON object, and text that
+// is no JSON where the request asks for it. It says nothing of whether an answer is right.
 func VerifyForm(_ context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
 	if wrong := malformed(req, resp); wrong != "" {
 		return Finding{Verdict: Rejected, Feedback: wrong}, nil
@@ -74,8 +74,9 @@ func malformedCall(req *agent.Request, c *agent.ToolCall) string {
 	return ""
 }
 
-// VerifyWith makes a check of a function that runs something over an answer, such as the tests over its edit in a fork
-// of the workspace: ok says whether it passed, output is shown to the model that tries next.
+// VerifyWith makes a check of a function that runs something over an answer, such as the tests over
+// its edit in a fork of the workspace: ok says whether it passed, output is shown to the model that
+// tries next.
 func VerifyWith(run func(ctx context.Context, req *agent.Request, resp *agent.Response) (output string, ok bool, err error)) VerifyFunc {
 	return func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
 		output, ok, err := run(ctx, req, resp)
@@ -89,8 +90,8 @@ func VerifyWith(run func(ctx context.Context, req *agent.Request, resp *agent.Re
 	}
 }
 
-// VerifyAll joins checks: the first that rejects decides, cheap ones should go first. What none rejects is passed if at
-// least one passed it. An error ends it unless a check has rejected before.
+// VerifyAll joins checks: the first that rejects decides, cheap ones should go first. What none
+// rejects is passed if at least one passed it. An error ends it unless a check has rejected before.
 func VerifyAll(checks ...VerifyFunc) VerifyFunc {
 	return func(ctx context.Context, req *agent.Request, resp *agent.Response) (Finding, error) {
 		var f Finding
@@ -113,8 +114,8 @@ func VerifyAll(checks ...VerifyFunc) VerifyFunc {
 // beat is how often a stream that waits says that it lives.
 const beat = 15 * time.Second
 
-// checkWithin runs a check with a limit of time, in which the reader is told now and then that the stream lives. What
-// cannot be checked has no verdict. It returns when the check does.
+// checkWithin runs a check with a limit of time, in which the reader is told now and then that the
+// stream lives. What cannot be checked has no verdict. It returns when the check does.
 func checkWithin(ctx context.Context, limit, every time.Duration, alive func() bool, check func(context.Context) (Finding, error)) (f Finding, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -20,7 +20,8 @@ func must[M agent.Model](t testing.TB) func(m M, err error) agent.Model {
 	}
 }
 
-// transports are the routers of this package that only carry requests, each with members made by leaf.
+// transports are the routers of this package that only carry requests, each with members made by
+// leaf.
 func transports(t testing.TB, leaf func() agent.Model) map[string]func() agent.Model {
 	two := func() []Member { return []Member{{Model: leaf(), Name: "one"}, {Model: leaf(), Name: "two"}} }
 	all := map[string]func() agent.Model{
@@ -50,8 +51,8 @@ func transports(t testing.TB, leaf func() agent.Model) map[string]func() agent.M
 	return all
 }
 
-// TestConformance runs the suite for models on every router: what is behind one, a real server on loopback, shows through
-// it unchanged.
+// TestConformance runs the suite for models on every router: what is behind one, a real server on
+// loopback, shows through it unchanged.
 func TestConformance(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

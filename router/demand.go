@@ -50,7 +50,8 @@ type demand struct {
 	tokens int // of prompt and answer, about
 }
 
-// demandOf reads a request. It looks at every part and at no text, so that a long history costs microseconds.
+// demandOf reads a request. It looks at every part and at no text, so that a long history costs
+// microseconds.
 func demandOf(req *agent.Request) demand {
 	var d demand
 	size := len(req.System)
@@ -109,8 +110,8 @@ func (d *demand) parts(ps []agent.Part, image needs) int {
 	return size
 }
 
-// demand returns what req asks, or nothing when every member takes everything. Where its size decides which member fits
-// it is estimated from the text itself.
+// demand returns what req asks, or nothing when every member takes everything. Where its size
+// decides which member fits it is estimated from the text itself.
 func (p *pool) demand(req *agent.Request) demand {
 	if !p.picky {
 		return demand{}
@@ -125,8 +126,8 @@ func (p *pool) demand(req *agent.Request) demand {
 	return d
 }
 
-// nearBelow and nearAbove bound the sizes by bytes, as shares of a window, of which bytes cannot tell whether they fit: a
-// token is two to seven bytes of the texts that agents read.
+// nearBelow and nearAbove bound the sizes by bytes, as shares of a window, of which bytes cannot
+// tell whether they fit: a token is two to seven bytes of the texts that agents read.
 const nearBelow, nearAbove = 0.55, 2.2
 
 // requestTokens estimates the tokens of a prompt from its texts.
@@ -166,7 +167,8 @@ func partsTokens(ps []agent.Part) int {
 	return n
 }
 
-// fits reports whether a member can take a request: it has the abilities and, as far as an estimate can tell, the room.
+// fits reports whether a member can take a request: it has the abilities and, as far as an estimate
+// can tell, the room.
 func (m *member) fits(d demand) bool {
 	return m.cannot&d.needs == 0 && (m.MaxContext == 0 || d.tokens <= m.MaxContext)
 }
@@ -179,8 +181,8 @@ func (m *member) unfit(d demand) *agent.ModelError {
 	return modelErrorf(agent.ErrContextLength, "the request has about %d tokens and its window %d", d.tokens, m.MaxContext)
 }
 
-// doubtful returns the member that may take what none fits, because estimates err: the one with the largest window, when
-// the estimate is not far above it. It returns nil when there is no doubt.
+// doubtful returns the member that may take what none fits, because estimates err: the one with the
+// largest window, when the estimate is not far above it. It returns nil when there is no doubt.
 func (p *pool) doubtful(d demand) *member {
 	var best *member
 	for _, m := range p.members {
@@ -194,11 +196,12 @@ func (p *pool) doubtful(d demand) *member {
 	return best
 }
 
-// surely is the share of its estimate that a text has at the least, for all that is known of vocabularies.
+// surely is the share of its estimate that a text has at the least, for all that is known of
+// vocabularies.
 const surely = 0.6
 
-// combine returns the capabilities of a router: of what a request may hold, those that any member has, since it goes to a
-// member that fits; of what an answer holds, those that all have.
+// combine returns the capabilities of a router: of what a request may hold, those that any member
+// has, since it goes to a member that fits; of what an answer holds, those that all have.
 func combine(members []*member) agent.Capabilities {
 	c := members[0].caps
 	c.Notes = nil

@@ -24,8 +24,9 @@ func (f *failures) add(m *member, err *agent.ModelError) {
 	f.list = append(f.list, failure{m.Name, err})
 }
 
-// err returns one error for all of them: of the kind that says best what to do next. A failure that may pass goes first,
-// with the shortest wait, then a context that is too long, which compaction mends; the others need a person.
+// err returns one error for all of them: of the kind that says best what to do next. A failure that
+// may pass goes first, with the shortest wait, then a context that is too long, which compaction
+// mends; the others need a person.
 func (f *failures) err() *agent.ModelError {
 	if len(f.list) == 1 {
 		return f.list[0].err
@@ -68,7 +69,8 @@ func blockedError(d time.Duration) *agent.ModelError {
 	return e
 }
 
-// callerEnded is the error of a request whose caller's context ended, whatever the member made of that.
+// callerEnded is the error of a request whose caller's context ended, whatever the member made of
+// that.
 func callerEnded(ctx context.Context, err *agent.ModelError) *agent.ModelError {
 	if errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
 		return err
@@ -76,8 +78,8 @@ func callerEnded(ctx context.Context, err *agent.ModelError) *agent.ModelError {
 	return &agent.ModelError{Kind: agent.ErrCanceled, Err: context.Cause(ctx)}
 }
 
-// goOn makes an error that broke an answer in its middle one that the loop asks again after, at once, because the next
-// request goes to another member.
+// goOn makes an error that broke an answer in its middle one that the loop asks again after, at
+// once, because the next request goes to another member.
 func goOn(err *agent.ModelError) *agent.ModelError {
 	out := *err
 	out.RetryAfter = 0

@@ -16,29 +16,33 @@ type FallbackConfig struct {
 	Name    string   // of the router; empty means "fallback"
 	Members []Member // in order of preference
 
-	// Hold keeps an answer back until it is complete, so that one that breaks in its middle is asked for elsewhere without
-	// anyone noticing. It costs the streaming.
+	// Hold keeps an answer back until it is complete, so that one that breaks in its middle is
+	// asked for elsewhere without anyone noticing. It costs the streaming.
 	Hold bool
-	// Begin is how long a member's answer may take to begin before it counts as failed. 0 is no limit.
+	// Begin is how long a member's answer may take to begin before it counts as failed. 0 is no
+	// limit.
 	Begin time.Duration
-	// Next decides whether an error of one member sends the request to the next. Nil does it for every error but the end
-	// of the caller's context.
+	// Next decides whether an error of one member sends the request to the next. Nil does it for
+	// every error but the end of the caller's context.
 	Next func(err *agent.ModelError) bool
-	// Cooldown is how long a conversation avoids a member whose answer broke in its middle. 0 means a minute.
+	// Cooldown is how long a conversation avoids a member whose answer broke in its middle. 0 means
+	// a minute.
 	Cooldown time.Duration
 
 	Now func() time.Time // nil means time.Now
 }
 
-// Fallback is a model that asks the first of its members that can answer. It is safe for concurrent use.
+// Fallback is a model that asks the first of its members that can answer. It is safe for concurrent
+// use.
 //
-//   - A member that cannot take the request (no tools, no images, too small a window) is passed over, and so is one that
-//     said how long not to call it, until then.
-//   - A failure before the first content sends the same request to the next member, and nobody notices but the trace. A
-//     prompt that is too long for one goes to larger ones only; when there is none the error is [agent.ErrContextLength],
-//     upon which the loop compacts.
-//   - A failure after content was passed on is returned, as one that may be retried. The next request of the same
-//     conversation begins with the member after the one that broke. [FallbackConfig.Hold] avoids this.
+//   - A member that cannot take the request (no tools, no images, too small a window) is passed
+//     over, and so is one that said how long not to call it, until then.
+//   - A failure before the first content sends the same request to the next member, and nobody
+//     notices but the trace. A prompt that is too long for one goes to larger ones only; when there
+//     is none the error is [agent.ErrContextLength], upon which the loop compacts.
+//   - A failure after content was passed on is returned, as one that may be retried. The next
+//     request of the same conversation begins with the member after the one that broke.
+//     [FallbackConfig.Hold] avoids this.
 //   - When all fail the error is of the kind that helps most, and holds what each of them said.
 type Fallback struct {
 	*pool
@@ -78,7 +82,8 @@ func (f *Fallback) Stream(ctx context.Context, req *agent.Request) iter.Seq2[age
 	}
 }
 
-// chain asks members in turn until one answers. Every router that has several to ask is built on it.
+// chain asks members in turn until one answers. Every router that has several to ask is built on
+// it.
 type chain struct {
 	pool     *pool
 	ctx      context.Context
@@ -224,8 +229,8 @@ func (c *chain) why() string {
 	return reason
 }
 
-// broke passes on why an answer broke after its reader had seen some of it. When the caller ended it that says nothing
-// about the member.
+// broke passes on why an answer broke after its reader had seen some of it. When the caller ended
+// it that says nothing about the member.
 func (c *chain) broke(err *agent.ModelError) outcome {
 	switch {
 	case c.ctx.Err() != nil:

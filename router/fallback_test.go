@@ -127,8 +127,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestFallbackGoesOn has an answer break after its first words: the next request of the conversation, and of no other,
-// goes to the next member.
+// TestFallbackGoesOn has an answer break after its first words: the next request of the
+// conversation, and of no other, goes to the next member.
 func TestFallbackGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, err := NewFallback(FallbackConfig{Members: members(down(agent.ErrServer, "half"), says("B"))})
@@ -150,7 +150,8 @@ func TestFallbackGoesOn(t *testing.T) {
 	})
 }
 
-// TestFallbackInALoop shows the two together: the run resets its stream and goes on with the next member.
+// TestFallbackInALoop shows the two together: the run resets its stream and goes on with the next
+// member.
 func TestFallbackInALoop(t *testing.T) {
 	f, err := NewFallback(FallbackConfig{Members: members(down(agent.ErrAuth, "half"), says("B"))})
 	if err != nil {
@@ -166,8 +167,8 @@ func TestFallbackInALoop(t *testing.T) {
 	}
 }
 
-// TestFallbackHeedsRetryAfter does not ask a member before the time it named, and says when to come back when there is no
-// other.
+// TestFallbackHeedsRetryAfter does not ask a member before the time it named, and says when to come
+// back when there is no other.
 func TestFallbackHeedsRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := downFor(agent.ErrRateLimit, time.Minute)
@@ -227,8 +228,8 @@ func TestFallbackCanceled(t *testing.T) {
 	}
 }
 
-// TestCanceledAnswersAreNotBroken has the caller cancel in the middle of an answer: the member did nothing wrong, and the
-// conversation stays with it.
+// TestCanceledAnswersAreNotBroken has the caller cancel in the middle of an answer: the member did
+// nothing wrong, and the conversation stays with it.
 func TestCanceledAnswersAreNotBroken(t *testing.T) {
 	slow := agenttest.Script(agenttest.Join(agenttest.Text("A"), agenttest.Hang()), agenttest.Text("A"))
 	f, err := NewFallback(FallbackConfig{Members: members(slow, says("B"))})
@@ -244,8 +245,8 @@ func TestCanceledAnswersAreNotBroken(t *testing.T) {
 	}
 }
 
-// TestFallbackTellsWhoseTimeIsOver has a member that hears of nothing: when it comes back both its time and the caller's
-// are over, and the error is about the caller's.
+// TestFallbackTellsWhoseTimeIsOver has a member that hears of nothing: when it comes back both its
+// time and the caller's are over, and the error is about the caller's.
 func TestFallbackTellsWhoseTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := agent.ModelFunc(func(context.Context, *agent.Request) iter.Seq2[agent.Chunk, error] {

@@ -36,8 +36,8 @@ func withBill(ctx context.Context) (context.Context, *bill) {
 	return context.WithValue(ctx, billKey{}, b), b
 }
 
-// vendor is a provider that bills, and misbehaves by the dice. It counts four bytes to the token, as routers do where
-// nobody tells them, so that what they estimate must be what it billed.
+// vendor is a provider that bills, and misbehaves by the dice. It counts four bytes to the token,
+// as routers do where nobody tells them, so that what they estimate must be what it billed.
 type vendor struct {
 	name  string
 	home  []string // the routers that it is a member of, innermost first
@@ -255,9 +255,10 @@ func house(t testing.TB, good float64) (agent.Model, []*vendor) {
 	return top, vendors
 }
 
-// TestFaults puts ten thousand faults through nested routers. Each request ends once, with a complete answer or a typed
-// error after every vendor was asked or said not to be; an answer that broke in its middle may be asked for again; and
-// what the routers report is to the token what the vendors billed.
+// TestFaults puts ten thousand faults through nested routers. Each request ends once, with a
+// complete answer or a typed error after every vendor was asked or said not to be; an answer that
+// broke in its middle may be asked for again; and what the routers report is to the token what the
+// vendors billed.
 func TestFaults(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	top, vendors := house(t, 0.25)
@@ -366,8 +367,9 @@ func checkBill(t *testing.T, session string, b *bill, l *ledger) {
 	}
 }
 
-// checkRefused holds that an error without an answer came when every vendor had been asked, or had said when to come back,
-// or shares a router with one whose answer broke in its middle: that is not asked for elsewhere in the same request.
+// checkRefused holds that an error without an answer came when every vendor had been asked, or had
+// said when to come back, or shares a router with one whose answer broke in its middle: that is not
+// asked for elsewhere in the same request.
 func checkRefused(t *testing.T, session string, fail *agent.ModelError, b *bill, l *ledger, vendors []*vendor) {
 	t.Helper()
 	if fail == nil {
@@ -397,7 +399,8 @@ func checkRefused(t *testing.T, session string, fail *agent.ModelError, b *bill,
 	}
 }
 
-// TestFaultsInRuns puts faults through whole runs: result, session, its log and the events tell the same bill.
+// TestFaultsInRuns puts faults through whole runs: result, session, its log and the events tell the
+// same bill.
 func TestFaultsInRuns(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	runs := 400

@@ -24,15 +24,18 @@ type HedgeConfig struct {
 	Grace    time.Duration // how long the loser may take to end; 2 s
 
 	Now func() time.Time // nil means time.Now
-	// AfterFunc calls f in a goroutine of its own after d, unless what it returns is called first. Nil uses time.AfterFunc.
+	// AfterFunc calls f in a goroutine of its own after d, unless what it returns is called first.
+	// Nil uses time.AfterFunc.
 	AfterFunc func(d time.Duration, f func()) (stop func() bool)
 }
 
-// Hedge is a model that sends a request a second time when the first is slow to begin, and takes the answer that begins
-// first. It cuts the slow tail of a provider for a few percent of its price. It is safe for concurrent use.
+// Hedge is a model that sends a request a second time when the first is slow to begin, and takes
+// the answer that begins first. It cuts the slow tail of a provider for a few percent of its price.
+// It is safe for concurrent use.
 //
-// What is slow is learned for each member from the times until its last 256 answers began. The loser is cancelled, waited
-// for and paid for. A request that fails before its answer begins goes to the other members, as with [Fallback].
+// What is slow is learned for each member from the times until its last 256 answers began. The
+// loser is cancelled, waited for and paid for. A request that fails before its answer begins goes
+// to the other members, as with [Fallback].
 type Hedge struct {
 	*pool
 	cfg       HedgeConfig
@@ -63,8 +66,8 @@ func NewHedge(cfg HedgeConfig) (*Hedge, error) {
 	return &Hedge{pool: p, cfg: cfg, latencies: make([]latency, len(p.members))}, nil
 }
 
-// After returns how long it waits for a member's answer to begin before it asks again; ok is false when it does not know
-// enough yet.
+// After returns how long it waits for a member's answer to begin before it asks again; ok is false
+// when it does not know enough yet.
 func (h *Hedge) After(member int) (d time.Duration, ok bool) {
 	if h.cfg.Delay > 0 {
 		return h.cfg.Delay, true
@@ -83,8 +86,8 @@ func (h *Hedge) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// ended learns from an attempt how long its answer took to begin. One that was outrun took at least as long as it was
-// given: leaving it out would make slow members look ever faster.
+// ended learns from an attempt how long its answer took to begin. One that was outrun took at least
+// as long as it was given: leaving it out would make slow members look ever faster.
 func (h *Hedge) ended(a *attempt) {
 	switch {
 	case a.content:

@@ -10,8 +10,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// race is one call of a [Hedge]. The first request runs on the caller's goroutine, so that an answer that is not slow
-// passes as it comes, at no cost; the second runs on its own and hands its chunks over as the caller takes them.
+// race is one call of a [Hedge]. The first request runs on the caller's goroutine, so that an
+// answer that is not slow passes as it comes, at no cost; the second runs on its own and hands its
+// chunks over as the caller takes them.
 type race struct {
 	chain
 	h      *Hedge
@@ -109,8 +110,8 @@ func (r *race) ask(ctx context.Context) outcome {
 	return r.others()
 }
 
-// close ends the first request's part: no second one is sent from now on. It reports who won so far and whether there is a
-// second.
+// close ends the first request's part: no second one is sent from now on. It reports who won so far
+// and whether there is a second.
 func (r *race) close() (winner int, sent bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,8 +221,8 @@ func (r *race) follow() outcome {
 	return r.others()
 }
 
-// stop ends the second request, if one was sent, and waits for it. A model that does not end when its context does is
-// left behind after a while, and what it spent is estimated.
+// stop ends the second request, if one was sent, and waits for it. A model that does not end when
+// its context does is left behind after a while, and what it spent is estimated.
 func (r *race) stop() {
 	r.mu.Lock()
 	r.over = true

@@ -16,7 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// timed is a model each of whose answers begins after a time of its own and then says its words a second apart.
+// timed is a model each of whose answers begins after a time of its own and then says its words a
+// second apart.
 func timed(begin ...time.Duration) *agenttest.Scripted {
 	var turns []agenttest.Turn
 	for _, d := range begin {
@@ -69,8 +70,8 @@ func TestHedge(t *testing.T) {
 	}
 }
 
-// TestHedgeLearns asks a model one answer in ten of which is slow: nothing is doubled before enough is known, then only
-// those beyond the quantile, and no more than the share allows.
+// TestHedgeLearns asks a model one answer in ten of which is slow: nothing is doubled before enough
+// is known, then only those beyond the quantile, and no more than the share allows.
 func TestHedgeLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begin []time.Duration
@@ -121,7 +122,8 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestHedgeBackpressure has the second request win and its reader take its time: the model is held back, not buffered.
+// TestHedgeBackpressure has the second request win and its reader take its time: the model is held
+// back, not buffered.
 func TestHedgeBackpressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -160,7 +162,8 @@ func TestHedgeBackpressure(t *testing.T) {
 	})
 }
 
-// TestHedgeLeavesNothing abandons races in every state, with readers that leave and readers that panic.
+// TestHedgeLeavesNothing abandons races in every state, with readers that leave and readers that
+// panic.
 func TestHedgeLeavesNothing(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	var wg sync.WaitGroup
@@ -205,8 +208,8 @@ func abandonRaces(t *testing.T, from, rounds int) {
 	}
 }
 
-// TestHedgeLeavesTheDeafBehind has a loser that ignores its context: the answer waits for it no longer than it must, and
-// it is paid for by a guess, once.
+// TestHedgeLeavesTheDeafBehind has a loser that ignores its context: the answer waits for it no
+// longer than it must, and it is paid for by a guess, once.
 func TestHedgeLeavesTheDeafBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -31,7 +31,8 @@ func (l *latency) add(d time.Duration) {
 	l.fresh++
 }
 
-// quantile returns the smallest duration that a share q of the last ones did not exceed, and how many it knows.
+// quantile returns the smallest duration that a share q of the last ones did not exceed, and how
+// many it knows.
 func (l *latency) quantile(q float64) (d time.Duration, known int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

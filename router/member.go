@@ -13,10 +13,12 @@ import (
 // Member is a model that a router may choose, and what is known of it.
 type Member struct {
 	Model agent.Model // required; may be a router itself
-	// Name tells members apart in events and errors. Empty takes the model's own name, numbered where two share it.
+	// Name tells members apart in events and errors. Empty takes the model's own name, numbered
+	// where two share it.
 	Name string
-	// Price is what the model costs. Nil looks its name up in agent.DefaultPrices; a model that costs nothing has
-	// &agent.Price{}. A member that is a router needs none: each of its own members has its price.
+	// Price is what the model costs. Nil looks its name up in agent.DefaultPrices; a model that
+	// costs nothing has &agent.Price{}. A member that is a router needs none: each of its own
+	// members has its price.
 	Price      *agent.Price
 	Speed      float64 // output tokens a second; 0 when not known
 	MaxContext int     // tokens of prompt and answer together; 0 takes what the model's Capabilities say
@@ -37,7 +39,8 @@ type member struct {
 // blocker is a model that knows for how long it would refuse every request, such as [Breaker].
 type blocker interface{ Blocked() time.Duration }
 
-// pool is what every router has: a name, members, and a clock. Its methods are those of every router.
+// pool is what every router has: a name, members, and a clock. Its methods are those of every
+// router.
 type pool struct {
 	name    string
 	members []*member
@@ -46,7 +49,8 @@ type pool struct {
 	now     func() time.Time
 }
 
-// newPool checks members and looks up what is known of them. The name is the router's, kind where it is empty.
+// newPool checks members and looks up what is known of them. The name is the router's, kind where
+// it is empty.
 func newPool(kind, name string, members []Member, now func() time.Time) (*pool, error) {
 	p := &pool{name: name, now: now}
 	if p.name == "" {
@@ -114,8 +118,8 @@ func newMember(i int, m Member, names map[string]int) (*member, error) {
 // Name returns the router's name.
 func (p *pool) Name() string { return p.name }
 
-// Capabilities returns what the router can take, which is what any of its members can, and what its answers hold, which
-// is what those of all of them do.
+// Capabilities returns what the router can take, which is what any of its members can, and what its
+// answers hold, which is what those of all of them do.
 func (p *pool) Capabilities() agent.Capabilities { return p.caps }
 
 // ReportsCost reports whether every member has a price, so that the cost of each call is known.
@@ -150,7 +154,8 @@ func (m *member) blocked(now time.Time) time.Duration {
 	return d
 }
 
-// maxRetryAfter bounds how long a Retry-After is remembered: a provider's slip must not lock it out for days.
+// maxRetryAfter bounds how long a Retry-After is remembered: a provider's slip must not lock it out
+// for days.
 const maxRetryAfter = time.Hour
 
 // learn remembers what an error says about the requests to come.

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// PlanConfig describes a [PlanThenAct]. A zero field takes the default in its comment; a negative number turns off what it
-// limits.
+// PlanConfig describes a [PlanThenAct]. A zero field takes the default in its comment; a negative
+// number turns off what it limits.
 type PlanConfig struct {
 	Name    string // of the router; empty means "plan-then-act"
 	Planner Member // the strong model
@@ -30,22 +30,25 @@ type PlanConfig struct {
 	Now func() time.Time // nil means time.Now
 }
 
-// PlanThenAct is a model that lets a strong member plan a task and a fast one carry it out. It is safe for concurrent use.
+// PlanThenAct is a model that lets a strong member plan a task and a fast one carry it out. It is
+// safe for concurrent use.
 //
-// The planner is asked until it answers with a plan, which it may look around for with tools first. The plan and the
-// actor's first answer come as one response, so that the loop goes on. From then on the actor is asked, until it strays:
-// it asks for another plan, its calls fail or repeat, or it takes far longer than the plan expects. Then the planner is
-// asked for another, with the reason; after several it carries out the rest.
+// The planner is asked until it answers with a plan, which it may look around for with tools first.
+// The plan and the actor's first answer come as one response, so that the loop goes on. From then
+// on the actor is asked, until it strays: it asks for another plan, its calls fail or repeat, or it
+// takes far longer than the plan expects. Then the planner is asked for another, with the reason;
+// after several it carries out the rest.
 //
-//   - Where a task stands is read off the messages of the request: a resumed, forked or compacted conversation goes on
-//     where it is. A finished answer ends a task.
-//   - What is asked of the planner stands behind the request, and the actor's rules behind its instructions, so that both
-//     keep their prompt caches.
-//   - Reasoning before a plan is left out: it would stand in one message with another model's calls. A planner that
-//     reasons is held back until it is known what it answers with.
-//   - Of a response of several members only the last attempt counts as kept; the others are reported and paid for.
-//   - [agent.PurposePlan] and requests without tools go to the planner, titles, summaries and sub-agents to the actor,
-//     and what only one of the two can take to that one.
+//   - Where a task stands is read off the messages of the request: a resumed, forked or compacted
+//     conversation goes on where it is. A finished answer ends a task.
+//   - What is asked of the planner stands behind the request, and the actor's rules behind its
+//     instructions, so that both keep their prompt caches.
+//   - Reasoning before a plan is left out: it would stand in one message with another model's
+//     calls. A planner that reasons is held back until it is known what it answers with.
+//   - Of a response of several members only the last attempt counts as kept; the others are
+//     reported and paid for.
+//   - [agent.PurposePlan] and requests without tools go to the planner, titles, summaries and
+//     sub-agents to the actor, and what only one of the two can take to that one.
 type PlanThenAct struct {
 	*pool
 	limits  planLimits
@@ -173,7 +176,8 @@ func (p *planning) run() {
 	}
 }
 
-// direct returns the member that answers a request that is no part of a planned task, nil when it is.
+// direct returns the member that answers a request that is no part of a planned task, nil when it
+// is.
 func (p *planning) direct() (*member, string) {
 	planner, actor := p.t.members[plannerMember], p.t.members[actorMember]
 	d := p.t.demand(p.req)
@@ -272,7 +276,8 @@ func (p *planning) begin(member int, reason, ask string) *attempt {
 	return a
 }
 
-// request is what a member is asked: the request, what this response says already, and what is wanted.
+// request is what a member is asked: the request, what this response says already, and what is
+// wanted.
 func (p *planning) request(actor bool, ask string) *agent.Request {
 	if p.said == "" && ask == "" && !(actor && len(p.req.Tools) > 0) {
 		return p.req
@@ -295,7 +300,8 @@ func (p *planning) request(actor bool, ask string) *agent.Request {
 	return &out
 }
 
-// stream runs an attempt up to its finish, which is held back. It returns false when the response is over.
+// stream runs an attempt up to its finish, which is held back. It returns false when the response
+// is over.
 func (p *planning) stream(a *attempt) bool {
 	err := a.stream(p.take)
 	switch {

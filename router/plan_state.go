@@ -16,8 +16,8 @@ const (
 	phaseTake                  // the planner, for the rest of the task
 )
 
-// planState is where a task stands. It is read off the messages alone, so that a resumed or forked conversation stands
-// where the original did.
+// planState is where a task stands. It is read off the messages alone, so that a resumed or forked
+// conversation stands where the original did.
 type planState struct {
 	phase    planPhase
 	explored int    // answers since a plan is wanted
@@ -34,11 +34,12 @@ type planLimits struct {
 	seed     maphash.Seed
 }
 
-// freeSteps are granted to every plan beyond what it expects, and unstated to one that does not say.
+// freeSteps are granted to every plan beyond what it expects, and unstated to one that does not
+// say.
 const freeSteps, unstated = 3, 30
 
-// stateOf reads the state of the task that the messages end in. A task begins at a user message that follows a finished
-// answer: so does the word of a check that the work did not pass.
+// stateOf reads the state of the task that the messages end in. A task begins at a user message
+// that follows a finished answer: so does the word of a check that the work did not pass.
 func stateOf(ms []agent.Message, l *planLimits) planState {
 	var s planState
 	var run planRun

@@ -63,8 +63,8 @@ func works(n int) (turns []agenttest.Turn) {
 	return turns
 }
 
-// TestPlanThenAct runs whole tasks in the loop, once with one router and once with a new one for every request: where a
-// task stands is in its messages.
+// TestPlanThenAct runs whole tasks in the loop, once with one router and once with a new one for
+// every request: where a task stands is in its messages.
 func TestPlanThenAct(t *testing.T) {
 	fail := func(n int) (turns []agenttest.Turn) {
 		for i := range n {
@@ -162,8 +162,8 @@ func TestPlanThenAct(t *testing.T) {
 	}
 }
 
-// TestPlanPrefixes holds what each member is asked to beginning with what the loop asked, and its own instructions to
-// staying the same.
+// TestPlanPrefixes holds what each member is asked to beginning with what the loop asked, and its
+// own instructions to staying the same.
 func TestPlanPrefixes(t *testing.T) {
 	planner := agenttest.Script(works(1)[0], speak(aPlan))
 	actor := agenttest.Script(doWork("a", `{}`), doWork("b", `{"n":2}`), speak("all done"))
@@ -238,7 +238,8 @@ func TestPlanReasoning(t *testing.T) {
 	}
 }
 
-// TestPlanIsPaidOnce breaks the actor off after the plan was written: when the loop asks again the plan is still there.
+// TestPlanIsPaidOnce breaks the actor off after the plan was written: when the loop asks again the
+// plan is still there.
 func TestPlanIsPaidOnce(t *testing.T) {
 	planner := agenttest.Script(speak(aPlan))
 	actor := agenttest.Script(agenttest.Join(agenttest.Text("I beg"), agenttest.Cut()), agenttest.Error(&agent.ModelError{Kind: agent.ErrInvalid, Err: errors.New("odd")}), speak("all done"))
@@ -286,7 +287,8 @@ func TestPlanDirect(t *testing.T) {
 	}
 }
 
-// TestPlanIsLeft leaves a response of two members at every chunk: all is paid, nothing is left running.
+// TestPlanIsLeft leaves a response of two members at every chunk: all is paid, nothing is left
+// running.
 func TestPlanIsLeft(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for n := range 8 {
@@ -347,7 +349,8 @@ func FuzzReadMarks(f *testing.F) {
 	})
 }
 
-// TestPlanStateCountsLooks counts how far the planner has looked around for its next plan: what the actor did is no part.
+// TestPlanStateCountsLooks counts how far the planner has looked around for its next plan: what the
+// actor did is no part.
 func TestPlanStateCountsLooks(t *testing.T) {
 	p := newPlanner(t, says("x"), says("x"))
 	step := func(id string, failed bool, text string) []agent.Message {

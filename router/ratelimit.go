@@ -20,10 +20,11 @@ type RateLimitConfig struct {
 
 	Requests int // requests a minute; 0 is no limit
 	Tokens   int // tokens a minute, of prompts and answers; 0 is no limit
-	// Burst is how much of the allowance may be used at once, as a time in which it would come in. 0 means a minute, which
-	// is what providers do.
+	// Burst is how much of the allowance may be used at once, as a time in which it would come in.
+	// 0 means a minute, which is what providers do.
 	Burst time.Duration
-	// CachedFree leaves tokens that were read from a prompt cache out of the count, as some providers do.
+	// CachedFree leaves tokens that were read from a prompt cache out of the count, as some
+	// providers do.
 	CachedFree bool
 
 	Queue   int           // requests that may wait, further ones are refused; 0 means 64, negative none
@@ -34,14 +35,16 @@ type RateLimitConfig struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// RateLimit is a model that holds requests back so that the one behind it gets no more than its provider allows. It is
-// safe for concurrent use.
+// RateLimit is a model that holds requests back so that the one behind it gets no more than its
+// provider allows. It is safe for concurrent use.
 //
-//   - Requests and tokens are token buckets. The tokens of a request are estimated before it and settled by its usage.
-//   - A request that must wait does so in order of arrival, as long as ctx and MaxWait allow; one that could not be sent
-//     in time is refused at once, with an error of kind [agent.ErrRateLimit] that says when to come back.
-//   - A provider's own refusal holds everything back for as long as it asks, and where it does not say how long for a
-//     second, then two, and so on up to a minute.
+//   - Requests and tokens are token buckets. The tokens of a request are estimated before it and
+//     settled by its usage.
+//   - A request that must wait does so in order of arrival, as long as ctx and MaxWait allow; one
+//     that could not be sent in time is refused at once, with an error of kind [agent.ErrRateLimit]
+//     that says when to come back.
+//   - A provider's own refusal holds everything back for as long as it asks, and where it does not
+//     say how long for a second, then two, and so on up to a minute.
 type RateLimit struct {
 	cfg      RateLimitConfig
 	requests *rate.Limiter // nil for no limit
@@ -229,7 +232,8 @@ type ticket struct {
 	credit int // taken from the limit's
 }
 
-// reserve takes one request and n tokens. More tokens than a bucket holds are taken in several parts. l.mu is held.
+// reserve takes one request and n tokens. More tokens than a bucket holds are taken in several
+// parts. l.mu is held.
 func (l *RateLimit) reserve(now time.Time, n int) ticket {
 	var t ticket
 	if l.requests != nil {

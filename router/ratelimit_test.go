@@ -91,7 +91,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitLearns holds requests back for as long as a refusal asks, those that wait already among them.
+// TestRateLimitLearns holds requests back for as long as a refusal asks, those that wait already
+// among them.
 func TestRateLimitLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := sent{fail: map[int]*agent.ModelError{1: {Kind: agent.ErrRateLimit, RetryAfter: 7 * time.Second}, 3: {Kind: agent.ErrRateLimit}, 4: {Kind: agent.ErrRateLimit}}}
@@ -109,7 +110,8 @@ func TestRateLimitLearns(t *testing.T) {
 				time.Sleep(3 * time.Second)
 			}
 		}
-		// At 0 s: refused for 7 s. At 3 s: waits until 7 s. Then two refusals that name no time: 1 s, 2 s.
+		// At 0 s: refused for 7 s. At 3 s: waits until 7 s. Then two refusals that name no time: 1
+		// s, 2 s.
 		want := []string{"7s 7s", "0s 0s", "0s 0s"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -120,8 +122,8 @@ func TestRateLimitLearns(t *testing.T) {
 	})
 }
 
-// TestRateLimitHonoursContext ends a wait with its context, refuses what could not be sent before the deadline at once,
-// and gives the place back.
+// TestRateLimitHonoursContext ends a wait with its context, refuses what could not be sent before
+// the deadline at once, and gives the place back.
 func TestRateLimitHonoursContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var to sent

@@ -7,7 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// sessionKey names the conversation of a request, the same in every process: its SessionID, else how it begins.
+// sessionKey names the conversation of a request, the same in every process: its SessionID, else
+// how it begins.
 func sessionKey(req *agent.Request) uint64 {
 	if req.SessionID != "" {
 		return hash(fnvOffset, req.SessionID)

@@ -24,8 +24,8 @@ func (m *instant) Stream(context.Context, *agent.Request) iter.Seq2[agent.Chunk,
 	}
 }
 
-// BenchmarkTransport measures what each router adds to a call of a model that answers at once, in a run's trace. The bars
-// are 20 µs and 10 allocations.
+// BenchmarkTransport measures what each router adds to a call of a model that answers at once, in a
+// run's trace. The bars are 20 µs and 10 allocations.
 func BenchmarkTransport(b *testing.B) {
 	m := &instant{chunks: []agent.Chunk{agent.TextDelta{Text: "ok"}, agent.Usage{Input: 100, Output: 1}, agent.Finish{Reason: agent.FinishStop}}}
 	two := []Member{{Model: m}, {Model: m}}
@@ -71,7 +71,8 @@ func BenchmarkTransport(b *testing.B) {
 	}
 }
 
-// TestTransportAllocations holds every transport router to at most ten allocations a call beyond its member's.
+// TestTransportAllocations holds every transport router to at most ten allocations a call beyond
+// its member's.
 func TestTransportAllocations(t *testing.T) {
 	m := &instant{chunks: []agent.Chunk{agent.TextDelta{Text: "ok"}, agent.Usage{Input: 100, Output: 1}, agent.Finish{Reason: agent.FinishStop}}}
 	ctx := agent.WithRouteTrace(t.Context(), &agent.RouteTrace{Routed: func(agent.Routed) {}})

@@ -44,7 +44,8 @@ func ExampleFallback() {
 	// Done. 1020 <nil>
 }
 
-// The first request is slow to begin, so that a second one is sent and wins; the first is cancelled.
+// The first request is slow to begin, so that a second one is sent and wins; the first is
+// cancelled.
 func ExampleHedge() {
 	answer := agenttest.Text("Here.")
 	m, err := router.NewHedge(router.HedgeConfig{

@@ -20,9 +20,9 @@ type Cmd struct {
 	// Env is added to the sandbox's environment as KEY=value and wins over it.
 	Env []string
 
-	// Stdin is the command's input; nil is empty input. An *os.File is handed
-	// over as it is, with all that it gives access to. Any other reader is copied until the command ends; a read
-	// that is blocked then is not waited for.
+	// Stdin is the command's input; nil is empty input. An *os.File is handed over as it is, with
+	// all that it gives access to. Any other reader is copied until the command ends; a read that
+	// is blocked then is not waited for.
 	Stdin io.Reader
 	// OpenStdin keeps the input open for Process.Write until CloseStdin. It
 	// excludes Stdin.

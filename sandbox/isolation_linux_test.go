@@ -301,7 +301,8 @@ func TestForkBombEnds(t *testing.T) {
 	cfg := walled(t, TierNamespaces)
 	cfg.Limits.Processes = 100
 	sb := open(t, cfg)
-	// The shell becomes the sleep: one that forked it would end with an error when the bomb has used the limit up.
+	// The shell becomes the sleep: one that forked it would end with an error when the bomb has
+	// used the limit up.
 	exit := mustExec(t, sb, Cmd{Args: []string{"sh", "-c", "f() { f | f & }; f & exec sleep 60"}, Timeout: 2 * time.Second})
 	if !exit.TimedOut {
 		t.Errorf("%v", exit)

@@ -19,11 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The host and a supervisor, where a sandbox has one, speak over a Unix stream socket. A frame
-// is four bytes of length, big endian, and that many bytes; open files travel
-// with the first byte of a frame. What the host says is gob or, in the case of a
-// request, written by hand; both keep names of any bytes whole. What the supervisor says is JSON: it may have been taken over,
-// and gob is not made for hostile input.
+// The host and a supervisor, where a sandbox has one, speak over a Unix stream socket. A frame is
+// four bytes of length, big endian, and that many bytes; open files travel with the first byte of a
+// frame. What the host says is gob or, in the case of a request, written by hand; both keep names
+// of any bytes whole. What the supervisor says is JSON: it may have been taken over, and gob is not
+// made for hostile input.
 
 // maxFrame bounds a frame: the kernel takes no more than 6 MiB of arguments and
 // environment.

@@ -9,8 +9,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// TestRegistryInAnAgent runs an agent whose tools come from a registry: the model's malformed call is mended, its cut
-// one is answered and never run, and a tool added by another tool is offered in the next step.
+// TestRegistryInAnAgent runs an agent whose tools come from a registry: the model's malformed call
+// is mended, its cut one is answered and never run, and a tool added by another tool is offered in
+// the next step.
 func TestRegistryInAnAgent(t *testing.T) {
 	var ran []string
 	r, err := NewRegistry(mustNew(t, "note", func(_ context.Context, in textIn) (string, error) {

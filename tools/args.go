@@ -14,12 +14,14 @@ import (
 // DefaultMaxArgs is the most bytes of arguments that a call may have: 16 MiB.
 const DefaultMaxArgs = argcheck.DefaultMaxBytes
 
-// RepairArgs mends the arguments of a tool call so that schema accepts them, and returns what was mended, in words.
+// RepairArgs mends the arguments of a tool call so that schema accepts them, and returns what was
+// mended, in words.
 //
-// Arguments that are right come back unchanged, byte for byte, with no notes. What is returned is always valid JSON
-// that the schema accepts; what cannot be mended without guessing, and all text that was cut off, is an error that
-// lists every fault and the correct shape. An empty schema mends the syntax only. No arguments at all are an empty
-// object. The work is linear in the length of args, which may be at most [DefaultMaxArgs].
+// Arguments that are right come back unchanged, byte for byte, with no notes. What is returned is
+// always valid JSON that the schema accepts; what cannot be mended without guessing, and all text
+// that was cut off, is an error that lists every fault and the correct shape. An empty schema mends
+// the syntax only. No arguments at all are an empty object. The work is linear in the length of
+// args, which may be at most [DefaultMaxArgs].
 //
 // RepairArgs compiles schema on every call; a tool from [New] or in a [Registry] does so once.
 func RepairArgs(schema, args json.RawMessage) (json.RawMessage, []string, error) {
@@ -34,7 +36,8 @@ func RepairArgs(schema, args json.RawMessage) (json.RawMessage, []string, error)
 	return out, notes, nil
 }
 
-// ArgsError says why the arguments of a call were refused. Its text is meant for the model that wrote them.
+// ArgsError says why the arguments of a call were refused. Its text is meant for the model that
+// wrote them.
 type ArgsError struct {
 	Tool      string   // "" when no tool is involved
 	Faults    []string // each names the argument it is about

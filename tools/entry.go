@@ -130,8 +130,8 @@ func (e *entry) run(ctx context.Context, call agent.ToolCall) (*agent.ToolResult
 	return e.inner.Call(ctx, call)
 }
 
-// finish makes a result safe to send to a model: never nil, of sound text, within its limit, with the notes on repairs
-// and the call's id. The tool's own value is not written to.
+// finish makes a result safe to send to a model: never nil, of sound text, within its limit, with
+// the notes on repairs and the call's id. The tool's own value is not written to.
 func (e *entry) finish(ctx context.Context, call agent.ToolCall, res *agent.ToolResult, notes []string) *agent.ToolResult {
 	out := agent.ToolResult{}
 	if res != nil {

@@ -37,7 +37,8 @@ func ExampleNew() {
 	// "tea" in [], at most 10
 }
 
-// A model that writes Python, gives a number as text and one value for a list is understood, and told.
+// A model that writes Python, gives a number as text and one value for a list is understood, and
+// told.
 func ExampleRegistry_Call() {
 	tool, err := tools.New("search", "Searches the notes.", search)
 	if err != nil {

@@ -25,8 +25,8 @@ type outcome struct {
 	err error
 }
 
-// guard runs the call on a goroutine of its own, under its time limit, and returns when the call does, or, once its
-// context ended, after the grace period.
+// guard runs the call on a goroutine of its own, under its time limit, and returns when the call
+// does, or, once its context ended, after the grace period.
 func (e *entry) guard(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
 	limit := e.spec.Timeout
 	if limit == 0 {
@@ -85,7 +85,8 @@ func (e *entry) protect(ctx context.Context, call agent.ToolCall) (o outcome) {
 	return outcome{res, err}
 }
 
-// stackLines is how much of a panic's stack the model is shown: enough to name the place, not the whole machinery.
+// stackLines is how much of a panic's stack the model is shown: enough to name the place, not the
+// whole machinery.
 const stackLines = 8
 
 // shortStack returns the frames from the panic on, without addresses.
@@ -113,7 +114,8 @@ func shortStack(stack []byte) string {
 	return strings.Join(out, "\n")
 }
 
-// AbandonedCall is a call that did not return when its context ended. Its result was given without it.
+// AbandonedCall is a call that did not return when its context ended. Its result was given without
+// it.
 type AbandonedCall struct {
 	Tool   string
 	CallID string
@@ -163,8 +165,9 @@ func (e *entry) abandon(ctx context.Context, f *flight) error {
 	return fmt.Errorf("%s did not stop: %w. It was left behind, may still be running, and may have taken effect in part", f.call.Tool, context.Cause(ctx))
 }
 
-// Abandoned returns the calls that ignored the end of their context and still run, oldest first. Go cannot stop a
-// goroutine: a tool that is listed here holds its memory, files and locks until it returns, and is a defect to mend.
+// Abandoned returns the calls that ignored the end of their context and still run, oldest first. Go
+// cannot stop a goroutine: a tool that is listed here holds its memory, files and locks until it
+// returns, and is a defect to mend.
 func (r *Registry) Abandoned() []AbandonedCall {
 	r.calls.mu.Lock()
 	defer r.calls.mu.Unlock()

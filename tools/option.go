@@ -39,27 +39,27 @@ func collect(opts []Option) (*options, error) {
 	return o, nil
 }
 
-// WithEffects declares what any call of the tool may read, write or do. Without it nothing is known: calls run alone and
-// are never approved as harmless.
+// WithEffects declares what any call of the tool may read, write or do. Without it nothing is
+// known: calls run alone and are never approved as harmless.
 func WithEffects(e agent.Effects) Option {
 	return func(o *options) error { o.effects = &e; return nil }
 }
 
-// WithCallEffects says what one particular call would do, from its decoded arguments, before it runs. In must be the
-// tool's In. The effects of [WithEffects] stand for calls whose arguments cannot be decoded. f must be quick and have
-// no effects of its own.
+// WithCallEffects says what one particular call would do, from its decoded arguments, before it
+// runs. In must be the tool's In. The effects of [WithEffects] stand for calls whose arguments
+// cannot be decoded. f must be quick and have no effects of its own.
 func WithCallEffects[In any](f func(in In) agent.Effects) Option {
 	return func(o *options) error { o.callEffects = f; return nil }
 }
 
-// WithDescribe explains one particular call to a person, from its decoded arguments, before it runs. In must be the
-// tool's In. f must be quick and have no effects of its own.
+// WithDescribe explains one particular call to a person, from its decoded arguments, before it
+// runs. In must be the tool's In. f must be quick and have no effects of its own.
 func WithDescribe[In any](f func(in In) agent.CallDescription) Option {
 	return func(o *options) error { o.describe = f; return nil }
 }
 
-// WithCheck refuses arguments that the schema cannot: rules between fields, for example. The error is shown to the model,
-// so it should say what to write instead. In must be the tool's In.
+// WithCheck refuses arguments that the schema cannot: rules between fields, for example. The error
+// is shown to the model, so it should say what to write instead. In must be the tool's In.
 func WithCheck[In any](f func(in In) error) Option {
 	return func(o *options) error { o.check = f; return nil }
 }
@@ -69,8 +69,8 @@ func WithTimeout(d time.Duration) Option {
 	return func(o *options) error { o.timeout = &d; return nil }
 }
 
-// WithMaxOutput limits the text of one result, in bytes, in place of the registry's limit. Negative means none. It
-// applies to calls through a [Registry].
+// WithMaxOutput limits the text of one result, in bytes, in place of the registry's limit. Negative
+// means none. It applies to calls through a [Registry].
 func WithMaxOutput(bytes int) Option {
 	return func(o *options) error { o.maxOutput = bytes; return nil }
 }
@@ -96,8 +96,8 @@ const (
 	RepairLikely    Repair = Repair(jsonrepair.High)   // also unescaped quotes inside strings; the default
 )
 
-// WithRepair limits how much the mending of malformed JSON may assume, for tools whose calls must not rest on a
-// likelihood.
+// WithRepair limits how much the mending of malformed JSON may assume, for tools whose calls must
+// not rest on a likelihood.
 func WithRepair(r Repair) Option {
 	return func(o *options) error {
 		if r < RepairSpelling || r > RepairLikely {
@@ -108,8 +108,8 @@ func WithRepair(r Repair) Option {
 	}
 }
 
-// WithExamples gives right arguments to show to a model that called the tool wrongly. Each is encoded as JSON, and must
-// be accepted by the schema.
+// WithExamples gives right arguments to show to a model that called the tool wrongly. Each is
+// encoded as JSON, and must be accepted by the schema.
 func WithExamples(args ...any) Option {
 	return func(o *options) error {
 		for _, a := range args {
@@ -123,8 +123,8 @@ func WithExamples(args ...any) Option {
 	}
 }
 
-// WithSchema replaces the schema made from In, for rules that tags cannot express. Arguments it accepts must decode into
-// In.
+// WithSchema replaces the schema made from In, for rules that tags cannot express. Arguments it
+// accepts must decode into In.
 func WithSchema(schema json.RawMessage) Option {
 	return func(o *options) error { o.schema = schema; return nil }
 }

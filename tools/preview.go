@@ -9,11 +9,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsonstream"
 )
 
-// Preview reads the arguments of a call while a model still writes them, so that a host can show the path of an edit
-// early and its content as it grows. Each byte is read once, and looking costs nothing, however often it is done.
+// Preview reads the arguments of a call while a model still writes them, so that a host can show
+// the path of an edit early and its content as it grows. Each byte is read once, and looking costs
+// nothing, however often it is done.
 //
-// A preview is for showing. Arguments are only run when they are complete, by [Registry.Call] or the tool itself, which
-// also mend what is malformed; a preview shows malformed arguments up to the fault. It is not safe for concurrent use.
+// A preview is for showing. Arguments are only run when they are complete, by [Registry.Call] or
+// the tool itself, which also mend what is malformed; a preview shows malformed arguments up to the
+// fault. It is not safe for concurrent use.
 type Preview struct {
 	parser jsonstream.Parser
 	raw    strings.Builder
@@ -24,8 +26,9 @@ type Preview struct {
 // NewPreview returns a preview of arguments that have not begun.
 func NewPreview() *Preview { return &Preview{} }
 
-// Feed reads the next piece, such as the Args of an agent.ToolCallDelta. The error says that the text is not JSON; what
-// came before stays visible, and later pieces are kept for [Preview.Args] only.
+// Feed reads the next piece, such as the Args of an agent.ToolCallDelta. The error says that the
+// text is not JSON; what came before stays visible, and later pieces are kept for [Preview.Args]
+// only.
 func (p *Preview) Feed(piece string) error {
 	p.raw.WriteString(piece)
 	if p.err == nil {
@@ -36,9 +39,10 @@ func (p *Preview) Feed(piece string) error {
 	return p.err
 }
 
-// Text returns the text at path as far as it has come, and whether it is complete. A path names members and list
-// positions: Text("edits", "0", "old"). The text of a string is decoded; a number or literal is as written; an object
-// or list has none. An argument that has not begun is "" and false.
+// Text returns the text at path as far as it has come, and whether it is complete. A path names
+// members and list positions: Text("edits", "0", "old"). The text of a string is decoded; a number
+// or literal is as written; an object or list has none. An argument that has not begun is "" and
+// false.
 func (p *Preview) Text(path ...string) (text string, done bool) {
 	n := p.find(path)
 	if n == nil {
@@ -59,7 +63,8 @@ func (p *Preview) Next(path ...string) string {
 	return text[min(from, len(text)):]
 }
 
-// Keys returns the members of the object at path in order of arrival, the whole arguments for no path.
+// Keys returns the members of the object at path in order of arrival, the whole arguments for no
+// path.
 func (p *Preview) Keys(path ...string) []string {
 	n := p.find(path)
 	if n == nil {
@@ -80,8 +85,8 @@ func (p *Preview) Args() (args json.RawMessage, complete bool) {
 	return json.RawMessage(p.raw.String()), p.Done()
 }
 
-// Value returns the arguments so far as encoding/json decodes them into an any, numbers as [json.Number], without
-// reading the text again.
+// Value returns the arguments so far as encoding/json decodes them into an any, numbers as
+// [json.Number], without reading the text again.
 func (p *Preview) Value() any { return p.parser.Value() }
 
 func (p *Preview) find(path []string) *jsonstream.Node {

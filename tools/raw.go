@@ -11,9 +11,9 @@ import (
 // Handler carries out a call whose arguments the tool's schema has accepted.
 type Handler func(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error)
 
-// NewRaw builds a tool from a spec and a handler, for arguments that are known only at run time, such as those of a
-// tool on another machine. The arguments are mended and validated against spec.Schema as [New] does; a nil schema takes
-// any JSON. Options that take In do not apply.
+// NewRaw builds a tool from a spec and a handler, for arguments that are known only at run time,
+// such as those of a tool on another machine. The arguments are mended and validated against
+// spec.Schema as [New] does; a nil schema takes any JSON. Options that take In do not apply.
 func NewRaw(spec agent.ToolSpec, handler Handler, opts ...Option) (agent.Tool, error) {
 	t, err := newRaw(spec, handler, opts)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// ReadArtifactName is the name of the tool that [NewReadArtifact] makes, and that results name when they were cut.
+// ReadArtifactName is the name of the tool that [NewReadArtifact] makes, and that results name when
+// they were cut.
 const ReadArtifactName = artifact.ReadTool
 
 // The limits of one read.
@@ -34,8 +35,9 @@ type readArtifactIn struct {
 	Context int    `json:"context,omitempty" jsonschema:"minimum=0,maximum=10,description=lines to show around each match"`
 }
 
-// NewReadArtifact returns the read_artifact tool: it reads a text that was too long for a result back out of store, by
-// lines, by bytes, or by the lines that match a regular expression, at most 400 lines or 32 KiB at a time.
+// NewReadArtifact returns the read_artifact tool: it reads a text that was too long for a result
+// back out of store, by lines, by bytes, or by the lines that match a regular expression, at most
+// 400 lines or 32 KiB at a time.
 func NewReadArtifact(store agent.ArtifactStore) (agent.Tool, error) {
 	if store == nil {
 		return nil, errors.New("tools: new read_artifact: the store is nil")

@@ -23,15 +23,17 @@ const (
 
 // RegistryConfig adjusts a [Registry]. The zero value is ready.
 type RegistryConfig struct {
-	// Timeout limits a call whose tool names no limit. 0 or negative means none but the caller's context.
+	// Timeout limits a call whose tool names no limit. 0 or negative means none but the caller's
+	// context.
 	Timeout time.Duration
-	// Grace is how long a call may take to return once its context ended, to clean up and report what it had, before
-	// it is answered for and left behind. 0 means DefaultGrace.
+	// Grace is how long a call may take to return once its context ended, to clean up and report
+	// what it had, before it is answered for and left behind. 0 means DefaultGrace.
 	Grace time.Duration
-	// MaxOutput limits the text of one result, in bytes; a tool may name its own limit with WithMaxOutput. 0 means
-	// DefaultMaxOutput, negative none.
+	// MaxOutput limits the text of one result, in bytes; a tool may name its own limit with
+	// WithMaxOutput. 0 means DefaultMaxOutput, negative none.
 	MaxOutput int
-	// Store keeps the full text of results that exceed MaxOutput. Without one the middle is dropped.
+	// Store keeps the full text of results that exceed MaxOutput. Without one the middle is
+	// dropped.
 	Store agent.ArtifactStore
 	// Logger is told of panics and of calls left behind. Nil is silent.
 	Logger *slog.Logger
@@ -39,8 +41,8 @@ type RegistryConfig struct {
 	Now func() time.Time
 }
 
-// Registry is a set of tools that may change while agents use it. It is an [agent.ToolSource], and its methods are safe
-// for concurrent use. A running call keeps the tool it started with.
+// Registry is a set of tools that may change while agents use it. It is an [agent.ToolSource], and
+// its methods are safe for concurrent use. A running call keeps the tool it started with.
 type Registry struct {
 	cfg   RegistryConfig
 	mu    sync.Mutex // held by writers of set
@@ -56,8 +58,8 @@ type toolSet struct {
 	byName map[string]*entry
 }
 
-// NewRegistry returns a registry of ts with the default configuration. Every tool must have a name of its own and a
-// schema that compiles.
+// NewRegistry returns a registry of ts with the default configuration. Every tool must have a name
+// of its own and a schema that compiles.
 func NewRegistry(ts ...agent.Tool) (*Registry, error) {
 	return NewRegistryWith(RegistryConfig{}, ts...)
 }
@@ -81,7 +83,8 @@ func NewRegistryWith(cfg RegistryConfig, ts ...agent.Tool) (*Registry, error) {
 	return r, nil
 }
 
-// Add adds tools at the end. When one is nil, has an invalid name or schema, or a name that is taken, none is added.
+// Add adds tools at the end. When one is nil, has an invalid name or schema, or a name that is
+// taken, none is added.
 func (r *Registry) Add(ts ...agent.Tool) error {
 	entries, err := r.entries(ts)
 	if err != nil {
@@ -99,7 +102,8 @@ func (r *Registry) Add(ts ...agent.Tool) error {
 	})
 }
 
-// Remove removes the tool called name and reports whether there was one. Calls of it that run are not disturbed.
+// Remove removes the tool called name and reports whether there was one. Calls of it that run are
+// not disturbed.
 func (r *Registry) Remove(name string) bool {
 	return r.update(func(s *toolSet) error {
 		e := s.byName[name]
@@ -146,9 +150,9 @@ func (r *Registry) update(change func(*toolSet) error) error {
 	return nil
 }
 
-// Tools returns the tools in the order they were added. Each runs through the registry, as [Registry.Call] does, and
-// answers [agent.Effecter] and [agent.Describer] with what the inner tool says of the mended arguments. The slice is
-// the caller's to read only.
+// Tools returns the tools in the order they were added. Each runs through the registry, as
+// [Registry.Call] does, and answers [agent.Effecter] and [agent.Describer] with what the inner tool
+// says of the mended arguments. The slice is the caller's to read only.
 func (r *Registry) Tools() []agent.Tool { return r.set.Load().list }
 
 // Lookup returns the tool called name, as in [Registry.Tools].
@@ -157,11 +161,12 @@ func (r *Registry) Lookup(name string) (agent.Tool, bool) {
 	return e, e != nil
 }
 
-// Call carries out one call and returns its result, which is never nil. It does not panic, and there is no error beside
-// the result: arguments that cannot be mended, an unknown tool, a failing, panicking or hanging tool are results with
-// IsError for the model to read.
+// Call carries out one call and returns its result, which is never nil. It does not panic, and
+// there is no error beside the result: arguments that cannot be mended, an unknown tool, a failing,
+// panicking or hanging tool are results with IsError for the model to read.
 //
-// The steps are those of the package comment: mend, validate, run under the time limit, make the output safe, cap it.
+// The steps are those of the package comment: mend, validate, run under the time limit, make the
+// output safe, cap it.
 func (r *Registry) Call(ctx context.Context, call agent.ToolCall) *agent.ToolResult {
 	e := r.set.Load().byName[call.Name]
 	if e == nil {

@@ -18,11 +18,13 @@ const (
 	LlamaCPP  = toolschema.LlamaCPP  // what llama.cpp and this library's grammar enforce
 )
 
-// EmitSchema rewrites a tool's schema for a provider. What the provider cannot enforce moves into the descriptions, so
-// that the model still reads it. strict reports whether the provider's strict mode takes the result.
+// EmitSchema rewrites a tool's schema for a provider. What the provider cannot enforce moves into
+// the descriptions, so that the model still reads it. strict reports whether the provider's strict
+// mode takes the result.
 //
-// Arguments that the result accepts may hold nulls for absent optional ones (OpenAI's strict mode has no other way to
-// leave one out); [RepairArgs] and every tool of this package read such a null as not given.
+// Arguments that the result accepts may hold nulls for absent optional ones (OpenAI's strict mode
+// has no other way to leave one out); [RepairArgs] and every tool of this package read such a null
+// as not given.
 func EmitSchema(d Dialect, schema json.RawMessage) (out json.RawMessage, strict bool, err error) {
 	return toolschema.Emit(d, schema)
 }

@@ -16,7 +16,8 @@ import (
 
 var errNoArtifact = errors.New("there is no artifact with that handle; use one that a tool result named")
 
-// NewMemStore returns a store that keeps texts in memory until the process ends, for tests and short runs.
+// NewMemStore returns a store that keeps texts in memory until the process ends, for tests and
+// short runs.
 func NewMemStore() agent.ArtifactStore { return &memStore{texts: map[string][]byte{}} }
 
 type memStore struct {
@@ -46,9 +47,9 @@ func (s *memStore) Get(ctx context.Context, handle string) ([]byte, error) {
 	return append(make([]byte, 0, len(data)), data...), nil
 }
 
-// NewDirStore returns a store that keeps each text as a file in dir, which is made if it is missing. A text is written
-// beside its place and renamed, so that a killed process leaves whole texts only, and is checked against its handle
-// when it is read. Several processes may share dir.
+// NewDirStore returns a store that keeps each text as a file in dir, which is made if it is
+// missing. A text is written beside its place and renamed, so that a killed process leaves whole
+// texts only, and is checked against its handle when it is read. Several processes may share dir.
 func NewDirStore(dir string) (agent.ArtifactStore, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("tools: open artifact store: %w", err)

@@ -15,20 +15,23 @@ import (
 
 // New builds a tool from a Go function.
 //
-// In is a struct (or a pointer to one) with a field for each argument. Its schema follows encoding/json: names and
-// omitempty come from the json tag, embedded structs are flattened, unexported and "-" fields are left out. A field
-// that is a pointer, has omitempty or omitzero, or has a default is optional; every other argument is required. The tag
-// jsonschema takes description, enum, default, minimum, maximum, minLength, maxLength, pattern, format, minItems,
-// maxItems and the other keywords of github.com/invopop/jsonschema; a description may hold commas. Nested structs,
-// slices, maps with string keys, []byte (base64), [time.Time] (RFC 3339), [time.Duration] (text such as "30s"),
-// [json.RawMessage] and any (any JSON) may be fields; a type that contains itself may not.
+// In is a struct (or a pointer to one) with a field for each argument. Its schema follows
+// encoding/json: names and omitempty come from the json tag, embedded structs are flattened,
+// unexported and "-" fields are left out. A field that is a pointer, has omitempty or omitzero, or
+// has a default is optional; every other argument is required. The tag jsonschema takes
+// description, enum, default, minimum, maximum, minLength, maxLength, pattern, format, minItems,
+// maxItems and the other keywords of github.com/invopop/jsonschema; a description may hold commas.
+// Nested structs, slices, maps with string keys, []byte (base64), [time.Time] (RFC 3339),
+// [time.Duration] (text such as "30s"), [json.RawMessage] and any (any JSON) may be fields; a type
+// that contains itself may not.
 //
-// Out becomes the result the model reads: a string, []byte or [json.RawMessage] as it is, an [agent.ToolResult], a
-// pointer to one, an [agent.Part] or a slice of them unchanged, struct{} and nil as "Done.", anything else as compact
-// JSON. An error of fn is shown to the model as a failed result, so it should say what to do next.
+// Out becomes the result the model reads: a string, []byte or [json.RawMessage] as it is, an
+// [agent.ToolResult], a pointer to one, an [agent.Part] or a slice of them unchanged, struct{} and
+// nil as "Done.", anything else as compact JSON. An error of fn is shown to the model as a failed
+// result, so it should say what to do next.
 //
-// New does all the work that does not depend on a call, and reports every mistake in In, the tags and the options. The
-// tool may be called concurrently, if fn may.
+// New does all the work that does not depend on a call, and reports every mistake in In, the tags
+// and the options. The tool may be called concurrently, if fn may.
 func New[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error), opts ...Option) (agent.Tool, error) {
 	t, err := newTyped(name, description, fn, opts)
 	if err != nil {
@@ -74,7 +77,8 @@ func newTyped[In, Out any](name, description string, fn func(ctx context.Context
 	return t, t.checkDefaults()
 }
 
-// checkDefaults decodes the defaults, so that one which does not fit is found now and not at a call.
+// checkDefaults decodes the defaults, so that one which does not fit is found now and not at a
+// call.
 func (t *typedTool[In, Out]) checkDefaults() error {
 	faults := t.checker.DefaultFaults()
 	if len(faults) > 0 {
@@ -180,7 +184,8 @@ func (t *typedTool[In, Out]) decode(args json.RawMessage) (in In, err error) {
 	return in, err
 }
 
-// CallEffects implements [agent.Effecter]: the effects of this call, or of any call when they cannot be told.
+// CallEffects implements [agent.Effecter]: the effects of this call, or of any call when they
+// cannot be told.
 func (t *typedTool[In, Out]) CallEffects(call agent.ToolCall) agent.Effects {
 	if t.callEffects == nil {
 		return t.spec.Effects

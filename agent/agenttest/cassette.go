@@ -89,9 +89,10 @@ type Recorder struct {
 	opts  *cassetteOptions
 }
 
-// Record returns a model that answers as m does and writes every request and answer to a new file at path, with
-// timings and errors. Secrets are taken out of texts first, see [Scrub]; a model's credentials never come near it.
-// Answers that the consumer left half-way are not written. Close it when done.
+// Record returns a model that answers as m does and writes every request and answer to a new file
+// at path, with timings and errors. Secrets are taken out of texts first, see [Scrub]; a model's
+// credentials never come near it. Answers that the consumer left half-way are not written. Close it
+// when done.
 func Record(path string, m agent.Model, opts ...CassetteOption) (*Recorder, error) {
 	t, err := newTape(path)
 	if err != nil {
@@ -159,8 +160,9 @@ func (r *Recorder) begin(req *agent.Request) (*exchangeEntry, error) {
 	return e, nil
 }
 
-// scrubbed takes the secrets out of everything in an entry. They are looked for in the JSON text, where those that span
-// chunks cannot be seen: so the texts of neighbouring deltas are joined first when their sum holds one.
+// scrubbed takes the secrets out of everything in an entry. They are looked for in the JSON text,
+// where those that span chunks cannot be seen: so the texts of neighbouring deltas are joined first
+// when their sum holds one.
 func (r *Recorder) scrubbed(e *exchangeEntry) *exchangeEntry {
 	e.Chunks = r.joinSecret(e.Chunks)
 	data, err := json.Marshal(e)
@@ -241,8 +243,9 @@ type Player struct {
 	n       int
 }
 
-// Replay returns a model that answers from the cassette at path: each request gets the first unused answer that was
-// recorded for an equal one. Put faults in front of it with [Inject]. It is safe for concurrent use.
+// Replay returns a model that answers from the cassette at path: each request gets the first unused
+// answer that was recorded for an equal one. Put faults in front of it with [Inject]. It is safe
+// for concurrent use.
 func Replay(path string, opts ...CassetteOption) (*Player, error) {
 	entries, torn, err := readTape[exchangeEntry](path)
 	if err != nil {
@@ -251,7 +254,8 @@ func Replay(path string, opts ...CassetteOption) (*Player, error) {
 	return &Player{path: path, opts: newCassetteOptions(opts), torn: torn, entries: entries, used: make([]bool, len(entries))}, nil
 }
 
-// Torn reports whether the cassette's last line was cut while it was written, and therefore left out.
+// Torn reports whether the cassette's last line was cut while it was written, and therefore left
+// out.
 func (p *Player) Torn() bool { return p.torn }
 
 // Left returns how many answers were not asked for yet.

@@ -138,8 +138,8 @@ func TestCassetteIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// TestCassetteCutAnywhere cuts the file after every byte, as a killed process does: whole answers are kept, a torn one
-// is reported.
+// TestCassetteCutAnywhere cuts the file after every byte, as a killed process does: whole answers
+// are kept, a torn one is reported.
 func TestCassetteCutAnywhere(t *testing.T) {
 	data, err := os.ReadFile(record(t, script(), ask("1"), ask("2"), ask("3"), ask("4")))
 	if err != nil {

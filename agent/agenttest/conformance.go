@@ -24,9 +24,9 @@ func Skip(scenario, reason string) ConformanceOption {
 	return func(c *conformance) { c.skip[scenario] = reason }
 }
 
-// Conformance runs every scenario of [Scenarios] against the models that newModel returns, each as a subtest. The models
-// must talk to a server that knows the scenarios, see [NewServer]. A scenario that needs what a model's
-// [agent.Capabilities] leave out is skipped with the reason.
+// Conformance runs every scenario of [Scenarios] against the models that newModel returns, each as
+// a subtest. The models must talk to a server that knows the scenarios, see [NewServer]. A scenario
+// that needs what a model's [agent.Capabilities] leave out is skipped with the reason.
 func Conformance(t *testing.T, newModel func() agent.Model, opts ...ConformanceOption) {
 	t.Helper()
 	c := conformance{skip: map[string]string{}}

@@ -14,7 +14,8 @@ import (
 // prompt is how long a stream may take to end once it was cancelled or left.
 const prompt = 3 * time.Second
 
-// rounds is how often a stream is abandoned. Connections that are kept for later stay few; leaks grow with the rounds.
+// rounds is how often a stream is abandoned. Connections that are kept for later stay few; leaks
+// grow with the rounds.
 const rounds = 16
 
 // abandon runs a stream rounds times and fails if it is slow to end or leaves goroutines behind.

@@ -19,7 +19,8 @@ type streamed struct {
 	fault    error // a broken rule of the contract
 }
 
-// stream runs one request and checks the rules that hold for every stream. The error is the model's.
+// stream runs one request and checks the rules that hold for every stream. The error is the
+// model's.
 func stream(ctx context.Context, m agent.Model, req *agent.Request) (*streamed, error) {
 	before := cloneRequest(req)
 	got := &streamed{}

@@ -18,7 +18,8 @@ func TestConformanceOfReference(t *testing.T) {
 	Conformance(t, newReference(t, ""))
 }
 
-// TestConformanceNotices breaks the reference model in one way at a time: a suite that cannot fail proves nothing.
+// TestConformanceNotices breaks the reference model in one way at a time: a suite that cannot fail
+// proves nothing.
 func TestConformanceNotices(t *testing.T) {
 	for _, tt := range []struct {
 		fault, scenario string
@@ -63,7 +64,8 @@ func TestConformanceNotices(t *testing.T) {
 	}
 }
 
-// checkWithin is Check for models that may hang: it stops waiting, and the server's end unblocks the model.
+// checkWithin is Check for models that may hang: it stops waiting, and the server's end unblocks
+// the model.
 func checkWithin(ctx context.Context, m agent.Model, sc Scenario, limit time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -33,8 +33,8 @@ const (
 	FaultUnknown   Fault = "unknown"    // every call names a tool that does not exist
 )
 
-// Faults is a plan of faults. At most one hits a request. The plan depends on the seed and the number of the request
-// alone, so that a failure can be repeated.
+// Faults is a plan of faults. At most one hits a request. The plan depends on the seed and the
+// number of the request alone, so that a failure can be repeated.
 type Faults struct {
 	Seed  uint64
 	Rates map[Fault]float64 // chance of each fault, in [0,1]; their sum must not exceed 1

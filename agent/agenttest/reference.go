@@ -20,9 +20,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Reference returns a model that talks to a server of its own on loopback and knows every scenario of [Conformance], in the
-// plainest format a backend could have. Put it behind what takes models and makes one, such as a router, and run the
-// suite on that.
+// Reference returns a model that talks to a server of its own on loopback and knows every scenario
+// of [Conformance], in the plainest format a backend could have. Put it behind what takes models
+// and makes one, such as a router, and run the suite on that.
 func Reference(t testing.TB) agent.Model { return newReference(t, "")() }
 
 func newReference(t testing.TB, fault string) func() agent.Model {
@@ -34,8 +34,8 @@ func newReference(t testing.TB, fault string) func() agent.Model {
 	}
 }
 
-// refWire is the plainest format a backend could have: one JSON object a line, holding chunks of the contract as they
-// are. It exists to test the suite itself.
+// refWire is the plainest format a backend could have: one JSON object a line, holding chunks of
+// the contract as they are. It exists to test the suite itself.
 type refWire struct{}
 
 type refEvent struct {

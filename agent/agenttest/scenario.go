@@ -8,7 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Scenario is one thing that every model must get right: requests, what the server answers, and what must come out.
+// Scenario is one thing that every model must get right: requests, what the server answers, and
+// what must come out.
 type Scenario struct {
 	Name      string
 	About     string     // what it pins, in one sentence
@@ -23,8 +24,8 @@ type Exchange struct {
 	// Request builds the request from the answers so far. It carries the exchange's [Marker].
 	Request func(answers []*agent.Response) *agent.Request
 	Reply   Reply
-	// Kinds lists the error kinds of which the model must report one; empty means that the response must be what the
-	// Reply's events say.
+	// Kinds lists the error kinds of which the model must report one; empty means that the response
+	// must be what the Reply's events say.
 	Kinds []agent.ErrorKind
 	// KindsOrReply accepts the reply as well as one of Kinds.
 	KindsOrReply bool
@@ -40,9 +41,9 @@ func (s *Scenario) Missing(c agent.Capabilities) string {
 	return ""
 }
 
-// Marker is the text by which a server knows what is asked of it: "conformance:" and the scenario's name; from the second
-// exchange on, "@2" and so on follows. The last marker in a request's bytes counts, be it in a user message or in a
-// tool result.
+// Marker is the text by which a server knows what is asked of it: "conformance:" and the scenario's
+// name; from the second exchange on, "@2" and so on follows. The last marker in a request's bytes
+// counts, be it in a user message or in a tool result.
 func Marker(scenario string, exchange int) string {
 	if exchange <= 1 {
 		return "conformance:" + scenario

@@ -69,7 +69,8 @@ func then(first func([]*agent.Response) *agent.Request, results ...agent.Part) f
 	}
 }
 
-// follow is a scenario of two exchanges: a first answer, and what the server must find when it comes back.
+// follow is a scenario of two exchanges: a first answer, and what the server must find when it
+// comes back.
 func follow(name, about string, first Reply, needs []need, must []string, results func(mark agent.Text) []agent.Part, edit ...func(*agent.Request)) Scenario {
 	begin := ask(name, append([]func(*agent.Request){withTools}, edit...)...)
 	second := events(WireText{"done"})

@@ -23,9 +23,9 @@ type Scripted struct {
 	count  int
 }
 
-// Script returns a model that answers its first request with the first turn, its second with the second, and so on. A
-// turn without an end of its own ends with Finish: tool_calls when it calls a tool, else stop. A request after the last
-// turn is an error that says so.
+// Script returns a model that answers its first request with the first turn, its second with the
+// second, and so on. A turn without an end of its own ends with Finish: tool_calls when it calls a
+// tool, else stop. A request after the last turn is an error that says so.
 func Script(turns ...Turn) *Scripted {
 	m := &Scripted{turns: make([]Turn, len(turns))}
 	for i, t := range turns {
@@ -34,15 +34,15 @@ func Script(turns ...Turn) *Scripted {
 	return m
 }
 
-// ScriptFunc returns a model that answers every request with the turn that pick chooses from the request alone, which
-// suits models that many runs share.
+// ScriptFunc returns a model that answers every request with the turn that pick chooses from the
+// request alone, which suits models that many runs share.
 func ScriptFunc(pick func(*agent.Request) Turn) *Scripted { return &Scripted{pick: pick} }
 
 // Loop makes the script start again after its last turn. It returns m.
 func (m *Scripted) Loop() *Scripted { m.loop = true; return m }
 
-// Forget makes m keep no requests, so that long runs stay small and benchmarks count only what they measure. It
-// returns m.
+// Forget makes m keep no requests, so that long runs stay small and benchmarks count only what they
+// measure. It returns m.
 func (m *Scripted) Forget() *Scripted { m.forget = true; return m }
 
 // Name returns "agenttest".

@@ -21,7 +21,8 @@ var secretShapes = []string{
 	`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-[^-])*-----END [A-Z ]*PRIVATE KEY-----`,
 }
 
-// secrets finds them at the start of a word. The word may follow an escape of JSON text, whose letter is none of it.
+// secrets finds them at the start of a word. The word may follow an escape of JSON text, whose
+// letter is none of it.
 var secrets = regexp.MustCompile(`(^|[^A-Za-z0-9\\]|\\[nrtbf/"\\])(?:` + strings.Join(secretShapes, "|") + `)`)
 
 const scrubbed = "[secret removed]"
@@ -40,18 +41,18 @@ type cassetteOptions struct {
 	order  bool
 }
 
-// Scrub adds a function that takes secrets out of every text before it is written or hashed. Give the same one when
-// replaying. Shapes of well-known credentials are taken out anyway.
+// Scrub adds a function that takes secrets out of every text before it is written or hashed. Give
+// the same one when replaying. Shapes of well-known credentials are taken out anyway.
 func Scrub(f func(string) string) CassetteOption {
 	return func(o *cassetteOptions) { o.scrubs = append(o.scrubs, f) }
 }
 
-// Paced makes a replay wait between pieces as the original did, times speed: 2 is twice as fast. Without it a replay
-// does not wait.
+// Paced makes a replay wait between pieces as the original did, times speed: 2 is twice as fast.
+// Without it a replay does not wait.
 func Paced(speed float64) CassetteOption { return func(o *cassetteOptions) { o.paced = speed } }
 
-// InOrder makes a replay give the answers in the order in which they were recorded, whatever is asked. Without it an
-// answer is found by its request.
+// InOrder makes a replay give the answers in the order in which they were recorded, whatever is
+// asked. Without it an answer is found by its request.
 func InOrder() CassetteOption { return func(o *cassetteOptions) { o.order = true } }
 
 func newCassetteOptions(opts []CassetteOption) *cassetteOptions {

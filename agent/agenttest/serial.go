@@ -35,7 +35,8 @@ type requestTail struct {
 	Extra       map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// prefix serialises system prompt, tools and messages in the order in which providers read them, one line each.
+// prefix serialises system prompt, tools and messages in the order in which providers read them,
+// one line each.
 func prefix(req *agent.Request) ([]byte, error) {
 	h := head{System: req.System}
 	for _, t := range req.Tools {
@@ -55,7 +56,8 @@ func prefix(req *agent.Request) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// hash identifies a request by everything that may change its answer. What names the conversation is left out.
+// hash identifies a request by everything that may change its answer. What names the conversation
+// is left out.
 func hash(req *agent.Request, scrub func(string) string) (string, error) {
 	b, err := prefix(req)
 	if err != nil {
@@ -69,9 +71,10 @@ func hash(req *agent.Request, scrub func(string) string) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// AssertPrefix fails t unless every request starts with the bytes of the one before it: system prompt, tools and
-// messages, serialised in this order. Requests whose [agent.Request.Epoch] or SessionID differ are not compared. A
-// conversation that passes keeps a provider's prompt cache warm.
+// AssertPrefix fails t unless every request starts with the bytes of the one before it: system
+// prompt, tools and messages, serialised in this order. Requests whose [agent.Request.Epoch] or
+// SessionID differ are not compared. A conversation that passes keeps a provider's prompt cache
+// warm.
 func AssertPrefix(t testing.TB, reqs []*agent.Request) {
 	t.Helper()
 	type key struct {

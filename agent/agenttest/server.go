@@ -21,8 +21,9 @@ type WireRequest struct {
 	Reply    Reply // what will be sent
 }
 
-// NewServer starts a server on loopback that answers every request with the scenario its body's [Marker] names, in the
-// format that newWire's result writes. It is closed when t ends. Point a model at its URL and hand it to [Conformance].
+// NewServer starts a server on loopback that answers every request with the scenario its body's
+// [Marker] names, in the format that newWire's result writes. It is closed when t ends. Point a
+// model at its URL and hand it to [Conformance].
 func NewServer(t testing.TB, newWire func(r *WireRequest) Wire) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(Handler(newWire))
@@ -58,7 +59,8 @@ func Handler(newWire func(r *WireRequest) Wire) http.Handler {
 	})
 }
 
-// refused marks the server's complaint about a request, so that a scenario which expects an error cannot pass by it.
+// refused marks the server's complaint about a request, so that a scenario which expects an error
+// cannot pass by it.
 const refused = "agenttest: the request is wrong: "
 
 func identify(r *http.Request, body []byte) (*WireRequest, error) {
@@ -103,8 +105,8 @@ func (r *WireRequest) check(wire Wire) error {
 	return nil
 }
 
-// jsonTexts returns every string in a JSON document, keys included. A string that is itself JSON is also looked into,
-// since formats carry arguments that way.
+// jsonTexts returns every string in a JSON document, keys included. A string that is itself JSON is
+// also looked into, since formats carry arguments that way.
 func jsonTexts(body []byte) ([]string, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	var texts []string
@@ -180,7 +182,8 @@ func sendError(w http.ResponseWriter, wire Wire, reply Reply) {
 	}
 }
 
-// dribbler writes and flushes in pieces of n bytes, so that reads end inside lines, escapes and characters.
+// dribbler writes and flushes in pieces of n bytes, so that reads end inside lines, escapes and
+// characters.
 type dribbler struct {
 	w http.ResponseWriter
 	n int

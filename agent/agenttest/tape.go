@@ -57,7 +57,8 @@ func marshalLine(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// readTape reads the entries of a file. A last line that was cut while it was written is left out and reported.
+// readTape reads the entries of a file. A last line that was cut while it was written is left out
+// and reported.
 func readTape[T any](path string) (entries []T, torn bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/wait"
 )
 
-// Turn is one answer of a scripted model: chunks in order, with waits and failures between them. Build one with [Text],
-// [Call], [Thinking], [Error] and the like, and join pieces with [Join]. A Turn may be used many times.
+// Turn is one answer of a scripted model: chunks in order, with waits and failures between them.
+// Build one with [Text], [Call], [Thinking], [Error] and the like, and join pieces with [Join]. A
+// Turn may be used many times.
 type Turn struct {
 	steps []step
 	calls int
@@ -36,8 +37,8 @@ func Text(pieces ...string) Turn {
 	return t
 }
 
-// Call is a call of a tool. The pieces of args are joined; none means a call without arguments. The index is given by
-// [Join], in order.
+// Call is a call of a tool. The pieces of args are joined; none means a call without arguments. The
+// index is given by [Join], in order.
 func Call(id, name string, args ...string) Turn {
 	t := turn(step{chunk: agent.ToolCallStart{ID: id, Name: name}})
 	for _, a := range args {

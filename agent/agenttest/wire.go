@@ -6,8 +6,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// WireEvent is one abstract thing that a scenario's server sends. A [Wire] turns it into a provider's bytes; the server
-// itself handles [WireCut], [WireReset], [WireStall] and [WireWait], which no Wire ever sees.
+// WireEvent is one abstract thing that a scenario's server sends. A [Wire] turns it into a
+// provider's bytes; the server itself handles [WireCut], [WireReset], [WireStall] and [WireWait],
+// which no Wire ever sees.
 type WireEvent interface{ wireEvent() }
 
 type (
@@ -15,8 +16,8 @@ type (
 	WireStart struct{}
 	// WireText is a piece of the answer.
 	WireText struct{ Text string }
-	// WireThinking is a piece of reasoning. A piece with a Signature or Redacted data closes its reasoning part; one
-	// with Redacted data has nothing else.
+	// WireThinking is a piece of reasoning. A piece with a Signature or Redacted data closes its
+	// reasoning part; one with Redacted data has nothing else.
 	WireThinking struct {
 		Text      string
 		Signature string
@@ -27,22 +28,23 @@ type (
 		Index    int
 		ID, Name string
 	}
-	// WireCallArgs is a piece of the arguments' JSON text of an open call. Repeat asks for id, name and type to be sent
-	// once more beside it, where the format has room for that.
+	// WireCallArgs is a piece of the arguments' JSON text of an open call. Repeat asks for id, name
+	// and type to be sent once more beside it, where the format has room for that.
 	WireCallArgs struct {
 		Index  int
 		Args   string
 		Repeat bool
 	}
-	// WireOpaque is a part of the provider's own kind that the contract has no type for. It must hold Marker as a JSON
-	// string somewhere inside.
+	// WireOpaque is a part of the provider's own kind that the contract has no type for. It must
+	// hold Marker as a JSON string somewhere inside.
 	WireOpaque struct{ Marker string }
-	// WireUsage gives the token counts as the contract counts them. It comes before WireFinish; a format that reports
-	// them elsewhere holds or looks ahead (see [WireRequest.Reply]).
+	// WireUsage gives the token counts as the contract counts them. It comes before WireFinish; a
+	// format that reports them elsewhere holds or looks ahead (see [WireRequest.Reply]).
 	WireUsage struct{ Usage agent.Usage }
 	// WireFinish ends the response, with whatever the format sends after the reason.
 	WireFinish struct{ Reason agent.FinishReason }
-	// WireEmpty is everything the format can send that carries nothing: comments, pings, empty choices, empty deltas.
+	// WireEmpty is everything the format can send that carries nothing: comments, pings, empty
+	// choices, empty deltas.
 	WireEmpty struct{}
 	// WireGarbage is an event whose data is not JSON.
 	WireGarbage struct{}
@@ -114,8 +116,8 @@ type Wire interface {
 	Error(status int, f Failure) (contentType, body string)
 }
 
-// WireChecker is a [Wire] that also looks at the request. A fault it finds is answered with status 400 and fails the
-// scenario.
+// WireChecker is a [Wire] that also looks at the request. A fault it finds is answered with status
+// 400 and fails the scenario.
 type WireChecker interface {
 	Check(r *WireRequest) error
 }

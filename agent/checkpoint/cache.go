@@ -11,7 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A stamp is what the file system says of a file without reading it. While it stays the same, so does the content.
+// A stamp is what the file system says of a file without reading it. While it stays the same, so
+// does the content.
 type stamp struct {
 	size, modified, changed int64 // times in nanoseconds
 	inode                   uint64
@@ -22,8 +23,9 @@ func stampOf(fi fs.FileInfo) stamp {
 	return stamp{size: fi.Size(), modified: fi.ModTime().UnixNano(), changed: changed, inode: inode}
 }
 
-// settled reports whether a write after the time of the look would give the file another stamp. A file system that counts time in steps may
-// give two writes close together the same time; one that counts in seconds shows it by round numbers.
+// settled reports whether a write after the time of the look would give the file another stamp. A
+// file system that counts time in steps may give two writes close together the same time; one that
+// counts in seconds shows it by round numbers.
 func (s stamp) settled(look time.Time) bool {
 	last := max(s.modified, s.changed)
 	step := 50 * time.Millisecond
@@ -59,7 +61,8 @@ func (c statCache) encode() []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// readCache returns an empty cache when the file is absent, cut short or damaged: it only saves time.
+// readCache returns an empty cache when the file is absent, cut short or damaged: it only saves
+// time.
 func readCache(file string) statCache {
 	data, err := os.ReadFile(file)
 	c := statCache{}

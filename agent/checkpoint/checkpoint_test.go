@@ -294,7 +294,8 @@ func TestIgnoreRulesChange(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
 	s := open(t, work, Options{})
-	// ignored at the time of the checkpoint, so not recorded: not removed although it is no longer ignored
+	// ignored at the time of the checkpoint, so not recorded: not removed although it is no longer
+	// ignored
 	put(t, work, map[string]string{".gitignore": "out\n", "out": "built", "f": "1"})
 	one := must1[string](t)(s.Snapshot(ctx, ""))
 	put(t, work, map[string]string{".gitignore": "", "f": "2"})
@@ -430,7 +431,8 @@ func TestSameSizeSameTime(t *testing.T) {
 	}
 }
 
-// TestQuickWrites writes the same size again and again, as fast as snapshots are taken: none may be missed.
+// TestQuickWrites writes the same size again and again, as fast as snapshots are taken: none may be
+// missed.
 func TestQuickWrites(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()

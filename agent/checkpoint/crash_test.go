@@ -174,7 +174,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere cuts the files that may be cut, at every byte, and plants the leavings of a write that stopped.
+// TestCutAnywhere cuts the files that may be cut, at every byte, and plants the leavings of a write
+// that stopped.
 func TestCutAnywhere(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -235,7 +236,8 @@ func TestDamagedStore(t *testing.T) {
 	}
 }
 
-// TestAgainstModel makes random changes and goes to random checkpoints, and compares with copies kept aside.
+// TestAgainstModel makes random changes and goes to random checkpoints, and compares with copies
+// kept aside.
 func TestAgainstModel(t *testing.T) {
 	tier.Normal(t)
 	for seed := range tier.Pick(3, 8, 24) {
@@ -336,7 +338,8 @@ func TestWritersDuringSnapshots(t *testing.T) {
 	whole(t, s)
 }
 
-// TestManyUsers has several stores on one directory, as several processes would, and several goroutines on each.
+// TestManyUsers has several stores on one directory, as several processes would, and several
+// goroutines on each.
 func TestManyUsers(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()

@@ -8,10 +8,12 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// Now stands for the workspace as it is, where [Store.Diff] and [Store.Changes] take a checkpoint's id.
+// Now stands for the workspace as it is, where [Store.Diff] and [Store.Changes] take a checkpoint's
+// id.
 const Now = ""
 
-// Diff returns what changed from checkpoint a to b, either of which may be [Now], as a unified diff in git's format.
+// Diff returns what changed from checkpoint a to b, either of which may be [Now], as a unified diff
+// in git's format.
 func (s *Store) Diff(ctx context.Context, a, b string) (string, error) {
 	var text string
 	err := s.compare(ctx, a, b, func(cs object.Changes) error {
@@ -24,7 +26,8 @@ func (s *Store) Diff(ctx context.Context, a, b string) (string, error) {
 	return text, err
 }
 
-// Changes returns the paths of the files that differ between checkpoints a and b, either of which may be [Now].
+// Changes returns the paths of the files that differ between checkpoints a and b, either of which
+// may be [Now].
 func (s *Store) Changes(ctx context.Context, a, b string) ([]string, error) {
 	paths := map[string]bool{}
 	err := s.compare(ctx, a, b, func(cs object.Changes) error {

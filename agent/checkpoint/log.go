@@ -14,13 +14,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// The history is a chain of commits, each an event, on one branch. What can be undone and redone follows from replaying
-// them, so that there is one thing to write at a time and nothing to keep in step.
+// The history is a chain of commits, each an event, on one branch. What can be undone and redone
+// follows from replaying them, so that there is one thing to write at a time and nothing to keep in
+// step.
 
 const branch = "refs/heads/checkpoints"
 
-// The kinds of events. A snapshot or a restore adds a state at the current position and forgets what could be redone; a
-// move changes the position only.
+// The kinds of events. A snapshot or a restore adds a state at the current position and forgets
+// what could be redone; a move changes the position only.
 const (
 	kindSnapshot = "snapshot"
 	kindRestore  = "restore"
@@ -133,8 +134,8 @@ func (s *Store) readLog() error {
 	return nil
 }
 
-// append adds an event to the history. Everything it refers to is in the store already: the rename of the branch file
-// is the moment it exists.
+// append adds an event to the history. Everything it refers to is in the store already: the rename
+// of the branch file is the moment it exists.
 func (s *Store) append(e event) (event, error) {
 	if err := s.flush(); err != nil { // before the commit, which would else be packed behind it
 		return e, err
@@ -159,7 +160,8 @@ func (s *Store) append(e event) (event, error) {
 	return e, nil
 }
 
-// timeline replays the history: the states that undo and redo step through, and the position among them, -1 for none.
+// timeline replays the history: the states that undo and redo step through, and the position among
+// them, -1 for none.
 func (s *Store) timeline() (states []event, at int) {
 	at = -1
 	for _, e := range s.log {

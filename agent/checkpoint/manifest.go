@@ -117,14 +117,15 @@ func (m *manifest) defaults() (files, execs, dirs fs.FileMode) {
 	return files, execs, most(func(fs.FileMode) bool { return true }, 0o755)
 }
 
-// The part of the encoding between these lines belongs to the state itself; what follows was found on the way.
+// The part of the encoding between these lines belongs to the state itself; what follows was found
+// on the way.
 const (
 	metaHead = "luthier-meta 1\n"
 	metaRest = "rest\n"
 )
 
-// encode writes down what a git tree cannot hold, a fact a line, in a fixed order. Paths are quoted as Go strings, so
-// that any name survives.
+// encode writes down what a git tree cannot hold, a fact a line, in a fixed order. Paths are quoted
+// as Go strings, so that any name survives.
 func (m *manifest) encode() []byte {
 	var b bytes.Buffer
 	files, execs, dirs := m.defaults()
@@ -264,8 +265,8 @@ func (s *Store) getManifest(tree plumbing.Hash) (*manifest, error) {
 	return m, nil
 }
 
-// same reports whether m, just read, holds what o says. Files it holds only because they were asked for by name do not
-// count when o does not have them.
+// same reports whether m, just read, holds what o says. Files it holds only because they were asked
+// for by name do not count when o does not have them.
 func (m *manifest) same(o *manifest) bool {
 	rest := byPath(o)
 	for _, f := range m.files {

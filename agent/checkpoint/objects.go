@@ -15,7 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// put stores an object unless the store has it. It may be called concurrently, which go-git's own writer may not.
+// put stores an object unless the store has it. It may be called concurrently, which go-git's own
+// writer may not.
 func (s *Store) put(t plumbing.ObjectType, content []byte) (plumbing.Hash, error) {
 	h := plumbing.ComputeHash(t, content)
 	if s.has(h) {

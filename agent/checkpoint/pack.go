@@ -17,11 +17,12 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-// packFrom is the number of new files from which on they are written into one pack instead of a file each, which is
-// several times as fast.
+// packFrom is the number of new files from which on they are written into one pack instead of a
+// file each, which is several times as fast.
 const packFrom = 100
 
-// A packer writes objects into one git pack. Workers compress side by side and take turns to append.
+// A packer writes objects into one git pack. Workers compress side by side and take turns to
+// append.
 type packer struct {
 	f    *os.File
 	mu   sync.Mutex

@@ -16,9 +16,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/ignore"
 )
 
-// Restore makes the workspace what it was at the checkpoint id. It first snapshots what is there and returns that
-// checkpoint's id, also when it then fails half way, so that nothing is lost. Files that an ignore rule names are not
-// removed, and a restore that would have to remove one to make room changes nothing.
+// Restore makes the workspace what it was at the checkpoint id. It first snapshots what is there
+// and returns that checkpoint's id, also when it then fails half way, so that nothing is lost.
+// Files that an ignore rule names are not removed, and a restore that would have to remove one to
+// make room changes nothing.
 func (s *Store) Restore(ctx context.Context, id string) (undo string, err error) {
 	err = s.locked(ctx, func() error {
 		if err := s.readLog(); err != nil {
@@ -50,9 +51,9 @@ func (s *Store) Restore(ctx context.Context, id string) (undo string, err error)
 	return undo, err
 }
 
-// Undo brings the workspace back to the last state that differs from it, and returns that checkpoint's id. Changes
-// since then are snapshotted first, so that [Store.Redo] brings them back. It returns [ErrNothingToUndo] when there is
-// no such state.
+// Undo brings the workspace back to the last state that differs from it, and returns that
+// checkpoint's id. Changes since then are snapshotted first, so that [Store.Redo] brings them back.
+// It returns [ErrNothingToUndo] when there is no such state.
 func (s *Store) Undo(ctx context.Context) (id string, err error) {
 	return s.step(ctx, func(v view) (event, bool, error) {
 		switch {
@@ -68,8 +69,9 @@ func (s *Store) Undo(ctx context.Context) (id string, err error) {
 	})
 }
 
-// Redo takes back the last [Store.Undo] and returns the id of the checkpoint it went to. It returns [ErrNothingToRedo]
-// when there is none, or when the workspace changed since: going forward would then lose the change.
+// Redo takes back the last [Store.Undo] and returns the id of the checkpoint it went to. It returns
+// [ErrNothingToRedo] when there is none, or when the workspace changed since: going forward would
+// then lose the change.
 func (s *Store) Redo(ctx context.Context) (id string, err error) {
 	return s.step(ctx, func(v view) (event, bool, error) {
 		switch {
@@ -91,8 +93,8 @@ type view struct {
 	same           bool // the workspace is as the position says
 }
 
-// look reads the workspace together with every path of the states a step may go to, so that nothing it would write over
-// is unknown.
+// look reads the workspace together with every path of the states a step may go to, so that nothing
+// it would write over is unknown.
 func (s *Store) look(ctx context.Context) (v view, err error) {
 	v.states, v.at = s.timeline()
 	v.earlier, v.later = -1, -1
@@ -129,7 +131,8 @@ func (s *Store) look(ctx context.Context) (v view, err error) {
 	return v, nil
 }
 
-// step moves along the timeline to the state that choose names; kept says that the workspace was recorded for it.
+// step moves along the timeline to the state that choose names; kept says that the workspace was
+// recorded for it.
 func (s *Store) step(ctx context.Context, choose func(view) (to event, kept bool, err error)) (id string, err error) {
 	err = s.locked(ctx, func() error {
 		if err := s.readLog(); err != nil {
@@ -162,7 +165,8 @@ func (s *Store) step(ctx context.Context, choose func(view) (to event, kept bool
 	return id, err
 }
 
-// wouldLose refuses to write over a file that is in neither state because an ignore rule names it now.
+// wouldLose refuses to write over a file that is in neither state because an ignore rule names it
+// now.
 func wouldLose(v view, target *manifest) error {
 	here, want := byPath(v.here), byPath(target)
 	for _, f := range v.now.files {
@@ -343,7 +347,8 @@ func (s *Store) blocker(p string) string {
 	return ""
 }
 
-// makeRoom removes what stands where p, or a directory above it, goes; hasRoom has checked that it is recorded.
+// makeRoom removes what stands where p, or a directory above it, goes; hasRoom has checked that it
+// is recorded.
 func (c *change) makeRoom(p string) error {
 	if d := c.blocker(p); d != "" {
 		if err := c.unchanged(d); err != nil {
@@ -365,8 +370,8 @@ func (c *change) makeRoom(p string) error {
 	return nil
 }
 
-// removeOld removes the files that to does not have. Ignore files go first, so that the rules are those of to when
-// they are asked about the rest.
+// removeOld removes the files that to does not have. Ignore files go first, so that the rules are
+// those of to when they are asked about the rest.
 func (c *change) removeOld() error {
 	var old []string
 	for _, f := range c.now.files {
@@ -411,7 +416,8 @@ func (c *change) remove(p string) error {
 	return nil
 }
 
-// directories removes those that to does not have and that are empty now, makes its empty ones, and sets permissions.
+// directories removes those that to does not have and that are empty now, makes its empty ones, and
+// sets permissions.
 func (c *change) directories() error {
 	gone := map[string]bool{}
 	for d := range c.now.holds() {

@@ -29,8 +29,8 @@ type scanner struct {
 	mu   sync.Mutex      // over m while contents are read
 }
 
-// scan reads the state of the workspace and stores the contents it does not have yet. extra are paths that are recorded
-// whatever the ignore rules and limits say, or as absent.
+// scan reads the state of the workspace and stores the contents it does not have yet. extra are
+// paths that are recorded whatever the ignore rules and limits say, or as absent.
 func (s *Store) scan(ctx context.Context, extra []string) (*manifest, error) {
 	sc := &scanner{Store: s, ctx: ctx, m: newManifest(), seen: map[string]bool{}}
 	sc.m.started = time.Now()
@@ -141,7 +141,8 @@ func (sc *scanner) addDirs(p string) {
 	}
 }
 
-// tracked lists the files in the index of the workspace's repository: git keeps those even when a rule ignores them.
+// tracked lists the files in the index of the workspace's repository: git keeps those even when a
+// rule ignores them.
 func (s *Store) tracked() []string {
 	repo, ok := ignore.Locate(s.work)
 	if !ok {
@@ -234,8 +235,8 @@ func (sc *scanner) dropUnread() {
 	sc.m.files = kept
 }
 
-// readOne stores a file's content. A file that changes while it is read is read again; only a failure of the store is
-// an error.
+// readOne stores a file's content. A file that changes while it is read is read again; only a
+// failure of the store is an error.
 func (sc *scanner) readOne(f *file) error {
 	for try := 0; ; try++ {
 		content, fi, stable, err := sc.content(f)
@@ -295,7 +296,8 @@ func (sc *scanner) content(f *file) (data []byte, fi fs.FileInfo, stable bool, e
 	return data, after, stampOf(opened) == stampOf(after) && int64(len(data)) == after.Size(), nil
 }
 
-// remember makes the cache what m says, but for files so new that a later write might look the same.
+// remember makes the cache what m says, but for files so new that a later write might look the
+// same.
 func (s *Store) remember(m *manifest) {
 	next := make(statCache, len(m.files))
 	changed := len(m.files) != len(s.cache)

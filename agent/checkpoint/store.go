@@ -23,7 +23,8 @@ import (
 
 // Options changes how a [Store] works. The zero value is ready for use.
 type Options struct {
-	// MaxFile is the size in bytes above which a file is not recorded; 0 means 64 MiB, negative no limit.
+	// MaxFile is the size in bytes above which a file is not recorded; 0 means 64 MiB, negative no
+	// limit.
 	MaxFile int64
 	// Now gives the time of checkpoints; nil means [time.Now].
 	Now func() time.Time
@@ -36,7 +37,8 @@ var (
 	ErrNothingToRedo = errors.New("checkpoint: there is no undone state to go forward to")
 )
 
-// A Store holds the checkpoints of one workspace. It is safe for concurrent use, also by several processes.
+// A Store holds the checkpoints of one workspace. It is safe for concurrent use, also by several
+// processes.
 type Store struct {
 	work, dir string
 	opts      Options
@@ -55,8 +57,8 @@ type Store struct {
 	packFrom int // see the constant; tests make it small
 }
 
-// Open opens the store of the workspace workDir in storeDir, and makes it where there is none. storeDir must lie outside
-// workDir, or in its .git; a store belongs to one workspace.
+// Open opens the store of the workspace workDir in storeDir, and makes it where there is none.
+// storeDir must lie outside workDir, or in its .git; a store belongs to one workspace.
 func Open(workDir, storeDir string, opts Options) (*Store, error) {
 	work, err := realPath(workDir)
 	if err != nil {
@@ -98,7 +100,8 @@ func realPath(p string) (string, error) {
 	return filepath.EvalSymlinks(p)
 }
 
-// prepare makes the repository, ties it to the workspace, and removes what a process that died left half written.
+// prepare makes the repository, ties it to the workspace, and removes what a process that died left
+// half written.
 func (s *Store) prepare() error {
 	s.repo = filesystem.NewStorageWithOptions(osfs.New(s.dir), cache.NewObjectLRU(8*cache.MiByte), filesystem.Options{KeepDescriptors: true})
 	if _, err := git.Init(s.repo, nil); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {

@@ -22,8 +22,8 @@ func Baselines() []Policy {
 // Raw leaves everything as it was.
 func Raw() Policy { return Policy{Name: "raw"} }
 
-// DropOldest drops the oldest turns when the prompt is over the budget, until it is at the share keep of it, and leaves
-// a line that says so.
+// DropOldest drops the oldest turns when the prompt is over the budget, until it is at the share
+// keep of it, and leaves a line that says so.
 func DropOldest(keep float64) Policy {
 	return onBudget("drop-oldest", 0, func(ms []agent.Message, budget int) []agent.Message {
 		head, tail := splitTask(ms)
@@ -44,18 +44,20 @@ func DropOldest(keep float64) Policy {
 	})
 }
 
-// MaskOnBudget replaces all results but those of the last n turns by a placeholder when the prompt is over the budget.
+// MaskOnBudget replaces all results but those of the last n turns by a placeholder when the prompt
+// is over the budget.
 func MaskOnBudget(n int) Policy {
 	return onBudget(fmt.Sprintf("mask-%d", n), 0, func(ms []agent.Message, _ int) []agent.Message { return mask(ms, n) })
 }
 
-// MaskAlways replaces all results but those of the last n turns by a placeholder before every call of the model.
+// MaskAlways replaces all results but those of the last n turns by a placeholder before every call
+// of the model.
 func MaskAlways(n int) Policy {
 	return onBudget(fmt.Sprintf("mask-always-%d", n), 1, func(ms []agent.Message, _ int) []agent.Message { return mask(ms, n) })
 }
 
-// Truncate cuts the middle out of every result of more than limit bytes as it is recorded, and drops the oldest turns
-// when the prompt is over the budget nonetheless.
+// Truncate cuts the middle out of every result of more than limit bytes as it is recorded, and
+// drops the oldest turns when the prompt is over the budget nonetheless.
 func Truncate(name string, limit int) Policy {
 	drop := DropOldest(0.5)
 	return Policy{Name: name, New: func(m agent.Model) (Parts, error) {
@@ -83,7 +85,8 @@ func splitTask(ms []agent.Message) (task, rest []agent.Message) {
 	return ms[:n], ms[n:]
 }
 
-// turn returns how many messages the first turn has: one that is no assistant message, or one with its results.
+// turn returns how many messages the first turn has: one that is no assistant message, or one with
+// its results.
 func turn(ms []agent.Message) int {
 	if len(ms) > 1 && ms[1].Role == agent.RoleTool {
 		return 2

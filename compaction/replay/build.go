@@ -8,7 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// builder puts a run together from messages in order and keeps calls and results paired, whatever the record lacks.
+// builder puts a run together from messages in order and keeps calls and results paired, whatever
+// the record lacks.
 type builder struct {
 	run    *Run
 	inText bool // actions are code blocks in the text
@@ -58,8 +59,8 @@ func (b *builder) assistant(m chatMessage, answered bool) {
 	b.add(agent.RoleAssistant, parts...)
 }
 
-// result keeps the result of an open call. One that answers none is given to the first that has none yet, since some
-// records name no ids; with no call open it is what the user said.
+// result keeps the result of an open call. One that answers none is given to the first that has
+// none yet, since some records name no ids; with no call open it is what the user said.
 func (b *builder) result(id, text string) {
 	if len(b.calls) == 0 {
 		b.add(agent.RoleUser, agent.Text{Text: text})

@@ -12,8 +12,8 @@ type Prices struct {
 	Output float64 // a token that the model wrote
 }
 
-// DefaultPrices returns the ratios that providers with a prompt cache charge: 0.1 for a read, 1.25 for a write and 5 for
-// output.
+// DefaultPrices returns the ratios that providers with a prompt cache charge: 0.1 for a read, 1.25
+// for a write and 5 for output.
 func DefaultPrices() Prices { return Prices{Input: 1, Read: 0.1, Write: 1.25, Output: 5} }
 
 // Cost returns what u costs, in plain input tokens.
@@ -29,7 +29,8 @@ type segment struct {
 	a, b string // the part's texts
 }
 
-// segments cuts a request into the pieces that are compared, and returns the size of each in tokens.
+// segments cuts a request into the pieces that are compared, and returns the size of each in
+// tokens.
 func segments(req *agent.Request) ([]segment, []int) {
 	segs := []segment{{kind: 's', a: req.System}}
 	sizes := []int{count(req.System)}
@@ -65,8 +66,8 @@ func partSegments(segs []segment, sizes []int, role agent.Role, ps []agent.Part)
 	return segs, sizes
 }
 
-// cache is the prompt cache of a provider: it holds the last request of each purpose. One model call reads the longest
-// prefix that it shares with one of them and writes the rest.
+// cache is the prompt cache of a provider: it holds the last request of each purpose. One model
+// call reads the longest prefix that it shares with one of them and writes the rest.
 type cache map[agent.Purpose][]segment
 
 // call returns what a request and an answer of output tokens use, and keeps the request.

@@ -9,11 +9,13 @@ import (
 // Policy is a way of keeping the context of a run short.
 type Policy struct {
 	Name string
-	// New returns what the policy does to one run; summariser is the model it may ask. Nil does nothing.
+	// New returns what the policy does to one run; summariser is the model it may ask. Nil does
+	// nothing.
 	New func(summariser agent.Model) (Parts, error)
 }
 
-// Parts are what a policy puts into an agent's configuration. The zero value leaves everything as it is.
+// Parts are what a policy puts into an agent's configuration. The zero value leaves everything as
+// it is.
 type Parts struct {
 	Compactor  agent.Compactor  // asked when a prompt would be over the budget, and when it has a Due method that says so
 	Middleware agent.Middleware // around every model and tool call, for what is done as results are recorded

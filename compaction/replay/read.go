@@ -13,8 +13,9 @@ import (
 // maxFile is the largest file that Read takes.
 const maxFile = 256 << 20
 
-// Read reads a recorded run. It knows a session log of this library ([agent.ReadEntries]) and a JSON document of
-// messages as chat completions have them: an array, or an object with "messages". The name becomes the run's own.
+// Read reads a recorded run. It knows a session log of this library ([agent.ReadEntries]) and a
+// JSON document of messages as chat completions have them: an array, or an object with "messages".
+// The name becomes the run's own.
 func Read(name string, r io.Reader) (*Run, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -64,7 +65,8 @@ type chatMessage struct {
 	ToolCallID string          `json:"tool_call_id"`
 }
 
-// chatCall is a call in the form of chat completions, or with its name and arguments outside "function".
+// chatCall is a call in the form of chat completions, or with its name and arguments outside
+// "function".
 type chatCall struct {
 	ID       string `json:"id"`
 	Function struct {
@@ -110,7 +112,8 @@ func (m chatMessage) text() string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// fromChat turns chat messages into a run. Runs without any tool call may hold their actions in code blocks.
+// fromChat turns chat messages into a run. Runs without any tool call may hold their actions in
+// code blocks.
 func fromChat(ms []chatMessage) (*Run, error) {
 	b := builder{run: &Run{}, inText: true}
 	for _, m := range ms {

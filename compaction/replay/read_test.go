@@ -94,7 +94,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestReadSession reads the log of a session that was compacted in its middle and ends in half a line.
+// TestReadSession reads the log of a session that was compacted in its middle and ends in half a
+// line.
 func TestReadSession(t *testing.T) {
 	const log = `{"type":"session","meta":{"id":"s","created":"2025-01-01T00:00:00Z"}}
 {"type":"message","message":{"role":"user","parts":[{"type":"text","text":"go"}]}}

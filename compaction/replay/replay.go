@@ -10,11 +10,13 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Config says how a run is replayed. The zero value is what the figures of this project are measured with.
+// Config says how a run is replayed. The zero value is what the figures of this project are
+// measured with.
 type Config struct {
 	Budget int     // tokens above which a policy is asked to shorten the prompt; 0 means 50,000
 	Prices *Prices // nil means DefaultPrices
-	// Summarise answers the summariser's requests; nil writes the first sentence of each of the model's own messages.
+	// Summarise answers the summariser's requests; nil writes the first sentence of each of the
+	// model's own messages.
 	Summarise func(req *agent.Request) string
 }
 
@@ -52,7 +54,8 @@ type Step struct {
 	Lost               []Thing // those of Known that are not in the context
 }
 
-// Replay steps through a run as it was recorded and lets a policy decide what the model sees at each step.
+// Replay steps through a run as it was recorded and lets a policy decide what the model sees at
+// each step.
 func Replay(ctx context.Context, run *Run, p Policy, cfg Config) (*Result, error) {
 	cfg.fill()
 	trail, err := newTrail(ctx, run)
@@ -159,8 +162,9 @@ func (s *sim) results(ctx context.Context, calls []agent.ToolCall, m agent.Messa
 	return s.session.Append(out)
 }
 
-// compact asks the policy for a shorter history as the loop does: when the next prompt would be over its budget, or the
-// compactor says that it is worth its while. It reports whether the history was rewritten.
+// compact asks the policy for a shorter history as the loop does: when the next prompt would be
+// over its budget, or the compactor says that it is worth its while. It reports whether the history
+// was rewritten.
 func (s *sim) compact(ctx context.Context) bool {
 	live := s.session.Messages()
 	tokens := count(s.run.System) + Tokens(live)

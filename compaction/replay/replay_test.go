@@ -34,7 +34,8 @@ func play(t *testing.T, r *Run, p Policy, cfg Config) *Result {
 	return res
 }
 
-// TestRawReadsWhatItWrote: with nothing compacted, each prompt is read up to the end of the one before.
+// TestRawReadsWhatItWrote: with nothing compacted, each prompt is read up to the end of the one
+// before.
 func TestRawReadsWhatItWrote(t *testing.T) {
 	r := steps(5, func(i int) (string, string) {
 		return fmt.Sprintf(`{"command": "cat f%d.go"}`, i), strings.Repeat("some words ", 30*i)
@@ -67,7 +68,8 @@ func TestRawReadsWhatItWrote(t *testing.T) {
 	}
 }
 
-// TestCompactionBreaksCache: a history rewritten from its second message on is read from the cache up to there.
+// TestCompactionBreaksCache: a history rewritten from its second message on is read from the cache
+// up to there.
 func TestCompactionBreaksCache(t *testing.T) {
 	r := steps(4, func(int) (string, string) { return `{}`, strings.Repeat("alpha beta ", 100) })
 	budget := r.Largest() - 10
@@ -135,7 +137,8 @@ func TestSupport(t *testing.T) {
 	}
 }
 
-// TestSummariserIsCharged: a question after the live request reads nearly all of itself, and is paid for once.
+// TestSummariserIsCharged: a question after the live request reads nearly all of itself, and is
+// paid for once.
 func TestSummariserIsCharged(t *testing.T) {
 	r := steps(4, func(int) (string, string) { return `{}`, strings.Repeat("alpha beta ", 100) })
 	var asked *agent.Response
@@ -230,7 +233,8 @@ func TestFailedCompactions(t *testing.T) {
 	}
 }
 
-// TestMiddleware sees the calls of model and tools as it would in the loop, and what it changes is what the model sees.
+// TestMiddleware sees the calls of model and tools as it would in the loop, and what it changes is
+// what the model sees.
 func TestMiddleware(t *testing.T) {
 	r := steps(2, func(i int) (string, string) { return fmt.Sprintf(`{"n": %d}`, i), "long result" })
 	var seen []string

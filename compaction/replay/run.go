@@ -8,7 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Run is a recorded run of an agent: what its model was told, what it said and what it was answered.
+// Run is a recorded run of an agent: what its model was told, what it said and what it was
+// answered.
 type Run struct {
 	Name     string
 	System   string          // the system prompt, "" when it was not recorded
@@ -20,8 +21,8 @@ func (r *Run) Tokens() int {
 	return count(r.System) + Tokens(r.Messages)
 }
 
-// Largest returns the size in tokens of the longest prompt of the run as it was recorded. Results that came after the
-// last answer of the model were never part of a prompt.
+// Largest returns the size in tokens of the longest prompt of the run as it was recorded. Results
+// that came after the last answer of the model were never part of a prompt.
 func (r *Run) Largest() int {
 	last := -1
 	for i, m := range r.Messages {
@@ -35,8 +36,8 @@ func (r *Run) Largest() int {
 	return count(r.System) + Tokens(r.Messages[:last])
 }
 
-// argTexts returns the strings and numbers among the arguments of a call, in the order of their keys: what a reader of
-// the call sees, without the escapes of JSON.
+// argTexts returns the strings and numbers among the arguments of a call, in the order of their
+// keys: what a reader of the call sees, without the escapes of JSON.
 func argTexts(args json.RawMessage) []string {
 	var v any
 	dec := json.NewDecoder(strings.NewReader(string(args)))

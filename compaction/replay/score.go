@@ -79,8 +79,8 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Mean returns the mean of the scores of several runs, each run counting the same. Tokens, steps and compactions are
-// sums, so that the cache hits are those of all tokens; Peak is the largest.
+// Mean returns the mean of the scores of several runs, each run counting the same. Tokens, steps
+// and compactions are sums, so that the cache hits are those of all tokens; Peak is the largest.
 func Mean(scores []Score) Score {
 	m := Score{Run: fmt.Sprintf("mean of %d", len(scores))}
 	n := float64(len(scores))

@@ -7,7 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// isSession reports whether data begins like a session log: a first line that is the session's own entry.
+// isSession reports whether data begins like a session log: a first line that is the session's own
+// entry.
 func isSession(data []byte) bool {
 	for e, err := range agent.ReadEntries(bytes.NewReader(data)) {
 		return err == nil && e.Type == agent.EntrySession
@@ -15,8 +16,8 @@ func isSession(data []byte) bool {
 	return false
 }
 
-// parseSession rebuilds the conversation of a session log as if nothing had ever been compacted. Results are as the log
-// has them, so those that were shortened as they were recorded stay short.
+// parseSession rebuilds the conversation of a session log as if nothing had ever been compacted.
+// Results are as the log has them, so those that were shortened as they were recorded stay short.
 func parseSession(data []byte) (*Run, error) {
 	run := &Run{}
 	results := map[string]agent.ToolResult{}

@@ -19,14 +19,15 @@ const (
 	KindString     Kind = "string"     // a quoted string, or a whole line of an argument of several lines
 )
 
-// Thing is something that an action refers to and that a model knows only from having read it: a path, an identifier,
-// the number of a line, a string.
+// Thing is something that an action refers to and that a model knows only from having read it: a
+// path, an identifier, the number of a line, a string.
 type Thing struct {
 	Kind Kind
 	Text string
 }
 
-// maxThings is how many things of a call count, so that a call that writes a large file does not outweigh all others.
+// maxThings is how many things of a call count, so that a call that writes a large file does not
+// outweigh all others.
 const maxThings = 300
 
 // Things returns what the arguments of a call refer to, each once, sorted, 300 at the most.
@@ -65,7 +66,8 @@ func words(out []Thing, text string) []Thing {
 	return out
 }
 
-// word adds what one run of letters, digits and "_./-" refers to: the path it is, or the words it is made of.
+// word adds what one run of letters, digits and "_./-" refers to: the path it is, or the words it
+// is made of.
 func word(out []Thing, w string) []Thing {
 	w = strings.TrimRight(strings.TrimLeft(w, "-"), ".-/")
 	if rest, ok := strings.CutPrefix(w, "./"); ok {
@@ -89,7 +91,8 @@ func word(out []Thing, w string) []Thing {
 	return out
 }
 
-// isFile reports whether w names a file: several elements of which one has a letter, or a name with a known ending.
+// isFile reports whether w names a file: several elements of which one has a letter, or a name with
+// a known ending.
 func isFile(w string) bool {
 	if len(w) > 200 || strings.Contains(w, "//") || strings.HasPrefix(w, "dev/") {
 		return false
@@ -110,8 +113,8 @@ var endings = func() map[string]bool {
 	return m
 }()
 
-// isIdentifier reports whether w is a name that somebody made up for a program, rather than a word of a language: it has
-// an underscore or a digit within, or a capital after a small letter.
+// isIdentifier reports whether w is a name that somebody made up for a program, rather than a word
+// of a language: it has an underscore or a digit within, or a capital after a small letter.
 func isIdentifier(w string) bool {
 	if len(w) < 4 || len(w) > 80 || isDigit(w[0]) || strings.HasPrefix(w, "__") && strings.HasSuffix(w, "__") {
 		return false
@@ -140,7 +143,8 @@ func isLineNumber(w string) bool {
 	return true
 }
 
-// quoted adds the strings of 8 to 120 bytes that stand between quotes in one line and are more than a word.
+// quoted adds the strings of 8 to 120 bytes that stand between quotes in one line and are more than
+// a word.
 func quoted(out []Thing, text string) []Thing {
 	for line := range strings.SplitSeq(text, "\n") {
 		for i := 0; i < len(line); i++ {
@@ -161,7 +165,8 @@ func quoted(out []Thing, text string) []Thing {
 	return out
 }
 
-// lines adds the lines of a text of several lines that are 16 to 200 bytes long, without the space around them.
+// lines adds the lines of a text of several lines that are 16 to 200 bytes long, without the space
+// around them.
 func lines(out []Thing, text string) []Thing {
 	if !strings.Contains(text, "\n") {
 		return out
@@ -174,8 +179,8 @@ func lines(out []Thing, text string) []Thing {
 	return out
 }
 
-// isString reports whether s has a length in bytes from least to most, a letter, and something that is no part of a word
-// or path.
+// isString reports whether s has a length in bytes from least to most, a letter, and something that
+// is no part of a word or path.
 func isString(s string, least, most int) bool {
 	return len(s) >= least && len(s) <= most && strings.ContainsFunc(s, isLetter) &&
 		strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || !isPath(byte(r)) })
@@ -188,8 +193,8 @@ func isPath(c byte) bool {
 	return c == '_' || c == '.' || c == '/' || c == '-' || isDigit(c) || isLetter(rune(c))
 }
 
-// in returns where t stands in text, from the byte at from on; -1 for nowhere. A string may stand anywhere; the rest only
-// where no longer word holds it.
+// in returns where t stands in text, from the byte at from on; -1 for nowhere. A string may stand
+// anywhere; the rest only where no longer word holds it.
 func (t Thing) in(text string, from int) int {
 	for from <= len(text) {
 		n := strings.Index(text[from:], t.Text)
@@ -209,8 +214,8 @@ func wholeWord(text string, begin, end int) bool {
 	return (begin == 0 || !isWord(text[begin-1])) && (end == len(text) || !isWord(text[end]))
 }
 
-// shownIn is in, but for the number of a line it wants a place where line numbers are shown: at the start of a line,
-// after a colon, or after the word "line".
+// shownIn is in, but for the number of a line it wants a place where line numbers are shown: at the
+// start of a line, after a colon, or after the word "line".
 func (t Thing) shownIn(text string, from int) int {
 	for {
 		at := t.in(text, from)

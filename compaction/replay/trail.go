@@ -51,13 +51,15 @@ func newTrail(ctx context.Context, run *Run) (*trail, error) {
 	return t, nil
 }
 
-// ahead returns what the next n calls from message i on refer to and the run had shown before that message, each once.
+// ahead returns what the next n calls from message i on refer to and the run had shown before that
+// message, each once.
 func (t *trail) ahead(i, n int) []Thing {
 	from := sort.Search(len(t.calls), func(k int) bool { return t.calls[k].message >= i })
 	return t.shown(t.calls[from:min(from+n, len(t.calls))], i)
 }
 
-// now returns what the calls of message i refer to and the run had shown before that message, each once.
+// now returns what the calls of message i refer to and the run had shown before that message, each
+// once.
 func (t *trail) now(i int) []Thing {
 	from := sort.Search(len(t.calls), func(k int) bool { return t.calls[k].message >= i })
 	to := sort.Search(len(t.calls), func(k int) bool { return t.calls[k].message > i })
@@ -78,7 +80,8 @@ func (t *trail) shown(calls []callThings, i int) []Thing {
 	return out
 }
 
-// lastLine returns the line in which a thing was shown last before message i, 400 bytes of it at the most.
+// lastLine returns the line in which a thing was shown last before message i, 400 bytes of it at
+// the most.
 func (t *trail) lastLine(th Thing, i int) string {
 	text := t.text[:t.start[i]]
 	at := strings.LastIndex(text, th.Text)

@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// app ties the agent to the terminal. Lines typed while the agent works are given to it at once (steering), unless a
-// question waits for an answer.
+// app ties the agent to the terminal. Lines typed while the agent works are given to it at once
+// (steering), unless a question waits for an answer.
 type app struct {
 	ui      *ui
 	coder   *luthier.Coder
@@ -194,7 +194,8 @@ func (a *app) question(ctx context.Context, q coding.Question) (string, error) {
 	return a.read(ctx), ctx.Err()
 }
 
-// preview remembers what a call is going to do, for its card: after the call the diff could not be made any more.
+// preview remembers what a call is going to do, for its card: after the call the diff could not be
+// made any more.
 func (a *app) preview(next agent.Handler) agent.Handler {
 	return func(ctx context.Context, op *agent.Op) error {
 		if !op.IsModel() {

@@ -2,10 +2,11 @@
 //
 //	go run ./examples/coder [-dir DIR] [-model NAME] [-base-url URL] [-resume [-session ID]] [-auto LEVEL] [-p PROMPT]
 //
-// It talks to any OpenAI-compatible server (-base-url, such as http://localhost:8080/v1 for a local one) or to
-// Anthropic's API (a -model that begins with "claude", or -provider anthropic), or runs a -model that is a GGUF file itself. Keys come from OPENAI_API_KEY and
-// ANTHROPIC_API_KEY. With -p, or when the standard input is not a terminal, it does one task and exits; the output is
-// plain when it does not go to a terminal.
+// It talks to any OpenAI-compatible server (-base-url, such as http://localhost:8080/v1 for a local
+// one) or to Anthropic's API (a -model that begins with "claude", or -provider anthropic), or runs
+// a -model that is a GGUF file itself. Keys come from OPENAI_API_KEY and ANTHROPIC_API_KEY. With
+// -p, or when the standard input is not a terminal, it does one task and exits; the output is plain
+// when it does not go to a terminal.
 package main
 
 import (

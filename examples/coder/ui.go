@@ -12,7 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// ui writes what happens: streamed text as it is, a card a tool call. Colours are used on a terminal only.
+// ui writes what happens: streamed text as it is, a card a tool call. Colours are used on a
+// terminal only.
 type ui struct {
 	mu     sync.Mutex
 	w      io.Writer
@@ -170,7 +171,8 @@ func (u *ui) stream(text string, thinking bool) {
 	fmt.Fprint(u.w, plain(text))
 }
 
-// card shows a call that ended: its title and time, its diff if it has one, else the first lines of its result.
+// card shows a call that ended: its title and time, its diff if it has one, else the first lines of
+// its result.
 func (u *ui) card(ev agent.CallDone) {
 	u.mu.Lock()
 	d := u.cards[ev.Call.ID]

@@ -1,12 +1,14 @@
-// Command compact shows what a policy of compaction costs, and what it loses, on recorded runs of agents.
+// Command compact shows what a policy of compaction costs, and what it loses, on recorded runs of
+// agents.
 //
 //	go run ./examples/compact -budget 16000
 //	go run ./examples/compact [-policy luthier,mask-10] [-budget 50000] [-o out.html] [trajectory ...]
 //
-// A trajectory is a session log of this library, or a JSON document of messages as chat completions have them. Without
-// one, a small recorded run is taken. For each run and policy it prints the cost as a share of the raw run's, what the next calls
-// refer to and the prompt still holds, and the hits of the prompt cache; package compaction/replay defines them. With -o
-// it draws prompt, cost and cache hits over the run: as a page, or as one picture when the name ends in .svg.
+// A trajectory is a session log of this library, or a JSON document of messages as chat completions
+// have them. Without one, a small recorded run is taken. For each run and policy it prints the cost
+// as a share of the raw run's, what the next calls refer to and the prompt still holds, and the
+// hits of the prompt cache; package compaction/replay defines them. With -o it draws prompt, cost
+// and cache hits over the run: as a page, or as one picture when the name ends in .svg.
 package main
 
 import (

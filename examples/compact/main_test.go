@@ -26,8 +26,9 @@ func out(t *testing.T, args ...string) string {
 	return b.String()
 }
 
-// TestRecorded replays the recorded run under a small budget: every policy stays below it, and the one of this library costs
-// less than the raw run and loses less than the one that drops the oldest.
+// TestRecorded replays the recorded run under a small budget: every policy stays below it, and the
+// one of this library costs less than the raw run and loses less than the one that drops the
+// oldest.
 func TestRecorded(t *testing.T) {
 	o, err := parse([]string{"-budget", "16000"})
 	if err != nil {
@@ -112,7 +113,8 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// TestPicture draws a page of two runs and a picture of one, and finds in both a line for each policy with a point for each step.
+// TestPicture draws a page of two runs and a picture of one, and finds in both a line for each
+// policy with a point for each step.
 func TestPicture(t *testing.T) {
 	dir := t.TempDir()
 	page, picture := filepath.Join(dir, "out.html"), filepath.Join(dir, "out.svg")

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "record testdata/session.jsonl anew, by running the agent")
 
-// TestRecord makes the recorded run that the command replays when it is given none: the agent's own loop and tools over a
-// small module with two faults; only the model is a script.
+// TestRecord makes the recorded run that the command replays when it is given none: the agent's own
+// loop and tools over a small module with two faults; only the model is a script.
 func TestRecord(t *testing.T) {
 	if !*update {
 		t.Skip("records only with -update")

@@ -1,10 +1,12 @@
-// Command demo shows a coding agent at work, without a key or a network: it makes a git repository with a failing test,
-// and the agent finds the fault, edits the file and runs the tests in a sandbox.
+// Command demo shows a coding agent at work, without a key or a network: it makes a git repository
+// with a failing test, and the agent finds the fault, edits the file and runs the tests in a
+// sandbox.
 //
 //	go run ./examples/demo [-keep]
 //
-// The model is a recording: a server on the loopback interface replays the streams of an OpenAI-compatible one. All else
-// is real, and the same as in a host's own program: the HTTP backend, the loop, the tools, the edits, the sandbox.
+// The model is a recording: a server on the loopback interface replays the streams of an
+// OpenAI-compatible one. All else is real, and the same as in a host's own program: the HTTP
+// backend, the loop, the tools, the edits, the sandbox.
 package main
 
 import (

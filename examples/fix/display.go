@@ -28,7 +28,8 @@ type display struct {
 // shownRefusals is how many refused edits in a row are shown, one line each: there may be hundreds.
 const shownRefusals = 3
 
-// fold reports whether a step is one refused edit too many to show, and tells of those that were not shown before others.
+// fold reports whether a step is one refused edit too many to show, and tells of those that were
+// not shown before others.
 func (d *display) fold(refused bool) bool {
 	if refused {
 		d.refused++

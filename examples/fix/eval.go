@@ -12,7 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// heldOut are broken lines in modules that the model was not trained on, packages that are quickly built and tested first.
+// heldOut are broken lines in modules that the model was not trained on, packages that are quickly
+// built and tested first.
 //
 //go:embed heldout.jsonl
 var heldOut string

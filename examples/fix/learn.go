@@ -13,7 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe/embedded"
 )
 
-// learner makes models that know the module at hand of the one that the options name, nil where that is not wanted.
+// learner makes models that know the module at hand of the one that the options name, nil where
+// that is not wanted.
 func learner(o options) (*harness.Learner, error) {
 	if o.learn == 0 {
 		return nil, nil

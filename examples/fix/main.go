@@ -2,13 +2,14 @@
 //
 //	go run ./examples/fix [flags] [dir]
 //
-// A small Mixture-of-Experts model, which is part of this program, runs the tests, reads functions, edits a line, runs the
-// tests again and goes on until they pass. Without a directory it repairs a small module that comes with it. The tests run
-// in a sandbox without a network, over a private view of the module; the directory itself is changed once, by an edit with
-// which all tests pass. The model knows how to mend one line and nothing else.
+// A small Mixture-of-Experts model, which is part of this program, runs the tests, reads functions,
+// edits a line, runs the tests again and goes on until they pass. Without a directory it repairs a
+// small module that comes with it. The tests run in a sandbox without a network, over a private
+// view of the module; the directory itself is changed once, by an edit with which all tests pass.
+// The model knows how to mend one line and nothing else.
 //
-// The exit status is 0 if the tests pass now, 1 if no repair was found, and 2 if there is nothing that could be repaired:
-// no Go module, tests that do not compile, that pass, that hang.
+// The exit status is 0 if the tests pass now, 1 if no repair was found, and 2 if there is nothing
+// that could be repaired: no Go module, tests that do not compile, that pass, that hang.
 package main
 
 import (

@@ -100,7 +100,8 @@ func readTree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestCannotFix: a bug that takes more than one line is not repaired, whatever the model does, and the module stays as it was.
+// TestCannotFix: a bug that takes more than one line is not repaired, whatever the model does, and
+// the module stays as it was.
 func TestCannotFix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("asks the embedded model many times")
@@ -116,7 +117,8 @@ func TestCannotFix(t *testing.T) {
 	}
 }
 
-// TestLearns: where three edits did not help the model learns the module's other functions, and the module stays as it was.
+// TestLearns: where three edits did not help the model learns the module's other functions, and the
+// module stays as it was.
 func TestLearns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains the embedded model")

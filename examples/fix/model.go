@@ -10,7 +10,8 @@ import (
 // beamTokens is the size of the cache of keys and values: a beam keeps the ends of its paths there.
 const beamTokens = 16 << 10
 
-// beams is how a model is loaded that is not part of this program: nothing but decisions is left to it.
+// beams is how a model is loaded that is not part of this program: nothing but decisions is left to
+// it.
 func beams() moe.Config { return moe.Config{KVTokens: beamTokens, Constrain: moe.ConstrainExact} }
 
 // load loads the model that the options name.

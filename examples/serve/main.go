@@ -3,8 +3,8 @@
 //	go run ./examples/serve -model model.gguf
 //	curl localhost:8080/v1/chat/completions -d '{"messages":[{"role":"user","content":"Hello."}]}'
 //
-// Any OpenAI client can talk to it: set its base URL to http://localhost:8080/v1. Interrupt it once to let running answers
-// end, twice to stop at once.
+// Any OpenAI client can talk to it: set its base URL to http://localhost:8080/v1. Interrupt it once
+// to let running answers end, twice to stop at once.
 package main
 
 import (

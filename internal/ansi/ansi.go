@@ -1,5 +1,5 @@
-// Package ansi takes out of a program's output what only a terminal obeys: the escape sequences of ECMA-48, bells, and what was
-// overwritten or struck out.
+// Package ansi takes out of a program's output what only a terminal obeys: the escape sequences of
+// ECMA-48, bells, and what was overwritten or struck out.
 package ansi
 
 import (
@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Strip returns a text without what a terminal obeys. Of a line that a carriage return began anew, as progress bars do, it keeps
-// what was written last. The result holds no control character but tabs and line feeds.
+// Strip returns a text without what a terminal obeys. Of a line that a carriage return began anew,
+// as progress bars do, it keeps what was written last. The result holds no control character but
+// tabs and line feeds.
 func Strip(text string) string {
 	i := 0
 	for i < len(text) && (text[i] == '\n' || !Control(text[i])) {
@@ -31,8 +32,9 @@ func Strip(text string) string {
 	return b.String()
 }
 
-// Line returns a line without what a terminal obeys: escape sequences (colours, titles, links), bells, and the characters
-// that a backspace struck out. A line without such bytes is returned as it is.
+// Line returns a line without what a terminal obeys: escape sequences (colours, titles, links),
+// bells, and the characters that a backspace struck out. A line without such bytes is returned as
+// it is.
 func Line(line string) string {
 	i := 0
 	for i < len(line) && !Control(line[i]) {

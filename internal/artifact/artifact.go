@@ -1,6 +1,6 @@
-// Package artifact names texts that are too long for a model's context: the handle of a text, how to find handles in
-// what a model was shown, and the name of the tool that reads them back. It is below both the stores that keep such
-// texts and the policies that refer to them.
+// Package artifact names texts that are too long for a model's context: the handle of a text, how
+// to find handles in what a model was shown, and the name of the tool that reads them back. It is
+// below both the stores that keep such texts and the policies that refer to them.
 package artifact
 
 import (
@@ -17,8 +17,8 @@ const (
 	digits = 24
 )
 
-// Handle returns the handle of a text: the beginning of its SHA-256, so that one text has one handle, and a handle
-// cannot name anything but a text.
+// Handle returns the handle of a text: the beginning of its SHA-256, so that one text has one
+// handle, and a handle cannot name anything but a text.
 func Handle(data []byte) string {
 	sum := sha256.Sum256(data)
 	return prefix + hex.EncodeToString(sum[:])[:digits]

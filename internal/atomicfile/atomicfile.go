@@ -1,4 +1,5 @@
-// Package atomicfile replaces files so that whoever looks finds the old one or the new one, whole, whenever the writer dies.
+// Package atomicfile replaces files so that whoever looks finds the old one or the new one, whole,
+// whenever the writer dies.
 package atomicfile
 
 import (
@@ -11,19 +12,22 @@ import (
 	"syscall"
 )
 
-// Options say how a file is replaced. The zero value is a file for its owner alone that may be lost with the machine's power.
+// Options say how a file is replaced. The zero value is a file for its owner alone that may be lost
+// with the machine's power.
 type Options struct {
 	// Perm is the new file's mode, whatever the umask is; 0 means 0600.
 	Perm fs.FileMode
-	// Temp is the pattern of the name, as os.CreateTemp takes it, under which the file is written in the same directory; a killed
-	// process leaves it behind. "" means one made of the file's own name.
+	// Temp is the pattern of the name, as os.CreateTemp takes it, under which the file is written
+	// in the same directory; a killed process leaves it behind. "" means one made of the file's own
+	// name.
 	Temp string
-	// Sync makes the file last over a crash of the machine: its bytes are on the disk before its name is, and that before Write
-	// returns.
+	// Sync makes the file last over a crash of the machine: its bytes are on the disk before its
+	// name is, and that before Write returns.
 	Sync bool
 }
 
-// Write makes path hold what fill writes. Where fill or anything else fails, path is as before and nothing is left beside it.
+// Write makes path hold what fill writes. Where fill or anything else fails, path is as before and
+// nothing is left beside it.
 func Write(path string, o Options, fill func(io.Writer) error) error {
 	err := replace(path, o, fill)
 	if err == nil && o.Sync {
@@ -70,8 +74,8 @@ func WriteBytes(path string, o Options, data []byte) error {
 	})
 }
 
-// SyncDir makes renames in a directory last over a crash of the machine. Where a system or a file system cannot, a rename is as
-// durable as it makes it.
+// SyncDir makes renames in a directory last over a crash of the machine. Where a system or a file
+// system cannot, a rename is as durable as it makes it.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil // directories cannot be opened for it there

@@ -1,6 +1,7 @@
-// Package chart draws lines and points over two axes as SVG, for commands that show what they measured. A figure is one
-// or more panels over the same horizontal axis, with labelled axes, a legend, and colours that are readable on a light and on
-// a dark ground; lines differ in dashes as well as in colour. [WriteHTML] puts figures and tables on a page that needs nothing else.
+// Package chart draws lines and points over two axes as SVG, for commands that show what they
+// measured. A figure is one or more panels over the same horizontal axis, with labelled axes, a
+// legend, and colours that are readable on a light and on a dark ground; lines differ in dashes as
+// well as in colour. [WriteHTML] puts figures and tables on a page that needs nothing else.
 package chart
 
 import (
@@ -13,7 +14,8 @@ import (
 	"strings"
 )
 
-// Figure is a picture of panels one below the other, which share the horizontal axis and the legend.
+// Figure is a picture of panels one below the other, which share the horizontal axis and the
+// legend.
 type Figure struct {
 	Title  string
 	X      string // what the horizontal axis counts, with its unit
@@ -39,7 +41,8 @@ type Line struct {
 	Bold    bool // the line that the picture is about: whole and wider
 }
 
-// Point is a place in a panel. One that is no number, or has more than 15 digits, is left out and breaks the line.
+// Point is a place in a panel. One that is no number, or has more than 15 digits, is left out and
+// breaks the line.
 type Point struct {
 	X, Y  float64
 	Label string

@@ -35,8 +35,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestEveryPicture draws figures of strange numbers and names: what comes out is XML, and no coordinate is outside the
-// picture or no number.
+// TestEveryPicture draws figures of strange numbers and names: what comes out is XML, and no
+// coordinate is outside the picture or no number.
 func TestEveryPicture(t *testing.T) {
 	values := []float64{0, 1, -1, 1e-320, 1e-300, 1e15, 1e300, -1e300, math.MaxFloat64, math.Inf(1), math.NaN(), 0.1, 12345.678}
 	var lines []Line

@@ -24,8 +24,8 @@ type Section struct {
 // colours is how many lines can be told apart; the next begins again.
 const colours = 8
 
-// ground, ink and faint are what is not a line; lines the colours that Okabe and Ito chose for people who see colours
-// differently, where needed darker on light and lighter on dark.
+// ground, ink and faint are what is not a line; lines the colours that Okabe and Ito chose for
+// people who see colours differently, where needed darker on light and lighter on dark.
 type theme struct {
 	ground, ink, faint string
 	lines              [colours]string

@@ -91,7 +91,8 @@ func round(lo, hi float64) axis {
 	return a
 }
 
-// tight returns an axis over lo to hi with about the wanted number of ticks at most. Without any point it is 0 to 1.
+// tight returns an axis over lo to hi with about the wanted number of ticks at most. Without any
+// point it is 0 to 1.
 func tight(lo, hi, want float64) axis {
 	if lo > hi {
 		lo, hi = 0, 1

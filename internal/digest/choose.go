@@ -34,15 +34,16 @@ func (s *selection) choose() {
 	}
 }
 
-// Shares of the budget where there are more failing tests than it holds: what their names may take at all (the rest is
-// for the message that most of them share), and what the full names may take of that.
+// Shares of the budget where there are more failing tests than it holds: what their names may take
+// at all (the rest is for the message that most of them share), and what the full names may take of
+// that.
 const (
 	nameShare = 0.92
 	fullShare = 0.9
 )
 
-// shortNames makes room where there are more failing tests than the budget holds: the last of them are named without file and
-// class, and those that do not fit even so are counted.
+// shortNames makes room where there are more failing tests than the budget holds: the last of them
+// are named without file and class, and those that do not fit even so are counted.
 func (s *selection) shortNames() {
 	room := int(nameShare * float64(s.budget))
 	full := 0

@@ -6,9 +6,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
-// Clean returns an output as a person would have seen it at the end: without escape sequences, with of each line that a progress
-// bar overwrote only its last state, without the marks that CI services put around sections and the times GitHub puts before
-// lines, and with at most two blank lines in a row. Text that has none of this is returned as it is.
+// Clean returns an output as a person would have seen it at the end: without escape sequences, with
+// of each line that a progress bar overwrote only its last state, without the marks that CI
+// services put around sections and the times GitHub puts before lines, and with at most two blank
+// lines in a row. Text that has none of this is returned as it is.
 func Clean(text string) string {
 	i := firstNoise(text)
 	if i == len(text) {
@@ -73,8 +74,8 @@ func cleanLine(line string) (string, bool) {
 	return line, line != "" || was == "" // a line of nothing but colours was none
 }
 
-// overwritten returns what is left of a line that was written over again and again. States that have little in common with the one
-// after them were no progress but lines of their own, and stay.
+// overwritten returns what is left of a line that was written over again and again. States that
+// have little in common with the one after them were no progress but lines of their own, and stay.
 func overwritten(line string) string {
 	var kept []string
 	for part := range strings.SplitSeq(line, "\r") {
@@ -91,7 +92,8 @@ func overwritten(line string) string {
 	return strings.Join(kept, "\n")
 }
 
-// alike tells two states of a progress line: their first letters are the same, or neither says much.
+// alike tells two states of a progress line: their first letters are the same, or neither says
+// much.
 func alike(a, b string) bool {
 	if strings.HasPrefix(b, a) {
 		return true
@@ -100,7 +102,8 @@ func alike(a, b string) bool {
 	return x == y
 }
 
-// words3 is the beginning of s in letters alone, up to the third word or to what a bar and a count are drawn with.
+// words3 is the beginning of s in letters alone, up to the third word or to what a bar and a count
+// are drawn with.
 func words3(s string) string {
 	var b [24]byte
 	n, words := 0, 0
@@ -121,7 +124,8 @@ func words3(s string) string {
 	return string(b[:n])
 }
 
-// githubTime is the length of the time that GitHub's runners write before each line: 2024-01-31T12:30:59.1234567Z.
+// githubTime is the length of the time that GitHub's runners write before each line:
+// 2024-01-31T12:30:59.1234567Z.
 func githubTime(s string) int {
 	if len(s) >= 28 && s[4] == '-' && s[10] == 'T' && s[19] == '.' && s[27] == 'Z' {
 		return isoTime(s)

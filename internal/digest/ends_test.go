@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLineEnds: how a terminal ended lines changes nothing, nor does it make lines of blanks between them, which would
-// cut the titles of mocha's list.
+// TestLineEnds: how a terminal ended lines changes nothing, nor does it make lines of blanks
+// between them, which would cut the titles of mocha's list.
 func TestLineEnds(t *testing.T) {
 	for name := range tools(t) {
 		log := eachIn(readLog(t, name), "", "\n")

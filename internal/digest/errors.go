@@ -8,7 +8,8 @@ var errorSuffixes = []string{"Error", "Exception", "Failure", "Fault", "Interrup
 // leads stand before the class of an error.
 var leads = newPrefixes("Caused by: ", "Uncaught ", "Unhandled ", "Suppressed: ", "uncaught exception: ", "(node:", "Exception: ", "! ", "** (")
 
-// errorClass tells whether a line begins with the class of an error, and how sure that is an error: 0 if it is none.
+// errorClass tells whether a line begins with the class of an error, and how sure that is an error:
+// 0 if it is none.
 func errorClass(t string) int {
 	for i := leads.of(t); i >= 0; i = leads.of(t) {
 		t = t[len(leads.list[i]):]
@@ -244,7 +245,8 @@ func (p *parser) raised(t string, n int) {
 	p.pending, p.idle = nil, 0
 }
 
-// classLike tells a line that may be an error of a class whose name says nothing, as it stands below a trace.
+// classLike tells a line that may be an error of a class whose name says nothing, as it stands
+// below a trace.
 func classLike(t string) bool {
 	i := 0
 	for i < len(t) && (letter(t[i]) || digit(t[i]) || t[i] == '_' || t[i] == '.') {

@@ -97,8 +97,9 @@ func (t table) log(tb testing.TB) {
 	}
 }
 
-// TestRecall digests every log of at least 40 kB to 3 % of its tokens and counts the labelled facts that are kept, with the
-// budget counted by one real vocabulary, and the budget kept by every one that is like those of today's models.
+// TestRecall digests every log of at least 40 kB to 3 % of its tokens and counts the labelled facts
+// that are kept, with the budget counted by one real vocabulary, and the budget kept by every one
+// that is like those of today's models.
 func TestRecall(t *testing.T) {
 	tier.Normal(t)
 	count := counter(t, "qwen2")

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// tests adds the failing tests; those that failed with the same message stand together, and it is said once.
+// tests adds the failing tests; those that failed with the same message stand together, and it is
+// said once.
 func (s *selection) tests(p *parser) {
 	block := map[string]int{}
 	p.findings = whole(p.findings)

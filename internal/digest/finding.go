@@ -36,7 +36,8 @@ const (
 	strengthVerdict = 8 // a build tool's last word
 )
 
-// Bounds on what is kept of one finding and of one output, so that memory stays small whatever the input.
+// Bounds on what is kept of one finding and of one output, so that memory stays small whatever the
+// input.
 const (
 	mostTraces   = 8
 	mostFrames   = 48
@@ -100,7 +101,8 @@ func (f *finding) frame(n note) {
 	t.frames[mostFrames-1] = n
 }
 
-// reported tells that the last trace has all that a report says: its error for certain, or an error and frames.
+// reported tells that the last trace has all that a report says: its error for certain, or an error
+// and frames.
 func (f *finding) reported() bool {
 	if len(f.traces) == 0 {
 		return false

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Fold says what repeats in an output only once: a line that comes several times in a row, lines in a row that differ in numbers
-// alone, a block of lines that was there before, and a long line that was there before. What was left out stands in square
-// brackets in its place, with its count. Lines that tell of errors are left out only if they are the same to the byte.
+// Fold says what repeats in an output only once: a line that comes several times in a row, lines in
+// a row that differ in numbers alone, a block of lines that was there before, and a long line that
+// was there before. What was left out stands in square brackets in its place, with its count. Lines
+// that tell of errors are left out only if they are the same to the byte.
 func Fold(text string) string {
 	if len(text) > 1<<30 {
 		return text
@@ -121,7 +122,8 @@ func (f *folder) one(i int) {
 	}
 }
 
-// again returns how many rows from i on are those from j on, if they are enough to fold; the two do not overlap.
+// again returns how many rows from i on are those from j on, if they are enough to fold; the two do
+// not overlap.
 func (f *folder) again(i, j int) int {
 	n, size := 0, 0
 	for i+n < len(f.row) && j+n < i && f.row[i+n].count == f.row[j+n].count && f.line(i+n) == f.line(j+n) {

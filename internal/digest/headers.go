@@ -39,7 +39,8 @@ func (p *parser) header(l line, ruled byte) bool {
 	return true
 }
 
-// begun takes lines that name a test before its verdict: Go's, Ant's, GoogleTest's. What is said in between is the test's.
+// begun takes lines that name a test before its verdict: Go's, Ant's, GoogleTest's. What is said in
+// between is the test's.
 func (p *parser) begun(l line) bool {
 	t := l.text
 	switch t[0] {

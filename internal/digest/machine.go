@@ -2,8 +2,9 @@ package digest
 
 import "strings"
 
-// A cue is a bit for a group of words whose presence in a line says what the line may be about. The scanner looks for all
-// words of all groups in one pass over the bytes; only lines with a cue are read by anything slower.
+// A cue is a bit for a group of words whose presence in a line says what the line may be about. The
+// scanner looks for all words of all groups in one pass over the bytes; only lines with a cue are
+// read by anything slower.
 type cue uint8
 
 const (
@@ -38,8 +39,8 @@ var words = map[cue][]string{
 	cueControl: {"\x1b", "\x08", "\x00", "\u009b"},
 }
 
-// machine is an automaton after Aho and Corasick: next[state+class of a byte] is the next state. States are numbered by
-// rows of its table, those that end a word last.
+// machine is an automaton after Aho and Corasick: next[state+class of a byte] is the next state.
+// States are numbered by rows of its table, those that end a word last.
 type machine struct {
 	class  [256]uint8
 	width  int
@@ -51,7 +52,8 @@ type machine struct {
 
 var cues = build(words)
 
-// trie is the automaton while it is built: children by class of byte, cues, and the state of the longest proper suffix.
+// trie is the automaton while it is built: children by class of byte, cues, and the state of the
+// longest proper suffix.
 type trie struct {
 	child []int
 	cues  cue
@@ -146,7 +148,8 @@ func (m *machine) number(nodes []trie) {
 	}
 }
 
-// scan reads one line from the beginning of text and returns its cues and its length, without the '\n' or '\r' that ends it.
+// scan reads one line from the beginning of text and returns its cues and its length, without the
+// '\n' or '\r' that ends it.
 func (m *machine) scan(text string) (found cue, n int) {
 	state, next, class := 0, m.next, &m.class
 	for n = 0; n < len(text); n++ {
@@ -162,8 +165,8 @@ func (m *machine) scan(text string) (found cue, n int) {
 	return found, n
 }
 
-// word tells whether one of the words stands in text for itself: with no letter before it, nor a part of a name, and no more of a
-// name behind it.
+// word tells whether one of the words stands in text for itself: with no letter before it, nor a
+// part of a name, and no more of a name behind it.
 func (m *machine) word(text string) bool {
 	state := 0
 	for i := range len(text) {

@@ -206,7 +206,8 @@ func (p *parser) wrongly(text string, n, strength int) *finding {
 // shapeBytes is how much of a message counts to its shape.
 const shapeBytes = 160
 
-// shape is a message without what differs between its repetitions: numbers are one mark each, and only the beginning counts.
+// shape is a message without what differs between its repetitions: numbers are one mark each, and
+// only the beginning counts.
 func shape(s string) string {
 	var buf [shapeBytes]byte
 	return string(appendShape(buf[:0], s))

@@ -9,7 +9,8 @@ type place struct {
 	from, to int    // where it stands: path, mark and number
 }
 
-// extensions of files that people write: what a place must end in, so that host:8080 and 12:30 are none.
+// extensions of files that people write: what a place must end in, so that host:8080 and 12:30 are
+// none.
 var extensions = set("go py pyx pyi rs java kt kts scala groovy gradle clj js jsx mjs cjs ts tsx mts cts vue svelte c cc cpp cxx h hh hpp hxx m mm " +
 	"inl ipp cu rb erb rake cs fs vb php swift ex exs erl hs lhs ml mli lua pl pm t r jl nim zig d dart v sv vhd sql sh bash ps1 tf hcl " +
 	"yml yaml json toml xml html css scss sass less md rst tex txt cfg ini cmake mk bzl star proto graphql elm cr s S asm f f90 cbl sol vy adoc")
@@ -22,7 +23,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// findPlace returns the first place in s: path.ext:12, path.ext(12), path.ext:[12,3], path.ext, line 12, File "path", line 12.
+// findPlace returns the first place in s: path.ext:12, path.ext(12), path.ext:[12,3], path.ext,
+// line 12, File "path", line 12.
 func findPlace(s string) (place, bool) {
 	for at := 0; ; {
 		i := strings.IndexByte(s[at:], '.')
@@ -98,7 +100,8 @@ var strangers = []string{
 	"library/std/", "library/core/", "src/libstd", "src/libcore", "java.base", "bootstrap_node",
 }
 
-// strangeNames begin qualified names of Java and its like that belong to the platform or to test tools.
+// strangeNames begin qualified names of Java and its like that belong to the platform or to test
+// tools.
 var strangeNames = []string{
 	"java.", "javax.", "jdk.", "sun.", "com.sun.", "org.junit.", "junit.", "org.apache.", "org.gradle.", "org.mockito.", "org.hamcrest.", "org.assertj.", "org.testng.",
 	"org.eclipse.", "org.springframework.", "org.hibernate.", "groovy.", "org.codehaus.", "kotlin.", "scala.", "org.scalatest.", "net.bytebuddy.", "com.google.common.",

@@ -2,8 +2,8 @@ package digest
 
 import "strings"
 
-// rare returns lines of an output of which nothing is known: its last lines, and the lines whose form is seldom in it. Numbers
-// do not count to a form.
+// rare returns lines of an output of which nothing is known: its last lines, and the lines whose
+// form is seldom in it. Numbers do not count to a form.
 func rare(text string) (tail, seldom []note) {
 	const lastLines, most = 12, 160
 	seen := map[uint64]int{}

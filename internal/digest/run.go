@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// longLine is the length from which a line is read in pieces. Real lines are shorter; what is longer is a log in one line, or
-// data.
+// longLine is the length from which a line is read in pieces. Real lines are shorter; what is
+// longer is a log in one line, or data.
 const longestLine = 8 << 10
 
 // parse reads a whole output.
@@ -53,8 +53,9 @@ func javaFrame(raw string) bool {
 	return strings.HasPrefix(raw[i:], "at ")
 }
 
-// lineEnd returns how many bytes end the line whose end text begins with. "\r\n" ends one line, and so does the "\r\r\n" of
-// a terminal in a terminal; "\r" alone ends one as well, be it a progress bar's or an old system's.
+// lineEnd returns how many bytes end the line whose end text begins with. "\r\n" ends one line, and
+// so does the "\r\r\n" of a terminal in a terminal; "\r" alone ends one as well, be it a progress
+// bar's or an old system's.
 func lineEnd(text string) int {
 	if text[0] != '\r' {
 		return 1
@@ -70,7 +71,8 @@ func lineEnd(text string) int {
 	return 1
 }
 
-// long reads a very long line in pieces: at the line ends that are written out as \n in it, or else at a blank.
+// long reads a very long line in pieces: at the line ends that are written out as \n in it, or else
+// at a blank.
 func (p *parser) long(n int, raw string) {
 	for raw != "" {
 		size, skip := piece(raw)
@@ -82,7 +84,8 @@ func (p *parser) long(n int, raw string) {
 	}
 }
 
-// piece returns the length of the first piece of a long line, and how many bytes behind it to leave out.
+// piece returns the length of the first piece of a long line, and how many bytes behind it to leave
+// out.
 func piece(raw string) (size, skip int) {
 	const most = 2 << 10
 	window := raw[:min(len(raw), most)]

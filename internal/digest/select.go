@@ -151,7 +151,8 @@ func (s *selection) frames(t *trace, b, seat, rank int) {
 	}
 }
 
-// machinery tells the frames with which Go reports a panic of a test: they are the same in every trace.
+// machinery tells the frames with which Go reports a panic of a test: they are the same in every
+// trace.
 func machinery(frame string) bool {
 	return strings.Contains(frame, "/src/testing/testing.go") || strings.Contains(frame, "/src/runtime/") || strings.Contains(frame, "_testmain.go")
 }

@@ -64,7 +64,8 @@ func verdict(t string, c cue) bool {
 var countWords = set("failed passed error errors failures failure skipped warnings warning failing passing pending tests test xfailed xpassed deselected examples " +
 	"example runs specs spec scenarios scenario steps succeeded problems problem suites total")
 
-// counted tells a line of counts such as "1 failed, 24 passed in 0.31s", "3 failing" or "47 tests completed, 7 failed".
+// counted tells a line of counts such as "1 failed, 24 passed in 0.31s", "3 failing" or "47 tests
+// completed, 7 failed".
 func counted(t string) bool {
 	for _, mark := range crosses {
 		t = strings.TrimPrefix(t, mark)
@@ -116,7 +117,8 @@ func failing(t string) bool {
 	return false
 }
 
-// summarise keeps the last summary of each form, and the last that counts failures apart from the last that counts none.
+// summarise keeps the last summary of each form, and the last that counts failures apart from the
+// last that counts none.
 func (p *parser) summarise(t string, n int) {
 	key := shape(t)
 	if failing(t) {

@@ -12,8 +12,8 @@ const (
 	levelError
 )
 
-// untag takes off what wrappers write before each line of another tool's output: times of a CI, names of a task or a container,
-// levels of a build tool.
+// untag takes off what wrappers write before each line of another tool's output: times of a CI,
+// names of a task or a container, levels of a build tool.
 func untag(s string) (string, level) {
 	lev := levelNone
 	for range 3 {
@@ -62,7 +62,8 @@ func tag(s string) (int, level) {
 	return composeTag(s), levelNone
 }
 
-// isoTime is the length of a time such as 2024-01-31T12:30:59.1234567Z, as GitHub writes one before each line.
+// isoTime is the length of a time such as 2024-01-31T12:30:59.1234567Z, as GitHub writes one before
+// each line.
 func isoTime(s string) int {
 	if len(s) < 20 || s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
 		return 0

@@ -35,8 +35,8 @@ func readLog(t testing.TB, name string) string {
 	return string(text)
 }
 
-// TestTools digests the report of each tool alone, to 480 tokens, and between the 60 kB that a CI writes around it, to 3 %
-// of the tokens. Nothing may be lost of what was asked for.
+// TestTools digests the report of each tool alone, to 480 tokens, and between the 60 kB that a CI
+// writes around it, to 3 % of the tokens. Nothing may be lost of what was asked for.
 func TestTools(t *testing.T) {
 	logs, _ := filepath.Glob("testdata/logs/*.txt")
 	wants := tools(t)

@@ -2,7 +2,8 @@ package digest
 
 import "strings"
 
-// failedName returns the name of the test that a line says has failed, and the message if it has one.
+// failedName returns the name of the test that a line says has failed, and the message if it has
+// one.
 func failedName(l line, in section) (name, message string) {
 	t := l.text
 	if in == sectionMuted {
@@ -157,7 +158,8 @@ func trailingVerdict(t string) (name, message string) {
 	return "", ""
 }
 
-// namedFailed returns what stands before FAILED if it is a test's name: Gradle's, a node of pytest, a browser's, Ant's, Bazel's.
+// namedFailed returns what stands before FAILED if it is a test's name: Gradle's, a node of pytest,
+// a browser's, Ant's, Bazel's.
 func namedFailed(s string) string {
 	if name, ok := strings.CutPrefix(s, "Testcase: "); ok {
 		return strings.TrimRight(name, ":\t ")

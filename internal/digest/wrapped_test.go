@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// wrappers write a log as other places would have: what is known of a log must not depend on where it was run.
+// wrappers write a log as other places would have: what is known of a log must not depend on where
+// it was run.
 var wrappers = map[string]func(string) string{
 	"as it is":     func(s string) string { return s },
 	"plain":        Clean,

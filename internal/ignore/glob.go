@@ -2,8 +2,9 @@ package ignore
 
 import "strings"
 
-// A glob is one compiled wildcard pattern. Its language is that of git's wildmatch with WM_PATHNAME: `*`, `?` and
-// classes never match a slash, `**` does where a whole path element is one. Units are bytes, as in git.
+// A glob is one compiled wildcard pattern. Its language is that of git's wildmatch with
+// WM_PATHNAME: `*`, `?` and classes never match a slash, `**` does where a whole path element is
+// one. Units are bytes, as in git.
 type glob []token
 
 type tokenKind uint8
@@ -23,7 +24,8 @@ type token struct {
 	set  *[256]bool
 }
 
-// compileGlob returns ok=false for a pattern that can match nothing (an open class, a backslash at the end).
+// compileGlob returns ok=false for a pattern that can match nothing (an open class, a backslash at
+// the end).
 func compileGlob(p string) (g glob, ok bool) {
 	for i := 0; i < len(p); {
 		switch c := p[i]; c {
@@ -72,7 +74,8 @@ func starToken(p string, start, end int) (t token, next int) {
 	return token{kind: star}, end
 }
 
-// compileClass reads a bracket expression at the start of p and returns its length, 0 when it never closes.
+// compileClass reads a bracket expression at the start of p and returns its length, 0 when it never
+// closes.
 func compileClass(p string) (*[256]bool, int) {
 	var set [256]bool
 	i := 1
@@ -137,7 +140,8 @@ func compileClass(p string) (*[256]bool, int) {
 	}
 }
 
-// posixClass reads [:name:]. A length of 0 means it is not closed; a nil func that the name is unknown.
+// posixClass reads [:name:]. A length of 0 means it is not closed; a nil func that the name is
+// unknown.
 func posixClass(p string) (int, func(byte) bool) {
 	end := strings.IndexByte(p[2:], ']')
 	if end < 1 || p[2+end-1] != ':' {
@@ -179,8 +183,8 @@ var posixClasses = func() map[string]func(byte) bool {
 	}
 }()
 
-// match runs the pattern as a nondeterministic automaton: live[i] says that tokens[:i] can have consumed the text so
-// far. The cost is len(g) × len(s) whatever the pattern.
+// match runs the pattern as a nondeterministic automaton: live[i] says that tokens[:i] can have
+// consumed the text so far. The cost is len(g) × len(s) whatever the pattern.
 func (g glob) match(s string) bool {
 	var buf [2][64]bool
 	live, next := buf[0][:], buf[1][:]
@@ -229,8 +233,8 @@ func (t token) step(c byte) (stay, advance bool) {
 	}
 }
 
-// closeOver spreads liveness over tokens that may match nothing, after the byte c. A **/ may do so only behind a slash
-// or at the start of the text, which counts as one.
+// closeOver spreads liveness over tokens that may match nothing, after the byte c. A **/ may do so
+// only behind a slash or at the start of the text, which counts as one.
 func (g glob) closeOver(live []bool, c byte) {
 	for j, t := range g {
 		if live[j] && (t.kind == star || t.kind == starStar || t.kind == leadingDir && c == '/') {

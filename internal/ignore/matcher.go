@@ -12,9 +12,9 @@ import (
 // maxRuleFile bounds an ignore file; git itself refuses larger ones.
 const maxRuleFile = 100 << 20
 
-// A Matcher holds the ignore rules of one work tree. Rules are read when a directory is first asked about and then
-// kept, so make a new Matcher where the files may have changed; that costs next to nothing. It is safe for concurrent
-// use.
+// A Matcher holds the ignore rules of one work tree. Rules are read when a directory is first asked
+// about and then kept, so make a new Matcher where the files may have changed; that costs next to
+// nothing. It is safe for concurrent use.
 type Matcher struct {
 	fsys   fs.FS
 	prefix string // of the root in the repository's top directory, "" or with a final slash
@@ -35,9 +35,10 @@ type layer struct {
 	below *layer
 }
 
-// New returns the rules for the work tree that holds root. When root lies inside a repository, the .gitignore files
-// between its top and root count, and so does its info/exclude; a directory without any repository has only its own
-// .gitignore files. A missing or unreadable file means no rules.
+// New returns the rules for the work tree that holds root. When root lies inside a repository, the
+// .gitignore files between its top and root count, and so does its info/exclude; a directory
+// without any repository has only its own .gitignore files. A missing or unreadable file means no
+// rules.
 func New(root string) *Matcher {
 	m := NewFS(dirFS(root))
 	abs, err := filepath.Abs(root)
@@ -67,7 +68,8 @@ func New(root string) *Matcher {
 	return m
 }
 
-// NewFS returns the rules found in fsys alone: its .gitignore files, and .git/info/exclude at its root.
+// NewFS returns the rules found in fsys alone: its .gitignore files, and .git/info/exclude at its
+// root.
 func NewFS(fsys fs.FS) *Matcher {
 	m := &Matcher{fsys: fsys, dirs: map[string]dirState{}}
 	if text, err := fs.ReadFile(fsys, ".git/info/exclude"); err == nil {
@@ -115,8 +117,9 @@ func (l *layer) ignores(p string, isDir bool) bool {
 	return false
 }
 
-// Match reports whether git would leave rel alone: a path below the root, with slashes, that need not exist. Everything
-// inside an ignored directory is ignored, and so is every .git. The root and paths that leave it are not.
+// Match reports whether git would leave rel alone: a path below the root, with slashes, that need
+// not exist. Everything inside an ignored directory is ignored, and so is every .git. The root and
+// paths that leave it are not.
 func (m *Matcher) Match(rel string, isDir bool) bool {
 	rel = path.Clean(filepath.ToSlash(rel))
 	if rel == "." || rel == ".." || strings.HasPrefix(rel, "../") || rel[0] == '/' {

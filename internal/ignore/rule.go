@@ -75,7 +75,8 @@ func parseRule(p string) (r rule, ok bool) {
 		r.suffix, r.isSuffix = p[1:], true
 		return r, true
 	}
-	// git strips the plain prefix before it looks at the stars, so that "a/b**" sees its ** at a pattern's start.
+	// git strips the plain prefix before it looks at the stars, so that "a/b**" sees its ** at a
+	// pattern's start.
 	if r.baseOnly {
 		i = 0
 	}
@@ -84,7 +85,8 @@ func parseRule(p string) (r rule, ok bool) {
 	return r, ok
 }
 
-// matches compares the rule with a path relative to the directory of its file, and with that path's last element.
+// matches compares the rule with a path relative to the directory of its file, and with that path's
+// last element.
 func (r *rule) matches(path, base string, isDir bool) bool {
 	if r.dirOnly && !isDir {
 		return false

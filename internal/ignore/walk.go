@@ -5,12 +5,14 @@ import (
 	"io/fs"
 )
 
-// Walk calls fn for every file and directory below root that is not ignored, as [Matcher.Walk] does.
+// Walk calls fn for every file and directory below root that is not ignored, as [Matcher.Walk]
+// does.
 func Walk(root string, fn fs.WalkDirFunc) error { return New(root).Walk(fn) }
 
-// Walk calls fn for every file and directory of the tree that is not ignored, in lexical order, each directory before
-// what it holds, the root as "." first. It is [fs.WalkDir] with ignored files left out: the same meaning of fn's error,
-// [fs.SkipDir] and [fs.SkipAll], symbolic links reported and never followed. Ignored directories are not read at all.
+// Walk calls fn for every file and directory of the tree that is not ignored, in lexical order,
+// each directory before what it holds, the root as "." first. It is [fs.WalkDir] with ignored files
+// left out: the same meaning of fn's error, [fs.SkipDir] and [fs.SkipAll], symbolic links reported
+// and never followed. Ignored directories are not read at all.
 func (m *Matcher) Walk(fn fs.WalkDirFunc) error {
 	info, err := fs.Stat(m.fsys, ".")
 	if err != nil {

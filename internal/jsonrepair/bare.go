@@ -109,7 +109,8 @@ func cutShort(text string) bool {
 	return len(text) < 400 && cutNumber.MatchString(text) && !number.MatchString(text)
 }
 
-// bareEnd returns where the bare text at the cursor ends, and whether a quote ends it whose partner is missing.
+// bareEnd returns where the bare text at the cursor ends, and whether a quote ends it whose partner
+// is missing.
 func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 	if end, ok := r.regexpEnd(); ok {
 		return end, false, nil
@@ -144,8 +145,8 @@ func (r *repairer) bareEnd() (end int, quoted bool, err error) {
 	return len(r.s), false, nil
 }
 
-// quoteInBare decides about a quote in bare text: the next key after a missing comma, or the end of a string whose
-// opening quote is missing.
+// quoteInBare decides about a quote in bare text: the next key after a missing comma, or the end of
+// a string whose opening quote is missing.
 func (r *repairer) quoteInBare(j int) (end int, quoted bool, err error) {
 	if r.top() == '{' && r.quotedKeyAt(j) && j > r.i && isSpace(r.s[j-1]) {
 		return j, false, nil
@@ -157,7 +158,8 @@ func (r *repairer) quoteInBare(j int) (end int, quoted bool, err error) {
 	return 0, false, r.fail(Ambiguous, "text is only partly in quotes")
 }
 
-// nextMember reports whether position j, after a comma in an object, starts another member or its end.
+// nextMember reports whether position j, after a comma in an object, starts another member or its
+// end.
 func (r *repairer) nextMember(j int) bool {
 	switch r.at(j) {
 	case 0, '}', ']', ',':
@@ -168,7 +170,8 @@ func (r *repairer) nextMember(j int) bool {
 	return r.keyAt(j) || strings.HasPrefix(r.s[j:], "...") || r.strayBeforeKey(j)
 }
 
-// strayBeforeKey reports whether one upper-case word and then a quoted key stand at j, as in COMMENT "key": 1.
+// strayBeforeKey reports whether one upper-case word and then a quoted key stand at j, as in
+// COMMENT "key": 1.
 func (r *repairer) strayBeforeKey(j int) bool {
 	end := j
 	for end < j+maxKey && isWord(r.at(end)) {

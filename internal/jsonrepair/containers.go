@@ -160,8 +160,8 @@ func (r *repairer) tuple() error {
 	return nil
 }
 
-// between handles what stands between two elements: closing brackets, commas and ellipses. done ends the container,
-// again asks for another round.
+// between handles what stands between two elements: closing brackets, commas and ellipses. done
+// ends the container, again asks for another round.
 func (r *repairer) between(first, comma *bool, end byte) (done, again bool, err error) {
 	c := r.at(r.i)
 	switch {

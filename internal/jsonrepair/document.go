@@ -2,7 +2,8 @@ package jsonrepair
 
 import "strings"
 
-// document finds the one value in the text, mends it, and sees that nothing of weight is left around it.
+// document finds the one value in the text, mends it, and sees that nothing of weight is left
+// around it.
 func (r *repairer) document() error {
 	r.space()
 	r.skipFence()
@@ -55,7 +56,8 @@ func (r *repairer) skipFence() bool {
 	return true
 }
 
-// skipProse moves to the first bracket or fence, if there is one; without one the text itself may be the value.
+// skipProse moves to the first bracket or fence, if there is one; without one the text itself may
+// be the value.
 func (r *repairer) skipProse() {
 	rest := r.s[r.i:]
 	brace := strings.IndexAny(rest, "{[")
@@ -102,8 +104,8 @@ func (r *repairer) several() error {
 	return nil
 }
 
-// trailer checks what follows the value. Brackets, a fence and plain words may be dropped; another value, or a quote
-// that an earlier guess about quotes could have left behind, may not.
+// trailer checks what follows the value. Brackets, a fence and plain words may be dropped; another
+// value, or a quote that an earlier guess about quotes could have left behind, may not.
 func (r *repairer) trailer() error {
 	for {
 		r.space()

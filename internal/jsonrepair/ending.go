@@ -2,9 +2,9 @@ package jsonrepair
 
 import "strings"
 
-// ending finds where a string ends whose inner quotes may not be escaped. A quote ends the string when what follows
-// could only follow a string: a colon after a key; a closing bracket, or a comma and the next element, after a value.
-// Any other quote belongs to the text.
+// ending finds where a string ends whose inner quotes may not be escaped. A quote ends the string
+// when what follows could only follow a string: a colon after a key; a closing bracket, or a comma
+// and the next element, after a value. Any other quote belongs to the text.
 type ending struct {
 	r       *repairer
 	q       quote
@@ -88,7 +88,8 @@ func (e *ending) tryQuote(j, n int) (done bool, err error) {
 	return false, nil
 }
 
-// opens reports whether the quote at j opens a pair inside the text: it stands before a word, not after one.
+// opens reports whether the quote at j opens a pair inside the text: it stands before a word, not
+// after one.
 func (e *ending) opens(j, n int) bool {
 	s := e.r.s
 	before := j == e.start || strings.IndexByte(" \t\n([{=,:<>+", s[j-1]) >= 0
@@ -198,7 +199,8 @@ func (r *repairer) closesWell(j int) bool {
 	return r.at(j) == '{' || r.at(j) == '['
 }
 
-// commaBefore returns the position of the comma that stands before j with nothing but blanks between, or -1.
+// commaBefore returns the position of the comma that stands before j with nothing but blanks
+// between, or -1.
 func (r *repairer) commaBefore(j, limit int) int {
 	for j--; j >= limit && isSpace(r.s[j]); j-- {
 	}

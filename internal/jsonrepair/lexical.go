@@ -17,7 +17,8 @@ func isWord(c byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// oddSpace returns the length of a blank at i that JSON does not know, such as a no-break space, or 0.
+// oddSpace returns the length of a blank at i that JSON does not know, such as a no-break space, or
+// 0.
 func oddSpace(s string, i int) int {
 	if i >= len(s) || s[i] == '\v' || s[i] == '\f' {
 		if i < len(s) {
@@ -53,8 +54,8 @@ func (r *repairer) space() {
 	}
 }
 
-// aheadComment is the longest comment that look-ahead skips; without a bound, many unclosed ones would each be searched
-// to the end of the text.
+// aheadComment is the longest comment that look-ahead skips; without a bound, many unclosed ones
+// would each be searched to the end of the text.
 const aheadComment = 256
 
 // comment returns the length of a comment at i, or 0. A comment longer than limit counts as none.
@@ -79,8 +80,8 @@ func (r *repairer) comment(i, limit int) int {
 	return 0
 }
 
-// skipBlank returns the position after blanks and closed comments at i, without noting them. It is look-ahead: a line
-// comment that runs to the end of the text is not skipped, since it may be text.
+// skipBlank returns the position after blanks and closed comments at i, without noting them. It is
+// look-ahead: a line comment that runs to the end of the text is not skipped, since it may be text.
 func (r *repairer) skipBlank(i int) int {
 	for i < len(r.s) {
 		if isSpace(r.s[i]) {

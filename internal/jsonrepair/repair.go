@@ -1,13 +1,14 @@
-// Package jsonrepair mends the JSON that language models get wrong: trailing commas, single or smart quotes, Python
-// literals, Markdown fences, comments, unescaped quotes and line breaks inside strings, missing commas and brackets.
+// Package jsonrepair mends the JSON that language models get wrong: trailing commas, single or
+// smart quotes, Python literals, Markdown fences, comments, unescaped quotes and line breaks inside
+// strings, missing commas and brackets.
 //
-// It mends only what has one reading. Text that ends inside a string, list or object was cut off, and is refused: to
-// close it would run half a file write as if it were whole. So is text that can be read in two ways, such as a key
-// without a value. Every repair has a [Risk], because dropping a trailing comma is certain and telling an inner quote
-// from a closing one is a judgement.
+// It mends only what has one reading. Text that ends inside a string, list or object was cut off,
+// and is refused: to close it would run half a file write as if it were whole. So is text that can
+// be read in two ways, such as a key without a value. Every repair has a [Risk], because dropping a
+// trailing comma is certain and telling an inner quote from a closing one is a judgement.
 //
-// The text is read once from left to right, with look-ahead that is bounded by the next quote, so the work is linear in
-// its length.
+// The text is read once from left to right, with look-ahead that is bounded by the next quote, so
+// the work is linear in its length.
 package jsonrepair
 
 import (
@@ -139,7 +140,8 @@ func Repair(text []byte) (Result, error) {
 	return repair(string(text), 0)
 }
 
-// errEscaped says that quotes are escaped where no string is: the whole text is escaped once too often.
+// errEscaped says that quotes are escaped where no string is: the whole text is escaped once too
+// often.
 var errEscaped = errors.New("escaped outside a string")
 
 func repair(s string, fixes uint64) (Result, error) {

@@ -118,7 +118,8 @@ func (r *repairer) endsAt(i int, key bool) bool {
 	return i >= len(r.s)
 }
 
-// encode writes raw string content as a JSON string: escapes that JSON knows stay, everything else is kept as text.
+// encode writes raw string content as a JSON string: escapes that JSON knows stay, everything else
+// is kept as text.
 func (r *repairer) encode(raw string) {
 	r.out = append(r.out, '"')
 	for i := 0; i < len(raw); {

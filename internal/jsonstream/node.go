@@ -33,8 +33,8 @@ type Member struct {
 	Value *Node
 }
 
-// Text returns the decoded string, or the text of a number or literal, as far as it has come. It costs nothing: the
-// text is shared, not copied.
+// Text returns the decoded string, or the text of a number or literal, as far as it has come. It
+// costs nothing: the text is shared, not copied.
 func (n *Node) Text() string {
 	if n == nil {
 		return ""

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Parser reads one JSON value that arrives in pieces, each byte once, and builds it as it comes. What it accepts, and
-// the value it makes, are those of encoding/json. The zero value is ready.
+// Parser reads one JSON value that arrives in pieces, each byte once, and builds it as it comes.
+// What it accepts, and the value it makes, are those of encoding/json. The zero value is ready.
 //
-// While the value is incomplete, [Parser.Root] shows what is known of it: members in order of arrival, and the text of
-// an open string up to the last byte.
+// While the value is incomplete, [Parser.Root] shows what is known of it: members in order of
+// arrival, and the text of an open string up to the last byte.
 type Parser struct {
 	root  *Node
 	stack []*Node // open objects and arrays
@@ -97,10 +97,12 @@ func (p *Parser) Close() error {
 // Done reports whether the value is complete. A number on its own is only after [Parser.Close].
 func (p *Parser) Done() bool { return p.err == nil && p.state == ended }
 
-// Root returns what is known of the value, or nil before its first byte. It must only be read between calls of Feed.
+// Root returns what is known of the value, or nil before its first byte. It must only be read
+// between calls of Feed.
 func (p *Parser) Root() *Node { return p.root }
 
-// Value returns the value so far, as encoding/json decodes it into an any, numbers as [json.Number].
+// Value returns the value so far, as encoding/json decodes it into an any, numbers as
+// [json.Number].
 func (p *Parser) Value() any { return p.root.value() }
 
 func (p *Parser) fail(c byte, where string) {
@@ -319,7 +321,8 @@ func (p *Parser) stringByte(c byte) {
 	}
 }
 
-// flushRune writes the first character of pending; a byte that starts none becomes U+FFFD, as in encoding/json.
+// flushRune writes the first character of pending; a byte that starts none becomes U+FFFD, as in
+// encoding/json.
 func (p *Parser) flushRune() {
 	r, n := utf8.DecodeRune(p.pending[:p.npending])
 	p.text().WriteRune(r)

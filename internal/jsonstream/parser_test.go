@@ -107,8 +107,8 @@ func TestParserShowsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestParserIsLinear counts work, not time: the text of a growing string is shared, so that looking at it after every
-// byte allocates as much for twice the length, relative to it, as for once.
+// TestParserIsLinear counts work, not time: the text of a growing string is shared, so that looking
+// at it after every byte allocates as much for twice the length, relative to it, as for once.
 func TestParserIsLinear(t *testing.T) {
 	allocated := func(n int) float64 {
 		doc := `{"content":"` + strings.Repeat("x", n) + `"}`

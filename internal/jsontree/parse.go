@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// parser reads text that encoding/json has accepted already, so it only has to find its way, not to check.
+// parser reads text that encoding/json has accepted already, so it only has to find its way, not to
+// check.
 type parser struct {
 	s string
 	i int
@@ -106,8 +107,8 @@ func quote(s string) string { return string(AppendQuoted(nil, s)) }
 
 const hex = "0123456789abcdef"
 
-// AppendQuoted appends s as a JSON string. Unlike encoding/json it leaves <, > and & alone; like it, it replaces
-// invalid UTF-8 and escapes the line separators that JavaScript cannot take.
+// AppendQuoted appends s as a JSON string. Unlike encoding/json it leaves <, > and & alone; like
+// it, it replaces invalid UTF-8 and escapes the line separators that JavaScript cannot take.
 func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0

@@ -1,6 +1,6 @@
-// Package jsontree holds a JSON value as a tree that keeps what encoding/json's maps lose: the order of members and the
-// exact text of every number and string. It serves schema rewriting and the mending of arguments, where what is not
-// changed must come out as it came in.
+// Package jsontree holds a JSON value as a tree that keeps what encoding/json's maps lose: the
+// order of members and the exact text of every number and string. It serves schema rewriting and
+// the mending of arguments, where what is not changed must come out as it came in.
 package jsontree
 
 import (
@@ -158,8 +158,8 @@ func (v *Value) Clone() *Value {
 	return c
 }
 
-// Equal reports whether two values mean the same, whatever the order of their members. Numbers are the same when they are
-// written the same.
+// Equal reports whether two values mean the same, whatever the order of their members. Numbers are
+// the same when they are written the same.
 func (v *Value) Equal(w *Value) bool {
 	if v == nil || w == nil {
 		return v == w

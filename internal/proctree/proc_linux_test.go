@@ -216,7 +216,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// unmapEnv lets go of the memory that holds the environment, says so and sleeps until it is told to end.
+// unmapEnv lets go of the memory that holds the environment, says so and sleeps until it is told to
+// end.
 func unmapEnv() {
 	b, err := readStat(os.Getpid())
 	if err != nil {
@@ -236,8 +237,8 @@ func unmapEnv() {
 	unix.Exit(0)
 }
 
-// TestEmptyEnvironmentIsNotWaitedFor looks at processes that show no environment for good: they are not
-// taken for ones that are between two programs, which would hold up every kill.
+// TestEmptyEnvironmentIsNotWaitedFor looks at processes that show no environment for good: they are
+// not taken for ones that are between two programs, which would hold up every kill.
 func TestEmptyEnvironmentIsNotWaitedFor(t *testing.T) {
 	for name, cmd := range map[string]*exec.Cmd{
 		"started without": {Path: "/bin/sh", Args: []string{"sh", "-c", "echo; read x"}, Env: []string{}},

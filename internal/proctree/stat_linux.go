@@ -49,8 +49,8 @@ func ParseStat(b []byte) (Stat, error) {
 	return s, nil
 }
 
-// afterName returns the fields of /proc/PID/stat from the third on: those behind the name, which may
-// hold any byte.
+// afterName returns the fields of /proc/PID/stat from the third on: those behind the name, which
+// may hold any byte.
 func afterName(b []byte) [][]byte { return bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) }
 
 func readStat(pid int) ([]byte, error) {
@@ -114,9 +114,9 @@ func environ(pid int) []byte {
 	}
 }
 
-// readAtOnce reads a file of /proc into a buffer that holds all of it, so that one call of the kernel
-// returns the whole. The parts that several calls return may belong to different programs, or end
-// with the old one.
+// readAtOnce reads a file of /proc into a buffer that holds all of it, so that one call of the
+// kernel returns the whole. The parts that several calls return may belong to different programs,
+// or end with the old one.
 func readAtOnce(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -136,8 +136,8 @@ func readAtOnce(name string) ([]byte, error) {
 }
 
 // The kernel goes from one program to the next in microseconds of its own time, but on a busy
-// machine the process may have to wait in the middle. A process without an environment that may also
-// be one for good holds up whoever asks, so that this must not last.
+// machine the process may have to wait in the middle. A process without an environment that may
+// also be one for good holds up whoever asks, so that this must not last.
 const (
 	execTime   = 5 * time.Second
 	eitherTime = 200 * time.Millisecond

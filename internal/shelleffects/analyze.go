@@ -44,8 +44,9 @@ type Analysis struct {
 // ReadOnly reports whether a command may run without asking: see [Effects.ReadOnly].
 func ReadOnly(a Analysis) bool { return a.Err == nil && a.Effects.ReadOnly() }
 
-// Analyze says what cmd would do in a bash (or POSIX sh) started in opts.Dir. It never runs anything and touches no
-// file. Should the parser panic, the command counts as one that cannot be parsed.
+// Analyze says what cmd would do in a bash (or POSIX sh) started in opts.Dir. It never runs
+// anything and touches no file. Should the parser panic, the command counts as one that cannot be
+// parsed.
 func Analyze(cmd string, opts Options) (a Analysis) {
 	defer func() {
 		if p := recover(); p != nil {

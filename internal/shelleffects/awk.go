@@ -12,9 +12,9 @@ var (
 	awkNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
-// awk follows an awk command whose program neither writes, runs nor reads anything but its files. A redirection or pipe
-// of awk can only stand behind a print (or with getline, which is refused), so what is before the first print may
-// compare and match freely.
+// awk follows an awk command whose program neither writes, runs nor reads anything but its files. A
+// redirection or pipe of awk can only stand behind a print (or with getline, which is refused), so
+// what is before the first print may compare and match freely.
 func awk(c *call) outcome {
 	p := &parsed{used: map[string]string{}}
 	if !c.split(awkRow, c.args, p) {

@@ -8,7 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtinOf returns what follows a command that acts on the shell itself, so only when the shell runs it directly.
+// builtinOf returns what follows a command that acts on the shell itself, so only when the shell
+// runs it directly.
 func builtinOf(name string) func(*call) outcome {
 	switch name {
 	case "cd":
@@ -90,8 +91,8 @@ func variables(c *call) outcome {
 	return stay(c.st)
 }
 
-// cd moves the shell. Whether it succeeds is not known, so a command that does not depend on that may run in either
-// directory.
+// cd moves the shell. Whether it succeeds is not known, so a command that does not depend on that
+// may run in either directory.
 func cd(c *call) outcome {
 	w, st := c.w, c.st
 	args := c.args
@@ -209,8 +210,8 @@ func printenv(c *call) outcome {
 
 var duration = regexp.MustCompile(`^[0-9.]+[smhd]?$`)
 
-// wrapper follows a program that runs another: flags of its own, options with a value, for timeout a duration, then
-// the command.
+// wrapper follows a program that runs another: flags of its own, options with a value, for timeout
+// a duration, then the command.
 func wrapper(flags string, valued ...string) func(*call) outcome {
 	return func(c *call) outcome {
 		args := c.args
@@ -242,7 +243,8 @@ func wrapper(flags string, valued ...string) func(*call) outcome {
 // fileTests are the unary operators of test on files, textTests those on text.
 const fileTests, textTests = " -e -f -d -r -w -x -s -L -h -p -S -b -c -u -g -k -O -G -N ", " -z -n -t "
 
-// test follows test and [. Two words in a row that only running shows could be an operator that evaluates the second.
+// test follows test and [. Two words in a row that only running shows could be an operator that
+// evaluates the second.
 func test(c *call) outcome {
 	w, args := c.w, c.args
 	if c.name == "[" {

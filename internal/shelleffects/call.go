@@ -126,8 +126,8 @@ func (c *call) refuse() {
 	c.wrapped()
 }
 
-// wrapped looks for a command among the words of one that is not understood, so that `sudo rm x` also says that it
-// deletes. It only ever adds to an effect set that is unknown already.
+// wrapped looks for a command among the words of one that is not understood, so that `sudo rm x`
+// also says that it deletes. It only ever adds to an effect set that is unknown already.
 func (c *call) wrapped() {
 	for i, a := range c.args {
 		name := path.Base(a)
@@ -142,8 +142,9 @@ func (c *call) wrapped() {
 
 var plainVar = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// plainName reports whether assigning the variable changes nothing but the variable. Upper-case names are left to the
-// environment, where they steer programs (PATH, IFS, LD_PRELOAD, GIT_DIR); a few that scripts use are not.
+// plainName reports whether assigning the variable changes nothing but the variable. Upper-case
+// names are left to the environment, where they steer programs (PATH, IFS, LD_PRELOAD, GIT_DIR); a
+// few that scripts use are not.
 func plainName(name string) bool {
 	switch name {
 	case "path", "fpath", "cdpath", "manpath", "module_path", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "_", "histchars":

@@ -29,7 +29,8 @@ var (
 	seed = flag.Int("seed", 1, "of their random choices")
 )
 
-// sandboxDir makes a workspace of odd files, with a git repository when git is there, and an empty home.
+// sandboxDir makes a workspace of odd files, with a git repository when git is there, and an empty
+// home.
 func sandboxDir(t *testing.T) (ws, home string) {
 	t.Helper()
 	ws, home = filepath.Join(t.TempDir(), "ws"), t.TempDir()
@@ -57,13 +58,14 @@ func sandboxDir(t *testing.T) (ws, home string) {
 	return ws, home
 }
 
-// environ is a small environment. What Go's tools note for themselves (counts of use, their cache) is not looked at.
+// environ is a small environment. What Go's tools note for themselves (counts of use, their cache)
+// is not looked at.
 func environ(home string, more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home + "-config", "TMPDIR=" + home, "GOCACHE=" + home + "-config", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOPROXY=off", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1"}, more...)
 }
 
-// fingerprint hashes names, modes and contents below the directories. Git's index is left out: git status refreshes the
-// times it caches there.
+// fingerprint hashes names, modes and contents below the directories. Git's index is left out: git
+// status refreshes the times it caches there.
 func fingerprint(t *testing.T, dirs ...string) string {
 	t.Helper()
 	h := sha256.New()
@@ -109,8 +111,8 @@ func execute(shell, cmd, dir string, env []string) {
 	}
 }
 
-// TestNothingChanges runs random commands of the table, with random options and operands of which many are not in it,
-// and checks that those called read-only leave every file as it was.
+// TestNothingChanges runs random commands of the table, with random options and operands of which
+// many are not in it, and checks that those called read-only leave every file as it was.
 func TestNothingChanges(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("bash is not installed")
@@ -177,8 +179,9 @@ func randomCommand(r *rand.Rand, program string) string {
 	return strings.Join(words, " ") + pick("", "", "", " | head -1", " 2>/dev/null", " < a.txt", " && pwd", " || true")
 }
 
-// TestShellsAgree mutates command lines and runs those called read-only in bash and in sh, with a PATH of stubs that
-// only note that they ran: no program may run that the analysis did not name, and no file may change.
+// TestShellsAgree mutates command lines and runs those called read-only in bash and in sh, with a
+// PATH of stubs that only note that they ran: no program may run that the analysis did not name,
+// and no file may change.
 func TestShellsAgree(t *testing.T) {
 	tier.Normal(t)
 	var shells []string

@@ -38,8 +38,9 @@ func (f Flags) String() string {
 type Effects struct {
 	// Known says that the lists and flags are complete. A command with Known false may do anything.
 	Known bool
-	// Reads and Writes are slash-separated paths relative to the workspace, or absolute (or starting with "~") outside
-	// it, sorted, without duplicates. A path covers all below it; "." is the whole workspace.
+	// Reads and Writes are slash-separated paths relative to the workspace, or absolute (or
+	// starting with "~") outside it, sorted, without duplicates. A path covers all below it; "." is
+	// the whole workspace.
 	Reads, Writes []string
 	Flags         Flags
 	// Reasons say in words why a command is not read-only, in the order in which the parts appear.

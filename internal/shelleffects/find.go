@@ -2,8 +2,8 @@ package shelleffects
 
 import "strings"
 
-// findTests are the words of a find expression: how many arguments follow each. Left out: all that runs a program,
-// removes, or writes a file.
+// findTests are the words of a find expression: how many arguments follow each. Left out: all that
+// runs a program, removes, or writes a file.
 var findTests = func() map[string]int {
 	m := map[string]int{}
 	for _, t := range strings.Fields(`-true -false -print -print0 -ls -prune -quit -depth -d -empty -executable -readable -writable -nouser
@@ -78,8 +78,8 @@ func (c *call) findWord(args []string, i int) int {
 	return n
 }
 
-// findValue follows the argument of a test. A wildcard there may become several words, of which the later ones are
-// words of the expression unless their fixed text rules that out.
+// findValue follows the argument of a test. A wildcard there may become several words, of which the
+// later ones are words of the expression unless their fixed text rules that out.
 func (c *call) findValue(test, v string) {
 	w := c.w
 	fixed := v[strings.LastIndexAny(v, marks)+1:]

@@ -25,8 +25,8 @@ func escapes(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "..
 // streams are the device files that reading or discarding through changes nothing.
 var streams = []string{"/dev/null", "/dev/stdin", "/dev/fd/0", "/dev/fd/63"}
 
-// resolve turns a word into the paths it may name, one for each directory the command may run in. It adds the flag
-// Outside, and makes the result unknown where the word's value is.
+// resolve turns a word into the paths it may name, one for each directory the command may run in.
+// It adds the flag Outside, and makes the result unknown where the word's value is.
 func (w *walker) resolve(word string, st *state) []string {
 	switch {
 	case strings.ContainsAny(word, string([]rune{markAny, markSplit})):
@@ -63,8 +63,8 @@ func (w *walker) resolve(word string, st *state) []string {
 	return paths
 }
 
-// mayBeParent reports whether the path element seg, with a wildcard, may match "..": a leading dot is matched only by a
-// dot that is written.
+// mayBeParent reports whether the path element seg, with a wildcard, may match "..": a leading dot
+// is matched only by a dot that is written.
 func mayBeParent(seg string) bool {
 	i := strings.IndexRune(seg, markGlob)
 	if i < 0 {
@@ -74,8 +74,8 @@ func mayBeParent(seg string) bool {
 	return head != "" && strings.HasPrefix("..", head) && strings.HasSuffix("..", tail)
 }
 
-// beforeGlob cuts a pattern down to the directory that all its matches are below. What comes after the first wildcard
-// may still climb, so a ".." there is kept.
+// beforeGlob cuts a pattern down to the directory that all its matches are below. What comes after
+// the first wildcard may still climb, so a ".." there is kept.
 func beforeGlob(word string) string {
 	i := strings.IndexRune(word, markGlob)
 	if i < 0 {

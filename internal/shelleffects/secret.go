@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// secretNames are file names that usually hold credentials, as patterns of [path.Match] in lower case.
+// secretNames are file names that usually hold credentials, as patterns of [path.Match] in lower
+// case.
 var secretNames = []string{
 	".env", ".env.*", "*.env", ".envrc", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_*_sk", "*_rsa", "*_ed25519", "*.pem", "*.key", "*.p12",
 	"*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.gpg", ".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".pgpass",
@@ -25,14 +26,16 @@ var secretDirs = []string{".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker"
 // plainEndings mark a file of a secret's name as a public example, or as the public half of a key.
 var plainEndings = []string{".example", ".sample", ".template", ".tmpl", ".dist", ".pub", ".md", ".go", ".py", ".ts", ".js", ".rs", ".java", ".rb", ".c", ".h", ".html", ".css"}
 
-// examples are names that a wildcard is tried on: a pattern that may match one of them may read a secret.
+// examples are names that a wildcard is tried on: a pattern that may match one of them may read a
+// secret.
 var examples = []string{".env", ".env.local", ".envrc", "prod.env", "id_rsa", "id_ed25519", "server.pem", "server.key", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", "credentials", "credentials.json", "secrets.yaml", "secrets.json", ".htpasswd", "terraform.tfstate", "prod.tfvars", "shadow", ".bash_history", ".ssh", ".aws", "environ"}
 
 // SecretPath reports whether the file of that name usually holds credentials.
 func SecretPath(name string) bool { return secretPath(name) }
 
-// secretPath reports whether the file that word names usually holds credentials. A pattern counts when it has text of
-// its own and may match such a name; a bare "*" is as broad as reading the directory.
+// secretPath reports whether the file that word names usually holds credentials. A pattern counts
+// when it has text of its own and may match such a name; a bare "*" is as broad as reading the
+// directory.
 func secretPath(word string) bool {
 	word = strings.ToLower(strings.TrimRight(word, "/"))
 	segs := strings.Split(word, "/")

@@ -35,7 +35,8 @@ func sed(c *call) outcome {
 	return stay(c.st)
 }
 
-// sedScripts lists the scripts of a command that split has accepted: each value of -e, or else the first operand.
+// sedScripts lists the scripts of a command that split has accepted: each value of -e, or else the
+// first operand.
 func sedScripts(args []string, p *parsed) []string {
 	if !p.has("-e", "--expression") {
 		return p.operands[:min(1, len(p.operands))]
@@ -65,8 +66,8 @@ func sedScripts(args []string, p *parsed) []string {
 	return scripts
 }
 
-// sedReads reports whether a script holds only commands that print, delete or change the text in hand. It knows few
-// forms and refuses the rest: w, r, e, i\, labels, comments.
+// sedReads reports whether a script holds only commands that print, delete or change the text in
+// hand. It knows few forms and refuses the rest: w, r, e, i\, labels, comments.
 func sedReads(script string) bool {
 	s := &sedScanner{rest: script}
 	depth := 0
@@ -196,8 +197,8 @@ func (s *sedScanner) until(d rune) bool {
 	return false
 }
 
-// regexp is until, refusing an expression in which implementations may disagree on where it ends: one with a bracket
-// that is not closed before it.
+// regexp is until, refusing an expression in which implementations may disagree on where it ends:
+// one with a bracket that is not closed before it.
 func (s *sedScanner) regexp(d rune) bool {
 	text := s.rest
 	if !s.until(d) {

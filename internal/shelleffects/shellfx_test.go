@@ -78,8 +78,8 @@ var wrappings = []string{
 	"cd sub; (%s)", "LC_ALL=C %s", "exec %s", "nohup %s &", "find . -exec %s \\;", "ls | while read x; do %s\ndone", "f() { %s\n}; f", "coproc %s",
 }
 
-// balanced reports whether a command still means itself inside a wrapping: its quotes, comments and here-documents
-// must not reach out of it.
+// balanced reports whether a command still means itself inside a wrapping: its quotes, comments and
+// here-documents must not reach out of it.
 func balanced(cmd string) bool {
 	return Analyze(cmd, workspace).Err == nil && !strings.ContainsAny(cmd, "#\n") && !strings.Contains(cmd, "<<") && !strings.HasSuffix(cmd, `\`)
 }
@@ -94,7 +94,8 @@ func TestWrappingNeverHelps(t *testing.T) {
 		if i%step > 0 {
 			continue
 		}
-		// exit hides what follows it; a cd in a pipe or a negation really does not move what follows
+		// exit hides what follows it; a cd in a pipe or a negation really does not move what
+		// follows
 		if !balanced(cmd) || strings.Contains(cmd, "exit") || strings.HasPrefix(cmd, "cd ") {
 			continue
 		}

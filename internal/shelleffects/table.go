@@ -24,7 +24,8 @@ const (
 
 var kinds = map[string]kind{"text": text, "file": file, "name": name, "glob": pathGlob, "rev": rev, "format": format, "write": writes, "delete": deletes, "none": nothing}
 
-// A row says what is known of a program: the options it may have and what they and its operands mean.
+// A row says what is known of a program: the options it may have and what they and its operands
+// mean.
 type row struct {
 	program  string
 	options  map[string]option // by name with its dashes
@@ -49,7 +50,8 @@ type option struct {
 	joined bool // the value can only be in the same word, and may be missing
 }
 
-// lookup finds the row of a program, and the words it applies to: "git remote get-url" is a row of its own.
+// lookup finds the row of a program, and the words it applies to: "git remote get-url" is a row of
+// its own.
 func lookup(program string, args []string) (*row, []string) {
 	t := table()
 	for n := min(2, len(args)); n >= 1; n-- {
@@ -113,8 +115,8 @@ func newRow(program string, opts, operands []string) *row {
 	return r
 }
 
-// addOption reads one option of a row: -abc (flags), -NUM (-5), -n=kind, -w?kind (joined only), --long, --long=kind,
-// --long?kind.
+// addOption reads one option of a row: -abc (flags), -NUM (-5), -n=kind, -w?kind (joined only),
+// --long, --long=kind, --long?kind.
 func (r *row) addOption(program, o string) {
 	opt := option{takes: nothing}
 	if i := strings.IndexAny(o, "=?"); i > 0 {
@@ -219,7 +221,8 @@ func (c *call) apply(r *row, args []string) {
 	}
 }
 
-// split sorts words into options and operands. It reports false, with the result unknown, at the first it cannot place.
+// split sorts words into options and operands. It reports false, with the result unknown, at the
+// first it cannot place.
 func (c *call) split(r *row, args []string, p *parsed) bool {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -312,8 +315,9 @@ func (c *call) option(r *row, a string, rest []string, p *parsed) (used int, ok 
 	return 0, true
 }
 
-// nextValue takes the next word as an option's value; one that looks like an option is refused. A wildcard there may become several words, so it is also treated
-// as the operands that the rest of them would be.
+// nextValue takes the next word as an option's value; one that looks like an option is refused. A
+// wildcard there may become several words, so it is also treated as the operands that the rest of
+// them would be.
 func (c *call) nextValue(r *row, key string, o option, rest []string, p *parsed) (int, bool) {
 	if len(rest) == 0 {
 		return 0, false

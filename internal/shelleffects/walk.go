@@ -104,8 +104,8 @@ func redirectsAll(s *syntax.Stmt) bool {
 	return slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrAll || r.Op == syntax.AppAll })
 }
 
-// perhapsBehind follows a statement with &>, which sh reads as one that it leaves in the background: what it does to the
-// shell may or may not last.
+// perhapsBehind follows a statement with &>, which sh reads as one that it leaves in the
+// background: what it does to the shell may or may not last.
 func (w *walker) perhapsBehind(s *syntax.Stmt, st *state) outcome {
 	for _, r := range s.Redirs {
 		if !r.Pos().After(s.Cmd.Pos()) || s.Cmd.End().After(r.Pos()) { // what follows would be a command of its own
@@ -216,8 +216,8 @@ func (w *walker) while(c *syntax.WhileClause, st *state) outcome {
 	return stay(st)
 }
 
-// loop follows the body of a loop once, for any pass: what it assigns may hold anything, and a pass must end where it
-// began.
+// loop follows the body of a loop once, for any pass: what it assigns may hold anything, and a pass
+// must end where it began.
 func (w *walker) loop(st *state, body []*syntax.Stmt, own string, follow func()) {
 	dirs := st.dirs
 	for _, name := range assigned(body) {

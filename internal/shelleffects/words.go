@@ -9,8 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A word's value is kept as text in which these private runes (the input may not hold any) stand for what only running
-// the command shows.
+// A word's value is kept as text in which these private runes (the input may not hold any) stand
+// for what only running the command shows.
 const (
 	markGlob  = '\uE000' // text without a slash: what a wildcard matches, a number
 	markAny   = '\uE001' // any text, still one word
@@ -27,7 +27,8 @@ func show(word string) string { return shown.Replace(word) }
 
 func static(word string) bool { return !strings.ContainsAny(word, marks) }
 
-// startsOpen reports whether running the command decides what word begins with, so that it may turn out an option.
+// startsOpen reports whether running the command decides what word begins with, so that it may turn
+// out an option.
 func startsOpen(word string) bool {
 	return word != "" && strings.IndexAny(word, marks) == 0
 }
@@ -299,7 +300,8 @@ func (w *walker) expansion(e *syntax.Expansion, st *state) {
 	w.inBraces(e.Word, st)
 }
 
-// inBraces evaluates a word inside ${...}. Shells disagree on what a quote there means, so on where the braces end.
+// inBraces evaluates a word inside ${...}. Shells disagree on what a quote there means, so on where
+// the braces end.
 func (w *walker) inBraces(x *syntax.Word, st *state) {
 	if x == nil {
 		return
@@ -367,8 +369,8 @@ func plainIndex(x syntax.ArithmExpr) bool {
 	return ok && index.MatchString(word.Lit())
 }
 
-// plainArithmetic reports whether an expression holds nothing but numbers: the value of a variable is evaluated again
-// by the shell, and may hold a command substitution.
+// plainArithmetic reports whether an expression holds nothing but numbers: the value of a variable
+// is evaluated again by the shell, and may hold a command substitution.
 func plainArithmetic(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
 	case nil:

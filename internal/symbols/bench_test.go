@@ -30,7 +30,8 @@ func corpus(tb testing.TB, root string, endings string) (paths []string, texts [
 	return paths, texts, lines
 }
 
-// BenchmarkOf reads Go's library, and the trees below $LUTHIER_TREES, and reports seconds for a million lines.
+// BenchmarkOf reads Go's library, and the trees below $LUTHIER_TREES, and reports seconds for a
+// million lines.
 func BenchmarkOf(b *testing.B) {
 	trees := map[string]string{"go": filepath.Join(runtime.GOROOT(), "src")}
 	if root := os.Getenv("LUTHIER_TREES"); root != "" {

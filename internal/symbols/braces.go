@@ -22,8 +22,9 @@ type block struct {
 	goesOn  bool
 }
 
-// A bracesReader reads languages whose blocks stand in braces. A statement's head is what stands between the end of the
-// one before and a brace, a semicolon or, in some languages, the end of a line.
+// A bracesReader reads languages whose blocks stand in braces. A statement's head is what stands
+// between the end of the one before and a brace, a semicolon or, in some languages, the end of a
+// line.
 type bracesReader struct {
 	*reader
 	header  bool // of C: prototypes are of interest
@@ -241,7 +242,8 @@ func (b *bracesReader) close(i int) {
 	b.restart(i + 1)
 }
 
-// resync leaves blocks that a function at the beginning of a line cannot stand in: a brace is missing before it.
+// resync leaves blocks that a function at the beginning of a line cannot stand in: a brace is
+// missing before it.
 func (b *bracesReader) resync(i int) {
 	for len(b.blocks) > 1 && b.top().place != inFile && b.column(b.head) == 0 {
 		top := b.top()

@@ -1,6 +1,7 @@
 package symbols
 
-// declaration judges a statement from the head up to a token that no word and no brace told anything of.
+// declaration judges a statement from the head up to a token that no word and no brace told
+// anything of.
 func (b *bracesReader) declaration(next int) {
 	at, to := b.top().place, next
 	if k := b.kind(to - 1); to > b.head && (k == ';' || k == ',') {
@@ -138,7 +139,8 @@ func (b *bracesReader) afterTypedef(i int, was block) bool {
 	return true
 }
 
-// kAndR reports whether a semicolon at i ends a parameter of int f(a) int a; { rather than a statement.
+// kAndR reports whether a semicolon at i ends a parameter of int f(a) int a; { rather than a
+// statement.
 func (b *bracesReader) kAndR(i int) bool {
 	if at := b.top().place; at != inFile || b.fam.name != "c" || i-b.head > 200 {
 		return false

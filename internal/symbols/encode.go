@@ -56,7 +56,8 @@ type nameEntry struct {
 	defs, refs []posting
 }
 
-// Encode writes the symbols of documents 0, 1, ... as one block of bytes for [Open]. Equal input gives equal bytes.
+// Encode writes the symbols of documents 0, 1, ... as one block of bytes for [Open]. Equal input
+// gives equal bytes.
 func Encode(files []Result) []byte {
 	e := encoder{names: map[string]*nameEntry{}}
 	e.gather(files)
@@ -126,7 +127,8 @@ func (e *encoder) gather(files []Result) {
 func u32(b []byte, v int) []byte                { return binary.LittleEndian.AppendUint32(b, uint32(v)) }
 func uv[T ~int | ~uint32](b []byte, v T) []byte { return binary.AppendUvarint(b, uint64(v)) }
 
-// writeNames writes names and their postings. A name shares its beginning with the one before it in its group.
+// writeNames writes names and their postings. A name shares its beginning with the one before it in
+// its group.
 func (e *encoder) writeNames(sec *[numSections][]byte) {
 	names, groups, post := sec[secNames], sec[secGroups], sec[secPostings]
 	before := ""

@@ -2,8 +2,8 @@ package symbols
 
 import "strings"
 
-// Exported judges by how a definition begins, and by the one around it, whether other files may use it. The language is
-// the last part of a [Result]'s Parser.
+// Exported judges by how a definition begins, and by the one around it, whether other files may use
+// it. The language is the last part of a [Result]'s Parser.
 func Exported(language string, d Def, outer *Def) bool {
 	has := words80(d.Signature)
 	switch {

@@ -47,7 +47,8 @@ func (r *reader) shellFunction(i int) {
 	r.defs = append(r.defs, d)
 }
 
-// closing is the line of the brace that closes the one at i, by the first one at the indentation of its line.
+// closing is the line of the brace that closes the one at i, by the first one at the indentation of
+// its line.
 func (r *reader) closing(i int) int {
 	first := i
 	for first > 0 && !r.toks[first].first {
@@ -104,7 +105,8 @@ func (r *reader) sqlCreate(i int) {
 	}
 }
 
-// markdownHeadings are the headings of a text outside of its blocks of code. A heading goes on to the next of its level.
+// markdownHeadings are the headings of a text outside of its blocks of code. A heading goes on to
+// the next of its level.
 func markdownHeadings(src []byte) []Def {
 	var out []Def
 	var open []int // by nesting: indexes into out

@@ -13,8 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestForms reads snippets with the forms of definition that a language has, and compares with what a person found to be
-// right: indentation is depth, then come lines, the line of the name and of the comment, kind, name, + for exported.
+// TestForms reads snippets with the forms of definition that a language has, and compares with what
+// a person found to be right: indentation is depth, then come lines, the line of the name and of
+// the comment, kind, name, + for exported.
 func TestForms(t *testing.T) {
 	names, err := filepath.Glob("testdata/forms/*")
 	if err != nil || len(names) < 20 {
@@ -76,7 +77,8 @@ func show(r Result) string {
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
-// What go/parser finds in Go's library the reader by tokens finds too: 95 of 100 top-level definitions at the least.
+// What go/parser finds in Go's library the reader by tokens finds too: 95 of 100 top-level
+// definitions at the least.
 func TestTokensFindGo(t *testing.T) {
 	paths, texts, _ := corpus(t, filepath.Join(runtimeRoot(), "src", "net"), ".go")
 	want, got := 0, 0

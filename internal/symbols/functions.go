@@ -103,7 +103,8 @@ func (b *bracesReader) cFunction(kind string, name, end int) Def {
 	return d
 }
 
-// initializer reports whether the brace at i gives a member its value, after a constructor's colon: C() : a{1} {}.
+// initializer reports whether the brace at i gives a member its value, after a constructor's colon:
+// C() : a{1} {}.
 func (b *bracesReader) initializer(name, i int) bool {
 	if k := b.kind(i - 1); k != tokIdent && k != '>' {
 		return false
@@ -115,7 +116,8 @@ func (b *bracesReader) initializer(name, i int) bool {
 	return b.kind(end) == ':' && end < i
 }
 
-// testMacro tells a macro that defines a function: nothing stands before it, and only names within it.
+// testMacro tells a macro that defines a function: nothing stands before it, and only names within
+// it.
 func (b *bracesReader) testMacro(name, end int) bool {
 	if name != b.decorations(b.head) || b.kind(name+1) != '(' || b.kind(name-1) == '~' {
 		return false
@@ -137,7 +139,8 @@ func (b *bracesReader) hasWord(from, to int, word string) bool {
 	return false
 }
 
-// equals reports whether an = stands in a head outside of brackets, other than that of operator= and of defaults.
+// equals reports whether an = stands in a head outside of brackets, other than that of operator=
+// and of defaults.
 func (b *bracesReader) equals(from, to int) bool {
 	depth := 0
 	for i := from; i < to && i < from+maxHead; i++ {
@@ -155,7 +158,8 @@ func (b *bracesReader) equals(from, to int) bool {
 	return false
 }
 
-// tagged finds struct, union, class or enum at the beginning of a head that ends at a brace, and the name after it.
+// tagged finds struct, union, class or enum at the beginning of a head that ends at a brace, and
+// the name after it.
 func (b *bracesReader) tagged(from, to int) (name int, kind string, ok bool) {
 	i := from
 	for i < to && b.kind(i) == tokIdent && !ok {
@@ -195,8 +199,8 @@ func (b *bracesReader) tagged(from, to int) (name int, kind string, ok bool) {
 	return name, kind, true
 }
 
-// callable finds the name of a function in a head without a word for it: the last name with brackets after it, before
-// anything that follows a parameter list.
+// callable finds the name of a function in a head without a word for it: the last name with
+// brackets after it, before anything that follows a parameter list.
 func (b *bracesReader) callable(from, to int) (int, bool) {
 	name := -1
 	for i := from; i < to && i < from+maxHead; i++ {
@@ -244,7 +248,8 @@ func (b *bracesReader) named1(i, to int) bool {
 	return !b.fam.isControl(b.text(b.toks[i]))
 }
 
-// typed reports whether a type stands before a name, or it needs none: constructors, and macros in C.
+// typed reports whether a type stands before a name, or it needs none: constructors, and macros in
+// C.
 func (b *bracesReader) typed(from, name int) (int, bool) {
 	if name < 0 {
 		return 0, false
@@ -306,7 +311,8 @@ func (b *bracesReader) jsHead(i int, at place, in *block) {
 	in.def = b.put(b.def(Method, name, b.head, i))
 }
 
-// member is the name of a method in a head that ends at a token: name(), async *name(), name = () =>, name: function ().
+// member is the name of a method in a head that ends at a token: name(), async *name(), name = ()
+// =>, name: function ().
 func (b *bracesReader) member(to int) (int, bool) {
 	i := b.decorations(b.head)
 	for ; i < to; i++ {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Fuzzy returns up to limit defined names that a person who typed s may mean, the best first: the name itself, its
-// beginning, the beginnings of its parts (gsn for getServerName), a piece of it, its letters in order, and names that two
-// slips of the keyboard make of it.
+// Fuzzy returns up to limit defined names that a person who typed s may mean, the best first: the
+// name itself, its beginning, the beginnings of its parts (gsn for getServerName), a piece of it,
+// its letters in order, and names that two slips of the keyboard make of it.
 func (x *Index) Fuzzy(s string, limit int) []Name {
 	if s == "" || len(s) > 200 {
 		return nil
@@ -90,7 +90,8 @@ func (q *query) lower(name []byte) []byte {
 	return q.buf
 }
 
-// slips is the score of a name that differs by one or two slips of the keyboard, in words long enough for them.
+// slips is the score of a name that differs by one or two slips of the keyboard, in words long
+// enough for them.
 func (q *query) slips(folded []byte) float64 {
 	if len(q.fold) < 3 {
 		return 0
@@ -112,8 +113,9 @@ func subsequence(s []byte, q string) bool {
 	return i == len(q)
 }
 
-// humps reports whether q is made of beginnings of the parts of a name, in order and from the first part on: gsn, getSN
-// and servn for get_server_name or getServerName. The first part may be left out.
+// humps reports whether q is made of beginnings of the parts of a name, in order and from the first
+// part on: gsn, getSN and servn for get_server_name or getServerName. The first part may be left
+// out.
 func humps(name, q string) bool {
 	parts := splitParts(name)
 	for first := range min(2, len(parts)) {
@@ -181,7 +183,8 @@ func nextLower(s string) bool {
 	return unicode.IsLower(c)
 }
 
-// distance is the number of letters to put in, leave out, change or swap with their neighbour, or 3 for more than two.
+// distance is the number of letters to put in, leave out, change or swap with their neighbour, or 3
+// for more than two.
 func (q *query) distance(s []byte) int {
 	a, b := q.fold, s
 	if d := len(a) - len(b); d > 2 || d < -2 || len(a) > 250 || len(b) > 250 {

@@ -67,7 +67,8 @@ func (g *goFile) line(p token.Pos) int {
 	return g.file.PositionFor(p, false).Line
 }
 
-// text is the source between two positions on one line. Positions that the parser made up give less.
+// text is the source between two positions on one line. Positions that the parser made up give
+// less.
 func (g *goFile) text(from, to token.Pos) string {
 	a, b := g.offset(from), g.offset(to)
 	if a >= b {

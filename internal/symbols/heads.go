@@ -116,7 +116,8 @@ func (b *bracesReader) begin(i int) {
 	}
 }
 
-// alsoModifier tells words that stand before the word that counts: enum class, const fn, static func, class func.
+// alsoModifier tells words that stand before the word that counts: enum class, const fn, static
+// func, class func.
 func (b *bracesReader) alsoModifier(j int) bool {
 	next := ""
 	if b.kind(j+1) == tokIdent {
@@ -203,7 +204,8 @@ func (b *bracesReader) named(i, j, name int, kind, container string) {
 	case k != tokIdent:
 		return
 	case fam.style == styleJS || fam.style == styleJava:
-		// "type", "module" and "record" are names too: they are followed by no name then. So are fields called class.
+		// "type", "module" and "record" are names too: they are followed by no name then. So are
+		// fields called class.
 		if next := b.kind(name + 1); (kind == Type && next != '=' && next != '<') || (kind == Module && next != '{' && next != '.') || b.is(j, "record") && next != '(' && next != '<' && next != '{' {
 			if !(b.fam.name == "csharp" && kind == Module && next == ';' || b.is(name, "struct") || b.is(name, "class")) {
 				return
@@ -258,7 +260,8 @@ func (b *bracesReader) closes(i int) int {
 	return i
 }
 
-// headEnd is the token after the head of a definition: its body's brace, or the end of the statement.
+// headEnd is the token after the head of a definition: its body's brace, or the end of the
+// statement.
 func (b *bracesReader) headEnd(i, name int) int {
 	depth := 0
 	for j := i; j < len(b.toks) && j < i+400; j++ {

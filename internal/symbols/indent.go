@@ -17,7 +17,8 @@ type nest struct {
 	open []openDef
 }
 
-// leave closes what a line with that indentation is no part of; last is the last line of what came before.
+// leave closes what a line with that indentation is no part of; last is the last line of what came
+// before.
 func (n *nest) leave(indent, last int) {
 	for len(n.open) > 0 && n.open[len(n.open)-1].indent >= indent {
 		d := &n.r.defs[n.open[len(n.open)-1].def]
@@ -90,7 +91,8 @@ func (r *reader) continued(i int) bool {
 	return at > 0 && bytes.HasSuffix(bytes.TrimRight(r.src[max(0, at-2):at], "\r"), []byte("\\"))
 }
 
-// pythonLine looks at one logical line and returns where the decorators before the next begin, or -1.
+// pythonLine looks at one logical line and returns where the decorators before the next begin, or
+// -1.
 func (r *reader) pythonLine(n *nest, i, indent, start int) int {
 	if r.kind(i) == '@' {
 		if start < 0 {

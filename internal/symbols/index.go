@@ -13,9 +13,9 @@ import (
 	"sync"
 )
 
-// An Index answers questions about the symbols of many documents from the bytes of [Encode], which it keeps and never
-// changes: they may be a mapped file. It may be used by several goroutines at once. Bytes that were damaged give wrong or
-// empty answers, never a panic.
+// An Index answers questions about the symbols of many documents from the bytes of [Encode], which
+// it keeps and never changes: they may be a mapped file. It may be used by several goroutines at
+// once. Bytes that were damaged give wrong or empty answers, never a panic.
 type Index struct {
 	sec         [numSections][]byte
 	docs, names int
@@ -67,8 +67,8 @@ type Use struct {
 	Kind      string
 }
 
-// A Name is a name that is defined or referred to, with how often it is defined. Score tells, in the answers of
-// [Index.Fuzzy], how well it fits, up to 1.
+// A Name is a name that is defined or referred to, with how often it is defined. Score tells, in
+// the answers of [Index.Fuzzy], how well it fits, up to 1.
 type Name struct {
 	Name  string
 	Defs  int
@@ -77,7 +77,8 @@ type Name struct {
 	begin, mid, end int // of its postings
 }
 
-// reading is a cursor over bytes that are not trusted: beyond their end it reads zeros, and ok is false.
+// reading is a cursor over bytes that are not trusted: beyond their end it reads zeros, and ok is
+// false.
 type reading struct {
 	b   []byte
 	bad bool
@@ -134,7 +135,8 @@ func u32At(b []byte, i int) int {
 
 func from(b []byte, i int) []byte { return b[min(max(i, 0), len(b)):] }
 
-// group calls f for the names of a group until it returns false. The bytes of a name are those of one buffer.
+// group calls f for the names of a group until it returns false. The bytes of a name are those of
+// one buffer.
 func (x *Index) group(g int, f func(i int, name []byte, n Name) bool) bool {
 	r := reading{b: from(x.sec[secNames], u32At(x.sec[secGroups], 2*g))}
 	post := u32At(x.sec[secGroups], 2*g+1)
@@ -173,7 +175,8 @@ func (x *Index) groupOf(folded string) int {
 	return max(g-1, 0)
 }
 
-// Folded returns the names that are this one without regard to case, those of them that are defined nowhere too.
+// Folded returns the names that are this one without regard to case, those of them that are defined
+// nowhere too.
 func (x *Index) Folded(name string) []Name {
 	want := fold(name)
 	var out []Name
@@ -238,7 +241,8 @@ func (x *Index) Sites(n Name) []Site {
 	return out
 }
 
-// Refs returns the lines that refer to a name, by document and line. Who is meant by it the index does not know.
+// Refs returns the lines that refer to a name, by document and line. Who is meant by it the index
+// does not know.
 func (x *Index) Refs(name string) []Use {
 	n, ok := x.find(name)
 	if !ok {
@@ -250,8 +254,8 @@ func (x *Index) Refs(name string) []Use {
 // Names is how many names there are, defined or referred to.
 func (x *Index) Names() int { return x.names }
 
-// EachName calls fn for every name, without regard to case in order, until it returns false. The bytes are fn's until it
-// returns, and n has no Name.
+// EachName calls fn for every name, without regard to case in order, until it returns false. The
+// bytes are fn's until it returns, and n has no Name.
 func (x *Index) EachName(fn func(name []byte, n Name) bool) {
 	for g := range x.groups() {
 		on := true
@@ -372,7 +376,8 @@ func (x *Index) nameOf(id int) string {
 	return out
 }
 
-// signatures are those of a document. The pack that was read last is kept, since one asks for neighbours.
+// signatures are those of a document. The pack that was read last is kept, since one asks for
+// neighbours.
 func (x *Index) signatures(doc int) []string {
 	packs := x.sec[secPacks]
 	n := len(packs) / 8
@@ -392,7 +397,8 @@ func (x *Index) signatures(doc int) []string {
 	return x.lines[first:]
 }
 
-// maxPack bounds what a pack may unpack to in bytes. Signatures beyond it are lost: no real document has so many.
+// maxPack bounds what a pack may unpack to in bytes. Signatures beyond it are lost: no real
+// document has so many.
 const maxPack = 4 << 20
 
 func unpack(data []byte) []string {
@@ -401,7 +407,8 @@ func unpack(data []byte) []string {
 	return strings.Split(string(text), "\n")
 }
 
-// Prefix returns up to limit defined names that begin so without regard to case: the shortest, then by the alphabet.
+// Prefix returns up to limit defined names that begin so without regard to case: the shortest, then
+// by the alphabet.
 func (x *Index) Prefix(s string, limit int) []Name {
 	want := fold(s)
 	var out []Name

@@ -29,7 +29,8 @@ func library(tb testing.TB) (results []Result, bytes int) {
 	return results, bytes
 }
 
-// What was written is read: every definition, name and reference, against plain searches of the input.
+// What was written is read: every definition, name and reference, against plain searches of the
+// input.
 func TestIndex(t *testing.T) {
 	tier.Normal(t)
 	files, size := library(t)

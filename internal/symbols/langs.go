@@ -97,7 +97,8 @@ var (
 		"synchronized func fn def fun class struct interface enum static_assert alignof decltype defined _Static_assert "+
 		"__attribute__ __declspec alignas noexcept throws extends implements instanceof void int char long short unsigned "+
 		"float double bool constexpr explicit operator union asm __asm__ volatile", modifier)
-	// spoken are more of them, in languages that write them as words. Elsewhere they are good names.
+	// spoken are more of them, in languages that write them as words. Elsewhere they are good
+	// names.
 	spoken = words("and or not in is as when unless elsif until then yield lambda del assert raise except finally with do end", modifier)
 )
 

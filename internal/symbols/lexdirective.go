@@ -8,7 +8,8 @@ type condition struct {
 	taken bool // a branch of it was read
 }
 
-// directive reads a line of the preprocessor. Of branches that would unbalance braces only the first is read.
+// directive reads a line of the preprocessor. Of branches that would unbalance braces only the
+// first is read.
 func (x *lexer) directive() {
 	from, end := x.pos, x.directiveEnd()
 	i := from + 1
@@ -54,7 +55,8 @@ func (x *lexer) directive() {
 	}
 }
 
-// directiveEnd is where the line ends, with lines that go on after a backslash and without a comment at its end.
+// directiveEnd is where the line ends, with lines that go on after a backslash and without a
+// comment at its end.
 func (x *lexer) directiveEnd() int {
 	i := x.pos
 	for i < x.until {

@@ -2,8 +2,8 @@ package symbols
 
 import "bytes"
 
-// quote reads a string or character. A quote that is not closed where it must be is a mark of its own, as in text
-// between tags.
+// quote reads a string or character. A quote that is not closed where it must be is a mark of its
+// own, as in text between tags.
 func (x *lexer) quote(c byte) {
 	s := x.syn
 	switch {
@@ -51,8 +51,8 @@ func (x *lexer) short(c byte) {
 	x.punct(c)
 }
 
-// maxOpen is how many strings that go over lines and are never closed are looked for to the end of the text. More are
-// in no real file, and each look costs the length of the text.
+// maxOpen is how many strings that go over lines and are never closed are looked for to the end of
+// the text. More are in no real file, and each look costs the length of the text.
 const maxOpen = 8
 
 // maxRegex bounds the length of a regular expression in bytes.
@@ -209,7 +209,8 @@ func (x *lexer) untilMark(from, start int, mark []byte) {
 	x.finishString(from, to, x.line+uint32(bytes.Count(x.src[from:to], []byte("\n"))))
 }
 
-// rawString reads what prefixed found: R"x(...)x" of C++, @"..." and $@"..." of C#, r"..." of Rust and Dart.
+// rawString reads what prefixed found: R"x(...)x" of C++, @"..." and $@"..." of C#, r"..." of Rust
+// and Dart.
 func (x *lexer) rawString(from int) {
 	start := x.pos + 1
 	if x.syn.cpp {

@@ -2,7 +2,8 @@ package symbols
 
 import "bytes"
 
-// implemented is the token that names the type of Rust's impl at j: the last of its path, after for if there is one.
+// implemented is the token that names the type of Rust's impl at j: the last of its path, after for
+// if there is one.
 func (b *bracesReader) implemented(j int) int {
 	i := j + 1
 	if b.kind(i) == '<' {
@@ -44,7 +45,8 @@ func (b *bracesReader) implemented(j int) int {
 	return name
 }
 
-// implementedFor is the name unless a for follows, after the bounds of a trait's parameter, that says another.
+// implementedFor is the name unless a for follows, after the bounds of a trait's parameter, that
+// says another.
 func (b *bracesReader) implementedFor(i, name int) int {
 	for end := i + 100; i < len(b.toks) && i < end && b.kind(i) != '{'; i++ {
 		if b.is(i, "for") {
@@ -148,7 +150,8 @@ func (b *bracesReader) expression(i int) string {
 	return Const
 }
 
-// assigned takes a.b = function () {} of JavaScript, in a statement from i whose first name stands at j.
+// assigned takes a.b = function () {} of JavaScript, in a statement from i whose first name stands
+// at j.
 func (b *bracesReader) assigned(i, j int) {
 	if b.kind(j) != tokIdent || i != j {
 		if b.is(i, "export") && b.is(i+1, "default") && j == i+2 {

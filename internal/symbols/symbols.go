@@ -1,12 +1,14 @@
-// Package symbols finds what a source file defines and what it refers to, for an outline, a symbol index and a map of a
-// repository.
+// Package symbols finds what a source file defines and what it refers to, for an outline, a symbol
+// index and a map of a repository.
 //
-// [Of] needs no C: Go is parsed by go/parser, the other languages are read by their tokens, with comments, strings and
-// the nesting of braces or indentation known, but no grammar. Code that a reader would call unusual may be missing from
-// its result, and [Result.Exact] says so. The package treesitter beside this one has a [Parser] with grammars, for hosts
-// that build with cgo and want them: it is a value that is passed, nothing registers itself.
+// [Of] needs no C: Go is parsed by go/parser, the other languages are read by their tokens, with
+// comments, strings and the nesting of braces or indentation known, but no grammar. Code that a
+// reader would call unusual may be missing from its result, and [Result.Exact] says so. The package
+// treesitter beside this one has a [Parser] with grammars, for hosts that build with cgo and want
+// them: it is a value that is passed, nothing registers itself.
 //
-// A [Result] of many files goes into one block of bytes by [Encode], which [Open] makes searchable without decoding it.
+// A [Result] of many files goes into one block of bytes by [Encode], which [Open] makes searchable
+// without decoding it.
 package symbols
 
 import (
@@ -79,7 +81,8 @@ type Result struct {
 	Parser string // such as "go/parser", "tree-sitter/rust", "tokens/python"
 }
 
-// Within are the references that lie in the lines of a definition: what it calls and which types it uses.
+// Within are the references that lie in the lines of a definition: what it calls and which types it
+// uses.
 func (r *Result) Within(d *Def) []Ref {
 	var out []Ref
 	for _, ref := range r.Refs {
@@ -108,7 +111,8 @@ type Parser interface {
 	Of(path string, src []byte) (Result, error)
 }
 
-// ErrUnknown says that a file's language is not known. Any other kind of trouble with a text gives a shorter result.
+// ErrUnknown says that a file's language is not known. Any other kind of trouble with a text gives
+// a shorter result.
 var ErrUnknown = errors.New("language not known")
 
 // ErrTooLarge says that a file is larger than [MaxSize].
@@ -123,7 +127,8 @@ type Plain struct{}
 // Of is [Of].
 func (Plain) Of(path string, src []byte) (Result, error) { return Of(path, src) }
 
-// Of finds the symbols of a source file by its name's ending. It never panics, and its time grows with the text's length.
+// Of finds the symbols of a source file by its name's ending. It never panics, and its time grows
+// with the text's length.
 func Of(name string, src []byte) (Result, error) {
 	lang, ok := languages[Ending(name)]
 	if !ok {

@@ -123,7 +123,8 @@ func (r *reader) endLine(i int) int {
 	return int(t.line) + bytes.Count(r.text(t), []byte("\n"))
 }
 
-// lineText is the line that a token stands in, from its first byte that is no white space to the token's end.
+// lineText is the line that a token stands in, from its first byte that is no white space to the
+// token's end.
 func (r *reader) column(i int) int {
 	at := int(r.toks[i].from)
 	start := bytes.LastIndexByte(r.src[max(0, at-1000):at], '\n') + 1 + max(0, at-1000)
@@ -214,7 +215,8 @@ func looksLikeType(name []byte) bool {
 	return slices.ContainsFunc(name[1:], func(c byte) bool { return c >= 'a' && c <= 'z' })
 }
 
-// cType tells a type in C by what follows it: a name, or stars and a name, where a declaration may begin.
+// cType tells a type in C by what follows it: a name, or stars and a name, where a declaration may
+// begin.
 func (r *reader) cType(i int) bool {
 	text := r.text(r.toks[i])
 	if r.fam.isControl(text) || cPlain[string(text)] {

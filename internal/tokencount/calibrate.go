@@ -13,17 +13,18 @@ func (n Tally) Add(m Tally) Tally {
 	return n
 }
 
-// Prompt is what is known of a request before it is sent: the classes of its texts, and how many messages and parts
-// a chat format has to frame.
+// Prompt is what is known of a request before it is sent: the classes of its texts, and how many
+// messages and parts a chat format has to frame.
 type Prompt struct {
 	Texts  Tally
 	Frames int
 }
 
-// A Calibrator corrects estimates by what a provider reports. The tokens of a request are taken to be a sum: a rate for
-// each class of text, some tokens a frame, and a constant for what a provider adds on its own. Rates begin at those of
-// [Estimate] and are learned from each report by a Kalman filter (recursive least squares with a prior): with few reports
-// they move together, with many each class has its own. It is safe for concurrent use. The zero value is ready.
+// A Calibrator corrects estimates by what a provider reports. The tokens of a request are taken to
+// be a sum: a rate for each class of text, some tokens a frame, and a constant for what a provider
+// adds on its own. Rates begin at those of [Estimate] and are learned from each report by a Kalman
+// filter (recursive least squares with a prior): with few reports they move together, with many
+// each class has its own. It is safe for concurrent use. The zero value is ready.
 type Calibrator struct {
 	mu      sync.Mutex
 	ready   bool
@@ -63,7 +64,8 @@ func (c *Calibrator) Tokens(p Prompt) float64 {
 	return c.predict(features(p))
 }
 
-// Rates returns the current rate of each class and the tokens of a frame, for those who weigh parts of a request.
+// Rates returns the current rate of each class and the tokens of a frame, for those who weigh parts
+// of a request.
 func (c *Calibrator) Rates() (rates Tally, frame float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,8 +84,9 @@ func (c *Calibrator) Seen() int {
 	return c.seen
 }
 
-// Observe learns from a report: a request had so many tokens, those read from a cache included. Reports of nothing, such
-// as those of a provider that counts no tokens, are left out, and so is one that fits nothing seen before.
+// Observe learns from a report: a request had so many tokens, those read from a cache included.
+// Reports of nothing, such as those of a provider that counts no tokens, are left out, and so is
+// one that fits nothing seen before.
 func (c *Calibrator) Observe(p Prompt, tokens int64) {
 	if tokens <= 0 || p.Texts.Sum() <= 0 {
 		return

@@ -16,7 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// growing is a conversation of a made-up provider: texts of changing kinds, of which each request has all before it.
+// growing is a conversation of a made-up provider: texts of changing kinds, of which each request
+// has all before it.
 type growing struct {
 	rng    *rand.Rand
 	prompt Prompt
@@ -37,7 +38,8 @@ func (g *growing) step() {
 	g.prompt.Frames++
 }
 
-// count is what the provider reports: rates of its own, tokens around each message, a prompt of its own.
+// count is what the provider reports: rates of its own, tokens around each message, a prompt of its
+// own.
 func (g *growing) count(rates Tally, frame, own float64) int64 {
 	sum := own + frame*float64(g.prompt.Frames)
 	for i, n := range g.prompt.Texts {
@@ -127,8 +129,8 @@ func TestCalibratorConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestCalibratorOnVocabularies measures, with the counts of real vocabularies as reports, how far predictions are off
-// over a conversation of source files, beside bytes/4 and the estimate alone.
+// TestCalibratorOnVocabularies measures, with the counts of real vocabularies as reports, how far
+// predictions are off over a conversation of source files, beside bytes/4 and the estimate alone.
 func TestCalibratorOnVocabularies(t *testing.T) {
 	tier.Normal(t)
 	vocabs := devdata.Glob(t, "moe-dev/vocab/*.gguf")

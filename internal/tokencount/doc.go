@@ -2,15 +2,16 @@
 //
 //	n := tokencount.Estimate(text)
 //
-// A text is cut where the pre-tokenizers of byte-pair vocabularies cut (humps of words, runs of digits, blanks, one
-// punctuation mark, runes by script), and each kind and length of piece has a rate that was learned from real
-// vocabularies: two parts Qwen 2 (the words of GPT-4's vocabulary, a token for each digit), one part DeepSeek LLM. It costs one
-// look at each byte and no allocation.
+// A text is cut where the pre-tokenizers of byte-pair vocabularies cut (humps of words, runs of
+// digits, blanks, one punctuation mark, runes by script), and each kind and length of piece has a
+// rate that was learned from real vocabularies: two parts Qwen 2 (the words of GPT-4's vocabulary,
+// a token for each digit), one part DeepSeek LLM. It costs one look at each byte and no allocation.
 //
 // # How far it is off
 //
-// Against the mean of those vocabularies, on texts that it did not learn from, blocks of 400 bytes are off by 2 to 6 % (by
-// 8 % where they are not English; bytes/4: 15 to 42 %). The vocabularies themselves differ by more, so that whole texts are off by
+// Against the mean of those vocabularies, on texts that it did not learn from, blocks of 400 bytes
+// are off by 2 to 6 % (by 8 % where they are not English; bytes/4: 15 to 42 %). The vocabularies
+// themselves differ by more, so that whole texts are off by
 //
 //	             Qwen 2   DeepSeek LLM   GPT-4o   Claude 2
 //	logs           +3 %        -9 %       +12 %      +1 %
@@ -22,7 +23,8 @@
 //	diffs          +5 %        -9 %        +7 %     -10 %
 //	not English    +0 %       -11 %       +13 %      -9 %
 //
-// Whoever knows a provider's counts corrects the rates by class of piece: Count gives the estimate as a [Tally].
+// Whoever knows a provider's counts corrects the rates by class of piece: Count gives the estimate
+// as a [Tally].
 //
 // # Learning anew
 //

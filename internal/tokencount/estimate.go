@@ -1,7 +1,7 @@
 package tokencount
 
-// Estimate returns about how many tokens a language model's vocabulary makes of text. It reads each byte once and
-// allocates nothing. The package comment says how far it is off.
+// Estimate returns about how many tokens a language model's vocabulary makes of text. It reads each
+// byte once and allocates nothing. The package comment says how far it is off.
 func Estimate(text string) int {
 	return int((sum(text) + half) >> scale)
 }

@@ -23,7 +23,8 @@ func ExampleEstimate() {
 	// 9
 }
 
-// samples are of this module and of the Go distribution: files that the rates were not learned from.
+// samples are of this module and of the Go distribution: files that the rates were not learned
+// from.
 func samples(t *testing.T) map[string]string {
 	t.Helper()
 	root := runtime.GOROOT()

@@ -18,8 +18,8 @@ func Pieces(text string) (out []uint16) {
 	}
 }
 
-// Guess returns the tokens of a piece as one would guess them from its length: what a rate is held to where the corpus
-// says little.
+// Guess returns the tokens of a piece as one would guess them from its length: what a rate is held
+// to where the corpus says little.
 func Guess(piece int) float64 {
 	k := kind(piece)
 	switch {

@@ -2,9 +2,10 @@ package tokencount
 
 import "unicode/utf8"
 
-// A piece is a stretch of text that a vocabulary's pre-tokenizer would keep together or cut at: a hump of a word
-// (the Pointer of NullPointerException), a run of digits, of blanks, of one punctuation mark, or a rune beyond ASCII. A
-// piece is known by its kind: all that Estimate looks at, and the index of its rate.
+// A piece is a stretch of text that a vocabulary's pre-tokenizer would keep together or cut at: a
+// hump of a word (the Pointer of NullPointerException), a run of digits, of blanks, of one
+// punctuation mark, or a rune beyond ASCII. A piece is known by its kind: all that Estimate looks
+// at, and the index of its rate.
 type kind uint16
 
 const (
@@ -71,8 +72,9 @@ func byteTables() (class, number [256]uint8) {
 	return class, number
 }
 
-// cutter walks over a text, a piece at a time. What stands before a piece decides its kind: a blank belongs to the word
-// behind it, and the second hump of a word is likelier to be a token than the same letters alone.
+// cutter walks over a text, a piece at a time. What stands before a piece decides its kind: a blank
+// belongs to the word behind it, and the second hump of a word is likelier to be a token than the
+// same letters alone.
 type cutter struct {
 	text string
 	at   int
@@ -153,7 +155,8 @@ func (c *cutter) digits() kind {
 	return k
 }
 
-// blanks takes a run of blanks. The last one goes with what follows, unless that is white space or a digit's like.
+// blanks takes a run of blanks. The last one goes with what follows, unless that is white space or
+// a digit's like.
 func (c *cutter) blanks() (kind, bool) {
 	n := c.run(blank, longestBlank)
 	c.lead = leadNone
@@ -181,7 +184,8 @@ func (c *cutter) newlines() kind {
 	return k
 }
 
-// marks takes a run of punctuation: one mark, the same mark again and again, or several kinds of marks.
+// marks takes a run of punctuation: one mark, the same mark again and again, or several kinds of
+// marks.
 func (c *cutter) marks() kind {
 	from, first, lead := c.at, c.text[c.at], c.lead
 	end := min(len(c.text), from+64)

@@ -13,8 +13,8 @@ const (
 	Classes
 )
 
-// A Tally is the estimate of a text, in tokens for each class. Tallies of texts add up to the tally of the texts
-// together, but for what vocabularies keep together at the seam.
+// A Tally is the estimate of a text, in tokens for each class. Tallies of texts add up to the tally
+// of the texts together, but for what vocabularies keep together at the seam.
 type Tally [Classes]float64
 
 // Count returns the estimate of text by class. Its sum, rounded, is Estimate.

@@ -14,8 +14,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Decoder decodes arguments that [FromType]'s schema accepts into values of the Go type. It is encoding/json, except that
-// a [time.Duration] is read from text such as "1m30s", and a whole number may be written 5.0 or 1e3.
+// Decoder decodes arguments that [FromType]'s schema accepts into values of the Go type. It is
+// encoding/json, except that a [time.Duration] is read from text such as "1m30s", and a whole
+// number may be written 5.0 or 1e3.
 type Decoder struct {
 	durations rewrite  // nil when the type holds none
 	keys      [][]byte // of the members that hold durations, quoted
@@ -34,7 +35,8 @@ func NewDecoder(t reflect.Type) *Decoder {
 	return d
 }
 
-// mentions reports whether args may hold a duration: whether a key of one stands anywhere in the text.
+// mentions reports whether args may hold a duration: whether a key of one stands anywhere in the
+// text.
 func (d *Decoder) mentions(args []byte) bool {
 	for _, key := range d.keys {
 		if bytes.Contains(args, key) {
@@ -95,8 +97,8 @@ func wholeNumbers(v *jsontree.Value) bool {
 	return changed
 }
 
-// durationsOf returns how to rewrite the durations in a value of t, or nil when there are none, and adds the keys of
-// the struct fields that hold them to keys.
+// durationsOf returns how to rewrite the durations in a value of t, or nil when there are none, and
+// adds the keys of the struct fields that hold them to keys.
 func durationsOf(t reflect.Type, keys map[string]bool) rewrite {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

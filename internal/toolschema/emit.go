@@ -15,31 +15,34 @@ type Dialect string
 const (
 	// Plain is JSON Schema with local references inlined and nothing else changed.
 	Plain Dialect = "plain"
-	// OpenAI is strict mode of OpenAI's structured outputs: closed objects, every property required, optional ones
-	// nullable. https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+	// OpenAI is strict mode of OpenAI's structured outputs: closed objects, every property
+	// required, optional ones nullable.
+	// https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
 	OpenAI Dialect = "openai"
-	// Anthropic is strict tool use of the Messages API: closed objects, optional properties stay optional.
-	// https://docs.claude.com/en/docs/build-with-claude/structured-outputs
+	// Anthropic is strict tool use of the Messages API: closed objects, optional properties stay
+	// optional. https://docs.claude.com/en/docs/build-with-claude/structured-outputs
 	Anthropic Dialect = "anthropic"
-	// Gemini is the OpenAPI 3 subset of its function declarations: one type with nullable, string enums, typed items,
-	// no open objects. https://ai.google.dev/api/caching#Schema
+	// Gemini is the OpenAPI 3 subset of its function declarations: one type with nullable, string
+	// enums, typed items, no open objects. https://ai.google.dev/api/caching#Schema
 	Gemini Dialect = "gemini"
 	// LlamaCPP is what llama.cpp, and this library, turn into a grammar.
 	// https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md
 	LlamaCPP Dialect = "llamacpp"
 )
 
-// maxNodes bounds the size of a rewritten schema: references to references can otherwise grow it without end.
+// maxNodes bounds the size of a rewritten schema: references to references can otherwise grow it
+// without end.
 const maxNodes = 20000
 
 var errTooLarge = errors.New("the schema is too large once its references are inlined")
 
-// Emit rewrites schema for dialect d. strict reports whether d's strict mode can hold a model to the result. When it is
-// false, because the schema has open objects, values of any type or recursion, the result is still right to send
-// without strict mode. A nil schema means an object without properties.
+// Emit rewrites schema for dialect d. strict reports whether d's strict mode can hold a model to
+// the result. When it is false, because the schema has open objects, values of any type or
+// recursion, the result is still right to send without strict mode. A nil schema means an object
+// without properties.
 //
-// Properties keep their order. Keywords that d does not know become words in the description. A recursive reference
-// becomes an object of any shape.
+// Properties keep their order. Keywords that d does not know become words in the description. A
+// recursive reference becomes an object of any shape.
 func Emit(d Dialect, schema json.RawMessage) (out json.RawMessage, strict bool, err error) {
 	v, strict, err := emit(d, schema)
 	if err != nil {

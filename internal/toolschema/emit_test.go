@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestEmitGolden reads testdata/emit/*.txtar: a file "schema" and one file a dialect with what it becomes.
+// TestEmitGolden reads testdata/emit/*.txtar: a file "schema" and one file a dialect with what it
+// becomes.
 func TestEmitGolden(t *testing.T) {
 	names, _ := filepath.Glob("testdata/emit/*.txtar")
 	if len(names) == 0 {
@@ -128,7 +129,8 @@ func checkDialect(d Dialect, v *jsontree.Value, strict bool, at string, report f
 	}
 }
 
-// TestEmitCorpus emits every real-world schema for every dialect and checks that nothing is left that it refuses.
+// TestEmitCorpus emits every real-world schema for every dialect and checks that nothing is left
+// that it refuses.
 func TestEmitCorpus(t *testing.T) {
 	names := devdata.Glob(t, "schema-dev/data/*.json")
 	stricts := map[Dialect]int{}
@@ -193,7 +195,8 @@ func FuzzSchemaNormalise(f *testing.F) {
 	})
 }
 
-// sane reports whether the structural keywords have the types they must have; rubbish in is rubbish out.
+// sane reports whether the structural keywords have the types they must have; rubbish in is rubbish
+// out.
 func sane(v *jsontree.Value) bool {
 	ok := true
 	for _, m := range v.Members {

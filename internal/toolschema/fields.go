@@ -17,8 +17,9 @@ type field struct {
 	depthPath []int  // order in the source
 }
 
-// jsonFields returns the fields of struct t as encoding/json sees them, in source order: unexported and "-" fields left
-// out, embedded structs flattened, and of several fields with one key the shallowest, then the tagged one.
+// jsonFields returns the fields of struct t as encoding/json sees them, in source order: unexported
+// and "-" fields left out, embedded structs flattened, and of several fields with one key the
+// shallowest, then the tagged one.
 func jsonFields(t reflect.Type) []field {
 	var all []field
 	collectFields(t, 0, nil, nil, &all)

@@ -14,15 +14,17 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// DurationPattern is what a [time.Duration] argument looks like: the form that [time.ParseDuration] reads.
+// DurationPattern is what a [time.Duration] argument looks like: the form that [time.ParseDuration]
+// reads.
 const DurationPattern = `^[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
 
 const durationHint = `A duration such as "30s", "1m30s" or "2h".`
 
-// FromType returns the JSON Schema of the arguments that decode into t, which must be a struct or a pointer to one.
-// Fields follow encoding/json (names, omitempty, embedding, "-"); the tags are those of github.com/invopop/jsonschema,
-// and a description may hold commas. A field that is a pointer, has omitempty or omitzero, or has a default is optional.
-// It is an error when t is recursive or holds a type that JSON cannot carry.
+// FromType returns the JSON Schema of the arguments that decode into t, which must be a struct or a
+// pointer to one. Fields follow encoding/json (names, omitempty, embedding, "-"); the tags are
+// those of github.com/invopop/jsonschema, and a description may hold commas. A field that is a
+// pointer, has omitempty or omitzero, or has a default is optional. It is an error when t is
+// recursive or holds a type that JSON cannot carry.
 func FromType(t reflect.Type) (*jsontree.Value, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -78,7 +80,8 @@ func implements(t, iface reflect.Type) bool {
 	return t.Implements(iface) || reflect.PointerTo(t).Implements(iface)
 }
 
-// isLeaf reports whether t decodes from one JSON value of its own making, whatever its Go fields are.
+// isLeaf reports whether t decodes from one JSON value of its own making, whatever its Go fields
+// are.
 func isLeaf(t reflect.Type) bool {
 	switch t {
 	case durationType, timeType, rawMessageType, numberType, bigIntType:
@@ -87,8 +90,8 @@ func isLeaf(t reflect.Type) bool {
 	return implements(t, schemaImpl) || implements(t, aliasImpl) || implements(t, jsonImpl) || implements(t, textImpl)
 }
 
-// mapType is asked first for every type. It returns a fresh schema each time, because the reflector writes the tags of
-// the field into it.
+// mapType is asked first for every type. It returns a fresh schema each time, because the reflector
+// writes the tags of the field into it.
 func mapType(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case durationType:

@@ -45,8 +45,8 @@ func lookup(root *jsontree.Value, ref string) *jsontree.Value {
 	return v
 }
 
-// plain inlines the references of a schema that has no recursion, and leaves one that has alone: there is no finite
-// form of it without references.
+// plain inlines the references of a schema that has no recursion, and leaves one that has alone:
+// there is no finite form of it without references.
 func plain(root *jsontree.Value) (*jsontree.Value, bool, error) {
 	in := &inliner{root: root}
 	v := in.value(root, nil)
@@ -116,8 +116,8 @@ func (in *inliner) object(v *jsontree.Value, above []string) *jsontree.Value {
 	return out
 }
 
-// beside combines a reference's target with the keywords that stand beside the reference: descriptions replace the
-// target's, anything else applies as well.
+// beside combines a reference's target with the keywords that stand beside the reference:
+// descriptions replace the target's, anything else applies as well.
 func (in *inliner) beside(v, target *jsontree.Value, above []string) *jsontree.Value {
 	rest := jsontree.NewObject()
 	for _, m := range v.Members {

@@ -21,7 +21,8 @@ type emitter struct {
 func (e *emitter) rootNode(root *jsontree.Value) (*jsontree.Value, error) {
 	f := e.flatten(root, []string{"#"})
 	if forms := f.Get("anyOf"); forms != nil && f.Get("properties") == nil {
-		// No provider takes a union as the whole of the arguments: offer every property of every form.
+		// No provider takes a union as the whole of the arguments: offer every property of every
+		// form.
 		e.strict = false
 		e.unite(f, forms)
 		f.hints = append(f.hints, "give the arguments of one form only")
@@ -41,7 +42,8 @@ func (e *emitter) rootNode(root *jsontree.Value) (*jsontree.Value, error) {
 	return out, nil
 }
 
-// unite merges the properties of the forms of a union into f; none is required that not all require.
+// unite merges the properties of the forms of a union into f; none is required that not all
+// require.
 func (e *emitter) unite(f *flat, forms *jsontree.Value) {
 	props, count := jsontree.NewObject(), map[string]int{}
 	for _, form := range forms.Items {
@@ -121,8 +123,8 @@ func (e *emitter) node(v *jsontree.Value, depth int, above []string) (*jsontree.
 	return out, nil
 }
 
-// typesOf returns the types of a schema other than null, inferring them where they are not written, and whether null is
-// one.
+// typesOf returns the types of a schema other than null, inferring them where they are not written,
+// and whether null is one.
 func typesOf(v *jsontree.Value) (types []string, null bool) {
 	t := v.Get("type")
 	switch {
@@ -178,7 +180,8 @@ func (e *emitter) single(f *flat, types []string, depth int, above []string) (*j
 	return out, nil
 }
 
-// setEnum writes the allowed values, as text where the dialect has no other: mending reads them back.
+// setEnum writes the allowed values, as text where the dialect has no other: mending reads them
+// back.
 func (e *emitter) setEnum(out, enum *jsontree.Value) {
 	values := jsontree.NewArray()
 	for _, x := range enum.Items {
@@ -259,7 +262,8 @@ func (e *emitter) object(f *flat, depth int, above []string) (*jsontree.Value, e
 	return out, nil
 }
 
-// opens reports whether additionalProperties lets in members beyond the declared ones on purpose, or shuts them out.
+// opens reports whether additionalProperties lets in members beyond the declared ones on purpose,
+// or shuts them out.
 func opens(extra *jsontree.Value) (open, closed bool) {
 	if extra == nil {
 		return false, false
@@ -270,8 +274,8 @@ func opens(extra *jsontree.Value) (open, closed bool) {
 	return true, false
 }
 
-// openObject rewrites a map, or an object of any shape. Where the dialect cannot express it, it is asked for as JSON
-// text, which mending reads.
+// openObject rewrites a map, or an object of any shape. Where the dialect cannot express it, it is
+// asked for as JSON text, which mending reads.
 func (e *emitter) openObject(f *flat, extra *jsontree.Value, depth int, above []string) (*jsontree.Value, error) {
 	e.strict = false
 	out := jsontree.NewObject()
@@ -297,7 +301,8 @@ func (e *emitter) openObject(f *flat, extra *jsontree.Value, depth int, above []
 	return out, nil
 }
 
-// array rewrites a list. A list of fixed positions becomes one whose elements take any of their types.
+// array rewrites a list. A list of fixed positions becomes one whose elements take any of their
+// types.
 func (e *emitter) array(f *flat, depth int, above []string) (*jsontree.Value, error) {
 	out := jsontree.NewObject()
 	out.Set("type", jsontree.NewString("array"))

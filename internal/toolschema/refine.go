@@ -8,8 +8,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// refine walks the schema v that the reflector made of t and corrects what the reflector gets wrong: descriptions cut
-// at a comma, which fields are optional and nullable, and fields that another one hides.
+// refine walks the schema v that the reflector made of t and corrects what the reflector gets
+// wrong: descriptions cut at a comma, which fields are optional and nullable, and fields that
+// another one hides.
 func refine(t reflect.Type, v *jsontree.Value) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -112,7 +113,8 @@ func reflectField(f field) (*jsontree.Value, error) {
 	return v.Get("properties").Get(key), nil
 }
 
-// unwrapNullable undoes the reflector's oneOf for the tag "nullable"; null is added again in the form every provider takes.
+// unwrapNullable undoes the reflector's oneOf for the tag "nullable"; null is added again in the
+// form every provider takes.
 func unwrapNullable(p *jsontree.Value) *jsontree.Value {
 	one := p.Get("oneOf")
 	if one != nil && len(p.Members) == 1 && len(one.Items) == 2 && one.Items[1].Get("type").IsString("null") {
@@ -121,7 +123,8 @@ func unwrapNullable(p *jsontree.Value) *jsontree.Value {
 	return p
 }
 
-// describe sets the description of p from f's tags and says whether the field may be absent or null.
+// describe sets the description of p from f's tags and says whether the field may be absent or
+// null.
 func describe(f field, p *jsontree.Value) (optional, nullable bool, err error) {
 	tag := f.Tag.Get("jsonschema")
 	text := f.Tag.Get("jsonschema_description")

@@ -19,8 +19,8 @@ type answer struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// parseAnswer returns the vectors of n texts in their order. dim is how many components they must have; with 0 they
-// must have as many as each other.
+// parseAnswer returns the vectors of n texts in their order. dim is how many components they must
+// have; with 0 they must have as many as each other.
 func parseAnswer(data []byte, n, dim int) ([][]float32, error) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {

@@ -91,7 +91,8 @@ func (o *OpenAI) answerLimit(n int) int64 {
 
 var errLarge = errors.New("the answer is larger than the vectors that were asked for can be")
 
-// readLimited reads a body that has at most limit bytes. A body that breaks off is worth another try.
+// readLimited reads a body that has at most limit bytes. A body that breaks off is worth another
+// try.
 func readLimited(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package embed has embedders for package retrieval: servers that speak OpenAI's embeddings API, and models that run in this process.
+// Package embed has embedders for package retrieval: servers that speak OpenAI's embeddings API,
+// and models that run in this process.
 //
 //	embedder, err := embed.NewOpenAI(embed.OpenAIConfig{
 //		BaseURL: "http://127.0.0.1:8080/v1", // Ollama, llama.cpp's server, vLLM, or empty for OpenAI
@@ -9,6 +10,6 @@
 //
 // # Trust
 //
-// Texts of the tree are sent to the server. What it answers is data from a stranger: its size is limited, and each vector
-// is checked before it is used.
+// Texts of the tree are sent to the server. What it answers is data from a stranger: its size is
+// limited, and each vector is checked before it is used.
 package embed

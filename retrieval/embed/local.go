@@ -17,13 +17,13 @@ type Model interface {
 
 // LocalConfig says how a model in this process is used. The zero value is ready.
 type LocalConfig struct {
-	// Name stands for the model in the names of caches. Empty means the model's own name, which two files may share: give
-	// one that tells quantisations and versions apart where that matters.
+	// Name stands for the model in the names of caches. Empty means the model's own name, which two
+	// files may share: give one that tells quantisations and versions apart where that matters.
 	Name string
 	// Prefixes are put before texts; nil means what the model's name is known to want.
 	Prefixes *Prefixes
-	// MaxText is how many bytes of a text are embedded, the rest is not seen; 0 means 16 KiB. Texts that are longer than the model's
-	// context are refused by the model.
+	// MaxText is how many bytes of a text are embedded, the rest is not seen; 0 means 16 KiB. Texts
+	// that are longer than the model's context are refused by the model.
 	MaxText int
 }
 

@@ -21,9 +21,11 @@ type OpenAIConfig struct {
 	Key     string // sent as a bearer token; empty means none, which suits local servers
 	Version string // becomes part of the embedder's name; change it when the server has another model under the same name
 
-	// Dimensions asks for vectors of so many components, which some models can shorten; 0 means the model's own.
+	// Dimensions asks for vectors of so many components, which some models can shorten; 0 means the
+	// model's own.
 	Dimensions int
-	// Prefixes are put before texts; nil means what the model's name is known to want, see [PrefixesOf].
+	// Prefixes are put before texts; nil means what the model's name is known to want, see
+	// [PrefixesOf].
 	Prefixes *Prefixes
 	// MaxText is how many bytes of a text are embedded, the rest is not seen; 0 means 16 KiB.
 	MaxText int
@@ -38,12 +40,14 @@ type OpenAIConfig struct {
 	HTTPClient *http.Client      // nil means a client on http.DefaultTransport that follows no redirects
 }
 
-// OpenAI is an embedder that asks a server with OpenAI's embeddings API: POST /embeddings. It is safe for concurrent use.
+// OpenAI is an embedder that asks a server with OpenAI's embeddings API: POST /embeddings. It is
+// safe for concurrent use.
 //
-// Texts go in batches, several at a time. A request that fails for a reason that passes is sent again, after as long as the server asks for.
-// Vectors come as base64 where the server can, and are put into the order of the texts by the indices
-// that the server gives. An answer is refused when it is too large, when there is not one vector for each text, or when a
-// vector is no embedding: of another number of components than the others, not finite, or all zeros.
+// Texts go in batches, several at a time. A request that fails for a reason that passes is sent
+// again, after as long as the server asks for. Vectors come as base64 where the server can, and are
+// put into the order of the texts by the indices that the server gives. An answer is refused when
+// it is too large, when there is not one vector for each text, or when a vector is no embedding: of
+// another number of components than the others, not finite, or all zeros.
 type OpenAI struct {
 	cfg    OpenAIConfig
 	url    string
@@ -98,7 +102,8 @@ func (c *OpenAIConfig) setDefaults() {
 	}
 }
 
-// Name says what decides the vectors of documents. The server's address is no part of it: a model is the same wherever it runs.
+// Name says what decides the vectors of documents. The server's address is no part of it: a model
+// is the same wherever it runs.
 func (o *OpenAI) Name() string {
 	model := "openai " + o.cfg.Model
 	if o.cfg.Version != "" {
@@ -110,7 +115,8 @@ func (o *OpenAI) Name() string {
 // Dim is the number of components of a vector, 0 before the first answer unless Dimensions says it.
 func (o *OpenAI) Dim() int { return int(o.dim.Load()) }
 
-// Embed returns a vector for each text; see [retrieval.Embedder]. An error of the server is a *[Error].
+// Embed returns a vector for each text; see [retrieval.Embedder]. An error of the server is a
+// *[Error].
 func (o *OpenAI) Embed(ctx context.Context, texts []string, kind retrieval.EmbedKind) ([][]float32, error) {
 	texts = o.prep.apply(texts, kind)
 	ctx, cancel := context.WithCancelCause(ctx)

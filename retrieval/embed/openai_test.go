@@ -101,7 +101,8 @@ func newOpenAI(t *testing.T, s *server, cfg OpenAIConfig) *OpenAI {
 	return o
 }
 
-// TestOpenAI embeds texts in batches, with prefixes, cut to length, and gives the vectors in the texts' order.
+// TestOpenAI embeds texts in batches, with prefixes, cut to length, and gives the vectors in the
+// texts' order.
 func TestOpenAI(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request, body request) {
 		if got := r.Header.Get("Authorization") + r.Header.Get("X-More"); got != "Bearer secretyes" {
@@ -169,7 +170,8 @@ func TestPlainNumbers(t *testing.T) {
 	}
 }
 
-// TestTriesAgain sends a request again when the reason of its failure passes, after as long as the server asks for.
+// TestTriesAgain sends a request again when the reason of its failure passes, after as long as the
+// server asks for.
 func TestTriesAgain(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -243,7 +245,8 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// TestHostileAnswers refuses answers that are no embeddings, with words that say why, and never sends the request again.
+// TestHostileAnswers refuses answers that are no embeddings, with words that say why, and never
+// sends the request again.
 func TestHostileAnswers(t *testing.T) {
 	b64 := func(bits ...uint32) string {
 		var b []byte
@@ -325,7 +328,8 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 }
 
-// TestCancelled ends a call that waits for the server or for another try, with the reason of the context.
+// TestCancelled ends a call that waits for the server or for another try, with the reason of the
+// context.
 func TestCancelled(t *testing.T) {
 	why := errors.New("the host closes")
 	for name, handle := range map[string]func(http.ResponseWriter, *http.Request){
@@ -397,7 +401,8 @@ func TestPrefixesOf(t *testing.T) {
 	}
 }
 
-// FuzzAnswer parses any bytes as an answer. What it takes is n vectors of one size without anything that is no number.
+// FuzzAnswer parses any bytes as an answer. What it takes is n vectors of one size without anything
+// that is no number.
 func FuzzAnswer(f *testing.F) {
 	for _, body := range []string{
 		`{"data":[{"index":1,"embedding":[1,-2.5e3]},{"index":0,"embedding":"AACAPwAAAEA="}]}`,

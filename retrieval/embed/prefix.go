@@ -2,12 +2,12 @@ package embed
 
 import "strings"
 
-// Prefixes are put before texts. Many models were trained with one for what is searched for and another for what is
-// searched, and find noticeably less without.
+// Prefixes are put before texts. Many models were trained with one for what is searched for and
+// another for what is searched, and find noticeably less without.
 type Prefixes struct{ Query, Document string }
 
-// PrefixesOf returns what a model wants before its texts, as far as its name tells; the zero value where nothing is known
-// or wanted. Sources are the models' cards.
+// PrefixesOf returns what a model wants before its texts, as far as its name tells; the zero value
+// where nothing is known or wanted. Sources are the models' cards.
 func PrefixesOf(model string) Prefixes {
 	name := strings.ToLower(model)
 	for _, m := range prefixed {

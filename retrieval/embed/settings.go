@@ -7,7 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// defaultMaxText keeps texts below 8,192 tokens, the limit of OpenAI's models and many others, for text of two bytes a token and more.
+// defaultMaxText keeps texts below 8,192 tokens, the limit of OpenAI's models and many others, for
+// text of two bytes a token and more.
 const defaultMaxText = 16 << 10
 
 // preparation is what is done to texts before they are embedded.

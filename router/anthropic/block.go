@@ -20,8 +20,8 @@ func appendText(blocks []block, text string) []block {
 	return append(blocks, block{kind: blockText, text: text})
 }
 
-// appendThinking adds signed or redacted thinking of this provider, or of one not known. The API refuses the others, and
-// unsigned thinking, which was cut short; the answer does not depend on it.
+// appendThinking adds signed or redacted thinking of this provider, or of one not known. The API
+// refuses the others, and unsigned thinking, which was cut short; the answer does not depend on it.
 func (h *history) appendThinking(blocks []block, p agent.Thinking) []block {
 	switch {
 	case p.Provider != "" && p.Provider != h.thinker:
@@ -33,8 +33,8 @@ func (h *history) appendThinking(blocks []block, p agent.Thinking) []block {
 	return blocks
 }
 
-// appendOpaque adds one of the provider's own blocks as it is. A text block kept whole for its citations stands for the
-// plain text before it.
+// appendOpaque adds one of the provider's own blocks as it is. A text block kept whole for its
+// citations stands for the plain text before it.
 func appendOpaque(blocks []block, p agent.Opaque) []block {
 	if p.Provider != provider || !wire.IsObject(p.Data) {
 		return blocks

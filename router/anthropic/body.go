@@ -12,16 +12,17 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// body writes one request by hand: raw JSON passes through untouched and a long history is written in one pass, where
-// encoding/json re-scans, compacts and escapes every raw value. Messages come last, so that a
-// longer history only adds bytes.
+// body writes one request by hand: raw JSON passes through untouched and a long history is written
+// in one pass, where encoding/json re-scans, compacts and escapes every raw value. Messages come
+// last, so that a longer history only adds bytes.
 type body struct {
 	buf    []byte
 	extra  map[string]json.RawMessage
 	marker string // the cache marker, or "" when caching is off
 }
 
-// encode returns the request body for req and, when the answer is to be a call of the output tool, that tool's name.
+// encode returns the request body for req and, when the answer is to be a call of the output tool,
+// that tool's name.
 func (m *Model) encode(req *agent.Request) (data []byte, outputTool string, err *agent.ModelError) {
 	h, err := newHistory(req.Messages, m.thinker)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// checkRequest refuses a request body for what the API refuses with status 400, as far as its documentation and error
-// messages tell: https://platform.claude.com/docs/en/api/messages and .../api/errors.
+// checkRequest refuses a request body for what the API refuses with status 400, as far as its
+// documentation and error messages tell: https://platform.claude.com/docs/en/api/messages and
+// .../api/errors.
 func checkRequest(data []byte) error {
 	var req wireRequest
 	if err := json.Unmarshal(data, &req); err != nil {

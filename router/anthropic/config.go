@@ -30,17 +30,19 @@ type Config struct {
 
 	MaxOutput int      // output tokens when the request names no limit; 0 means a default by model
 	Thinking  Thinking // how [agent.Request.Effort] is sent; empty chooses by model
-	// ThinkingDisplay is "summarized" or "omitted": whether thinking text is shown. Empty leaves it to the model: newer
-	// ones omit the text and send only its signature.
+	// ThinkingDisplay is "summarized" or "omitted": whether thinking text is shown. Empty leaves it
+	// to the model: newer ones omit the text and send only its signature.
 	ThinkingDisplay string
 
 	DisableCache bool          // send no prompt-cache markers
 	CacheTTL     time.Duration // 0 or 5 minutes, or one hour
 
-	// OutputByTool asks for structured output by forcing a call of a tool with the wanted schema, instead of with
-	// output_config.format, for models and servers that lack the latter. The call's arguments are streamed as text.
+	// OutputByTool asks for structured output by forcing a call of a tool with the wanted schema,
+	// instead of with output_config.format, for models and servers that lack the latter. The call's
+	// arguments are streamed as text.
 	OutputByTool bool
-	// ServerTools are declarations of tools that run on the provider's side, sent as they are before the request's tools.
+	// ServerTools are declarations of tools that run on the provider's side, sent as they are
+	// before the request's tools.
 	ServerTools []json.RawMessage
 	// Extra is merged into every request body; [agent.Request.Extra] wins over it.
 	Extra map[string]json.RawMessage
@@ -57,7 +59,8 @@ type Model struct {
 
 var _ agent.Model = (*Model)(nil)
 
-// New returns a model, or an error that names the faulty field of cfg. It reads the environment and sends nothing.
+// New returns a model, or an error that names the faulty field of cfg. It reads the environment and
+// sends nothing.
 func New(cfg Config) (*Model, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, fmt.Errorf("anthropic: new model: %w", err)
@@ -88,8 +91,8 @@ func New(cfg Config) (*Model, error) {
 	return m, nil
 }
 
-// signer names who signs the model's reasoning. A signature of one of the provider's own models is good wherever they
-// are served; what other servers of this API hand out is theirs alone.
+// signer names who signs the model's reasoning. A signature of one of the provider's own models is
+// good wherever they are served; what other servers of this API hand out is theirs alone.
 func (m *Model) signer() string {
 	if u, err := url.Parse(m.cfg.BaseURL); err == nil && !m.family.claude && u.Host != "" {
 		return provider + "@" + u.Host

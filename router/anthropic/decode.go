@@ -95,8 +95,8 @@ func (d *decoder) event(raw wire.Event) *agent.ModelError {
 	return nil
 }
 
-// known reports whether an event that does not fit [event] is one this package should understand. What is not JSON
-// counts as known.
+// known reports whether an event that does not fit [event] is one this package should understand.
+// What is not JSON counts as known.
 func known(data []byte) bool {
 	var kind struct{ Type any }
 	if json.Unmarshal(data, &kind) != nil {
@@ -115,8 +115,8 @@ func badEvent(raw wire.Event, err error) *agent.ModelError {
 
 func (d *decoder) emit(c agent.Chunk) { d.out = append(d.out, c) }
 
-// count merges token counts, which are totals so far. The API counts what came from or went to the cache apart from
-// input_tokens; the contract counts them in.
+// count merges token counts, which are totals so far. The API counts what came from or went to the
+// cache apart from input_tokens; the contract counts them in.
 func (d *decoder) count(u *usage) {
 	if u == nil {
 		return

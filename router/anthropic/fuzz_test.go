@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// FuzzStream feeds arbitrary bytes as an event stream: the reader must not panic, must end with Finish or an error and
-// never both, and must not depend on how the bytes arrive.
+// FuzzStream feeds arbitrary bytes as an event stream: the reader must not panic, must end with
+// Finish or an error and never both, and must not depend on how the bytes arrive.
 func FuzzStream(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/streams/*.txtar")
 	for _, path := range paths {
@@ -56,8 +56,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// FuzzEncode builds histories from arbitrary bytes: whatever the parts and their order, the body must be JSON that the
-// API takes.
+// FuzzEncode builds histories from arbitrary bytes: whatever the parts and their order, the body
+// must be JSON that the API takes.
 func FuzzEncode(f *testing.F) {
 	f.Add([]byte("a t b c r"), "text", `{"a":1}`)
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}, " \n", "oops\xff")

@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// history is a conversation in the shape the API takes: alternating turns that begin with a user, each call answered in
-// the turn after it.
+// history is a conversation in the shape the API takes: alternating turns that begin with a user,
+// each call answered in the turn after it.
 type history struct {
 	turns   []turn
 	pending []pendingCall     // calls of the last assistant turn
@@ -65,8 +65,8 @@ const (
 	startText    = "(The conversation so far was shortened.)"
 )
 
-// newHistory brings msgs into shape. What a message becomes depends on it and on those before it, never on later ones,
-// except for calls that have no result yet.
+// newHistory brings msgs into shape. What a message becomes depends on it and on those before it,
+// never on later ones, except for calls that have no result yet.
 func newHistory(msgs []agent.Message, thinker string) (*history, *agent.ModelError) {
 	h := &history{thinker: thinker, turns: make([]turn, 0, len(msgs)), used: make(map[string]bool)}
 	for i := range msgs {
@@ -238,8 +238,8 @@ func (h *history) wireID(id string) string {
 	return wire
 }
 
-// loopThinks reports whether the API accepts a thinking budget for this history: when calls are under way, the first
-// answer since the last word of the user must begin with thinking.
+// loopThinks reports whether the API accepts a thinking budget for this history: when calls are
+// under way, the first answer since the last word of the user must begin with thinking.
 func (h *history) loopThinks() bool {
 	var first *turn
 	for i := len(h.turns) - 1; i >= 0; i-- {

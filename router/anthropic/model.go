@@ -13,7 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// maxEvent bounds one event of the stream, and so memory: the API's own limit on a whole response is far below it.
+// maxEvent bounds one event of the stream, and so memory: the API's own limit on a whole response
+// is far below it.
 const maxEvent = 256 << 20
 
 // Stream sends req and yields the response as it arrives. Every error is an [*agent.ModelError].
@@ -58,7 +59,8 @@ func (m *Model) send(ctx context.Context, data []byte) (*http.Response, *agent.M
 	return res, nil
 }
 
-// read turns the event stream into chunks. It returns nil after Finish and when the consumer stops early.
+// read turns the event stream into chunks. It returns nil after Finish and when the consumer stops
+// early.
 func read(ctx context.Context, src io.Reader, outputTool, thinker string, yield func(agent.Chunk, error) bool) *agent.ModelError {
 	events := wire.NewEventReader(src, maxEvent)
 	d := decoder{outputTool: outputTool, thinker: thinker}

@@ -83,8 +83,8 @@ func (b *openBlock) data() json.RawMessage {
 	return data
 }
 
-// merge adds unknown deltas to a block the way the known ones work: texts grow, other values are replaced, and pieces of
-// input are JSON only once complete.
+// merge adds unknown deltas to a block the way the known ones work: texts grow, other values are
+// replaced, and pieces of input are JSON only once complete.
 type merge struct {
 	fields map[string]json.RawMessage
 	texts  map[string][]byte

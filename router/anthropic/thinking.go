@@ -29,8 +29,9 @@ type family struct {
 	always       bool // thinking cannot be turned off
 }
 
-// parseFamily reads names such as claude-3-7-sonnet-20250219, claude-opus-4-6, anthropic.claude-opus-4-7-v1:0 and
-// anthropic/claude-sonnet-4.5: the first number after "claude" that is not a date is the version.
+// parseFamily reads names such as claude-3-7-sonnet-20250219, claude-opus-4-6,
+// anthropic.claude-opus-4-7-v1:0 and anthropic/claude-sonnet-4.5: the first number after "claude"
+// that is not a date is the version.
 func parseFamily(name string) family {
 	_, rest, ok := strings.Cut(strings.ToLower(name), "claude")
 	if !ok {
@@ -74,7 +75,8 @@ func (f family) form() Thinking {
 // noSampling reports whether the model refuses a temperature.
 func (f family) noSampling() bool { return f.always || f.atLeast(4, 7) }
 
-// maxOutput is the limit sent when nobody names one: high enough for a file, within what the model allows.
+// maxOutput is the limit sent when nobody names one: high enough for a file, within what the model
+// allows.
 func (f family) maxOutput() int {
 	switch {
 	case f.always || f.atLeast(4, 0):
@@ -97,8 +99,8 @@ func (r reasoning) on() bool { return r.kind == "adaptive" || r.kind == "enabled
 
 const minBudget = 1024 // the least budget the API takes
 
-// reasoningFor maps an effort. A forced tool call excludes thinking, and so does, with a budget, a tool loop that began
-// without it: the API refuses both.
+// reasoningFor maps an effort. A forced tool call excludes thinking, and so does, with a budget, a
+// tool loop that began without it: the API refuses both.
 func (m *Model) reasoningFor(req *agent.Request, h *history, maxOutput int, forced bool) reasoning {
 	form := m.cfg.Thinking
 	if form == ThinkingAuto {
@@ -134,7 +136,8 @@ func (m *Model) adaptive(effort agent.Effort, forced bool) reasoning {
 	return r
 }
 
-// budgetFor returns the tokens for an effort, leaving a quarter of the output to the answer; 0 means no thinking.
+// budgetFor returns the tokens for an effort, leaving a quarter of the output to the answer; 0
+// means no thinking.
 func budgetFor(effort agent.Effort, maxOutput int) int {
 	budget := 0
 	switch effort {

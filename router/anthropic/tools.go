@@ -106,8 +106,8 @@ func (m *Model) structured(t *toolset, out *agent.OutputSchema) *agent.ModelErro
 	return nil
 }
 
-// declareUsed declares the tools that the history calls. The API refuses calls of tools it was not told about, also
-// when, as in a request for a summary, none may be called.
+// declareUsed declares the tools that the history calls. The API refuses calls of tools it was not
+// told about, also when, as in a request for a summary, none may be called.
 func (t *toolset) declareUsed(names []string) {
 	for _, name := range names {
 		t.tools = append(t.tools, declaration{name, "", json.RawMessage(`{"type":"object"}`)})
@@ -152,7 +152,8 @@ func (b *body) tool(d *declaration, mark bool) {
 	b.buf = append(b.buf, '}')
 }
 
-// schemaCache keeps schemas in the form the API takes: the same tools come with every request of a session.
+// schemaCache keeps schemas in the form the API takes: the same tools come with every request of a
+// session.
 type schemaCache struct {
 	mu   sync.Mutex
 	seen map[string]json.RawMessage

@@ -2,8 +2,9 @@ package anthropic
 
 import "strconv"
 
-// messages writes the turns. The last block of each of the last two user turns carries a cache marker: the end of the
-// last is where the next request finds this one, the end of the one before is where this request finds the last.
+// messages writes the turns. The last block of each of the last two user turns carries a cache
+// marker: the end of the last is where the next request finds this one, the end of the one before
+// is where this request finds the last.
 func (b *body) messages(turns []turn) {
 	marked := markedTurns(turns)
 	b.key("messages")

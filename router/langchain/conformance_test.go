@@ -81,7 +81,8 @@ func TestConformanceAnthropic(t *testing.T) {
 	agenttest.Conformance(t, func() agent.Model { return Model(llm) }, slices.Concat(noPieces, anthropicLimits)...)
 }
 
-// TestConformanceAnthropicStreaming does not look for goroutines: see TestFaultAnthropicLeavesGoroutine.
+// TestConformanceAnthropicStreaming does not look for goroutines: see
+// TestFaultAnthropicLeavesGoroutine.
 func TestConformanceAnthropicStreaming(t *testing.T) {
 	tier.Normal(t)
 	llm := newAnthropicServer(t)

@@ -21,7 +21,8 @@ func (m *model) fail(kind agent.ErrorKind, err error) *agent.ModelError {
 	return &agent.ModelError{Kind: kind, Provider: cmp.Or(m.traits.provider, "langchain"), Err: err}
 }
 
-// failed classifies an error of a call: by the context, by type where there is one, and else by its text.
+// failed classifies an error of a call: by the context, by type where there is one, and else by its
+// text.
 func (m *model) failed(ctx context.Context, err error) *agent.ModelError {
 	if ctx.Err() != nil {
 		return m.fail(agent.ErrCanceled, fmt.Errorf("generate content: %w", context.Cause(ctx)))

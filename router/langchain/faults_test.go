@@ -15,8 +15,8 @@ import (
 	"github.com/tmc/langchaingo/llms"
 )
 
-// The tests of this file pin the faults of langchaingo that this package works around, by its real clients and a server on
-// loopback. When one fails after an update, its workaround may go.
+// The tests of this file pin the faults of langchaingo that this package works around, by its real
+// clients and a server on loopback. When one fails after an update, its workaround may go.
 
 // server answers every request with reply and keeps the last body.
 type server struct {

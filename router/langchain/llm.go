@@ -13,8 +13,8 @@ import (
 // LLMOption changes how [LLM] uses a model.
 type LLMOption func(*llm)
 
-// EditRequest lets edit change every request before it is sent, to set what langchaingo has no option for, such as
-// Effort, Output or SessionID.
+// EditRequest lets edit change every request before it is sent, to set what langchaingo has no
+// option for, such as Effort, Output or SessionID.
 func EditRequest(edit func(*agent.Request)) LLMOption { return func(l *llm) { l.edit = edit } }
 
 // llm is a model of this library behind langchaingo's interface.
@@ -23,12 +23,13 @@ type llm struct {
 	edit  func(*agent.Request)
 }
 
-// LLM returns m as a langchaingo model. It streams text and reasoning to the streaming functions of a call, sends tools
-// and tool responses, and reports usage in the choice's GenerationInfo under the names of langchaingo's OpenAI client and
-// the cache names of its Anthropic client.
+// LLM returns m as a langchaingo model. It streams text and reasoning to the streaming functions of
+// a call, sends tools and tool responses, and reports usage in the choice's GenerationInfo under
+// the names of langchaingo's OpenAI client and the cache names of its Anthropic client.
 //
-// An answer is one choice with all its text and calls. Errors are *[llms.Error] values that wrap an [*agent.ModelError].
-// The model option is ignored, a temperature or seed of 0 means none, and asking for more than one candidate is an error.
+// An answer is one choice with all its text and calls. Errors are *[llms.Error] values that wrap an
+// [*agent.ModelError]. The model option is ignored, a temperature or seed of 0 means none, and
+// asking for more than one candidate is an error.
 func LLM(m agent.Model, opts ...LLMOption) llms.Model {
 	l := &llm{model: m}
 	for _, o := range opts {

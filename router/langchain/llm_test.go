@@ -37,7 +37,8 @@ func (f *fixed) Stream(_ context.Context, req *agent.Request) iter.Seq2[agent.Ch
 	}
 }
 
-// TestRoundTrip takes a model through langchaingo's interface and back: what langchaingo can hold comes back the same.
+// TestRoundTrip takes a model through langchaingo's interface and back: what langchaingo can hold
+// comes back the same.
 func TestRoundTrip(t *testing.T) {
 	usage := agent.Usage{Input: 5000, CachedInput: 4096, CacheWrite: 512, Output: 90, Reasoning: 40}
 	tests := map[string][]agent.Chunk{
@@ -75,7 +76,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTripRequest checks that a request comes back as it was, but for what langchaingo has no room for.
+// TestRoundTripRequest checks that a request comes back as it was, but for what langchaingo has no
+// room for.
 func TestRoundTripRequest(t *testing.T) {
 	temperature, seed := 0.5, int64(7)
 	req := &agent.Request{

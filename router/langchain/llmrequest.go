@@ -80,8 +80,8 @@ func addMessage(req *agent.Request, m llms.MessageContent) error {
 	return nil
 }
 
-// join adds a message, to the one before where that is of the same role: one answer or one batch of results may come in
-// several messages, since langchaingo's clients want one part each.
+// join adds a message, to the one before where that is of the same role: one answer or one batch of
+// results may come in several messages, since langchaingo's clients want one part each.
 func join(req *agent.Request, msg agent.Message) {
 	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == msg.Role && msg.Role != agent.RoleUser {
 		req.Messages[n-1].Parts = append(req.Messages[n-1].Parts, msg.Parts...)

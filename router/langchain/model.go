@@ -20,8 +20,8 @@ type model struct {
 	edits       []func(*agent.Capabilities)
 }
 
-// Model returns llm as an [agent.Model]. What langchaingo cannot do is declared by its Capabilities method, see
-// [agent.CapabilitiesOf]. It is safe for concurrent use if llm is.
+// Model returns llm as an [agent.Model]. What langchaingo cannot do is declared by its Capabilities
+// method, see [agent.CapabilitiesOf]. It is safe for concurrent use if llm is.
 func Model(llm llms.Model, opts ...Option) agent.Model {
 	m := &model{llm: llm, traits: traitsOf(llm)}
 	for _, o := range opts {
@@ -52,8 +52,8 @@ func (m *model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// run makes the call in a goroutine of its own and hands its chunks over, because some clients call back from a
-// goroutine that is not the caller's. It returns when the call has ended.
+// run makes the call in a goroutine of its own and hands its chunks over, because some clients call
+// back from a goroutine that is not the caller's. It returns when the call has ended.
 func (m *model) run(ctx context.Context, req *agent.Request, messages []llms.MessageContent, options []llms.CallOption, yield func(agent.Chunk, error) bool) {
 	callCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,8 +102,8 @@ type streaming struct {
 	think   int    // bytes of thinking passed on
 }
 
-// options returns the call options that make a client stream. The reasoning function gets the text a second time, which
-// is ignored.
+// options returns the call options that make a client stream. The reasoning function gets the text
+// a second time, which is ignored.
 func (s *streaming) options(ctx context.Context) []llms.CallOption {
 	send := func(c agent.Chunk) error {
 		select {

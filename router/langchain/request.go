@@ -82,8 +82,9 @@ func thinkingMode(e agent.Effort) (llms.ThinkingMode, bool) {
 	return "", false
 }
 
-// tools returns the options that offer the request's tools. When none may be called they are left out, which every client
-// understands, unless the history has calls, which some providers take only beside declarations.
+// tools returns the options that offer the request's tools. When none may be called they are left
+// out, which every client understands, unless the history has calls, which some providers take only
+// beside declarations.
 func tools(req *agent.Request, called bool) ([]llms.CallOption, error) {
 	if len(req.Tools) == 0 || req.ToolChoice.Mode == agent.ToolModeNone && !called {
 		return nil, nil
@@ -116,8 +117,9 @@ func tools(req *agent.Request, called bool) ([]llms.CallOption, error) {
 	return opts, nil
 }
 
-// history collects langchaingo's messages: one part each, and each call followed by its result, which is the one form that
-// its OpenAI and Anthropic clients both send whole and that both providers accept.
+// history collects langchaingo's messages: one part each, and each call followed by its result,
+// which is the one form that its OpenAI and Anthropic clients both send whole and that both
+// providers accept.
 type history struct {
 	traits   traits
 	messages []llms.MessageContent

@@ -96,7 +96,8 @@ func (f *folded) addCalls(c *llms.ContentChoice) {
 	}
 }
 
-// chunks returns the response as a stream; messages makes the ids of calls that have none unique in a conversation.
+// chunks returns the response as a stream; messages makes the ids of calls that have none unique in
+// a conversation.
 func (f *folded) chunks(text string, withThinking bool, thinker string, messages int) []agent.Chunk {
 	var out []agent.Chunk
 	if withThinking {
@@ -153,8 +154,8 @@ func (f *folded) reason() agent.FinishReason {
 	return agent.FinishOther
 }
 
-// usageOf reads the token counts, which every client names its own way, and reports whether there were any. Anthropic's
-// clients count what came from or went to the cache apart from the input.
+// usageOf reads the token counts, which every client names its own way, and reports whether there
+// were any. Anthropic's clients count what came from or went to the cache apart from the input.
 func usageOf(info map[string]any) (agent.Usage, bool) {
 	var u agent.Usage
 	var ok bool

@@ -22,8 +22,9 @@ type traits struct {
 	thinks     bool // takes a thinking configuration
 }
 
-// traitsOf recognises a client by its package, since linking all of them to ask for their types would link all they
-// need. A client that wraps another, or that is not langchaingo's own, has no traits.
+// traitsOf recognises a client by its package, since linking all of them to ask for their types
+// would link all they need. A client that wraps another, or that is not langchaingo's own, has no
+// traits.
 func traitsOf(llm llms.Model) traits {
 	t := reflect.TypeOf(llm)
 	for t != nil && t.Kind() == reflect.Pointer {

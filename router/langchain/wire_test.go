@@ -124,7 +124,8 @@ func (w *openaiWire) Error(_ int, f agenttest.Failure) (string, string) {
 	return "application/json", mustJSON(object{"error": object{"message": message, "type": f.Code}})
 }
 
-// Check refuses what the API refuses: a call must be answered at once, and content parts are texts and image addresses.
+// Check refuses what the API refuses: a call must be answered at once, and content parts are texts
+// and image addresses.
 func (w *openaiWire) Check(r *agenttest.WireRequest) error {
 	var req struct {
 		Messages []struct {

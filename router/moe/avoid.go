@@ -16,8 +16,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// ErrAvoided is wrapped by the error of a request for which no answer is left, because avoid_calls in
-// [agent.Request].Extra rules out every one that was found.
+// ErrAvoided is wrapped by the error of a request for which no answer is left, because avoid_calls
+// in [agent.Request].Extra rules out every one that was found.
 var ErrAvoided = errors.New("no answer is left that makes none of the calls in avoid_calls")
 
 // avoidList knows the tool calls that an answer must not make. The zero value avoids nothing.
@@ -32,8 +32,8 @@ type avoidedCall struct {
 	args *jsontree.Value
 }
 
-// readAvoided reads avoid_calls: a list of calls, their arguments an object, or the JSON text of one as the OpenAI API has
-// it. Absent arguments are an empty object.
+// readAvoided reads avoid_calls: a list of calls, their arguments an object, or the JSON text of
+// one as the OpenAI API has it. Absent arguments are an empty object.
 func readAvoided(req *agent.Request) ([]avoidedCall, error) {
 	raw, ok := req.Extra["avoid_calls"]
 	if !ok {
@@ -78,7 +78,8 @@ func avoidedArguments(raw json.RawMessage) (*jsontree.Value, error) {
 	return v, nil
 }
 
-// evenNumbers writes the whole numbers in v without fraction and exponent, so that 3, 3.0 and 3e0 are equal.
+// evenNumbers writes the whole numbers in v without fraction and exponent, so that 3, 3.0 and 3e0
+// are equal.
 func evenNumbers(v *jsontree.Value) {
 	const exact = 1 << 53 // up to which every whole number is a float64
 	if v.Kind == jsontree.Number && strings.ContainsAny(v.Raw(), ".eE") {
@@ -132,7 +133,8 @@ func (l *avoidList) has(c toolformat.Call) bool {
 	return slices.ContainsFunc(l.calls, func(a avoidedCall) bool { return a.name == c.Name && a.args.Equal(args) })
 }
 
-// exhausted is the error of a request whose answers are all avoided. complete says that there is no other answer at all.
+// exhausted is the error of a request whose answers are all avoided. complete says that there is no
+// other answer at all.
 func (l *avoidList) exhausted(complete bool) error {
 	why := "the likeliest answers all make one"
 	if complete {

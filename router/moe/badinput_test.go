@@ -33,7 +33,8 @@ func refused(t *testing.T, err error, kind agent.ErrorKind, words ...string) {
 	}
 }
 
-// TestLoadRefuses gives Load files and settings that it must refuse with words that help, leaving nothing behind.
+// TestLoadRefuses gives Load files and settings that it must refuse with words that help, leaving
+// nothing behind.
 func TestLoadRefuses(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	good := writeTiny(t)
@@ -84,7 +85,8 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// TestNaN asks a model whose weights are not numbers: the request fails with an error, the model goes on.
+// TestNaN asks a model whose weights are not numbers: the request fails with an error, the model
+// goes on.
 func TestNaN(t *testing.T) {
 	path := writeTiny(t)
 	f, err := gguf.Open(path)
@@ -169,7 +171,8 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// TestClientVanishes leaves answers at every stage: slots and pages come back, and nothing keeps running.
+// TestClientVanishes leaves answers at every stage: slots and pages come back, and nothing keeps
+// running.
 func TestClientVanishes(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Slots: 2, Queue: 4})

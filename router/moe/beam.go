@@ -22,7 +22,8 @@ const (
 	maxRestarts = 32   // times that it may
 )
 
-// readBeam reads the width of the beam, 0 for none. A beam has nothing to draw, so what shapes the drawing contradicts it.
+// readBeam reads the width of the beam, 0 for none. A beam has nothing to draw, so what shapes the
+// drawing contradicts it.
 func readBeam(req *agent.Request) (int, error) {
 	raw, ok := req.Extra["beam"]
 	if !ok || string(raw) == "null" {
@@ -43,12 +44,14 @@ func readBeam(req *agent.Request) (int, error) {
 	return n, nil
 }
 
-// beam searches for the likeliest answer to a request: the one whose tokens have the largest sum of log-probabilities.
+// beam searches for the likeliest answer to a request: the one whose tokens have the largest sum of
+// log-probabilities.
 //
-// All paths are extended by a decision at a time and the likeliest go on. As sums only fall, the search is over when the
-// best answer is at least as likely as every open path. Text that the constraint forces costs neither a decision nor
-// likelihood. Answers that make an avoided call are dropped, and the beam is wider by as many paths as there are such calls.
-// If it runs dry all the same, it goes on from the best of the paths that had not fitted.
+// All paths are extended by a decision at a time and the likeliest go on. As sums only fall, the
+// search is over when the best answer is at least as likely as every open path. Text that the
+// constraint forces costs neither a decision nor likelihood. Answers that make an avoided call are
+// dropped, and the beam is wider by as many paths as there are such calls. If it runs dry all the
+// same, it goes on from the best of the paths that had not fitted.
 type beam struct {
 	m     *Model
 	req   *scheduler.Request
@@ -196,7 +199,8 @@ func count(set []uint64) (n int) {
 	return n
 }
 
-// choose makes paths of the likeliest choices, the likeliest first, and keeps the others in reserve.
+// choose makes paths of the likeliest choices, the likeliest first, and keeps the others in
+// reserve.
 func (b *beam) choose(choices []choice) (paths []*path, err error) {
 	sortChoices(choices)
 	for i, c := range choices {
@@ -219,7 +223,8 @@ func (b *beam) choose(choices []choice) (paths []*path, err error) {
 	return paths, nil
 }
 
-// sortChoices puts the likeliest first. Equals stay in an order that depends on nothing but the search itself.
+// sortChoices puts the likeliest first. Equals stay in an order that depends on nothing but the
+// search itself.
 func sortChoices(choices []choice) {
 	slices.SortFunc(choices, func(x, y choice) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.order, y.order))
@@ -258,7 +263,8 @@ func better(old, p *path) *path {
 	return p
 }
 
-// force appends the tokens that the constraint leaves no choice about, and finds out what may follow.
+// force appends the tokens that the constraint leaves no choice about, and finds out what may
+// follow.
 func (b *beam) force(p *path) (*path, error) {
 	c := b.req.Constraint
 	for c != nil && p.end == open {
@@ -286,7 +292,8 @@ func (b *beam) force(p *path) (*path, error) {
 	return p, nil
 }
 
-// single returns the one token that is allowed. Where the text can only end, which of the tokens ends it is no decision.
+// single returns the one token that is allowed. Where the text can only end, which of the tokens
+// ends it is no decision.
 func (b *beam) single(allowed []uint64) (only int32, ok bool) {
 	n := count(allowed)
 	for _, id := range b.req.StopTokens {

@@ -12,7 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// The likeliest answer of two is asked for, with the calls that were tried before left out, until there is no other.
+// The likeliest answer of two is asked for, with the calls that were tried before left out, until
+// there is no other.
 func Example_avoidCalls() {
 	var file bytes.Buffer // a model of random weights; a real one is opened by moe.Load
 	w, err := synth.NewWriter(synth.Tiny("qwen3moe"))

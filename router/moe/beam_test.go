@@ -104,8 +104,9 @@ func extra(pairs ...string) map[string]json.RawMessage {
 	return out
 }
 
-// TestBeamFindsTheLikeliest compares the answer of a wide beam with the likeliest of all answers a grammar allows, found by
-// trying each, for many prompts; a narrow beam is never better. The tokens reported add up to the likelihood.
+// TestBeamFindsTheLikeliest compares the answer of a wide beam with the likeliest of all answers a
+// grammar allows, found by trying each, for many prompts; a narrow beam is never better. The tokens
+// reported add up to the likelihood.
 func TestBeamFindsTheLikeliest(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32})
@@ -207,8 +208,8 @@ func canonical(t *testing.T, args json.RawMessage) string {
 	return fmt.Sprintf("%v %v", v["how"], v["n"])
 }
 
-// TestAvoidedCallsFromTheLikeliestDown takes one call after the other off the table: each answer is the likeliest of those
-// left, as trying all shows, until none is left and the error says so.
+// TestAvoidedCallsFromTheLikeliestDown takes one call after the other off the table: each answer is
+// the likeliest of those left, as trying all shows, until none is left and the error says so.
 func TestAvoidedCallsFromTheLikeliestDown(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32, Format: "qwen3-coder-xml"})
@@ -251,8 +252,8 @@ func between(text, open, shut string) string {
 	return text
 }
 
-// TestAvoidedCallsWithoutBeam takes all nine calls off one after the other, greedily and at a temperature; an answer that
-// is not on the list stays what it was.
+// TestAvoidedCallsWithoutBeam takes all nine calls off one after the other, greedily and at a
+// temperature; an answer that is not on the list stays what it was.
 func TestAvoidedCallsWithoutBeam(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Format: "qwen3-coder-xml"})
@@ -285,7 +286,8 @@ func TestAvoidedCallsWithoutBeam(t *testing.T) {
 	}
 }
 
-// TestAvoidedCallsAreCompared lists the first choice in many spellings: each is the same call. What differs is another.
+// TestAvoidedCallsAreCompared lists the first choice in many spellings: each is the same call. What
+// differs is another.
 func TestAvoidedCallsAreCompared(t *testing.T) {
 	m := load(t, moe.Config{Format: "qwen3-coder-xml"})
 	req := callRequest("a door")
@@ -327,7 +329,8 @@ func TestAvoidedCallsAreCompared(t *testing.T) {
 	}
 }
 
-// TestBeamIsDeterministic asks the same beside other requests, with warm and with cold cache: one answer.
+// TestBeamIsDeterministic asks the same beside other requests, with warm and with cold cache: one
+// answer.
 func TestBeamIsDeterministic(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{Context: 1024, KVTokens: 1024, Slots: 3})

@@ -16,17 +16,20 @@ type Constrain string
 
 // The degrees.
 const (
-	// ConstrainStrict refuses a request whose schema has a keyword that cannot be enforced; the error names it. Every
-	// call and every structured answer is valid.
+	// ConstrainStrict refuses a request whose schema has a keyword that cannot be enforced; the
+	// error names it. Every call and every structured answer is valid.
 	ConstrainStrict Constrain = ""
-	// ConstrainExact is ConstrainStrict for models that learnt one layout and nothing else: calls are written as the format
-	// itself writes them, without other space, with arguments in the order of the schema, and without reasoning that the
-	// template has not begun. More of the text follows by itself then, and an answer takes fewer decisions.
+	// ConstrainExact is ConstrainStrict for models that learnt one layout and nothing else: calls
+	// are written as the format itself writes them, without other space, with arguments in the
+	// order of the schema, and without reasoning that the template has not begun. More of the text
+	// follows by itself then, and an answer takes fewer decisions.
 	ConstrainExact Constrain = "exact"
-	// ConstrainLenient holds the arguments of a tool whose schema cannot be enforced to a JSON object, and leaves the
-	// rest to the check that every tool makes. Structured output is as with ConstrainStrict.
+	// ConstrainLenient holds the arguments of a tool whose schema cannot be enforced to a JSON
+	// object, and leaves the rest to the check that every tool makes. Structured output is as with
+	// ConstrainStrict.
 	ConstrainLenient Constrain = "lenient"
-	// ConstrainOff lets the model write calls as it likes. Structured output is still held to its schema.
+	// ConstrainOff lets the model write calls as it likes. Structured output is still held to its
+	// schema.
 	ConstrainOff Constrain = "off"
 )
 
@@ -44,10 +47,12 @@ const (
 type Config struct {
 	Name string // the model's name for logs and prices; empty means the file's own
 
-	// Draft is the path of a small model with the same vocabulary that drafts for this one. It pays for dense models; a
-	// Mixture-of-Experts model is drafted for better from what the conversation shows, which needs no model.
+	// Draft is the path of a small model with the same vocabulary that drafts for this one. It pays
+	// for dense models; a Mixture-of-Experts model is drafted for better from what the conversation
+	// shows, which needs no model.
 	Draft string
-	// DraftData is such a model as the bytes of its file, for when Draft is empty. They must not change while the model is open.
+	// DraftData is such a model as the bytes of its file, for when Draft is empty. They must not
+	// change while the model is open.
 	DraftData []byte
 	// NoSpeculation turns every kind of drafting off.
 	NoSpeculation bool
@@ -59,8 +64,9 @@ type Config struct {
 	Queue    int    // requests that may wait; more are refused with [agent.ErrOverloaded]. 0 means 64
 	Threads  int    // 0 means one a CPU
 
-	// ExpertCapacity limits how many tokens of a pass one expert takes, as a multiple of the even share; the others go to
-	// their next best expert. 0 means no limit, which is exact: with a limit an answer depends on what runs beside it.
+	// ExpertCapacity limits how many tokens of a pass one expert takes, as a multiple of the even
+	// share; the others go to their next best expert. 0 means no limit, which is exact: with a
+	// limit an answer depends on what runs beside it.
 	ExpertCapacity float64
 
 	MaxOutput   int     // tokens of an answer when the request does not say; 0 means what the context has room for
@@ -74,8 +80,8 @@ type Config struct {
 	Now    func() time.Time // the clock that templates see; nil means time.Now
 }
 
-// defaultContext bounds the context that is taken when none is asked for, so that loading a model trained for a million
-// tokens does not ask for its cache.
+// defaultContext bounds the context that is taken when none is asked for, so that loading a model
+// trained for a million tokens does not ask for its cache.
 const defaultContext = 32768
 
 // check fills what is zero.

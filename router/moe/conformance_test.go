@@ -20,10 +20,11 @@ import (
 	"github.com/luthier-dev/luthier/router/serve"
 )
 
-// TestConformance has the official OpenAI client pass the suite against the engine behind package serve. Random weights
-// do not say what a scenario wants to hear, so a grammar holds each answer to its words: the engine generates them token
-// by token, and they go through the tool-call parser, the server, HTTP and the client. What no engine does by itself,
-// failing with a given status or breaking off, is added between the engine and the server.
+// TestConformance has the official OpenAI client pass the suite against the engine behind package
+// serve. Random weights do not say what a scenario wants to hear, so a grammar holds each answer to
+// its words: the engine generates them token by token, and they go through the tool-call parser,
+// the server, HTTP and the client. What no engine does by itself, failing with a given status or
+// breaking off, is added between the engine and the server.
 func TestConformance(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

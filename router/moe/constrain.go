@@ -29,8 +29,8 @@ func (m *Model) newVocab() func() *grammar.Vocab {
 	})
 }
 
-// constraint returns what an answer is held to, nil for nothing: the grammar in Extra, calls of the tools, the schema of
-// structured output, or calls or else the schema.
+// constraint returns what an answer is held to, nil for nothing: the grammar in Extra, calls of the
+// tools, the schema of structured output, or calls or else the schema.
 func (m *Model) constraint(req *agent.Request, p *prompt) (scheduler.Constraint, error) {
 	choice := toolformat.Choice{Prompt: p.opening, Parallel: true, Exact: m.cfg.Constrain == ConstrainExact}
 	if raw, ok := req.Extra["parallel_tool_calls"]; ok {
@@ -153,8 +153,8 @@ func (m *Model) holds(t toolformat.Tool) bool {
 	return err == nil
 }
 
-// grammarCache keeps the grammars used last, with the states and masks they have met. Compiling takes about a
-// millisecond, masks are worth more.
+// grammarCache keeps the grammars used last, with the states and masks they have met. Compiling
+// takes about a millisecond, masks are worth more.
 type grammarCache struct {
 	mu    sync.Mutex
 	list  []cachedGrammar            // the latest last

@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// conversation puts a request into the terms of chat templates. Texts that are not the template's own are guarded.
+// conversation puts a request into the terms of chat templates. Texts that are not the template's
+// own are guarded.
 func (m *Model) conversation(req *agent.Request) (toolformat.Conversation, error) {
 	c := toolformat.Conversation{GenerationPrompt: true, Now: m.cfg.Now()}
 	if req.System != "" {
@@ -51,7 +52,8 @@ func callable(req *agent.Request) []toolformat.Tool {
 	return tools
 }
 
-// schema guards the texts in a tool's schema, which may come from a foreign server, as its description does.
+// schema guards the texts in a tool's schema, which may come from a foreign server, as its
+// description does.
 func (m *Model) schema(raw json.RawMessage) json.RawMessage {
 	v, err := jsontree.Parse(raw)
 	if err != nil {
@@ -126,14 +128,16 @@ func (m *Model) assistantTurn(out []toolformat.Message, msg agent.Message, names
 		}
 	}
 	if len(t.Calls) > 0 {
-		// The line break between the text and the first call is the template's: it writes one again.
+		// The line break between the text and the first call is the template's: it writes one
+		// again.
 		t.Content = strings.TrimRight(t.Content, "\n")
 	}
 	return append(out, t), nil
 }
 
-// arguments returns the arguments of a call as JSON that a template can take apart; what a model wrote that is no JSON
-// object becomes the text of one. Escapes are resolved first, so that no control text hides behind them.
+// arguments returns the arguments of a call as JSON that a template can take apart; what a model
+// wrote that is no JSON object becomes the text of one. Escapes are resolved first, so that no
+// control text hides behind them.
 func (m *Model) arguments(args json.RawMessage) json.RawMessage {
 	if len(args) == 0 {
 		return json.RawMessage(`{}`)
@@ -147,8 +151,8 @@ func (m *Model) arguments(args json.RawMessage) json.RawMessage {
 	return v.JSON()
 }
 
-// markTree guards the strings of a JSON value that hold control texts and leaves the others as they were written. It
-// reports whether there were any.
+// markTree guards the strings of a JSON value that hold control texts and leaves the others as they
+// were written. It reports whether there were any.
 func (m *Model) markTree(v *jsontree.Value) (changed bool) {
 	if v.Kind == jsontree.String {
 		if text := v.Text(); m.guard.mark(text) != text {

@@ -4,8 +4,8 @@ import "github.com/luthier-dev/luthier/agent"
 
 var _ agent.TokenCounter = (*Model)(nil)
 
-// CountTokens returns the exact length of a request's prompt in tokens, up to where the answer begins. It reports false
-// for a request that the model cannot take.
+// CountTokens returns the exact length of a request's prompt in tokens, up to where the answer
+// begins. It reports false for a request that the model cannot take.
 func (m *Model) CountTokens(req *agent.Request) (int, bool) {
 	p, err := m.render(req, true)
 	if err != nil {

@@ -33,8 +33,9 @@ func (a *answer) takeAll(tokens []scheduler.Token) bool {
 	return true
 }
 
-// otherThanAvoided answers as without a list of avoided calls, unless the answer makes one. Then, with a temperature, it
-// draws again, which leaves the odds among all other answers as they are; else, or when luck fails, it searches.
+// otherThanAvoided answers as without a list of avoided calls, unless the answer makes one. Then,
+// with a temperature, it draws again, which leaves the odds among all other answers as they are;
+// else, or when luck fails, it searches.
 func (a *answer) otherThanAvoided(ctx context.Context) (length bool, err error) {
 	draws := 1
 	if a.req.Sample.Temperature > 0 {
@@ -54,7 +55,8 @@ func (a *answer) otherThanAvoided(ctx context.Context) (length bool, err error) 
 	return a.search(ctx, 1)
 }
 
-// draw generates an answer without passing it on. The end of the context ends it as any limit on its length does.
+// draw generates an answer without passing it on. The end of the context ends it as any limit on
+// its length does.
 func (a *answer) draw(ctx context.Context, r scheduler.Request) (tokens []scheduler.Token, length bool, err error) {
 	stops, decoder := newStopFinder(a.out.stops.stops), a.m.tok.NewDecoder()
 	for t, err := range a.m.engine.Generate(ctx, r) {

@@ -20,7 +20,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// embedder makes a small model whose file says more of embedding, and returns it with the bytes of its file.
+// embedder makes a small model whose file says more of embedding, and returns it with the bytes of
+// its file.
 func embedder(t *testing.T, arch string, more func(*gguf.Writer)) (*moe.Model, []byte) {
 	t.Helper()
 	w, err := synth.NewWriter(synth.Tiny(arch))
@@ -168,7 +169,8 @@ func TestEmbedRefuses(t *testing.T) {
 	}
 }
 
-// TestEncodersDoNotLoad refuses a file of an architecture that only embeds, and says which are possible.
+// TestEncodersDoNotLoad refuses a file of an architecture that only embeds, and says which are
+// possible.
 func TestEncodersDoNotLoad(t *testing.T) {
 	w := &gguf.Writer{}
 	w.SetString("general.architecture", "bert")

@@ -5,12 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// guardRune is put into control texts that stand in messages, so that they do not become control tokens: the prompt is
-// cut there after it was rendered, and the pieces are tokenized apart. It is a noncharacter, which no text for
-// interchange holds (Unicode 23.7); should one hold it all the same, it is dropped.
+// guardRune is put into control texts that stand in messages, so that they do not become control
+// tokens: the prompt is cut there after it was rendered, and the pieces are tokenized apart. It is
+// a noncharacter, which no text for interchange holds (Unicode 23.7); should one hold it all the
+// same, it is dropped.
 const guardRune = "\U0001FFFE"
 
-// guard breaks the control texts of a vocabulary wherever they stand in text that is not the template's own.
+// guard breaks the control texts of a vocabulary wherever they stand in text that is not the
+// template's own.
 type guard struct{ texts *strings.Replacer }
 
 // newGuard takes the texts of all control tokens.

@@ -61,8 +61,9 @@ func TestEmptyStop(t *testing.T) {
 	}
 }
 
-// TestStopCountsTheCache has an answer end at a stop text: what of the prompt was cached is told all the same. A sequence that
-// a stop text ended may still be in use when the next request comes, so a few are asked.
+// TestStopCountsTheCache has an answer end at a stop text: what of the prompt was cached is told
+// all the same. A sequence that a stop text ended may still be in use when the next request comes,
+// so a few are asked.
 func TestStopCountsTheCache(t *testing.T) {
 	m := load(t, moe.Config{})
 	cached := false
@@ -81,7 +82,8 @@ func TestStopCountsTheCache(t *testing.T) {
 	}
 }
 
-// TestStopInCall cuts a call off with a stop text, at each of its places: no call that can be run comes out, unless it was whole.
+// TestStopInCall cuts a call off with a stop text, at each of its places: no call that can be run
+// comes out, unless it was whole.
 func TestStopInCall(t *testing.T) {
 	m := load(t, moe.Config{})
 	for _, stop := range []string{"weather", "city", "Kö", "days", "2", "}", "}}", "\n</tool"} {
@@ -101,7 +103,8 @@ func TestStopInCall(t *testing.T) {
 	}
 }
 
-// TestIDsAfterCompaction goes on from the last call of a conversation whose first ones were dropped.
+// TestIDsAfterCompaction goes on from the last call of a conversation whose first ones were
+// dropped.
 func TestIDsAfterCompaction(t *testing.T) {
 	m := load(t, moe.Config{})
 	req := ask("go on")
@@ -118,8 +121,8 @@ func TestIDsAfterCompaction(t *testing.T) {
 	}
 }
 
-// TestToolsAreText puts control texts into every text of a tool and of a call: none becomes a control token, and calls are held to the
-// schema as it was given.
+// TestToolsAreText puts control texts into every text of a tool and of a call: none becomes a
+// control token, and calls are held to the schema as it was given.
 func TestToolsAreText(t *testing.T) {
 	m := load(t, moe.Config{Template: `{% for t in tools %}{{ t | tojson }}{% endfor %}{% for m in messages %}{{ m.role }} {{ m.content }}{% for c in m.tool_calls %}{{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}{{ m.tool_call_id }}{{ m.name }}
 {% endfor %}<|im_start|>assistant
@@ -142,8 +145,8 @@ func TestToolsAreText(t *testing.T) {
 	}
 }
 
-// TestTemplates has random weights answer through many templates at a high temperature, free and forced to call: the outcome is text or
-// sound calls, or cut by the limit.
+// TestTemplates has random weights answer through many templates at a high temperature, free and
+// forced to call: the outcome is text or sound calls, or cut by the limit.
 func TestTemplates(t *testing.T) {
 	tier.Normal(t)
 	files := devdata.Glob(t, "moe-dev/templates/*.jinja")
@@ -208,7 +211,8 @@ func hotAnswer(t *testing.T, m *moe.Model, choice agent.ToolChoice, seed int64, 
 	}
 }
 
-// TestOutputWithTools may call tools although its last answer is to be of a schema; what is no call is of the schema.
+// TestOutputWithTools may call tools although its last answer is to be of a schema; what is no call
+// is of the schema.
 func TestOutputWithTools(t *testing.T) {
 	m := load(t, moe.Config{})
 	hot := 1.5
@@ -242,7 +246,8 @@ func TestOutputWithTools(t *testing.T) {
 	}
 }
 
-// TestManyTools has more tools than grammars are kept, of which some cannot be enforced: the request's own grammar is kept.
+// TestManyTools has more tools than grammars are kept, of which some cannot be enforced: the
+// request's own grammar is kept.
 func TestManyTools(t *testing.T) {
 	m := load(t, moe.Config{Constrain: moe.ConstrainLenient})
 	req := ask("hello")

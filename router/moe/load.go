@@ -13,10 +13,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// Load reads a model from a GGUF file and starts its engine. Close the model to give its memory back.
+// Load reads a model from a GGUF file and starts its engine. Close the model to give its memory
+// back.
 //
-// Memory is asked for beforehand: when weights, cache and scratch do not fit what the system has left, the error gives
-// the numbers and nothing was loaded.
+// Memory is asked for beforehand: when weights, cache and scratch do not fit what the system has
+// left, the error gives the numbers and nothing was loaded.
 func Load(path string, cfg Config) (*Model, error) {
 	f, err := gguf.Open(path)
 	if err != nil {
@@ -25,8 +26,8 @@ func Load(path string, cfg Config) (*Model, error) {
 	return load(path, f, cfg)
 }
 
-// LoadBytes is [Load] for a GGUF file in memory, such as one that is embedded in the program. The name stands for the path
-// in errors. The data must not change while the model is open.
+// LoadBytes is [Load] for a GGUF file in memory, such as one that is embedded in the program. The
+// name stands for the path in errors. The data must not change while the model is open.
 func LoadBytes(name string, data []byte, cfg Config) (*Model, error) {
 	f, err := gguf.Parse(data)
 	if err != nil {
@@ -70,7 +71,8 @@ func (m *Model) load(f *gguf.File, cfg Config) error {
 	return nil
 }
 
-// readText reads what stands between text and tokens: the vocabulary, the chat template and the tool-call format.
+// readText reads what stands between text and tokens: the vocabulary, the chat template and the
+// tool-call format.
 func (m *Model) readText(f *gguf.File, h *transformer.Hyper) (err error) {
 	if m.tok, err = tokenizer.FromGGUF(f); err != nil {
 		return err
@@ -112,7 +114,8 @@ func (m *Model) pieceOf(id int32, ok bool) string {
 	return string(m.tok.AppendPiece(nil, id))
 }
 
-// readMarks collects the control tokens, and the texts that must not become marks when they stand in a message.
+// readMarks collects the control tokens, and the texts that must not become marks when they stand
+// in a message.
 func (m *Model) readMarks() {
 	m.controls = map[string]int32{}
 	var texts []string
@@ -131,7 +134,8 @@ func (m *Model) readMarks() {
 	m.guard = newGuard(texts)
 }
 
-// passTokens is how many tokens one pass computes at most. More would use the weights no better and keep others waiting.
+// passTokens is how many tokens one pass computes at most. More would use the weights no better and
+// keep others waiting.
 const passTokens = 512
 
 // readWeights loads the network and starts the engine.
@@ -207,7 +211,8 @@ func (m *Model) draft(kv gguf.Type) (*scheduler.DraftModel, error) {
 	return d, nil
 }
 
-// draftModel loads a small model that drafts for this one. Its vocabulary must be the same, token by token.
+// draftModel loads a small model that drafts for this one. Its vocabulary must be the same, token
+// by token.
 func (m *Model) draftModel(f *gguf.File, kv gguf.Type) (*scheduler.DraftModel, error) {
 	m.closers = append(m.closers, f.Close)
 	tok, err := tokenizer.FromGGUF(f)

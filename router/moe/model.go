@@ -13,8 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// Model is a language model that runs in this process. It is an [agent.Model], safe for concurrent use; make one with
-// [Load].
+// Model is a language model that runs in this process. It is an [agent.Model], safe for concurrent
+// use; make one with [Load].
 type Model struct {
 	cfg      Config
 	name     string
@@ -54,18 +54,19 @@ func (m *Model) Capabilities() agent.Capabilities {
 	}
 }
 
-// Close ends running requests with an error and gives the memory back. It may be called more than once.
+// Close ends running requests with an error and gives the memory back. It may be called more than
+// once.
 func (m *Model) Close() (err error) {
 	m.closing.Do(func() { err = m.free() })
 	return err
 }
 
-// Shutdown takes no more requests and returns when the running ones have ended, or with ctx, which ends them. The model
-// must still be closed.
+// Shutdown takes no more requests and returns when the running ones have ended, or with ctx, which
+// ends them. The model must still be closed.
 func (m *Model) Shutdown(ctx context.Context) error { return m.engine.Shutdown(ctx) }
 
-// Tokenize returns the tokens of text. With special set, control tokens that are written out in it become the tokens;
-// without, they are plain text. No token is added at the beginning.
+// Tokenize returns the tokens of text. With special set, control tokens that are written out in it
+// become the tokens; without, they are plain text. No token is added at the beginning.
 func (m *Model) Tokenize(text string, special bool) []int32 { return m.tok.Encode(text, special) }
 
 // Detokenize returns the text of tokens, control tokens written out.

@@ -64,8 +64,8 @@ func (o *output) events(events []toolformat.Event) {
 	}
 }
 
-// chunks returns what an event is in the contract's terms. Text after the calls was written without their results, so it
-// is dropped, as every provider does.
+// chunks returns what an event is in the contract's terms. Text after the calls was written without
+// their results, so it is dropped, as every provider does.
 func (o *output) chunks(e toolformat.Event) []agent.Chunk {
 	o.reasoning = e.Kind == toolformat.Reasoning
 	switch e.Kind {
@@ -105,12 +105,14 @@ type stopFinder struct {
 	held  string // may be the beginning of a stop
 }
 
-// newStopFinder takes the stops of a request; an empty one, which some clients send for none, is none.
+// newStopFinder takes the stops of a request; an empty one, which some clients send for none, is
+// none.
 func newStopFinder(stops []string) *stopFinder {
 	return &stopFinder{stops: slices.DeleteFunc(slices.Clone(stops), func(s string) bool { return s == "" })}
 }
 
-// feed returns the text that cannot be part of a stop, and whether a stop was found; the text ends before it then.
+// feed returns the text that cannot be part of a stop, and whether a stop was found; the text ends
+// before it then.
 func (f *stopFinder) feed(s string) (text string, found bool) {
 	if len(f.stops) == 0 {
 		return s, false

@@ -50,8 +50,9 @@ func (m *Model) tokens(text string) []int32 {
 	return tokens
 }
 
-// Warm computes the prompt of a request without answering it, so that the answer to a request that begins with the same
-// messages starts at once. An agent can warm a model with the results that are in while other tools still run.
+// Warm computes the prompt of a request without answering it, so that the answer to a request that
+// begins with the same messages starts at once. An agent can warm a model with the results that are
+// in while other tools still run.
 func (m *Model) Warm(ctx context.Context, req *agent.Request) error {
 	p, err := m.render(req, false)
 	if err != nil {

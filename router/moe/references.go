@@ -15,9 +15,10 @@ const (
 	maxReferenceSize = 1 << 20 // bytes of one text
 )
 
-// references returns the texts that the answer is likely to repeat with changes, newest first: what tools showed, without
-// the line numbers they put before each line, and what was written before. A call's arguments are JSON in most formats,
-// so each text is offered as it stands inside a JSON string when escaped is set.
+// references returns the texts that the answer is likely to repeat with changes, newest first: what
+// tools showed, without the line numbers they put before each line, and what was written before. A
+// call's arguments are JSON in most formats, so each text is offered as it stands inside a JSON
+// string when escaped is set.
 func references(req *agent.Request, escaped bool) []string {
 	var texts []string
 	seen := map[string]bool{}
@@ -52,7 +53,8 @@ func references(req *agent.Request, escaped bool) []string {
 	return texts
 }
 
-// longStrings returns the longer texts among the arguments of a call, such as the content that was written to a file.
+// longStrings returns the longer texts among the arguments of a call, such as the content that was
+// written to a file.
 func longStrings(args json.RawMessage) []string {
 	if len(args) < minReferenceSize {
 		return nil
@@ -70,8 +72,8 @@ func longStrings(args json.RawMessage) []string {
 	return texts
 }
 
-// withoutLineNumbers removes the numbers before the lines of a file that a tool showed, when nearly all lines have one.
-// Lines without a number, such as a note of the tool, are left out then.
+// withoutLineNumbers removes the numbers before the lines of a file that a tool showed, when nearly
+// all lines have one. Lines without a number, such as a note of the tool, are left out then.
 func withoutLineNumbers(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	var b strings.Builder
@@ -88,7 +90,7 @@ func withoutLineNumbers(text string) string {
 	return b.String()
 }
 
-// cutLineNumber cuts a number and its separator, as in "  12\tfoo", "12|foo", "12: foo" or "12→foo".
+// cutLineNumber cuts a number and its separator, as in " 12\tfoo", "12|foo", "12: foo" or "12→foo".
 func cutLineNumber(line string) (rest string, ok bool) {
 	s := strings.TrimLeft(line, " ")
 	n := 0

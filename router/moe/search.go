@@ -27,9 +27,10 @@ type Answer struct {
 	LogProb float64 // the sum over the tokens; those that a grammar forces count as certain
 }
 
-// Search lists the answers to a request from the likeliest on, each once. It goes on where it stopped, so that a hundred
-// answers cost little more than the beginnings that they do not share, where a beam with avoid_calls begins anew for each.
-// It is for one goroutine at a time, holds nothing but memory, and need not be closed.
+// Search lists the answers to a request from the likeliest on, each once. It goes on where it
+// stopped, so that a hundred answers cost little more than the beginnings that they do not share,
+// where a beam with avoid_calls begins anew for each. It is for one goroutine at a time, holds
+// nothing but memory, and need not be closed.
 type Search struct {
 	a     *answer
 	b     *beam
@@ -41,11 +42,12 @@ type Search struct {
 	may   func(answer string) bool // nil for any
 }
 
-// Search begins to list the answers to a request. It takes the same requests as a stream with "beam" in
-// [agent.Request].Extra, which is how many beginnings are weighed at once here; it may be left out.
+// Search begins to list the answers to a request. It takes the same requests as a stream with
+// "beam" in [agent.Request].Extra, which is how many beginnings are weighed at once here; it may be
+// left out.
 //
-// The order is by the sum of log-probabilities, best first, as long as no token is wanted that is not among the 32 likeliest
-// after its beginning.
+// The order is by the sum of log-probabilities, best first, as long as no token is wanted that is
+// not among the 32 likeliest after its beginning.
 func (m *Model) Search(ctx context.Context, req *agent.Request) (*Search, error) {
 	a, err := m.answer(ctx, req)
 	if err != nil {
@@ -68,9 +70,10 @@ func (m *Model) Search(ctx context.Context, req *agent.Request) (*Search, error)
 // filteredChoices is how many tokens are looked at after a beginning where some are left out.
 const filteredChoices = 128
 
-// Only leaves out answers of which may says so by one of their beginnings. It is called with beginnings as the model writes them,
-// the marks around a call among them, and must say no to what a beginning that it said no to begins. To be called before
-// [Search.Next]; answers that would be thrown away as soon as they are there need not be searched for.
+// Only leaves out answers of which may says so by one of their beginnings. It is called with
+// beginnings as the model writes them, the marks around a call among them, and must say no to what
+// a beginning that it said no to begins. To be called before [Search.Next]; answers that would be
+// thrown away as soon as they are there need not be searched for.
 func (s *Search) Only(may func(answer string) bool) {
 	s.may = may
 	s.b.top = max(s.b.top, min(filteredChoices, s.a.m.net.Hyper().Vocab))
@@ -96,8 +99,9 @@ func (s *Search) leftOut(p *path, behind ...int32) bool {
 	return !s.may(string(text))
 }
 
-// Next returns the next answer. It is io.EOF when none is left, or none that is found within reason: 8,192 beginnings were
-// weighed and none came to its end. After another error, such as that of an ended context, it may be called again.
+// Next returns the next answer. It is io.EOF when none is left, or none that is found within
+// reason: 8,192 beginnings were weighed and none came to its end. After another error, such as that
+// of an ended context, it may be called again.
 func (s *Search) Next(ctx context.Context) (*Answer, error) {
 	for weighed := 0; ; {
 		if n := len(s.ended); n > 0 && s.likeliest(s.ended[n-1]) {
@@ -135,7 +139,8 @@ func (s *Search) likeliest(p *path) bool {
 	return len(s.paths) == 0 && (len(s.open) == 0 || p.score >= s.open[0].score)
 }
 
-// take makes paths of the likeliest choices, as far as they may lead to a better answer than those that ended.
+// take makes paths of the likeliest choices, as far as they may lead to a better answer than those
+// that ended.
 func (s *Search) take() error {
 	for len(s.paths) < s.b.width && len(s.open) > 0 {
 		if n := len(s.ended); n > 0 && s.ended[n-1].score >= s.open[0].score {
@@ -157,8 +162,8 @@ func (s *Search) take() error {
 	return nil
 }
 
-// admit follows what is forced after p and puts it to the open paths or to the answers. What the limit on its length cuts
-// off is none.
+// admit follows what is forced after p and puts it to the open paths or to the answers. What the
+// limit on its length cuts off is none.
 func (s *Search) admit(p *path) error {
 	p, err := s.b.force(p)
 	switch {

@@ -67,8 +67,9 @@ func toldBy(t *testing.T, a *moe.Answer) told {
 	return told{text, a.LogProb}
 }
 
-// TestSearchListsAllAnswers compares a list with all answers that a grammar allows, found by trying each: the same ones, each
-// once, the likeliest first; whatever the width, and also after a context that ended.
+// TestSearchListsAllAnswers compares a list with all answers that a grammar allows, found by trying
+// each: the same ones, each once, the likeliest first; whatever the width, and also after a context
+// that ended.
 func TestSearchListsAllAnswers(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32})
@@ -115,7 +116,8 @@ func TestSearchListsAllAnswers(t *testing.T) {
 	}
 }
 
-// TestSearchOnly: what is left out is missing from the list and nothing else is, also where the grammar forces what it is known by.
+// TestSearchOnly: what is left out is missing from the list and nothing else is, also where the
+// grammar forces what it is known by.
 func TestSearchOnly(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{KV: moe.KVF32})

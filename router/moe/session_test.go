@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// TestSessionPrefill is an agent's session of 20 turns: calls, results, answers. No more than 2 % of its tokens are
-// computed twice.
+// TestSessionPrefill is an agent's session of 20 turns: calls, results, answers. No more than 2 %
+// of its tokens are computed twice.
 func TestSessionPrefill(t *testing.T) {
 	m := load(t, moe.Config{Context: 4096})
 	req := &agent.Request{System: "You are a careful agent.", SessionID: "s", Tools: []agent.ToolSpec{weather}}
@@ -33,8 +33,8 @@ func TestSessionPrefill(t *testing.T) {
 		req.Messages = append(req.Messages, resp.Message, agent.Message{Role: agent.RoleTool,
 			Parts: []agent.Part{agent.ToolResult{CallID: call.ID, Parts: []agent.Part{agent.Text{Text: strings.Repeat(fmt.Sprintf("line of result %d\n", turn), 6)}}}}})
 	}
-	// Every token of the last prompt and answer was computed at least once, generated or prefilled; what was prefilled
-	// beyond the tokens that were new is waste.
+	// Every token of the last prompt and answer was computed at least once, generated or prefilled;
+	// what was prefilled beyond the tokens that were new is waste.
 	generated := int64(0)
 	m.EachMetric(func(name, _ string, _ bool, labels map[string]string, v float64) {
 		if name == "luthier_engine_tokens_total" && labels["kind"] == "generated" {
@@ -61,7 +61,8 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// TestTokens shows what is told of tokens: their ids make the text, their probabilities are ordered.
+// TestTokens shows what is told of tokens: their ids make the text, their probabilities are
+// ordered.
 func TestTokens(t *testing.T) {
 	m := load(t, moe.Config{})
 	var ids []int32

@@ -40,7 +40,8 @@ type answer struct {
 	usage agent.Usage
 }
 
-// answer prepares a request: its tokens, how to sample, what to hold the answer to and how to read it.
+// answer prepares a request: its tokens, how to sample, what to hold the answer to and how to read
+// it.
 func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error) {
 	p, err := m.render(req, true)
 	if err != nil {
@@ -83,8 +84,8 @@ func (m *Model) answer(ctx context.Context, req *agent.Request) (*answer, error)
 	return a, nil
 }
 
-// newIDs numbers calls on from those of the conversation, also where its beginning was cut off, so that no two of it share
-// an id. Nine letters and digits are what every known template takes.
+// newIDs numbers calls on from those of the conversation, also where its beginning was cut off, so
+// that no two of it share an id. Nine letters and digits are what every known template takes.
 func newIDs(req *agent.Request) func(n int) string {
 	calls, next := 0, 0
 	for _, msg := range req.Messages {
@@ -100,7 +101,8 @@ func newIDs(req *agent.Request) func(n int) string {
 	return func(n int) string { return fmt.Sprintf("call%05d", first+n) }
 }
 
-// run generates and yields. The engine is left as soon as the consumer stops or a stop text is found.
+// run generates and yields. The engine is left as soon as the consumer stops or a stop text is
+// found.
 func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 	a.out.yield = yield
 	a.usage.Input = int64(len(a.req.Prompt))
@@ -126,7 +128,8 @@ func (a *answer) run(ctx context.Context, yield func(agent.Chunk, error) bool) {
 	_ = yield(a.usage, nil) && yield(agent.Finish{Reason: reason}, nil)
 }
 
-// generate passes the tokens of the answer to the output, and reports whether the limit on its length ended it.
+// generate passes the tokens of the answer to the output, and reports whether the limit on its
+// length ended it.
 func (a *answer) generate(ctx context.Context) (length bool, err error) {
 	switch {
 	case a.beam > 0:

@@ -67,7 +67,8 @@ func TestSays(t *testing.T) {
 	}
 }
 
-// TestCallsAreValid lets random weights write calls at a high temperature: they are valid all the same.
+// TestCallsAreValid lets random weights write calls at a high temperature: they are valid all the
+// same.
 func TestCallsAreValid(t *testing.T) {
 	m := loadFile(t, write(t, synth.Tiny("qwen3moe")), moe.Config{}) // which comes to the call in time, whatever the seed
 	hot := 1.5
@@ -93,7 +94,8 @@ func TestCallsAreValid(t *testing.T) {
 	}
 }
 
-// TestRepeatable asks the same three times, alone, beside others and without speculation: the answer is the same.
+// TestRepeatable asks the same three times, alone, beside others and without speculation: the
+// answer is the same.
 func TestRepeatable(t *testing.T) {
 	m := load(t, moe.Config{})
 	plain := load(t, moe.Config{NoSpeculation: true, Threads: 1})

@@ -16,14 +16,15 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// body is a request body that is written field by field. It is append-only, so that a long history costs one pass over
-// its bytes, and its last field is the one that grows from request to request.
+// body is a request body that is written field by field. It is append-only, so that a long history
+// costs one pass over its bytes, and its last field is the one that grows from request to request.
 type body struct {
 	buf   []byte
 	extra map[string]json.RawMessage
 }
 
-// field begins a field and reports whether it is the caller's to write: a field that Extra names is not.
+// field begins a field and reports whether it is the caller's to write: a field that Extra names is
+// not.
 func (b *body) field(name string) bool {
 	if _, ok := b.extra[name]; ok {
 		return false
@@ -102,8 +103,8 @@ func (b *body) image(img agent.Image) error {
 	return nil
 }
 
-// arguments appends a call's arguments as a string. Servers that render chat templates parse it, and refuse the whole
-// conversation when it is not an object.
+// arguments appends a call's arguments as a string. Servers that render chat templates parse it,
+// and refuse the whole conversation when it is not an object.
 func (b *body) arguments(args json.RawMessage) { b.str(string(wire.Object(args))) }
 
 func invalid(format string, args ...any) *agent.ModelError {

@@ -77,7 +77,8 @@ func encode(t testing.TB, m *Model, req *agent.Request) []byte {
 	return body
 }
 
-// TestGoldenBodies compares whole request bodies with testdata/bodies, and has the SDK's own types read them.
+// TestGoldenBodies compares whole request bodies with testdata/bodies, and has the SDK's own types
+// read them.
 func TestGoldenBodies(t *testing.T) {
 	withStop := func() *agent.Request { r := everything(); r.Stop = []string{"END"}; return r }
 	for _, tt := range []struct {
@@ -123,8 +124,8 @@ func TestGoldenBodies(t *testing.T) {
 	}
 }
 
-// TestBodiesExtendEachOther grows a conversation message by message: each body starts with the bytes of the one before,
-// but for the brackets that end it.
+// TestBodiesExtendEachOther grows a conversation message by message: each body starts with the
+// bytes of the one before, but for the brackets that end it.
 func TestBodiesExtendEachOther(t *testing.T) {
 	for _, api := range []API{Chat, Responses} {
 		m := newModel(t, Config{Model: "gpt-5", API: api, NoKey: true})

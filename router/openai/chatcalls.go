@@ -11,9 +11,9 @@ import (
 
 // callTracker sorts the tool call deltas of a stream into calls.
 //
-// OpenAI numbers calls by index and gives id and name in the first delta. Servers that follow it leave out the index or
-// the id, put every call under index 0, repeat id, name and type in every delta, make up a new id for every delta, or
-// send the name after the id.
+// OpenAI numbers calls by index and gives id and name in the first delta. Servers that follow it
+// leave out the index or the id, put every call under index 0, repeat id, name and type in every
+// delta, make up a new id for every delta, or send the name after the id.
 type callTracker struct {
 	prefix string // of ids that the server did not give
 	calls  []*trackedCall
@@ -106,8 +106,8 @@ func (t *callTracker) findUnnumbered(c *chatCall) *trackedCall {
 	return last
 }
 
-// endedBy reports whether a delta under call's index starts another call: it has a name, and either another id or, with
-// no id to tell by, arguments after call's are complete.
+// endedBy reports whether a delta under call's index starts another call: it has a name, and either
+// another id or, with no id to tell by, arguments after call's are complete.
 func (call *trackedCall) endedBy(c *chatCall) bool {
 	if c.Function.Name == "" || call.name == "" {
 		return false
@@ -130,8 +130,8 @@ func (t *callTracker) begin(call *trackedCall, out []agent.Chunk) []agent.Chunk 
 	return out
 }
 
-// uniqueID returns the call's id, or one made from its place in the conversation, so that it is the same in a replay
-// and differs from those of earlier answers.
+// uniqueID returns the call's id, or one made from its place in the conversation, so that it is the
+// same in a replay and differs from those of earlier answers.
 func (t *callTracker) uniqueID(call *trackedCall) string {
 	id := call.id
 	if id == "" {

@@ -7,7 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// chatParts is the Provider of opaque parts that belong to the chat API: extra fields of an assistant message.
+// chatParts is the Provider of opaque parts that belong to the chat API: extra fields of an
+// assistant message.
 const chatParts = "openai-chat"
 
 // chatMessages writes the conversation. Each message's bytes depend on that message alone.
@@ -37,8 +38,8 @@ func (m *Model) chatMessages(b *body, req *agent.Request) error {
 	return nil
 }
 
-// chatUser writes a message of the user or of tools: first the results, each as a message of its own, then the rest
-// and the results' images as one user message.
+// chatUser writes a message of the user or of tools: first the results, each as a message of its
+// own, then the rest and the results' images as one user message.
 func chatUser(b *body, parts []agent.Part) error {
 	results, rest := split(parts)
 	for _, r := range results {
@@ -107,7 +108,8 @@ func joinText(parts []agent.Part, sep string) string {
 	return strings.Join(texts, sep)
 }
 
-// chatContent writes a user message's content: a string when there is only text, as some servers take nothing else.
+// chatContent writes a user message's content: a string when there is only text, as some servers
+// take nothing else.
 func chatContent(b *body, parts []agent.Part) error {
 	images := false
 	for _, p := range parts {
@@ -172,7 +174,8 @@ func (m *Model) chatAssistant(b *body, parts []agent.Part) error {
 	return nil
 }
 
-// chatReasoning writes the reasoning of a message: the server's own fields when it gave any, else the text.
+// chatReasoning writes the reasoning of a message: the server's own fields when it gave any, else
+// the text.
 func (m *Model) chatReasoning(b *body, parts []agent.Part) {
 	var thoughts strings.Builder
 	for _, p := range parts {
@@ -197,14 +200,14 @@ func (m *Model) chatReasoning(b *body, parts []agent.Part) {
 	}
 }
 
-// ownThinking reports whether reasoning came from this server, as far as is known: no other could have signed it, or would
-// know it for its own.
+// ownThinking reports whether reasoning came from this server, as far as is known: no other could
+// have signed it, or would know it for its own.
 func (m *Model) ownThinking(t agent.Thinking) bool {
 	return t.Provider == "" || t.Provider == m.thinker
 }
 
-// ownFields returns the members of an opaque part of the chat API, without their braces. Fields that would change who
-// speaks or what is said are not let in.
+// ownFields returns the members of an opaque part of the chat API, without their braces. Fields
+// that would change who speaks or what is said are not let in.
 func ownFields(o agent.Opaque) (string, bool) {
 	if o.Provider != chatParts {
 		return "", false

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/router/internal/wire"
 )
 
-// chatEvent is one event of a chat completion stream, or a whole completion. Its fields are those of OpenAI and of the
-// servers that follow it; unknown ones are left alone.
+// chatEvent is one event of a chat completion stream, or a whole completion. Its fields are those
+// of OpenAI and of the servers that follow it; unknown ones are left alone.
 type chatEvent struct {
 	Choices []chatChoice    `json:"choices"`
 	Usage   *chatUsage      `json:"usage"`

@@ -44,8 +44,8 @@ func (d *chatDecoder) count(u *chatUsage) {
 	}
 }
 
-// mergeDetails joins the reasoning_details of a stream into what goes back with the message: pieces of one entry, which
-// share index and type, have their texts joined.
+// mergeDetails joins the reasoning_details of a stream into what goes back with the message: pieces
+// of one entry, which share index and type, have their texts joined.
 func mergeDetails(pieces []json.RawMessage) (agent.Opaque, bool) {
 	var merged []map[string]json.RawMessage
 	for _, piece := range pieces {

@@ -47,8 +47,9 @@ func show(m agent.Model, req *agent.Request) string {
 	return b.String()
 }
 
-// TestStreams plays the streams in testdata/streams and compares the chunks. A file's comment says what it pins. The
-// streams are written by hand after what is known of the servers they name; they are not recordings.
+// TestStreams plays the streams in testdata/streams and compares the chunks. A file's comment says
+// what it pins. The streams are written by hand after what is known of the servers they name; they
+// are not recordings.
 func TestStreams(t *testing.T) {
 	files, err := filepath.Glob("testdata/streams/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -50,8 +50,8 @@ type Config struct {
 	Model   string // as the server names it
 	API     API    // empty means Chat
 	BaseURL string // up to and including /v1; empty means OPENAI_BASE_URL, else OpenAI
-	// APIKey is sent as a bearer token. Empty means OPENAI_API_KEY, read once at New; without either no key is sent,
-	// which suits local servers.
+	// APIKey is sent as a bearer token. Empty means OPENAI_API_KEY, read once at New; without
+	// either no key is sent, which suits local servers.
 	APIKey string
 	NoKey  bool // send no key, even when OPENAI_API_KEY is set
 
@@ -63,14 +63,15 @@ type Config struct {
 	Reasoning   ReasoningField // Chat only; see Encrypted for Responses
 	SystemRole  string         // role of the system prompt in Chat: "system" (default) or "developer"
 	StrictTools bool           // have the server hold tool arguments to their schema (strict mode), where the schema allows it
-	// Encrypted asks the Responses API for encrypted reasoning, to be replayed with the next request. Nil means yes for
-	// models whose name says that they reason (o1 to o9, gpt-5 and later, codex); others refuse it.
+	// Encrypted asks the Responses API for encrypted reasoning, to be replayed with the next
+	// request. Nil means yes for models whose name says that they reason (o1 to o9, gpt-5 and
+	// later, codex); others refuse it.
 	Encrypted *bool
-	// Summary asks the Responses API to show its reasoning: "auto", "concise" or "detailed". Empty asks for none;
-	// OpenAI gives summaries to verified organisations only.
+	// Summary asks the Responses API to show its reasoning: "auto", "concise" or "detailed". Empty
+	// asks for none; OpenAI gives summaries to verified organisations only.
 	Summary string
-	// CacheKey sends Request.SessionID as prompt_cache_key. Nil means for OpenAI and Azure only: some servers refuse
-	// fields that they do not know.
+	// CacheKey sends Request.SessionID as prompt_cache_key. Nil means for OpenAI and Azure only:
+	// some servers refuse fields that they do not know.
 	CacheKey *bool
 
 	MaxContext int              // the model's window in tokens, for Capabilities; 0 if not known
@@ -159,8 +160,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// officialHost reports whether a server is run by those who define the API, so that it takes every field of it and
-// refuses those of others.
+// officialHost reports whether a server is run by those who define the API, so that it takes every
+// field of it and refuses those of others.
 func officialHost(host string) bool {
 	for _, h := range []string{"openai.com", "azure.com", "azure.us", "azure.cn"} {
 		if host == h || strings.HasSuffix(host, "."+h) {

@@ -1,34 +1,37 @@
-// Package openai is an [agent.Model] for OpenAI and for every server that speaks its chat completions API: vLLM,
-// llama.cpp, Ollama, LM Studio, SGLang, DeepSeek, OpenRouter, Groq, Mistral and so on. Where the server has the
-// Responses API, set [Config.API] to [Responses] to keep encrypted reasoning between steps.
+// Package openai is an [agent.Model] for OpenAI and for every server that speaks its chat
+// completions API: vLLM, llama.cpp, Ollama, LM Studio, SGLang, DeepSeek, OpenRouter, Groq, Mistral
+// and so on. Where the server has the Responses API, set [Config.API] to [Responses] to keep
+// encrypted reasoning between steps.
 //
 //	model, err := openai.New(openai.Config{Model: "gpt-5"})                                          // key from OPENAI_API_KEY
 //	model, err := openai.New(openai.Config{Model: "qwen3-coder", BaseURL: "http://localhost:8000/v1"}) // a local server
 //
 // # What is sent
 //
-// A request's messages are the last field of the body and are written message by message, so that the body of the next
-// request starts with the bytes of this one and prompt caches hit. Text, images, tool calls and results map one to one.
-// What the chat API has no place for is handled as follows: several results in one message become several tool
-// messages; an image in a result follows them in a user message; a failed result's text begins with "Error:"; arguments
-// that were not JSON are wrapped so that servers which parse them do not refuse the conversation; reasoning goes back
-// as [Config.Reasoning] says; parts of other providers are left out.
+// A request's messages are the last field of the body and are written message by message, so that
+// the body of the next request starts with the bytes of this one and prompt caches hit. Text,
+// images, tool calls and results map one to one. What the chat API has no place for is handled as
+// follows: several results in one message become several tool messages; an image in a result
+// follows them in a user message; a failed result's text begins with "Error:"; arguments that were
+// not JSON are wrapped so that servers which parse them do not refuse the conversation; reasoning
+// goes back as [Config.Reasoning] says; parts of other providers are left out.
 //
 // # What is read
 //
-// Servers differ in how they stream. The decoder takes tool calls without index or id (it gives them ids that are the
-// same in every replay), several calls under one index, fields repeated in every delta, arguments as objects, whole
-// answers instead of streams, usage before, with or after the finish, and reasoning in any of the fields in use. It
-// never takes a stream that ends without a finish_reason for an answer, and does not drop an event it cannot read.
+// Servers differ in how they stream. The decoder takes tool calls without index or id (it gives
+// them ids that are the same in every replay), several calls under one index, fields repeated in
+// every delta, arguments as objects, whole answers instead of streams, usage before, with or after
+// the finish, and reasoning in any of the fields in use. It never takes a stream that ends without
+// a finish_reason for an answer, and does not drop an event it cannot read.
 //
 // # Errors
 //
-// Every error is an [*agent.ModelError] with its kind, status, Retry-After and request id, and the provider's words
-// bounded in length. Nothing is retried here: the agent's loop retries.
+// Every error is an [*agent.ModelError] with its kind, status, Retry-After and request id, and the
+// provider's words bounded in length. Nothing is retried here: the agent's loop retries.
 //
 // # The SDK
 //
-// Requests go through github.com/openai/openai-go/v3: base URL, credentials, organisation headers, redirect rules, and
-// any option of its own ([Config.Options]), such as those of its azure package. Bodies and streams are our own: see
-// RATIONALE.md.
+// Requests go through github.com/openai/openai-go/v3: base URL, credentials, organisation headers,
+// redirect rules, and any option of its own ([Config.Options]), such as those of its azure package.
+// Bodies and streams are our own: see RATIONALE.md.
 package openai

@@ -45,8 +45,9 @@ var kindByCode = map[string]agent.ErrorKind{
 	"bad_request_error":          agent.ErrInvalid,
 }
 
-// tooLong are words by which servers say that a prompt does not fit, in lower case. They were gathered from public code
-// and reports that name the server, not from recordings of our own; where several servers share words, one is named.
+// tooLong are words by which servers say that a prompt does not fit, in lower case. They were
+// gathered from public code and reports that name the server, not from recordings of our own; where
+// several servers share words, one is named.
 var tooLong = []string{
 	"maximum context length",                       // OpenAI, vLLM, DeepSeek, Mistral
 	"longer than the maximum model length",         // vLLM
@@ -84,8 +85,8 @@ func saysTooLong(message string) bool {
 	return false
 }
 
-// kindOf classifies an error: a full context first, since servers report it under any code and status, then the code,
-// then the status, then the type.
+// kindOf classifies an error: a full context first, since servers report it under any code and
+// status, then the code, then the status, then the type.
 func kindOf(status int, code, typ, message string) agent.ErrorKind {
 	limited := status == http.StatusTooManyRequests || kindByCode[code] == agent.ErrRateLimit
 	if kindByCode[code] == agent.ErrContextLength || kindByCode[typ] == agent.ErrContextLength || (!limited && saysTooLong(message)) {

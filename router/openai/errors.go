@@ -23,8 +23,8 @@ const (
 	maxMessage   = 2 << 10  // bytes kept of what a provider says
 )
 
-// apiError is an error as OpenAI and its followers describe it. Code may be a number, and the object may lie in
-// "error", beside other fields, or be a bare string.
+// apiError is an error as OpenAI and its followers describe it. Code may be a number, and the
+// object may lie in "error", beside other fields, or be a bare string.
 type apiError struct {
 	Message  string          `json:"message"`
 	Type     string          `json:"type"`

@@ -32,8 +32,8 @@ func hello() *agent.Request {
 	return &agent.Request{Messages: []agent.Message{agent.UserText("hello")}}
 }
 
-// TestErrorKinds holds error bodies against their kinds. The bodies are written after public code and reports that name
-// the server; they are not recordings.
+// TestErrorKinds holds error bodies against their kinds. The bodies are written after public code
+// and reports that name the server; they are not recordings.
 func TestErrorKinds(t *testing.T) {
 	for _, tt := range []struct {
 		server string
@@ -180,7 +180,8 @@ func TestWebPageInsteadOfStream(t *testing.T) {
 	}
 }
 
-// TestFinishedStreamIsNotHeldOpen has a server that forgets to end its stream after the answer is complete.
+// TestFinishedStreamIsNotHeldOpen has a server that forgets to end its stream after the answer is
+// complete.
 func TestFinishedStreamIsNotHeldOpen(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, end := range []string{"", "data: [DONE]\n\n"} {

@@ -33,8 +33,9 @@ func seedStreams(f *testing.F, prefix string) {
 	}
 }
 
-// FuzzChatStream and FuzzResponsesStream hold any bytes to the rules of a stream: it ends with one Finish or one typed
-// error, calls are numbered from 0 and have ids of their own, and what was read can be sent back.
+// FuzzChatStream and FuzzResponsesStream hold any bytes to the rules of a stream: it ends with one
+// Finish or one typed error, calls are numbered from 0 and have ids of their own, and what was read
+// can be sent back.
 func FuzzChatStream(f *testing.F) {
 	seedStreams(f, "")
 	fuzzStream(f, Chat)

@@ -17,8 +17,9 @@ import (
 const (
 	readStream = "read stream"
 	maxEvent   = 256 << 20 // bytes of one event
-	// linger is how long a stream may stay silent after the answer is complete: usage and the end marker follow the
-	// finish at once, and a server that forgets to close must not hold the answer back.
+	// linger is how long a stream may stay silent after the answer is complete: usage and the end
+	// marker follow the finish at once, and a server that forgets to close must not hold the answer
+	// back.
 	linger = 5 * time.Second
 )
 
@@ -81,8 +82,8 @@ func (m *Model) open(ctx context.Context, req *agent.Request) (*http.Response, e
 	return m.send(ctx, body)
 }
 
-// estimate returns about how many bytes a request's body has, so that writing it seldom moves it. The buffer is not
-// used again: a transport may go on reading it after the answer has begun.
+// estimate returns about how many bytes a request's body has, so that writing it seldom moves it.
+// The buffer is not used again: a transport may go on reading it after the answer has begun.
 func estimate(req *agent.Request) int {
 	n := 1024 + len(req.System)
 	for i := range req.Tools {
@@ -119,7 +120,8 @@ func estimateParts(parts []agent.Part) int {
 // errStopped says that the consumer left the stream.
 var errStopped = errors.New("stopped")
 
-// read passes the stream on. Its error is why the stream is not an answer; nil also when the consumer left.
+// read passes the stream on. Its error is why the stream is not an answer; nil also when the
+// consumer left.
 func (m *Model) read(ctx context.Context, res *http.Response, d decoder, yield func(agent.Chunk, error) bool) error {
 	err := m.events(ctx, res, d, func(chunks []agent.Chunk) bool {
 		for _, c := range chunks {
@@ -202,7 +204,8 @@ func (m *Model) whole(r io.Reader, d decoder, emit func([]agent.Chunk) bool) err
 	return err
 }
 
-// drain reads what follows the end marker of a stream, so that its connection can be used again, but does not wait.
+// drain reads what follows the end marker of a stream, so that its connection can be used again,
+// but does not wait.
 func drain(body io.ReadCloser) {
 	timer := time.AfterFunc(50*time.Millisecond, func() { body.Close() })
 	defer timer.Stop()

@@ -8,11 +8,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// responseItems is the Provider of opaque parts that belong to the Responses API: whole output items.
+// responseItems is the Provider of opaque parts that belong to the Responses API: whole output
+// items.
 const responseItems = "openai-responses"
 
-// responsesBody appends the body of a Responses request to buf. The server keeps nothing (store is false): the whole
-// conversation travels, as it does in chat.
+// responsesBody appends the body of a Responses request to buf. The server keeps nothing (store is
+// false): the whole conversation travels, as it does in chat.
 func (m *Model) responsesBody(buf []byte, req *agent.Request) ([]byte, error) {
 	if len(req.Stop) > 0 {
 		return nil, unsupported("the Responses API has no stop texts; clear Request.Stop or use the chat API")
@@ -96,7 +97,8 @@ func (m *Model) responsesTools(b *body, req *agent.Request) error {
 	return nil
 }
 
-// responsesInput writes the conversation as input items. Each message's bytes depend on that message alone.
+// responsesInput writes the conversation as input items. Each message's bytes depend on that
+// message alone.
 func (m *Model) responsesInput(b *body, msgs []agent.Message) error {
 	b.raw("[")
 	for i := range msgs {
@@ -178,8 +180,8 @@ func inputContent(b *body, parts []agent.Part) error {
 	return nil
 }
 
-// responsesAssistant writes each part as the item it came from, in order: the API wants reasoning right before the
-// call or the message that it led to.
+// responsesAssistant writes each part as the item it came from, in order: the API wants reasoning
+// right before the call or the message that it led to.
 func (m *Model) responsesAssistant(b *body, parts []agent.Part) error {
 	for _, p := range parts {
 		switch p := p.(type) {

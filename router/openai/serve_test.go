@@ -25,8 +25,9 @@ func offerChat(t testing.TB, m agent.Model) *httptest.Server {
 	return srv
 }
 
-// TestConformanceThroughServe has the suite go through package serve: the official client asks our server, whose model
-// is again a client of the suite's server. What is lost or changed on the way shows as a scenario that fails.
+// TestConformanceThroughServe has the suite go through package serve: the official client asks our
+// server, whose model is again a client of the suite's server. What is lost or changed on the way
+// shows as a scenario that fails.
 func TestConformanceThroughServe(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// options configures the SDK: it sends once, and never reads an error body itself, since it would read it without a
-// limit and lose the status of one that is not JSON.
+// options configures the SDK: it sends once, and never reads an error body itself, since it would
+// read it without a limit and lose the status of one that is not JSON.
 func (m *Model) options(base *url.URL) []option.RequestOption {
 	c := &m.cfg
 	client := c.HTTPClient

@@ -52,7 +52,8 @@ func tokenObject(text string, id int32, p float64) map[string]any {
 	return map[string]any{"token": text, "id": id, "logprob": p, "bytes": b}
 }
 
-// takeTokens returns the tokens since the last call as the API's logprobs object, nil when none were asked for.
+// takeTokens returns the tokens since the last call as the API's logprobs object, nil when none
+// were asked for.
 func (a *answer) takeTokens() any {
 	if !a.logProbs {
 		return nil
@@ -209,7 +210,8 @@ func (a *answer) all(v any) error {
 	return nil
 }
 
-// write sends s at once, and gives a client up that does not take it. A writer of the host's may know neither deadlines nor flushing.
+// write sends s at once, and gives a client up that does not take it. A writer of the host's may
+// know neither deadlines nor flushing.
 func (a *answer) write(s string) error {
 	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(a.patience))
 	if _, err := io.WriteString(a.w, s); err != nil {
@@ -224,7 +226,8 @@ func (a *answer) write(s string) error {
 // received takes the deadline away: the connection's next answer may begin late.
 func (a *answer) received() { _ = http.NewResponseController(a.w).SetWriteDeadline(time.Time{}) }
 
-// fail reports an error: as a response of its own while nothing was sent, else as an event. It returns err.
+// fail reports an error: as a response of its own while nothing was sent, else as an event. It
+// returns err.
 func (a *answer) fail(err error) error {
 	f := failureOf(err)
 	if !a.begun {

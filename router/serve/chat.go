@@ -61,7 +61,8 @@ func (s *Server) collect(ctx context.Context, a *answer, req *agent.Request) err
 	return a.all(a.whole(resp))
 }
 
-// ask is the model's stream, a panic of its being an error: this server's other answers run in the same process.
+// ask is the model's stream, a panic of its being an error: this server's other answers run in the
+// same process.
 func (s *Server) ask(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		reading, gone := false, false
@@ -92,8 +93,8 @@ type item struct {
 	err   error
 }
 
-// stream answers with server-sent events. The model is read on a goroutine of its own, so that a heartbeat can be sent
-// while it is silent; that goroutine has ended when stream returns.
+// stream answers with server-sent events. The model is read on a goroutine of its own, so that a
+// heartbeat can be sent while it is silent; that goroutine has ended when stream returns.
 func (s *Server) stream(ctx context.Context, a *answer, req *agent.Request) error {
 	ctx, cancel := context.WithCancel(ctx)
 	items := make(chan item)

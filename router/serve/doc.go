@@ -1,27 +1,27 @@
 // Package serve offers any [agent.Model] over HTTP under the OpenAI chat completions API.
 //
-// [New] returns an http.Handler. Put it behind a model that runs here (router/moe), a router or a remote backend, and
-// every client of that API can use it:
+// [New] returns an http.Handler. Put it behind a model that runs here (router/moe), a router or a
+// remote backend, and every client of that API can use it:
 //
 //	srv, err := serve.New(model, serve.Config{MaxConcurrent: 8, Queue: 32})
 //	http.ListenAndServe("127.0.0.1:8080", srv)
 //
 // It answers
 //
-//   - POST /v1/chat/completions: streamed and whole, with tools, tool_choice, response_format, logprobs and stop. Fields
-//     it does not know reach the model as [agent.Request].Extra.
+//   - POST /v1/chat/completions: streamed and whole, with tools, tool_choice, response_format,
+//     logprobs and stop. Fields it does not know reach the model as [agent.Request].Extra.
 //   - GET /v1/models and /v1/models/{id}.
 //   - POST /tokenize and /detokenize, when the model is a [Tokenizer].
 //   - GET /metrics for Prometheus, and GET /health.
 //
-// At most MaxConcurrent requests run and Queue wait; the next one is refused at once with status 429 and Retry-After. A
-// client that goes away ends its request and frees its place. To stop in good order give the handler to an http.Server
-// and call its Shutdown.
+// At most MaxConcurrent requests run and Queue wait; the next one is refused at once with status
+// 429 and Retry-After. A client that goes away ends its request and frees its place. To stop in
+// good order give the handler to an http.Server and call its Shutdown.
 //
-// Reading requests is the host's http.Server's part: set its ReadHeaderTimeout and ReadTimeout against clients that send
-// slowly. A request takes a place only when its body is there, and a client that does not read its answer is given up
-// after Config.WriteTimeout.
+// Reading requests is the host's http.Server's part: set its ReadHeaderTimeout and ReadTimeout
+// against clients that send slowly. A request takes a place only when its body is there, and a
+// client that does not read its answer is given up after Config.WriteTimeout.
 //
-// The handler trusts whoever reaches it, unless Config.Key is set: bind it to loopback or put it behind a proxy that
-// knows its users.
+// The handler trusts whoever reaches it, unless Config.Key is set: bind it to loopback or put it
+// behind a proxy that knows its users.
 package serve

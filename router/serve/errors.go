@@ -61,7 +61,8 @@ var wireKind = map[agent.ErrorKind]failure{
 	agent.ErrCanceled:      {status: statusClientGone, kind: "timeout"},
 }
 
-// failureOf describes a model's error. The status of an upstream server is kept where it says more than ours.
+// failureOf describes a model's error. The status of an upstream server is kept where it says more
+// than ours.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f

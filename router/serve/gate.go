@@ -28,8 +28,8 @@ func newGate(places, queue int) *gate {
 	return g
 }
 
-// enter waits for a place and returns how to leave it. With a full queue it returns errFull and the time after which a
-// place is likely free.
+// enter waits for a place and returns how to leave it. With a full queue it returns errFull and the
+// time after which a place is likely free.
 func (g *gate) enter(ctx context.Context) (leave func(), retry time.Duration, err error) {
 	if g.places == nil {
 		return g.started(), 0, nil

@@ -52,7 +52,8 @@ func chunks(t *testing.T, body string) (all []chunk) {
 	return all
 }
 
-// TestRoleAfterHeartbeat sends the role once, in the first chunk, also when heartbeats came before it.
+// TestRoleAfterHeartbeat sends the role once, in the first chunk, also when heartbeats came before
+// it.
 func TestRoleAfterHeartbeat(t *testing.T) {
 	m := &blocking{begun: make(chan struct{}, 1), release: make(chan struct{})}
 	srv, hc := start(t, m, serve.Config{Heartbeat: 2 * time.Millisecond})
@@ -78,7 +79,8 @@ func TestRoleAfterHeartbeat(t *testing.T) {
 	}
 }
 
-// TestPanic has the model panic before and in the middle of a stream: the client is told, and the server goes on.
+// TestPanic has the model panic before and in the middle of a stream: the client is told, and the
+// server goes on.
 func TestPanic(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, said := range []int{0, 1} {
@@ -145,7 +147,8 @@ func (held) Stream(ctx context.Context, _ *agent.Request) iter.Seq2[agent.Chunk,
 	}
 }
 
-// TestEveryTokenOnce finds each token once among the log-probabilities, in order, however the chunks were cut.
+// TestEveryTokenOnce finds each token once among the log-probabilities, in order, however the
+// chunks were cut.
 func TestEveryTokenOnce(t *testing.T) {
 	srv, hc := start(t, held{}, serve.Config{})
 	var want []string
@@ -166,8 +169,8 @@ func TestEveryTokenOnce(t *testing.T) {
 	}
 }
 
-// TestManyClients has hundreds of clients at once, a third of which vanish: the others are served or told to come back, and every
-// place is free afterwards.
+// TestManyClients has hundreds of clients at once, a third of which vanish: the others are served
+// or told to come back, and every place is free afterwards.
 func TestManyClients(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := agent.ModelFunc(func(ctx context.Context, _ *agent.Request) iter.Seq2[agent.Chunk, error] {
@@ -225,8 +228,8 @@ func TestManyClients(t *testing.T) {
 	t.Error("a place is still taken")
 }
 
-// TestDeafClient frees the place of a client that stays connected and reads nothing. One that reads slowly gets everything, and its
-// connection serves again.
+// TestDeafClient frees the place of a client that stays connected and reads nothing. One that reads
+// slowly gets everything, and its connection serves again.
 func TestDeafClient(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	ended := make(chan struct{}, 1)

@@ -60,7 +60,8 @@ func (m *metrics) answered(u agent.Usage, begin, first time.Time, err error) {
 	}
 }
 
-// modelMetrics collects what a model emits. It describes nothing beforehand, since a model may add figures at any time.
+// modelMetrics collects what a model emits. It describes nothing beforehand, since a model may add
+// figures at any time.
 type modelMetrics struct {
 	each func(emit func(name, help string, counter bool, labels map[string]string, value float64))
 }

@@ -68,8 +68,8 @@ type chatCall struct {
 	} `json:"function"`
 }
 
-// known are the fields that chatRequest reads and those that are about accounts, not about the answer. Every other
-// field goes to the model as Request.Extra.
+// known are the fields that chatRequest reads and those that are about accounts, not about the
+// answer. Every other field goes to the model as Request.Extra.
 var known = map[string]bool{
 	"model": true, "messages": true, "tools": true, "tool_choice": true, "response_format": true, "stream": true,
 	"stream_options": true, "max_tokens": true, "max_completion_tokens": true, "temperature": true, "stop": true,

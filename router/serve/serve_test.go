@@ -283,8 +283,8 @@ func (m *blocking) Stream(ctx context.Context, _ *agent.Request) iter.Seq2[agent
 	}
 }
 
-// TestQueue fills the places and the queue: the next request is refused with 429 and Retry-After, and a client that
-// goes away makes room.
+// TestQueue fills the places and the queue: the next request is refused with 429 and Retry-After,
+// and a client that goes away makes room.
 func TestQueue(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := &blocking{begun: make(chan struct{}, 8), release: make(chan struct{})}
@@ -354,7 +354,8 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestErrors shows that a model's error keeps its kind on the wire, before and in the middle of a stream.
+// TestErrors shows that a model's error keeps its kind on the wire, before and in the middle of a
+// stream.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		err    *agent.ModelError
@@ -432,7 +433,8 @@ func TestShutdown(t *testing.T) {
 	srv.Close()
 }
 
-// FuzzChatBody sends bodies that no client would: the handler answers each with a status and never panics.
+// FuzzChatBody sends bodies that no client would: the handler answers each with a status and never
+// panics.
 func FuzzChatBody(f *testing.F) {
 	for _, s := range []string{hello, `{}`, `null`, `[]`, `{"messages":[null]}`, `{"messages":[{"role":"user","content":[{}]}]}`,
 		`{"messages":[{"role":"tool"}],"tools":[{}],"stop":{},"tool_choice":[]}`, `{"stream":true,"messages":[{"role":"user","content":"x"}],"logprobs":true,"top_logprobs":20}`} {

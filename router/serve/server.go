@@ -22,12 +22,15 @@ type Config struct {
 	Queue         int    // requests that may wait for their turn; more are refused with 429
 	MaxBody       int64  // bytes of a request; 0 means 32 MiB
 	Key           string // a bearer token that clients must send; empty means none
-	// Heartbeat is how long a stream may stay silent before a comment is sent, so that proxies keep it; 0 means 15 s.
+	// Heartbeat is how long a stream may stay silent before a comment is sent, so that proxies keep
+	// it; 0 means 15 s.
 	Heartbeat time.Duration
-	// WriteTimeout is how long a client may take to receive each piece of an answer before it is given up and its place
-	// is free; 0 means a minute. It takes the place of the WriteTimeout of http.Server, which bounds whole answers.
+	// WriteTimeout is how long a client may take to receive each piece of an answer before it is
+	// given up and its place is free; 0 means a minute. It takes the place of the WriteTimeout of
+	// http.Server, which bounds whole answers.
 	WriteTimeout time.Duration
-	// Metrics adds the model's own figures to /metrics; see the method of that shape of router/moe's Model.
+	// Metrics adds the model's own figures to /metrics; see the method of that shape of
+	// router/moe's Model.
 	Metrics func(emit func(name, help string, counter bool, labels map[string]string, value float64))
 
 	Logger *slog.Logger     // nil means no logging

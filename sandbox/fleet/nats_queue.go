@@ -83,7 +83,8 @@ func (e *natsEngine) Pull(ctx context.Context, class string, most int) ([]Delive
 			return out, nil
 		}
 		if err == nil {
-			// The library's goroutine ends with ctx too, but a deadline of ctx may be nearer than its heartbeats.
+			// The library's goroutine ends with ctx too, but a deadline of ctx may be nearer than
+			// its heartbeats.
 			wait, done := context.WithTimeout(context.WithoutCancel(ctx), pullWait)
 			stop := context.AfterFunc(ctx, done)
 			batch, err = c.Fetch(1, jetstream.FetchContext(wait), jetstream.FetchHeartbeat(time.Second))

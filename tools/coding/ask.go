@@ -15,7 +15,8 @@ type askIn struct {
 	Options  []string `json:"options,omitempty" jsonschema_description:"answers to choose from"`
 }
 
-// askTool waits for a person without a time limit. Its calls touch nothing, so that asking needs no permission.
+// askTool waits for a person without a time limit. Its calls touch nothing, so that asking needs no
+// permission.
 func (w *Workspace) askTool() (agent.Tool, error) {
 	return newTool("ask_user", w.ask, toolParts[askIn]{
 		any:      agent.ReadOnly(),

@@ -21,20 +21,22 @@ type Config struct {
 	// Without names tools to leave out.
 	Without []string
 
-	// Artifacts keeps texts that are too long to show; the read_artifact tool reads them back. Nil keeps them in a
-	// temporary directory, for as long as the workspace is open.
+	// Artifacts keeps texts that are too long to show; the read_artifact tool reads them back. Nil
+	// keeps them in a temporary directory, for as long as the workspace is open.
 	Artifacts agent.ArtifactStore
 	// Index answers the search tool, which is offered only when it is set; repo_map and symbols ask
 	// it what its [IndexFeatures] allow. luthier.CodingIndex makes one of a retrieval index. The
 	// host closes it, after the workspace.
 	Index Index
-	// Ask puts a question of the model to a person. Nil means that nobody is there, and the model is told so.
+	// Ask puts a question of the model to a person. Nil means that nobody is there, and the model
+	// is told so.
 	Ask AskFunc
-	// MemoryDir is the directory for the notes the model keeps from one session to the next, one file a workspace. Empty
-	// means .luthier in the workspace itself, where people can read and commit them.
+	// MemoryDir is the directory for the notes the model keeps from one session to the next, one
+	// file a workspace. Empty means .luthier in the workspace itself, where people can read and
+	// commit them.
 	MemoryDir string
-	// Ripgrep is the rg program that grep runs. Empty means the one on PATH, or the built-in search when there is none;
-	// "none" means the built-in search.
+	// Ripgrep is the rg program that grep runs. Empty means the one on PATH, or the built-in search
+	// when there is none; "none" means the built-in search.
 	Ripgrep string
 	// Clock tells the time; nil means time.Now.
 	Clock func() time.Time
@@ -45,8 +47,8 @@ type Config struct {
 	Proc ProcConfig
 }
 
-// A Workspace is a directory with the tools that work in it. It may be shared by any number of agents and is safe for
-// concurrent use.
+// A Workspace is a directory with the tools that work in it. It may be shared by any number of
+// agents and is safe for concurrent use.
 type Workspace struct {
 	cfg       Config
 	dir       string // absolute, as given
@@ -143,7 +145,8 @@ func (w *Workspace) Close() error {
 	return w.closeErr
 }
 
-// AskFunc puts a question to a person and returns the answer. It may take any time and must return when ctx ends.
+// AskFunc puts a question to a person and returns the answer. It may take any time and must return
+// when ctx ends.
 type AskFunc func(ctx context.Context, q Question) (string, error)
 
 // Question is what a model asks a person.

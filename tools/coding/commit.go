@@ -22,14 +22,16 @@ type change struct {
 	remove bool
 }
 
-// commit makes all changes or none. Contents are first written beside their files, then every file is replaced by a
-// rename; when one fails those before it are put back. The locks of all paths are held by the caller.
+// commit makes all changes or none. Contents are first written beside their files, then every file
+// is replaced by a rename; when one fails those before it are put back. The locks of all paths are
+// held by the caller.
 //
-// Between the last look at a file and its replacement, other workspaces on the same directory are locked out, in this
-// process and in others. A program that knows nothing of that lock has a few microseconds to write unseen.
+// Between the last look at a file and its replacement, other workspaces on the same directory are
+// locked out, in this process and in others. A program that knows nothing of that lock has a few
+// microseconds to write unseen.
 //
-// A crash leaves every single file old or new. Between the renames of several files it leaves some of them old and
-// some new, and temporary files, which later writes remove.
+// A crash leaves every single file old or new. Between the renames of several files it leaves some
+// of them old and some new, and temporary files, which later writes remove.
 func (w *Workspace) commit(ctx context.Context, changes []change) error {
 	tx := transaction{w: w}
 	for _, c := range changes {
@@ -133,7 +135,8 @@ func (tx *transaction) makeDirs(dir string) error {
 	return nil
 }
 
-// writeTemp writes c's content under the name temp, with the permissions the file is to have, down to the disk.
+// writeTemp writes c's content under the name temp, with the permissions the file is to have, down
+// to the disk.
 func (w *Workspace) writeTemp(temp string, c change) error {
 	mode := fs.FileMode(0o600) // nobody else reads it before it has the old file's permissions
 	if c.at.info == nil {
@@ -213,8 +216,9 @@ func (tx *transaction) apply(s *stagedChange, keep bool) error {
 	return nil
 }
 
-// unchanged makes sure that the file is what the change was worked out from, and reports whether it exists. The content
-// is compared, too: a clock of the file system that stands still for milliseconds hides a quick change.
+// unchanged makes sure that the file is what the change was worked out from, and reports whether it
+// exists. The content is compared, too: a clock of the file system that stands still for
+// milliseconds hides a quick change.
 func (w *Workspace) unchanged(c change) (existed bool, err error) {
 	changed := errors.New("somebody else changed the file just now; read it again and repeat the change")
 	now, err := w.root.Lstat(c.at.rel)
@@ -258,7 +262,8 @@ func (tx *transaction) keep(s *stagedChange) error {
 	return nil
 }
 
-// placeNew moves temp to rel, where nothing may be. A link, unlike a rename, fails when somebody else was quicker.
+// placeNew moves temp to rel, where nothing may be. A link, unlike a rename, fails when somebody
+// else was quicker.
 func (w *Workspace) placeNew(temp, rel string) error {
 	err := w.root.Link(temp, rel)
 	if errors.Is(err, fs.ErrExist) {

@@ -22,7 +22,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// The tests of crashes run this test binary again as a child that is killed, or that has fewer rights.
+// The tests of crashes run this test binary again as a child that is killed, or that has fewer
+// rights.
 const (
 	childEnv = "LUTHIER_CODING_CHILD"
 	stepEnv  = "LUTHIER_CODING_STEP"
@@ -44,8 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// child writes files until it is killed: by its own hand before step n, or by its parent when n is "forever". With
-// "rights" it tries to write as a user who may not.
+// child writes files until it is killed: by its own hand before step n, or by its parent when n is
+// "forever". With "rights" it tries to write as a user who may not.
 func child(dir, n string) {
 	w, err := Open(dir, Config{})
 	if err != nil {
@@ -97,8 +98,8 @@ func startChild(t testing.TB, dir, step string) *exec.Cmd {
 	return cmd
 }
 
-// TestKilledAtAnyStep kills a program before each step of a patch of four files. Every file must be whole, old or new,
-// and a later run must be able to clean up.
+// TestKilledAtAnyStep kills a program before each step of a patch of four files. Every file must be
+// whole, old or new, and a later run must be able to clean up.
 func TestKilledAtAnyStep(t *testing.T) {
 	tier.Normal(t)
 	after := files{"a.go": "package a\nvar A = 2\n", "new/deep/n.txt": "hello\n", "src/new.go": "package renamed\n", "other": "x\n"}
@@ -179,8 +180,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// TestReadOnlyWorkspace runs the tools as a user who may read and not write. Root may do everything, so that a child
-// drops its rights.
+// TestReadOnlyWorkspace runs the tools as a user who may read and not write. Root may do
+// everything, so that a child drops its rights.
 func TestReadOnlyWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	files{"sub/f": "a\n", "sub/hidden": "a\n", "closed/x": "a\n"}.write(t, dir)

@@ -106,7 +106,8 @@ type replaced struct {
 	notes []string
 }
 
-// replaceAll makes the replacements in order, all or none. base is what the model was shown, "" when that is unknown.
+// replaceAll makes the replacements in order, all or none. base is what the model was shown, ""
+// when that is unknown.
 func replaceAll(text, base string, list []replacement) (replaced, error) {
 	out := replaced{text: text, base: base}
 	for i, r := range list {
@@ -132,8 +133,8 @@ func replaceAll(text, base string, list []replacement) (replaced, error) {
 	return out, nil
 }
 
-// nextBase is what the model believes after an edit: what it believed before, with the edit. Where the edit cannot be
-// made in that, nothing is known any more but the file itself.
+// nextBase is what the model believes after an edit: what it believed before, with the edit. Where
+// the edit cannot be made in that, nothing is known any more but the file itself.
 func nextBase(base, before, after string, r replacement) string {
 	if base == "" || sameLines(base, before) {
 		return after
@@ -145,8 +146,8 @@ func nextBase(base, before, after string, r replacement) string {
 	return res.Content
 }
 
-// rememberEdit carries what was shown over an edit. Ranges behind the first change have moved; they are dropped rather
-// than guessed, so that nothing counts as shown that was not.
+// rememberEdit carries what was shown over an edit. Ranges behind the first change have moved; they
+// are dropped rather than guessed, so that nothing counts as shown that was not.
 func (w *Workspace) rememberEdit(ctx context.Context, rel string, v view, now string) {
 	next := view{text: now, known: true, whole: v.whole, epoch: v.epoch}
 	first := firstDifference(v.text, now)

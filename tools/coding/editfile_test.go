@@ -44,7 +44,8 @@ func TestMultiEditIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestEditAfterSomebodyElse edits a place that moved, and one that somebody else changed, since the model read the file.
+// TestEditAfterSomebodyElse edits a place that moved, and one that somebody else changed, since the
+// model read the file.
 func TestEditAfterSomebodyElse(t *testing.T) {
 	w := openWith(t, Config{}, files{"f": "a\nb\nc\nd\n"})
 	at := filepath.Join(w.Dir(), "f")
@@ -96,7 +97,8 @@ func TestParallelEdits(t *testing.T) {
 	}
 }
 
-// TestTwoWorkspacesOnOneDirectory has no locks of paths in common: a lost race must be an error, never a lost edit.
+// TestTwoWorkspacesOnOneDirectory has no locks of paths in common: a lost race must be an error,
+// never a lost edit.
 func TestTwoWorkspacesOnOneDirectory(t *testing.T) {
 	const n = 30
 	var b strings.Builder

@@ -30,7 +30,8 @@ func benchCall(b *testing.B, w *Workspace, name string, in args) {
 	}
 }
 
-// BenchmarkGrep searches the Go distribution's source with the built-in search, through ripgrep, and with rg alone.
+// BenchmarkGrep searches the Go distribution's source with the built-in search, through ripgrep,
+// and with rg alone.
 func BenchmarkGrep(b *testing.B) {
 	dir := filepath.Join(runtime.GOROOT(), "src")
 	if _, err := os.Stat(dir); err != nil {

@@ -74,8 +74,8 @@ func resource(rel string) string {
 	return rel
 }
 
-// outside marks the effects of a call whose path does not resolve. The call itself will be refused; until then it counts
-// as one that leaves the workspace.
+// outside marks the effects of a call whose path does not resolve. The call itself will be refused;
+// until then it counts as one that leaves the workspace.
 func (w *Workspace) outside(e agent.Effects, err error) agent.Effects {
 	e.Flags |= agent.EffectOutside
 	e.Reasons = append(e.Reasons, err.Error())

@@ -266,7 +266,8 @@ func TestGitStatusRandom(t *testing.T) {
 			}
 		}
 		want, got := r.status("--no-renames"), r.ours(false)
-		// Which of several equal files was renamed is a matter of taste: renames are compared as what they consist of.
+		// Which of several equal files was renamed is a matter of taste: renames are compared as
+		// what they consist of.
 		var flat []string
 		for _, l := range got {
 			if from, to, ok := strings.Cut(l[3:], " -> "); ok {
@@ -487,7 +488,8 @@ func TestGitPlaces(t *testing.T) {
 	})
 }
 
-// TestGitDoesNotLeave points .git at another repository in every way there is; none of its commits is shown.
+// TestGitDoesNotLeave points .git at another repository in every way there is; none of its commits
+// is shown.
 func TestGitDoesNotLeave(t *testing.T) {
 	needUnix(t)
 	other := newRepo(t, files{"secret": "treasure\n"})

@@ -97,8 +97,8 @@ func (w *Workspace) runGrep(ctx context.Context, j *grepJob, found *grepResults)
 	return w.grepGo(ctx, j, found)
 }
 
-// grepResults collects files in any order and keeps those that come first by path, up to a number of matching lines (or
-// of files, when only names are asked for). The rest is counted.
+// grepResults collects files in any order and keeps those that come first by path, up to a number
+// of matching lines (or of files, when only names are asked for). The rest is counted.
 type grepResults struct {
 	limit int
 	names bool

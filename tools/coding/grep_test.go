@@ -159,7 +159,8 @@ func TestRipgrepAgrees(t *testing.T) {
 	}
 }
 
-// TestRipgrepAgreesOnARealTree searches a part of the Go distribution: thousands of files, test data and binaries.
+// TestRipgrepAgreesOnARealTree searches a part of the Go distribution: thousands of files, test
+// data and binaries.
 func TestRipgrepAgreesOnARealTree(t *testing.T) {
 	tier.Normal(t)
 	dir := filepath.Join(runtime.GOROOT(), "src", "internal")

@@ -61,7 +61,8 @@ func (w *Workspace) grepGo(ctx context.Context, j *grepJob, found *grepResults) 
 	return err
 }
 
-// grepFile searches one file and returns its buffer for the next. Files that vanish or cannot be read are counted.
+// grepFile searches one file and returns its buffer for the next. Files that vanish or cannot be
+// read are counted.
 func (w *Workspace) grepFile(ctx context.Context, j *grepJob, t target, buf []byte, found *grepResults) []byte {
 	if t.info == nil {
 		info, err := w.root.Lstat(t.rel)

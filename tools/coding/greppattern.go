@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// A grepPattern is one regular expression in the three forms that searching needs. They come from one syntax tree, so
-// that the built-in search and ripgrep mean the same by it.
+// A grepPattern is one regular expression in the three forms that searching needs. They come from
+// one syntax tree, so that the built-in search and ripgrep mean the same by it.
 type grepPattern struct {
 	scan      *regexp.Regexp // finds candidates in a text of many lines; a match never spans lines unless multiline
 	line      *regexp.Regexp // decides on one line without its line ending
@@ -80,7 +80,8 @@ func needsNewline(re *syntax.Regexp) bool {
 	return false
 }
 
-// withinLine keeps a pattern from matching a newline, so that no match covers the line of another one.
+// withinLine keeps a pattern from matching a newline, so that no match covers the line of another
+// one.
 func withinLine(re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -118,9 +119,10 @@ func without(class []rune, r rune) []rune {
 	return out
 }
 
-// withoutBadBytes keeps "." and classes from matching U+FFFD. To Go's regular expressions a byte that is not UTF-8 is that
-// character, to ripgrep's it is none at all; like this both mean the same. It reports whether the pattern names U+FFFD as
-// a literal, which then still matches such bytes here and not in ripgrep.
+// withoutBadBytes keeps "." and classes from matching U+FFFD. To Go's regular expressions a byte
+// that is not UTF-8 is that character, to ripgrep's it is none at all; like this both mean the
+// same. It reports whether the pattern names U+FFFD as a literal, which then still matches such
+// bytes here and not in ripgrep.
 func withoutBadBytes(re *syntax.Regexp) (literal bool) {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -159,9 +161,9 @@ func hasOp(re *syntax.Regexp, op syntax.Op) bool {
 	return re.Op == op || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return hasOp(sub, op) })
 }
 
-// rustSyntax rewrites what Go's printer of regular expressions writes into the syntax of Rust's. The printer spells out
-// all classes, so that only word boundaries are left to differ: Go's are ASCII. Their opposite, \B, is left to the built-in
-// search: ripgrep 13 can loop for ever on it.
+// rustSyntax rewrites what Go's printer of regular expressions writes into the syntax of Rust's.
+// The printer spells out all classes, so that only word boundaries are left to differ: Go's are
+// ASCII. Their opposite, \B, is left to the built-in search: ripgrep 13 can loop for ever on it.
 func rustSyntax(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -15,7 +15,8 @@ type grepLine struct {
 	match bool // else it is context
 }
 
-// fileMatches are the matches in one file. lines holds as many as may be shown; count is the number of matching lines.
+// fileMatches are the matches in one file. lines holds as many as may be shown; count is the number
+// of matching lines.
 type fileMatches struct {
 	rel   string
 	lines []grepLine
@@ -81,7 +82,8 @@ func (s *grepScan) matchEnd(buf []byte, start, m int) int {
 	return len(buf)
 }
 
-// context emits the lines still due behind the last match from text, whose lines are numbered from num+1.
+// context emits the lines still due behind the last match from text, whose lines are numbered from
+// num+1.
 func (s *grepScan) context(text []byte, num int) {
 	if s.pending == 0 {
 		return

@@ -71,7 +71,8 @@ func (w *Workspace) lint(ctx context.Context, in lintIn) (string, error) {
 	return renderLint(outs, files, whence), nil
 }
 
-// lintPaths are the paths to check: those given, or what has changed, or everything where that cannot be known.
+// lintPaths are the paths to check: those given, or what has changed, or everything where that
+// cannot be known.
 func (w *Workspace) lintPaths(ctx context.Context, given []string) (paths []string, whence string, err error) {
 	for _, p := range given {
 		t, err := w.resolve(p)

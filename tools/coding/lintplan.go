@@ -41,9 +41,9 @@ func (w *Workspace) planLint(files []string, only []string) []lintRun {
 	return runs
 }
 
-// byProject groups the files that have one of the extensions by the nearest directory above them that holds a marker.
-// Paths are told relative to that directory. A directory to check counts when it has a project above it, or else for the
-// projects right below it.
+// byProject groups the files that have one of the extensions by the nearest directory above them
+// that holds a marker. Paths are told relative to that directory. A directory to check counts when
+// it has a project above it, or else for the projects right below it.
 func (w *Workspace) byProject(files, extensions []string, markers ...string) (dirs []string, groups map[string][]string) {
 	groups = map[string][]string{}
 	add := func(dir, rel string) {

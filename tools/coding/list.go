@@ -115,8 +115,8 @@ func (l *lister) countOnly(n *treeNode) {
 	n.count, n.failed = len(entries), err
 }
 
-// open fills in the children of n, as many as fit. One directory gets half of the room that is left at most, so that
-// its neighbours are seen too.
+// open fills in the children of n, as many as fit. One directory gets half of the room that is left
+// at most, so that its neighbours are seen too.
 func (l *lister) open(n *treeNode) {
 	entries, err := l.w.readDir(n.rel)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// pathLocks gives every canonical path its own lock, for as long as somebody wants it. The zero value is ready.
+// pathLocks gives every canonical path its own lock, for as long as somebody wants it. The zero
+// value is ready.
 type pathLocks struct {
 	mu   sync.Mutex
 	held map[string]*pathLock
@@ -17,8 +18,8 @@ type pathLock struct {
 	users int
 }
 
-// lock takes the locks of all paths and returns the function that gives them back. The sorted order keeps two calls
-// that want the same paths from waiting for each other; ctx ends the waiting.
+// lock takes the locks of all paths and returns the function that gives them back. The sorted order
+// keeps two calls that want the same paths from waiting for each other; ctx ends the waiting.
 func (l *pathLocks) lock(ctx context.Context, paths ...string) (unlock func(), err error) {
 	paths = slices.Clone(paths)
 	slices.Sort(paths)

@@ -49,8 +49,9 @@ func (w *Workspace) memoryEffects(in memoryIn) agent.Effects {
 	return agent.Writing(w.memoryResource())
 }
 
-// memoryPlace returns the workspace the notes lie in, their path in it, and how to let go of it. Notes outside the
-// workspace get a workspace of their own, so that they are read and written with the same care.
+// memoryPlace returns the workspace the notes lie in, their path in it, and how to let go of it.
+// Notes outside the workspace get a workspace of their own, so that they are read and written with
+// the same care.
 func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
 	if w.cfg.MemoryDir == "" {
 		return w, memoryFile, func() {}, nil

@@ -49,7 +49,8 @@ type output struct {
 	Traceback []string             `json:"traceback"`
 }
 
-// multiline is a text stored as one string or as a list of them. Anything else (a JSON output) is kept as its source.
+// multiline is a text stored as one string or as a list of them. Anything else (a JSON output) is
+// kept as its source.
 type multiline string
 
 func (m *multiline) UnmarshalJSON(b []byte) error {

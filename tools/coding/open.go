@@ -17,8 +17,8 @@ import (
 // errChanging means that somebody wrote the file while it was read.
 var errChanging = errors.New("the file keeps changing while it is read; try again later")
 
-// openFile opens a regular file. O_NONBLOCK keeps the open of a FIFO that was put in the file's place from hanging; the
-// check behind it is on what was really opened.
+// openFile opens a regular file. O_NONBLOCK keeps the open of a FIFO that was put in the file's
+// place from hanging; the check behind it is on what was really opened.
 func (w *Workspace) openFile(t target) (*os.File, fs.FileInfo, error) {
 	if err := w.checkRegular(t); err != nil {
 		return nil, nil, err

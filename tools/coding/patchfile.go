@@ -26,10 +26,12 @@ func (w *Workspace) patchTool() (agent.Tool, error) {
 	})
 }
 
-// absoluteHeader is a header line with an absolute path, which the patch format does not have but models write.
+// absoluteHeader is a header line with an absolute path, which the patch format does not have but
+// models write.
 var absoluteHeader = regexp.MustCompile(`(?m)^(\*\*\* (?:Add File|Update File|Delete File|Move to): )(/.*?)[ \t\r]*$`)
 
-// parsePatch parses a patch, after making absolute paths inside the workspace relative. It returns the text to apply.
+// parsePatch parses a patch, after making absolute paths inside the workspace relative. It returns
+// the text to apply.
 func (w *Workspace) parsePatch(patch string) (string, *edit.Patch, error) {
 	patch = absoluteHeader.ReplaceAllStringFunc(patch, func(line string) string {
 		m := absoluteHeader.FindStringSubmatch(line)

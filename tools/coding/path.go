@@ -13,8 +13,9 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// A target is a path a model gave, brought to its one canonical form: relative to the root, with slashes, without
-// symbolic links. Two spellings of one file have the same rel, which is what locks, views and effects go by.
+// A target is a path a model gave, brought to its one canonical form: relative to the root, with
+// slashes, without symbolic links. Two spellings of one file have the same rel, which is what
+// locks, views and effects go by.
 type target struct {
 	rel  string      // "." is the root
 	info fs.FileInfo // nil when nothing is there yet; never a symbolic link
@@ -30,8 +31,9 @@ var (
 	errLoop    = errors.New("symbolic links form a loop")
 )
 
-// resolve walks p from the root, following links itself: [os.Root] would follow them too, but would not say where they
-// lead. Whatever resolve returns is still opened through os.Root, so that a link put in place meanwhile leads nowhere.
+// resolve walks p from the root, following links itself: [os.Root] would follow them too, but would
+// not say where they lead. Whatever resolve returns is still opened through os.Root, so that a link
+// put in place meanwhile leads nowhere.
 func (w *Workspace) resolve(p string) (target, error) {
 	rest, err := w.relative(p)
 	if err != nil {
@@ -44,7 +46,8 @@ func (w *Workspace) resolve(p string) (target, error) {
 	return t, nil
 }
 
-// relative checks the spelling of p and makes it relative to the root, without looking at what the elements are.
+// relative checks the spelling of p and makes it relative to the root, without looking at what the
+// elements are.
 func (w *Workspace) relative(p string) (string, error) {
 	switch {
 	case p == "":
@@ -66,7 +69,8 @@ func (w *Workspace) relative(p string) (string, error) {
 	return "", fmt.Errorf("%w %s; use a path relative to it", errOutside, w.dir)
 }
 
-// follow resolves rest element by element. at is always canonical, so that ".." can drop its last element.
+// follow resolves rest element by element. at is always canonical, so that ".." can drop its last
+// element.
 func (w *Workspace) follow(rest string) (target, error) {
 	todo := strings.Split(rest, "/")
 	at := target{rel: "."}
@@ -134,7 +138,8 @@ func (w *Workspace) parent(t target) (target, error) {
 	return up, nil
 }
 
-// readLink returns where a link leads; fromRoot says that dest starts at the root, not at the link's directory.
+// readLink returns where a link leads; fromRoot says that dest starts at the root, not at the
+// link's directory.
 func (w *Workspace) readLink(rel string) (dest string, fromRoot bool, err error) {
 	dest, err = w.root.Readlink(rel)
 	if err != nil {
@@ -150,8 +155,8 @@ func (w *Workspace) readLink(rel string) (dest string, fromRoot bool, err error)
 	return in, true, nil
 }
 
-// realName joins dir and elem. Where the file system takes other spellings of a name for the same file, it returns the
-// one the directory holds.
+// realName joins dir and elem. Where the file system takes other spellings of a name for the same
+// file, it returns the one the directory holds.
 func (w *Workspace) realName(dir, elem string) string {
 	joined := path.Join(dir, elem)
 	if !w.folds {
@@ -178,7 +183,8 @@ func (w *Workspace) realName(dir, elem string) string {
 	return joined
 }
 
-// foldsCase tries whether the file system finds an entry of the root under a name in the other case.
+// foldsCase tries whether the file system finds an entry of the root under a name in the other
+// case.
 func foldsCase(root *os.Root) bool {
 	d, err := root.Open(".")
 	if err != nil {
@@ -203,13 +209,15 @@ func foldsCase(root *os.Root) bool {
 	return false
 }
 
-// checkWritable refuses paths that no tool may write: inside .git, and new names nobody could have meant.
+// checkWritable refuses paths that no tool may write: inside .git, and new names nobody could have
+// meant.
 func checkWritable(t target) error {
 	if t.rel == "." {
 		return errors.New("it is the workspace itself, not a file")
 	}
 	for elem := range strings.SplitSeq(t.rel, "/") {
-		// The other spellings lead to .git on file systems that fold case, drop trailing dots or make short names.
+		// The other spellings lead to .git on file systems that fold case, drop trailing dots or
+		// make short names.
 		if bare := strings.TrimRight(elem, ". "); strings.EqualFold(bare, ".git") || strings.EqualFold(bare, "git~1") {
 			return fmt.Errorf("%s: files inside .git are git's own and are not written by file tools; use git commands instead", show.Path(t.rel))
 		}

@@ -174,8 +174,8 @@ func TestMissingFileNamesTheNearest(t *testing.T) {
 	refused(t, w, "list", args{"path": "README.md"}, "use read")
 }
 
-// FuzzResolve looks for a spelling of a path that leads out of the root, or that resolves to something os.Root does not
-// open.
+// FuzzResolve looks for a spelling of a path that leads out of the root, or that resolves to
+// something os.Root does not open.
 func FuzzResolve(f *testing.F) {
 	base, err := filepath.EvalSymlinks(f.TempDir())
 	must(f, err)
@@ -222,7 +222,8 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
-// TestOpenedFileIsWhatWasChecked swaps a file for a link out of the workspace and for a FIFO while it is read.
+// TestOpenedFileIsWhatWasChecked swaps a file for a link out of the workspace and for a FIFO while
+// it is read.
 func TestOpenedFileIsWhatWasChecked(t *testing.T) {
 	outside := t.TempDir()
 	files{"secret": "OUT"}.write(t, outside)

@@ -144,7 +144,8 @@ func (w *Workspace) newPage(in readIn) *page {
 	return p
 }
 
-// add takes line n without its "\n" and reports whether the page has room for more. Lines before the range are skipped.
+// add takes line n without its "\n" and reports whether the page has room for more. Lines before
+// the range are skipped.
 func (p *page) add(n int, line string) bool {
 	if n < p.first {
 		return true
@@ -167,8 +168,8 @@ func (p *page) add(n int, line string) bool {
 	return true
 }
 
-// finish adds what the model must know beyond the lines. total is the number of lines seen; all says that these are all
-// the file has.
+// finish adds what the model must know beyond the lines. total is the number of lines seen; all
+// says that these are all the file has.
 func (p *page) finish(total int, all bool, more string) string {
 	var ns []string
 	of := strconv.Itoa(total)
@@ -192,8 +193,9 @@ func (p *page) finish(total int, all bool, more string) string {
 	return strings.TrimSuffix(p.b.String(), "\n")
 }
 
-// readHuge shows a range of a file too large to hold. It is read once from the start, in pieces, and only as far as
-// needed. Nothing is remembered as shown: such a file is not edited by these tools.
+// readHuge shows a range of a file too large to hold. It is read once from the start, in pieces,
+// and only as far as needed. Nothing is remembered as shown: such a file is not edited by these
+// tools.
 func (w *Workspace) readHuge(ctx context.Context, t target, in readIn) (string, error) {
 	f, info, err := w.openFile(t)
 	if err != nil {
@@ -222,7 +224,8 @@ func (w *Workspace) readHuge(ctx context.Context, t target, in readIn) (string, 
 	return p.finish(total, all, fmt.Sprintf("the file has %s: use grep to find places in it", show.Size(info.Size()))), nil
 }
 
-// scanLines feeds the lines of r to p until it is full. Of a long line only what p can show is kept in memory.
+// scanLines feeds the lines of r to p until it is full. Of a long line only what p can show is kept
+// in memory.
 func scanLines(ctx context.Context, r *bufio.Reader, p *page) (total int, all bool, err error) {
 	line := make([]byte, 0, p.lineBytes+2)
 	length := 0

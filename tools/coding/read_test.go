@@ -190,7 +190,8 @@ func TestReadHugeFile(t *testing.T) {
 	}
 	fmt.Fprintf(b, "%s\nlast line", strings.Repeat("z", 3<<20))
 	must(t, b.Flush())
-	// A sparse tail makes the file larger than memory would like without writing it: 2 GiB of zero bytes on one line.
+	// A sparse tail makes the file larger than memory would like without writing it: 2 GiB of zero
+	// bytes on one line.
 	must(t, f.Truncate(2<<30))
 	must(t, f.Close())
 	start := time.Now()
@@ -201,8 +202,8 @@ func TestReadHugeFile(t *testing.T) {
 	refused(t, w, "edit", args{"path": "huge.log", "old": "a", "new": "b"}, "more than the 32 MiB")
 }
 
-// TestReadWhileTheFileChanges reads files that grow, shrink, are replaced and vanish. What is shown must be a state that
-// the file really had.
+// TestReadWhileTheFileChanges reads files that grow, shrink, are replaced and vanish. What is shown
+// must be a state that the file really had.
 func TestReadWhileTheFileChanges(t *testing.T) {
 	tier.Normal(t)
 	w := openWith(t, Config{}, files{"f": strings.Repeat("a", 5000) + "\n"})

@@ -27,7 +27,8 @@ func (c *Config) completeRipgrep() error {
 		return nil
 	case "":
 		c.Ripgrep = noRipgrep
-		// LookPath refuses programs that only "." in PATH would find, which may be files of the workspace.
+		// LookPath refuses programs that only "." in PATH would find, which may be files of the
+		// workspace.
 		if p, err := exec.LookPath("rg"); err == nil {
 			c.Ripgrep = p
 		}
@@ -44,9 +45,10 @@ func (c *Config) completeRipgrep() error {
 // errNoRipgrep means that rg did not search at all, so that the built-in search should.
 var errNoRipgrep = errors.New("ripgrep did not run")
 
-// canRipgrep reports whether rg would look at every file that the built-in search looks at. A single file it would treat
-// as text, whatever it holds; above a directory that is in no repository it would take every .gitignore for valid; and
-// an .rgignore cannot be switched off alone (one below the root is not looked for: whoever puts it there means it).
+// canRipgrep reports whether rg would look at every file that the built-in search looks at. A
+// single file it would treat as text, whatever it holds; above a directory that is in no repository
+// it would take every .gitignore for valid; and an .rgignore cannot be switched off alone (one
+// below the root is not looked for: whoever puts it there means it).
 func (w *Workspace) canRipgrep(j *grepJob) bool {
 	if w.cfg.Ripgrep == noRipgrep || j.p.rg == "" || !j.from.info.IsDir() {
 		return false
@@ -76,7 +78,8 @@ func strayIgnoreAbove(dir string) bool {
 	}
 }
 
-// rgArgs makes rg look at no less than the built-in search; what it finds beyond that is dropped by [rgReader.end].
+// rgArgs makes rg look at no less than the built-in search; what it finds beyond that is dropped by
+// [rgReader.end].
 func (w *Workspace) rgArgs(j *grepJob) []string {
 	args := []string{"--no-config", "--no-mmap", "--hidden", "--no-ignore-global", "--no-ignore-dot",
 		"--no-require-git", "--no-messages", "--glob", "!.git"}
@@ -84,8 +87,8 @@ func (w *Workspace) rgArgs(j *grepJob) []string {
 		args = append(args, "--no-ignore")
 	}
 	if j.p.multiline {
-		// Names are enough: ripgrep looks for a NUL only in the beginning of what it searches in one piece, and repeats
-		// whole files in its output. The files it names are searched again.
+		// Names are enough: ripgrep looks for a NUL only in the beginning of what it searches in
+		// one piece, and repeats whole files in its output. The files it names are searched again.
 		args = append(args, "--files-with-matches", "--null", "--multiline", "--max-filesize", strconv.Itoa(w.cfg.Limits.FileBytes))
 	} else {
 		args = append(args, "--json")
@@ -148,7 +151,8 @@ func (t rgText) bytes() []byte {
 	return t.Bytes
 }
 
-// rgEvent is one line of the output of rg --json. https://docs.rs/grep-printer/latest/grep_printer/struct.JSON.html
+// rgEvent is one line of the output of rg --json.
+// https://docs.rs/grep-printer/latest/grep_printer/struct.JSON.html
 type rgEvent struct {
 	Type string `json:"type"`
 	Data struct {

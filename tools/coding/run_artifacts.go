@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// ownStore keeps long outputs when the host gave no artifact store: in a temporary directory, which is made when there
-// is something to keep and removed with the workspace.
+// ownStore keeps long outputs when the host gave no artifact store: in a temporary directory, which
+// is made when there is something to keep and removed with the workspace.
 type ownStore struct {
 	mu     sync.Mutex
 	dir    string

@@ -11,17 +11,19 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// ProcConfig configures the tools that run programs: shell with shell_output, shell_input and shell_kill, test, lint,
-// and agent. The zero value works.
+// ProcConfig configures the tools that run programs: shell with shell_output, shell_input and
+// shell_kill, test, lint, and agent. The zero value works.
 //
-// Programs run in Sandbox. Without one they are plain processes of this host in the workspace's directory, with an
-// environment from which credentials are withheld and with their whole process tree under control, but with no
-// isolation at all: a host that lets a model run commands unattended should set it.
+// Programs run in Sandbox. Without one they are plain processes of this host in the workspace's
+// directory, with an environment from which credentials are withheld and with their whole process
+// tree under control, but with no isolation at all: a host that lets a model run commands
+// unattended should set it.
 type ProcConfig struct {
-	// Sandbox runs every program. It must show the same directory as the workspace. The host closes it; programs that a
-	// command left behind on its own (with setsid or nohup) live until then.
+	// Sandbox runs every program. It must show the same directory as the workspace. The host closes
+	// it; programs that a command left behind on its own (with setsid or nohup) live until then.
 	Sandbox sandbox.Sandbox
-	// Shell is the argument vector that a command line is appended to. Empty means bash -c, or sh -c where there is no bash.
+	// Shell is the argument vector that a command line is appended to. Empty means bash -c, or sh
+	// -c where there is no bash.
 	Shell []string
 	// Env is added to the environment of every program, as KEY=value.
 	Env []string
@@ -39,9 +41,10 @@ type ProcConfig struct {
 	LintTimeout time.Duration // limit of one linter; default 3 minutes
 	Linters     []Linter      // run by lint in addition to those it knows; one of the same name replaces it
 
-	// Agent, when set, offers the agent tool, which gives a task to a sub-agent of this configuration. Its Model is
-	// required. With no Tools of its own it gets the workspace's. Its Policy decides on the sub-agent's calls: a host that
-	// has one for the main agent sets the same here.
+	// Agent, when set, offers the agent tool, which gives a task to a sub-agent of this
+	// configuration. Its Model is required. With no Tools of its own it gets the workspace's. Its
+	// Policy decides on the sub-agent's calls: a host that has one for the main agent sets the same
+	// here.
 	Agent *agent.Config
 }
 
@@ -49,12 +52,13 @@ type ProcConfig struct {
 type Linter struct {
 	Name string   // for the model, such as "golangci-lint"
 	Args []string // the command, run in the workspace; paths to check are appended when Paths is set
-	// Pattern is a regular expression with the named groups path, line and message, and optionally col, severity and
-	// rule, that matches a line which holds a diagnostic. Empty means "path:line:col: message".
+	// Pattern is a regular expression with the named groups path, line and message, and optionally
+	// col, severity and rule, that matches a line which holds a diagnostic. Empty means
+	// "path:line:col: message".
 	Pattern string
 	Paths   bool // whether the program takes paths
-	// Extensions are the file names the linter is for, such as ".go"; empty means any. It is run when one of the files to
-	// check has one of them.
+	// Extensions are the file names the linter is for, such as ".go"; empty means any. It is run
+	// when one of the files to check has one of them.
 	Extensions []string
 
 	re *regexp.Regexp

@@ -133,7 +133,8 @@ func TestProcConfigErrors(t *testing.T) {
 	}
 }
 
-// TestToolsHaveEverything checks that every tool is in the list of names, has a text for the model and a description.
+// TestToolsHaveEverything checks that every tool is in the list of names, has a text for the model
+// and a description.
 func TestProcToolsHaveEverything(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{}, nil)

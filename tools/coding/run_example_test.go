@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// Commands run in the workspace. One that does not end goes on in the background, and ends with the workspace.
+// Commands run in the workspace. One that does not end goes on in the background, and ends with the
+// workspace.
 func ExampleProcConfig() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

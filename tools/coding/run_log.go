@@ -12,8 +12,9 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// procLog is what a program has printed and nobody has read yet. Up to its limit it is in memory; beyond, memory holds
-// the head and the tail, and a temporary file all of it, up to a limit of its own.
+// procLog is what a program has printed and nobody has read yet. Up to its limit it is in memory;
+// beyond, memory holds the head and the tail, and a temporary file all of it, up to a limit of its
+// own.
 type procLog struct {
 	mu      sync.Mutex
 	limit   int   // bytes shown
@@ -69,7 +70,8 @@ func (l *procLog) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// appendTail appends p to b and keeps the last max bytes, or somewhat more, so that the copying stays linear.
+// appendTail appends p to b and keeps the last max bytes, or somewhat more, so that the copying
+// stays linear.
 func appendTail(b, p []byte, max int) []byte {
 	if len(p) >= max {
 		return append(b[:0], p[len(p)-max:]...)
@@ -152,8 +154,8 @@ func (l *procLog) peek() string {
 // keepFunc stores a text and returns its handle.
 type keepFunc func(ctx context.Context, name string, data []byte) (handle string, err error)
 
-// take returns what was printed since the last take and marks it as read. When it is too long to be shown, all of it is
-// stored with keep, and a line in the middle says where.
+// take returns what was printed since the last take and marks it as read. When it is too long to be
+// shown, all of it is stored with keep, and a line in the middle says where.
 func (l *procLog) take(ctx context.Context, name string, keep keepFunc) string {
 	l.mu.Lock()
 	head, tail, total := show.Clean(l.head), lastBytes(l.tail, l.limit-l.limit/2), l.total
@@ -187,7 +189,8 @@ func (l *procLog) take(ctx context.Context, name string, keep keepFunc) string {
 	return head + "\n[... " + note + " ...]\n" + shown
 }
 
-// whole returns all that was printed, or its beginning when that is too long, and how many bytes are missing.
+// whole returns all that was printed, or its beginning when that is too long, and how many bytes
+// are missing.
 func (l *procLog) whole() (data []byte, lost int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

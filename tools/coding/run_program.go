@@ -31,7 +31,8 @@ type program struct {
 // errAbsent means that a program is not installed where programs run.
 var errAbsent = errors.New("it is not installed, or not on PATH, where programs run")
 
-// exec runs a program. The log is filled with its standard error and, if asked, its standard output.
+// exec runs a program. The log is filled with its standard error and, if asked, its standard
+// output.
 func (w *Workspace) exec(ctx context.Context, pr program, log *procLog) (*sandbox.Exit, error) {
 	outR, outW := io.Pipe()
 	cmd := sandbox.Cmd{

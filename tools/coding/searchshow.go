@@ -9,16 +9,16 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// The room for an answer of the search tool, in tokens. Each place has a floor; of what is left the first takes half, the
-// next a third of the rest, and so on, and the last what there is.
+// The room for an answer of the search tool, in tokens. Each place has a floor; of what is left the
+// first takes half, the next a third of the rest, and so on, and the last what there is.
 const (
 	answerTokens = 2300
 	hitTokens    = 90
 	wholeHits    = 3 // places that are widened to the whole definition
 )
 
-// tokens estimates what text costs a model. Code with line numbers has 2.6 to 3 bytes a token in the vocabularies of
-// Qwen 2, StarCoder, GPT-2 and DeepSeek Coder.
+// tokens estimates what text costs a model. Code with line numbers has 2.6 to 3 bytes a token in
+// the vocabularies of Qwen 2, StarCoder, GPT-2 and DeepSeek Coder.
 func tokens(text string) int { return (4*len(text) + 10) / 11 }
 
 // show writes the places and remembers their lines as shown.
@@ -143,8 +143,8 @@ func (f *foundFile) lastText(first, last int) int {
 	return first + strings.Count(text, "\n")
 }
 
-// nextText is the next line after n that is not blank, or the one after the last: an index may count blank lines, and the
-// nothing behind the last newline, to what stands before them.
+// nextText is the next line after n that is not blank, or the one after the last: an index may
+// count blank lines, and the nothing behind the last newline, to what stands before them.
 func (f *foundFile) nextText(n int) int {
 	for line := range strings.Lines(linesOf(f.text, n+1, f.count())) {
 		if n++; strings.TrimSpace(line) != "" {
@@ -171,8 +171,8 @@ func (f *foundFile) cost(first, last, lineBytes int) int {
 	return n
 }
 
-// definition widens a hit to all of the definition that it shows a part of: the one it is named after, or else the
-// innermost around its first line.
+// definition widens a hit to all of the definition that it shows a part of: the one it is named
+// after, or else the innermost around its first line.
 func (f *foundFile) definition(h Hit) (first, last int) {
 	if !f.read {
 		f.read = true

@@ -90,8 +90,8 @@ type lookup struct {
 	files map[string]*foundFile
 }
 
-// run finds the places to show and, of those just as good, the ones that were shown before. What is held is only
-// looked for when it gets in the way, so that most calls search once.
+// run finds the places to show and, of those just as good, the ones that were shown before. What is
+// held is only looked for when it gets in the way, so that most calls search once.
 func (l *lookup) run(q IndexQuery) (hits, held []Hit, err error) {
 	if hits, err = l.find(q); err != nil {
 		return nil, nil, err

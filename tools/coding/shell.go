@@ -28,7 +28,8 @@ type shellIn struct {
 // maxCommand bounds a command line; beyond about 128 KiB Linux refuses a single argument.
 const maxCommand = 100 << 10
 
-// settle is how long a background command is watched before the call returns, so that one which fails at once says so.
+// settle is how long a background command is watched before the call returns, so that one which
+// fails at once says so.
 const settle = 300 * time.Millisecond
 
 func (w *Workspace) shellTool() (agent.Tool, error) {
@@ -199,8 +200,8 @@ func withStatus(text, status string) string {
 	return text + "\n[" + status + "]"
 }
 
-// shellEffects are what the command line would do, as far as that can be told from it. What cannot be told, and whatever
-// goes on after the call has returned, is unknown.
+// shellEffects are what the command line would do, as far as that can be told from it. What cannot
+// be told, and whatever goes on after the call has returned, is unknown.
 func (w *Workspace) shellEffects(in shellIn) agent.Effects {
 	e := fromShell(shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.real, Dir: in.Dir}))
 	// The analysis knows text only; where a name really leads is looked up here.
@@ -265,7 +266,8 @@ func (w *Workspace) describeShell(in shellIn) agent.CallDescription {
 	return d
 }
 
-// exactCommand is what a grant of this exact command covers: the text, and all that changes what it means.
+// exactCommand is what a grant of this exact command covers: the text, and all that changes what it
+// means.
 func exactCommand(in shellIn, dir string) string {
 	exact := in.Command
 	if dir != "." {

@@ -53,7 +53,8 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestShellIsNotPinned starts descendants that hold the output open; the call returns when the command itself ends.
+// TestShellIsNotPinned starts descendants that hold the output open; the call returns when the
+// command itself ends.
 func TestShellIsNotPinned(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
@@ -122,7 +123,8 @@ func TestShellCancel(t *testing.T) {
 	gone(t, pidIn(t, w, "pid"))
 }
 
-// TestShellMovesToBackground follows a command that does not end in time: nothing it prints is lost or told twice.
+// TestShellMovesToBackground follows a command that does not end in time: nothing it prints is lost
+// or told twice.
 func TestShellMovesToBackground(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
@@ -213,8 +215,8 @@ func TestCloseKillsEverything(t *testing.T) {
 	contains(t, run(t, w, "shell", args{"command": "true"}), "error:", "closed")
 }
 
-// TestShellHugeOutput prints a gigabyte (16 MiB with -short): memory stays bounded, head and tail are shown and the rest
-// can be read back.
+// TestShellHugeOutput prints a gigabyte (16 MiB with -short): memory stays bounded, head and tail
+// are shown and the rest can be read back.
 func TestShellHugeOutput(t *testing.T) {
 	needUnix(t)
 	agenttest.CheckLeaks(t)

@@ -66,8 +66,8 @@ func (w *Workspace) shellOutput(ctx context.Context, in shellOutputIn) (*agent.T
 	return agent.TextResult(withStatus(p.log.take(ctx, p.logName(), w.keep), status)), nil
 }
 
-// awaitOutput waits until the process has ended, has printed something and then nothing for a moment, or has printed
-// what until matches.
+// awaitOutput waits until the process has ended, has printed something and then nothing for a
+// moment, or has printed what until matches.
 func (p *process) awaitOutput(ctx context.Context, limit time.Duration, until *regexp.Regexp) waitResult {
 	if limit <= 0 {
 		return waitTimeout
@@ -238,7 +238,8 @@ func (w *Workspace) shellKill(ctx context.Context, in shellKillIn) (*agent.ToolR
 	if in.Signal == "KILL" && p.running() {
 		_ = p.p.Signal(syscall.SIGKILL)
 	}
-	// Not only the process but all it started: a tree whose root is gone already has nothing left to find.
+	// Not only the process but all it started: a tree whose root is gone already has nothing left
+	// to find.
 	if err := p.p.Kill(); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,8 @@ const (
 	changedAround = 2        // unchanged lines around it
 )
 
-// preview is the unified diff a call would make, for a person; "" when it would be too costly or empty.
+// preview is the unified diff a call would make, for a person; "" when it would be too costly or
+// empty.
 func preview(name, before, after string) string {
 	if len(before) > previewFile || len(after) > previewFile {
 		return ""
@@ -24,7 +25,8 @@ func preview(name, before, after string) string {
 	return clip(udiff.Unified("a/"+name, "b/"+name, before, after), previewBytes)
 }
 
-// changedLines shows the lines of after that differ from before, numbered, with a few lines around them.
+// changedLines shows the lines of after that differ from before, numbered, with a few lines around
+// them.
 func changedLines(before, after string, lineBytes int) string {
 	if len(before) > 8*previewFile || len(after) > 8*previewFile {
 		return ""

@@ -88,7 +88,8 @@ func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, er
 	}
 	mode, effects := "work", agent.Effects{}
 	if readOnly {
-		// Several explore at the same time: they conflict with calls that write, not with each other.
+		// Several explore at the same time: they conflict with calls that write, not with each
+		// other.
 		mode, effects = "explore", agent.ReadOnly(".")
 		cfg.Tools = slices.DeleteFunc(slices.Clone(cfg.Tools), func(t agent.Tool) bool { return !onlyReads(t) })
 		// Its tools are fixed: a source that may grow could add one that writes.
@@ -105,14 +106,15 @@ func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, er
 	return t, nil
 }
 
-// onlyReads reports whether t can be offered to an agent that must not change anything: some of its calls at least are
-// known to be read-only before they run.
+// onlyReads reports whether t can be offered to an agent that must not change anything: some of its
+// calls at least are known to be read-only before they run.
 func onlyReads(t agent.Tool) bool {
 	spec := t.Spec()
 	return spec.Effects.IsReadOnly() || spec.Name == "shell"
 }
 
-// readOnlyPolicy refuses every call that is not known to only read, and asks next about the others. Nil next allows them.
+// readOnlyPolicy refuses every call that is not known to only read, and asks next about the others.
+// Nil next allows them.
 func readOnlyPolicy(next agent.Policy) agent.Policy {
 	return agent.PolicyFunc(func(ctx context.Context, req *agent.PermissionRequest) agent.Verdict {
 		if !req.Effects.IsReadOnly() {

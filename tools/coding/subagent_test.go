@@ -65,8 +65,8 @@ func toolNamesOf(req *agent.Request) string {
 	return strings.Join(names, " ")
 }
 
-// TestSubAgents lets a main agent start four explorers in one turn: they run at the same time, can only read, and their
-// usage counts towards the main agent's.
+// TestSubAgents lets a main agent start four explorers in one turn: they run at the same time, can
+// only read, and their usage counts towards the main agent's.
 func TestSubAgents(t *testing.T) {
 	t.Parallel()
 	needUnix(t)

@@ -188,8 +188,8 @@ func (w *Workspace) declarations(ctx context.Context, t target, name, last strin
 	return found, err
 }
 
-// isCalled reports whether d is what a model calls name: its full name, or the last part of it. A qualifier that the
-// declaration does not have (a package, say) is not held against it.
+// isCalled reports whether d is what a model calls name: its full name, or the last part of it. A
+// qualifier that the declaration does not have (a package, say) is not held against it.
 func isCalled(d symbols.Def, name, last string) bool {
 	if d.Name != last {
 		return false

@@ -64,7 +64,8 @@ func (w *Workspace) callers(ctx context.Context, t target, name, last string) (s
 // maxPlaces is how many declarations of one callee are named.
 const maxPlaces = 3
 
-// callees lists what the declarations of name call and which types they use, with where that is declared.
+// callees lists what the declarations of name call and which types they use, with where that is
+// declared.
 func (w *Workspace) callees(ctx context.Context, t target, name, last string) (string, error) {
 	found, err := w.declarations(ctx, t, name, last)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// runAgent lets a scripted model make calls in one run of a real agent, and returns the text of each result.
+// runAgent lets a scripted model make calls in one run of a real agent, and returns the text of
+// each result.
 func runAgent(t testing.TB, w *Workspace, s *agent.Session, turns ...agenttest.Turn) []agent.ToolResult {
 	t.Helper()
 	ts, err := w.Tools()

@@ -18,16 +18,17 @@ const (
 	tempAge = 10 * time.Minute
 )
 
-// tempName returns a name beside rel for its next content or its backup. The name does not repeat rel's, which may be as
-// long as a name can be. It is random, not a secret: O_EXCL makes sure that it is new.
+// tempName returns a name beside rel for its next content or its backup. The name does not repeat
+// rel's, which may be as long as a name can be. It is random, not a secret: O_EXCL makes sure that
+// it is new.
 func tempName(rel string) string {
 	h := fnv.New32a()
 	h.Write([]byte(rel))
 	return path.Join(path.Dir(rel), fmt.Sprintf("%s%08x%08x%s", tempPrefix, h.Sum32(), rand.Uint32(), tempSuffix))
 }
 
-// isTempName reports whether a name (without directory) is one that tempName makes. Such files are invisible to the
-// tools.
+// isTempName reports whether a name (without directory) is one that tempName makes. Such files are
+// invisible to the tools.
 func isTempName(name string) bool {
 	hex, ok := strings.CutPrefix(name, tempPrefix)
 	if !ok {

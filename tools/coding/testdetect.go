@@ -16,14 +16,16 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/testreport"
 )
 
-// testTarget is what a call asks to test: a directory and, in it, perhaps one file and a part of it.
+// testTarget is what a call asks to test: a directory and, in it, perhaps one file and a part of
+// it.
 type testTarget struct {
 	dir    string // relative to the workspace
 	file   string // base name, "" for the whole directory
 	nodeID string // "::TestA::test_b", pytest's way to name a test in a file
 }
 
-// rel is the target relative to the directory base above it, starting with "./", so that no name can pass for an option.
+// rel is the target relative to the directory base above it, starting with "./", so that no name
+// can pass for an option.
 func (t testTarget) rel(base string) string {
 	p := path.Join(t.dir, t.file)
 	if base != "." {
@@ -96,8 +98,8 @@ var testExtensions = []struct {
 	{"pytest", []string{".py"}},
 }
 
-// findTests looks for a project at the target and in the directories above it, up to the workspace. The nearest wins;
-// frameworks are all that are equally near.
+// findTests looks for a project at the target and in the directories above it, up to the workspace.
+// The nearest wins; frameworks are all that are equally near.
 func (w *Workspace) findTests(t testTarget, only string) (dir string, frameworks []string) {
 	nearest := -1
 	for _, f := range testExtensions {
@@ -116,8 +118,8 @@ func (w *Workspace) findTests(t testTarget, only string) (dir string, frameworks
 	return dir, frameworks
 }
 
-// testRoot returns the directory from which a framework tests what is at dir, and how deep the sign of it was found, -1
-// for none.
+// testRoot returns the directory from which a framework tests what is at dir, and how deep the sign
+// of it was found, -1 for none.
 func (w *Workspace) testRoot(framework, dir string) (root string, depth int) {
 	depth = -1
 	for at := dir; ; at = path.Dir(at) {
@@ -127,7 +129,8 @@ func (w *Workspace) testRoot(framework, dir string) (root string, depth int) {
 		}
 		switch {
 		case framework == "pytest" && !w.has(at, pytestRoots...):
-			// Test files alone do not make a root: pytest runs where its configuration is, or from the top.
+			// Test files alone do not make a root: pytest runs where its configuration is, or from
+			// the top.
 			if depth < 0 && w.usesPytest(at) {
 				root, depth = ".", n
 			}
@@ -146,7 +149,8 @@ var pytestRoots = []string{"pytest.ini", "pyproject.toml", "setup.py", "setup.cf
 // skippedDirs are not looked into for projects.
 var skippedDirs = []string{"node_modules", "vendor", "target", "testdata", "dist", "build", "venv"}
 
-// findTestsBelow looks for projects one and two directories below the workspace. Several are an error that lists them.
+// findTestsBelow looks for projects one and two directories below the workspace. Several are an
+// error that lists them.
 func (w *Workspace) findTestsBelow(only string) (string, []string, error) {
 	type project struct {
 		dir        string

@@ -107,8 +107,8 @@ func (w *Workspace) test(ctx context.Context, in testIn) (string, error) {
 	return rep.Render(out), nil
 }
 
-// withLimit tells a runner that knows about time limits to stop by itself somewhat earlier, since it can say which test
-// hangs.
+// withLimit tells a runner that knows about time limits to stop by itself somewhat earlier, since
+// it can say which test hangs.
 func (p *testPlan) withLimit(limit time.Duration) []string {
 	if p.Framework != "go" || limit < 5*time.Second {
 		return p.Args

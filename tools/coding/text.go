@@ -20,8 +20,8 @@ const (
 
 func (e encoding) String() string { return [...]string{"UTF-8", "UTF-16LE", "UTF-16BE"}[e] }
 
-// textFile is a file as text, with what is needed to write it back the same way. The text is UTF-8 without a byte order
-// mark; line endings, and bytes that are no UTF-8, are as in the file.
+// textFile is a file as text, with what is needed to write it back the same way. The text is UTF-8
+// without a byte order mark; line endings, and bytes that are no UTF-8, are as in the file.
 type textFile struct {
 	text string
 	enc  encoding
@@ -100,8 +100,8 @@ func decodeUTF16(b []byte, order binary.ByteOrder) string {
 	return string(utf16.Decode(units))
 }
 
-// sniffUTF16 recognises UTF-16 without a byte order mark by its zero bytes: mostly Latin text has one in each pair,
-// always on the same side.
+// sniffUTF16 recognises UTF-16 without a byte order mark by its zero bytes: mostly Latin text has
+// one in each pair, always on the same side.
 func sniffUTF16(data []byte) encoding {
 	if len(data) < 8 || len(data)%2 != 0 {
 		return encUTF8

@@ -11,7 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// A view is what a model believes a file to hold: the text it was shown, with its own edits applied.
+// A view is what a model believes a file to hold: the text it was shown, with its own edits
+// applied.
 type view struct {
 	text  string // the whole text, also of the lines that were not shown
 	known bool   // text is kept; it is not for files too large to remember
@@ -67,13 +68,14 @@ func (s *viewStore) forget(ctx context.Context, rel string) {
 	s.of(ctx).drop(rel)
 }
 
-// add extends what was shown of rel by one range. A range of a text that differs from the one seen before starts anew:
-// what was shown earlier is no longer what the file holds.
+// add extends what was shown of rel by one range. A range of a text that differs from the one seen
+// before starts anew: what was shown earlier is no longer what the file holds.
 func (s *viewStore) add(ctx context.Context, rel, text string, r lineRange, whole bool) {
 	s.extend(ctx, rel, text, r, whole, false)
 }
 
-// addFound is add for a range that a search has shown: it does not make the file one that the session works on.
+// addFound is add for a range that a search has shown: it does not make the file one that the
+// session works on.
 func (s *viewStore) addFound(ctx context.Context, rel, text string, r lineRange) {
 	s.extend(ctx, rel, text, r, false, true)
 }
@@ -101,7 +103,8 @@ func epochOf(ctx context.Context) int {
 	return 0
 }
 
-// holds reports whether the lines first to last of text were shown and are still in the session's history.
+// holds reports whether the lines first to last of text were shown and are still in the session's
+// history.
 func (v *view) holds(epoch int, text string, first, last int) bool {
 	if !v.known || v.epoch != epoch {
 		return false

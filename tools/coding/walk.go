@@ -12,9 +12,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/ignore"
 )
 
-// walk calls fn for every file and directory below from, in lexical order, directories before what they hold. Ignored
-// files are left out, unless from itself is ignored or all is set; .git and temporary files always are. Symbolic links
-// are reported, not followed. fn may return [fs.SkipDir] and [fs.SkipAll]. What cannot be read is counted, not an error.
+// walk calls fn for every file and directory below from, in lexical order, directories before what
+// they hold. Ignored files are left out, unless from itself is ignored or all is set; .git and
+// temporary files always are. Symbolic links are reported, not followed. fn may return [fs.SkipDir]
+// and [fs.SkipAll]. What cannot be read is counted, not an error.
 func (w *Workspace) walk(ctx context.Context, from target, all bool, fn func(rel string, d fs.DirEntry) error) (unreadable int, err error) {
 	visit := func(rel string, d fs.DirEntry, err error) error {
 		switch {
@@ -85,8 +86,8 @@ type nameFilter struct {
 	base     string
 }
 
-// newNameFilter reads a glob as models write them: without a slash it is looked for in every directory, and a leading
-// slash or "./" stands for base.
+// newNameFilter reads a glob as models write them: without a slash it is looked for in every
+// directory, and a leading slash or "./" stands for base.
 func newNameFilter(base, glob string) (nameFilter, error) {
 	if glob == "" {
 		return nameFilter{}, nil

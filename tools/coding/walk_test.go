@@ -97,7 +97,8 @@ func TestGlob(t *testing.T) {
 	contains(t, do(t, w, "glob", args{"pattern": "*.zig"}), "No file matches", ".gitignore")
 }
 
-// TestSubdirectoryOfARepository keeps the ignore rules of the repository that lies above the workspace.
+// TestSubdirectoryOfARepository keeps the ignore rules of the repository that lies above the
+// workspace.
 func TestSubdirectoryOfARepository(t *testing.T) {
 	dir := t.TempDir()
 	files{".gitignore": "*.gen\n", "sub/a.gen": "needle\n", "sub/b.txt": "needle\n"}.write(t, dir)

@@ -77,7 +77,8 @@ func (*notThere) Unwrap() error { return fs.ErrNotExist }
 // notText is the error of a file that is no text.
 type notText struct{ error }
 
-// lockFile resolves p and takes its lock. What resolve saw before the lock may be out of date, so it looks again.
+// lockFile resolves p and takes its lock. What resolve saw before the lock may be out of date, so
+// it looks again.
 func (w *Workspace) lockFile(ctx context.Context, p string) (target, func(), error) {
 	t, err := w.resolve(p)
 	if err != nil {
@@ -156,14 +157,15 @@ func (w *Workspace) overwrite(ctx context.Context, t target, in writeIn) (string
 	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: next.encode()}}); err != nil {
 		return "", err
 	}
-	// What the model believes the file to hold is what it wrote, without the changes of others that were merged in.
+	// What the model believes the file to hold is what it wrote, without the changes of others that
+	// were merged in.
 	w.views.set(ctx, t.rel, view{text: withLineEnding(in.Content, lineEnding(cur.text)), known: true, whole: true})
 	return joinLines(fmt.Sprintf("Replaced %s: %d lines, before %d.", show.Path(t.rel), countLines(next.text), countLines(cur.text)),
 		notes(note, encodingKept(next), edit.CheckSyntax(t.rel, cur.text, next.text))), nil
 }
 
-// mergeWrite decides what to write where the model wants to replace cur by text: it must have seen all of the file, and
-// what others changed since is merged in.
+// mergeWrite decides what to write where the model wants to replace cur by text: it must have seen
+// all of the file, and what others changed since is merged in.
 func (w *Workspace) mergeWrite(ctx context.Context, cur *currentFile, text string) (merged, note string, err error) {
 	name := show.Path(cur.at.rel)
 	v, seen := w.views.get(ctx, cur.at.rel)

@@ -10,11 +10,12 @@ const (
 	minWordLine = 4  // letters of a line that says anything about the place
 )
 
-// agreed finds an old text that differs from the file in one line, if the new text has that line as the file has it. This
-// is no guess at what a slip was meant to be: the new text itself quotes the line as it stands, so old text, file and new
-// text make a three-way merge in which file and new text agree, and what the old text says there makes no difference.
-// The line is kept. An old text that is off in a line that the new text keeps from it, or rewrites, is never accepted:
-// that line may have been changed by somebody else.
+// agreed finds an old text that differs from the file in one line, if the new text has that line as
+// the file has it. This is no guess at what a slip was meant to be: the new text itself quotes the
+// line as it stands, so old text, file and new text make a three-way merge in which file and new
+// text agree, and what the old text says there makes no difference. The line is kept. An old text
+// that is off in a line that the new text keeps from it, or rewrites, is never accepted: that line
+// may have been changed by somebody else.
 func (t *target) agreed(r Replacement) (*found, error) {
 	p, _ := peel(r)
 	old, new, note := matchEnds(splitBlock(p.Old), splitBlock(p.New))
@@ -42,8 +43,8 @@ func (t *target) agreed(r Replacement) (*found, error) {
 	return f, nil
 }
 
-// nearly finds the only window in which exactly one line differs, and that line. One half of the text matches whole in
-// any such window, so the halves are what is searched for.
+// nearly finds the only window in which exactly one line differs, and that line. One half of the
+// text matches whole in any such window, so the halves are what is searched for.
 func (t *target) nearly(old []string) (start, off int, ok bool) {
 	h := len(old) / 2
 	at := windows(levelRight, t.split(), old[:h])
@@ -72,7 +73,8 @@ func (t *target) nearly(old []string) (start, off int, ok bool) {
 	return start, off, ok
 }
 
-// onlyDifference gives the line in which a window differs from old, if it is one, and how many of the others have words.
+// onlyDifference gives the line in which a window differs from old, if it is one, and how many of
+// the others have words.
 func onlyDifference(window []line, old []string) (off, words int, single bool) {
 	off = -1
 	for i, o := range old {
@@ -100,8 +102,8 @@ func letters(s string) int {
 	return n
 }
 
-// agreement aligns old and new and adds that line off of old, which the new text drops, is the one line of the new text
-// that replaces it and is like the file's.
+// agreement aligns old and new and adds that line off of old, which the new text drops, is the one
+// line of the new text that replaces it and is like the file's.
 func agreement(old, new []string, file string, off int) ([]pair, bool) {
 	if letters(file) < minWordLine || !within(old[off], file, maxOff) {
 		return nil, false
@@ -133,12 +135,14 @@ func agreement(old, new []string, file string, off int) ([]pair, bool) {
 	return slices.Insert(kept, k, pair{off, line}), true
 }
 
-// elsewhere reports whether the line as the old text has it is in the file: then the old text may be about that place.
+// elsewhere reports whether the line as the old text has it is in the file: then the old text may
+// be about that place.
 func (t *target) elsewhere(l string) bool {
 	return slices.ContainsFunc(t.lines, func(f line) bool { return same(levelTrimPunct, f.text, l) })
 }
 
-// within reports whether a becomes b by at most n insertions, deletions and replacements of letters.
+// within reports whether a becomes b by at most n insertions, deletions and replacements of
+// letters.
 func within(a, b string, n int) bool {
 	head := commonPrefix(a, b)
 	a, b = a[head:], b[head:]

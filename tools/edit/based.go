@@ -2,7 +2,8 @@ package edit
 
 import "strings"
 
-// replaceInBase makes the edit in the text that the model was shown and merges it into the text of today.
+// replaceInBase makes the edit in the text that the model was shown and merges it into the text of
+// today.
 func replaceInBase(mark, body, base string, r Replacement) (Result, error) {
 	f, err := resolve(base, r)
 	switch KindOf(err) {
@@ -47,8 +48,8 @@ func replaceInBase(mark, body, base string, r Replacement) (Result, error) {
 	return done, nil
 }
 
-// editHunks turns an edit of base into hunks. Of a single change the place is known and only its own lines are compared,
-// so that the change cannot drift to an equal line elsewhere.
+// editHunks turns an edit of base into hunks. Of a single change the place is known and only its
+// own lines are compared, so that the change cannot drift to an equal line elsewhere.
 func editHunks(lines []line, base, edited string, changes []change) []hunk {
 	if len(changes) != 1 {
 		return diffHunks(lines, splitLines(edited))

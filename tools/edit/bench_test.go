@@ -97,8 +97,8 @@ func BenchmarkReplaceRejectAmbiguous(b *testing.B) {
 	benchReplace(b, benchFile(), Replacement{Old: "return 0, errBad", New: "x"}, "")
 }
 
-// BenchmarkReplaceRejectHuge refuses a text of 50,000 lines in a file of 50,000 lines that are nearly all alike, where
-// anything quadratic would not come back.
+// BenchmarkReplaceRejectHuge refuses a text of 50,000 lines in a file of 50,000 lines that are
+// nearly all alike, where anything quadratic would not come back.
 func BenchmarkReplaceRejectHuge(b *testing.B) {
 	content := strings.Repeat("same\n", 50_000)
 	benchReplace(b, content, Replacement{Old: strings.Repeat("same\n", 49_999) + "other", New: "x"}, "")

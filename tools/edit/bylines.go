@@ -44,8 +44,8 @@ func (t *target) byLines(r Replacement) (*found, error) {
 	return f, nil
 }
 
-// matchEnds makes the two texts end alike, so that what follows is about whole lines. The file keeps the newline after
-// the last old line.
+// matchEnds makes the two texts end alike, so that what follows is about whole lines. The file
+// keeps the newline after the last old line.
 func matchEnds(old, new block) (block, block, string) {
 	switch {
 	case old.closed && !new.closed:

@@ -7,14 +7,16 @@ import (
 	"strings"
 )
 
-// intent is an edit as it is meant: lines from to to of a file become the lines new, and the file as it then is.
+// intent is an edit as it is meant: lines from to to of a file become the lines new, and the file
+// as it then is.
 type intent struct {
 	src      source
 	from, to int
 	old, new []string
 }
 
-// pick chooses a window of a file and a change within it. The text of the window is in the file once.
+// pick chooses a window of a file and a change within it. The text of the window is in the file
+// once.
 func pick(rnd *rand.Rand, s source) (intent, bool) {
 	for range 30 {
 		n := 4 + rnd.IntN(9)
@@ -36,8 +38,8 @@ func pick(rnd *rand.Rand, s source) (intent, bool) {
 	return intent{}, false
 }
 
-// otherIndent reports whether lines are indented in another way than their file, or are blank with white space on them,
-// of which nobody can say how it should change with the indentation.
+// otherIndent reports whether lines are indented in another way than their file, or are blank with
+// white space on them, of which nobody can say how it should change with the indentation.
 func otherIndent(ls []string, unit string) bool {
 	return slices.ContainsFunc(ls, func(l string) bool {
 		in := indentOf(l)
@@ -113,8 +115,8 @@ func (in intent) result(lines []string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// edited is one case of the corpus: an edit as a model asks for it, and the results that are right. No result is right
-// when it has to be refused.
+// edited is one case of the corpus: an edit as a model asks for it, and the results that are right.
+// No result is right when it has to be refused.
 type edited struct {
 	kind, file string
 	content    string

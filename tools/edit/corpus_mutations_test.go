@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// mutation turns an edit as it is meant into the edit that a model asks for; ok is false where the mutation does not apply.
+// mutation turns an edit as it is meant into the edit that a model asks for; ok is false where the
+// mutation does not apply.
 type mutation struct {
 	name  string
 	apply bool // it should be carried out
@@ -304,7 +305,8 @@ func plainCase(in intent) edited {
 	return edited{content: in.src.text, r: Replacement{Old: join2(in.old), New: join2(in.new)}, right: []string{in.result(in.src.lines)}}
 }
 
-// fileCase is the edit as it is meant in another file. Lines that do not change stay as they are there.
+// fileCase is the edit as it is meant in another file. Lines that do not change stay as they are
+// there.
 func fileCase(in intent, lines []string) (edited, bool) {
 	e := edited{content: join2(lines) + "\n", r: Replacement{Old: join2(in.old), New: join2(in.new)}}
 	if in.to <= len(lines) {
@@ -353,7 +355,8 @@ func swapIndent(l, unit string) string {
 	return strings.ReplaceAll(in, unit, "\t") + l[len(in):]
 }
 
-// typographic gives a line of the file the punctuation of a word processor, which the model does not see.
+// typographic gives a line of the file the punctuation of a word processor, which the model does
+// not see.
 func typographic(in intent, f func(string) string) (edited, bool) {
 	lines := slices.Clone(in.src.lines)
 	kept, _ := alignments(in.old, in.new)

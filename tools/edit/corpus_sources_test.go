@@ -24,8 +24,8 @@ type source struct {
 // comments is how a line comment starts, for each kind of file the corpus takes.
 var comments = map[string]string{".go": "//", ".py": "#", ".ts": "//", ".js": "//", ".rs": "//", ".c": "//"}
 
-// sources picks real files: from the Go distribution, which every machine that runs these tests has, and whatever other
-// languages there are.
+// sources picks real files: from the Go distribution, which every machine that runs these tests
+// has, and whatever other languages there are.
 func sources(t testing.TB, rnd *rand.Rand, wanted int) []source {
 	t.Helper()
 	perRoot := map[string]int{filepath.Join(build.Default.GOROOT, "src"): wanted / 2}

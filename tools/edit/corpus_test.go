@@ -22,11 +22,13 @@ const (
 	minRight = 92.0 // percent of the edits that should be made
 )
 
-// seeds is how often the corpus is drawn anew: go test -run Corpus -v -args -seeds 50 for a long search.
+// seeds is how often the corpus is drawn anew: go test -run Corpus -v -args -seeds 50 for a long
+// search.
 var seeds = flag.Uint64("seeds", 2, "how many times TestCorpus draws its cases")
 
-// TestCorpus makes thousands of edits in real files, off in the ways in which models are off. None may come out wrong,
-// none that has to be refused may be made, and nearly all others have to be made. Run it with -v for the table.
+// TestCorpus makes thousands of edits in real files, off in the ways in which models are off. None
+// may come out wrong, none that has to be refused may be made, and nearly all others have to be
+// made. Run it with -v for the table.
 func TestCorpus(t *testing.T) {
 	tier.Normal(t)
 	const files = 120
@@ -88,9 +90,10 @@ func runMutation(t *testing.T, rnd *rand.Rand, src source, m *mutation, c, twinC
 	}
 }
 
-// twins are edits of a block that is gone, while one other block of the file is like it but for the indentation. Nothing in
-// such an edit tells it from an edit of the other block with the wrong indentation, which has to be made; only the base
-// tells. They are one case in ten thousand and are counted on their own, not held against the engine.
+// twins are edits of a block that is gone, while one other block of the file is like it but for the
+// indentation. Nothing in such an edit tells it from an edit of the other block with the wrong
+// indentation, which has to be made; only the base tells. They are one case in ten thousand and are
+// counted on their own, not held against the engine.
 var twins = mutation{name: "gone, with a twin of other indentation"}
 
 func hasTwin(e edited) bool {

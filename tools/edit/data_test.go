@@ -12,7 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// recorded is one record of the mutated edits kept beside the project. A nil Truth has to be refused.
+// recorded is one record of the mutated edits kept beside the project. A nil Truth has to be
+// refused.
 type recorded struct {
 	ID, Kind, Content, Old, New string
 	Truth                       *string
@@ -20,8 +21,8 @@ type recorded struct {
 	MergeTruth                  *string `json:"merge_truth"`
 }
 
-// TestRecordedEdits makes the edits kept beside the project, and those of a file that the user changed once more with the
-// text that the model had seen.
+// TestRecordedEdits makes the edits kept beside the project, and those of a file that the user
+// changed once more with the text that the model had seen.
 func TestRecordedEdits(t *testing.T) {
 	f, err := os.Open(devdata.Path(t, "tools-dev/edit-mutations.jsonl"))
 	if err != nil {

@@ -5,15 +5,17 @@ import "slices"
 // pair says that line a of one text and line b of another are the same line.
 type pair struct{ a, b int }
 
-// maxCells bounds the table of the quadratic part of a diff. A stretch without a line that is unique on both sides and
-// larger than this is taken as replaced as a whole, which can only make a merge refuse more.
+// maxCells bounds the table of the quadratic part of a diff. A stretch without a line that is
+// unique on both sides and larger than this is taken as replaced as a whole, which can only make a
+// merge refuse more.
 const maxCells = 1 << 20
 
 // diff aligns two texts given as line numbers of equal meaning. The result rises in both members.
 //
-// It is a patience diff (Bram Cohen): after the common head and tail, lines that occur once on each side are the fixed
-// points, and only the stretches between them are compared line against line. Fixed points keep unrelated braces and blank
-// lines from being matched across functions. Of equally good alignments the one that matches earlier lines wins.
+// It is a patience diff (Bram Cohen): after the common head and tail, lines that occur once on each
+// side are the fixed points, and only the stretches between them are compared line against line.
+// Fixed points keep unrelated braces and blank lines from being matched across functions. Of
+// equally good alignments the one that matches earlier lines wins.
 func diff(a, b []int32) []pair {
 	return diffInto(nil, a, b, 0, 0)
 }
@@ -62,7 +64,8 @@ func diffInto(out []pair, a, b []int32, offA, offB int) []pair {
 	return out
 }
 
-// fixedPoints are the lines that occur once in a and once in b, thinned to the longest run that rises in both.
+// fixedPoints are the lines that occur once in a and once in b, thinned to the longest run that
+// rises in both.
 func fixedPoints(a, b []int32) []pair {
 	type seen struct{ na, nb, ia, ib int }
 	count := make(map[int32]seen, len(a))
@@ -86,7 +89,8 @@ func fixedPoints(a, b []int32) []pair {
 	return rising(ps)
 }
 
-// rising is the longest subsequence of ps (which rises in a) that also rises in b: patience sorting.
+// rising is the longest subsequence of ps (which rises in a) that also rises in b: patience
+// sorting.
 func rising(ps []pair) []pair {
 	if len(ps) == 0 {
 		return nil

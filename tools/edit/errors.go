@@ -18,7 +18,8 @@ const (
 	Ambiguous Kind = "ambiguous"
 	// AlreadyApplied: the old text is gone and the new text is there.
 	AlreadyApplied Kind = "already applied"
-	// OverEscaped: the old text only resembles the file once its backslash escapes are undone, but not surely enough to act on.
+	// OverEscaped: the old text only resembles the file once its backslash escapes are undone, but
+	// not surely enough to act on.
 	OverEscaped Kind = "over-escaped"
 	// Elided: the old text has a "..." line that stands for lines left out.
 	Elided Kind = "elided"
@@ -44,19 +45,20 @@ const (
 	Unreadable Kind = "file unreadable"
 )
 
-// Error is the refusal of one edit. Its text is written for a language model: it says what was looked for, what is there
-// instead, and what to do next.
+// Error is the refusal of one edit. Its text is written for a language model: it says what was
+// looked for, what is there instead, and what to do next.
 type Error struct {
 	// Op is what was being done: "replace", "merge" or "apply patch".
 	Op string
 	// Kind is the reason.
 	Kind Kind
-	// Path, Hunk and PatchLine locate the fault within a patch; Hunk and PatchLine count from 1 and are 0 elsewhere.
+	// Path, Hunk and PatchLine locate the fault within a patch; Hunk and PatchLine count from 1 and
+	// are 0 elsewhere.
 	Path      string
 	Hunk      int
 	PatchLine int
-	// Lines are the line numbers (from 1) of the file that the refusal is about: every candidate of an ambiguous match,
-	// the lines of a conflict, the place where the new text already is.
+	// Lines are the line numbers (from 1) of the file that the refusal is about: every candidate of
+	// an ambiguous match, the lines of a conflict, the place where the new text already is.
 	Lines []int
 	// Near is the window of the file that resembles the old text most, nil when nothing does.
 	Near *Near
@@ -66,11 +68,13 @@ type Error struct {
 	Err error
 }
 
-// Near is the place in the file that resembles the old text most, and the first line in which the two differ.
+// Near is the place in the file that resembles the old text most, and the first line in which the
+// two differ.
 type Near struct {
 	// Start and End are the first and last line (from 1) of the window.
 	Start, End int
-	// Line is the line of the file, and OldLine the line of the old text, at which they first differ (both from 1).
+	// Line is the line of the file, and OldLine the line of the old text, at which they first
+	// differ (both from 1).
 	Line, OldLine int
 	// Have and Want are those two lines, of the file and of the old text.
 	Have, Want string
@@ -158,7 +162,8 @@ func places(lines []int) string {
 // maxShown bounds how much of one line a message quotes.
 const maxShown = 160
 
-// visible shows a line with its white space and control characters made visible, cut to a size a message can hold.
+// visible shows a line with its white space and control characters made visible, cut to a size a
+// message can hold.
 func visible(s string) string {
 	var b strings.Builder
 	n := 0

@@ -2,8 +2,8 @@ package edit
 
 import "strings"
 
-// occurrences lists where old stands in s, overlapping places included: two places that overlap are as ambiguous as two
-// that do not.
+// occurrences lists where old stands in s, overlapping places included: two places that overlap are
+// as ambiguous as two that do not.
 func occurrences(s, old string) []int {
 	var out []int
 	for from := 0; from <= len(s)-len(old); {
@@ -20,8 +20,9 @@ func occurrences(s, old string) []int {
 // maxMisses bounds how often index looks around its anchor in vain.
 const maxMisses = 32
 
-// index is strings.Index for a text of several lines. It looks for the longest line first, without its indentation:
-// texts of code begin with white space, which is everywhere and makes a plain search slow.
+// index is strings.Index for a text of several lines. It looks for the longest line first, without
+// its indentation: texts of code begin with white space, which is everywhere and makes a plain
+// search slow.
 func index(s, old string) int {
 	at, n := longestLine(old)
 	if n < 4 || n == len(old) {
@@ -74,7 +75,8 @@ func apart(at []int, n int) []int {
 	return out
 }
 
-// offsets translates rising offsets in toLF(raw) to offsets in raw. A place before a CRLF stays before both bytes.
+// offsets translates rising offsets in toLF(raw) to offsets in raw. A place before a CRLF stays
+// before both bytes.
 type offsets struct {
 	raw       string
 	atRaw, at int // the same place in raw and in toLF(raw)
@@ -91,8 +93,8 @@ func (o *offsets) of(off int) int {
 	}
 }
 
-// localEOL gives the LF text new the line endings of s[a:b]. Where those are mixed, lines that new shares with old keep
-// their own.
+// localEOL gives the LF text new the line endings of s[a:b]. Where those are mixed, lines that new
+// shares with old keep their own.
 func localEOL(s string, a, b int, old, new string) string {
 	if !strings.Contains(new, lf) {
 		return new

@@ -17,7 +17,8 @@ func main() {
 }
 `
 
-// A model that writes four spaces where the file has a tab still gets its edit, and the file keeps its tabs.
+// A model that writes four spaces where the file has a tab still gets its edit, and the file keeps
+// its tabs.
 func ExampleReplace() {
 	res, err := edit.Replace(server, edit.Replacement{
 		Old: "    if err := serve(\":8080\"); err != nil {",
@@ -41,7 +42,8 @@ func ExampleReplace() {
 	// }
 }
 
-// With the text that the model was shown, an edit of a file that the user has changed meanwhile keeps both changes.
+// With the text that the model was shown, an edit of a file that the user has changed meanwhile
+// keeps both changes.
 func ExampleReplace_base() {
 	shown := "timeout = 10\nretries = 3\nverbose = false\n"
 	today := "timeout = 60\nretries = 3\nverbose = false\n"

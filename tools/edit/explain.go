@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// notFound words the refusal of a text that is nowhere in the file: which known mishap it is, and what is nearest.
+// notFound words the refusal of a text that is nowhere in the file: which known mishap it is, and
+// what is nearest.
 func (t *target) notFound(r Replacement) *Error {
 	old, new := splitBlock(r.Old), splitBlock(r.New)
 	if at := t.applied(r, old.lines, new.lines); at > 0 {
@@ -33,7 +34,8 @@ func (t *target) notFound(r Replacement) *Error {
 	return e
 }
 
-// applied finds the new text in the file, where it is more than the old text was: its line number, 0 when it is not there.
+// applied finds the new text in the file, where it is more than the old text was: its line number,
+// 0 when it is not there.
 func (t *target) applied(r Replacement, old, new []string) int {
 	has := make(map[string]bool, len(old))
 	for _, o := range old {
@@ -91,12 +93,13 @@ func (t *target) overEscaped(old string) bool {
 	return !allBlank(b.lines) && (strings.Contains(t.lf, plain) || len(windows(levelTrimPunct, t.split(), b.lines)) > 0)
 }
 
-// maxVotes bounds how many places of one line of the old text are considered: a line that is everywhere says nothing
-// about where the text belongs.
+// maxVotes bounds how many places of one line of the old text are considered: a line that is
+// everywhere says nothing about where the text belongs.
 const maxVotes = 16
 
-// nearest finds the window of the file that has most lines in common with old, in time linear in both. Every line of old
-// votes for the place at which the text would have to begin for that line to match.
+// nearest finds the window of the file that has most lines in common with old, in time linear in
+// both. Every line of old votes for the place at which the text would have to begin for that line
+// to match.
 func nearest(file []line, old []string) *Near {
 	if len(old) == 0 || len(file) == 0 {
 		return nil
@@ -179,8 +182,8 @@ func hashGram(s string) uint32 {
 	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) * 2654435761 >> (32 - gramBits)
 }
 
-// nearestLine is for a text that shares no line with the file: it finds the line most like the longest line of old, by
-// the short runs of letters the two have in common.
+// nearestLine is for a text that shares no line with the file: it finds the line most like the
+// longest line of old, by the short runs of letters the two have in common.
 func nearestLine(file []line, old []string) *Near {
 	want, at := "", 0
 	for j, o := range old {

@@ -2,13 +2,15 @@ package edit
 
 import "strings"
 
-// indents translates the indentation a model wrote into that of the file. Its evidence is the matched window: for every
-// line of the old text that is not blank, how the model indented it and how the file does.
+// indents translates the indentation a model wrote into that of the file. Its evidence is the
+// matched window: for every line of the old text that is not blank, how the model indented it and
+// how the file does.
 //
-// One rule has to explain all the evidence: the same run of white space added or removed everywhere, tabs for spaces of one
-// width (possibly at another depth), or a step of another width. Where no single rule does, or several rules explain the
-// evidence and disagree about the line in hand, the translation fails and the edit is refused. One exception is common
-// enough to be known: a first line whose indentation was cut off while the other lines kept theirs.
+// One rule has to explain all the evidence: the same run of white space added or removed
+// everywhere, tabs for spaces of one width (possibly at another depth), or a step of another width.
+// Where no single rule does, or several rules explain the evidence and disagree about the line in
+// hand, the translation fails and the edit is refused. One exception is common enough to be known:
+// a first line whose indentation was cut off while the other lines kept theirs.
 type indents struct {
 	seen []seenIndent
 	unit int      // columns of one step of the model's indentation by spaces, 0 when it cannot be told
@@ -43,8 +45,9 @@ func newIndents(window []line, old, new []string, file fileUnit) *indents {
 	return in
 }
 
-// clear reports whether the evidence makes sense: a rule explains it, or the model left out all indentation. A window in
-// which single lines are indented otherwise is not the text the model saw; often a line with a brace is missing.
+// clear reports whether the evidence makes sense: a rule explains it, or the model left out all
+// indentation. A window in which single lines are indented otherwise is not the text the model saw;
+// often a line with a brace is missing.
 func (in *indents) clear() bool {
 	if in.rule != nil {
 		return true
@@ -57,8 +60,8 @@ func (in *indents) clear() bool {
 	return true
 }
 
-// place says where in the old text a new line goes: before line at; run is how many new lines go there together, and
-// first whether the line is the first of the new text.
+// place says where in the old text a new line goes: before line at; run is how many new lines go
+// there together, and first whether the line is the first of the new text.
 type place struct {
 	at, run int
 	first   bool
@@ -90,8 +93,8 @@ func (in *indents) translated(x string, p place) (string, bool) {
 	return y, ok
 }
 
-// alike is the last resort when no rule explains the evidence: a single new line goes by the nearest old lines that the
-// model indented alike, if they agree in the file too.
+// alike is the last resort when no rule explains the evidence: a single new line goes by the
+// nearest old lines that the model indented alike, if they agree in the file too.
 func (in *indents) alike(x string, p place) (string, bool) {
 	if p.run > 1 {
 		return "", false
@@ -156,8 +159,8 @@ func (in *indents) orConvert(seen []seenIndent, plain indentRule) indentRule {
 	}
 }
 
-// sharesSpaces reports whether the model has copied spaces that the file indents with, in spite of its habits. Then the
-// spaces of its other lines mean spaces too.
+// sharesSpaces reports whether the model has copied spaces that the file indents with, in spite of
+// its habits. Then the spaces of its other lines mean spaces too.
 func sharesSpaces(seen []seenIndent) bool {
 	for _, s := range seen {
 		if strings.HasSuffix(s.model, "  ") && strings.HasSuffix(s.file, "  ") {
@@ -167,8 +170,8 @@ func sharesSpaces(seen []seenIndent) bool {
 	return false
 }
 
-// sameShift finds the white space that the file has more (or, with more false, less) than the model at the start of
-// every line.
+// sameShift finds the white space that the file has more (or, with more false, less) than the model
+// at the start of every line.
 func sameShift(seen []seenIndent, more bool) (string, bool) {
 	shift := ""
 	for k, s := range seen {
@@ -188,7 +191,8 @@ func sameShift(seen []seenIndent, more bool) (string, bool) {
 	return shift, true
 }
 
-// known is the longest indentation in the evidence that x goes on from, or x itself when the evidence goes on from x.
+// known is the longest indentation in the evidence that x goes on from, or x itself when the
+// evidence goes on from x.
 func known(seen []seenIndent, x string) string {
 	best := ""
 	for _, s := range seen {
@@ -202,9 +206,9 @@ func known(seen []seenIndent, x string) string {
 	return best
 }
 
-// fits reports whether what x has beyond the indentation base is white space as the file indents with. A single space is
-// alignment (the star of a comment block) and fits anywhere; so do spaces after tabs that the file has too, and spaces
-// when they are native to the window.
+// fits reports whether what x has beyond the indentation base is white space as the file indents
+// with. A single space is alignment (the star of a comment block) and fits anywhere; so do spaces
+// after tabs that the file has too, and spaces when they are native to the window.
 func (in *indents) fits(base, x string, native bool) bool {
 	more := x[len(base):]
 	if len(more) == 0 || more == " " {

@@ -23,7 +23,8 @@ func hasTab(seen []seenIndent) bool {
 	return false
 }
 
-// depth is how many columns deeper the file is than the model when a tab is u columns, if that is the same on every line.
+// depth is how many columns deeper the file is than the model when a tab is u columns, if that is
+// the same on every line.
 func depth(seen []seenIndent, u int) (int, bool) {
 	d := 0
 	for k, s := range seen {
@@ -36,8 +37,9 @@ func depth(seen []seenIndent, u int) (int, bool) {
 	return d, true
 }
 
-// convert translates x by the widths of a tab that explain the evidence: those that need no change of depth if there are
-// any, and the width that the habits of the model or the file suggest if it is among them. All of these must agree.
+// convert translates x by the widths of a tab that explain the evidence: those that need no change
+// of depth if there are any, and the width that the habits of the model or the file suggest if it
+// is among them. All of these must agree.
 func (in *indents) convert(seen []seenIndent, x string) (string, bool) {
 	var level, shifted []int
 	likely := 0
@@ -76,7 +78,8 @@ func (in *indents) convert(seen []seenIndent, x string) (string, bool) {
 	return result, found
 }
 
-// likelyUnit is the width of one step: the model's spaces where the file has tabs, the file's spaces where it has spaces.
+// likelyUnit is the width of one step: the model's spaces where the file has tabs, the file's
+// spaces where it has spaces.
 func (in *indents) likelyUnit() int {
 	if in.file.char == '\t' {
 		return in.unit
@@ -97,7 +100,8 @@ func (in *indents) write(n, u int) (string, bool) {
 	return "", false
 }
 
-// scale explains evidence in which model and file both indent by spaces, with steps of different width.
+// scale explains evidence in which model and file both indent by spaces, with steps of different
+// width.
 func scale(seen []seenIndent) indentRule {
 	num, den, steps := 0, 0, map[int]bool{}
 	for _, s := range seen {

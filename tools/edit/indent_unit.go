@@ -2,8 +2,8 @@ package edit
 
 import "strings"
 
-// spaceUnit is the step by which the model indents with spaces: the common divisor of all differences, when it is a
-// usual one.
+// spaceUnit is the step by which the model indents with spaces: the common divisor of all
+// differences, when it is a usual one.
 func spaceUnit(texts ...[]string) int {
 	lo, g := -1, 0
 	for _, t := range texts {
@@ -33,7 +33,8 @@ func gcd(a, b int) int {
 	return a
 }
 
-// fileUnit is how a file indents: with what character (0 when it cannot be told) and by how many spaces a step.
+// fileUnit is how a file indents: with what character (0 when it cannot be told) and by how many
+// spaces a step.
 type fileUnit struct {
 	char  byte
 	width int

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// level is how much two lines may differ and still be the same line. They are in the order in which they are tried; the
-// last allows all that any other does.
+// level is how much two lines may differ and still be the same line. They are in the order in which
+// they are tried; the last allows all that any other does.
 type level int
 
 const (
@@ -43,12 +43,13 @@ func (l level) alike(a, b string) bool {
 	return l.strip(fold(a)) == l.strip(fold(b))
 }
 
-// same reports whether a and b are the same line at level l. At every level it is an equivalence, which the window search
-// relies on.
+// same reports whether a and b are the same line at level l. At every level it is an equivalence,
+// which the window search relies on.
 func same(l level, a, b string) bool { return a == b || l.alike(l.strip(a), l.strip(b)) }
 
-// sureDifferent reports that a and b differ first in a byte that is ASCII on both sides, which no folding can mend.
-// It settles nearly every comparison of two different lines without folding either.
+// sureDifferent reports that a and b differ first in a byte that is ASCII on both sides, which no
+// folding can mend. It settles nearly every comparison of two different lines without folding
+// either.
 func sureDifferent(a, b string) bool {
 	n := min(len(a), len(b))
 	i := 0
@@ -75,8 +76,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// fold replaces the typographic look-alikes of ASCII punctuation and the invisible spaces, which models normalise away
-// when they copy text, by what they look like.
+// fold replaces the typographic look-alikes of ASCII punctuation and the invisible spaces, which
+// models normalise away when they copy text, by what they look like.
 func fold(s string) string {
 	if isASCII(s) {
 		return s
@@ -100,8 +101,8 @@ func foldable(r rune) bool {
 	return ok
 }
 
-// foldRune gives the ASCII look-alike of r. The list is short on purpose: only characters that editors and models put in
-// place of ASCII punctuation, never letters.
+// foldRune gives the ASCII look-alike of r. The list is short on purpose: only characters that
+// editors and models put in place of ASCII punctuation, never letters.
 func foldRune(r rune) (string, bool) {
 	switch r {
 	case '‘', '’', '‚', '‛', '′':
@@ -123,8 +124,9 @@ func foldRune(r rune) (string, bool) {
 	return "", false
 }
 
-// windows finds every place in file at which the lines of pat stand, in order, at level l. It is the search of Knuth,
-// Morris and Pratt over lines instead of letters, so that files of many equal lines stay linear.
+// windows finds every place in file at which the lines of pat stand, in order, at level l. It is
+// the search of Knuth, Morris and Pratt over lines instead of letters, so that files of many equal
+// lines stay linear.
 func windows(l level, file []line, pat []string) []int {
 	if len(pat) == 0 || len(pat) > len(file) {
 		return nil
@@ -161,8 +163,8 @@ func windows(l level, file []line, pat []string) []int {
 	return out
 }
 
-// strongest finds the places of pat at the first level that has any. Finding several is an answer too: the caller must not
-// go on to a weaker level to get rid of them.
+// strongest finds the places of pat at the first level that has any. Finding several is an answer
+// too: the caller must not go on to a weaker level to get rid of them.
 func (t *target) strongest(pat []string) (level, []int) {
 	file := t.split()
 	at, known := t.lookup(pat)
@@ -205,7 +207,8 @@ func (t *target) buildIndex() {
 	}
 }
 
-// lookup finds the places of pat at the weakest level with the index; known is false when the index is of no help.
+// lookup finds the places of pat at the weakest level with the index; known is false when the index
+// is of no help.
 func (t *target) lookup(pat []string) (at []int, known bool) {
 	if t.index == nil {
 		return nil, false

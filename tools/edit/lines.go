@@ -8,7 +8,8 @@ const (
 	bom  = "\ufeff"
 )
 
-// line is one line of a file: its text and the line ending that follows it, which is empty only at the end of the file.
+// line is one line of a file: its text and the line ending that follows it, which is empty only at
+// the end of the file.
 type line struct{ text, eol string }
 
 // splitLines cuts s into lines. A file that ends with a newline has no empty last line.
@@ -118,13 +119,15 @@ func trimRight(s string) string {
 	return s
 }
 
-// block is the old or the new side of a replacement as lines. closed tells that the last line ended with a newline.
+// block is the old or the new side of a replacement as lines. closed tells that the last line ended
+// with a newline.
 type block struct {
 	lines  []string
 	closed bool
 }
 
-// splitBlock cuts LF text into a block. The empty text is a block of no lines that is closed: nothing at all.
+// splitBlock cuts LF text into a block. The empty text is a block of no lines that is closed:
+// nothing at all.
 func splitBlock(s string) block {
 	if s == "" {
 		return block{closed: true}

@@ -12,13 +12,15 @@ type hunk struct {
 	text []line
 }
 
-// Merge carries the difference between base and theirs over to ours, line by line: a three-way merge. It is for a file
-// that was changed (ours) between being read (base) and being written (theirs).
+// Merge carries the difference between base and theirs over to ours, line by line: a three-way
+// merge. It is for a file that was changed (ours) between being read (base) and being written
+// (theirs).
 //
-// Changes in different places are both kept, and so are changes in lines that border on each other. Where both sides
-// changed the same lines, inserted different lines at one place, or one side deleted the lines beside which the other
-// inserts, Merge fails with an [*Error] of kind [Conflict] that names the lines of ours. The same change on both sides is
-// made once. Line endings do not count as changes: ours keeps those it has.
+// Changes in different places are both kept, and so are changes in lines that border on each other.
+// Where both sides changed the same lines, inserted different lines at one place, or one side
+// deleted the lines beside which the other inserts, Merge fails with an [*Error] of kind [Conflict]
+// that names the lines of ours. The same change on both sides is made once. Line endings do not
+// count as changes: ours keeps those it has.
 func Merge(base, ours, theirs string) (string, error) {
 	ours, mark := cutBOM(ours)
 	base, _ = cutBOM(base)

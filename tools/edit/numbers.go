@@ -8,15 +8,16 @@ import (
 // numberStyle is how a tool that shows files sets the line number off from the line.
 type numberStyle struct {
 	sep string
-	// sure tells that source code hardly ever begins like this, so that a line with the prefix among lines without is
-	// still known to be a copy.
+	// sure tells that source code hardly ever begins like this, so that a line with the prefix
+	// among lines without is still known to be a copy.
 	sure bool
 }
 
 var numberStyles = [...]numberStyle{{"\t", true}, {"→", true}, {"|", true}, {": ", false}, {":", false}}
 
-// numbered strips the line numbers that a file viewer put before every line of the old text, and tries again. The numbers
-// of the old text have to count up by one; those of the new text do not matter.
+// numbered strips the line numbers that a file viewer put before every line of the old text, and
+// tries again. The numbers of the old text have to count up by one; those of the new text do not
+// matter.
 func (t *target) numbered(r Replacement) (*found, error) {
 	p, _ := peel(r)
 	style, old, ok := stripCounting(p.Old)
@@ -46,7 +47,8 @@ func (t *target) numbered(r Replacement) (*found, error) {
 	return f, err
 }
 
-// stripCounting strips the numbers if every line has one, in one style, each one more than the last.
+// stripCounting strips the numbers if every line has one, in one style, each one more than the
+// last.
 func stripCounting(s string) (numberStyle, string, bool) {
 	lines := strings.Split(s, lf)
 styles:

@@ -15,7 +15,8 @@ type FileChange struct {
 	Content []byte
 	// Delete says that the file is to be removed.
 	Delete bool
-	// MovedFrom is the path the file had, which is to be removed once Path is written; "" when it was not moved.
+	// MovedFrom is the path the file had, which is to be removed once Path is written; "" when it
+	// was not moved.
 	MovedFrom string
 	// Added says that the file is new: nothing may be at Path when it is written.
 	Added bool
@@ -29,13 +30,14 @@ const manyHunks = 8
 // maxPatchErrors bounds how many faults of one patch are reported together.
 const maxPatchErrors = 10
 
-// ApplyPatch applies a patch in the "*** Begin Patch" format to the files that read returns, in memory and as a
-// transaction: it returns the changes of all files, or, when anything at all does not fit, an error and no change. The
-// caller writes the changes, best all or none.
+// ApplyPatch applies a patch in the "*** Begin Patch" format to the files that read returns, in
+// memory and as a transaction: it returns the changes of all files, or, when anything at all does
+// not fit, an error and no change. The caller writes the changes, best all or none.
 //
-// read gets clean relative paths and has to fail with [fs.ErrNotExist] for a file that is not there. Hunks are found by
-// the same reading of lines as in [Replace]. A hunk that fits in several places is an error, unless its @@ lines or the
-// order of the hunks leave one. Where several hunks fail, the error joins one [*Error] for each.
+// read gets clean relative paths and has to fail with [fs.ErrNotExist] for a file that is not
+// there. Hunks are found by the same reading of lines as in [Replace]. A hunk that fits in several
+// places is an error, unless its @@ lines or the order of the hunks leave one. Where several hunks
+// fail, the error joins one [*Error] for each.
 func ApplyPatch(read func(path string) ([]byte, error), patch string) ([]FileChange, error) {
 	p, err := ParsePatch(patch)
 	if err != nil {

@@ -16,7 +16,8 @@ type placement struct {
 	note       string
 }
 
-// core is the range of lines of the file that the hunk changes. Context may overlap that of other hunks; cores may not.
+// core is the range of lines of the file that the hunk changes. Context may overlap that of other
+// hunks; cores may not.
 func (p *placement) core() (start, end int) { return p.coreAt(p.at[0]) }
 
 func (p *placement) coreAt(at int) (start, end int) { return at + p.lead, at + len(p.old) - p.tail }
@@ -132,8 +133,8 @@ func (t *target) atEnd(i int) bool {
 	return true
 }
 
-// byAnchors narrows the places to those that the @@ lines allow: after the line they name and, where that leaves
-// several, within the block that the line opens.
+// byAnchors narrows the places to those that the @@ lines allow: after the line they name and,
+// where that leaves several, within the block that the line opens.
 func (t *target) byAnchors(h *patchHunk, p *placement) *Error {
 	if len(h.anchors) == 0 {
 		return nil
@@ -171,8 +172,8 @@ type scope struct{ start, end int }
 // maxScopes bounds how many lines an @@ line may name; one that names more is of no use.
 const maxScopes = 100
 
-// scopes finds the places of the last of the anchors, each of which comes after the one before it, within its block if it
-// is there.
+// scopes finds the places of the last of the anchors, each of which comes after the one before it,
+// within its block if it is there.
 func (t *target) scopes(anchors []string) ([]scope, *Error) {
 	out := []scope{{-1, len(t.lines)}}
 	for _, a := range anchors {
@@ -202,8 +203,9 @@ func (t *target) scopes(anchors []string) ([]scope, *Error) {
 	return out, nil
 }
 
-// anchorLines finds the lines that an @@ line names: equal but for white space, else but for punctuation look-alikes,
-// else beginning with it, else containing it. It stops after one more than maxScopes.
+// anchorLines finds the lines that an @@ line names: equal but for white space, else but for
+// punctuation look-alikes, else beginning with it, else containing it. It stops after one more than
+// maxScopes.
 func (t *target) anchorLines(a string) []int {
 	folded := fold(a)
 	for _, fits := range []func(string) bool{
@@ -225,8 +227,8 @@ func (t *target) anchorLines(a string) []int {
 	return nil
 }
 
-// blockEnd is the line after the block that line i opens: everything that is indented deeper, and closing or opening
-// brackets at its own depth.
+// blockEnd is the line after the block that line i opens: everything that is indented deeper, and
+// closing or opening brackets at its own depth.
 func (t *target) blockEnd(i int) int {
 	depth := len(indentOf(t.lines[i].text))
 	for j := i + 1; j < len(t.lines); j++ {
@@ -242,8 +244,9 @@ func (t *target) blockEnd(i int) int {
 	return len(t.lines)
 }
 
-// settle gives every hunk one place. Hunks that fit one place each may come in any order; otherwise the hunks go by their
-// order in the patch, and that has to leave one way only to place them. bad is the hunk that an error is about.
+// settle gives every hunk one place. Hunks that fit one place each may come in any order; otherwise
+// the hunks go by their order in the patch, and that has to leave one way only to place them. bad
+// is the hunk that an error is about.
 func settle(ps []placement) (order []int, bad int, err *Error) {
 	order = make([]int, len(ps))
 	alone := true
@@ -275,8 +278,8 @@ func settle(ps []placement) (order []int, bad int, err *Error) {
 	return order, 0, nil
 }
 
-// byOrder places the hunks one after another as early as they go, and as late as they go. Only where the two agree is
-// there one way to place them.
+// byOrder places the hunks one after another as early as they go, and as late as they go. Only
+// where the two agree is there one way to place them.
 func byOrder(ps []placement) (bad int, err *Error) {
 	early := make([]int, len(ps))
 	end := 0

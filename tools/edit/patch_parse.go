@@ -48,7 +48,8 @@ type patchLine struct {
 	text string
 }
 
-// Reads lists the files that applying the patch looks at, in order: all of them, since an added file must not exist.
+// Reads lists the files that applying the patch looks at, in order: all of them, since an added
+// file must not exist.
 func (p *Patch) Reads() []string {
 	var out []string
 	for _, f := range p.Files {
@@ -80,11 +81,12 @@ type patchParser struct {
 	patch Patch
 }
 
-// ParsePatch parses a patch and checks its paths, without looking at any file. It is how a tool learns what a patch would
-// touch before it is applied. Errors are [*Error] of kind [Malformed], [BadPath] or [NoOp] with the line of the patch.
+// ParsePatch parses a patch and checks its paths, without looking at any file. It is how a tool
+// learns what a patch would touch before it is applied. Errors are [*Error] of kind [Malformed],
+// [BadPath] or [NoOp] with the line of the patch.
 //
-// Text around the envelope is tolerated as far as it is a code fence or a here-document; a patch without its end is not,
-// because it may have been cut off.
+// Text around the envelope is tolerated as far as it is a code fence or a here-document; a patch
+// without its end is not, because it may have been cut off.
 func ParsePatch(patch string) (*Patch, error) {
 	p := &patchParser{lines: strings.Split(toLF(strings.TrimPrefix(patch, bom)), lf)}
 	if err := p.envelope(); err != nil {
@@ -138,7 +140,8 @@ func (p *patchParser) envelope() error {
 	return nil
 }
 
-// wrapping reports whether a line outside the envelope means nothing: blank, a code fence, or the ends of a here-document.
+// wrapping reports whether a line outside the envelope means nothing: blank, a code fence, or the
+// ends of a here-document.
 func wrapping(l string) bool {
 	l = strings.TrimSpace(l)
 	return l == "" || l == "EOF" || l == "PATCH" || l == "'" || l == `"` || l == ")" ||
@@ -299,8 +302,8 @@ func (p *patchParser) hunk() (patchHunk, error) {
 	return h, nil
 }
 
-// anchorText is what an @@ line names. The line numbers of a unified diff are nothing to go by, and the function that git
-// puts after them is the one before the hunk.
+// anchorText is what an @@ line names. The line numbers of a unified diff are nothing to go by, and
+// the function that git puts after them is the one before the hunk.
 func anchorText(l string) string {
 	s := strings.TrimSpace(strings.TrimPrefix(l, "@@"))
 	if strings.HasPrefix(s, "-") && strings.Contains(s, " +") && strings.Contains(s, "@@") {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// checkPaths cleans the paths of a patch in place. It refuses a path that could leave the root, and two names that could
-// be one file.
+// checkPaths cleans the paths of a patch in place. It refuses a path that could leave the root, and
+// two names that could be one file.
 func checkPaths(files []PatchFile) error {
 	seen := &claims{map[string]named{}, map[string]named{}}
 	for i := range files {
@@ -54,8 +54,8 @@ type named struct {
 // claims are the paths that a patch has named so far, and the directories that these need.
 type claims struct{ files, dirs map[string]named }
 
-// claim records a path. Paths are compared without case, because on some systems such names are one file, and a path may
-// not lie within another, because a file is no directory.
+// claim records a path. Paths are compared without case, because on some systems such names are one
+// file, and a path may not lie within another, because a file is no directory.
 func (c *claims) claim(n named) error {
 	key := strings.ToLower(n.path)
 	if old, ok := c.files[key]; ok {

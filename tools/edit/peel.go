@@ -2,8 +2,8 @@ package edit
 
 import "strings"
 
-// borders tells at which ends blank lines were peeled off. There the rest must border on a line's end, or the peeled text
-// would match in the middle of a line.
+// borders tells at which ends blank lines were peeled off. There the rest must border on a line's
+// end, or the peeled text would match in the middle of a line.
 type borders struct{ head, tail bool }
 
 func (p borders) any() bool { return p.head || p.tail }
@@ -21,8 +21,8 @@ func (p borders) filter(s, old string, at []int) []int {
 	return out
 }
 
-// peel takes off the blank lines that both texts begin with, and those that both end with. The text of old itself is
-// never peeled away.
+// peel takes off the blank lines that both texts begin with, and those that both end with. The text
+// of old itself is never peeled away.
 func peel(r Replacement) (Replacement, borders) {
 	var p borders
 	if blank(strings.ReplaceAll(r.Old, lf, "")) {

@@ -18,8 +18,8 @@ func similarFunctions(rnd *rand.Rand, n int) []string {
 	return out
 }
 
-// TestSimilarFunctions edits one of many functions that are nearly the same. Only that one may change, and none when it
-// is gone.
+// TestSimilarFunctions edits one of many functions that are nearly the same. Only that one may
+// change, and none when it is gone.
 func TestSimilarFunctions(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	views := map[string]func(string) string{
@@ -56,8 +56,8 @@ func TestSimilarFunctions(t *testing.T) {
 	}
 }
 
-// TestPatchCorpus applies real edits as patches: with a view of the text that is off now and then, and more often than not
-// with too little context to be sure.
+// TestPatchCorpus applies real edits as patches: with a view of the text that is off now and then,
+// and more often than not with too little context to be sure.
 func TestPatchCorpus(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	right, refused := 0, map[Kind]int{}
@@ -95,7 +95,8 @@ func TestPatchCorpus(t *testing.T) {
 	}
 }
 
-// sameBut compares texts without the white space at line ends, which the view of the patch may have brought in.
+// sameBut compares texts without the white space at line ends, which the view of the patch may have
+// brought in.
 func sameBut(a, b string) bool {
 	return slices.EqualFunc(strings.Split(a, "\n"), strings.Split(b, "\n"), func(x, y string) bool { return trimRight(x) == trimRight(y) })
 }
@@ -138,7 +139,8 @@ func hunkOf(in intent, context int, f func(string) string) []string {
 	return out
 }
 
-// TestHugeInputs is here to be slow if anything is quadratic: the time limit of the test run is what fails it.
+// TestHugeInputs is here to be slow if anything is quadratic: the time limit of the test run is
+// what fails it.
 func TestHugeInputs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")

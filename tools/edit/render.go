@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// step is one step of an edit script: old is a line of the old text, new a line of the new text, -1 where there is none.
-// Both set keeps the line, only old deletes it, only new inserts it.
+// step is one step of an edit script: old is a line of the old text, new a line of the new text, -1
+// where there is none. Both set keeps the line, only old deletes it, only new inserts it.
 type step struct{ old, new int }
 
-// script turns an alignment into steps. Between kept lines the deletions come before the insertions.
+// script turns an alignment into steps. Between kept lines the deletions come before the
+// insertions.
 func script(kept []pair, nOld, nNew int) []step {
 	out := make([]step, 0, max(nOld, nNew)+4)
 	o, n := 0, 0
@@ -38,8 +39,9 @@ type renderer struct {
 	indent   *indents
 }
 
-// render carries out the steps. Kept lines come from the file byte for byte; the indentation of the others is translated.
-// It fails on the first line (of the new text) whose indentation cannot be told.
+// render carries out the steps. Kept lines come from the file byte for byte; the indentation of the
+// others is translated. It fails on the first line (of the new text) whose indentation cannot be
+// told.
 func (r *renderer) render(steps []step) (out []line, failed int) {
 	at := 0 // the line of the window that comes next
 	for i := 0; i < len(steps); {
@@ -110,7 +112,8 @@ func (r *renderer) eolAt(i int) string {
 	return r.eol
 }
 
-// closeEnds sees to it that every line but the last has a line ending, and that the last has one if the window had.
+// closeEnds sees to it that every line but the last has a line ending, and that the last has one if
+// the window had.
 func (r *renderer) closeEnds(out []line) []line {
 	if len(out) == 0 {
 		return out
@@ -130,9 +133,10 @@ func (r *renderer) closeEnds(out []line) []line {
 	return out
 }
 
-// keepPunct writes the change from old to new into the file's line, so that the typographic characters the model could
-// not see stay where nothing changed. text is the new line as it would be written otherwise; it is returned when the
-// change cannot be carried over. The indentation is that of text.
+// keepPunct writes the change from old to new into the file's line, so that the typographic
+// characters the model could not see stay where nothing changed. text is the new line as it would
+// be written otherwise; it is returned when the change cannot be carried over. The indentation is
+// that of text.
 func keepPunct(old, file, new, text string) string {
 	o, f, n := trimLeft(trimRight(old)), trimLeft(trimRight(file)), trimLeft(new)
 	if o == f {
@@ -213,8 +217,9 @@ func foldedSuffix(s, f string) (int, bool) {
 	return len(f) - i, true
 }
 
-// alignments gives the earliest and the latest of the best alignments of two texts. Where they differ, the new text
-// repeats lines of the old one and it cannot be told which of the repeats are the old lines.
+// alignments gives the earliest and the latest of the best alignments of two texts. Where they
+// differ, the new text repeats lines of the old one and it cannot be told which of the repeats are
+// the old lines.
 func alignments(old, new []string) (early, late []pair) {
 	in := interner{}
 	a, b := in.numberLines(old), in.numberLines(new)

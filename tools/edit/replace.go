@@ -7,14 +7,16 @@ import (
 
 // Replacement is one edit of one file, as a model asks for it.
 type Replacement struct {
-	// Old is the text to find. It need not be whole lines. It must be in the file exactly once, unless All is set.
+	// Old is the text to find. It need not be whole lines. It must be in the file exactly once,
+	// unless All is set.
 	Old string
 	// New is the text to put in its place. It is literal: "$1", "\1" and the like mean themselves.
 	New string
 	// All replaces every place instead of demanding that there is only one.
 	All bool
-	// Base is the whole text of the file as the model was last shown it, when the host knows. If the file has changed
-	// since, Old is looked for in Base and the edit is merged into today's file.
+	// Base is the whole text of the file as the model was last shown it, when the host knows. If
+	// the file has changed since, Old is looked for in Base and the edit is merged into today's
+	// file.
 	Base string
 }
 
@@ -22,14 +24,16 @@ type Replacement struct {
 type Result struct {
 	// Content is the whole new text of the file.
 	Content string
-	// Strategy names the step of the ladder that found the place: "exact" or one of those in the package comment.
+	// Strategy names the step of the ladder that found the place: "exact" or one of those in the
+	// package comment.
 	Strategy string
-	// Notes say in words what was done beyond replacing the exact text, for the model to read. Empty for an exact edit.
+	// Notes say in words what was done beyond replacing the exact text, for the model to read.
+	// Empty for an exact edit.
 	Notes []string
 	// Count is how many places were replaced.
 	Count int
-	// Line and EndLine are the first and last line (from 1) of the new text of the first place, in Content. EndLine is
-	// Line-1 when nothing but a deletion happened there.
+	// Line and EndLine are the first and last line (from 1) of the new text of the first place, in
+	// Content. EndLine is Line-1 when nothing but a deletion happened there.
 	Line, EndLine int
 }
 
@@ -46,11 +50,12 @@ type found struct {
 	notes    []string
 }
 
-// Replace makes one edit in a text. It either makes the edit that was meant or fails with an [*Error] and changes nothing;
-// the package comment tells the steps by which it finds the place.
+// Replace makes one edit in a text. It either makes the edit that was meant or fails with an
+// [*Error] and changes nothing; the package comment tells the steps by which it finds the place.
 //
-// A byte order mark, CRLF and mixed line endings, and a missing final newline all stay as they are in content, whatever
-// Old and New use. An empty Old is refused, except in an empty file, which New then fills.
+// A byte order mark, CRLF and mixed line endings, and a missing final newline all stay as they are
+// in content, whatever Old and New use. An empty Old is refused, except in an empty file, which New
+// then fills.
 func Replace(content string, r Replacement) (Result, error) {
 	body, mark := cutBOM(content)
 	if strings.HasPrefix(r.Old, bom) {
@@ -159,8 +164,8 @@ func (t *target) split() []line {
 	return t.lines
 }
 
-// byteForByte handles what must not be touched by any reading of line endings: a file without CRLF, and an edit whose very
-// purpose is to change line endings.
+// byteForByte handles what must not be touched by any reading of line endings: a file without CRLF,
+// and an edit whose very purpose is to change line endings.
 func (t *target) byteForByte(r Replacement) (*found, error) {
 	if len(t.lf) != len(t.body) && toLF(r.Old) != toLF(r.New) {
 		return nil, nil
@@ -223,8 +228,8 @@ func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
 	return f, nil
 }
 
-// cutFirstLine refuses an exact match that begins behind the indentation of a line when the new text moves that line
-// down: it would come to stand without indentation.
+// cutFirstLine refuses an exact match that begins behind the indentation of a line when the new
+// text moves that line down: it would come to stand without indentation.
 func cutFirstLine(view string, at int, r Replacement) error {
 	start := strings.LastIndexByte(view[:at], '\n') + 1
 	first, rest, many := strings.Cut(r.Old, lf)
@@ -246,7 +251,8 @@ func cutFirstLine(view string, at int, r Replacement) error {
 	return nil
 }
 
-// alsoNear notes the places that an exact replacement of all left alone because they differ in white space.
+// alsoNear notes the places that an exact replacement of all left alone because they differ in
+// white space.
 func (t *target) alsoNear(r Replacement, replaced int) []string {
 	old := splitBlock(r.Old)
 	if allBlank(old.lines) {

@@ -2,13 +2,15 @@ package edit
 
 import "fmt"
 
-// maxSeen bounds how often one line of the file may vote for a rival; beyond that it says nothing about the place.
+// maxSeen bounds how often one line of the file may vote for a rival; beyond that it says nothing
+// about the place.
 const maxSeen = 256
 
-// rival looks for a place that has a better claim to an old text than the one at which it matches only when indentation is
-// ignored: a window with the very indentation of the old text, in which half of its lines stand, or the first and the last.
-// Then the model most likely means that place, which somebody has changed since, and the match is of a block that happens
-// to be alike. It returns the line (from 1), or 0 when there is none.
+// rival looks for a place that has a better claim to an old text than the one at which it matches
+// only when indentation is ignored: a window with the very indentation of the old text, in which
+// half of its lines stand, or the first and the last. Then the model most likely means that place,
+// which somebody has changed since, and the match is of a block that happens to be alike. It
+// returns the line (from 1), or 0 when there is none.
 func (t *target) rival(old []string, at int) int {
 	where, total := map[string][]int{}, 0
 	for j, o := range old {

@@ -14,18 +14,19 @@ import (
 // SyntaxCheck parses the text of a file and returns what is wrong with it, nil when it parses.
 type SyntaxCheck func(path, src string) error
 
-// Syntax holds the check for every file name extension, such as ".go", that has one. A host adds its own, for instance
-// from a tree-sitter grammar.
+// Syntax holds the check for every file name extension, such as ".go", that has one. A host adds
+// its own, for instance from a tree-sitter grammar.
 type Syntax map[string]SyntaxCheck
 
-// StandardSyntax returns the checks that need nothing beyond the standard library: Go and JSON. The map is the caller's
-// to extend.
+// StandardSyntax returns the checks that need nothing beyond the standard library: Go and JSON. The
+// map is the caller's to extend.
 func StandardSyntax() Syntax {
 	return Syntax{".go": checkGo, ".json": checkJSON}
 }
 
-// Check says in words whether a file still parses after an edit: the note is empty when it does, when it did not before
-// either, or when nothing is known about such files. A file that parses again where it did not before is noted too.
+// Check says in words whether a file still parses after an edit: the note is empty when it does,
+// when it did not before either, or when nothing is known about such files. A file that parses
+// again where it did not before is noted too.
 func (s Syntax) Check(name, before, after string) string {
 	check := s[strings.ToLower(path.Ext(name))]
 	if check == nil {

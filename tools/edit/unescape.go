@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// unescaping undoes one way in which texts get escaped once too often on their way out of a model. It fails when the two
-// texts are not escaped alike throughout.
+// unescaping undoes one way in which texts get escaped once too often on their way out of a model.
+// It fails when the two texts are not escaped alike throughout.
 type unescaping func(r Replacement) (Replacement, bool)
 
-// escaped tries the old text with its escapes undone. Where two ways of undoing them both match and lead to different
-// results, the edit is refused.
+// escaped tries the old text with its escapes undone. Where two ways of undoing them both match and
+// lead to different results, the edit is refused.
 func (t *target) escaped(r Replacement) (*found, error) {
 	if !strings.Contains(r.Old, `\`) {
 		return nil, nil
@@ -69,8 +69,9 @@ func unescapeQuotes(r Replacement) (Replacement, bool) {
 	return r, done
 }
 
-// unescapeAll undoes a whole round of string escapes, as of JSON. Every backslash of both texts has to start an escape and
-// every double quote has to be escaped. Line breaks are either all escaped or all real.
+// unescapeAll undoes a whole round of string escapes, as of JSON. Every backslash of both texts has
+// to start an escape and every double quote has to be escaped. Line breaks are either all escaped
+// or all real.
 func unescapeAll(r Replacement) (Replacement, bool) {
 	real := strings.Contains(r.Old, lf)
 	o, ok := unescapeString(r.Old, !real)
@@ -120,9 +121,9 @@ func (t *target) unescapeQuotedLines(r Replacement) (Replacement, bool) {
 	return t.unescapeLines(u)
 }
 
-// unescapeLines undoes a text on one line in which \n stands for the line breaks. The text may have string literals with a
-// true \n in them, so the file decides about each: the old text is looked for in a view of the file that has its line
-// breaks spelled \n too.
+// unescapeLines undoes a text on one line in which \n stands for the line breaks. The text may have
+// string literals with a true \n in them, so the file decides about each: the old text is looked
+// for in a view of the file that has its line breaks spelled \n too.
 func (t *target) unescapeLines(r Replacement) (Replacement, bool) {
 	if strings.Contains(r.Old, lf) || strings.Contains(r.New, lf) || !strings.Contains(r.Old, `\n`) {
 		return r, false
@@ -149,8 +150,9 @@ func (t *target) unescapeLines(r Replacement) (Replacement, bool) {
 	return r, true
 }
 
-// spell tells, for the text that stands at offset at of the view with spelled-out line breaks, which of its \n are line
-// breaks of the file, and what the text is in the file. The first and the last of breaks are for the ends of the text.
+// spell tells, for the text that stands at offset at of the view with spelled-out line breaks,
+// which of its \n are line breaks of the file, and what the text is in the file. The first and the
+// last of breaks are for the ends of the text.
 func (t *target) spell(at int, text string) (breaks []bool, old string, ok bool) {
 	start, v := 0, 0 // the same place in t.lf and in the view
 	for v < at {
@@ -188,8 +190,9 @@ func (t *target) spell(at int, text string) (breaks []bool, old string, ok bool)
 	return breaks, t.lf[start:p], true
 }
 
-// respell joins the pieces of the new text by line breaks or by true \n, as the old text has them; breaks[i] tells what is
-// before old[i], breaks[i+1] what is after it. A place the old text does not have has to be a line break beyond doubt.
+// respell joins the pieces of the new text by line breaks or by true \n, as the old text has them;
+// breaks[i] tells what is before old[i], breaks[i+1] what is after it. A place the old text does
+// not have has to be a line break beyond doubt.
 func respell(old, new []string, breaks []bool) (string, bool) {
 	from := matchPieces(old, new)
 	begins := func(i int) bool { return i >= 0 && breaks[i] && (breaks[i+1] || letters(old[i]) >= minWordLine) }
@@ -226,7 +229,8 @@ func respell(old, new []string, breaks []bool) (string, bool) {
 	return b.String(), true
 }
 
-// matchPieces gives, for every piece of new, the piece of old that it is but for its indentation, -1 when it is none.
+// matchPieces gives, for every piece of new, the piece of old that it is but for its indentation,
+// -1 when it is none.
 func matchPieces(old, new []string) []int {
 	in := interner{}
 	number := func(ls []string) []int32 {
@@ -247,7 +251,8 @@ func matchPieces(old, new []string) []int {
 	return from
 }
 
-// surelyBreak reports whether a \n after text ends the line: no string is open, and it is not within a comment.
+// surelyBreak reports whether a \n after text ends the line: no string is open, and it is not
+// within a comment.
 func surelyBreak(text, next string) bool {
 	if quoteOpen(text) {
 		return false

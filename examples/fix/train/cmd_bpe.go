@@ -22,8 +22,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// vocabSpecial are the tokens that frame prompts and answers, then those that stand in nearly every line of them. The tools'
-// names and a line's mark with its tab are not one word to the pre-tokenizer, so only as special tokens are they one token.
+// vocabSpecial are the tokens that frame prompts and answers, then those that stand in nearly every
+// line of them. The tools' names and a line's mark with its tab are not one word to the
+// pre-tokenizer, so only as special tokens are they one token.
 func vocabSpecial() []string {
 	return []string{
 		"<|endoftext|>", "<|im_start|>", "<|im_end|>",
@@ -42,7 +43,8 @@ func vocabWords() []string {
 	return words
 }
 
-// runBPE learns the vocabulary from the functions of Go source trees, in the form in which the model reads them.
+// runBPE learns the vocabulary from the functions of Go source trees, in the form in which the
+// model reads them.
 func runBPE(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bpe", flag.ContinueOnError)
 	out := flags.String("out", "vocab.json", "file to write")

@@ -145,8 +145,8 @@ type surveyed struct {
 	Lodes  []*lode
 }
 
-// survey lists the packages to judge: those of the modules in a file that earlier runs have left, and of further ones, whose
-// releases it compares until ctx ends.
+// survey lists the packages to judge: those of the modules in a file that earlier runs have left,
+// and of further ones, whose releases it compares until ctx ends.
 func (m *mining) survey(ctx context.Context, file string) ([]*lode, error) {
 	if err := os.WriteFile(filepath.Join(m.work, "go.mod"), []byte("module scratch\n\ngo 1.21\n"), 0o644); err != nil {
 		return nil, err
@@ -185,8 +185,8 @@ func (m *mining) survey(ctx context.Context, file string) ([]*lode, error) {
 	return all, nil
 }
 
-// order sorts packages, the most promising first, but so that no module comes again before the others had their turn at
-// something nearly as good.
+// order sorts packages, the most promising first, but so that no module comes again before the
+// others had their turn at something nearly as good.
 func order(all []*lode) {
 	promise := map[*lode]int{}
 	for _, l := range all {
@@ -320,7 +320,8 @@ func fixKey(module string, f realfix.Fix) string {
 	return fmt.Sprintf("%s %s %s %q %q", module, f.File, f.Function, f.Old, f.New)
 }
 
-// writeFixes writes the fixes found so far, by this and earlier runs, in order. Roots says where modules are unpacked.
+// writeFixes writes the fixes found so far, by this and earlier runs, in order. Roots says where
+// modules are unpacked.
 func writeFixes(out string, roots map[string]string) error {
 	all := []realfix.Fix{}
 	lines, err := verify.OpenLines(out+".lines", func(line []byte) error {

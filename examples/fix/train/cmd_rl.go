@@ -20,8 +20,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// rl learns from its own answers: each round the model answers prompts several times, tests judge the answers, and the
-// weights change so that good ones become likelier.
+// rl learns from its own answers: each round the model answers prompts several times, tests judge
+// the answers, and the weights change so that good ones become likelier.
 type rl struct {
 	init, vocabFile, tasksFile, out, data, trajectories string
 	resume                                              bool
@@ -193,7 +193,8 @@ func (r *rl) run(ctx context.Context) error {
 	return nil
 }
 
-// round asks, judges, learns and writes down what came of it. Every choice in it depends on the seed and its number alone.
+// round asks, judges, learns and writes down what came of it. Every choice in it depends on the
+// seed and its number alone.
 func (r *rl) round(ctx context.Context, n int) error {
 	begin := time.Now()
 	rng := rand.New(rand.NewPCG(r.seed, uint64(n)))

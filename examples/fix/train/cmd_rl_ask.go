@@ -47,8 +47,8 @@ type prompt struct {
 // buggy reports whether the function with the fault is shown.
 func (p *prompt) buggy() bool { return p.shown == p.right }
 
-// readPackages reads tasks whose module's path contains only, and sorts them by package. A task that is in several files
-// is taken once; those that hang are left out, as nobody waits for them.
+// readPackages reads tasks whose module's path contains only, and sorts them by package. A task
+// that is in several files is taken once; those that hang are left out, as nobody waits for them.
 func readPackages(files, only string) ([][]*verify.Task, error) {
 	var out [][]*verify.Task
 	index, seen := map[string]int{}, map[string]bool{}
@@ -77,7 +77,8 @@ func readPackages(files, only string) ([][]*verify.Task, error) {
 	return out, nil
 }
 
-// draw chooses the prompts of a round: packages at random, and a few tasks of each, so that few packages are built.
+// draw chooses the prompts of a round: packages at random, and a few tasks of each, so that few
+// packages are built.
 func (r *rl) draw(rng *rand.Rand) []*prompt {
 	var out []*prompt
 	room := r.trainer.Model().Shape().Context - maxAnswer
@@ -131,7 +132,8 @@ func newPrompt(t *verify.Task, whole float64, rng *rand.Rand, count func(string)
 
 const maxAnswer = 160 // tokens
 
-// request is the prompt as an agent asks it: the calls that led to the state and the tools that lead on from it.
+// request is the prompt as an agent asks it: the calls that led to the state and the tools that
+// lead on from it.
 func (p *prompt) request() *agent.Request {
 	req := &agent.Request{MaxOutput: maxAnswer, Extra: map[string]json.RawMessage{"parallel_tool_calls": json.RawMessage("false")}}
 	req.Messages = []agent.Message{agent.UserText("Fix the failing tests.")}

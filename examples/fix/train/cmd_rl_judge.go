@@ -17,8 +17,9 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// What answers are worth. A repair takes one test run, which is part of its price; one that does not help costs a run for
-// nothing, and a call that is refused shows that the model does not know what is there.
+// What answers are worth. A repair takes one test run, which is part of its price; one that does
+// not help costs a run for nothing, and a call that is refused shows that the model does not know
+// what is there.
 const (
 	rewardRight   = 1
 	rewardRun     = -0.05
@@ -179,7 +180,8 @@ func (j *rlJudge) remember(cs []reward.Candidate, out []reward.Judgement) error 
 	return j.journal.Append(lines...)
 }
 
-// guarded judges candidates of one package in a sandbox, with panics as errors: one odd package must not end a long run.
+// guarded judges candidates of one package in a sandbox, with panics as errors: one odd package
+// must not end a long run.
 func (j *rlJudge) guarded(ctx context.Context, cs []reward.Candidate) (out []reward.Judgement, cost reward.Cost, err error) {
 	defer func() {
 		if x := recover(); x != nil {

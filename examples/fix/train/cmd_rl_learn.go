@@ -80,8 +80,8 @@ func (r *rl) lessons(prompts []*prompt) ([]train.Sequence, error) {
 	return out, nil
 }
 
-// lessonsOf makes a sequence of every distinct answer that has something to teach. In GRPO answers that are the same are
-// one sequence that counts as much as all of them.
+// lessonsOf makes a sequence of every distinct answer that has something to teach. In GRPO answers
+// that are the same are one sequence that counts as much as all of them.
 func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 	if r.method == methodList || r.method == methodTail {
 		return r.listOf(p)
@@ -121,8 +121,9 @@ func (r *rl) lessonsOf(p *prompt) ([]train.Sequence, error) {
 	return out, nil
 }
 
-// rarity is what right answers count in rejection sampling: the rarer they are in their group, the more, so that what the
-// model can do already does not drown what it just found. Others count nothing.
+// rarity is what right answers count in rejection sampling: the rarer they are in their group, the
+// more, so that what the model can do already does not drown what it just found. Others count
+// nothing.
 func rarity(answers []answer) []float64 {
 	out, right := make([]float64, len(answers)), 0
 	for _, a := range answers {
@@ -138,8 +139,9 @@ func rarity(answers []answer) []float64 {
 	return out
 }
 
-// advantages is what answers count in GRPO (Shao et al., arXiv:2402.03300): their reward over the group's mean, in standard
-// deviations. One step is made with the answers of the weights as they are, so there is no ratio to clip.
+// advantages is what answers count in GRPO (Shao et al., arXiv:2402.03300): their reward over the
+// group's mean, in standard deviations. One step is made with the answers of the weights as they
+// are, so there is no ratio to clip.
 func advantages(answers []answer) []float64 {
 	const eps = 1e-4
 	out := make([]float64, len(answers))
@@ -174,8 +176,8 @@ func sequenceOf(e dataset.Example, gain float64) train.Sequence {
 	return s
 }
 
-// sampled is the example with the tokens of its answer as they were sampled, which may cut the text otherwise than the
-// tokenizer does. Decisions alone count.
+// sampled is the example with the tokens of its answer as they were sampled, which may cut the text
+// otherwise than the tokenizer does. Decisions alone count.
 func sampled(tok *tokenizer.Tokenizer, e dataset.Example, tokens []int32, gain float64) train.Sequence {
 	begin := len(e.Tokens)
 	for begin > 0 && e.Weights[begin-1] > 0 { // the prompt counts nothing

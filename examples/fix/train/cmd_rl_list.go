@@ -42,8 +42,8 @@ func (r *rl) listOf(p *prompt) ([]train.Sequence, error) {
 	return []train.Sequence{s}, nil
 }
 
-// choiceOf is examples of one prompt as answers to choose the first from. What all of them begin with is the prompt's, but for its
-// last token, with which each answer begins.
+// choiceOf is examples of one prompt as answers to choose the first from. What all of them begin
+// with is the prompt's, but for its last token, with which each answer begins.
 func choiceOf(answers []dataset.Example) train.Sequence {
 	at := len(answers[0].Tokens)
 	for _, e := range answers[1:] {
@@ -64,9 +64,10 @@ func choiceOf(answers []dataset.Example) train.Sequence {
 	return out
 }
 
-// tailOf leaves of what a wrong edit counts half of what is behind the token in which it departs from the line as it was. A beam
-// search follows many such departures, and what they are worth shows only if what is behind them is as sure as in a right
-// answer: the rest of the line, as it was. So an edit that changes more than one place has no tail, and one that is no edit.
+// tailOf leaves of what a wrong edit counts half of what is behind the token in which it departs
+// from the line as it was. A beam search follows many such departures, and what they are worth
+// shows only if what is behind them is as sure as in a right answer: the rest of the line, as it
+// was. So an edit that changes more than one place has no tail, and one that is no edit.
 func (r *rl) tailOf(p *prompt, a *answer, e dataset.Example) (dataset.Example, error) {
 	if a.read > 0 || a.edit.Line < 1 || a.edit.Line > len(p.function) {
 		return dataset.Example{}, nil
@@ -88,7 +89,8 @@ func (r *rl) tailOf(p *prompt, a *answer, e dataset.Example) (dataset.Example, e
 	return e, nil
 }
 
-// onePlace reports whether two lines differ in one place: in a token, or in a few that only one of them has.
+// onePlace reports whether two lines differ in one place: in a token, or in a few that only one of
+// them has.
 func onePlace(was, is string) bool {
 	const few = 4
 	old, text := lineTokens(was), lineTokens(is)

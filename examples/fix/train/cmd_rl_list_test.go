@@ -33,7 +33,8 @@ func TestChoiceOf(t *testing.T) {
 	}
 }
 
-// TestTails: of the wrong answers to a prompt those are learnt from that change the line in one place, and only behind it.
+// TestTails: of the wrong answers to a prompt those are learnt from that change the line in one
+// place, and only behind it.
 func TestTails(t *testing.T) {
 	r := openRL(t, microRL(t, "-method", "tail"))
 	task := smallTask(t, "Sum", "total += n", "total -= n")

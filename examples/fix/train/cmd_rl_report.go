@@ -101,7 +101,8 @@ func (s *rlRound) line() string {
 		s.Distinct, s.Runs, s.Known, s.Builds, s.Lessons, s.Steps, s.Load, 100*s.Overflow, s.Sample, s.Judge, s.Learn)
 }
 
-// writeRounds writes rl.jsonl and reward.html anew, beside the old ones first, so that whoever looks sees whole files.
+// writeRounds writes rl.jsonl and reward.html anew, beside the old ones first, so that whoever
+// looks sees whole files.
 func writeRounds(dir string, rounds []rlRound) error {
 	var lines, page bytes.Buffer
 	enc := json.NewEncoder(&lines)
@@ -156,7 +157,8 @@ func drawRewards(rounds []rlRound) map[string]any {
 	return map[string]any{"Ticks": ticks, "Lines": curves, "Rounds": rounds}
 }
 
-// trajectory is an answer as an agent's messages, with what it was worth: a line of the -trajectories file.
+// trajectory is an answer as an agent's messages, with what it was worth: a line of the
+// -trajectories file.
 type trajectory struct {
 	ID       string // of the line: round, prompt and answer
 	Round    int
@@ -194,7 +196,8 @@ func (r *rl) openRollouts() (err error) {
 	return err
 }
 
-// keep writes the trajectories of a round; those of a round that is repeated after a crash are there already.
+// keep writes the trajectories of a round; those of a round that is repeated after a crash are
+// there already.
 func (r *rl) keep(n int, prompts []*prompt) error {
 	if r.rollouts == nil {
 		return nil

@@ -109,7 +109,8 @@ func (r *rl) answers(ctx context.Context, m *moe.Model, p *prompt, seed uint64) 
 	return nil
 }
 
-// likeliest searches a prompt's likeliest answers, as many as the group is large, where there are so many.
+// likeliest searches a prompt's likeliest answers, as many as the group is large, where there are
+// so many.
 func (r *rl) likeliest(ctx context.Context, m *moe.Model, p *prompt, req *agent.Request) error {
 	search, err := m.Search(ctx, req)
 	for err == nil && len(p.answers) < r.ask.group {

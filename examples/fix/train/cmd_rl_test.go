@@ -24,7 +24,8 @@ import (
 
 const smallModule = "../internal/verify/testdata/small"
 
-// microRL writes a vocabulary, an untrained micro model and two tasks, and returns the flags of a run with them.
+// microRL writes a vocabulary, an untrained micro model and two tasks, and returns the flags of a
+// run with them.
 func microRL(t *testing.T, more ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -98,8 +99,8 @@ func openRL(t *testing.T, args []string) *rl {
 	return r
 }
 
-// TestRLRewardRises: a model that knows nothing must choose one of four functions. With its own choices alone, and what
-// they were worth, it learns which.
+// TestRLRewardRises: a model that knows nothing must choose one of four functions. With its own
+// choices alone, and what they were worth, it learns which.
 func TestRLRewardRises(t *testing.T) {
 	for _, method := range []string{methodGRPO, methodReject, methodList} {
 		t.Run(method, func(t *testing.T) {

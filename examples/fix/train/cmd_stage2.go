@@ -30,8 +30,8 @@ type stage2 struct {
 	tokens                       int
 }
 
-// How often the decisions are written that are the same in every repair: they are learned soon, and their prompts cost
-// as much as others.
+// How often the decisions are written that are the same in every repair: they are learned soon, and
+// their prompts cost as much as others.
 const (
 	oftenRun      = 0.05 // run the tests first
 	oftenReadOne  = 0.2  // read the only function of the report
@@ -91,7 +91,8 @@ func runStage2(ctx context.Context, args []string) error {
 	return nil
 }
 
-// task writes the decisions of one repair: half of them know the function, the others choose among a package's.
+// task writes the decisions of one repair: half of them know the function, the others choose among
+// a package's.
 func (s *stage2) task(t *verify.Task, rng *rand.Rand) {
 	s.tasks++
 	if t.Buggy < 0 {
@@ -141,8 +142,8 @@ func (s *stage2) repair(t *verify.Task, whole bool, rng *rand.Rand) {
 	}
 }
 
-// cleanOnes draws one or two candidates without the fault, those ranked before the faulty one first: they are what is
-// read by mistake.
+// cleanOnes draws one or two candidates without the fault, those ranked before the faulty one
+// first: they are what is read by mistake.
 func cleanOnes(t *verify.Task, rng *rand.Rand) []int {
 	var order []int
 	for i := range t.Ranking {

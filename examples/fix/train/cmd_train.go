@@ -161,7 +161,8 @@ func describe(data []train.Mixed, p *train.Plan) {
 		s.Arch(), s.Vocab, s.Dim, s.Layers, s.Heads, s.KVHeads, s.HeadDim, s.Experts, s.Active, s.FF)
 }
 
-// reporter prints a line for each stretch; on a terminal the lines without an evaluation make place for the next.
+// reporter prints a line for each stretch; on a terminal the lines without an evaluation make place
+// for the next.
 func reporter() func(train.Point, time.Duration) {
 	start, end := "", "\n"
 	if term.IsTerminal(int(os.Stdout.Fd())) {

@@ -138,7 +138,8 @@ type job struct {
 	dir    string // below the module's root, "." for itself
 }
 
-// plan lists the packages in the order in which they are tried: in rounds, each with one package of every module.
+// plan lists the packages in the order in which they are tried: in rounds, each with one package of
+// every module.
 func (h *harvesting) plan(ctx context.Context, modules []corpus.Module) []job {
 	rng := rand.New(rand.NewPCG(h.seed, 0x7665726966790000))
 	type placed struct {
@@ -179,7 +180,8 @@ func (h *harvesting) plan(ctx context.Context, modules []corpus.Module) []job {
 	return jobs
 }
 
-// fruitful are the jobs that gave tasks in the run of a journal, those with the most tasks a second first.
+// fruitful are the jobs that gave tasks in the run of a journal, those with the most tasks a second
+// first.
 func fruitful(journal string, jobs []job) ([]job, error) {
 	data, err := os.ReadFile(journal)
 	if err != nil {
@@ -422,8 +424,8 @@ func (h *harvesting) checkout(s corpus.Source) (*checkout, error) {
 	return c, nil
 }
 
-// stdPackages are packages of the standard library on which few others depend, so that a test of one that is broken is
-// not itself broken.
+// stdPackages are packages of the standard library on which few others depend, so that a test of
+// one that is broken is not itself broken.
 var stdPackages = []string{
 	"archive/tar", "archive/zip", "bufio", "compress/bzip2", "compress/flate", "compress/gzip", "compress/lzw", "compress/zlib",
 	"container/heap", "container/list", "container/ring", "database/sql", "encoding/ascii85", "encoding/asn1", "encoding/base32",

@@ -29,7 +29,8 @@ func harvestingOf(t *testing.T, dir string) *harvesting {
 	return h
 }
 
-// TestVerifyAndStage2 breaks a small module in the sandbox, goes on where an earlier run ended, and writes examples.
+// TestVerifyAndStage2 breaks a small module in the sandbox, goes on where an earlier run ended, and
+// writes examples.
 func TestVerifyAndStage2(t *testing.T) {
 	if sb, err := sandbox.Local(context.Background(), sandbox.Config{Dir: t.TempDir()}); errors.Is(err, sandbox.ErrFloor) {
 		t.Skipf("this host grants no sandbox: %v", err)

@@ -65,7 +65,8 @@ func copyTree(from, to string) error {
 	})
 }
 
-// copyGoroot copies what is needed of a Go installation to build and test changed packages of its standard library.
+// copyGoroot copies what is needed of a Go installation to build and test changed packages of its
+// standard library.
 func copyGoroot(from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err

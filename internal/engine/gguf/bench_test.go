@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkOpen opens a file of the metadata and tensors of a real model: 151936 tokens, as many merges, 600 tensors.
+// BenchmarkOpen opens a file of the metadata and tensors of a real model: 151936 tokens, as many
+// merges, 600 tensors.
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "m.gguf")
 	w := &Writer{}

@@ -51,7 +51,8 @@ func (c *cursor) str(what string) ([]byte, error) {
 	return c.take(n, what)
 }
 
-// count reads a number of things each of at least size bytes, and refuses one that what is left cannot hold.
+// count reads a number of things each of at least size bytes, and refuses one that what is left
+// cannot hold.
 func (c *cursor) count(size int, what string) (int, error) {
 	n, err := c.u64(what)
 	if err != nil {
@@ -82,7 +83,8 @@ func (c *cursor) value(k Kind, depth int) (value, error) {
 	return v, err
 }
 
-// array reads the rest of an array into v: the kind of its elements, their number, and walks over them.
+// array reads the rest of an array into v: the kind of its elements, their number, and walks over
+// them.
 func (c *cursor) array(v *value, depth int) error {
 	if depth >= maxDepth {
 		return fmt.Errorf("arrays nest deeper than %d at offset %d", maxDepth, c.at)

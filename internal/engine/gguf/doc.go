@@ -1,9 +1,11 @@
-// Package gguf reads and writes GGUF, the file format in which language models are kept for inference on the CPU.
+// Package gguf reads and writes GGUF, the file format in which language models are kept for
+// inference on the CPU.
 //
-// A GGUF file is a header, a list of typed metadata (key → value), a list of tensor descriptions and the tensors' bytes.
-// [Open] maps a file into memory and checks every length, count and offset before anything uses it, so that a truncated
-// or hostile file is an error that says what is wrong with it, never a panic and never a large allocation. Opening costs
-// time for the metadata only; a tensor's bytes are read by the operating system when they are first touched.
+// A GGUF file is a header, a list of typed metadata (key → value), a list of tensor descriptions
+// and the tensors' bytes. [Open] maps a file into memory and checks every length, count and offset
+// before anything uses it, so that a truncated or hostile file is an error that says what is wrong
+// with it, never a panic and never a large allocation. Opening costs time for the metadata only; a
+// tensor's bytes are read by the operating system when they are first touched.
 //
 //	f, err := gguf.Open("qwen3-coder.gguf")
 //	if err != nil { … }
@@ -13,8 +15,10 @@
 //
 // A model split over several files (name-00001-of-00003.gguf) is opened by its first file.
 //
-// [Writer] makes such files: deterministic bytes, and a file appears under its name only when it is complete.
+// [Writer] makes such files: deterministic bytes, and a file appears under its name only when it is
+// complete.
 //
-// The format is described at https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Versions 2 and 3 are read
-// (they differ only in that 3 allows big-endian files, which are refused here), version 3 is written.
+// The format is described at https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Versions 2
+// and 3 are read (they differ only in that 3 allows big-endian files, which are refused here),
+// version 3 is written.
 package gguf

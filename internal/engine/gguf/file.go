@@ -36,9 +36,10 @@ type File struct {
 	maps      []*mapping
 }
 
-// Open maps the file into memory and parses it. Where the operating system has no mapping, it is read.
-// The first of the files of a split model opens them all. The file must not be truncated while it is open:
-// the operating system ends a program that touches a mapped page whose bytes are gone.
+// Open maps the file into memory and parses it. Where the operating system has no mapping, it is
+// read. The first of the files of a split model opens them all. The file must not be truncated
+// while it is open: the operating system ends a program that touches a mapped page whose bytes are
+// gone.
 func Open(path string) (*File, error) {
 	f, err := openOne(path)
 	if err != nil {
@@ -63,8 +64,8 @@ func openOne(path string) (*File, error) {
 	return f, nil
 }
 
-// Close gives the mapping back. Every Tensor's Data is invalid afterwards, even to look at; keys, strings and what
-// the array getters returned before stay valid. Closing twice is no error.
+// Close gives the mapping back. Every Tensor's Data is invalid afterwards, even to look at; keys,
+// strings and what the array getters returned before stay valid. Closing twice is no error.
 func (f *File) Close() error {
 	f.open = false
 	var errs []error
@@ -93,16 +94,18 @@ func (f *File) Tensors() []Tensor { return slices.Clone(f.tensors) }
 // Size is the number of bytes of the file, of all files of a split model.
 func (f *File) Size() int64 { return f.size }
 
-// Release tells that t's bytes are not needed for now: the memory that holds its pages is given back, so that a
-// repacked copy does not double the resident size. They can still be read; then they come from the file again.
+// Release tells that t's bytes are not needed for now: the memory that holds its pages is given
+// back, so that a repacked copy does not double the resident size. They can still be read; then
+// they come from the file again.
 func (f *File) Release(t Tensor) {
 	for _, m := range f.maps {
 		m.release(t.Data)
 	}
 }
 
-// Read copies view, a part of a tensor's Data, to the front of dst. It reads the file instead of touching mapped pages,
-// which is faster for bytes that are needed once, and a file that was truncated meanwhile is an error here.
+// Read copies view, a part of a tensor's Data, to the front of dst. It reads the file instead of
+// touching mapped pages, which is faster for bytes that are needed once, and a file that was
+// truncated meanwhile is an error here.
 func (f *File) Read(dst, view []byte) error {
 	if len(dst) < len(view) {
 		return fmt.Errorf("gguf: read: %d bytes into room for %d", len(view), len(dst))

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killFile and killAt tell the test's own program, run again, what to write and at which byte to die.
+// killFile and killAt tell the test's own program, run again, what to write and at which byte to
+// die.
 const (
 	killFile = "GGUF_TEST_KILL_FILE"
 	killAt   = "GGUF_TEST_KILL_AT"
@@ -71,7 +72,8 @@ func newFile() *Writer {
 	return w
 }
 
-// TestKill ends a process at many bytes of a file it is writing: under the file's name is the old one or the new one.
+// TestKill ends a process at many bytes of a file it is writing: under the file's name is the old
+// one or the new one.
 func TestKill(t *testing.T) {
 	var want bytes.Buffer
 	if _, err := newFile().WriteTo(&want); err != nil {

@@ -14,18 +14,21 @@ const (
 	magic            = "GGUF"
 	defaultAlignment = 32
 	maxDims          = 4
-	// The least bytes a key with its value and a tensor's description take: a count that needs more is a lie.
+	// The least bytes a key with its value and a tensor's description take: a count that needs more
+	// is a lie.
 	leastPair   = 8 + 4 + 1
 	leastTensor = 8 + 4 + 8 + 4 + 8
-	// The most entries that memory is reserved for on a count's word alone; real files have some hundred.
+	// The most entries that memory is reserved for on a count's word alone; real files have some
+	// hundred.
 	mostReserved = 1024
 )
 
 // keyAlignment is the metadata key of the tensors' alignment in the file.
 const keyAlignment = "general.alignment"
 
-// Parse reads a GGUF file that is in memory. Tensors and arrays are views of data, which must not change while the
-// File is used. Whatever data holds, the result is a File whose every view is inside data, or an error.
+// Parse reads a GGUF file that is in memory. Tensors and arrays are views of data, which must not
+// change while the File is used. Whatever data holds, the result is a File whose every view is
+// inside data, or an error.
 func Parse(data []byte) (*File, error) {
 	f, err := parse(data)
 	if err != nil {
@@ -219,7 +222,8 @@ func tensorBytes(t Type, cols int, values uint64) (uint64, error) {
 	return size, nil
 }
 
-// placeTensors finds the tensors' bytes behind the descriptions and checks that they are in the file and apart.
+// placeTensors finds the tensors' bytes behind the descriptions and checks that they are in the
+// file and apart.
 func placeTensors(c *cursor, f *File, infos []info) error {
 	f.tensors = make([]Tensor, len(infos))
 	if len(infos) == 0 {

@@ -34,7 +34,8 @@ const (
 	TypeMXFP4  Type = 39
 )
 
-// layout is the shape of one block of a type; block and bytes are 0 for a type that is known by name only.
+// layout is the shape of one block of a type; block and bytes are 0 for a type that is known by
+// name only.
 type layout struct {
 	name         string
 	block, bytes int
@@ -92,7 +93,8 @@ func (t Type) String() string {
 	return fmt.Sprintf("type %d", uint32(t))
 }
 
-// ParseType finds a type by its name, in any case: "q4_k" is TypeQ4_K. Types that cannot be read are not found.
+// ParseType finds a type by its name, in any case: "q4_k" is TypeQ4_K. Types that cannot be read
+// are not found.
 func ParseType(name string) (Type, bool) {
 	for i, l := range layouts {
 		if l.block > 0 && strings.EqualFold(l.name, name) {
@@ -102,14 +104,15 @@ func ParseType(name string) (Type, bool) {
 	return 0, false
 }
 
-// BlockSize is the number of values in a block: 1 for plain types, 0 when the type is not supported.
+// BlockSize is the number of values in a block: 1 for plain types, 0 when the type is not
+// supported.
 func (t Type) BlockSize() int { return t.layout().block }
 
 // BlockBytes is the number of bytes of a block, 0 when the type is not supported.
 func (t Type) BlockBytes() int { return t.layout().bytes }
 
-// RowBytes is the number of bytes of a row of cols values. It is an error when the type is not supported,
-// when cols is not a multiple of the block or when the result does not fit an int.
+// RowBytes is the number of bytes of a row of cols values. It is an error when the type is not
+// supported, when cols is not a multiple of the block or when the result does not fit an int.
 func (t Type) RowBytes(cols int) (int, error) {
 	l := t.layout()
 	switch {

@@ -38,7 +38,8 @@ func (k Kind) String() string {
 	return "unknown kind"
 }
 
-// value is one metadata value: its bytes in the file, already checked, and what is needed to read them.
+// value is one metadata value: its bytes in the file, already checked, and what is needed to read
+// them.
 type value struct {
 	kind  Kind
 	elem  Kind   // of an array
@@ -98,7 +99,8 @@ func float(k Kind, b []byte) (float64, bool) {
 // Keys lists the metadata keys in the order of the file.
 func (f *File) Keys() []string { return append([]string(nil), f.keys...) }
 
-// Kind tells the kind of a key's value; for an array also the kind of its elements and their number.
+// Kind tells the kind of a key's value; for an array also the kind of its elements and their
+// number.
 func (f *File) Kind(key string) (kind, elem Kind, count int, ok bool) {
 	v, ok := f.values[key]
 	return v.kind, v.elem, v.count, ok
@@ -160,7 +162,8 @@ func (f *File) Bool(key string) (val, found bool) {
 	return v.raw[0] != 0, true
 }
 
-// String is the value of a string key. It stays valid after Close. The bytes are as the file has them, UTF-8 or not.
+// String is the value of a string key. It stays valid after Close. The bytes are as the file has
+// them, UTF-8 or not.
 func (f *File) String(key string) (string, bool) {
 	v, ok := f.values[key]
 	if !ok || v.kind != KindString {
@@ -169,8 +172,9 @@ func (f *File) String(key string) (string, bool) {
 	return string(v.raw[8:]), true
 }
 
-// Strings is the value of an array of strings. All share one copy of the array's bytes, which outlives Close;
-// keep one of them alive and all stay in memory. After Close there are no arrays to be had.
+// Strings is the value of an array of strings. All share one copy of the array's bytes, which
+// outlives Close; keep one of them alive and all stay in memory. After Close there are no arrays to
+// be had.
 func (f *File) Strings(key string) ([]string, bool) {
 	v, ok := f.array(key)
 	if !ok || v.elem != KindString {
@@ -187,7 +191,8 @@ func (f *File) Strings(key string) ([]string, bool) {
 	return out, true
 }
 
-// Floats is a copy of an array of numbers, false when there is none or an element is no number. Integers are converted.
+// Floats is a copy of an array of numbers, false when there is none or an element is no number.
+// Integers are converted.
 func (f *File) Floats(key string) ([]float32, bool) {
 	v, ok := f.array(key)
 	if !ok || kindSizes[v.elem] == 0 || v.elem == KindBool {
@@ -202,8 +207,8 @@ func (f *File) Floats(key string) ([]float32, bool) {
 	return out, true
 }
 
-// Ints is a copy of an array of integers of any width or of booleans (as 0 and 1), false when there is none
-// or an element does not fit.
+// Ints is a copy of an array of integers of any width or of booleans (as 0 and 1), false when there
+// is none or an element does not fit.
 func (f *File) Ints(key string) ([]int64, bool) {
 	v, ok := f.array(key)
 	if !ok || kindSizes[v.elem] == 0 || v.elem == KindFloat32 || v.elem == KindFloat64 {

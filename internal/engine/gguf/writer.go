@@ -12,8 +12,8 @@ import (
 // maxName is the longest tensor name that ggml takes.
 const maxName = 63
 
-// Writer collects metadata and tensors and writes them as a GGUF file of version 3. The zero value is ready to use.
-// The bytes depend only on what was set and added, and in which order.
+// Writer collects metadata and tensors and writes them as a GGUF file of version 3. The zero value
+// is ready to use. The bytes depend only on what was set and added, and in which order.
 //
 // Mistakes, such as a name that is there twice, are kept and reported by WriteTo and Create.
 type Writer struct {
@@ -37,8 +37,8 @@ func (w *Writer) fail(format string, args ...any) {
 	}
 }
 
-// Set sets a metadata value: a bool, an integer or float of fixed size, a string, or a slice of one of these
-// (of slices, too). A key that was set before keeps its place.
+// Set sets a metadata value: a bool, an integer or float of fixed size, a string, or a slice of one
+// of these (of slices, too). A key that was set before keeps its place.
 func (w *Writer) Set(key string, value any) {
 	raw, kind, err := appendValue(nil, value)
 	if err != nil {
@@ -77,7 +77,8 @@ func (w *Writer) SetBool(key string, value bool) { w.Set(key, value) }
 // SetStrings sets an array of strings.
 func (w *Writer) SetStrings(key string, value []string) { w.Set(key, value) }
 
-// CopyMetadata sets every key of f that keep accepts, all when it is nil, with the same bytes. f must be open.
+// CopyMetadata sets every key of f that keep accepts, all when it is nil, with the same bytes. f
+// must be open.
 func (w *Writer) CopyMetadata(f *File, keep func(key string) bool) {
 	for _, k := range f.keys {
 		if keep == nil || keep(k) {
@@ -86,7 +87,8 @@ func (w *Writer) CopyMetadata(f *File, keep func(key string) bool) {
 	}
 }
 
-// AddTensor adds a tensor whose bytes are in memory; data must not change until the file is written.
+// AddTensor adds a tensor whose bytes are in memory; data must not change until the file is
+// written.
 func (w *Writer) AddTensor(name string, t Type, dims []int, data []byte) {
 	w.AddTensorFunc(name, t, dims, func(out io.Writer) error {
 		_, err := out.Write(data)
@@ -94,7 +96,8 @@ func (w *Writer) AddTensor(name string, t Type, dims []int, data []byte) {
 	})
 }
 
-// AddTensorFunc adds a tensor whose bytes write produces when the file is written: just as many as t and dims tell.
+// AddTensorFunc adds a tensor whose bytes write produces when the file is written: just as many as
+// t and dims tell.
 func (w *Writer) AddTensorFunc(name string, t Type, dims []int, write func(io.Writer) error) {
 	p := pending{Tensor: Tensor{Name: name, Type: t, Dims: slices.Clone(dims)}, write: write}
 	switch {

@@ -19,8 +19,8 @@ func rewrite(f *File) *Writer {
 	return w
 }
 
-// TestRewriteReal: a file that another program wrote comes out with the same metadata and tensors, and
-// as both lay them out the same way, with the same bytes.
+// TestRewriteReal: a file that another program wrote comes out with the same metadata and tensors,
+// and as both lay them out the same way, with the same bytes.
 func TestRewriteReal(t *testing.T) {
 	for _, path := range sharedFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {

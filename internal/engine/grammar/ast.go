@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Node is a part of a grammar. Nodes are made by the functions of this package and compiled by [Compile]; they are values
-// and may be used in several places.
+// Node is a part of a grammar. Nodes are made by the functions of this package and compiled by
+// [Compile]; they are values and may be used in several places.
 type Node interface{ isNode() }
 
 type (
@@ -60,7 +60,8 @@ func Opt(part Node) Node { return repeatNode{part, 0, 1} }
 // Token matches the one token id, such as a control token that no text produces.
 func Token(id int32) Node { return tokenNode{id} }
 
-// Rule matches the rule of that name in the rules given to [CompileRules]; rules may be recursive, but not on the left.
+// Rule matches the rule of that name in the rules given to [CompileRules]; rules may be recursive,
+// but not on the left.
 func Rule(name string) Node { return ruleNode{name} }
 
 // JSON matches JSON text that is valid for the schema.
@@ -112,8 +113,8 @@ func CompileRules(root string, rules map[string]Node, v *Vocab) (*Grammar, error
 	return newGrammar(b.p), nil
 }
 
-// CompileSchema compiles a JSON Schema (draft-07 or 2020-12) to the grammar of the JSON texts that are valid for it. A
-// keyword that cannot be enforced is an [UnsupportedError].
+// CompileSchema compiles a JSON Schema (draft-07 or 2020-12) to the grammar of the JSON texts that
+// are valid for it. A keyword that cannot be enforced is an [UnsupportedError].
 func CompileSchema(schema json.RawMessage, v *Vocab) (*Grammar, error) {
 	if v == nil {
 		return nil, fmt.Errorf("grammar: compile schema: no vocabulary")
@@ -132,8 +133,8 @@ func CompileSchema(schema json.RawMessage, v *Vocab) (*Grammar, error) {
 
 func newGrammar(p *program) *Grammar { return &Grammar{p: p, m: newMachine(p)} }
 
-// UnsupportedError reports a part of a schema or pattern that is understood but cannot be enforced. Nothing is ever
-// compiled that accepts more than the schema does.
+// UnsupportedError reports a part of a schema or pattern that is understood but cannot be enforced.
+// Nothing is ever compiled that accepts more than the schema does.
 type UnsupportedError struct {
 	Keyword string // the keyword, such as "uniqueItems"
 	Path    string // JSON pointer to the schema that holds it

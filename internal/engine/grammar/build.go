@@ -108,7 +108,8 @@ func (b *builder) repeat(n repeatNode) (int32, error) {
 	return b.p.add(op{kind: opRepeat, kids: []int32{kid}, min: int32(n.min), max: int32(n.max)}), nil
 }
 
-// fold turns a regular node into one automaton; ok is false for nodes that are not regular or would become too large.
+// fold turns a regular node into one automaton; ok is false for nodes that are not regular or would
+// become too large.
 func (b *builder) fold(n Node) (id int32, ok bool, err error) {
 	switch n := n.(type) {
 	case litNode, tokenNode, ruleNode, schemaNode, nil:
@@ -148,7 +149,8 @@ func (b *builder) raw(d *dfa) int32 {
 	return b.p.add(op{kind: opString, lex: newLexer(d, false), max: -1})
 }
 
-// regularSize returns the number of code points in a regular node, repetitions written out; -1 if not regular or over.
+// regularSize returns the number of code points in a regular node, repetitions written out; -1 if
+// not regular or over.
 func regularSize(n Node, budget int) int {
 	size := 0
 	switch n := n.(type) {

@@ -2,9 +2,9 @@ package grammar
 
 import "errors"
 
-// check refuses grammars that cannot run: those that match nothing, that call themselves before reading anything, and
-// that repeat something empty very often. Alternatives that match nothing are cut away, so that every state met later can
-// be completed.
+// check refuses grammars that cannot run: those that match nothing, that call themselves before
+// reading anything, and that repeat something empty very often. Alternatives that match nothing are
+// cut away, so that every state met later can be completed.
 func (b *builder) check() error {
 	p := b.p
 	live := p.productive()

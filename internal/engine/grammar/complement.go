@@ -100,9 +100,9 @@ func (s *schemas) notArr(a *arrC) ([]*arrC, error) {
 	return out, nil
 }
 
-// notObj returns sets that together hold every object not in a. Properties that tell schemas apart (those with a short
-// list of values) come first, and the further sets agree with a on them: then the complements of many branches of a oneOf
-// multiply out to few sets.
+// notObj returns sets that together hold every object not in a. Properties that tell schemas apart
+// (those with a short list of values) come first, and the further sets agree with a on them: then
+// the complements of many branches of a oneOf multiply out to few sets.
 func (s *schemas) notObj(a *objC) ([]*objC, error) {
 	var out []*objC
 	agree := &objC{max: -1}

@@ -135,7 +135,8 @@ func percentile(d []time.Duration, p float64) time.Duration {
 	return d[min(len(d)-1, int(p*float64(len(d))))]
 }
 
-// TestSchemas walks the instances of real schemas. Nothing invalid may be accepted by what compiles.
+// TestSchemas walks the instances of real schemas. Nothing invalid may be accepted by what
+// compiles.
 func TestSchemas(t *testing.T) {
 	tier.Normal(t)
 	v, tok := needVocab(t)

@@ -75,7 +75,8 @@ func (a *alphabet) of(r rune) uint16 {
 	return a.find(r)
 }
 
-// dfa is a complete automaton over code points whose live states all reach acceptance. It is immutable.
+// dfa is a complete automaton over code points whose live states all reach acceptance. It is
+// immutable.
 type dfa struct {
 	alpha  *alphabet
 	k      int     // number of classes
@@ -113,8 +114,8 @@ func (d *dfa) empty() bool { return d.first < 0 }
 
 const maxDFAStates = 20_000
 
-// automaton builds the automaton of texts for which x accepts the text between the marks. It fails when the automaton
-// would be too large.
+// automaton builds the automaton of texts for which x accepts the text between the marks. It fails
+// when the automaton would be too large.
 func (p *rxPool) automaton(x *rx) (*dfa, error) {
 	var sets [][]span
 	for _, s := range p.sets {
@@ -154,7 +155,8 @@ func (p *rxPool) automaton(x *rx) (*dfa, error) {
 	return d, nil
 }
 
-// trim makes transitions to states that cannot accept dead and finds the states where nothing can go wrong.
+// trim makes transitions to states that cannot accept dead and finds the states where nothing can
+// go wrong.
 func (d *dfa) trim() {
 	n := len(d.labels)
 	back := d.backward()
@@ -221,8 +223,8 @@ func (d *dfa) backward() [][]int32 {
 	return back
 }
 
-// product runs several automata side by side. label maps the labels they reached (-1 where one does not accept, or is
-// dead) to a label of the product, -1 for none.
+// product runs several automata side by side. label maps the labels they reached (-1 where one does
+// not accept, or is dead) to a label of the product, -1 for none.
 func product(parts []content, alphas []*alphabet, extra [][]span, label func([]int32) int32) (*dfa, error) {
 	sets := slices.Clone(extra)
 	for _, a := range alphas {

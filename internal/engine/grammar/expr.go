@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// expr is a set of JSON values that is put into normal form only when it is needed. Equal expressions are one node.
+// expr is a set of JSON values that is put into normal form only when it is needed. Equal
+// expressions are one node.
 type expr struct {
 	kind exprKind
 	id   int32
@@ -166,8 +167,8 @@ func (s *schemas) compute(e *expr) (*form, error) {
 	return out, err
 }
 
-// narrow returns the part of f that is in e. What f already says is used while e is worked out: alternatives that it
-// rules out never have to be told apart.
+// narrow returns the part of f that is in e. What f already says is used while e is worked out:
+// alternatives that it rules out never have to be told apart.
 func (s *schemas) narrow(f *form, e *expr) (*form, error) {
 	if e.kind != exprSource || e.form != nil || !e.src.applies() {
 		g, err := s.norm(e)
@@ -204,7 +205,8 @@ func (src *source) applies() bool {
 	return false
 }
 
-// never reports whether an expression certainly has no value. What is still being worked out counts as having one.
+// never reports whether an expression certainly has no value. What is still being worked out counts
+// as having one.
 func (s *schemas) never(e *expr) (bool, error) {
 	if e.void != 0 {
 		return e.void == 1, nil

@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// A form is a set of JSON values sorted by type: a union of conjunctions. The algebra of schemas (allOf, anyOf, oneOf,
-// not, if) is done on forms. What lies inside arrays and objects stays an expression, so that recursive schemas have
-// finite forms.
+// A form is a set of JSON values sorted by type: a union of conjunctions. The algebra of schemas
+// (allOf, anyOf, oneOf, not, if) is done on forms. What lies inside arrays and objects stays an
+// expression, so that recursive schemas have finite forms.
 type form struct {
 	null, yes, no bool
 	nums          []*numC
@@ -42,8 +42,8 @@ type objC struct {
 	src      *source // where the limits stand
 }
 
-// layer is what one schema says of the properties of an object: a name it lists, or that its patterns match, has those
-// values; any other name has the value extra.
+// layer is what one schema says of the properties of an object: a name it lists, or that its
+// patterns match, has those values; any other name has the value extra.
 type layer struct {
 	props map[string]*expr
 	order []string
@@ -56,8 +56,8 @@ type namePattern struct {
 	value *expr
 }
 
-// some asks for a property that the layer does not list (in, nil), or whose name is in a language (in), and that has the
-// value.
+// some asks for a property that the layer does not list (in, nil), or whose name is in a language
+// (in), and that has the value.
 type some struct {
 	of    *layer
 	in    *lang
@@ -233,7 +233,8 @@ func (s *schemas) tidyObj(c *objC) (*objC, error) {
 	return c, nil
 }
 
-// property returns the expression for the value of a property of that name; it matches nothing if the name is refused.
+// property returns the expression for the value of a property of that name; it matches nothing if
+// the name is refused.
 func (s *schemas) property(c *objC, name string) (*expr, error) {
 	out := s.any
 	for _, l := range c.layers {

@@ -1,7 +1,8 @@
 package grammar
 
-// Formats are assertions here, as validators that check formats treat them. The patterns follow the RFCs that JSON Schema
-// names, on the side of refusing what is only sometimes valid. A format that is not listed is an annotation.
+// Formats are assertions here, as validators that check formats treat them. The patterns follow the
+// RFCs that JSON Schema names, on the side of refusing what is only sometimes valid. A format that
+// is not listed is an annotation.
 
 const (
 	fmtDate = `(\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(0[469]|11)-(0[1-9]|[12]\d|30)|02-(0[1-9]|1\d|2[0-8]))` +
@@ -27,8 +28,8 @@ const (
 	fmtRel     = `(//` + fmtAuth + fmtAbEmpty + `|` + fmtAbs + `|` + fmtNoColon + `+(/` + fmtPchar + `*)*|)` + fmtTail
 	fmtAtext   = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]"
 	fmtPointer = `(/([^~/]|~[01])*)*`
-	// fmtRegex is a part of the expressions on which validators agree: literals, escapes, classes and groups up to three
-	// deep, with quantifiers.
+	// fmtRegex is a part of the expressions on which validators agree: literals, escapes, classes
+	// and groups up to three deep, with quantifiers.
 	fmtRegexChar = `([^\\\[\](){}*+?|^$]|\\[dDwWsStnrfv.\\/\[\](){}*+?|^$-]|\[\^?([^\\\[\]^-]|\\[dDwWsStnrfv.\\/\[\]-])(([^\\\[\]-]|\\[dDwWsStnrfv.\\/\[\]-])*|([A-Y]-Z|[a-y]-z|[0-8]-9|-)*)*\])`
 	fmtQuant     = `([*+?]|\{\d\}|\{\d,\})?`
 	fmtRegex0    = `(\^?(` + fmtRegexChar + fmtQuant + `)*\$?)`

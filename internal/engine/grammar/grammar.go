@@ -5,15 +5,17 @@ import (
 	"slices"
 )
 
-// Grammar is a compiled grammar together with the parse states met so far. A state is one int32; it stays valid as long
-// as the Grammar, so going back (after a rejected draft) is using an older number. All methods may be called from several
-// goroutines at once. Requests that run for long can each take a [Grammar.Fork], whose states go when the request goes.
+// Grammar is a compiled grammar together with the parse states met so far. A state is one int32; it
+// stays valid as long as the Grammar, so going back (after a rejected draft) is using an older
+// number. All methods may be called from several goroutines at once. Requests that run for long can
+// each take a [Grammar.Fork], whose states go when the request goes.
 type Grammar struct {
 	p *program
 	m *machine
 }
 
-// ErrStates is reported by [Grammar.Err] when a grammar has met more states than it may keep (about two million).
+// ErrStates is reported by [Grammar.Err] when a grammar has met more states than it may keep (about
+// two million).
 var ErrStates = errors.New("grammar: too many parse states: take a Fork for each request")
 
 // Fork returns a Grammar over the same compiled tables with states of its own.
@@ -47,8 +49,9 @@ func (g *Grammar) Next(state, token int32) (int32, bool) {
 	return max(t, 0), t >= 0
 }
 
-// Mask sets allowed to the bit set of the tokens that may follow in state: token t is bit t%64 of allowed[t/64]. Tokens
-// that end the generation are among them where the text may end. Words beyond the vocabulary are cleared.
+// Mask sets allowed to the bit set of the tokens that may follow in state: token t is bit t%64 of
+// allowed[t/64]. Tokens that end the generation are among them where the text may end. Words beyond
+// the vocabulary are cleared.
 func (g *Grammar) Mask(state int32, allowed []uint64) {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
@@ -66,8 +69,9 @@ func (g *Grammar) Accepts(state int32) bool {
 	return state >= 0 && int(state) < len(g.m.accepts) && g.m.accepts[state]
 }
 
-// Forced appends to dst the tokens that must follow in state, if any: it follows the bytes while exactly one is possible
-// and cuts them into tokens as the tokenizer would. A last token that the text after it might lengthen is left out.
+// Forced appends to dst the tokens that must follow in state, if any: it follows the bytes while
+// exactly one is possible and cuts them into tokens as the tokenizer would. A last token that the
+// text after it might lengthen is left out.
 func (g *Grammar) Forced(state int32, dst []int32) []int32 {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()

@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Tokens are sorted into groups by the kinds of characters they are made of. A mask of a pattern then looks at most
-// groups once: if the pattern's automaton cannot die (or end) within the longest token of a group, whatever its characters,
-// the whole group is allowed; if it dies on every character of the first kind, none is. Only groups in between are walked.
+// Tokens are sorted into groups by the kinds of characters they are made of. A mask of a pattern
+// then looks at most groups once: if the pattern's automaton cannot die (or end) within the longest
+// token of a group, whatever its characters, the whole group is allowed; if it dies on every
+// character of the first kind, none is. Only groups in between are walked.
 type tokenGroup struct {
 	first   int8   // kind of the first character; -1 for the group of all that is irregular
 	kinds   uint32 // kinds of all further characters
@@ -82,8 +83,8 @@ const (
 	groupFew     = 800
 )
 
-// sortGroups sorts the tokens. The irregular group holds the tokens with parts of runes, quotes or backslashes, the long ones
-// and those of kinds too rare for a group.
+// sortGroups sorts the tokens. The irregular group holds the tokens with parts of runes, quotes or
+// backslashes, the long ones and those of kinds too rare for a group.
 func (v *Vocab) sortGroups(ids []int32) {
 	type key struct {
 		first int8
@@ -122,7 +123,8 @@ func (v *Vocab) sortGroups(ids []int32) {
 	}
 }
 
-// groupOf returns the kinds of a token's first character and of all; ok is false for an irregular token.
+// groupOf returns the kinds of a token's first character and of all; ok is false for an irregular
+// token.
 func groupOf(piece []byte) (first int8, kinds uint32, ok bool) {
 	if !utf8.Valid(piece) || utf8.RuneCount(piece) > groupLongest {
 		return 0, 0, false
@@ -236,8 +238,9 @@ type reachKey struct {
 	raw   bool
 }
 
-// survives returns how many characters, one of the kind first and then any of the kinds, the automaton is sure to read from
-// state q without dying, or, if raw, without reaching a state where the text may end; at most groupLongest.
+// survives returns how many characters, one of the kind first and then any of the kinds, the
+// automaton is sure to read from state q without dying, or, if raw, without reaching a state where
+// the text may end; at most groupLongest.
 func (d *dfa) survives(l *lexer, q int32, g *tokenGroup, raw bool) int {
 	key := reachKey{q, g.first, g.kinds, raw}
 	if n, ok := l.sure[key]; ok {

@@ -7,14 +7,16 @@ import (
 	"strconv"
 )
 
-// refused are keywords that assert something which is not enforced here; a schema that holds one is refused.
+// refused are keywords that assert something which is not enforced here; a schema that holds one is
+// refused.
 var refused = map[string]string{
 	"$dynamicRef":   "dynamic references cannot be enforced: use $ref",
 	"$recursiveRef": "dynamic references cannot be enforced: use $ref",
 }
 
-// Any other keyword that keyword does not name is an annotation, as the specification says of keywords it does not
-// define: title, description, default, examples, readOnly, deprecated, contentEncoding, $comment, x-….
+// Any other keyword that keyword does not name is an annotation, as the specification says of
+// keywords it does not define: title, description, default, examples, readOnly, deprecated,
+// contentEncoding, $comment, x-….
 
 // source returns the part of f that is in a subschema.
 func (s *schemas) source(src *source, f *form) (*form, error) {

@@ -1,7 +1,7 @@
 package grammar
 
-// content is a deterministic automaton over code points: what a string may say, before any escaping. Every state it
-// returns can still reach acceptance; -1 is the dead state.
+// content is a deterministic automaton over code points: what a string may say, before any
+// escaping. Every state it returns can still reach acceptance; -1 is the dead state.
 type content interface {
 	start() int32
 	step(q int32, r rune) int32
@@ -24,8 +24,8 @@ const (
 	lexLow                // inside the low surrogate: need hex digits are missing
 )
 
-// lexState is a state of a lexer: the content automaton's state and the place inside a code point's spelling. The code
-// point lies in [lo,hi]; high holds a high surrogate already read.
+// lexState is a state of a lexer: the content automaton's state and the place inside a code point's
+// spelling. The code point lies in [lo,hi]; high holds a high surrogate already read.
 type lexState struct {
 	q          int32
 	kind, need uint8
@@ -39,8 +39,8 @@ const dead = int32(-1)
 func finish(label int32) int32 { return -2 - label }
 func label(t int32) int32      { return -2 - t }
 
-// lexer spells a content automaton in bytes: as plain UTF-8, or as a JSON string with quotes and escapes. States and rows
-// are made when first needed; the owner serialises access.
+// lexer spells a content automaton in bytes: as plain UTF-8, or as a JSON string with quotes and
+// escapes. States and rows are made when first needed; the owner serialises access.
 type lexer struct {
 	c      content
 	json   bool
@@ -102,7 +102,8 @@ func (l *lexer) id(s lexState) int32 {
 	return id
 }
 
-// canonical forgets what no longer matters about a partly spelled code point when every code point is welcome.
+// canonical forgets what no longer matters about a partly spelled code point when every code point
+// is welcome.
 func canonical(s lexState) lexState {
 	switch s.kind {
 	case lexUTF8:
@@ -312,7 +313,8 @@ func (l *lexer) escape(s lexState, b byte) int32 {
 	return dead
 }
 
-// hexSpans reports whether some code point whose \u escape starts with a value in [lo,hi] is wanted in state q.
+// hexSpans reports whether some code point whose \u escape starts with a value in [lo,hi] is wanted
+// in state q.
 func (l *lexer) hexSpans(q int32, lo, hi rune) bool {
 	in := func(a, b rune) bool {
 		a, b = max(a, lo), min(b, hi)

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// machine holds the parse states of one or more texts read with a program. A frame is one entry of a stack, linked to its
-// parent and hash-consed, so that equal stacks are one number. A state is a set of frames (the grammar may be ambiguous),
-// hash-consed as well. Nothing is ever changed once made: going back to an earlier state is keeping its number.
+// machine holds the parse states of one or more texts read with a program. A frame is one entry of
+// a stack, linked to its parent and hash-consed, so that equal stacks are one number. A state is a
+// set of frames (the grammar may be ambiguous), hash-consed as well. Nothing is ever changed once
+// made: going back to an earlier state is keeping its number.
 type machine struct {
 	p *program
 
@@ -45,8 +46,8 @@ type machine struct {
 // frame is one entry of a stack. What pos and aux mean depends on the operation.
 type frame struct{ op, pos, aux, parent int32 }
 
-// Limits of what a matcher keeps. Beyond softStates the states met while a mask is explored are forgotten again; beyond
-// hardStates nothing more is accepted.
+// Limits of what a matcher keeps. Beyond softStates the states met while a mask is explored are
+// forgotten again; beyond hardStates nothing more is accepted.
 const (
 	softStates = 1 << 17
 	hardStates = 1 << 21
@@ -269,8 +270,8 @@ type mark struct{ frames, sets, trans int }
 
 func (m *machine) mark() mark { return mark{len(m.frames), len(m.accepts), len(m.trans.log)} }
 
-// rewind forgets everything made since the mark. Entries leave the open-addressing tables in the reverse of the order in
-// which they came, so no probe sequence is ever cut.
+// rewind forgets everything made since the mark. Entries leave the open-addressing tables in the
+// reverse of the order in which they came, so no probe sequence is ever cut.
 func (m *machine) rewind(k mark) {
 	for len(m.trans.log) > k.trans {
 		key := m.trans.log[len(m.trans.log)-1]

@@ -2,8 +2,9 @@ package grammar
 
 import "math/bits"
 
-// fill computes the mask of state s. A token is allowed if any frame of the state reads it, so the masks of the frames
-// are united: frames inside strings by bulk, the others by a walk over the token trie.
+// fill computes the mask of state s. A token is allowed if any frame of the state reads it, so the
+// masks of the frames are united: frames inside strings by bulk, the others by a walk over the
+// token trie.
 func (m *machine) fill(s int32, mask []uint64) {
 	frames := append(make([]int32, 0, 16), m.set(s)...)
 	if m.accepts[s] {
@@ -108,7 +109,8 @@ func (m *machine) suffixWalk(n, s int32, h []int32) []int32 {
 	return h
 }
 
-// plainState returns the state of the plain string lexer that reads what lexer state s reads, or -1.
+// plainState returns the state of the plain string lexer that reads what lexer state s reads, or
+// -1.
 func (m *machine) plainState(l *lexer, s int32) int32 {
 	if l.univ[s] == 0 || !l.json {
 		return -1
@@ -123,7 +125,8 @@ func (m *machine) plainState(l *lexer, s int32) int32 {
 	return l.plain[s]
 }
 
-// reader is a string or a name being read: its lexer, the states that are no dead end, and what follows its end.
+// reader is a string or a name being read: its lexer, the states that are no dead end, and what
+// follows its end.
 type reader struct {
 	lex   *lexer
 	o     *op // counts code points, when not nil
@@ -158,7 +161,8 @@ func (m *machine) fillString(fr frame, o *op, mask []uint64) {
 	}
 }
 
-// fillCounted allows what a string that may say anything reads when n code points have begun and their number is limited.
+// fillCounted allows what a string that may say anything reads when n code points have begun and
+// their number is limited.
 func (m *machine) fillCounted(s, n int32, o *op, after int32, mask []uint64) {
 	p := m.p.v.plain
 	left := int32(255)
@@ -187,7 +191,8 @@ func (m *machine) fillCounted(s, n int32, o *op, after int32, mask []uint64) {
 	}
 }
 
-// fillPlain allows what a plain string in lexer state s reads, with state after following its closing quote.
+// fillPlain allows what a plain string in lexer state s reads, with state after following its
+// closing quote.
 func (m *machine) fillPlain(s, after int32, mask []uint64) {
 	sl := &m.p.v.plain.slices[s]
 	for i, w := range sl.inside {
@@ -203,7 +208,8 @@ func (m *machine) fillPlain(s, after int32, mask []uint64) {
 	}
 }
 
-// fillReader allows what a reader in lexer state s reads, by the quickest way there is for its content.
+// fillReader allows what a reader in lexer state s reads, by the quickest way there is for its
+// content.
 func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 	v := m.p.v
 	st := r.lex.states[s]
@@ -271,8 +277,9 @@ func (r *reader) stays(s int32, text []byte) bool {
 	return true
 }
 
-// leave allows the tokens in which a text without quotes ends and what follows it begins. It looks only at tokens that
-// hold a byte with which that can begin; if these are too many it does nothing and returns false.
+// leave allows the tokens in which a text without quotes ends and what follows it begins. It looks
+// only at tokens that hold a byte with which that can begin; if these are too many it does nothing
+// and returns false.
 func (m *machine) leave(r *reader, s int32, mask []uint64) bool {
 	v := m.p.v
 	after := r.end(0)
@@ -306,7 +313,8 @@ func (m *machine) leave(r *reader, s int32, mask []uint64) bool {
 
 const maxLeave = 8000
 
-// leaves reports whether text ends what the reader reads before some byte b and goes on in state after.
+// leaves reports whether text ends what the reader reads before some byte b and goes on in state
+// after.
 func (m *machine) leaves(r *reader, s, after int32, b byte, text []byte) bool {
 	for i, c := range text {
 		if c == b && i > 0 && r.lex.acc[s] >= 0 {

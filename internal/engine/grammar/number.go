@@ -170,8 +170,9 @@ func (a *numC) key() string {
 	return b.String()
 }
 
-// automaton returns the automaton of the set's spellings: JSON numbers without exponents where there is any condition but
-// integrality, since a range of values in scientific notation is not regular in any useful size.
+// automaton returns the automaton of the set's spellings: JSON numbers without exponents where
+// there is any condition but integrality, since a range of values in scientific notation is not
+// regular in any useful size.
 func (a *numC) automaton() (*dfa, error) {
 	if a.free() { // bounded, so that a model cannot lose itself in digits and any reader can take the exponent
 		if a.integer {
@@ -190,7 +191,8 @@ func (a *numC) automaton() (*dfa, error) {
 	return explore(pos, neg)
 }
 
-// list spells out a finite set: as in the schema, in the shortest form, and whole numbers with a fraction of zero too.
+// list spells out a finite set: as in the schema, in the shortest form, and whole numbers with a
+// fraction of zero too.
 func (a *numC) list() []string {
 	var texts []string
 	for _, v := range a.vals {
@@ -211,7 +213,8 @@ func (a *numC) list() []string {
 	return texts
 }
 
-// magnitude reads the digits of a number without its sign and compares them with several decimals as it goes.
+// magnitude reads the digits of a number without its sign and compares them with several decimals
+// as it goes.
 type magnitude struct {
 	frac     bool // fractions may be written
 	needFrac bool // a digit other than 0 must stand in the fraction

@@ -265,7 +265,8 @@ func (ob *objectBuilder) plainKeys() (content, error) {
 	return newTrie(names, func(i int) int32 { return labels[i] }, -1), nil
 }
 
-// satisfies reports whether the property labelled lab may be the one that so asks for, its value aside.
+// satisfies reports whether the property labelled lab may be the one that so asks for, its value
+// aside.
 func (ob *objectBuilder) satisfies(so *some, lab int) (bool, error) {
 	s := ob.sb.s
 	if lab < len(ob.names) {

@@ -1,8 +1,9 @@
 package grammar
 
-// plainTables are the masks of the JSON string that may say anything, one slice for each state of its lexer. A slice is
-// the set of tokens that stay inside the string, and, for the tokens that close it, what they say after the closing
-// quote. With these a mask inside a string is a bulk OR and a walk over a few hundred short suffixes.
+// plainTables are the masks of the JSON string that may say anything, one slice for each state of
+// its lexer. A slice is the set of tokens that stay inside the string, and, for the tokens that
+// close it, what they say after the closing quote. With these a mask inside a string is a bulk OR
+// and a walk over a few hundred short suffixes.
 type plainTables struct {
 	lex      *lexer
 	slices   []plainSlice
@@ -106,7 +107,8 @@ func (p *plainTables) slice(v *Vocab, sl *plainSlice, n, s int32) {
 	}
 }
 
-// exit records every token under node n, which stands after a closing quote and the bytes of suffix.
+// exit records every token under node n, which stands after a closing quote and the bytes of
+// suffix.
 func (p *plainTables) exit(v *Vocab, sl *plainSlice, n int32, suffix []byte) {
 	nd := v.nodes[n]
 	if nd.token >= 0 {

@@ -2,8 +2,9 @@ package grammar
 
 import "sync"
 
-// program is a compiled grammar: a table of operations that push each other on the stack of the matching automaton. It is
-// shared by the matchers of all requests; mu guards the lexers, whose states are made lazily.
+// program is a compiled grammar: a table of operations that push each other on the stack of the
+// matching automaton. It is shared by the matchers of all requests; mu guards the lexers, whose
+// states are made lazily.
 type program struct {
 	mu   sync.Mutex
 	v    *Vocab
@@ -38,8 +39,9 @@ type op struct {
 	space    spacing
 }
 
-// objectOp accepts the properties of an object in any order. The names of the first len(bits) labels of the key lexer may
-// come once each and are remembered as bits; further labels are classes of other names.
+// objectOp accepts the properties of an object in any order. The names of the first len(bits)
+// labels of the key lexer may come once each and are remembered as bits; further labels are classes
+// of other names.
 type objectOp struct {
 	keys      *lexer
 	values    []int32 // by label
@@ -56,7 +58,8 @@ type objectOp struct {
 	wanted    [][]wanted
 }
 
-// wanted is a value which, given to a property of its label, sets a bit that the object needs to be complete.
+// wanted is a value which, given to a property of its label, sets a bit that the object needs to be
+// complete.
 type wanted struct{ bit, value int32 }
 
 // arrayOp accepts the items of an array.
@@ -66,7 +69,8 @@ type arrayOp struct {
 	min, max int32
 	sat      int32 // counts beyond this are not told apart
 
-	// With contains, each item is one of the variants, and the automaton counts how many of each kind there were.
+	// With contains, each item is one of the variants, and the automaton counts how many of each
+	// kind there were.
 	holds    []holdOp
 	variants []itemVariant
 }
@@ -98,8 +102,8 @@ const (
 // maxIndent is the most blanks or tabs after a line break.
 const maxIndent = 96
 
-// ws is the automaton of white space: 0 none yet, 1 after a blank, 2 after a carriage return, 3+n after a line break and
-// n characters of indentation. It returns -1 where b may not follow.
+// ws is the automaton of white space: 0 none yet, 1 after a blank, 2 after a carriage return, 3+n
+// after a line break and n characters of indentation. It returns -1 where b may not follow.
 func (s spacing) ws(state int32, b byte, separated bool) int32 {
 	switch s {
 	case spaceNone:

@@ -9,7 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// validator compiles a schema with an independent implementation that asserts formats; nil if that refuses it.
+// validator compiles a schema with an independent implementation that asserts formats; nil if that
+// refuses it.
 func validator(schema json.RawMessage) *jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schema)))
 	if err != nil {
@@ -28,8 +29,8 @@ func validator(schema json.RawMessage) *jsonschema.Schema {
 	return sch
 }
 
-// ramble generates a text by picking allowed tokens at random, with a liking for what closes things; ok is false if the
-// text did not come to an end.
+// ramble generates a text by picking allowed tokens at random, with a liking for what closes
+// things; ok is false if the text did not come to an end.
 func ramble(t *testing.T, g *Grammar, v *Vocab, r *rand.Rand, steps int) (text []byte, ok bool) {
 	s := g.Start()
 	mask := make([]uint64, v.words)

@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// The dialect of patterns is that of ECMA-262 with the u flag, as JSON Schema asks: classes, groups, alternation, greedy
-// and lazy repetition, anchors, \d \w \s and their complements, \p{...}, \u and \x escapes, and lookahead outside
-// repetitions. Lookbehind, word boundaries and references to groups are refused.
+// The dialect of patterns is that of ECMA-262 with the u flag, as JSON Schema asks: classes,
+// groups, alternation, greedy and lazy repetition, anchors, \d \w \s and their complements,
+// \p{...}, \u and \x escapes, and lookahead outside repetitions. Lookbehind, word boundaries and
+// references to groups are refused.
 
 // reNode is the syntax tree of a pattern.
 type reNode struct {
@@ -35,8 +36,8 @@ const (
 
 const maxPattern = 1 << 16
 
-// compilePattern compiles a pattern to an automaton over the text. whole says that the pattern must match the text as a
-// whole; otherwise a match anywhere in it will do.
+// compilePattern compiles a pattern to an automaton over the text. whole says that the pattern must
+// match the text as a whole; otherwise a match anywhere in it will do.
 func compilePattern(pattern string, whole bool) (*dfa, error) {
 	p := newRxPool()
 	x, err := p.pattern(pattern, whole)
@@ -55,7 +56,8 @@ func (p *rxPool) pattern(pattern string, whole bool) (*rx, error) {
 	}
 	begin, end := p.class(span{markBegin, markBegin}), p.class(span{markEnd, markEnd})
 	if whole {
-		// Anchors may stand at the ends of a whole pattern as well: the marks are consumed by them or beside them.
+		// Anchors may stand at the ends of a whole pattern as well: the marks are consumed by them
+		// or beside them.
 		return p.cat(p.alt(begin, p.empty), p.regex(n, p.alt(end, p.empty))), p.spent()
 	}
 	after := p.alt(p.empty, p.cat(p.all, end))
@@ -76,8 +78,8 @@ func clip(s string) string {
 	return s
 }
 
-// regex returns the expression of n followed by rest. Lookaheads need the rest; anything else is made once and put
-// before it.
+// regex returns the expression of n followed by rest. Lookaheads need the rest; anything else is
+// made once and put before it.
 func (p *rxPool) regex(n *reNode, rest *rx) *rx {
 	if !n.looks {
 		return p.cat2(p.simple(n), rest)
@@ -196,8 +198,8 @@ func (ps *reParser) alternation() (*reNode, error) {
 	return alt, nil
 }
 
-// without returns n without the anchors of a kind at its begin or its end, where another such anchor stands already: a mark
-// is consumed only once.
+// without returns n without the anchors of a kind at its begin or its end, where another such
+// anchor stands already: a mark is consumed only once.
 func (n *reNode) without(anchor reKind) *reNode {
 	switch n.kind {
 	case anchor:

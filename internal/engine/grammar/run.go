@@ -1,7 +1,7 @@
 package grammar
 
-// Phases of objects and arrays: what comes next. The position of such a frame is the phase, the state of the white space
-// before it and, for objects, the label of the name just read.
+// Phases of objects and arrays: what comes next. The position of such a frame is the phase, the
+// state of the white space before it and, for objects, the label of the name just read.
 const (
 	phaseOpen  = iota // the opening bracket
 	phaseFirst        // after the opening bracket: a first member or the closing bracket
@@ -85,8 +85,8 @@ func (m *machine) repeat(id, n, parent int32) {
 	}
 }
 
-// finish goes on with what a frame waits for. Finishing a frame twice for the same byte adds nothing, which is also what
-// ends a repetition of something empty.
+// finish goes on with what a frame waits for. Finishing a frame twice for the same byte adds
+// nothing, which is also what ends a repetition of something empty.
 func (m *machine) finish(f int32) {
 	if f == bottom {
 		m.outAcc = true
@@ -145,8 +145,8 @@ func (m *machine) stepString(fr frame, o *op, b byte) {
 	}
 }
 
-// advance counts code points: n have begun before byte b is read in lexer state s. It refuses one too many, and a closing
-// quote that comes too early.
+// advance counts code points: n have begun before byte b is read in lexer state s. It refuses one
+// too many, and a closing quote that comes too early.
 func (o *op) advance(s, n int32, b byte) (int32, bool) {
 	if o.min == 0 && o.max < 0 {
 		return 0, true
@@ -277,7 +277,8 @@ func (m *machine) mayClose(o *objectOp, seen int32) bool {
 	return missing(o.required, names) == 0 && o.count(names)+others >= o.min
 }
 
-// keyAlive reports whether a name that stands in content state q may still become one that is welcome.
+// keyAlive reports whether a name that stands in content state q may still become one that is
+// welcome.
 func (m *machine) keyAlive(o *objectOp, q int32, names []uint64, room int) bool {
 	if o.reachMore[q] && room == roomAny {
 		return true
@@ -467,7 +468,8 @@ func (m *machine) frameFirsts(f int32, set *byteSet) {
 	}
 }
 
-// bracketFirsts may name a byte that is refused after all (a comma after which nothing is left); it never omits one.
+// bracketFirsts may name a byte that is refused after all (a comma after which nothing is left); it
+// never omits one.
 func (m *machine) bracketFirsts(fr frame, o *op, set *byteSet) {
 	phase, ws, _ := phaseOf(fr.pos)
 	open, closing := byte('{'), byte('}')

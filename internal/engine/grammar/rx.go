@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Regular expressions with intersection and complement, taken apart by derivatives (Brzozowski 1964; Owens, Reppy and
-// Turon 2009). Equal expressions are one node, so an automaton's states are compared by number. The alphabet is the
-// Unicode code points and two marks, for the begin and the end of the text, that anchors consume.
+// Regular expressions with intersection and complement, taken apart by derivatives (Brzozowski
+// 1964; Owens, Reppy and Turon 2009). Equal expressions are one node, so an automaton's states are
+// compared by number. The alphabet is the Unicode code points and two marks, for the begin and the
+// end of the text, that anchors consume.
 const (
 	runeMax   = rune(0x10ffff)
 	markBegin = rune(0x110000)

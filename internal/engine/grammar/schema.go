@@ -177,8 +177,9 @@ func (sb *schemaBuilder) array(c *arrC) (int32, error) {
 	return id, sb.holds(c, a)
 }
 
-// distinct returns the operation of an array of distinct items that are all from one short list of plain values; ok is
-// false for other arrays. Each value is a kind of item of which there may be one.
+// distinct returns the operation of an array of distinct items that are all from one short list of
+// plain values; ok is false for other arrays. Each value is a kind of item of which there may be
+// one.
 func (sb *schemaBuilder) distinct(c *arrC) (id int32, ok bool, err error) {
 	if len(c.prefix) > 0 || len(c.holds) > 0 {
 		return 0, false, nil

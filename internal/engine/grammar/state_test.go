@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMaskBruteReal compares masks over the real vocabulary with asking for every token, on states along instances.
+// TestMaskBruteReal compares masks over the real vocabulary with asking for every token, on states
+// along instances.
 func TestMaskBruteReal(t *testing.T) {
 	v, tok := needVocab(t)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -137,7 +138,8 @@ func TestShared(t *testing.T) {
 	wg.Wait()
 }
 
-// TestForced checks that forced text is what must follow, and that it is cut as the tokenizer cuts it.
+// TestForced checks that forced text is what must follow, and that it is cut as the tokenizer cuts
+// it.
 func TestForced(t *testing.T) {
 	v, tok := needVocab(t)
 	schema := json.RawMessage(`{"type":"object","properties":{"destination":{"enum":["north-west"]}},"required":["destination"],"additionalProperties":false}`)

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// strC is a set of strings: those of min to max code points that are in every language of pos and in none of neg.
+// strC is a set of strings: those of min to max code points that are in every language of pos and
+// in none of neg.
 type strC struct {
 	min, max int // max < 0 is without limit
 	pos, neg []*lang
@@ -166,8 +167,8 @@ func (l *lang) content(v *Vocab) (content, error) {
 	})
 }
 
-// build multiplies the automata of all conditions. An upper limit of the length is not multiplied in where it can be
-// kept beside the automaton.
+// build multiplies the automata of all conditions. An upper limit of the length is not multiplied
+// in where it can be kept beside the automaton.
 func (a *strC) build(v *Vocab) (content, error) {
 	var parts []content
 	var alphas []*alphabet

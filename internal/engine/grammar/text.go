@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// CompileText compiles a grammar written in the language that the package comment describes. The rule root is where the
-// text starts.
+// CompileText compiles a grammar written in the language that the package comment describes. The
+// rule root is where the text starts.
 func CompileText(src string, v *Vocab) (*Grammar, error) {
 	if v == nil {
 		return nil, errors.New("grammar: compile text: no vocabulary")

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// trieContent accepts a fixed list of texts, the i-th with label i (or all with label 0), and, if others is not negative,
-// every other text with the label others.
+// trieContent accepts a fixed list of texts, the i-th with label i (or all with label 0), and, if
+// others is not negative, every other text with the label others.
 type trieContent struct {
 	edges  [][]trieEdge
 	labels []int32
@@ -18,7 +18,8 @@ type trieEdge struct {
 	q int32
 }
 
-// newTrie builds the automaton. State 0 is the start; if other texts are welcome the last state is where they go.
+// newTrie builds the automaton. State 0 is the start; if other texts are welcome the last state is
+// where they go.
 func newTrie(texts []string, label func(i int) int32, others int32) *trieContent {
 	t := &trieContent{edges: make([][]trieEdge, 1), labels: []int32{-1}, others: others}
 	for i, s := range texts {
@@ -108,7 +109,8 @@ func (t *trieContent) alphabet() *alphabet {
 	return newAlphabet(sets)
 }
 
-// reach finds, for each state, the labels below names that it leads to, and whether it leads to other ones.
+// reach finds, for each state, the labels below names that it leads to, and whether it leads to
+// other ones.
 func (t *trieContent) reach(names, words int) ([]uint64, []bool) {
 	sets := make([]uint64, words*len(t.edges))
 	more := make([]bool, len(t.edges))
@@ -203,8 +205,8 @@ func reads(c content, s string) int32 {
 	return c.accept(q)
 }
 
-// bounded is an automaton with an upper limit on the length. A state is a state of the automaton and a count; it is dead
-// when the nearest acceptance is too far.
+// bounded is an automaton with an upper limit on the length. A state is a state of the automaton
+// and a count; it is dead when the nearest acceptance is too far.
 type bounded struct {
 	d    *dfa
 	max  int32

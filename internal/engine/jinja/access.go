@@ -217,7 +217,8 @@ func sliceText(s string, n, start, step, count int) string {
 	return string(out)
 }
 
-// sliceBounds resolves the bounds of a slice of n items to a first and a last index, a step and a number of items.
+// sliceBounds resolves the bounds of a slice of n items to a first and a last index, a step and a
+// number of items.
 func sliceBounds(bounds [3]Value, n int) (start, stop, step, count int, err error) {
 	var given [3]*int64
 	for i, b := range bounds {

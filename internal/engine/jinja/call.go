@@ -51,7 +51,8 @@ type arguments struct {
 	kw  []kwarg
 }
 
-// evalArgs evaluates arguments onto the stack; the caller gives the stack back with r.stack = r.stack[:base].
+// evalArgs evaluates arguments onto the stack; the caller gives the stack back with r.stack =
+// r.stack[:base].
 func (a *callArgs) evalArgs(r *run, f *frame) (arguments, error) {
 	base := len(r.stack)
 	for _, x := range a.pos {
@@ -114,7 +115,8 @@ func (a *callArgs) evalStars(r *run, f *frame, kw []kwarg) ([]kwarg, error) {
 	return kw, nil
 }
 
-// invoke binds arguments to the parameters and calls the function. The stack is used for the bound values.
+// invoke binds arguments to the parameters and calls the function. The stack is used for the bound
+// values.
 func (b *builtin) invoke(r *run, self Value, a arguments) (Value, error) {
 	cost := 1
 	if s, ok := text(self); ok {

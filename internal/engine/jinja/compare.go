@@ -6,8 +6,8 @@ import (
 	"math/big"
 )
 
-// comparer compares values up to a nesting depth and a number of steps: parts that are shared many times over would take
-// exponential time otherwise.
+// comparer compares values up to a nesting depth and a number of steps: parts that are shared many
+// times over would take exponential time otherwise.
 type comparer struct {
 	steps int
 	err   error

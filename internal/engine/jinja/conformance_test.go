@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestConformance compares with what Python's Jinja2 made of the templates in testdata/conformance.jsonl, which
-// testdata/oracle.py wrote: the same text, or an error of the same kind (a syntax error at the same line).
+// TestConformance compares with what Python's Jinja2 made of the templates in
+// testdata/conformance.jsonl, which testdata/oracle.py wrote: the same text, or an error of the
+// same kind (a syntax error at the same line).
 func TestConformance(t *testing.T) {
 	path := "testdata/conformance.jsonl"
 	if p := os.Getenv("JINJA_CONFORMANCE"); p != "" { // a larger file from the same script

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Dict is a Python dict: it keeps the order in which keys were first set. Use NewDict or FromJSON; the zero value is empty
-// and ready too.
+// Dict is a Python dict: it keeps the order in which keys were first set. Use NewDict or FromJSON;
+// the zero value is empty and ready too.
 type Dict struct {
 	entries []entry
 	index   map[Value]int // by hash key; nil while the dict is small enough to scan
@@ -149,7 +149,8 @@ type opaqueKey string
 
 func (opaqueKey) typeName() string { return "key" }
 
-// hashKey maps a key to a comparable value such that == on it is Python's equality: 1, 1.0 and True are one key.
+// hashKey maps a key to a comparable value such that == on it is Python's equality: 1, 1.0 and True
+// are one key.
 func hashKey(v Value) (Value, error) { return hashKeyDepth(v, 0) }
 
 func hashKeyDepth(v Value, depth int) (Value, error) {
@@ -180,7 +181,8 @@ func hashKeyDepth(v Value, depth int) (Value, error) {
 	return v, nil // the rest are pointers: equal when the same object
 }
 
-// maxTupleKey bounds tuples as keys, since parts shared many times over would make them exponentially large.
+// maxTupleKey bounds tuples as keys, since parts shared many times over would make them
+// exponentially large.
 const maxTupleKey = 1 << 14
 
 func tupleKey(t *tuple, depth int) (Value, error) {

@@ -40,7 +40,8 @@ func limitError(format string, args ...any) error {
 	return &fault{"LimitError", fmt.Sprintf(format, args...)}
 }
 
-// maxValueDepth bounds the nesting of values that are printed, compared or read; Python's recursion limit is the same.
+// maxValueDepth bounds the nesting of values that are printed, compared or read; Python's recursion
+// limit is the same.
 const maxValueDepth = 1000
 
 var errValueDepth = &fault{"RecursionError", fmt.Sprintf("value is nested more than %d levels deep", maxValueDepth)}

@@ -134,7 +134,8 @@ func (s *callBlock) exec(r *run, f *frame) (signal, error) {
 	return sigNone, at(s.line, err)
 }
 
-// The generation tag marks what the model wrote, for training; it renders its body in a scope of its own.
+// The generation tag marks what the model wrote, for training; it renders its body in a scope of
+// its own.
 func (s *generationBlock) exec(r *run, f *frame) (signal, error) {
 	v, err := r.callMacro(&macro{def: s.def, env: f}, arguments{})
 	if err == nil {

@@ -1,6 +1,7 @@
 package jinja
 
-// filterTable are the filters that follow a bar. It is filled in init because map and its like look filters up.
+// filterTable are the filters that follow a bar. It is filled in init because map and its like look
+// filters up.
 var filterTable table
 
 func init() {

@@ -2,7 +2,8 @@ package jinja
 
 import "slices"
 
-// The filters that apply another filter or a test to every item. They are lazy, so they copy their arguments.
+// The filters that apply another filter or a test to every item. They are lazy, so they copy their
+// arguments.
 
 func filterMap(r *run, c call) (Value, error) {
 	self := c.self

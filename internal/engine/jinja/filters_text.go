@@ -143,8 +143,8 @@ func filterWordcount(r *run, c call) (Value, error) {
 	return Int(len(words)), nil
 }
 
-// filterWordwrap wraps each line of a text greedily. It breaks at spaces and, unless told not to, after hyphens between
-// letters and inside words longer than a line.
+// filterWordwrap wraps each line of a text greedily. It breaks at spaces and, unless told not to,
+// after hyphens between letters and inside words longer than a line.
 func filterWordwrap(r *run, c call) (Value, error) {
 	s, ok := text(c.self)
 	if !ok {

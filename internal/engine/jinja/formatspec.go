@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// spec is how one value is formatted: Python's format specification, and what a % directive can say.
+// spec is how one value is formatted: Python's format specification, and what a % directive can
+// say.
 type spec struct {
 	fill      rune
 	align     byte // '<', '>', '^', '=' or 0 for the kind's own

@@ -74,7 +74,8 @@ func filterXMLAttr(r *run, c call) (Value, error) {
 	return Str(b.String()), nil
 }
 
-// quoteURL is Python's quote: letters, digits and _.-~ stay, and / unless the text is part of a query.
+// quoteURL is Python's quote: letters, digits and _.-~ stay, and / unless the text is part of a
+// query.
 func quoteURL(s string, query bool) string {
 	s = strings.ReplaceAll(url.QueryEscape(s), "%7E", "~")
 	if !query {

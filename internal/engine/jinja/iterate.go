@@ -1,6 +1,7 @@
 package jinja
 
-// items returns what iterating over v yields. The slice must not be changed; a generator is used up.
+// items returns what iterating over v yields. The slice must not be changed; a generator is used
+// up.
 func (r *run) items(v Value) ([]Value, error) {
 	switch v := v.(type) {
 	case *List:
@@ -85,7 +86,8 @@ func over(items []Value) func() (Value, bool, error) {
 	}
 }
 
-// lazy makes a generator that opens its source when the first item is asked for, as a Python generator does.
+// lazy makes a generator that opens its source when the first item is asked for, as a Python
+// generator does.
 func lazy(open func() (func() (Value, bool, error), error)) *generator {
 	var next func() (Value, bool, error)
 	return &generator{name: "generator", next: func() (Value, bool, error) {

@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// FromJSON reads one JSON value and keeps the order of keys. Integers stay integers of any size; a number with a point or
-// an exponent becomes a Float; of a repeated key the last value counts, at the place of the first, as in Python.
+// FromJSON reads one JSON value and keeps the order of keys. Integers stay integers of any size; a
+// number with a point or an exponent becomes a Float; of a repeated key the last value counts, at
+// the place of the first, as in Python.
 func FromJSON(data []byte) (Value, error) {
 	var probe json.RawMessage
 	if err := json.Unmarshal(data, &probe); err != nil {

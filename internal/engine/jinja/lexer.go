@@ -134,7 +134,8 @@ func nextTag(s string) int {
 	}
 }
 
-// data emits the text before a tag, stripped as the tag's sign asks; lstrip says that the tag is one lstrip_blocks is for.
+// data emits the text before a tag, stripped as the tag's sign asks; lstrip says that the tag is
+// one lstrip_blocks is for.
 func (l *lexer) data(s string, sign byte, lstrip, lineStart bool) {
 	out := s
 	switch {

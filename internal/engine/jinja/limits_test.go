@@ -131,7 +131,8 @@ func TestShared(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzTemplate: whatever the template and its variables, parsing and rendering end, without a panic, inside their limits.
+// FuzzTemplate: whatever the template and its variables, parsing and rendering end, without a
+// panic, inside their limits.
 func FuzzTemplate(f *testing.F) {
 	for _, src := range []string{"{% for a, b in x.items() recursive %}{{ loop(a) }}{% else %}{% endfor %}", "{% macro m(a, b=1) %}{{ caller() }}{% endmacro %}{% call(x) m(*a, **b) %}{% endcall %}",
 		"{{ '%05.2f {}'.format(1)|upper[::-1] if x is not none else -y ** 2 ~ [1, {'a': (2,)}] }}", "{% raw %}{% endraw %}{#- -#}{% set a %}{% endset %}{% with a=1 %}{% endwith %}{% filter upper|trim %}{% endfilter %}"} {

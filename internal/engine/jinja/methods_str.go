@@ -131,7 +131,8 @@ func strZfill(r *run, c call) (Value, error) {
 	return like(c.self, sign+s), err
 }
 
-// window cuts s to the optional bounds in the arguments i and i+1; ok is false when the start lies beyond the end.
+// window cuts s to the optional bounds in the arguments i and i+1; ok is false when the start lies
+// beyond the end.
 func (c *call) window(i int) (s string, offset int, ok bool, err error) {
 	s = c.selfText()
 	if c.args[i] == nil && c.args[i+1] == nil {

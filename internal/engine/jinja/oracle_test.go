@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// The development data holds real templates and what Python's Jinja2, set up as Hugging Face does, makes of them.
+// The development data holds real templates and what Python's Jinja2, set up as Hugging Face does,
+// makes of them.
 const dataDir = "moe-dev/templates/"
 
 var testClock = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -99,8 +100,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestRealTemplates renders every real template with every fixture: the text, or the error with its message, must be the
-// oracle's.
+// TestRealTemplates renders every real template with every fixture: the text, or the error with its
+// message, must be the oracle's.
 func TestRealTemplates(t *testing.T) {
 	type row struct {
 		Template, Fixture, Text, Error string

@@ -1,6 +1,7 @@
 package jinja
 
-// Expressions by precedence, from the loosest: conditional, or, and, not, comparison, + -, ~, * / // %, **, unary, postfix.
+// Expressions by precedence, from the loosest: conditional, or, and, not, comparison, + -, ~, * /
+// // %, **, unary, postfix.
 
 // enter counts a level of nesting; leave ends it.
 func (p *parser) enter() {
@@ -18,7 +19,8 @@ func (p *parser) link() {
 	}
 }
 
-// tuple parses an expression, or several with commas between them, up to the end of the tag, a closing parenthesis or end.
+// tuple parses an expression, or several with commas between them, up to the end of the tag, a
+// closing parenthesis or end.
 func (p *parser) tuple(withCond bool, end string) expr {
 	return p.tupleIn(withCond, end, false)
 }

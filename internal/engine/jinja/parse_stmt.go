@@ -1,6 +1,7 @@
 package jinja
 
-// The statements, one function a tag. Each starts at the name of its tag and stops before the end of the tag.
+// The statements, one function a tag. Each starts at the name of its tag and stops before the end
+// of the tag.
 
 func (p *parser) forTag() stmt {
 	s := &forStmt{line: p.next().line, recursive: p.tagEndsWith("recursive")}
@@ -72,7 +73,8 @@ func (p *parser) ifTag() stmt {
 
 func (p *parser) setTag() stmt {
 	line := p.next().line
-	// {% set x = x + 1 %} reads before it assigns: slots are resolved late, so parsing the target first does no harm.
+	// {% set x = x + 1 %} reads before it assigns: slots are resolved late, so parsing the target
+	// first does no harm.
 	tgt := p.assignTarget(true)
 	if p.skip("=") {
 		return &setStmt{line, tgt, p.tuple(true, "")}
@@ -208,7 +210,8 @@ func (p *parser) macro(name, end string, head func(def *macroDef)) *macroDef {
 	return def
 }
 
-// implicit declares caller, varargs and kwargs where the body mentions them without assigning them itself.
+// implicit declares caller, varargs and kwargs where the body mentions them without assigning them
+// itself.
 func (p *parser) implicit(sc *scope, n *nameExpr, def *macroDef) {
 	if _, own := sc.names[n.name]; own {
 		return
@@ -246,7 +249,8 @@ func (p *parser) signature(def *macroDef) {
 	p.expect(")")
 }
 
-// assignTarget parses what stands left of an assignment; attributes of namespaces are allowed in set only.
+// assignTarget parses what stands left of an assignment; attributes of namespaces are allowed in
+// set only.
 func (p *parser) assignTarget(attrs bool) target {
 	line := p.cur().line
 	var items []target

@@ -2,7 +2,8 @@ package jinja
 
 import "slices"
 
-// Limits of the parser. They keep the depth of the tree, and with it the stack that walks it, small.
+// Limits of the parser. They keep the depth of the tree, and with it the stack that walks it,
+// small.
 const (
 	maxNesting = 100    // of brackets, unary operators and conditional expressions in an expression
 	maxBlocks  = 100    // of statements in statements
@@ -146,7 +147,8 @@ func (p *parser) open(hidden bool) func() [2]int {
 	}
 }
 
-// openFunc enters the scope of a new function; the function it returns leaves it and tells the size of its frame.
+// openFunc enters the scope of a new function; the function it returns leaves it and tells the size
+// of its frame.
 func (p *parser) openFunc() func() int {
 	s := newScope(p.scope, &function{})
 	loops := p.loops
@@ -157,7 +159,8 @@ func (p *parser) openFunc() func() int {
 	}
 }
 
-// statements parses up to one of the end tags, whose name is then the current token, or without any to the end.
+// statements parses up to one of the end tags, whose name is then the current token, or without any
+// to the end.
 func (p *parser) statements(ends ...string) []stmt {
 	if len(ends) > 0 {
 		p.skip(":")
@@ -202,7 +205,8 @@ func (p *parser) bodyUntil(end string) []stmt {
 	return body
 }
 
-// tags are the statements, by the name that opens them. It is filled in init because statements contain statements.
+// tags are the statements, by the name that opens them. It is filled in init because statements
+// contain statements.
 var tags map[string]func(p *parser) stmt
 
 func init() {

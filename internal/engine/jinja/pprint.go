@@ -2,8 +2,8 @@ package jinja
 
 import "slices"
 
-// filterPprint prints a value as Python's pprint does when it fits on a line: repr with the keys of dicts sorted. Longer
-// values stay on one line too.
+// filterPprint prints a value as Python's pprint does when it fits on a line: repr with the keys of
+// dicts sorted. Longer values stay on one line too.
 func filterPprint(r *run, c call) (Value, error) {
 	v, err := sortedKeys(r, c.self, 0)
 	if err != nil {

@@ -29,7 +29,8 @@ func (r *run) percent(model Value, format string, args Value) (Value, error) {
 
 func isMarkup(v Value) bool { _, ok := v.(markup); return ok }
 
-// isIndexable says which single values Python takes for a mapping, so that leaving them unused is no error.
+// isIndexable says which single values Python takes for a mapping, so that leaving them unused is
+// no error.
 func isIndexable(v Value) bool {
 	switch v.(type) {
 	case *List, *rangeValue, *undefined:

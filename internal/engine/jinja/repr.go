@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// printer writes values as Python prints them, up to a size and a nesting depth, so that values that contain themselves or
-// share parts many times over end in an error.
+// printer writes values as Python prints them, up to a size and a nesting depth, so that values
+// that contain themselves or share parts many times over end in an error.
 type printer struct {
 	b     []byte
 	limit int
@@ -160,7 +160,8 @@ func (p *printer) object(v Value, depth int) {
 	}
 }
 
-// appendFloat writes f as Python's repr: shortest digits that read back, an exponent below 1e-4 and from 1e16 on.
+// appendFloat writes f as Python's repr: shortest digits that read back, an exponent below 1e-4 and
+// from 1e16 on.
 func appendFloat(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -181,7 +182,8 @@ func appendFloat(b []byte, f float64) []byte {
 	return b
 }
 
-// appendStrRepr quotes s as Python does: single quotes unless only they occur in it, escapes for what does not print.
+// appendStrRepr quotes s as Python does: single quotes unless only they occur in it, escapes for
+// what does not print.
 func appendStrRepr(b []byte, s string) []byte {
 	quote := byte('\'')
 	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {

@@ -25,7 +25,8 @@ type frame struct {
 	outer *frame // of the function around this one
 }
 
-// Render renders the template with the variables, which it does not change. A *RenderError says what failed and where.
+// Render renders the template with the variables, which it does not change. A *RenderError says
+// what failed and where.
 func (t *Template) Render(vars *Dict, opts Options) (string, error) {
 	if opts.Fuel <= 0 {
 		opts.Fuel = DefaultFuel

@@ -1,11 +1,13 @@
 package jinja
 
-// Names are resolved once, after parsing. A function (the template, a macro, the body of a call block, a recursive loop) has
-// one frame of slots when it runs; the scopes inside it (loops, with, captured blocks) own ranges of those slots. Reading a
-// name looks at the slot of the innermost scope that assigns it and, while that is unset, at the next one outwards, then at
-// the variables given to Render and the global functions.
+// Names are resolved once, after parsing. A function (the template, a macro, the body of a call
+// block, a recursive loop) has one frame of slots when it runs; the scopes inside it (loops, with,
+// captured blocks) own ranges of those slots. Reading a name looks at the slot of the innermost
+// scope that assigns it and, while that is unset, at the next one outwards, then at the variables
+// given to Render and the global functions.
 
-// ref is the place of a variable: slot in the frame of the function that lies up functions outwards.
+// ref is the place of a variable: slot in the frame of the function that lies up functions
+// outwards.
 type ref struct{ up, slot int }
 
 // function is the unit that gets a frame.
@@ -35,8 +37,9 @@ func (s *scope) declare(name string) int {
 	return slot
 }
 
-// span is the range of slots to clear when the scope is entered: its own and those of the scopes inside it. It is known once
-// the scope is closed; slots are handed out in order, so it holds no slot of an outer scope.
+// span is the range of slots to clear when the scope is entered: its own and those of the scopes
+// inside it. It is known once the scope is closed; slots are handed out in order, so it holds no
+// slot of an outer scope.
 func (s *scope) span() [2]int { return [2]int{s.first, s.fn.size} }
 
 // resolve lists the slots where a name may be found, innermost first.

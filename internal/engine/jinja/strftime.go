@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// strftime formats t as the C library does in the C locale, with glibc's flags - (no padding), _ (spaces), 0 and ^ (upper
-// case). An unknown directive stays as it is.
+// strftime formats t as the C library does in the C locale, with glibc's flags - (no padding), _
+// (spaces), 0 and ^ (upper case). An unknown directive stays as it is.
 func strftime(t time.Time, format string) string {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -87,7 +87,8 @@ func directive(t time.Time, c, flag byte) (string, bool) {
 	return strings.Repeat(string(pad), max(0, width-len(s))) + s, true
 }
 
-// number is the value of a numeric directive, its width and its padding; the width is 0 for an unknown one.
+// number is the value of a numeric directive, its width and its padding; the width is 0 for an
+// unknown one.
 func number(t time.Time, c byte) (n, width int, pad byte) {
 	hour12 := (t.Hour()+11)%12 + 1
 	switch c {

@@ -60,7 +60,8 @@ func isIterable(v Value) bool {
 	return ok
 }
 
-// isSequence asks for a length and for subscripts, as Jinja2 does: dicts and undefined values count.
+// isSequence asks for a length and for subscripts, as Jinja2 does: dicts and undefined values
+// count.
 func isSequence(v Value) bool {
 	switch v.(type) {
 	case *dictView, *loopState:

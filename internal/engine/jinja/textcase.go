@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Letter case as Python has it. Go maps rune by rune; the few letters whose upper case is longer are in special.
+// Letter case as Python has it. Go maps rune by rune; the few letters whose upper case is longer
+// are in special.
 
 var special = strings.NewReplacer("ß", "SS", "ŉ", "ʼN", "ǰ", "J̌", "ﬀ", "FF", "ﬁ", "FI", "ﬂ", "FL", "ﬃ", "FFI", "ﬄ", "FFL", "ﬅ", "ST", "ﬆ", "ST")
 
@@ -174,7 +175,8 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// splitLines splits as Python's splitlines: at every kind of line end, with no empty line after the last.
+// splitLines splits as Python's splitlines: at every kind of line end, with no empty line after the
+// last.
 func splitLines(s string, keepEnds bool) []string {
 	lines := []string{}
 	start := 0

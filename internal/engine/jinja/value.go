@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Value is a value of the template language: one of None, Bool, Int, Float, Str, *List, *Dict or one of the kinds only
-// templates make (tuples, generators, namespaces, functions, undefined). The set is sealed.
+// Value is a value of the template language: one of None, Bool, Int, Float, Str, *List, *Dict or
+// one of the kinds only templates make (tuples, generators, namespaces, functions, undefined). The
+// set is sealed.
 type Value interface {
 	// typeName is the name of the Python type, as error messages show it.
 	typeName() string
@@ -33,13 +34,15 @@ type List struct{ Items []Value }
 // NewList returns a list of the items; it keeps the slice.
 func NewList(items ...Value) *List { return &List{Items: items} }
 
-// markup is text marked safe by the safe and escape filters; adding plain text to it escapes that text, as markupsafe does.
+// markup is text marked safe by the safe and escape filters; adding plain text to it escapes that
+// text, as markupsafe does.
 type markup string
 
 // bigInt is an integer outside the range of Int; normal results come from intOf, which narrows.
 type bigInt struct{ v *big.Int }
 
-// tuple is a Python tuple. fields, when set, names its elements as attributes (the pairs of groupby).
+// tuple is a Python tuple. fields, when set, names its elements as attributes (the pairs of
+// groupby).
 type tuple struct {
 	items  []Value
 	fields []string
@@ -47,8 +50,8 @@ type tuple struct {
 
 func pair(a, b Value) *tuple { return &tuple{items: []Value{a, b}} }
 
-// undefined is what a missing name, attribute or element evaluates to: it prints as nothing, is false and empty, and any
-// other use of it is an error that names what was missing.
+// undefined is what a missing name, attribute or element evaluates to: it prints as nothing, is
+// false and empty, and any other use of it is an error that names what was missing.
 type undefined struct {
 	hint string // the whole message, when set
 	obj  Value  // the object that lacks name; nil for a variable

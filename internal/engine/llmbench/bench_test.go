@@ -29,7 +29,8 @@ func plainOptions() options {
 		prompt: 32, seed: 1, plain: 16 << 20, accept: 0.8, now: time.Now}
 }
 
-// Scripted texts come out as they are whatever is drafted, and wrong drafts are computed, not refused for free.
+// Scripted texts come out as they are whatever is drafted, and wrong drafts are computed, not
+// refused for free.
 func TestScript(t *testing.T) {
 	m, err := open(tiny(t), 1, plainOptions())
 	if err != nil {

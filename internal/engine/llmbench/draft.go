@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// guesser is a drafter that computes what a draft model would and then says what the script wants of it: a share of the positions
-// right, the others wrong.
+// guesser is a drafter that computes what a draft model would and then says what the script wants
+// of it: a share of the positions right, the others wrong.
 type guesser struct {
 	small *model // nil: guesses cost nothing
 	cache *transformer.Cache
@@ -58,7 +58,8 @@ func (g *guesser) read(tokens []int32) error {
 	return nil
 }
 
-// close gives the memory of the cache back. The engine is done with the guesser when the text has ended, so the caller does it.
+// close gives the memory of the cache back. The engine is done with the guesser when the text has
+// ended, so the caller does it.
 func (g *guesser) close() {
 	if g.cache != nil {
 		g.cache.Close()
@@ -153,8 +154,8 @@ type contestants struct {
 	last       scheduler.Stats // of a text with drafts
 }
 
-// contest generates text with the drafters of request and a guesser, if there is one, and without any, in turns, each time with a new
-// engine that has learnt nothing.
+// contest generates text with the drafters of request and a guesser, if there is one, and without
+// any, in turns, each time with a new engine that has learnt nothing.
 func (m *model) contest(prompt, text []int32, request scheduler.Request, guess func() (*guesser, error)) (contestants, error) {
 	var c contestants
 	var fast, slow []float64

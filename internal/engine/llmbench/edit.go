@@ -63,8 +63,8 @@ func (m *model) edit(name string, threads, source, lines, percent1 int) error {
 	return nil
 }
 
-// plain measures generation without speculation at the beginning, in the middle and at the end of a text that the engine has in
-// its cache, and adds the rate at which all of it would go.
+// plain measures generation without speculation at the beginning, in the middle and at the end of a
+// text that the engine has in its cache, and adds the rate at which all of it would go.
 func (m *model) plain(e *scheduler.Engine, prompt, text []int32, rates *[]float64) error {
 	n := min(m.o.generate, len(text)/3)
 	each := 0.0

@@ -13,9 +13,10 @@ import (
 // loadContext is for how many tokens the cache is that is counted with the memory.
 const loadContext = 8192
 
-// load compares loading with reading the file, with the file in the page cache and without, and tells the memory taken.
-// The file is read through a small buffer, as cat does, and into memory that is new to the process: what any program pays
-// that keeps the weights. On a virtual machine the first touch of memory can cost more than the reading.
+// load compares loading with reading the file, with the file in the page cache and without, and
+// tells the memory taken. The file is read through a small buffer, as cat does, and into memory
+// that is new to the process: what any program pays that keeps the weights. On a virtual machine
+// the first touch of memory can cost more than the reading.
 func load(o options, file string, threads int) error {
 	for _, state := range []string{"warm", "cold"} {
 		var read, kept, loaded []float64
@@ -72,7 +73,8 @@ func readThrough(path string) error {
 	return err
 }
 
-// readInto reads a file into new memory, a huge page at a time where there are any, as the weights are kept.
+// readInto reads a file into new memory, a huge page at a time where there are any, as the weights
+// are kept.
 func readInto(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

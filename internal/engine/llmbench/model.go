@@ -54,7 +54,8 @@ func (m *model) engine(context int, cfg scheduler.EngineConfig) (*scheduler.Engi
 	return scheduler.NewEngine(m.net, cfg)
 }
 
-// measureCost finds what passes cost, which an engine does itself when it has nothing else to do: here it always has.
+// measureCost finds what passes cost, which an engine does itself when it has nothing else to do:
+// here it always has.
 func (m *model) measureCost(context int) error {
 	if m.cost != nil {
 		return nil
@@ -87,7 +88,8 @@ func (m *model) measureCost(context int) error {
 	return nil
 }
 
-// tokenizer returns that of the model, or of the file that takes its place. The network may have more tokens, not fewer.
+// tokenizer returns that of the model, or of the file that takes its place. The network may have
+// more tokens, not fewer.
 func (m *model) tokenizer() (*tokenizer.Tokenizer, error) {
 	f := m.file
 	if m.o.vocab != "" {

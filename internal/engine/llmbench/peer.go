@@ -38,7 +38,8 @@ func (o options) peerCache() []string {
 	return args
 }
 
-// peerBatch generates n tokens in seqs sequences at once with llama-batched-bench and returns their tokens per second together.
+// peerBatch generates n tokens in seqs sequences at once with llama-batched-bench and returns their
+// tokens per second together.
 func peerBatch(o options, file string, threads, seqs, prompt, n int) (float64, error) {
 	args := append([]string{"-m", file, "-t", strconv.Itoa(threads), "-tb", strconv.Itoa(threads), "-c", strconv.Itoa(seqs * (prompt + n + 8)),
 		"-npp", strconv.Itoa(prompt), "-ntg", strconv.Itoa(n), "-npl", strconv.Itoa(seqs), "--output-format", "jsonl"}, o.peerCache()...)

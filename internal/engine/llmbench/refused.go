@@ -52,8 +52,8 @@ func refused(o options, file string, threads int) error {
 	return nil
 }
 
-// trap is a text of n tokens made of short runs out of another, each followed by something else than there: what looks known and
-// goes on differently.
+// trap is a text of n tokens made of short runs out of another, each followed by something else
+// than there: what looks known and goes on differently.
 func trap(from []int32, n int, rng *rand.Rand) []int32 {
 	var text []int32
 	for len(text) < n {

@@ -7,12 +7,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// script makes a network of random weights say a given text: as the request's Constraint it allows the one next token. All else
-// is computed as ever.
+// script makes a network of random weights say a given text: as the request's Constraint it allows
+// the one next token. All else is computed as ever.
 //
-// A constraint is also asked whether drafts are allowed, and one that refuses wrong drafts would spare their costs, which are
-// what is to be measured. So while a pass is planned the script allows everything. It knows the time by being a drafter too, which
-// is asked for a draft when the planning of a pass begins, and by the number of passes, which rises when it has been computed.
+// A constraint is also asked whether drafts are allowed, and one that refuses wrong drafts would
+// spare their costs, which are what is to be measured. So while a pass is planned the script allows
+// everything. It knows the time by being a drafter too, which is asked for a draft when the
+// planning of a pass begins, and by the number of passes, which rises when it has been computed.
 type script struct {
 	text     []int32
 	engine   *scheduler.Engine
@@ -55,7 +56,8 @@ func (c *script) Draft(_ []int32, _ int, dst []int32) []int32 {
 	return dst
 }
 
-// say makes the engine generate text after the request's prompt and calls each, unless it is nil, at every token.
+// say makes the engine generate text after the request's prompt and calls each, unless it is nil,
+// at every token.
 func say(e *scheduler.Engine, r scheduler.Request, text []int32, each func()) (scheduler.Stats, error) {
 	c := &script{text: text, engine: e}
 	r.Constraint, r.MaxTokens = c, len(text)

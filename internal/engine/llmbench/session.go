@@ -9,7 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// session plays an agent: a prompt of 3,000 tokens, then turns of an answer of 50–300 tokens and a tool's result of 300–1,500.
+// session plays an agent: a prompt of 3,000 tokens, then turns of an answer of 50–300 tokens and a
+// tool's result of 300–1,500.
 func session(o options, file string, threads int) error {
 	m, err := open(file, threads, o)
 	if err != nil {

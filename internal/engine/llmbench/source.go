@@ -40,8 +40,8 @@ func allSource(n int) (string, error) {
 
 var word = regexp.MustCompile(`[A-Za-z_]\w*`)
 
-// edited changes about percent % of the lines: of five edits three replace a word in a line, one puts in up to four lines, one
-// takes out as many.
+// edited changes about percent % of the lines: of five edits three replace a word in a line, one
+// puts in up to four lines, one takes out as many.
 func edited(lines []string, percent int, rng *rand.Rand) string {
 	var b strings.Builder
 	for i := 0; i < len(lines); i++ {

@@ -8,7 +8,8 @@ import (
 // half reads a scale at the start of b.
 func half(b []byte) float32 { return HalfToFloat(binary.LittleEndian.Uint16(b)) }
 
-// Blocks of 32. The first 16 values are the lower nibbles of the 16 bytes, the last 16 the upper ones.
+// Blocks of 32. The first 16 values are the lower nibbles of the 16 bytes, the last 16 the upper
+// ones.
 
 // Q8_0: half d, int8 q[32]; value d·q.
 func decodeQ8_0(dst []float32, src []byte) {
@@ -86,7 +87,8 @@ func decodeIQ4NL(dst []float32, src []byte) {
 	}
 }
 
-// IQ4_XS: half d, upper 2 bits of 8 scales, lower 4 bits of them, nibbles; value d·(s-32)·nonlinear[q].
+// IQ4_XS: half d, upper 2 bits of 8 scales, lower 4 bits of them, nibbles; value
+// d·(s-32)·nonlinear[q].
 func decodeIQ4XS(dst []float32, src []byte) {
 	for ; len(dst) >= 256; dst, src = dst[256:], src[136:] {
 		b := (*[136]byte)(src)

@@ -2,8 +2,9 @@ package quant
 
 import "encoding/binary"
 
-// Super-blocks of 256: a half-precision scale for the small integer scales of 8 or 16 blocks in it. The values of
-// a group of 128 (or 64) share bytes: the same byte holds the values l, l+32, l+64, … of the group in its bits.
+// Super-blocks of 256: a half-precision scale for the small integer scales of 8 or 16 blocks in it.
+// The values of a group of 128 (or 64) share bytes: the same byte holds the values l, l+32, l+64, …
+// of the group in its bits.
 
 // Q2_K: 16 bytes scale | min<<4, 2-bit q, half d, half dmin; value d·scale·q - dmin·min.
 func decodeQ2K(dst []float32, src []byte) {
@@ -23,7 +24,8 @@ func decodeQ2K(dst []float32, src []byte) {
 	}
 }
 
-// Q3_K: 32 bytes of third bits, 2-bit q, 12 bytes of 6-bit scales, half d; value d·(scale-32)·(q-4).
+// Q3_K: 32 bytes of third bits, 2-bit q, 12 bytes of 6-bit scales, half d; value
+// d·(scale-32)·(q-4).
 func decodeQ3K(dst []float32, src []byte) {
 	for ; len(dst) >= 256; dst, src = dst[256:], src[110:] {
 		b := (*[110]byte)(src)
@@ -42,8 +44,9 @@ func decodeQ3K(dst []float32, src []byte) {
 	}
 }
 
-// unpackScales3 reads the 16 scales of Q3_K: byte j%8 has the lower nibbles of scale j and, above, of j+8;
-// byte 8+j%4 has the upper two bits of scale j at 2·(j/4). The stored scales are 32 too high.
+// unpackScales3 reads the 16 scales of Q3_K: byte j%8 has the lower nibbles of scale j and, above,
+// of j+8; byte 8+j%4 has the upper two bits of scale j at 2·(j/4). The stored scales are 32 too
+// high.
 func unpackScales3(b *[12]byte) (s [16]int8) {
 	for j := range s {
 		low := b[j%8] >> (j / 8 * 4) & 15
@@ -53,8 +56,9 @@ func unpackScales3(b *[12]byte) (s [16]int8) {
 	return s
 }
 
-// unpackScales4 reads the 8 scales and 8 mins of Q4_K and Q5_K, 6 bits each: the first four of both are the lower
-// bits of bytes 0 to 7; the others have their lower nibbles in bytes 8 to 11 and the rest above those first ones.
+// unpackScales4 reads the 8 scales and 8 mins of Q4_K and Q5_K, 6 bits each: the first four of both
+// are the lower bits of bytes 0 to 7; the others have their lower nibbles in bytes 8 to 11 and the
+// rest above those first ones.
 func unpackScales4(b *[12]byte) (scale, minimum [8]uint8) {
 	for j := range 4 {
 		scale[j], minimum[j] = b[j]&63, b[j+4]&63
@@ -102,14 +106,16 @@ func decodeQ5K(dst []float32, src []byte) {
 	}
 }
 
-// Q6_K: 128 bytes of lower nibbles, 64 bytes of upper two bits, int8 scale[16], half d; value d·scale·(q-32).
+// Q6_K: 128 bytes of lower nibbles, 64 bytes of upper two bits, int8 scale[16], half d; value
+// d·scale·(q-32).
 func decodeQ6K(dst []float32, src []byte) {
 	for ; len(dst) >= 256; dst, src = dst[256:], src[210:] {
 		b := (*[210]byte)(src)
 		d := HalfToFloat(binary.LittleEndian.Uint16(b[208:]))
 		for k := range 16 {
 			y := (*[16]float32)(dst[k*16:])
-			// In each half of 128, the values from 64 on are the upper nibbles of the bytes of those before.
+			// In each half of 128, the values from 64 on are the upper nibbles of the bytes of
+			// those before.
 			low := (*[16]byte)(b[k/8*64+k%4*16:])
 			high := (*[16]byte)(b[128+k/8*32+k%2*16:])
 			nibble, shift := k%8/4*4, k%8/2*2

@@ -70,8 +70,8 @@ func encodeQ5_1(dst []byte, src []float32) {
 	}
 }
 
-// nearest tells the index of the nearest value in nonlinear for a number t from -128 to 128 at floor(2t)+256:
-// the middles between the values are multiples of one half.
+// nearest tells the index of the nearest value in nonlinear for a number t from -128 to 128 at
+// floor(2t)+256: the middles between the values are multiples of one half.
 var nearest = func() (out [512]byte) {
 	for i := range out {
 		t := float32(i-256)/2 + 0.25
@@ -157,7 +157,8 @@ func encodeIQ4XS(dst []byte, src []float32) {
 	}
 }
 
-// encodeMXFP4 takes the better of the two powers of two under which the largest value is clipped or is not.
+// encodeMXFP4 takes the better of the two powers of two under which the largest value is clipped or
+// is not.
 func encodeMXFP4(dst []byte, src []float32) {
 	for ; len(src) >= 32; src, dst = src[32:], dst[17:] {
 		x, b := (*[32]float32)(src), (*[17]byte)(dst)
@@ -179,7 +180,8 @@ func encodeMXFP4(dst []byte, src []float32) {
 // steps tells the e2m1 index for twice a magnitude, cut to an integer; a tie goes up.
 var steps = [...]byte{0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7}
 
-// putE2M1 stores x with the block's exponent e and gives back the squared error in steps of the scale.
+// putE2M1 stores x with the block's exponent e and gives back the squared error in steps of the
+// scale.
 func putE2M1(q *[16]byte, x *[32]float32, e byte) float32 {
 	id := 1 / halfPower(e)
 	var sum float32

@@ -1,7 +1,8 @@
 package quant
 
-// The encoders of super-blocks fit each block alone, then round the blocks' scales to small integers under
-// the super-block's own scale, then round the values once more under the scales that were stored.
+// The encoders of super-blocks fit each block alone, then round the blocks' scales to small
+// integers under the super-block's own scale, then round the values once more under the scales that
+// were stored.
 
 // affine holds the scales of the blocks of a super-block x ≈ d·scale·q - dmin·min.
 type affine struct {
@@ -108,8 +109,8 @@ func encodeQ5K(dst []byte, src []float32) {
 	}
 }
 
-// symmetric fits 16 blocks of 16 values with q from -n to n-1, rounds their scales to -s…s-1 and stores
-// the super-block's scale at b.
+// symmetric fits 16 blocks of 16 values with q from -n to n-1, rounds their scales to -s…s-1 and
+// stores the super-block's scale at b.
 func symmetric(b []byte, src []float32, n, s int32) (scale [16]int32) {
 	var fits [16]float32
 	for k := range fits {

@@ -6,19 +6,20 @@ import (
 	"math/bits"
 )
 
-// The searches below look for the scale of a block with the least squared error. For a scale, the best integers
-// follow by rounding; for the integers, the best scale follows by linear least squares. Starting points are scales
-// that map the block's extreme value to the end of the integers' range, moved by nudges.
+// The searches below look for the scale of a block with the least squared error. For a scale, the
+// best integers follow by rounding; for the integers, the best scale follows by linear least
+// squares. Starting points are scales that map the block's extreme value to the end of the
+// integers' range, moved by nudges.
 
-// nudges are how far, in integer steps, the extreme value is put beyond the end of the range. Twice as many would
-// lower the errors by another half per cent.
+// nudges are how far, in integer steps, the extreme value is put beyond the end of the range. Twice
+// as many would lower the errors by another half per cent.
 var nudges = [...]float32{-1, -0.6, -0.2, 0.2, 0.6}
 
 // tiny is a range below which a block counts as constant: no half-precision scale is that small.
 const tiny = 1e-30
 
-// rounder is a number whose last bit is worth one: adding it to a positive number and taking it away again rounds
-// that to the nearest integer. With signedRounder the number may be negative.
+// rounder is a number whose last bit is worth one: adding it to a positive number and taking it
+// away again rounds that to the nearest integer. With signedRounder the number may be negative.
 const (
 	rounder       = 1 << 23
 	signedRounder = 3 << 22
@@ -74,7 +75,8 @@ func span(x []float32) (lo, hi float32) {
 	return math.Float32frombits(uint32(ordered(uint32(least)))), math.Float32frombits(uint32(ordered(uint32(most))))
 }
 
-// ordered turns the bits of floats into integers of the same order, and back: comparing those is much faster.
+// ordered turns the bits of floats into integers of the same order, and back: comparing those is
+// much faster.
 func ordered(b uint32) int32 { return int32(b) ^ int32(uint32(int32(b)>>31)>>1) }
 
 // fitSymmetric looks for d such that x ≈ d·q with integers q from -n to n-1.
@@ -96,7 +98,8 @@ func fitSymmetric(x []float32, n int32) float32 {
 	return best
 }
 
-// symmetricSums quantises x to -n…n-1 with the given inverse scale and sums up q·x and q². len(x) is even.
+// symmetricSums quantises x to -n…n-1 with the given inverse scale and sums up q·x and q². len(x)
+// is even.
 func symmetricSums(x []float32, n, id float32) (qx, qq float32) {
 	var qx1, qq1 float32
 	last := n - 1
@@ -122,8 +125,8 @@ func symmetricSums(x []float32, n, id float32) (qx, qq float32) {
 	return qx + qx1, qq + qq1
 }
 
-// fitAffine looks for d and m such that x ≈ d·q+m with integers q from 0 to n; where offsets must not be positive,
-// m is at most 0.
+// fitAffine looks for d and m such that x ≈ d·q+m with integers q from 0 to n; where offsets must
+// not be positive, m is at most 0.
 func fitAffine(x []float32, n float32, negative bool) (d, m float32) {
 	lo, hi := span(x)
 	if negative && lo > 0 {
@@ -159,8 +162,9 @@ func fitAffine(x []float32, n float32, negative bool) (d, m float32) {
 	return d * width, m*width + lo
 }
 
-// affineSums quantises u to 0…n with the given inverse scale and sums up q, q² and q·u. Neighbours are summed
-// apart, since an addition takes several times as long as the processor needs to start the next. len(u) is even.
+// affineSums quantises u to 0…n with the given inverse scale and sums up q, q² and q·u. Neighbours
+// are summed apart, since an addition takes several times as long as the processor needs to start
+// the next. len(u) is even.
 func affineSums(u []float32, n, id float32) (sq, sqq, sqx float32) {
 	var sq1, sqq1, sqx1 float32
 	for len(u) >= 2 {
@@ -188,7 +192,8 @@ type fitSums struct {
 	count, x, q, qq, qx, limit float32
 }
 
-// solve gives the best d and m and by how much they lower the squared error, which without them is Σx².
+// solve gives the best d and m and by how much they lower the squared error, which without them is
+// Σx².
 func (s *fitSums) solve() (d, m, gain float32) {
 	r := 1 / (s.count*s.qq - s.q*s.q) // infinite where all q are the same
 	d = (s.count*s.qx - s.x*s.q) * r

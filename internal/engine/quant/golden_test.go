@@ -9,7 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// scrambled are n bytes of a linear congruential generator, which is quickly written in any language.
+// scrambled are n bytes of a linear congruential generator, which is quickly written in any
+// language.
 func scrambled(n int) []byte {
 	x, out := uint64(1), make([]byte, n)
 	for i := range out {
@@ -33,8 +34,8 @@ func checksum(x []float32) (sum uint64, nans int) {
 	return h.Sum64(), nans
 }
 
-// TestDequantizeGolden compares with what ggml 0.21 (libggml-base, its scalar row functions) made of the same
-// 16384 values: random bytes, so also infinite, subnormal and NaN scales.
+// TestDequantizeGolden compares with what ggml 0.21 (libggml-base, its scalar row functions) made
+// of the same 16384 values: random bytes, so also infinite, subnormal and NaN scales.
 func TestDequantizeGolden(t *testing.T) {
 	for _, tt := range []struct {
 		typ  gguf.Type

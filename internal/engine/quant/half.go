@@ -2,7 +2,8 @@ package quant
 
 import "math"
 
-// HalfToFloat converts an IEEE 754 binary16 number; the result is exact. NaNs stay NaNs and become quiet.
+// HalfToFloat converts an IEEE 754 binary16 number; the result is exact. NaNs stay NaNs and become
+// quiet.
 func HalfToFloat(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exp := uint32(h>>10) & 0x1f
@@ -19,8 +20,8 @@ func HalfToFloat(h uint16) float32 {
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
-// FloatToHalf rounds to the nearest IEEE 754 binary16 number, ties to even. What is too large becomes an infinity,
-// NaNs stay NaNs, become quiet and keep the upper bits of their payload.
+// FloatToHalf rounds to the nearest IEEE 754 binary16 number, ties to even. What is too large
+// becomes an infinity, NaNs stay NaNs, become quiet and keep the upper bits of their payload.
 func FloatToHalf(f float32) uint16 {
 	b := math.Float32bits(f)
 	sign := uint16(b>>16) & 0x8000
@@ -34,8 +35,8 @@ func FloatToHalf(f float32) uint16 {
 		sum := math.Float32frombits(b) + 0.5
 		return sign | uint16(math.Float32bits(sum)-math.Float32bits(0.5))
 	}
-	// Rebias the exponent; half of the last place less one plus the last bit rounds ties to even, and a carry
-	// runs into the exponent, as far as infinity.
+	// Rebias the exponent; half of the last place less one plus the last bit rounds ties to even,
+	// and a carry runs into the exponent, as far as infinity.
 	b += 0xc8000fff + b>>13&1
 	return sign | uint16(b>>13)
 }

@@ -42,7 +42,8 @@ func TestHalfToFloat(t *testing.T) {
 	}
 }
 
-// TestFloatToHalf walks the middles between neighbours and what is next to them: the places where rounding decides.
+// TestFloatToHalf walks the middles between neighbours and what is next to them: the places where
+// rounding decides.
 func TestFloatToHalf(t *testing.T) {
 	for i := range 0x7c00 {
 		lo, hi := halfValue(uint16(i)), halfValue(uint16(i+1))

@@ -63,8 +63,9 @@ func Types() []gguf.Type {
 	return out
 }
 
-// Dequantize writes the values of a row of type t in src to dst, exactly as ggml does. len(dst) must be a multiple of
-// the type's block and src must have just the bytes of so many values. Any bytes have a value; it may be NaN.
+// Dequantize writes the values of a row of type t in src to dst, exactly as ggml does. len(dst)
+// must be a multiple of the type's block and src must have just the bytes of so many values. Any
+// bytes have a value; it may be NaN.
 func Dequantize(t gguf.Type, dst []float32, src []byte) error {
 	c, err := find("dequantize", t, len(dst), len(src))
 	if err != nil {
@@ -74,10 +75,11 @@ func Dequantize(t gguf.Type, dst []float32, src []byte) error {
 	return nil
 }
 
-// Quantize writes the values of src to dst as a row of type t, looking for the blocks' scales with the least squared
-// error. len(src) must be a multiple of the type's block and dst must have just the bytes of so many values.
-// NaN and infinity are errors in types with blocks, where they would spoil their neighbours; dst is then unchanged.
-// Values beyond what a block's scale can hold are clipped to it.
+// Quantize writes the values of src to dst as a row of type t, looking for the blocks' scales with
+// the least squared error. len(src) must be a multiple of the type's block and dst must have just
+// the bytes of so many values. NaN and infinity are errors in types with blocks, where they would
+// spoil their neighbours; dst is then unchanged. Values beyond what a block's scale can hold are
+// clipped to it.
 func Quantize(t gguf.Type, dst []byte, src []float32) error {
 	c, err := find("quantize", t, len(src), len(dst))
 	if err != nil {
@@ -110,8 +112,8 @@ func find(verb string, t gguf.Type, values, bytes int) (codec, error) {
 	return c, nil
 }
 
-// clip is far beyond the largest value of a block with half-precision scales, 65504·128·63, and far enough from
-// the largest float32 for the sums of a fit.
+// clip is far beyond the largest value of a block with half-precision scales, 65504·128·63, and far
+// enough from the largest float32 for the sums of a fit.
 const clip = 1 << 40
 
 // anyBeyond tells whether a value's magnitude is limit or more, or it is no number.

@@ -10,8 +10,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// errorBounds are the largest relative errors (root mean square) of a round trip of normally distributed values and of
-// values with heavier tails, as weights often have them. They are a few per cent above what was measured.
+// errorBounds are the largest relative errors (root mean square) of a round trip of normally
+// distributed values and of values with heavier tails, as weights often have them. They are a few
+// per cent above what was measured.
 var errorBounds = map[gguf.Type][2]float64{
 	gguf.TypeF32:    {0, 0},
 	gguf.TypeF16:    {0.00022, 0.00022},
@@ -70,7 +71,8 @@ func TestRoundTripError(t *testing.T) {
 	}
 }
 
-// TestScale: errors are the same whatever the size of the values, as far as half-precision scales go.
+// TestScale: errors are the same whatever the size of the values, as far as half-precision scales
+// go.
 func TestScale(t *testing.T) {
 	x := normal(4, 256*16)
 	y := make([]float32, len(x))
@@ -86,7 +88,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestExtremes: values that are all the same, far too large or too small give finite numbers with nothing made up.
+// TestExtremes: values that are all the same, far too large or too small give finite numbers with
+// nothing made up.
 func TestExtremes(t *testing.T) {
 	for name, value := range map[string]func(i int) float32{
 		"zero":       func(int) float32 { return 0 },
@@ -154,7 +157,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzDequantize: any bytes of the right length have values, and what is finite of them can be stored again.
+// FuzzDequantize: any bytes of the right length have values, and what is finite of them can be
+// stored again.
 func FuzzDequantize(f *testing.F) {
 	for i := range Types() {
 		f.Add(uint8(i), scrambled(220))

@@ -38,8 +38,9 @@ func values(t testing.TB, x gguf.Tensor) []float32 {
 	return out
 }
 
-// TestReal reads models that llama.cpp quantised from one and the same F16 file. A wrong layout would give weights
-// that have nothing to do with the original's; and this package's own rounding must not be worse.
+// TestReal reads models that llama.cpp quantised from one and the same F16 file. A wrong layout
+// would give weights that have nothing to do with the original's; and this package's own rounding
+// must not be worse.
 func TestReal(t *testing.T) {
 	truth, err := gguf.Open(devdata.Path(t, "moe-dev/models/microk-f16.gguf"))
 	if err != nil {

@@ -55,8 +55,9 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// scripted is a network whose logits are made to prefer a given text after they were computed as ever. A constraint that allows
-// nothing but the text would not do: the engine verifies no draft that a constraint refuses, so wrong ones would be free.
+// scripted is a network whose logits are made to prefer a given text after they were computed as
+// ever. A constraint that allows nothing but the text would not do: the engine verifies no draft
+// that a constraint refuses, so wrong ones would be free.
 type scripted struct {
 	netForwarder
 	prompt int // tokens before the text
@@ -83,7 +84,8 @@ func (f *scripted) logits(i int) []float32 {
 	return row
 }
 
-// scriptedEngine starts an engine whose one request, after a prompt of the given length, will be text.
+// scriptedEngine starts an engine whose one request, after a prompt of the given length, will be
+// text.
 func scriptedEngine(b *testing.B, n *transformer.Network, prompt int, text []int32, off bool) *Engine {
 	cfg := EngineConfig{Context: 8192, Slots: 1, Speculation: SpecConfig{Off: off}}
 	cfg.setDefaults(n.Hyper().Ctx)
@@ -99,7 +101,8 @@ func scriptedEngine(b *testing.B, n *transformer.Network, prompt int, text []int
 	return e
 }
 
-// benchNetwork is a network of the shape that LUTHIER_BENCH_SHAPE names, by default one that is made in a moment.
+// benchNetwork is a network of the shape that LUTHIER_BENCH_SHAPE names, by default one that is
+// made in a moment.
 func benchNetwork(b *testing.B) *transformer.Network {
 	c, ok := synth.Preset(os.Getenv("LUTHIER_BENCH_SHAPE"))
 	if !ok {

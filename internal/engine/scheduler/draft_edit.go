@@ -2,9 +2,10 @@ package scheduler
 
 import "slices"
 
-// editDrafter proposes the rest of a text that is being rewritten with changes. It follows the text generated through the reference;
-// where they part, it looks for the place in the reference at which the generated text goes on: the longest match of what was
-// generated last, near where the two parted.
+// editDrafter proposes the rest of a text that is being rewritten with changes. It follows the text
+// generated through the reference; where they part, it looks for the place in the reference at
+// which the generated text goes on: the longest match of what was generated last, near where the
+// two parted.
 type editDrafter struct {
 	refs  []editRef
 	start int // where the generated text begins
@@ -127,8 +128,8 @@ func (d *editDrafter) follow(text []int32) {
 	d.pos, d.run = d.anchor+d.drift, 0 // as many tokens were replaced
 }
 
-// find looks for the place after which the references go on as text will: the longest match, the nearest of them.
-// back is how many tokens before it agree; 0 means that there is no such place.
+// find looks for the place after which the references go on as text will: the longest match, the
+// nearest of them. back is how many tokens before it agree; 0 means that there is no such place.
 func (d *editDrafter) find(text []int32) (ref, pos, back int) {
 	bestFar := 0
 	for i := range d.refs {
@@ -149,7 +150,8 @@ func (d *editDrafter) find(text []int32) (ref, pos, back int) {
 	return ref, pos, back
 }
 
-// plausible tells whether a match of n tokens that ends at a place is believed, far tokens behind that of parting.
+// plausible tells whether a match of n tokens that ends at a place is believed, far tokens behind
+// that of parting.
 func (d *editDrafter) plausible(ref, n, at, far int) bool {
 	if !d.placed && (n > 1 || at == 0) {
 		return true

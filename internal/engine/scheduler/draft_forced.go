@@ -1,6 +1,7 @@
 package scheduler
 
-// forcedDrafter proposes what the constraint forces, for requests that want the model to confirm it.
+// forcedDrafter proposes what the constraint forces, for requests that want the model to confirm
+// it.
 type forcedDrafter struct{ s *sequence }
 
 func (d forcedDrafter) Name() string { return "forced" }

@@ -1,7 +1,7 @@
 package scheduler
 
-// lookupDrafter proposes what followed the latest earlier occurrence of the last tokens: prompt lookup (Saxena 2023).
-// Appending a token costs constant time whatever the length of the text.
+// lookupDrafter proposes what followed the latest earlier occurrence of the last tokens: prompt
+// lookup (Saxena 2023). Appending a token costs constant time whatever the length of the text.
 type lookupDrafter struct {
 	tables [len(lookupGrams)][]int32 // by hash of a gram: the end of its latest occurrence, plus one
 	done   int                       // tokens whose grams are in the tables
@@ -85,8 +85,9 @@ func matchBack(a []int32, i int, b []int32, j, most int) int {
 	return n
 }
 
-// appendFrom appends at most max tokens from tokens[at:] to dst. Where they run out it goes on with what it appended, so that a
-// text that repeats itself is drafted on and on. A negative token separates texts and ends the draft.
+// appendFrom appends at most max tokens from tokens[at:] to dst. Where they run out it goes on with
+// what it appended, so that a text that repeats itself is drafted on and on. A negative token
+// separates texts and ends the draft.
 func appendFrom(dst, tokens []int32, at, max int) []int32 {
 	first := len(dst)
 	for i := range max {

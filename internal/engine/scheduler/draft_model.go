@@ -7,19 +7,22 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// DraftModel is a smaller network that guesses what a larger one of the same vocabulary will say. It has a cache of its own and
-// belongs to one engine.
+// DraftModel is a smaller network that guesses what a larger one of the same vocabulary will say.
+// It has a cache of its own and belongs to one engine.
 //
-// At temperature 0 it proposes its likeliest tokens. At other temperatures there are two ways, both lossless:
+// At temperature 0 it proposes its likeliest tokens. At other temperatures there are two ways, both
+// lossless:
 //
-// By default it draws with the target's random number for the position, from its own distribution. The target draws as it would
-// anyway, and the proposal is accepted if it is the same token. The text is the very same as without a draft, so it stays
-// reproducible from its seed.
+// By default it draws with the target's random number for the position, from its own distribution.
+// The target draws as it would anyway, and the proposal is accepted if it is the same token. The
+// text is the very same as without a draft, so it stays reproducible from its seed.
 //
-// With SpecConfig.Rejection it draws independently, and a token x is accepted with probability min(1, p(x)/q(x)), else
-// replaced by one drawn from max(0, p−q) (Leviathan et al. 2023; Chen et al. 2023). The distribution is the same, the text is not: it
-// depends on what was drafted. It accepts the most that independent draws can; it is worth trying where the temperature is high, many
-// tokens are likely, and nobody needs to repeat a text. Requests with a Constraint use the first way, as do all other drafters.
+// With SpecConfig.Rejection it draws independently, and a token x is accepted with probability
+// min(1, p(x)/q(x)), else replaced by one drawn from max(0, p−q) (Leviathan et al. 2023; Chen et
+// al. 2023). The distribution is the same, the text is not: it depends on what was drafted. It
+// accepts the most that independent draws can; it is worth trying where the temperature is high,
+// many tokens are likely, and nobody needs to repeat a text. Requests with a Constraint use the
+// first way, as do all other drafters.
 type DraftModel struct {
 	f       forwarder
 	tree    *radix
@@ -35,8 +38,8 @@ type DraftConfig struct {
 	MinProb float64                 // drafting stops before a token that the draft model itself finds less likely; 0: 0.4
 }
 
-// NewDraftModel makes a draft model for a target. It fails if their vocabularies differ in size; that their tokens are the same is for the
-// caller to check, who has the tokenizers.
+// NewDraftModel makes a draft model for a target. It fails if their vocabularies differ in size;
+// that their tokens are the same is for the caller to check, who has the tokenizers.
 func NewDraftModel(target transformer.Hyper, n *transformer.Network, cfg DraftConfig) (*DraftModel, error) {
 	h := n.Hyper()
 	if h.Vocab != target.Vocab {
@@ -90,10 +93,12 @@ func (m *DraftModel) newDrafter(p SampleParams, prompt []int32, reject bool) *mo
 // Name returns "model".
 func (d *modelDrafter) Name() string { return "model" }
 
-// catchUp bounds the tokens that the draft model computes in one call before it has anything to propose.
+// catchUp bounds the tokens that the draft model computes in one call before it has anything to
+// propose.
 const catchUp = 256
 
-// Draft implements Drafter. While it has much to catch up with it proposes nothing, so that others are not kept waiting.
+// Draft implements Drafter. While it has much to catch up with it proposes nothing, so that others
+// are not kept waiting.
 func (d *modelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
 	d.probs = d.probs[:0]
 	max = min(max, d.m.context-len(tokens))
@@ -123,7 +128,8 @@ func (d *modelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// sync goes back to what the cache has in common with tokens, of which at least the last is computed again.
+// sync goes back to what the cache has in common with tokens, of which at least the last is
+// computed again.
 func (d *modelDrafter) sync(tokens []int32) {
 	if !d.began {
 		d.began = true
@@ -136,7 +142,8 @@ func (d *modelDrafter) sync(tokens []int32) {
 	d.tokens = d.tokens[:d.kv.Len]
 }
 
-// pass computes tokens; false means that there was no room, or an error, which costs nothing but the draft.
+// pass computes tokens; false means that there was no room, or an error, which costs nothing but
+// the draft.
 func (d *modelDrafter) pass(tokens []int32, outputs int) bool {
 	for len(d.kv.Pages)*transformer.PageTokens < d.kv.Len+len(tokens) {
 		p, ok := d.m.f.alloc()
@@ -152,8 +159,9 @@ func (d *modelDrafter) pass(tokens []int32, outputs int) bool {
 	return d.m.f.forward(d.pending) == nil
 }
 
-// choose draws the token at a position, or finds that the network is too unsure to go on. With rejection sampling that decision
-// must not depend on the token drawn, else accepted tokens would be biased: so it looks at the likeliest one.
+// choose draws the token at a position, or finds that the network is too unsure to go on. With
+// rejection sampling that decision must not depend on the token drawn, else accepted tokens would
+// be biased: so it looks at the likeliest one.
 func (d *modelDrafter) choose(pos int) (int32, bool) {
 	logits := d.m.f.logits(0)
 	if d.greedy {
@@ -185,7 +193,8 @@ func (d *modelDrafter) choose(pos int) (int32, bool) {
 	return draw(d.s.cands, uniform(d.s.p.Seed, pos, streamDraft)), true
 }
 
-// taken returns the distributions that the first n tokens of the last draft were drawn from, if they matter.
+// taken returns the distributions that the first n tokens of the last draft were drawn from, if
+// they matter.
 func (d *modelDrafter) taken(n int) [][]cand {
 	if !d.reject {
 		return nil

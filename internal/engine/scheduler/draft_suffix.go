@@ -2,8 +2,9 @@ package scheduler
 
 import "slices"
 
-// suffixAutomaton recognises every substring of a growing text (Blumer et al. 1985). Appending a token takes amortised constant time
-// and tells the longest suffix of the text that occurred before, and where.
+// suffixAutomaton recognises every substring of a growing text (Blumer et al. 1985). Appending a
+// token takes amortised constant time and tells the longest suffix of the text that occurred
+// before, and where.
 type suffixAutomaton struct {
 	text   []int32
 	states []samState
@@ -71,7 +72,8 @@ func (a *suffixAutomaton) append(token int32) {
 	a.note(a.states[cur].link, pos)
 }
 
-// suffixState returns the state of the string that p's longest is with token behind it, making one if need be.
+// suffixState returns the state of the string that p's longest is with token behind it, making one
+// if need be.
 func (a *suffixAutomaton) suffixState(p, token int32) int32 {
 	q := a.edges[a.step(p, token)].to
 	if a.states[p].length+1 == a.states[q].length {
@@ -94,7 +96,8 @@ func (a *suffixAutomaton) suffixState(p, token int32) int32 {
 	return clone
 }
 
-// note keeps where the longest repeated suffix occurred before, and that it and some of its own suffixes occurred again now.
+// note keeps where the longest repeated suffix occurred before, and that it and some of its own
+// suffixes occurred again now.
 func (a *suffixAutomaton) note(state, pos int32) {
 	a.back, a.after = int(a.states[state].length), int(a.states[state].end)+1
 	for range 4 {
@@ -106,7 +109,8 @@ func (a *suffixAutomaton) note(state, pos int32) {
 	}
 }
 
-// A session's history is started anew with its last quarter when it has grown to maxHistory tokens, about 100 bytes each.
+// A session's history is started anew with its last quarter when it has grown to maxHistory tokens,
+// about 100 bytes each.
 const maxHistory = 1 << 16
 
 // history is what was said in a session, also what has left the context by now.
@@ -144,8 +148,8 @@ func (h *history) add(token int32) {
 	h.sam.append(token)
 }
 
-// historyDrafter proposes what followed the longest suffix that occurred before in the session: suffix decoding
-// (Oliaro et al. 2024).
+// historyDrafter proposes what followed the longest suffix that occurred before in the session:
+// suffix decoding (Oliaro et al. 2024).
 type historyDrafter struct {
 	h     *history
 	done  int

@@ -97,8 +97,8 @@ func TestHistoryOutlivesTheContext(t *testing.T) {
 	}
 }
 
-// follow runs an edit drafter along a text and returns what share of the tokens it proposed rightly one ahead, and how many drafts of up
-// to 32 tokens generate the text.
+// follow runs an edit drafter along a text and returns what share of the tokens it proposed rightly
+// one ahead, and how many drafts of up to 32 tokens generate the text.
 func followEdit(refs [][]int32, text []int32) (share float64, passes int) {
 	d := newEditDrafter(refs, 0)
 	right := 0

@@ -17,8 +17,9 @@ const (
 	PoolFirst                // that of the first token
 )
 
-// Embed returns one vector for a text: its tokens' hidden states behind the last norm, pooled, not scaled. Keys and values are in F32
-// whatever the type of the engine's cache. It takes turns with the scheduler.
+// Embed returns one vector for a text: its tokens' hidden states behind the last norm, pooled, not
+// scaled. Keys and values are in F32 whatever the type of the engine's cache. It takes turns with
+// the scheduler.
 func (e *Engine) Embed(ctx context.Context, tokens []int32, p Pooling) ([]float32, error) {
 	r := Request{Prompt: tokens, NoSpeculation: true}
 	if err := r.validate(e.f.vocab(), e.cfg.Context+1); err != nil {

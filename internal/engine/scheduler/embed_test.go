@@ -35,7 +35,8 @@ func embedEngine(t *testing.T, f *gguf.File, kv gguf.Type) *Engine {
 	return e
 }
 
-// TestEmbedReference compares the pooled vectors of every architecture with hidden states pooled in double precision.
+// TestEmbedReference compares the pooled vectors of every architecture with hidden states pooled in
+// double precision.
 func TestEmbedReference(t *testing.T) {
 	tier.Normal(t)
 	const count = 70 // three passes
@@ -77,7 +78,8 @@ func TestEmbedReference(t *testing.T) {
 	}
 }
 
-// TestEmbedBeside embeds texts while the engine answers and gives logits: each gets what it gets alone.
+// TestEmbedBeside embeds texts while the engine answers and gives logits: each gets what it gets
+// alone.
 func TestEmbedBeside(t *testing.T) {
 	e := embedEngine(t, reference.Variants(transformer.Architectures())[0].Open(t, "q8_0"), gguf.TypeF16)
 	tokens := reference.RandomTokens(rand.New(rand.NewPCG(1, 2)), 90, 1000)

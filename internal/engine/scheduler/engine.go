@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// EngineConfig sets the limits of an engine. Zero values stand for the defaults named at each field.
+// EngineConfig sets the limits of an engine. Zero values stand for the defaults named at each
+// field.
 type EngineConfig struct {
 	Cache   transformer.CacheConfig // Pages 0: two whole contexts and a page for each slot
 	Context int                     // tokens a text may have; 0, or more than the network was trained for: the trained context
@@ -36,7 +37,8 @@ type SpecConfig struct {
 	NoEdit     bool        // no drafts from Request.References
 	FixedDraft int         // for experiments: draft this many tokens, each drafter in turn, whatever they cost; 0: adapt
 
-	// Rejection accepts the draft model's tokens by rejection sampling. See [DraftModel] for when that is worth it.
+	// Rejection accepts the draft model's tokens by rejection sampling. See [DraftModel] for when
+	// that is worth it.
 	Rejection bool
 }
 
@@ -60,8 +62,8 @@ func (c *EngineConfig) setDefaults(trained int) {
 	}
 }
 
-// Engine runs many requests over one network. One goroutine owns the network and its cache; requests join it between passes.
-// Its methods may be called from any goroutine.
+// Engine runs many requests over one network. One goroutine owns the network and its cache;
+// requests join it between passes. Its methods may be called from any goroutine.
 type Engine struct {
 	cfg     EngineConfig
 	f       forwarder
@@ -92,9 +94,9 @@ type Engine struct {
 	perDraft float64 // seconds that each drafted token cost in the last pass
 }
 
-// NewEngine starts an engine on a network, which is the engine's from then on, until Close. After an error a draft model is still
-// the caller's to close.
-// Unless cfg.Cost is given, it runs some passes while it has no request, to measure what they cost.
+// NewEngine starts an engine on a network, which is the engine's from then on, until Close. After
+// an error a draft model is still the caller's to close. Unless cfg.Cost is given, it runs some
+// passes while it has no request, to measure what they cost.
 func NewEngine(n *transformer.Network, cfg EngineConfig) (*Engine, error) {
 	h := n.Hyper()
 	cfg.setDefaults(h.Ctx)
@@ -128,12 +130,14 @@ func newEngine(f forwarder, experts bool, cfg EngineConfig) (*Engine, error) {
 // Context returns how many tokens a text may have.
 func (e *Engine) Context() int { return e.cfg.Context }
 
-// Generate continues a prompt. The stream yields each token as it is decided and then an item with Final set. An error is the
-// last item too; one stands in place of the Final item whenever the text did not end by itself. Ending the loop early, or ctx,
-// cancels the request: its slot and pages are free as soon as the pass in progress is over.
+// Generate continues a prompt. The stream yields each token as it is decided and then an item with
+// Final set. An error is the last item too; one stands in place of the Final item whenever the text
+// did not end by itself. Ending the loop early, or ctx, cancels the request: its slot and pages are
+// free as soon as the pass in progress is over.
 //
-// Errors: ErrInvalid for a request that makes no sense, [BusyError] when the queue is full, [ContextError] when the prompt or the text does not fit the context, ErrNaN,
-// ErrClosed, the cause of ctx.
+// Errors: ErrInvalid for a request that makes no sense, [BusyError] when the queue is full,
+// [ContextError] when the prompt or the text does not fit the context, ErrNaN, ErrClosed, the cause
+// of ctx.
 func (e *Engine) Generate(ctx context.Context, r Request) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		if err := r.validate(e.f.vocab(), e.cfg.Context); err != nil {
@@ -174,8 +178,9 @@ func (e *Engine) follow(s *sequence, yield func(Token, error) bool) {
 	}
 }
 
-// Prefill brings tokens into the cache, so that a later request that begins with them starts at once: a prompt that is known
-// to come, or the output of a tool that is still running. It takes a slot, but prompts of requests that wait to generate go first.
+// Prefill brings tokens into the cache, so that a later request that begins with them starts at
+// once: a prompt that is known to come, or the output of a tool that is still running. It takes a
+// slot, but prompts of requests that wait to generate go first.
 func (e *Engine) Prefill(ctx context.Context, tokens []int32) (Stats, error) {
 	r := Request{Prompt: tokens, NoSpeculation: true}
 	if err := r.validate(e.f.vocab(), e.cfg.Context); err != nil {
@@ -196,8 +201,8 @@ func (e *Engine) Prefill(ctx context.Context, tokens []int32) (Stats, error) {
 	return stats, failed
 }
 
-// Logits returns a row of vocabulary logits for each of tokens: what the network expects after it. The rows of long texts take much
-// memory; ErrInvalid says so if there is not enough.
+// Logits returns a row of vocabulary logits for each of tokens: what the network expects after it.
+// The rows of long texts take much memory; ErrInvalid says so if there is not enough.
 func (e *Engine) Logits(ctx context.Context, tokens []int32) ([][]float32, error) {
 	r := Request{Prompt: tokens, NoSpeculation: true}
 	if err := r.validate(e.f.vocab(), e.cfg.Context+1); err != nil {
@@ -223,14 +228,16 @@ func (e *Engine) Logits(ctx context.Context, tokens []int32) ([][]float32, error
 	return s.scores, nil
 }
 
-// Close ends the engine at once: requests in progress fail with ErrClosed. It returns when nothing of it runs any more.
+// Close ends the engine at once: requests in progress fail with ErrClosed. It returns when nothing
+// of it runs any more.
 func (e *Engine) Close() {
 	e.stop(true)
 	<-e.done
 	e.scoring.Wait()
 }
 
-// Shutdown takes no more requests and returns when those in progress and waiting have ended, or with ctx, which ends them.
+// Shutdown takes no more requests and returns when those in progress and waiting have ended, or
+// with ctx, which ends them.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	e.stop(false)
 	select {

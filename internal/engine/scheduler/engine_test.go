@@ -73,8 +73,9 @@ func TestGenerateIsPlainDecoding(t *testing.T) {
 	}
 }
 
-// Hundreds of requests at once, of a cache that is too small for them, with shared prefixes and readers that leave: each text is
-// what it would be alone, and in the end every page is free or remembered.
+// Hundreds of requests at once, of a cache that is too small for them, with shared prefixes and
+// readers that leave: each text is what it would be alone, and in the end every page is free or
+// remembered.
 func TestManyRequests(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	y := newToy(t, 40, 24, hashLM(0.3))

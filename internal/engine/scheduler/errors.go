@@ -13,13 +13,15 @@ var (
 	ErrBusy = errors.New("scheduler: the queue is full")
 	// ErrClosed is returned for requests to an engine that is closing or closed.
 	ErrClosed = errors.New("scheduler: the engine is closed")
-	// ErrInvalid is wrapped by the errors of requests that no engine could run, such as one with an empty prompt.
+	// ErrInvalid is wrapped by the errors of requests that no engine could run, such as one with an
+	// empty prompt.
 	ErrInvalid = errors.New("scheduler: invalid request")
 	// ErrNaN is wrapped by the error of a request whose logits are not numbers.
 	ErrNaN = errors.New("scheduler: the network's logits are not numbers")
 )
 
-// ContextError says that a text does not fit the context. Nothing is ever dropped from the front of a text to make room.
+// ContextError says that a text does not fit the context. Nothing is ever dropped from the front of
+// a text to make room.
 type ContextError struct {
 	Context   int // tokens the context has
 	Prompt    int // tokens of the prompt

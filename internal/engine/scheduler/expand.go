@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Branch is one of several texts whose continuations are compared, as a search for the likeliest text needs.
+// Branch is one of several texts whose continuations are compared, as a search for the likeliest
+// text needs.
 type Branch struct {
 	Tokens  []int32  // the whole text, prompt included; at least one token
 	Allowed []uint64 // bit set of the tokens that may follow; nil for any
@@ -19,11 +20,12 @@ type Expansion struct {
 	Cached int         // tokens of the branch that were found in the cache
 }
 
-// Expand weighs the tokens that may follow each branch and returns at most top of them. Probabilities are the network's own:
-// temperature 1, no penalties, and not raised where tokens are not allowed. A branch that allows nothing has an empty expansion.
+// Expand weighs the tokens that may follow each branch and returns at most top of them.
+// Probabilities are the network's own: temperature 1, no penalties, and not raised where tokens are
+// not allowed. A branch that allows nothing has an empty expansion.
 //
-// All branches are computed in one pass where the cache has room for them, and what they share with each other or with
-// earlier texts is computed once. Together they take one slot.
+// All branches are computed in one pass where the cache has room for them, and what they share with
+// each other or with earlier texts is computed once. Together they take one slot.
 //
 // Errors are those of [Engine.Generate]. One of a single branch is the error of all.
 func (e *Engine) Expand(ctx context.Context, branches []Branch, top int) ([]Expansion, error) {
@@ -69,7 +71,8 @@ func (e *Engine) Expand(ctx context.Context, branches []Branch, top int) ([]Expa
 	return out, nil
 }
 
-// likeliest returns the n likeliest of the tokens allowed, nil for all, and the logarithms of their probabilities.
+// likeliest returns the n likeliest of the tokens allowed, nil for all, and the logarithms of their
+// probabilities.
 func (s *sampler) likeliest(logits []float32, allowed []uint64, n int) ([]TokenProb, error) {
 	z, err := normalizer(logits)
 	if err != nil {

@@ -42,7 +42,8 @@ func expandPlain(y *toy, b Branch, top int) []TokenProb {
 	return all[:min(top, len(all))]
 }
 
-// fan makes n branches of one beginning that part at different places, some of them held to few tokens.
+// fan makes n branches of one beginning that part at different places, some of them held to few
+// tokens.
 func fan(n, words int, seed uint64) []Branch {
 	stem := prompt(3*transformer.PageTokens+5, words, seed)
 	branches := make([]Branch, n)
@@ -62,8 +63,8 @@ func fan(n, words int, seed uint64) []Branch {
 
 var closeEnough = cmpopts.EquateApprox(0, 1e-4)
 
-// TestExpand weighs many branches at once, in caches that hold all of them and hardly one, beside requests that generate:
-// what comes out is what each branch by itself gives.
+// TestExpand weighs many branches at once, in caches that hold all of them and hardly one, beside
+// requests that generate: what comes out is what each branch by itself gives.
 func TestExpand(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for name, c := range map[string]struct{ pages, slots, beside int }{
@@ -97,8 +98,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestExpandIsOnePass computes the branches of a search together, though they are more than the slots, and each known
-// token once.
+// TestExpandIsOnePass computes the branches of a search together, though they are more than the
+// slots, and each known token once.
 func TestExpandIsOnePass(t *testing.T) {
 	y := newToy(t, 100, 200, hashLM(3))
 	e := toyEngine(t, y, EngineConfig{Slots: 2, Speculation: SpecConfig{Off: true}})

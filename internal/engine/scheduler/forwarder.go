@@ -2,7 +2,8 @@ package scheduler
 
 import "github.com/luthier-dev/luthier/internal/engine/transformer"
 
-// forwarder is what the scheduler needs of a network and its cache. Only the scheduler's goroutine calls it.
+// forwarder is what the scheduler needs of a network and its cache. Only the scheduler's goroutine
+// calls it.
 type forwarder interface {
 	forward(slices []transformer.Slice) error
 	logits(i int) []float32

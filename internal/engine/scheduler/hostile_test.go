@@ -47,7 +47,8 @@ func (d missing) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// A text whose context is full after forced tokens, while a draft of its was refused, is remembered as it is and not as it was drafted.
+// A text whose context is full after forced tokens, while a draft of its was refused, is remembered
+// as it is and not as it was drafted.
 func TestFullContextIsRememberedRightly(t *testing.T) {
 	const words = 50
 	lm := hashLM(3)

@@ -39,7 +39,8 @@ func closeIfCloser(f forwarder) {
 	}
 }
 
-// admit gives free slots to waiting sequences, and waits itself while there is nothing to do. False ends the engine.
+// admit gives free slots to waiting sequences, and waits itself while there is nothing to do. False
+// ends the engine.
 func (e *Engine) admit() bool {
 	for {
 		e.reap()
@@ -106,7 +107,8 @@ func (e *Engine) reap() {
 	}
 }
 
-// fill moves sequences from the queue to slots, first come first served, while their prompts fit the cache.
+// fill moves sequences from the queue to slots, first come first served, while their prompts fit
+// the cache.
 func (e *Engine) fill() (abort, idle bool) {
 	for {
 		e.mu.Lock()
@@ -134,7 +136,8 @@ func (e *Engine) fill() (abort, idle bool) {
 	}
 }
 
-// begin gives a sequence a slot and what the cache has of it. False means that its pages would not fit now.
+// begin gives a sequence a slot and what the cache has of it. False means that its pages would not
+// fit now.
 func (e *Engine) begin(s *sequence) bool {
 	e.reuse(s)
 	missing := transformer.PagesFor(len(s.tokens)+1) - len(s.kv.Pages)

@@ -48,7 +48,8 @@ type DrafterMetrics struct {
 	Accepted uint64 // tokens accepted
 }
 
-// Histogram counts durations in buckets as Prometheus wants them: Counts[i] are those up to Bounds[i] seconds.
+// Histogram counts durations in buckets as Prometheus wants them: Counts[i] are those up to
+// Bounds[i] seconds.
 type Histogram struct {
 	Bounds []float64
 	Counts []uint64

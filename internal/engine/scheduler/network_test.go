@@ -51,8 +51,8 @@ func small(arch, quant string, seed uint64) synth.Config {
 	return c
 }
 
-// On real networks, too, the text of a request is the same alone and beside others, with every kind of draft and without, in one
-// chunk or many, with one worker or two.
+// On real networks, too, the text of a request is the same alone and beside others, with every kind
+// of draft and without, in one chunk or many, with one worker or two.
 func TestNetworkDraftsChangeNothing(t *testing.T) {
 	for _, c := range []struct {
 		arch, quant string
@@ -114,7 +114,8 @@ func TestNetworkDraftsChangeNothing(t *testing.T) {
 	}
 }
 
-// networkTexts runs six requests at once. known, if any, are their texts, which a drafter then proposes with some errors.
+// networkTexts runs six requests at once. known, if any, are their texts, which a drafter then
+// proposes with some errors.
 func networkTexts(t *testing.T, e *Engine, words int, known [][]int32) [][]int32 {
 	got := make([][]int32, 6)
 	var wg sync.WaitGroup

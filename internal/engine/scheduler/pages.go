@@ -18,8 +18,8 @@ func (e *Engine) page() (int32, bool) {
 	return e.f.alloc()
 }
 
-// reuse gives a sequence without pages the longest prefix that the cache has. The last token is always left to compute, since
-// its logits are wanted.
+// reuse gives a sequence without pages the longest prefix that the cache has. The last token is
+// always left to compute, since its logits are wanted.
 func (e *Engine) reuse(s *sequence) {
 	s.kv.Len, s.insert, s.cursor = 0, 0, &e.tree.root
 	if s.task == taskScore { // wants all logits
@@ -66,7 +66,8 @@ func (e *Engine) adopt(s *sequence) {
 	}
 }
 
-// share puts the full pages of a sequence into the tree. Where another sequence was first, its page is taken and the own one freed.
+// share puts the full pages of a sequence into the tree. Where another sequence was first, its page
+// is taken and the own one freed.
 func (e *Engine) share(s *sequence) {
 	if s.task == taskScore {
 		return
@@ -104,8 +105,8 @@ func (e *Engine) drop(s *sequence) {
 	s.kv.Pages, s.kv.Len, s.insert, s.cursor = s.kv.Pages[:0], 0, 0, nil
 }
 
-// grow makes room for n more tokens of s. Where no page is left, first its own draft is given up, then the youngest sequence
-// has to start again later, which may be s itself.
+// grow makes room for n more tokens of s. Where no page is left, first its own draft is given up,
+// then the youngest sequence has to start again later, which may be s itself.
 func (e *Engine) grow(s *sequence) {
 	for len(s.kv.Pages)*transformer.PageTokens < s.kv.Len+s.fed {
 		if p, ok := e.page(); ok {
@@ -135,8 +136,8 @@ func (e *Engine) grow(s *sequence) {
 	}
 }
 
-// preempt takes a sequence's pages and puts it back at the front of the queue. It will compute again what is not found in the
-// cache then; its text goes on where it was.
+// preempt takes a sequence's pages and puts it back at the front of the queue. It will compute
+// again what is not found in the cache then; its text goes on where it was.
 func (e *Engine) preempt(s *sequence) {
 	e.remember(s)
 	e.drop(s)

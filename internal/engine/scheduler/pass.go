@@ -10,13 +10,15 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// minChunk is the smallest share of a pass that a prompt gets: smaller ones would read all weights for little.
+// minChunk is the smallest share of a pass that a prompt gets: smaller ones would read all weights
+// for little.
 const minChunk = 32
 
 // scoreChunk bounds the rows of logits that a pass of taskScore keeps at a time.
 const scoreChunk = 32
 
-// pass computes one step of every running sequence: a token or more of those that generate, a chunk of those that do not yet.
+// pass computes one step of every running sequence: a token or more of those that generate, a chunk
+// of those that do not yet.
 func (e *Engine) pass() {
 	e.plan()
 	if len(e.batch) == 0 {
@@ -64,7 +66,8 @@ func numberError(err error) *transformer.NumberError {
 	return e
 }
 
-// timePass learns what passes cost, and finds what the drafts in this one did. Where prompts are in a pass that can only be estimated.
+// timePass learns what passes cost, and finds what the drafts in this one did. Where prompts are in
+// a pass that can only be estimated.
 func (e *Engine) timePass(took float64, prompt, decode int) {
 	drafts := 0
 	for _, s := range e.batch {
@@ -143,8 +146,9 @@ func (e *Engine) slice(s *sequence) transformer.Slice {
 	return transformer.Slice{Seq: &s.kv, Tokens: tokens, Outputs: outputs}
 }
 
-// sharePrompts deals the budget for prompt tokens out in equal shares, beginning with another sequence each time. Prefills get what
-// others leave. Where two are about to compute the same page, one of them waits for the other and takes its page then.
+// sharePrompts deals the budget for prompt tokens out in equal shares, beginning with another
+// sequence each time. Prefills get what others leave. Where two are about to compute the same page,
+// one of them waits for the other and takes its page then.
 func (e *Engine) sharePrompts(budget int) {
 	waiting := [2]int{}
 	for _, s := range e.running {
@@ -187,8 +191,8 @@ func (e *Engine) twin(s *sequence) bool {
 	return false
 }
 
-// speculate chooses drafts for the sequences that generate. known is how many tokens they compute anyway, most is how many more
-// the pass may have.
+// speculate chooses drafts for the sequences that generate. known is how many tokens they compute
+// anyway, most is how many more the pass may have.
 func (e *Engine) speculate(known, most int) {
 	most = min(most, e.cfg.Speculation.PassDraft)
 	p := plan{tokens: known}

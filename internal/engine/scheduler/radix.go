@@ -6,10 +6,12 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// radix remembers which pages hold which prefixes. It is a tree whose edges are pages: a full page may have children, a page
-// that is only partly filled is a leaf. The tree holds one reference to each of its pages.
+// radix remembers which pages hold which prefixes. It is a tree whose edges are pages: a full page
+// may have children, a page that is only partly filled is a leaf. The tree holds one reference to
+// each of its pages.
 //
-// Nodes are kept in the order of their last use, parents before their children, so that the last of them is always a leaf.
+// Nodes are kept in the order of their last use, parents before their children, so that the last of
+// them is always a leaf.
 type radix struct {
 	f     forwarder
 	root  node // never in the list of uses; its next and prev are the list's ends
@@ -88,8 +90,8 @@ func commonPrefix(a, b []int32) int {
 	return n
 }
 
-// insert remembers that page holds tokens after parent's, and returns its node. If the tree knows these tokens already, it
-// returns the node that holds them, whose page is another one.
+// insert remembers that page holds tokens after parent's, and returns its node. If the tree knows
+// these tokens already, it returns the node that holds them, whose page is another one.
 func (r *radix) insert(parent *node, tokens []int32, page int32) *node {
 	old, common := parent.best(tokens)
 	if old != nil && common == len(tokens) && (common == transformer.PageTokens || common <= len(old.tokens)) {
@@ -141,7 +143,8 @@ func (r *radix) remove(n *node) {
 	r.f.release(n.page)
 }
 
-// evict frees the page of the leaf that was unused the longest. It returns false if every page is in use.
+// evict frees the page of the leaf that was unused the longest. It returns false if every page is
+// in use.
 func (r *radix) evict() bool {
 	for n := r.root.prev; n != &r.root; n = n.prev {
 		if len(n.children) == 0 && r.f.refs(n.page) == 1 {
@@ -152,7 +155,8 @@ func (r *radix) evict() bool {
 	return false
 }
 
-// evictable counts the pages that evict could free, up to want. A page only the tree holds has only such pages below it.
+// evictable counts the pages that evict could free, up to want. A page only the tree holds has only
+// such pages below it.
 func (r *radix) evictable(want int) int {
 	got := 0
 	for n := r.root.prev; n != &r.root && got < want; n = n.prev {

@@ -15,7 +15,8 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// The tree finds what a list of all inserted texts says, evicts leaves only, and never loses or leaks a page.
+// The tree finds what a list of all inserted texts says, evicts leaves only, and never loses or
+// leaks a page.
 func TestRadixAgainstAList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	y := newToy(t, 4, 60, nil)

@@ -14,30 +14,33 @@ type Request struct {
 	StopTokens []int32      // the first of these that is generated is the last token of the text
 	LogProbs   int          // 0: none; n > 0: those of the chosen and of the n likeliest tokens; -1: of the chosen one only
 
-	// Key names the session the request belongs to. Requests of one session share what was learnt of its text.
-	// Cached prefixes are shared by all requests, whatever their keys.
+	// Key names the session the request belongs to. Requests of one session share what was learnt
+	// of its text. Cached prefixes are shared by all requests, whatever their keys.
 	Key string
 
-	// References are texts, as tokens, that the continuation may repeat with changes, such as the files being edited.
-	// They only make it faster.
+	// References are texts, as tokens, that the continuation may repeat with changes, such as the
+	// files being edited. They only make it faster.
 	References [][]int32
 
-	// Drafters propose tokens for this request beside the engine's own. A drafter belongs to one request at a time.
+	// Drafters propose tokens for this request beside the engine's own. A drafter belongs to one
+	// request at a time.
 	Drafters []Drafter
 
 	NoSpeculation bool // verify no drafts at all
 
-	// ForcedAsDrafts lets the model confirm the tokens that the constraint forces instead of taking them as they are.
-	// See [Constraint].
+	// ForcedAsDrafts lets the model confirm the tokens that the constraint forces instead of taking
+	// them as they are. See [Constraint].
 	ForcedAsDrafts bool
 }
 
-// Constraint tells which tokens may follow which. A state is one number, so that going back costs nothing.
+// Constraint tells which tokens may follow which. A state is one number, so that going back costs
+// nothing.
 //
-// Mask, Next and Forced must agree. Where Forced says that tokens must follow, they are appended without asking the model: the
-// text is decided already and the tokens are its canonical spelling. With Request.ForcedAsDrafts they are only proposed, and the
-// model may spell the same text differently.
-// A Constraint is used by one goroutine at a time, but different requests may hold one Constraint.
+// Mask, Next and Forced must agree. Where Forced says that tokens must follow, they are appended
+// without asking the model: the text is decided already and the tokens are its canonical spelling.
+// With Request.ForcedAsDrafts they are only proposed, and the model may spell the same text
+// differently. A Constraint is used by one goroutine at a time, but different requests may hold one
+// Constraint.
 type Constraint interface {
 	Start() int32
 	Next(state, token int32) (int32, bool)   // false: the token is not allowed
@@ -45,9 +48,10 @@ type Constraint interface {
 	Forced(state int32, dst []int32) []int32 // appends the tokens that must follow, if any
 }
 
-// Drafter proposes a continuation of tokens, which are prompt and generated text: it appends at most max tokens to dst.
-// Within one request each call's tokens begin with those of the call before.
-// If it has a method Name() string, metrics are kept under that name; if it has Close(), it is called when the request ends.
+// Drafter proposes a continuation of tokens, which are prompt and generated text: it appends at
+// most max tokens to dst. Within one request each call's tokens begin with those of the call
+// before. If it has a method Name() string, metrics are kept under that name; if it has Close(), it
+// is called when the request ends.
 type Drafter interface {
 	Draft(tokens []int32, max int, dst []int32) []int32
 }

@@ -5,17 +5,19 @@ import (
 	"math"
 )
 
-// SampleParams say how a token is chosen from logits. The zero value takes the likeliest token, the lowest id among equals.
+// SampleParams say how a token is chosen from logits. The zero value takes the likeliest token, the
+// lowest id among equals.
 //
-// The steps are, in this order: bias and penalties, temperature, top-k, top-p, min-p, as in Hugging Face's transformers and vLLM.
-// A constraint's mask comes last; see sampler.masked.
+// The steps are, in this order: bias and penalties, temperature, top-k, top-p, min-p, as in Hugging
+// Face's transformers and vLLM. A constraint's mask comes last; see sampler.masked.
 type SampleParams struct {
 	Temperature float32 // 0: greedy
 	TopK        int     // keep the k likeliest; 0: all
 	TopP        float32 // keep the likeliest until their sum reaches p; 0 or 1: all (Holtzman et al. 2020)
 	MinP        float32 // keep those at least MinP times as likely as the likeliest; 0: all
-	// Seed fixes the outcome: the same seed, prompt and parameters give the same text, whatever runs beside it.
-	// Two requests with equal seeds use the same random numbers at the same positions.
+	// Seed fixes the outcome: the same seed, prompt and parameters give the same text, whatever
+	// runs beside it. Two requests with equal seeds use the same random numbers at the same
+	// positions.
 	Seed uint64
 
 	RepetitionPenalty float32           // divides positive and multiplies negative logits of tokens in prompt or text (Keskar et al. 2019); 0 or 1: none
@@ -70,7 +72,8 @@ type sampler struct {
 	*scratch
 }
 
-// scratch is memory that is used within one call only, so that the samplers of one goroutine share it.
+// scratch is memory that is used within one call only, so that the samplers of one goroutine share
+// it.
 type scratch struct {
 	cands []cand
 	mask  []float32         // logits with what a constraint forbids taken out
@@ -85,7 +88,8 @@ func newSampler(p SampleParams, prompt []int32, s *scratch) *sampler {
 // committed tells the penalties of a generated token.
 func (s *sampler) committed(token int32) { s.pen.add(token) }
 
-// sample chooses the token at position pos of the sequence from its logits, which are unchanged afterwards.
+// sample chooses the token at position pos of the sequence from its logits, which are unchanged
+// afterwards.
 func (s *sampler) sample(logits []float32, pos int) (int32, error) {
 	s.pen.apply(logits)
 	defer s.pen.undo(logits)
@@ -99,11 +103,13 @@ func (s *sampler) sample(logits []float32, pos int) (int32, error) {
 	return draw(s.cands, uniform(s.p.Seed, pos, streamSample)), nil
 }
 
-// masked chooses among the tokens allowed, when the one that sample chose for the same logits and position is not.
+// masked chooses among the tokens allowed, when the one that sample chose for the same logits and
+// position is not.
 //
-// It draws with other random numbers from sample's distribution restricted to what is allowed. Taken together, the two draws
-// follow that restricted distribution P exactly: an allowed x comes out first with probability p(x), or second with
-// (1−p(A))·p(x)/p(A), in sum p(x)/p(A). Where truncation (top-k, top-p, min-p) left no allowed token, the mask goes before it.
+// It draws with other random numbers from sample's distribution restricted to what is allowed.
+// Taken together, the two draws follow that restricted distribution P exactly: an allowed x comes
+// out first with probability p(x), or second with (1−p(A))·p(x)/p(A), in sum p(x)/p(A). Where
+// truncation (top-k, top-p, min-p) left no allowed token, the mask goes before it.
 func (s *sampler) masked(logits []float32, pos int, allowed []uint64) (int32, error) {
 	s.pen.apply(logits)
 	defer s.pen.undo(logits)

@@ -1,7 +1,8 @@
 package scheduler
 
-// Random numbers are a function of (seed, position, stream) and not of a generator's state: whatever is drafted, rolled back or
-// scheduled in between, the token at a position is chosen with the same number.
+// Random numbers are a function of (seed, position, stream) and not of a generator's state:
+// whatever is drafted, rolled back or scheduled in between, the token at a position is chosen with
+// the same number.
 
 // The uses of randomness at one position are independent of one another.
 const (

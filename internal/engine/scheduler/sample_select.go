@@ -15,7 +15,8 @@ var errNothingAllowed = errors.New("scheduler: generate: no token is allowed her
 func largest(logits []float32) (int32, float32, error) {
 	best, at := float32(math.Inf(-1)), -1
 	i := 0
-	// A block without anything larger (or NaN, for which no comparison holds) is passed over with four comparisons.
+	// A block without anything larger (or NaN, for which no comparison holds) is passed over with
+	// four comparisons.
 	for ; i+4 <= len(logits); i += 4 {
 		l := logits[i : i+4 : i+4]
 		if l[0] <= best && l[1] <= best && l[2] <= best && l[3] <= best {
@@ -48,14 +49,16 @@ func nanError(i int) error {
 	return fmt.Errorf("%w: logit %d is NaN; the file's weights are damaged or overflow in this precision", ErrNaN, i)
 }
 
-// Candidates whose weight is below e^-tailNats of the best one's are left out: together they weigh less than the rounding of the sum.
+// Candidates whose weight is below e^-tailNats of the best one's are left out: together they weigh
+// less than the rounding of the sum.
 const (
 	tailNats    = 40
 	binsPerNat  = 8
 	nucleusBins = tailNats*binsPerNat + 1
 )
 
-// distribution fills s.cands with the tokens that temperature and truncation leave, with weights relative to the best one's.
+// distribution fills s.cands with the tokens that temperature and truncation leave, with weights
+// relative to the best one's.
 func (s *sampler) distribution(logits []float32) error {
 	p := &s.p
 	best, few, err := s.best(logits)
@@ -86,7 +89,8 @@ func (s *sampler) distribution(logits []float32) error {
 	return nil
 }
 
-// best finds the largest logit, which must be a number. With top-k it has the candidates afterwards, and says so.
+// best finds the largest logit, which must be a number. With top-k it has the candidates
+// afterwards, and says so.
 func (s *sampler) best(logits []float32) (best float32, few bool, err error) {
 	if few = s.p.TopK > 0 && s.p.TopK < len(logits); few {
 		if err = s.topK(logits, s.p.TopK); err == nil {
@@ -145,8 +149,8 @@ func byRank(a, b cand) int {
 	return cmp.Compare(a.id, b.id)
 }
 
-// topK fills s.cands with the k first by rank, in order: a heap whose root is the last of them, which few logits ever pass.
-// NaN is an error.
+// topK fills s.cands with the k first by rank, in order: a heap whose root is the last of them,
+// which few logits ever pass. NaN is an error.
 func (s *sampler) topK(logits []float32, k int) error {
 	h := slices.Grow(s.cands[:0], k)
 	for i, v := range logits[:k] {
@@ -210,8 +214,8 @@ func (s *sampler) cutSorted(p float64) {
 	}
 }
 
-// nucleus keeps the likeliest candidates whose sum reaches p of the whole, in no particular but a fixed order.
-// Only the bin of weights in which the sum is reached needs sorting.
+// nucleus keeps the likeliest candidates whose sum reaches p of the whole, in no particular but a
+// fixed order. Only the bin of weights in which the sum is reached needs sorting.
 func (s *sampler) nucleus(best float32, inv, p float64) {
 	clear(s.bins[:])
 	sum := 0.0
@@ -253,8 +257,9 @@ func binOf(best, logit float32, inv float64) int {
 	return min(int(float64(best-logit)*inv*binsPerNat), nucleusBins-1)
 }
 
-// expNeg is e^x for x ≤ 0 to a relative 1e-8, several times faster than math.Exp: 2^k from the exponent bits, and a polynomial over
-// one binade, its terms in pairs so that they are computed side by side.
+// expNeg is e^x for x ≤ 0 to a relative 1e-8, several times faster than math.Exp: 2^k from the
+// exponent bits, and a polynomial over one binade, its terms in pairs so that they are computed
+// side by side.
 func expNeg(x float64) float64 {
 	if x < -700 {
 		return 0

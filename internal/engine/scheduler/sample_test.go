@@ -130,8 +130,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// chiSquare returns how many standard deviations the counts are from what is expected (Wilson and Hilferty 1931).
-// Cells that expect less than five are put together.
+// chiSquare returns how many standard deviations the counts are from what is expected (Wilson and
+// Hilferty 1931). Cells that expect less than five are put together.
 func chiSquare(counts map[int32]int, want map[int32]float64, n int) float64 {
 	sum, cells, restWant, restGot := 0.0, 0, 0.0, 0
 	add := func(got int, want float64) {
@@ -192,7 +192,8 @@ func TestSamplingFollowsTheDistribution(t *testing.T) {
 	}
 }
 
-// Sampling first and masking only on failure gives the masked distribution; drawing the second time with the first number would not.
+// Sampling first and masking only on failure gives the masked distribution; drawing the second time
+// with the first number would not.
 func TestSampleThenMask(t *testing.T) {
 	n := draws()
 	allowed := []uint64{0x0f0f_3355_1234_8001}
@@ -268,7 +269,8 @@ func TestRejection(t *testing.T) {
 	}
 }
 
-// The engine's text with a draft model at temperature 1 has the distribution that it has without, in both ways of accepting.
+// The engine's text with a draft model at temperature 1 has the distribution that it has without,
+// in both ways of accepting.
 func TestSpeculationKeepsTheDistribution(t *testing.T) {
 	const words = 5
 	n := draws() / 2

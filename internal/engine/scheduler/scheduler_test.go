@@ -13,7 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// An agent's session of 20 turns, beside two others: what was in the context of an earlier turn is hardly ever computed again.
+// An agent's session of 20 turns, beside two others: what was in the context of an earlier turn is
+// hardly ever computed again.
 func TestSessionReusesItsPrefix(t *testing.T) {
 	const words, sessions, turns = 200, 3, 20
 	y := newToy(t, words, 600, hashLM(0.5))
@@ -209,7 +210,8 @@ func TestCacheTooSmall(t *testing.T) {
 	}
 }
 
-// Requests whose texts together do not fit the cache take turns: they are preempted, and their texts are what they would be alone.
+// Requests whose texts together do not fit the cache take turns: they are preempted, and their
+// texts are what they would be alone.
 func TestPreemption(t *testing.T) {
 	y := newToy(t, 50, 9, hashLM(0.3))
 	gate := make(chan struct{})

@@ -8,9 +8,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// exactLogits computes the logits of tokens with keys and values in F32, whatever the type of the engine's cache: who asks
-// for logits compares them, and where experts are chosen by a hair a rounded key changes which. It takes turns with the
-// scheduler, a chunk at a time.
+// exactLogits computes the logits of tokens with keys and values in F32, whatever the type of the
+// engine's cache: who asks for logits compares them, and where experts are chosen by a hair a
+// rounded key changes which. It takes turns with the scheduler, a chunk at a time.
 func (e *Engine) exactLogits(ctx context.Context, n *transformer.Network, tokens []int32) ([][]float32, error) {
 	if err := e.enter(); err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ const (
 	taskExpand
 )
 
-// sequence is a request and what has become of it. The scheduler's goroutine owns it once it has left the queue.
+// sequence is a request and what has become of it. The scheduler's goroutine owns it once it has
+// left the queue.
 type sequence struct {
 	*stream
 	id   uint64 // order of arrival

@@ -57,9 +57,9 @@ func (e *Engine) settleRows(s *sequence, row, outputs int) (err error) {
 	return e.verify(s, row)
 }
 
-// verify decides the tokens that the rows of logits allow to decide: the one after what was known, and one after each drafted
-// token as long as the drafts are what was decided. As it chooses with the same logits and random numbers as it would without
-// drafts, the text is the same.
+// verify decides the tokens that the rows of logits allow to decide: the one after what was known,
+// and one after each drafted token as long as the drafts are what was decided. As it chooses with
+// the same logits and random numbers as it would without drafts, the text is the same.
 func (e *Engine) verify(s *sequence, row int) error {
 	if !s.generating {
 		s.generating = true

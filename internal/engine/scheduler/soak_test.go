@@ -41,8 +41,9 @@ func (m *moody) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// TestSoak sends thousands of requests of every kind through an engine with a small cache and a draft model with a smaller one, while
-// passes fail, foreign code panics and readers leave. Afterwards every page of both caches is free or remembered, and nothing runs.
+// TestSoak sends thousands of requests of every kind through an engine with a small cache and a
+// draft model with a smaller one, while passes fail, foreign code panics and readers leave.
+// Afterwards every page of both caches is free or remembered, and nothing runs.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const words = 40
@@ -146,8 +147,8 @@ func soak(t *testing.T, e *Engine, i, words int) {
 	}
 }
 
-// What a real network says does not depend on what of the prompt was cached, where the cached part ends, how it was cut into passes,
-// or how many workers there are, in each type of cache.
+// What a real network says does not depend on what of the prompt was cached, where the cached part
+// ends, how it was cut into passes, or how many workers there are, in each type of cache.
 func TestWarmIsCold(t *testing.T) {
 	const words = 300
 	text := prompt(3*transformer.PageTokens+9, words, 1)

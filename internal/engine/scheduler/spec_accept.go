@@ -2,8 +2,9 @@ package scheduler
 
 import "math/bits"
 
-// A drafter's guesses fall into classes, of better reasons from 0 to specClasses-1; acceptance is kept for each of them
-// and for ranges of positions within a draft: the first token, the second, 2–3, 4–7, and so on.
+// A drafter's guesses fall into classes, of better reasons from 0 to specClasses-1; acceptance is
+// kept for each of them and for ranges of positions within a draft: the first token, the second,
+// 2–3, 4–7, and so on.
 const (
 	specClasses = 5
 	specUnknown = 2 // the class of drafters that do not grade their drafts
@@ -17,7 +18,8 @@ type acceptance struct {
 	seen [specClasses][specRanges]float32
 }
 
-// newAcceptance is what is assumed of a drafter that nothing is known of. What follows right guesses is right more often.
+// newAcceptance is what is assumed of a drafter that nothing is known of. What follows right
+// guesses is right more often.
 func newAcceptance() acceptance {
 	var a acceptance
 	for c := range a.rate {

@@ -25,7 +25,8 @@ type CostCurve struct {
 const costPoints = 8
 
 // MeasureCost runs passes of 1 to 64 tokens on an empty cache and returns the least time each took.
-// In a Mixture-of-Experts network the curve is steep at first, since other tokens wake other experts.
+// In a Mixture-of-Experts network the curve is steep at first, since other tokens wake other
+// experts.
 func MeasureCost(n *transformer.Network, c *transformer.Cache) (CostCurve, error) {
 	h := n.Hyper()
 	return measureCost(netForwarder{n, c}, h.Ctx, time.Now)
@@ -80,8 +81,9 @@ func measurePass(f forwarder, n int, now func() time.Time) (least float64, err e
 	return least, nil
 }
 
-// costModel predicts what a pass costs. The shape comes from measuring before there is work and is refined by the passes that
-// happen; the scale follows the passes at once, since it drifts with the depth of the context and with other load.
+// costModel predicts what a pass costs. The shape comes from measuring before there is work and is
+// refined by the passes that happen; the scale follows the passes at once, since it drifts with the
+// depth of the context and with other load.
 type costModel struct {
 	shape [costPoints]float64 // cost of 1, 2, 4 … tokens, that of 1 being 1
 	scale float64             // seconds of a pass of one token
@@ -89,13 +91,15 @@ type costModel struct {
 	timed bool                // scale is in seconds
 }
 
-// What is assumed until it is measured. Of 128 experts eight are awake for one token; the limit is the memory's bandwidth.
+// What is assumed until it is measured. Of 128 experts eight are awake for one token; the limit is
+// the memory's bandwidth.
 var (
 	moeShape   = [costPoints]float64{1, 1.6, 2.6, 4.2, 6.2, 8.7, 10.2, 15}
 	denseShape = [costPoints]float64{1, 1.05, 1.15, 1.35, 1.8, 2.8, 4.8, 9}
 )
 
-// newCostModel starts with a curve, or without one from what is assumed, in the unit of a pass of one token.
+// newCostModel starts with a curve, or without one from what is assumed, in the unit of a pass of
+// one token.
 func newCostModel(c *CostCurve, experts bool) *costModel {
 	m := &costModel{shape: denseShape, scale: 1}
 	if experts {
@@ -116,7 +120,8 @@ func newCostModel(c *CostCurve, experts bool) *costModel {
 	return m
 }
 
-// measured takes the time of a pass of 1<<m.known tokens. The points behind it are assumed to rise from there as they did.
+// measured takes the time of a pass of 1<<m.known tokens. The points behind it are assumed to rise
+// from there as they did.
 func (m *costModel) measured(seconds float64) {
 	i := m.known
 	m.known++
@@ -173,8 +178,9 @@ func (m *costModel) seconds(n int) float64 {
 	return m.scale * (m.shape[i] + w*(m.shape[i+1]-m.shape[i]))
 }
 
-// observe learns from a pass of n tokens, some of them drafts or none. Passes without drafts tell how fast the machine is now, those
-// with drafts what their tokens cost beside that. One pass alone changes little: another process may have held it up.
+// observe learns from a pass of n tokens, some of them drafts or none. Passes without drafts tell
+// how fast the machine is now, those with drafts what their tokens cost beside that. One pass alone
+// changes little: another process may have held it up.
 func (m *costModel) observe(n int, seconds float64, drafts bool) {
 	if n < 1 || n > 1<<(costPoints-1) || seconds <= 0 {
 		return

@@ -8,7 +8,8 @@ type plan struct {
 	expected float64
 }
 
-// scoredDrafter is a Drafter that knows how good its reasons are: the class of a draft, below specClasses.
+// scoredDrafter is a Drafter that knows how good its reasons are: the class of a draft, below
+// specClasses.
 type scoredDrafter interface {
 	draftScored(tokens []int32, max int, dst []int32) ([]int32, int)
 }
@@ -22,7 +23,8 @@ type drafting struct {
 	acc    acceptance
 	buf    []int32
 
-	// A guess is watched until it turns out wrong, whether it was verified or not: what guesses are worth is learnt for free.
+	// A guess is watched until it turns out wrong, whether it was verified or not: what guesses are
+	// worth is learnt for free.
 	watch      []int32
 	watched    int // tokens of watch that came true
 	watchClass int
@@ -35,10 +37,12 @@ type drafting struct {
 
 // speculator chooses drafts for one request.
 //
-// It drafts what promises most tokens a second by the measured cost of a pass and the measured acceptance. Its balance
-// is the time won so far by accepted tokens, less that spent on verifying wrong ones; it begins with the time of one token and grows
-// by one hundredth of the time of each token. No draft may cost more than the balance, so that even where everything is refused the loss
-// stays below half a token and 0.5 %, and where drafts are accepted their length doubles from pass to pass.
+// It drafts what promises most tokens a second by the measured cost of a pass and the measured
+// acceptance. Its balance is the time won so far by accepted tokens, less that spent on verifying
+// wrong ones; it begins with the time of one token and grows by one hundredth of the time of each
+// token. No draft may cost more than the balance, so that even where everything is refused the loss
+// stays below half a token and 0.5 %, and where drafts are accepted their length doubles from pass
+// to pass.
 type speculator struct {
 	drafters []*drafting
 	balance  float64 // seconds
@@ -53,8 +57,8 @@ const (
 	maxBalance = 64 // in the time of one token
 	// A draft must promise this much more tokens a second than none.
 	worthwhile = 1.02
-	// A foreign drafter is costly if a whole draft of its costs more than this share of a pass. Then it is asked only for tokens that
-	// are to be used.
+	// A foreign drafter is costly if a whole draft of its costs more than this share of a pass.
+	// Then it is asked only for tokens that are to be used.
 	costlyShare = 0.005
 )
 
@@ -66,7 +70,8 @@ type choice struct {
 	rate  float64 // tokens a second that the pass promises with it
 }
 
-// propose sets s.draft to what is best verified in the pass, at most limit tokens, and adds it to the plan.
+// propose sets s.draft to what is best verified in the pass, at most limit tokens, and adds it to
+// the plan.
 func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 	if !e.cost.timed { // the engine's very first token
 		return
@@ -111,7 +116,8 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 	sp.use(e, s, p, best.d, best.n, best.class)
 }
 
-// probe tries a costly drafter that does not seem to pay, at growing intervals: cheap ones show what they are worth without.
+// probe tries a costly drafter that does not seem to pay, at growing intervals: cheap ones show
+// what they are worth without.
 func (sp *speculator) probe(e *Engine, s *sequence, p *plan, limit int) {
 	for _, d := range sp.drafters {
 		if !d.costly(e) || d.paused < d.pause || d.model != nil && !d.model.began {
@@ -143,8 +149,8 @@ func (sp *speculator) use(e *Engine, s *sequence, p *plan, d *drafting, n, class
 	p.expected += d.gain(class, n)
 }
 
-// measure finds how many tokens of a draft, of n at most, promise the most tokens a second, and that rate. perToken is what the
-// drafter takes for each.
+// measure finds how many tokens of a draft, of n at most, promise the most tokens a second, and
+// that rate. perToken is what the drafter takes for each.
 func (sp *speculator) measure(e *Engine, p *plan, c *choice, n int, perToken float64) {
 	c.n, c.rate = 0, 0
 	if fixed := e.cfg.Speculation.FixedDraft; fixed > 0 {
@@ -196,8 +202,8 @@ func (sp *speculator) allowed(s *sequence, draft []int32) int {
 	return len(draft)
 }
 
-// guess asks a drafter and returns the class of its answer, which is in d.buf. The time that takes is paid from the balance, save
-// that in which the draft model catches up with the text.
+// guess asks a drafter and returns the class of its answer, which is in d.buf. The time that takes
+// is paid from the balance, save that in which the draft model catches up with the text.
 func (sp *speculator) guess(e *Engine, s *sequence, d *drafting, most int) (class int) {
 	if d.calls == 0 && d.scored == nil {
 		most = min(most, 2) // until its cost is known
@@ -228,7 +234,8 @@ func (sp *speculator) guess(e *Engine, s *sequence, d *drafting, most int) (clas
 	return class
 }
 
-// timed averages what a proposed token costs; the first calls catch up with the prompt and are not typical.
+// timed averages what a proposed token costs; the first calls catch up with the prompt and are not
+// typical.
 func (d *drafting) timed(seconds float64) {
 	if len(d.buf) == 0 {
 		return

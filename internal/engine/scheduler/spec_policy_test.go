@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// speed generates with a virtual clock whose passes cost what the curve says, and returns tokens a second.
+// speed generates with a virtual clock whose passes cost what the curve says, and returns tokens a
+// second.
 func speed(t *testing.T, y *toy, real *CostCurve, r Request, cfg EngineConfig) (float64, Stats) {
 	t.Helper()
 	y.clock, y.cost = newFakeClock(), curveCost(real)
@@ -35,7 +36,8 @@ func (w *wrongModel) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// Where nothing is accepted, speculation costs no more than 3 %, however sure the drafters are and whatever the curve is.
+// Where nothing is accepted, speculation costs no more than 3 %, however sure the drafters are and
+// whatever the curve is.
 func TestNothingAccepted(t *testing.T) {
 	dense := &CostCurve{Points: []CostPoint{{1, 0.01}, {8, 0.011}, {64, 0.02}}}
 	for name, curve := range map[string]*CostCurve{"moe": moeCurve(), "dense": dense} {
@@ -144,7 +146,8 @@ func edit(f []int32, n int, seed uint64) []int32 {
 	return out
 }
 
-// A model rewrites a file it was shown, with some edits: at least 2.5 times as many tokens a second.
+// A model rewrites a file it was shown, with some edits: at least 2.5 times as many tokens a
+// second.
 func TestRewriting(t *testing.T) {
 	for _, lines := range []int{200, 800} {
 		for _, edits := range []int{3, 12} {
@@ -172,7 +175,8 @@ func TestRewriting(t *testing.T) {
 	}
 }
 
-// The draft length follows the acceptance: an oracle that is right with probability p gets a length near the best one.
+// The draft length follows the acceptance: an oracle that is right with probability p gets a length
+// near the best one.
 func TestLengthAdapts(t *testing.T) {
 	script := prompt(1500, 900, 5)
 	for _, p := range []float64{0.3, 0.6, 0.8, 0.9, 0.98} {
@@ -218,7 +222,8 @@ func (o *oracle) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// An ordinary text with a draft model that is right four times of five and takes a tenth of the target's time for each token.
+// An ordinary text with a draft model that is right four times of five and takes a tenth of the
+// target's time for each token.
 func TestDraftModelPays(t *testing.T) {
 	text := prompt(1500, 900, 5)
 	dense := &CostCurve{Points: []CostPoint{{1, 0.01}, {8, 0.0115}, {64, 0.024}}}

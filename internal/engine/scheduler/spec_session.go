@@ -17,8 +17,8 @@ type session struct {
 	used    int
 }
 
-// A drafter that did not pay may pay for other texts: now and then one starts with the defaults again. The number is prime, so that
-// it is each one's turn some time.
+// A drafter that did not pay may pay for other texts: now and then one starts with the defaults
+// again. The number is prime, so that it is each one's turn some time.
 const retrial = 37
 
 // maxSessions bounds the histories that are kept; those unused the longest go first.
@@ -64,7 +64,8 @@ func (t *sessions) makeRoom() {
 	}
 }
 
-// acceptanceOf returns what a drafter starts with: what the session knows, else all requests, else the defaults.
+// acceptanceOf returns what a drafter starts with: what the session knows, else all requests, else
+// the defaults.
 func (t *sessions) acceptanceOf(s *session, name string) acceptance {
 	var a acceptance
 	switch {

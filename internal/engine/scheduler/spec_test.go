@@ -11,7 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// maze is a constraint: in state s the tokens for which a hash says so are allowed, in every third state only one is.
+// maze is a constraint: in state s the tokens for which a hash says so are allowed, in every third
+// state only one is.
 type maze struct{ words, states int }
 
 func (m maze) Start() int32 { return 1 }
@@ -63,7 +64,8 @@ func (l *liar) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// However tokens are drafted, alone or beside others, with or without a constraint: the text is the same.
+// However tokens are drafted, alone or beside others, with or without a constraint: the text is the
+// same.
 func TestDraftsChangeNothing(t *testing.T) {
 	const words, ctx = 60, 64 * transformer.PageTokens
 	small := func() *DraftModel {

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// stream carries tokens from the scheduler to the one reader of a request. The scheduler never waits for the reader: what it
-// has not taken yet is kept, at most a context full of tokens.
+// stream carries tokens from the scheduler to the one reader of a request. The scheduler never
+// waits for the reader: what it has not taken yet is kept, at most a context full of tokens.
 type stream struct {
 	ctx       context.Context
 	cancelled atomic.Bool

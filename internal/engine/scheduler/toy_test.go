@@ -10,9 +10,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// toy is a network without weights whose logits depend on every token before them, as the cache has it. What a real network
-// would compute from wrong keys and values, toy computes too: it reads its whole prefix from the pages it is given, and refuses
-// pages that were never written or that others share.
+// toy is a network without weights whose logits depend on every token before them, as the cache has
+// it. What a real network would compute from wrong keys and values, toy computes too: it reads its
+// whole prefix from the pages it is given, and refuses pages that were never written or that others
+// share.
 type toy struct {
 	t        testing.TB
 	words    int
@@ -145,8 +146,9 @@ func (y *toy) output(s *transformer.Seq) {
 	y.rows = append(y.rows, l)
 }
 
-// hashLM is a language model of little entropy: the next token depends mostly on the last two, a little on all. How much on all is
-// noise: with little, text repeats itself; with much, it cannot be guessed.
+// hashLM is a language model of little entropy: the next token depends mostly on the last two, a
+// little on all. How much on all is noise: with little, text repeats itself; with much, it cannot
+// be guessed.
 func hashLM(noise float32) func([]int32, []float32) {
 	return func(prefix []int32, logits []float32) {
 		all := uint64(1)
@@ -199,7 +201,8 @@ func (c *fakeClock) advance(d time.Duration) {
 	c.mu.Unlock()
 }
 
-// toyEngine starts an engine on a toy, with a Mixture-of-Experts' cost curve unless cfg has another one.
+// toyEngine starts an engine on a toy, with a Mixture-of-Experts' cost curve unless cfg has another
+// one.
 func toyEngine(t testing.TB, y *toy, cfg EngineConfig) *Engine {
 	t.Helper()
 	if cfg.Context == 0 {

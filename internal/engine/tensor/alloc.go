@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// Alloc gives n bytes of zeroed memory that starts at a multiple of 64. A nil Alloc stands for HeapAlloc.
+// Alloc gives n bytes of zeroed memory that starts at a multiple of 64. A nil Alloc stands for
+// HeapAlloc.
 type Alloc func(n int) []byte
 
 // HeapAlloc is the Alloc that takes memory from Go's heap; the collector frees it.
@@ -24,9 +25,10 @@ const alignment = 64
 // hugePage is the size from which memory on Linux can lie on one page.
 const hugePage = 2 << 20
 
-// Arena gives out memory from large mappings that lie on huge pages where the system has them, which a walk over gigabytes
-// of weights needs: with pages of 4 KiB the address translation alone costs a fifth of the bandwidth.
-// The memory lives until Close. The zero value is not usable; see NewArena.
+// Arena gives out memory from large mappings that lie on huge pages where the system has them,
+// which a walk over gigabytes of weights needs: with pages of 4 KiB the address translation alone
+// costs a fifth of the bandwidth. The memory lives until Close. The zero value is not usable; see
+// NewArena.
 type Arena struct {
 	mu    sync.Mutex
 	chunk int

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapMemory maps at least n bytes (a multiple of hugePage). usable starts at a multiple of hugePage and asks for huge
-// pages; raw is what unmapMemory takes.
+// mapMemory maps at least n bytes (a multiple of hugePage). usable starts at a multiple of hugePage
+// and asks for huge pages; raw is what unmapMemory takes.
 func mapMemory(n int) (raw, usable []byte) {
 	raw, err := unix.Mmap(-1, 0, n+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {

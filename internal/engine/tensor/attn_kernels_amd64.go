@@ -10,8 +10,8 @@ func widenPays() bool { return attnISA != isaAVX2 }
 
 func wide() bool { return attnISA >= isaAVX512 }
 
-// tileMulF32 computes dst[r][j] = fix[r]·dst[r][j] + Σₖ a[r][k]·b[k][j] for rows r, 32 columns j and n steps k; without fix it
-// starts at zero. Strides are in elements.
+// tileMulF32 computes dst[r][j] = fix[r]·dst[r][j] + Σₖ a[r][k]·b[k][j] for rows r, 32 columns j
+// and n steps k; without fix it starts at zero. Strides are in elements.
 func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, rows int, fix []float32) {
 	if attnISA < isaAVX2 {
 		tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
@@ -173,7 +173,8 @@ func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, 
 	}
 }
 
-// Prefetch asks for the start of a tile that will be wanted soon; within a tile the kernels ask ahead themselves.
+// Prefetch asks for the start of a tile that will be wanted soon; within a tile the kernels ask
+// ahead themselves.
 func Prefetch(tile []byte) {
 	if len(tile) >= prefetchBytes {
 		prefetchAMD64(&tile[0], prefetchBytes)

@@ -87,7 +87,8 @@ func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, 
 	}
 }
 
-// Prefetch would ask for the start of a tile that will be wanted soon; these processors follow the kernels' reads themselves.
+// Prefetch would ask for the start of a tile that will be wanted soon; these processors follow the
+// kernels' reads themselves.
 func Prefetch([]byte) {}
 
 // widenPays says whether widening a whole tile is quick.

@@ -11,13 +11,15 @@ import (
 // TileTokens is the number of positions in one tile of keys and values.
 const TileTokens = 32
 
-// TileLayout says how the keys and values of TileTokens positions of one key-value head lie in memory: the keys transposed,
-// one row of TileTokens elements for each dimension, so that the lanes of a vector are positions; then the values, one row
-// of dimensions for each position, so that the lanes are dimensions. Both products then are sums of a broadcast number times
-// a vector, with one chain of additions for each output whatever the number of queries.
+// TileLayout says how the keys and values of TileTokens positions of one key-value head lie in
+// memory: the keys transposed, one row of TileTokens elements for each dimension, so that the lanes
+// of a vector are positions; then the values, one row of dimensions for each position, so that the
+// lanes are dimensions. Both products then are sums of a broadcast number times a vector, with one
+// chain of additions for each output whatever the number of queries.
 //
-// In Q8_0 keys and values are quantised in blocks of 32 dimensions with a half-precision scale. Keys are kept in groups of
-// four dimensions a position and biased by 128, as the unsigned side of integer dot instructions wants them; scales follow.
+// In Q8_0 keys and values are quantised in blocks of 32 dimensions with a half-precision scale.
+// Keys are kept in groups of four dimensions a position and biased by 128, as the unsigned side of
+// integer dot instructions wants them; scales follow.
 type TileLayout struct {
 	Type gguf.Type
 	Dim  int // elements of a head
@@ -104,7 +106,8 @@ func (l TileLayout) Get(tile []byte, pos int, k, v []float32) {
 // keyIndex is where dimension d of position pos lies among quantised keys.
 func keyIndex(d, pos int) int { return d/4*(4*TileTokens) + pos*4 + d%4 }
 
-// scales returns the half-precision scales behind quantised elements: TileTokens for each block of 32 dimensions.
+// scales returns the half-precision scales behind quantised elements: TileTokens for each block of
+// 32 dimensions.
 func (l TileLayout) scales(part []byte) []uint16 { return view[uint16](part[l.wide*TileTokens:]) }
 
 func (l TileLayout) putQ8(kt, vt []byte, pos int, k, v []float32) {
@@ -123,8 +126,8 @@ func (l TileLayout) putQ8(kt, vt []byte, pos int, k, v []float32) {
 	}
 }
 
-// quantise32 rounds up to 32 numbers to 8 bits and returns their half-precision scale. What is not a number becomes a
-// scale that is not one either, so that it shows in the result.
+// quantise32 rounds up to 32 numbers to 8 bits and returns their half-precision scale. What is not
+// a number becomes a scale that is not one either, so that it shows in the result.
 func quantise32(q *[32]int8, x []float32) uint16 {
 	*q = [32]int8{}
 	top := float32(0)
@@ -146,7 +149,8 @@ func quantise32(q *[32]int8, x []float32) uint16 {
 	return quant.FloatToHalf(scale)
 }
 
-// roundEven rounds a number within ±2²² to the nearest integer, as adding and subtracting 1.5·2²³ does.
+// roundEven rounds a number within ±2²² to the nearest integer, as adding and subtracting 1.5·2²³
+// does.
 func roundEven(x float32) int32 {
 	const magic = 3 << 22
 	return int32(float32(x+magic) - magic)

@@ -6,9 +6,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// Attention accumulates softmax(q·K)·V for rows queries over the tiles of one key-value head, in the streaming form of
-// FlashAttention (arXiv:2205.14135): a running maximum, a running sum and a running weighted value for each query.
-// A row's result is the same bits whatever other rows stand beside it. One Attention serves one goroutine.
+// Attention accumulates softmax(q·K)·V for rows queries over the tiles of one key-value head, in
+// the streaming form of FlashAttention (arXiv:2205.14135): a running maximum, a running sum and a
+// running weighted value for each query. A row's result is the same bits whatever other rows stand
+// beside it. One Attention serves one goroutine.
 type Attention struct {
 	rows, dim, wide int
 	acc             []float32 // rows × wide
@@ -22,7 +23,8 @@ type Attention struct {
 	scaled          []float32 // rows × TileTokens: weights times the scales of quantised values
 }
 
-// Reset starts rows queries of layout l over again. q is rows×Dim numbers, or nil if only Merge will follow.
+// Reset starts rows queries of layout l over again. q is rows×Dim numbers, or nil if only Merge
+// will follow.
 func (a *Attention) Reset(l TileLayout, rows int, q []float32) {
 	a.rows, a.dim, a.wide = rows, l.Dim, l.wide
 	a.acc = grow(a.acc, rows*l.wide)
@@ -42,8 +44,8 @@ func (a *Attention) Reset(l TileLayout, rows int, q []float32) {
 	}
 }
 
-// Tile lets the queries see one tile: row r the positions [lo[r], hi[r]) of it. Scores are multiplied by scale.
-// Positions from the largest hi on are not read.
+// Tile lets the queries see one tile: row r the positions [lo[r], hi[r]) of it. Scores are
+// multiplied by scale. Positions from the largest hi on are not read.
 func (a *Attention) Tile(l TileLayout, tile []byte, q []float32, lo, hi []int32, scale float32) {
 	last := int32(0)
 	for _, h := range hi[:a.rows] {
@@ -72,8 +74,8 @@ func (a *Attention) Tile(l TileLayout, tile []byte, q []float32, lo, hi []int32,
 	}
 }
 
-// widen says whether the rows are so many that a tile of half-precision numbers is better widened once for all of them
-// than by each group of rows. The products are the same bits either way.
+// widen says whether the rows are so many that a tile of half-precision numbers is better widened
+// once for all of them than by each group of rows. The products are the same bits either way.
 func (a *Attention) widen() bool { return a.rows >= 24 && widenPays() }
 
 // values adds the weighted values of dimensions [c, c+32).

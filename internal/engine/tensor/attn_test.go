@@ -92,8 +92,8 @@ func (h *history) exact(q []float32, lo, hi int, scale float64) []float64 {
 	return out
 }
 
-// TestAttention compares streaming attention with the textbook's, and checks that a row's bits do not depend on the rows
-// beside it.
+// TestAttention compares streaming attention with the textbook's, and checks that a row's bits do
+// not depend on the rows beside it.
 func TestAttention(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, typ := range tileTypes {
@@ -130,7 +130,8 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// TestAttentionMerge checks that positions accumulated apart and merged give what is expected, sinks included.
+// TestAttentionMerge checks that positions accumulated apart and merged give what is expected,
+// sinks included.
 func TestAttentionMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const dim, n, cut = 64, 160, 96

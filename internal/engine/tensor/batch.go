@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Batch is the activations of several tokens, in f32 and in the rounded forms that kernels read. It is reused from
-// product to product and allocates only when it grows.
+// Batch is the activations of several tokens, in f32 and in the rounded forms that kernels read. It
+// is reused from product to product and allocates only when it grows.
 type Batch struct {
 	n, cols int
 	f32     []float32
@@ -49,8 +49,8 @@ func (b *Batch) Len() int { return b.n }
 // F32 is row i.
 func (b *Batch) F32(i int) []float32 { return b.f32[i*b.cols : (i+1)*b.cols : (i+1)*b.cols] }
 
-// Prepare rounds rows [lo,hi) to the form that m's kernels read. It is to be called again when the rows have changed.
-// Distinct rows may be prepared at once.
+// Prepare rounds rows [lo,hi) to the form that m's kernels read. It is to be called again when the
+// rows have changed. Distinct rows may be prepared at once.
 func (b *Batch) Prepare(m *Matrix, lo, hi int) {
 	if m.Cols != b.cols {
 		panic("tensor: prepare batch: the batch and the matrix differ in columns")

@@ -41,8 +41,8 @@ func randomBatch(m *Matrix, n int) *Batch {
 	return &x
 }
 
-// BenchmarkVector multiplies matrices of 2048×2048 that together do not fit the cache with one token. MB/s is to be held
-// against BenchmarkReadLimit.
+// BenchmarkVector multiplies matrices of 2048×2048 that together do not fit the cache with one
+// token. MB/s is to be held against BenchmarkReadLimit.
 func BenchmarkVector(b *testing.B) {
 	for _, typ := range allTypes {
 		b.Run(typ.String(), func(b *testing.B) {
@@ -68,7 +68,8 @@ func BenchmarkVector(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch multiplies one matrix with several tokens. GMAC/s is 10⁹ multiplications a second on one core.
+// BenchmarkBatch multiplies one matrix with several tokens. GMAC/s is 10⁹ multiplications a second
+// on one core.
 func BenchmarkBatch(b *testing.B) {
 	for _, typ := range []gguf.Type{gguf.TypeQ8_0, gguf.TypeQ4_0, gguf.TypeQ4_K, gguf.TypeQ6_K, gguf.TypeF16} {
 		for _, s := range [][2]int{{768, 2048}, {2048, 768}, {2048, 8192}} {
@@ -140,7 +141,8 @@ type rowsJob struct {
 
 func (j *rowsJob) Do(_, i int) { j.m.Mul(j.dst, j.m.Rows, j.x, nil, i*64, min(j.m.Rows, i*64+64)) }
 
-// BenchmarkVectorPool is BenchmarkVector on two workers, with a Run for every matrix as in a forward pass.
+// BenchmarkVectorPool is BenchmarkVector on two workers, with a Run for every matrix as in a
+// forward pass.
 func BenchmarkVectorPool(b *testing.B) {
 	for _, typ := range []gguf.Type{gguf.TypeQ8_0, gguf.TypeQ4_K} {
 		b.Run(typ.String(), func(b *testing.B) {

@@ -118,7 +118,8 @@ func (l *layout) supersOf(u *chunk, w []byte) int {
 	return 16
 }
 
-// scalesK4 takes the scale and the minimum of group g from the 12 bytes in which Q4_K and Q5_K pack them.
+// scalesK4 takes the scale and the minimum of group g from the 12 bytes in which Q4_K and Q5_K pack
+// them.
 func scalesK4(b func(int) byte, g int) (scale, minimum int32) {
 	if g < 4 {
 		return int32(b(g) & 63), int32(b(4+g) & 63)

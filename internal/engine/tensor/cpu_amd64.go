@@ -6,8 +6,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// detect is the best set of kernels for this processor. The flags of package cpu include what the operating system
-// preserves of the wide registers.
+// detect is the best set of kernels for this processor. The flags of package cpu include what the
+// operating system preserves of the wide registers.
 func detect() isa {
 	x := &cpu.X86
 	switch {
@@ -50,8 +50,8 @@ func (s isa) pairs(l *layout, k int) bool { return s == isaAVX512 && k == 8 && l
 // runPair calls that kernel.
 func (s isa) runPair(l *layout, c *call) { runAVX512(l.typ, pairTile, c) }
 
-// unpacks tells whether panels can be unpacked to be multiplied with many tokens, and whether n tokens are so many that
-// it pays; what is simpler to unpack pays later.
+// unpacks tells whether panels can be unpacked to be multiplied with many tokens, and whether n
+// tokens are so many that it pays; what is simpler to unpack pays later.
 func (s isa) unpacks(l *layout, n int) bool {
 	if s != isaAVX512 || !l.form.super() {
 		return false
@@ -69,7 +69,8 @@ func (s isa) unpack(l *layout, c *call) { runAVX512(l.typ, unpackTile, c) }
 // runWide multiplies two unpacked panels, from c.w on, with eight tokens.
 func (s isa) runWide(l *layout, c *call) { runAVX512(l.typ, wideTile, c) }
 
-// What the dispatch function calls the kernels of two panels by, those of two unpacked panels and what unpacks them.
+// What the dispatch function calls the kernels of two panels by, those of two unpacked panels and
+// what unpacks them.
 const (
 	pairTile   = 9
 	wideTile   = 10

@@ -7,7 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// form is a way to round activations, with the sums that make up for weights kept as unsigned numbers.
+// form is a way to round activations, with the sums that make up for weights kept as unsigned
+// numbers.
 type form uint8
 
 const (
@@ -22,8 +23,9 @@ const (
 	forms
 )
 
-// The rounded activations of a token are one record of record() bytes for each chunk of 256 columns (the last is filled
-// up with zeros). All numbers are little endian and 4 bytes wide unless told otherwise.
+// The rounded activations of a token are one record of record() bytes for each chunk of 256 columns
+// (the last is filled up with zeros). All numbers are little endian and 4 bytes wide unless told
+// otherwise.
 //
 //	blocks of 32                          super-blocks of 256
 //	  0  d, scale of each of 8 blocks       0  d
@@ -63,7 +65,8 @@ func (f form) offset() int32 {
 	return [forms]int32{formQ8x8: 8, formQ8x16: 16, formQ8x128: 128, formK: 32, formKx128: 128}[f]
 }
 
-// round writes the records of the row x to dst. All kernel sets give the same bits for finite values.
+// round writes the records of the row x to dst. All kernel sets give the same bits for finite
+// values.
 func (f form) round(with isa, dst []byte, x []float32) {
 	if f == formBF16 {
 		for i, v := range x {
@@ -85,8 +88,8 @@ func (f form) round(with isa, dst []byte, x []float32) {
 	}
 }
 
-// nearest rounds half to even, as the float unit does; |x| must be below 2²². The conversion keeps compilers from
-// fusing a product x with the sum.
+// nearest rounds half to even, as the float unit does; |x| must be below 2²². The conversion keeps
+// compilers from fusing a product x with the sum.
 func nearest(x float32) int32 {
 	const magic = 12582912 // 1.5·2²³
 	return int32(math.Float32bits(float32(x)+magic)&0x7fffff) - 0x400000
@@ -95,15 +98,16 @@ func nearest(x float32) int32 {
 // clamp8 limits v to an int8; only values that were not finite go beyond.
 func clamp8(v int32) int32 { return min(127, max(-128, v)) }
 
-// Blocks whose largest value is not above tinyBlock, and super-blocks where it is below tinySuper, are rounded to zero.
-// The scale of such a block is zero in half precision; without the limits the inverse of a scale could be infinite.
+// Blocks whose largest value is not above tinyBlock, and super-blocks where it is below tinySuper,
+// are rounded to zero. The scale of such a block is zero in half precision; without the limits the
+// inverse of a scale could be infinite.
 const (
 	tinyBlock = 0x1p-60
 	tinySuper = 0x1p-100
 )
 
-// roundBlocks rounds up to 8 blocks of 32 as ggml does to Q8_0 on x86: the scale is kept in half precision, the numbers
-// are computed from the exact one.
+// roundBlocks rounds up to 8 blocks of 32 as ggml does to Q8_0 on x86: the scale is kept in half
+// precision, the numbers are computed from the exact one.
 func (f form) roundBlocks(dst []byte, x []float32) {
 	clear(dst)
 	for b := 0; b*32 < len(x); b++ {

@@ -5,12 +5,13 @@ import "fmt"
 // gemmISA is the set of kernels of products here.
 var gemmISA = detect()
 
-// GemmSpace is the memory that Gemm packs blocks of its operands into. It grows to what the products so far needed and is
-// used again by the next; the zero value is ready. It must not be used by two goroutines at once.
+// GemmSpace is the memory that Gemm packs blocks of its operands into. It grows to what the
+// products so far needed and is used again by the next; the zero value is ready. It must not be
+// used by two goroutines at once.
 type GemmSpace struct {
-	// BFloat16 lets Gemm round A and B to bfloat16, which has the range of float32 and 8 bits of precision, where the processor
-	// multiplies such numbers much faster (x86-64 with AMX, on Linux) and the product is large enough to gain by it. Sums
-	// stay of 32 bits.
+	// BFloat16 lets Gemm round A and B to bfloat16, which has the range of float32 and 8 bits of
+	// precision, where the processor multiplies such numbers much faster (x86-64 with AMX, on
+	// Linux) and the product is large enough to gain by it. Sums stay of 32 bits.
 	BFloat16 bool
 
 	a, b []float32 // packed blocks
@@ -18,16 +19,18 @@ type GemmSpace struct {
 	tile gemmTile
 }
 
-// Gemm computes C = alpha·op(A)·op(B) + beta·C, where op transposes when transA or transB says so: op(A) is m×k, op(B) is
-// k×n and C is m×n. Matrices are row-major with lda, ldb and ldc numbers between the starts of rows as they are stored: A
-// is m rows of at least k, or k rows of at least m when transA.
+// Gemm computes C = alpha·op(A)·op(B) + beta·C, where op transposes when transA or transB says so:
+// op(A) is m×k, op(B) is k×n and C is m×n. Matrices are row-major with lda, ldb and ldc numbers
+// between the starts of rows as they are stored: A is m rows of at least k, or k rows of at least m
+// when transA.
 //
-// It runs on the caller's goroutine; ws is its memory, nil for fresh memory each time. With a beta of 0, C is only
-// written; with an alpha of 0, A and B are not read, and infinities and non-numbers in them do not matter. C must not
-// overlap A or B. Dimensions that are negative or do not fit the slices are a mistake of the caller: Gemm panics.
+// It runs on the caller's goroutine; ws is its memory, nil for fresh memory each time. With a beta
+// of 0, C is only written; with an alpha of 0, A and B are not read, and infinities and non-numbers
+// in them do not matter. C must not overlap A or B. Dimensions that are negative or do not fit the
+// slices are a mistake of the caller: Gemm panics.
 //
-// The sum of an element runs over k in order, in blocks; the last bits may differ from one set of kernels to another, but
-// not from one call to the next.
+// The sum of an element runs over k in order, in blocks; the last bits may differ from one set of
+// kernels to another, but not from one call to the next.
 func Gemm(transA, transB bool, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int, ws *GemmSpace) {
 	gemmOn(gemmISA, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, ws)
 }

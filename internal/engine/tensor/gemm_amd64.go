@@ -32,8 +32,8 @@ func (s isa) gemmRun(t *gemmTile, c []float32, ldc, rows, cols int, edge *[]floa
 	}
 }
 
-// packPanel writes lines of A or B across dst, depth rows of width numbers; where there are fewer lines the rest of a row
-// is of no account.
+// packPanel writes lines of A or B across dst, depth rows of width numbers; where there are fewer
+// lines the rest of a row is of no account.
 func (s isa) packPanel(dst []float32, x gemmSide, lines, depth, width int) {
 	switch s {
 	case isaGo:
@@ -69,8 +69,8 @@ func packNarrow(dst []float32, x gemmSide, lines, depth, width int) {
 	}
 }
 
-// packNarrowSteps copies as many numbers as a tile has rows or columns; for so few a call of copy would take longer than the
-// copying.
+// packNarrowSteps copies as many numbers as a tile has rows or columns; for so few a call of copy
+// would take longer than the copying.
 func packNarrowSteps(dst []float32, x gemmSide, lines, depth, width int) {
 	to, from := &dst[:depth*width][0], &x.x[:(depth-1)*x.step+lines][0]
 	switch lines {

@@ -1,8 +1,9 @@
 package tensor
 
-// The blocks of a product, after K. Goto and R. A. van de Geijn, Anatomy of High-Performance Matrix Multiplication (ACM
-// TOMS 34:3, 2008): a panel of B, gemmDepth steps of one tile's columns, stays in the first-level cache while the rows of a
-// block of A go by, which stays in the second together with the other panels.
+// The blocks of a product, after K. Goto and R. A. van de Geijn, Anatomy of High-Performance Matrix
+// Multiplication (ACM TOMS 34:3, 2008): a panel of B, gemmDepth steps of one tile's columns, stays
+// in the first-level cache while the rows of a block of A go by, which stays in the second together
+// with the other panels.
 const (
 	gemmDepth = 224  // steps of k
 	gemmCols  = 1024 // columns of B
@@ -65,7 +66,8 @@ func (g *gemm) run() {
 	}
 }
 
-// block multiplies packed or unpacked rows with the panels of B, or with B itself where it is not packed.
+// block multiplies packed or unpacked rows with the panels of B, or with B itself where it is not
+// packed.
 func (g *gemm) block(a, b gemmSide, panels, c []float32, rows, cols, depth int) {
 	mr, nr := g.isa.gemmShape()
 	t := &g.ws.tile
@@ -94,13 +96,15 @@ func (g *gemm) block(a, b gemmSide, panels, c []float32, rows, cols, depth int) 
 	*t = gemmTile{} // holds on to nothing
 }
 
-// packsA tells whether A is copied. Rows that lie a multiple of 1024 bytes apart would evict each other from the cache; of
-// what runs across k only a small part of each cache line is wanted in a step.
+// packsA tells whether A is copied. Rows that lie a multiple of 1024 bytes apart would evict each
+// other from the cache; of what runs across k only a small part of each cache line is wanted in a
+// step.
 func (g *gemm) packsA(nr int) bool {
 	return g.n > nr && (g.a.step != 1 || g.a.line%256 == 0 && g.k > 64)
 }
 
-// packRows copies a block of A: rows along k to where they do not evict each other, others in panels of the rows of a tile.
+// packRows copies a block of A: rows along k to where they do not evict each other, others in
+// panels of the rows of a tile.
 func (g *gemm) packRows(a gemmSide, rows, depth int) gemmSide {
 	if a.step == 1 {
 		line := depth + 16
@@ -121,8 +125,8 @@ func (g *gemm) packRows(a gemmSide, rows, depth int) gemmSide {
 	return gemmSide{dst, 1, 0}
 }
 
-// gemmChunk is how many rows of a matrix that runs across k are packed at once: what is read for one panel is still in the
-// cache for the next, which wants the rest of its cache lines.
+// gemmChunk is how many rows of a matrix that runs across k are packed at once: what is read for
+// one panel is still in the cache for the next, which wants the rest of its cache lines.
 const gemmChunk = 32
 
 // packCols packs a block of B in panels of the columns of a tile.
@@ -146,7 +150,8 @@ func (g *gemm) packsB(mr int) bool {
 	return g.b.line != 1 || g.m > 8*mr || g.b.step%256 == 0 && g.m > 2*mr
 }
 
-// parts walks over the fewest parts of all that are at most so long, a multiple of unit, and as equal as such multiples can be.
+// parts walks over the fewest parts of all that are at most so long, a multiple of unit, and as
+// equal as such multiples can be.
 type parts struct {
 	at, n            int // the part
 	all, unit        int

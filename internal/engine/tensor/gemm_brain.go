@@ -2,8 +2,8 @@ package tensor
 
 import "unsafe"
 
-// Products of operands that are rounded to bfloat16 while they are packed, for processors with a unit for tiles of such
-// numbers. Sums are of 32 bits.
+// Products of operands that are rounded to bfloat16 while they are packed, for processors with a
+// unit for tiles of such numbers. Sums are of 32 bits.
 const (
 	brainTile  = 16              // rows and columns of a tile, and pairs of steps
 	brainPanel = 2 * brainTile   // lines that are packed side by side
@@ -39,8 +39,9 @@ func (g *brain) run() {
 	}
 }
 
-// panels packs lines of A or B in panels of two tiles' lines, each of which holds its tiles in the order of k. What is missing
-// at the ends adds nothing. The rows of A's tiles are its lines, those of B's are pairs of steps.
+// panels packs lines of A or B in panels of two tiles' lines, each of which holds its tiles in the
+// order of k. What is missing at the ends adds nothing. The rows of A's tiles are its lines, those
+// of B's are pairs of steps.
 func (g *brain) panels(space *[]float32, x gemmSide, lines, steps int, alpha float32, isA bool) []float32 {
 	tiles := (steps + brainStep - 1) / brainStep
 	panels := (lines + brainPanel - 1) / brainPanel
@@ -80,7 +81,8 @@ func (g *brain) packWhole(dst []float32, x gemmSide, strips, whole, tiles int, a
 	}
 }
 
-// packEdge packs a tile that is not full. Steps that are missing are 0; of lines that are, nothing of the product is kept.
+// packEdge packs a tile that is not full. Steps that are missing are 0; of lines that are, nothing
+// of the product is kept.
 func (g *brain) packEdge(dst []float32, x gemmSide, line, lines, step, steps int, alpha float32, isA bool) {
 	if lines == 0 {
 		clear(dst)

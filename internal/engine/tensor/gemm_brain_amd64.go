@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// brainISA tells whether there are kernels of products of bfloat16: AMX, which the system must let a process use.
+// brainISA tells whether there are kernels of products of bfloat16: AMX, which the system must let
+// a process use.
 var brainISA = sync.OnceValue(func() bool {
 	x := &cpu.X86
 	return gemmISA == isaAVX512 && x.HasAMXTile && x.HasAMXBF16 && allowTiles()
@@ -22,7 +23,8 @@ type amxTask struct {
 	sum        int // whether C is added to
 }
 
-// brainBlocks multiplies panels of A with panels of B: C = A·B, or C += A·B. It does not look for the end of its memory.
+// brainBlocks multiplies panels of A with panels of B: C = A·B, or C += A·B. It does not look for
+// the end of its memory.
 func brainBlocks(a, b, c []float32, ldc, steps, rows, cols int, sum bool) {
 	t := amxTask{a: &a[0], b: &b[0], c: &c[0], rowC: 4 * ldc, steps: steps, rows: rows, cols: cols}
 	if sum {
@@ -34,7 +36,8 @@ func brainBlocks(a, b, c []float32, ldc, steps, rows, cols int, sum bool) {
 //go:noescape
 func amxBlocks(t *amxTask)
 
-// packBrain packs n full tiles, step bytes apart, of 16 lines of x by 32 steps of k: each stride numbers behind the last.
+// packBrain packs n full tiles, step bytes apart, of 16 lines of x by 32 steps of k: each stride
+// numbers behind the last.
 func packBrain(dst []float32, step int, x gemmSide, stride, n int, alpha float32, isA bool) {
 	_, _ = dst[((n-1)*step+brainBytes)/4-1], x.x[(n-1)*stride+(brainTile-1)*x.line+(brainStep-1)*x.step]
 	to, from := (*byte)(unsafe.Pointer(&dst[0])), &x.x[0]

@@ -2,7 +2,8 @@ package tensor
 
 import "golang.org/x/sys/unix"
 
-// allowTiles asks the system to keep the tiles' registers for this process (Linux, Documentation/arch/x86/xstate.rst).
+// allowTiles asks the system to keep the tiles' registers for this process (Linux,
+// Documentation/arch/x86/xstate.rst).
 func allowTiles() bool {
 	const requestPermission, tileData = 0x1023, 18
 	_, _, err := unix.Syscall(unix.SYS_ARCH_PRCTL, requestPermission, tileData, 0)

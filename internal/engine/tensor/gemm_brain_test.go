@@ -6,14 +6,16 @@ import (
 	"testing"
 )
 
-// coarse has eight bits of precision, which is all that a product of bfloat16 keeps of its operands.
+// coarse has eight bits of precision, which is all that a product of bfloat16 keeps of its
+// operands.
 func coarse(x []float32) {
 	for i, v := range x {
 		x[i] = math.Float32frombits(math.Float32bits(v) &^ 0xffff)
 	}
 }
 
-// TestGemmBrain multiplies matrices of numbers that bfloat16 holds, so that nothing may be lost but in the sums.
+// TestGemmBrain multiplies matrices of numbers that bfloat16 holds, so that nothing may be lost but
+// in the sums.
 func TestGemmBrain(t *testing.T) {
 	if !brainISA() {
 		t.Skip("no kernels of bfloat16 here")
@@ -33,7 +35,8 @@ func TestGemmBrain(t *testing.T) {
 	}
 }
 
-// TestGemmBrainRounds multiplies any numbers: each operand may be off by one part in 512 and a little.
+// TestGemmBrainRounds multiplies any numbers: each operand may be off by one part in 512 and a
+// little.
 func TestGemmBrainRounds(t *testing.T) {
 	if !brainISA() {
 		t.Skip("no kernels of bfloat16 here")

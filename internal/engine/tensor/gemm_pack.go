@@ -1,7 +1,7 @@
 package tensor
 
-// packPlain writes the lines of x across dst, depth rows of width numbers. Where there are fewer lines the rest of a row is
-// zeros.
+// packPlain writes the lines of x across dst, depth rows of width numbers. Where there are fewer
+// lines the rest of a row is zeros.
 func packPlain(dst []float32, x gemmSide, lines, depth, width int) {
 	dst = dst[:depth*width]
 	if lines < width {

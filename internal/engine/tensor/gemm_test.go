@@ -22,7 +22,8 @@ func (g gemmCase) String() string {
 	return fmt.Sprintf("%s%s %d×%d×%d alpha %v beta %v gaps %d %d %d shift %d", t[g.transA], t[g.transB], g.m, g.n, g.k, g.alpha, g.beta, g.gapA, g.gapB, g.gapC, g.shift)
 }
 
-// gap is what lies between rows and around matrices: a product that reads it is no number, one that writes it is seen.
+// gap is what lies between rows and around matrices: a product that reads it is no number, one that
+// writes it is seen.
 var gap = math.Float32frombits(0x7fc0beef)
 
 // stored is a matrix as it is stored, with gaps.
@@ -47,7 +48,8 @@ func (g gemmCase) check(t *testing.T, r *rand.Rand, ws *GemmSpace) {
 	g.checkWith(t, r, ws, func([]float32) {}, 1e-6)
 }
 
-// checkWith is check of operands that prepare has changed, with so much tolerance in parts of the sum's terms.
+// checkWith is check of operands that prepare has changed, with so much tolerance in parts of the
+// sum's terms.
 func (g gemmCase) checkWith(t *testing.T, r *rand.Rand, ws *GemmSpace, prepare func([]float32), tolerance float64) {
 	t.Helper()
 	ar, ac, br, bc := g.m, g.k, g.k, g.n
@@ -108,7 +110,8 @@ func (g gemmCase) forms(f func(g gemmCase)) {
 	}
 }
 
-// TestGemm multiplies matrices of every number of rows that tiles are made for, and of random sizes, in all forms.
+// TestGemm multiplies matrices of every number of rows that tiles are made for, and of random
+// sizes, in all forms.
 func TestGemm(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	ws := new(GemmSpace)
@@ -200,7 +203,8 @@ func TestGemmNothing(t *testing.T) {
 	}
 }
 
-// TestGemmNonNumbers: what is no number, or infinite, goes to the row or column of it and nowhere else.
+// TestGemmNonNumbers: what is no number, or infinite, goes to the row or column of it and nowhere
+// else.
 func TestGemmNonNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {

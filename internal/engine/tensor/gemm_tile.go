@@ -2,8 +2,8 @@ package tensor
 
 import "unsafe"
 
-// gemmTile is what a kernel computes: rows of A times the columns of one tile of B, alpha·sum + beta·C. Distances are in
-// bytes. Its fields are known to gen/gemm.
+// gemmTile is what a kernel computes: rows of A times the columns of one tile of B, alpha·sum +
+// beta·C. Distances are in bytes. Its fields are known to gen/gemm.
 type gemmTile struct {
 	a, b, c     *float32
 	rowA, stepA int // to the next row of A, to the next step
@@ -14,7 +14,8 @@ type gemmTile struct {
 	mask        uint32 // columns that are written, for kernels with masks
 }
 
-// gemmEdge computes the tile of kernels without masks in memory of its own and adds what belongs to C to it.
+// gemmEdge computes the tile of kernels without masks in memory of its own and adds what belongs to
+// C to it.
 func gemmEdge(t *gemmTile, c []float32, ldc, rows, cols, nr int, edge []float32, run func(t *gemmTile, rows int)) {
 	alpha, beta := t.alpha, t.beta
 	t.c, t.rowC, t.alpha, t.beta = &edge[0], 4*nr, 1, 0

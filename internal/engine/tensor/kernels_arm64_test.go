@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestMulAgainstGo checks that the NEON kernels give the bits of the plain ones. The plain ones round sums to 64 bits before
-// 32, which shows in the last bit of very few results. Behind the weights is memory that cannot be read.
+// TestMulAgainstGo checks that the NEON kernels give the bits of the plain ones. The plain ones
+// round sums to 64 bits before 32, which shows in the last bit of very few results. Behind the
+// weights is memory that cannot be read.
 func TestMulAgainstGo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, with := range isas()[1:] {

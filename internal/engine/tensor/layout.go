@@ -7,11 +7,12 @@ import (
 // panelRows is the number of rows that lie interleaved: the 32-bit lanes of a 512-bit vector.
 const panelRows = 16
 
-// chunkCols is the number of columns of a chunk, the piece of a panel that kernels walk in their outer loop.
-// A chunk is one super-block of a K-quant or up to eight blocks of 32.
+// chunkCols is the number of columns of a chunk, the piece of a panel that kernels walk in their
+// outer loop. A chunk is one super-block of a K-quant or up to eight blocks of 32.
 const chunkCols = 256
 
-// field is a run of equal items in a block. Of each item the 16 rows' values lie side by side in the panel.
+// field is a run of equal items in a block. Of each item the 16 rows' values lie side by side in
+// the panel.
 type field struct {
 	off, size, count int // where in the block, bytes of an item (1, 2 or 4), number of items
 }
@@ -19,11 +20,12 @@ type field struct {
 // bytes is the size of the field over 16 rows.
 func (f field) bytes() int { return f.size * f.count * panelRows }
 
-// layout tells how a type's blocks become a panel. The order of bytes changes, never a bit of them, so that a panel is
-// exactly as large as its 16 rows and the blocks can be had back (see Row).
+// layout tells how a type's blocks become a panel. The order of bytes changes, never a bit of them,
+// so that a panel is exactly as large as its 16 rows and the blocks can be had back (see Row).
 //
-// Plain types (block 1) are items without header. Of the types with blocks of 32, a chunk of up to eight blocks keeps the
-// headers of all its blocks first, then their values; the types with super-blocks of 256 keep the fields one after another.
+// Plain types (block 1) are items without header. Of the types with blocks of 32, a chunk of up to
+// eight blocks keeps the headers of all its blocks first, then their values; the types with
+// super-blocks of 256 keep the fields one after another.
 type layout struct {
 	typ    gguf.Type
 	block  int     // values in a block
@@ -45,7 +47,8 @@ func fieldBytes(fs []field) int {
 	return n
 }
 
-// layoutOf is the layout of a type, or nil where there is none. The offsets are those of ggml's block structs.
+// layoutOf is the layout of a type, or nil where there is none. The offsets are those of ggml's
+// block structs.
 func layoutOf(t gguf.Type) *layout {
 	l := layout{typ: t, block: t.BlockSize(), bytes: t.BlockBytes()}
 	half := field{0, 2, 1}
@@ -99,8 +102,8 @@ func (l *layout) blocksPerChunk() int {
 	return chunkCols / l.block
 }
 
-// places calls f for every item of the panel: src is its offset in a row of the ggml tensor, dst that of its first row's
-// value in the panel, size its bytes.
+// places calls f for every item of the panel: src is its offset in a row of the ggml tensor, dst
+// that of its first row's value in the panel, size its bytes.
 func (l *layout) places(cols int, f func(src, dst, size int)) {
 	blocks, per := cols/l.block, l.blocksPerChunk()
 	hdr, body := l.headerBytes(), l.bodyBytes()

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// Matrix is Rows×Cols weights, interleaved for the kernels (see the package comment). It does not change and may be used
-// by many goroutines at once.
+// Matrix is Rows×Cols weights, interleaved for the kernels (see the package comment). It does not
+// change and may be used by many goroutines at once.
 type Matrix struct {
 	Rows, Cols int
 
@@ -22,9 +22,10 @@ type Matrix struct {
 	raw   sync.Pool // rows being read, *[]byte
 }
 
-// NewMatrix makes a matrix from the bytes of a ggml tensor: rows of cols values, in blocks of type t. data is copied into
-// memory from alloc (nil means Go's heap), of the same size save that the rows are filled up to a multiple of 16.
-// Different matrices may be made at once; for one large matrix see NewMatrixRows.
+// NewMatrix makes a matrix from the bytes of a ggml tensor: rows of cols values, in blocks of type
+// t. data is copied into memory from alloc (nil means Go's heap), of the same size save that the
+// rows are filled up to a multiple of 16. Different matrices may be made at once; for one large
+// matrix see NewMatrixRows.
 func NewMatrix(t gguf.Type, rows, cols int, data []byte, alloc Alloc) (*Matrix, error) {
 	m, err := NewMatrixRows(t, rows, cols, alloc)
 	if err != nil {
@@ -36,7 +37,8 @@ func NewMatrix(t gguf.Type, rows, cols int, data []byte, alloc Alloc) (*Matrix, 
 	return m, nil
 }
 
-// NewMatrixRows makes a matrix of zeros that is to be filled with SetRows, by several goroutines if that is wanted.
+// NewMatrixRows makes a matrix of zeros that is to be filled with SetRows, by several goroutines if
+// that is wanted.
 func NewMatrixRows(t gguf.Type, rows, cols int, alloc Alloc) (*Matrix, error) {
 	return newMatrix(t, rows, cols, alloc, detect())
 }
@@ -61,8 +63,9 @@ func newMatrix(t gguf.Type, rows, cols int, alloc Alloc, with isa) (*Matrix, err
 	return &Matrix{Rows: rows, Cols: cols, lay: l, isa: with, data: alloc(panels * panel), panel: panel, row: n}, nil
 }
 
-// SetRows fills the matrix from row first on with the ggml bytes of whole rows. first is a multiple of Granule, and so is
-// the number of rows save at the end of the matrix. Distinct ranges may be set at once.
+// SetRows fills the matrix from row first on with the ggml bytes of whole rows. first is a multiple
+// of Granule, and so is the number of rows save at the end of the matrix. Distinct ranges may be
+// set at once.
 func (m *Matrix) SetRows(first int, data []byte) error {
 	n := len(data) / m.row
 	switch {
@@ -96,7 +99,8 @@ func (m *Matrix) Bytes() int { return len(m.data) }
 // Granule is the multiple in which rows are given to Mul and SetRows, save at the end.
 func (m *Matrix) Granule() int { return panelRows }
 
-// Row writes the values of row i to dst, which holds Cols values: exactly those that ggml's dequantisation gives.
+// Row writes the values of row i to dst, which holds Cols values: exactly those that ggml's
+// dequantisation gives.
 func (m *Matrix) Row(i int, dst []float32) {
 	if m.lay.block == 1 {
 		panel, size := m.panelAt(i/panelRows), m.lay.bytes
@@ -129,13 +133,14 @@ type call struct {
 	gap int                     // from the panel to the next, for kernels that take two
 }
 
-// groupBytes is how much of a matrix is gone through with one tile of tokens before the next: what fits in the second
-// level cache beside the activations.
+// groupBytes is how much of a matrix is gone through with one tile of tokens before the next: what
+// fits in the second level cache beside the activations.
 const groupBytes = 512 << 10
 
-// Mul computes rows [r0,r1) of the product with the rows toks of b (nil means all of them in order):
-// dst[j*stride+r] = W[r]·b[toks[j]]. b must have been prepared for m. r0 is a multiple of Granule, r1 too or Rows.
-// Calls for different ranges may run at once. It allocates nothing, save scratch memory that b keeps.
+// Mul computes rows [r0,r1) of the product with the rows toks of b (nil means all of them in
+// order): dst[j*stride+r] = W[r]·b[toks[j]]. b must have been prepared for m. r0 is a multiple of
+// Granule, r1 too or Rows. Calls for different ranges may run at once. It allocates nothing, save
+// scratch memory that b keeps.
 func (m *Matrix) Mul(dst []float32, stride int, b *Batch, toks []int32, r0, r1 int) {
 	n := b.n
 	if toks != nil {

@@ -100,8 +100,8 @@ func TestMulChecksItsArguments(t *testing.T) {
 	}
 }
 
-// TestMulKernelSetsAgree checks that the vector kernel sets give the same bits, and that weights whose scales are no
-// numbers are survived and show in the result.
+// TestMulKernelSetsAgree checks that the vector kernel sets give the same bits, and that weights
+// whose scales are no numbers are survived and show in the result.
 func TestMulKernelSetsAgree(t *testing.T) {
 	sets := isas()[1:]
 	rng := rand.New(rand.NewPCG(7, 7))

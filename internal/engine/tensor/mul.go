@@ -36,8 +36,8 @@ func (x *product) aim(c *call, j, k, r int) {
 	}
 }
 
-// panels computes panels [p,end) for the tokens from j on. A tile of tokens goes through all of them before the next does,
-// so that it stays in the nearest cache.
+// panels computes panels [p,end) for the tokens from j on. A tile of tokens goes through all of
+// them before the next does, so that it stays in the nearest cache.
 func (x *product) panels(j, p, end int) {
 	for j < x.n {
 		k := x.m.isa.tile(x.n - j)
@@ -86,8 +86,9 @@ func (x *product) last(c call, j, k, r int) {
 // wideTokens is how many tokens the kernels for unpacked panels take.
 const wideTokens = 8
 
-// wide computes panels from p on by unpacking them two at a time, for as many tokens as make whole tiles; the other tokens
-// use the packed panels. It returns the first panel that it left, since it has no other to go with it.
+// wide computes panels from p on by unpacking them two at a time, for as many tokens as make whole
+// tiles; the other tokens use the packed panels. It returns the first panel that it left, since it
+// has no other to go with it.
 func (x *product) wide(p int) int {
 	m := x.m
 	whole := x.n / wideTokens * wideTokens
@@ -127,7 +128,8 @@ func (x *product) wideGroup(scratch []byte, size, tokens, p, end int) {
 	}
 }
 
-// wideBytes is the size of a super-block that has been unpacked: 256 weights, their scales and the minimums of 16 rows.
+// wideBytes is the size of a super-block that has been unpacked: 256 weights, their scales and the
+// minimums of 16 rows.
 func (l *layout) wideBytes() int {
 	groups := 16
 	switch l.typ {

@@ -147,8 +147,8 @@ func roundedRow(b *Batch, f form, i int) []float64 {
 	return x
 }
 
-// TestMulAgainstDefinition compares every kernel with a product in float64 of the dequantised weights and the rounded
-// activations, on ordinary and on adversarial inputs.
+// TestMulAgainstDefinition compares every kernel with a product in float64 of the dequantised
+// weights and the rounded activations, on ordinary and on adversarial inputs.
 func TestMulAgainstDefinition(t *testing.T) {
 	tier.Normal(t)
 	for _, with := range isas() {
@@ -213,7 +213,8 @@ func checkMul(t *testing.T, with isa, typ gguf.Type, rows, cols, n int, c caseOf
 	}
 }
 
-// spread bounds what an offset or a minimum adds to the terms of a sum before it is taken away again.
+// spread bounds what an offset or a minimum adds to the terms of a sum before it is taken away
+// again.
 func spread(m *Matrix, w []float32) float64 {
 	var top float64
 	for _, v := range w {
@@ -250,8 +251,8 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// TestBatchInvariance checks that an element of the product has the same bits alone, in a batch of any size, in any order
-// of tokens, with repeats, and whatever the range of rows.
+// TestBatchInvariance checks that an element of the product has the same bits alone, in a batch of
+// any size, in any order of tokens, with repeats, and whatever the range of rows.
 func TestBatchInvariance(t *testing.T) {
 	tier.Normal(t)
 	const rows, cols = 53, 768
@@ -315,7 +316,8 @@ func TestBatchInvariance(t *testing.T) {
 	}
 }
 
-// TestPackVector checks that the vector functions interleave as the plain one does, and read no byte too many.
+// TestPackVector checks that the vector functions interleave as the plain one does, and read no
+// byte too many.
 func TestPackVector(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, with := range isas()[1:] {

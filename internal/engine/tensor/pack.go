@@ -56,8 +56,8 @@ func (m *Matrix) packer() *packer {
 	if rest > 0 {
 		p.tail = m.lay.planOf(rest)
 	}
-	// The vector functions read 4 bytes at a time, which a chunk of a single 16-bit value does not have, and know the
-	// rows by offsets of 31 bits.
+	// The vector functions read 4 bytes at a time, which a chunk of a single 16-bit value does not
+	// have, and know the rows by offsets of 31 bits.
 	if rest > 0 && m.lay.panelBytes(rest) < 4*panelRows || m.row > math.MaxInt32/panelRows {
 		p.isa = isaGo
 	}

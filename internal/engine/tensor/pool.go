@@ -7,16 +7,18 @@ import (
 )
 
 // Job is work that can be split: Do is called once for every i, from several goroutines at once.
-// worker is in [0, Pool.Workers()) and no two concurrent calls share it, so that it can index scratch memory.
+// worker is in [0, Pool.Workers()) and no two concurrent calls share it, so that it can index
+// scratch memory.
 type Job interface {
 	Do(worker, i int)
 }
 
 // Pool runs jobs on a fixed number of workers, the caller among them.
 //
-// Pieces of a job are claimed from an atomic counter, so a worker that the operating system has taken off its core delays
-// only the piece it holds. An idle worker spins for some microseconds, since the next job of a forward pass is near, then
-// yields to other goroutines, then sleeps until woken; a shared machine is never kept busy by waiting.
+// Pieces of a job are claimed from an atomic counter, so a worker that the operating system has
+// taken off its core delays only the piece it holds. An idle worker spins for some microseconds,
+// since the next job of a forward pass is near, then yields to other goroutines, then sleeps until
+// woken; a shared machine is never kept busy by waiting.
 type Pool struct {
 	mu      sync.Mutex // one Run at a time
 	workers int
@@ -42,16 +44,16 @@ type sleeper struct {
 	_      [48]byte // a cache line each
 }
 
-// How long a worker without work looks for some: first in a tight loop, if there is a processor for every worker, then
-// giving way to other goroutines.
+// How long a worker without work looks for some: first in a tight loop, if there is a processor for
+// every worker, then giving way to other goroutines.
 const (
 	spinRounds  = 250 // of spinPause each: 10 to 50 µs in all, as long as PAUSE takes
 	spinPause   = 4
 	yieldRounds = 100
 )
 
-// NewPool starts a pool of the given number of workers, the caller of Run included; below 1 means GOMAXPROCS.
-// Close it when it is no longer needed.
+// NewPool starts a pool of the given number of workers, the caller of Run included; below 1 means
+// GOMAXPROCS. Close it when it is no longer needed.
 func NewPool(workers int) *Pool {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
@@ -82,9 +84,10 @@ func (p *Pool) Close() {
 	p.done.Wait()
 }
 
-// Run calls job.Do(worker, i) for every i in [0,n) and returns when all calls have returned. It allocates nothing.
-// Concurrent Runs wait for each other; Do must not call Run of the same pool. A panic in Do is raised again here once the
-// other calls under way have returned. On a closed pool the caller does all the work.
+// Run calls job.Do(worker, i) for every i in [0,n) and returns when all calls have returned. It
+// allocates nothing. Concurrent Runs wait for each other; Do must not call Run of the same pool. A
+// panic in Do is raised again here once the other calls under way have returned. On a closed pool
+// the caller does all the work.
 func (p *Pool) Run(n int, job Job) {
 	if n <= 0 {
 		return
@@ -170,8 +173,8 @@ func (p *Pool) loop(worker int) {
 			return
 		}
 		seen = e
-		// Entering is announced before the job is looked at again: Run shuts the job before it counts those inside,
-		// so either it sees this worker or this worker sees the job shut.
+		// Entering is announced before the job is looked at again: Run shuts the job before it
+		// counts those inside, so either it sees this worker or this worker sees the job shut.
 		p.active.Add(1)
 		if p.epoch.Load() == e {
 			p.work(worker)

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDotRows compares the kernels with sums in 64 bits, for every remainder of rows, with numbers at the ends of their
-// ranges among them and with rows that begin anywhere.
+// TestDotRows compares the kernels with sums in 64 bits, for every remainder of rows, with numbers
+// at the ends of their ranges among them and with rows that begin anywhere.
 func TestDotRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, cols := range []int{32, 64, 96, 384, 1024} {
@@ -63,8 +63,9 @@ func TestDotRowsRefuses(t *testing.T) {
 	DotRows(nil, nil, make([]int16, 32))
 }
 
-// BenchmarkDotRows multiplies 200,000 rows of 384 on one core and on all, beside reading the same memory with the
-// standard library's vectorised search: the ratio says how near it is to the limit of the memory.
+// BenchmarkDotRows multiplies 200,000 rows of 384 on one core and on all, beside reading the same
+// memory with the standard library's vectorised search: the ratio says how near it is to the limit
+// of the memory.
 func BenchmarkDotRows(b *testing.B) {
 	const cols, count = 384, 200_000
 	rows, x := make([]byte, cols*count), make([]int16, cols)

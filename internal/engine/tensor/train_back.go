@@ -2,7 +2,8 @@ package tensor
 
 import "math"
 
-// RMSNormRow is RMSNorm of one row; it returns the factor 1/√(mean(x²)+eps), which RMSNormBack wants.
+// RMSNormRow is RMSNorm of one row; it returns the factor 1/√(mean(x²)+eps), which RMSNormBack
+// wants.
 func RMSNormRow(dst, x, w []float32, eps float32) float32 {
 	inv := float32(1 / math.Sqrt(float64(Product(x, x))/float64(len(x))+float64(eps)))
 	dst, w = dst[:len(x)], w[:len(x)]
@@ -12,8 +13,8 @@ func RMSNormRow(dst, x, w []float32, eps float32) float32 {
 	return inv
 }
 
-// RMSNormBack adds to dx and dw the gradients of one row x and of the weights w, given dh, that of RMSNormRow's result, and
-// the factor inv that it returned. dh must not be dx.
+// RMSNormBack adds to dx and dw the gradients of one row x and of the weights w, given dh, that of
+// RMSNormRow's result, and the factor inv that it returned. dh must not be dx.
 func RMSNormBack(dx, dh, x, w []float32, inv float32, dw []float32) {
 	n := len(dx)
 	dh, x, w, dw = dh[:n], x[:n], w[:n], dw[:n]
@@ -32,8 +33,9 @@ func RMSNormBack(dx, dh, x, w []float32, inv float32, dw []float32) {
 	}
 }
 
-// SwiGLUBack goes back through gain·SwiGLU(gate, up): it writes that value to act and the gradients of gate and up to dgate
-// and dup, given dact, the gradient of the value. It returns the gradient of gain.
+// SwiGLUBack goes back through gain·SwiGLU(gate, up): it writes that value to act and the gradients
+// of gate and up to dgate and dup, given dact, the gradient of the value. It returns the gradient
+// of gain.
 func SwiGLUBack(act, dgate, dup, dact, gate, up []float32, gain float32) float32 {
 	n := len(act)
 	dgate, dup, dact, gate, up = dgate[:n], dup[:n], dact[:n], gate[:n], up[:n]

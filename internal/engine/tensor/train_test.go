@@ -152,7 +152,8 @@ func testSwiGLUBack(t *testing.T, gate, up, da []float32) {
 	dgate.near(t, "SwiGLUBack's dgate", func(i int) float64 { return gain * d[i] * u[i] * sig(i) * (1 + g[i]*(1-sig(i))) })
 }
 
-// TestExpSumExtremes feeds the kernels what overflows and what vanishes, in whole vectors and in the rest.
+// TestExpSumExtremes feeds the kernels what overflows and what vanishes, in whole vectors and in
+// the rest.
 func TestExpSumExtremes(t *testing.T) {
 	inf := float32(math.Inf(1))
 	ends := []float32{-inf, -1e30, -100, -87.4, -87.3, -1, 0, 1, 88, 88.7, 89, 1e30, inf}
@@ -169,7 +170,8 @@ func TestExpSumExtremes(t *testing.T) {
 	}
 }
 
-// TestLearningNonNumbers: a row with something that is no number becomes none altogether, rather than a wrong one.
+// TestLearningNonNumbers: a row with something that is no number becomes none altogether, rather
+// than a wrong one.
 func TestLearningNonNumbers(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, at := range []int{0, 15, 16, 36} {

@@ -2,8 +2,9 @@ package tensor
 
 import "math"
 
-// What learning needs of vectors beside what running a model does. Sums here are of single precision, in as many parts as the
-// processor's vectors have lanes: unlike the engine's they are not held to an order.
+// What learning needs of vectors beside what running a model does. Sums here are of single
+// precision, in as many parts as the processor's vectors have lanes: unlike the engine's they are
+// not held to an order.
 
 // Product returns the sum of the products of x and y, in single precision; see Dot.
 func Product(x, y []float32) float32 {
@@ -27,8 +28,8 @@ func Product(x, y []float32) float32 {
 	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
-// Peak returns the largest number of x, minus infinity for none. Where x holds something that is no number the result is
-// any of the others, or no number.
+// Peak returns the largest number of x, minus infinity for none. Where x holds something that is no
+// number the result is any of the others, or no number.
 func Peak(x []float32) float32 {
 	if top, ok := peakWide(x); ok {
 		return top
@@ -50,7 +51,8 @@ func Scale(x []float32, a float32) {
 	}
 }
 
-// ExpSum replaces each number of x by its e^(x-top) and returns their sum. With a top of Peak(x) it does not overflow.
+// ExpSum replaces each number of x by its e^(x-top) and returns their sum. With a top of Peak(x) it
+// does not overflow.
 func ExpSum(x []float32, top float32) float32 {
 	if sum, ok := expSumWide(x, top); ok {
 		return sum
@@ -70,8 +72,8 @@ func SoftmaxRow(x []float32) {
 	}
 }
 
-// SoftmaxBack replaces ds, the gradient of the probabilities p, by that of what Softmax was given; delta is the sum of
-// p·ds over the row.
+// SoftmaxBack replaces ds, the gradient of the probabilities p, by that of what Softmax was given;
+// delta is the sum of p·ds over the row.
 func SoftmaxBack(ds, p []float32, delta float32) {
 	p = p[:len(ds)]
 	if softmaxBackWide(ds, p, delta) {
@@ -85,7 +87,8 @@ func SoftmaxBack(ds, p []float32, delta float32) {
 // Rotate turns the pairs (i, i+n) of x, 2·n numbers, by angles, n cosines and then n sines.
 func Rotate(x, angles []float32) { rotate(x, angles, 1) }
 
-// RotateBack turns the pairs of x back: it undoes Rotate, and takes the gradient of Rotate's result to that of its input.
+// RotateBack turns the pairs of x back: it undoes Rotate, and takes the gradient of Rotate's result
+// to that of its input.
 func RotateBack(x, angles []float32) { rotate(x, angles, -1) }
 
 func rotate(x, angles []float32, sign float32) {

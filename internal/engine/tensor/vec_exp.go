@@ -2,8 +2,9 @@ package tensor
 
 import "math"
 
-// Constants of exp: e^x = 2^n·e^r with n = round(x·log₂e) and |r| ≤ ln2/2, and a polynomial for e^r that is exactly 1 at 0.
-// ln 2 is split in two so that n·ln2 is subtracted without loss. The relative error is below 2·10⁻⁷.
+// Constants of exp: e^x = 2^n·e^r with n = round(x·log₂e) and |r| ≤ ln2/2, and a polynomial for e^r
+// that is exactly 1 at 0. ln 2 is split in two so that n·ln2 is subtracted without loss. The
+// relative error is below 2·10⁻⁷.
 const (
 	expHigh = 88.72283 // from here on the result is an infinity
 	expLow  = -87.33654
@@ -18,7 +19,8 @@ const (
 	expC7   = 1.9875691500e-4
 )
 
-// Exp returns e to the power of x, 0 below -87.3. It is what the vector kernels compute, up to the last bit.
+// Exp returns e to the power of x, 0 below -87.3. It is what the vector kernels compute, up to the
+// last bit.
 func Exp(x float32) float32 {
 	switch {
 	case x != x:

@@ -8,8 +8,8 @@ func SwiGLU(dst, gate, up []float32) {
 	}
 }
 
-// ClampedGLU writes g·sigmoid(alpha·g)·(u+1) to dst with g = min(gate, limit) and u = up clamped to ±limit: the
-// activation of gpt-oss (arXiv:2508.10925). dst may be either.
+// ClampedGLU writes g·sigmoid(alpha·g)·(u+1) to dst with g = min(gate, limit) and u = up clamped to
+// ±limit: the activation of gpt-oss (arXiv:2508.10925). dst may be either.
 func ClampedGLU(dst, gate, up []float32, alpha, limit float32) {
 	gate, up = gate[:len(dst)], up[:len(dst)]
 	for i, g := range gate {

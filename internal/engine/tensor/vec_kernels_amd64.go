@@ -1,6 +1,7 @@
 package tensor
 
-// The vector kernels this processor runs. Those that return a number did that many leading elements.
+// The vector kernels this processor runs. Those that return a number did that many leading
+// elements.
 
 func addTo(dst, x []float32) int {
 	n := whole(len(dst))

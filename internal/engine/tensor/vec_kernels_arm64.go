@@ -101,12 +101,14 @@ func peaksNEON(x *float32, n int) (low, high float32)
 //go:noescape
 func roundNEON(q *byte, sums *int16, x *float32, n int, scale float32)
 
-// softTopNEON multiplies the TileTokens scores by scale and returns the largest of top and those in [lo,hi).
+// softTopNEON multiplies the TileTokens scores by scale and returns the largest of top and those in
+// [lo,hi).
 //
 //go:noescape
 func softTopNEON(row *float32, lo, hi int32, scale, top float32) float32
 
-// softWeightsNEON replaces the scores by e^(score-top), by 0 outside [lo,hi), and returns their sum.
+// softWeightsNEON replaces the scores by e^(score-top), by 0 outside [lo,hi), and returns their
+// sum.
 //
 //go:noescape
 func softWeightsNEON(row *float32, lo, hi int32, top float32) float32

@@ -11,7 +11,8 @@ func RMSNorm(dst, x, w []float32, eps float32) {
 	dst, w = dst[:len(x)], w[:len(x)]
 	sum, n := sumSquares(x)
 	sum += sumSquaresPlain(x[n:])
-	// Rounded where ggml rounds: what is rounded again behind it then falls to the same side more often.
+	// Rounded where ggml rounds: what is rounded again behind it then falls to the same side more
+	// often.
 	scale := 1 / float32(math.Sqrt(float64(float32(sum/float64(len(x)))+eps)))
 	if n := mulScaled(dst, x, w, scale); n < len(x) {
 		mulScaledPlain(dst[n:], x[n:], w[n:], scale)
@@ -57,7 +58,8 @@ func Finite(x []float32) bool {
 	return true
 }
 
-// Softmax replaces x by e^xᵢ over their sum. Where x holds infinities or no numbers the result may hold none either.
+// Softmax replaces x by e^xᵢ over their sum. Where x holds infinities or no numbers the result may
+// hold none either.
 func Softmax(x []float32) {
 	if len(x) == 0 {
 		return

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// RopeConfig describes a rotary position embedding (arXiv:2104.09864) and how it was stretched beyond its training length.
+// RopeConfig describes a rotary position embedding (arXiv:2104.09864) and how it was stretched
+// beyond its training length.
 type RopeConfig struct {
 	Dims    int       // leading dimensions of a head that rotate, even
 	Pairs   bool      // dimension 2i rotates with 2i+1; otherwise i with i+Dims/2
@@ -13,8 +14,9 @@ type RopeConfig struct {
 	Scale   float32   // positions are multiplied by it: 1/factor for linear interpolation; 0 means 1
 	Factors []float32 // Llama 3.1: Dims/2 divisors of the frequencies; nil for none
 
-	// YaRN (arXiv:2309.00071): frequencies that turn more than BetaFast times within OrigCtx stay, those that turn less
-	// than BetaSlow times are interpolated, those between are mixed. Ext is its strength, 0 for none.
+	// YaRN (arXiv:2309.00071): frequencies that turn more than BetaFast times within OrigCtx stay,
+	// those that turn less than BetaSlow times are interpolated, those between are mixed. Ext is
+	// its strength, 0 for none.
 	Ext, BetaFast, BetaSlow float32
 	OrigCtx                 int
 	Magnitude               float32 // of cosine and sine; 0 means 1

@@ -9,7 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// TestVectors compares the vector kernels with double precision for lengths with and without a rest.
+// TestVectors compares the vector kernels with double precision for lengths with and without a
+// rest.
 func TestVectors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	for _, n := range []int{1, 15, 16, 17, 64, 100, 2048} {
@@ -126,7 +127,8 @@ func TestFinite(t *testing.T) {
 	}
 }
 
-// TestRope checks that turning keeps lengths and that products of turned vectors depend on the distance only.
+// TestRope checks that turning keeps lengths and that products of turned vectors depend on the
+// distance only.
 func TestRope(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, pairs := range []bool{false, true} {

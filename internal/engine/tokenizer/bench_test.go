@@ -29,7 +29,8 @@ func sources(b *testing.B) string {
 	return all.String()
 }
 
-// BenchmarkEncode encodes source code in pieces of 4 KB, as the files of a repository come, and once as a whole.
+// BenchmarkEncode encodes source code in pieces of 4 KB, as the files of a repository come, and
+// once as a whole.
 func BenchmarkEncode(b *testing.B) {
 	text := sources(b)
 	for _, name := range []string{"qwen2", "deepseek-coder", "deepseek-llm", "gpt-2", "llama-spm"} {

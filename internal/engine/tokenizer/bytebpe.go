@@ -50,9 +50,10 @@ func (b *byteBPE) split(dst []int32, s string, stages []stage) []int32 {
 	return dst
 }
 
-// rankedPairs reads a list of merges, each "left right", whose ranks are their places. A merge counts if its parts and
-// what they make are pieces; real files have some that do not, where a converter renamed a piece. The number of those is
-// returned; it is an error if there are merges and none counts.
+// rankedPairs reads a list of merges, each "left right", whose ranks are their places. A merge
+// counts if its parts and what they make are pieces; real files have some that do not, where a
+// converter renamed a piece. The number of those is returned; it is an error if there are merges
+// and none counts.
 func rankedPairs(merges []string, v *vocab) (*pairTable, int, error) {
 	t := newPairTable(len(merges))
 	dropped := 0
@@ -79,8 +80,8 @@ func rankedPairs(merges []string, v *vocab) (*pairTable, int, error) {
 	return t, dropped, nil
 }
 
-// alphabet is GPT-2's way of writing bytes as visible characters: printable Latin-1 stands for itself, the others
-// follow from U+0100 on.
+// alphabet is GPT-2's way of writing bytes as visible characters: printable Latin-1 stands for
+// itself, the others follow from U+0100 on.
 type alphabet struct {
 	runes [256]rune
 	bytes [0x144]int16 // of each such character, -1
@@ -104,7 +105,8 @@ func newAlphabet() *alphabet {
 	return a
 }
 
-// decode appends the bytes that a piece stands for. Characters outside the alphabet stand for themselves.
+// decode appends the bytes that a piece stands for. Characters outside the alphabet stand for
+// themselves.
 func (a *alphabet) decode(dst []byte, piece string) []byte {
 	for i := 0; i < len(piece); {
 		r, n := utf8.DecodeRuneInString(piece[i:])

@@ -11,8 +11,9 @@ const cacheSlots = 1 << 15
 // longestCached is the number of bytes up to which a word is kept.
 const longestCached = 64
 
-// wordCache remembers the tokens of words that are not pieces. A word's hash gives it two slots, and it pushes out what was
-// in one of them; so the cache is bounded, needs no lock, and can be used by any number of goroutines.
+// wordCache remembers the tokens of words that are not pieces. A word's hash gives it two slots,
+// and it pushes out what was in one of them; so the cache is bounded, needs no lock, and can be
+// used by any number of goroutines.
 type wordCache struct {
 	slots [cacheSlots]atomic.Pointer[cachedWord]
 }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// charBPE is SentencePiece's BPE: merges over the characters of text whose spaces are written ▁. The pieces tell where text
-// can be cut into words; see charSymbols.
+// charBPE is SentencePiece's BPE: merges over the characters of text whose spaces are written ▁.
+// The pieces tell where text can be cut into words; see charSymbols.
 type charBPE struct {
 	classes *classTable
 	stages  []stage // cut text further, or nil
@@ -16,11 +16,12 @@ type charBPE struct {
 	*merger
 }
 
-// longestMerged is the number of bytes up to which a piece can come of merges; finding the pairs of longer ones would
-// take quadratic time.
+// longestMerged is the number of bytes up to which a piece can come of merges; finding the pairs of
+// longer ones would take quadratic time.
 const longestMerged = 1024
 
-// newScoredBPE builds the model llama: any two symbols that make a piece are merged, the piece with the best score first.
+// newScoredBPE builds the model llama: any two symbols that make a piece are merged, the piece with
+// the best score first.
 func newScoredBPE(c *Config, v *vocab) (*charBPE, error) {
 	if c.Scores == nil {
 		return nil, fmt.Errorf("tokenizer: read vocabulary: the model llama needs tokenizer.ggml.scores")
@@ -89,7 +90,8 @@ func (b *charBPE) line(dst []int32, s string) []int32 {
 	return dst
 }
 
-// scoredPairs finds all pairs of symbols that make a piece. Their priorities are the ranks of the pieces' scores.
+// scoredPairs finds all pairs of symbols that make a piece. Their priorities are the ranks of the
+// pieces' scores.
 func (b *charBPE) scoredPairs(scores []float32) *pairTable {
 	ranks := slices.Clone(scores)
 	slices.Sort(ranks)

@@ -13,8 +13,9 @@ func unescape(dst []byte, piece string) []byte {
 	return append(dst, strings.ReplaceAll(piece, string(gap), " ")...)
 }
 
-// charSymbols maps characters to symbols, and knows which characters stand side by side in some piece. Text can be cut
-// between all others without changing its tokens, since no merge crosses there: that makes words of what has none.
+// charSymbols maps characters to symbols, and knows which characters stand side by side in some
+// piece. Text can be cut between all others without changing its tokens, since no merge crosses
+// there: that makes words of what has none.
 type charSymbols struct {
 	size   int // of the vocabulary
 	ascii  [utf8.RuneSelf]sym

@@ -32,7 +32,8 @@ type classTable struct {
 	pages [][classPage]class
 }
 
-// classes is made on first use: Unicode's range tables are exact but too slow to ask for every rune.
+// classes is made on first use: Unicode's range tables are exact but too slow to ask for every
+// rune.
 var classes = sync.OnceValue(func() *classTable {
 	flat := make([]class, unicode.MaxRune+1)
 	for _, row := range []struct {
@@ -81,8 +82,8 @@ func each(t *unicode.RangeTable, f func(rune)) {
 // of is the class of a rune.
 func (t *classTable) of(r rune) class { return t.pages[t.index[r/classPage]][r%classPage] }
 
-// at is the class of the rune that s has at i, and its size. Past the end both are 0. A byte that is not UTF-8 counts as
-// U+FFFD, a symbol, of size 1, so that no byte is ever lost.
+// at is the class of the rune that s has at i, and its size. Past the end both are 0. A byte that
+// is not UTF-8 counts as U+FFFD, a symbol, of size 1, so that no byte is ever lost.
 func (t *classTable) at(s string, i int) (class, int) {
 	if i < len(s) && s[i] < utf8.RuneSelf {
 		return t.ascii[s[i]], 1

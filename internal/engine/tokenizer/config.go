@@ -20,8 +20,8 @@ const (
 	Byte        Kind = 6 // one byte, written <0xHH>
 )
 
-// Config is a vocabulary and the rules for it, as the metadata of a GGUF file have them. A special token's id is nil when
-// the file has none.
+// Config is a vocabulary and the rules for it, as the metadata of a GGUF file have them. A special
+// token's id is nil when the file has none.
 type Config struct {
 	Model  string    // "gpt2", "llama", "gemma4" or "bert"
 	Pre    string    // the pre-tokenizer of gpt2, one of PreTokenizers
@@ -75,8 +75,8 @@ func (c *Config) check() error {
 // Models lists the supported values of tokenizer.ggml.model.
 func Models() []string { return []string{"bert", "gemma4", "gpt2", "llama"} }
 
-// preTokenizer finds the row for a Config. A name that is not known is read as "default", with a warning: users' files
-// are newer than any table, and most text is cut the same way by all.
+// preTokenizer finds the row for a Config. A name that is not known is read as "default", with a
+// warning: users' files are newer than any table, and most text is cut the same way by all.
 func (c *Config) preTokenizer(warnings *[]string) (preTokenizer, error) {
 	if !slices.Contains(Models(), c.Model) {
 		return preTokenizer{}, fmt.Errorf("tokenizer: read vocabulary: unknown model %q; supported are %s", c.Model, strings.Join(Models(), ", "))
@@ -121,8 +121,8 @@ func (c *Config) checkIDs(warnings *[]string) {
 	}
 }
 
-// sides tells which special tokens swallow white space, which GGUF files do not. The rules are those of the models'
-// tokenizer.json.
+// sides tells which special tokens swallow white space, which GGUF files do not. The rules are
+// those of the models' tokenizer.json.
 func (c *Config) sides(v *vocab) func(id int32) special {
 	name := strings.ToLower(c.Name)
 	phi3 := strings.Contains(name, "phi-3") || strings.Contains(name, "phi3")

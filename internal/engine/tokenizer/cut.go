@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A Cutter cuts text into the words that merges do not cross, which is what the merges of a new vocabulary are learnt from.
+// A Cutter cuts text into the words that merges do not cross, which is what the merges of a new
+// vocabulary are learnt from.
 type Cutter struct {
 	classes *classTable
 	stages  []stage

@@ -1,4 +1,5 @@
-// Package tokenizer turns text into the token ids of a language model and back, from what a GGUF file says of its vocabulary.
+// Package tokenizer turns text into the token ids of a language model and back, from what a GGUF
+// file says of its vocabulary.
 //
 //	f, err := gguf.Open("qwen3-coder.gguf")
 //	if err != nil { … }
@@ -7,24 +8,28 @@
 //	ids := t.Encode("func main() {}", false)
 //	text := t.Decode(ids) // "func main() {}"
 //
-// A Tokenizer is immutable and safe for concurrent use. Four models of vocabularies are known, named as in the key
-// tokenizer.ggml.model:
+// A Tokenizer is immutable and safe for concurrent use. Four models of vocabularies are known,
+// named as in the key tokenizer.ggml.model:
 //
-//   - gpt2: byte-level BPE. Text is cut into words by the pre-tokenizer that tokenizer.ggml.pre names, and the bytes
-//     of each word are merged by rank. Every string of bytes survives Encode and Decode, valid UTF-8 or not.
-//   - llama: SentencePiece BPE. Characters are merged by score, spaces are written ▁, and what has no piece becomes byte tokens.
+//   - gpt2: byte-level BPE. Text is cut into words by the pre-tokenizer that tokenizer.ggml.pre
+//     names, and the bytes of each word are merged by rank. Every string of bytes survives Encode
+//     and Decode, valid UTF-8 or not.
+//   - llama: SentencePiece BPE. Characters are merged by score, spaces are written ▁, and what has
+//     no piece becomes byte tokens.
 //   - gemma4: the same over ranked merges.
 //   - bert: WordPiece, for embedding models. It lower-cases and drops what it does not know.
 //
 // # Special tokens
 //
-// Control tokens such as <|im_start|> frame a conversation, so text from outside must not be able to write them: Encode
-// with special false never yields one. With special true they are matched wherever they are written, leftmost and longest
-// first. User-defined tokens are ordinary text that happens to be one token, and match either way.
+// Control tokens such as <|im_start|> frame a conversation, so text from outside must not be able
+// to write them: Encode with special false never yields one. With special true they are matched
+// wherever they are written, leftmost and longest first. User-defined tokens are ordinary text that
+// happens to be one token, and match either way.
 //
 // # What is not reversed
 //
-// Decode(Encode(x)) is x for gpt2 vocabularies, save where the vocabulary marks special tokens that swallow the
-// white space beside them (Phi-3) or lacks some bytes. For llama and gemma4 vocabularies it is x unless x contains ▁
-// (U+2581), which those models read as a space, or bytes that the vocabulary has no token for.
+// Decode(Encode(x)) is x for gpt2 vocabularies, save where the vocabulary marks special tokens that
+// swallow the white space beside them (Phi-3) or lacks some bytes. For llama and gemma4
+// vocabularies it is x unless x contains ▁ (U+2581), which those models read as a space, or bytes
+// that the vocabulary has no token for.
 package tokenizer

@@ -2,8 +2,9 @@ package tokenizer
 
 import "slices"
 
-// Texts of tokens that end a turn or a document. Converters do not always say so in the metadata, so that a
-// token with such a text is taken for one, and for a control token whatever its type says.
+// Texts of tokens that end a turn or a document. Converters do not always say so in the metadata,
+// so that a token with such a text is taken for one, and for a control token whatever its type
+// says.
 func endTexts() []string {
 	return []string{
 		"<|eot_id|>", "<|eom_id|>", // Llama 3
@@ -24,8 +25,8 @@ func endTexts() []string {
 	}
 }
 
-// Texts of tokens that frame code to be filled in, of which the first found counts. A model that writes one of these is
-// past what it was asked for.
+// Texts of tokens that frame code to be filled in, of which the first found counts. A model that
+// writes one of these is past what it was asked for.
 func fillTexts() [3][]string {
 	return [3][]string{
 		{"<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"},
@@ -34,8 +35,8 @@ func fillTexts() [3][]string {
 	}
 }
 
-// ends finds the tokens that end generation, in ascending order, and corrects the kinds of special tokens whose texts are
-// well known.
+// ends finds the tokens that end generation, in ascending order, and corrects the kinds of special
+// tokens whose texts are well known.
 func (c *Config) ends(v *vocab) []int32 {
 	set := map[int32]bool{}
 	for i, id := range []*int32{c.FIMPad, c.FIMRepo, c.FIMSeparator} {

@@ -16,8 +16,8 @@ var fuzzSeeds = []string{
 	"1234567 ½ Ⅷ ٣٤٥", "   \t\n  x  ", "<|im_start|>user\n<tool_call><|im_end|>", "▁the ▁▁", "<s></s><unk><0x0A>", strings.Repeat("ab", 100),
 }
 
-// FuzzRoundTrip checks that text survives encoding and decoding, in one go and token by token, and that text which was not
-// asked for special tokens has no control tokens.
+// FuzzRoundTrip checks that text survives encoding and decoding, in one go and token by token, and
+// that text which was not asked for special tokens has no control tokens.
 func FuzzRoundTrip(f *testing.F) {
 	for _, s := range fuzzSeeds {
 		f.Add(s, true)
@@ -91,7 +91,8 @@ func representable(m *byteBPE, text string) string {
 	return b.String()
 }
 
-// TestRoundTripOfRealVocabularies checks the property of FuzzRoundTrip on random text with the vocabularies at hand.
+// TestRoundTripOfRealVocabularies checks the property of FuzzRoundTrip on random text with the
+// vocabularies at hand.
 func TestRoundTripOfRealVocabularies(t *testing.T) {
 	tier.Normal(t)
 	for _, name := range vocabNames(t) {
@@ -115,7 +116,8 @@ func TestRoundTripOfRealVocabularies(t *testing.T) {
 	}
 }
 
-// FuzzConfig makes tokenizers of vocabularies that are not made well, and uses those that New takes.
+// FuzzConfig makes tokenizers of vocabularies that are not made well, and uses those that New
+// takes.
 func FuzzConfig(f *testing.F) {
 	f.Add(uint8(0), "a b ab <s>", "a b", "ab<s>a", []byte{1, 1, 1, 3})
 	f.Add(uint8(1), "▁ a ▁a <0x41> \xff", "", "a a\xff", []byte{1, 1, 1, 6, 1})

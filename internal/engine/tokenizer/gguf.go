@@ -9,7 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// FromGGUF makes the tokenizer that a GGUF file describes in its keys tokenizer.ggml.*. It keeps nothing of the file.
+// FromGGUF makes the tokenizer that a GGUF file describes in its keys tokenizer.ggml.*. It keeps
+// nothing of the file.
 func FromGGUF(f *gguf.File) (*Tokenizer, error) {
 	c, err := ReadConfig(f)
 	if err != nil {
@@ -76,7 +77,8 @@ func array[T any](f *gguf.File, key, of string, get func(string) ([]T, bool), ou
 	return nil
 }
 
-// defaults are the special tokens of files that do not say: those of the first models of their kind.
+// defaults are the special tokens of files that do not say: those of the first models of their
+// kind.
 func (c *Config) defaults() {
 	id := func(n int32) *int32 {
 		if int(n) >= len(c.Pieces) {

@@ -9,9 +9,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// TestVectorsWithoutVocabulary checks pre-tokenizers whose vectors came without the vocabulary. A piece has the same ids
-// wherever it stands, so that the texts that are one piece give ids to those of other texts: what is known at both ends of
-// a text is taken off, and a single piece left in between is learnt. Wrong cuts end in contradictions.
+// TestVectorsWithoutVocabulary checks pre-tokenizers whose vectors came without the vocabulary. A
+// piece has the same ids wherever it stands, so that the texts that are one piece give ids to those
+// of other texts: what is known at both ends of a text is taken off, and a single piece left in
+// between is learnt. Wrong cuts end in contradictions.
 func TestVectorsWithoutVocabulary(t *testing.T) {
 	for _, c := range []struct {
 		name, wrong string // wrong is a similar row, which must not fit
@@ -68,7 +69,8 @@ func mustRow(t *testing.T, name string) preTokenizer {
 	return row
 }
 
-// learn takes known pieces off both ends of a text's ids, enters a single one left, and returns how many known ones fitted.
+// learn takes known pieces off both ends of a text's ids, enters a single one left, and returns how
+// many known ones fitted.
 func learn(known map[string][]int32, words []string, ids []int32) (int, error) {
 	fitted := 0
 	for len(words) > 0 {

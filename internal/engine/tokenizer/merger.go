@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// merger encodes words by merging pairs of symbols: what byte-level BPE and SentencePiece's BPE have in common.
+// merger encodes words by merging pairs of symbols: what byte-level BPE and SentencePiece's BPE
+// have in common.
 type merger struct {
 	vocab      *vocab
 	ordinary   func(int32) bool // whether text may become the token
@@ -24,7 +25,8 @@ type merger struct {
 	pool  sync.Pool // of *scratch
 }
 
-// newMerger makes a merger without pairs. The vocabulary has its bytes already; ordinary tells which pieces are words.
+// newMerger makes a merger without pairs. The vocabulary has its bytes already; ordinary tells
+// which pieces are words.
 func newMerger(v *vocab, ordinary func(int32) bool) *merger {
 	m := &merger{vocab: v, ordinary: ordinary, unknown: -1}
 	m.words = newIndex(v.raw, v.seed)
@@ -59,7 +61,8 @@ func (m *merger) word(dst []int32, word string) []int32 {
 	return dst
 }
 
-// reached tells whether merging a piece's own bytes yields the piece. Some pieces no merges lead to.
+// reached tells whether merging a piece's own bytes yields the piece. Some pieces no merges lead
+// to.
 func (m *merger) reached(id int32) bool {
 	switch m.whole[id].Load() {
 	case 1:
@@ -115,9 +118,9 @@ func (m *merger) emit(dst []int32, word string, id sym) []int32 {
 	return m.emitBytes(dst, word[at:at+n])
 }
 
-// emitBytes appends the byte tokens of a character. When one is missing, that is the unknown token, if there is one. Else, as
-// vocabularies leave out bytes that their makers did not meet, a control character has no tokens and another byte
-// those of U+FFFD.
+// emitBytes appends the byte tokens of a character. When one is missing, that is the unknown token,
+// if there is one. Else, as vocabularies leave out bytes that their makers did not meet, a control
+// character has no tokens and another byte those of U+FFFD.
 func (m *merger) emitBytes(dst []int32, char string) []int32 {
 	from := len(dst)
 	for i := range len(char) {

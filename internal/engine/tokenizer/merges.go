@@ -5,17 +5,20 @@ import (
 	"math/rand/v2"
 )
 
-// A sym is a symbol that merges run over: a token id; or an id beyond the vocabulary, for a character that occurs in pieces
-// but is none; or the complement of an offset, thus negative, for a character of the word that no piece has.
+// A sym is a symbol that merges run over: a token id; or an id beyond the vocabulary, for a
+// character that occurs in pieces but is none; or the complement of an offset, thus negative, for a
+// character of the word that no piece has.
 type sym = int32
 
-// merge is what a pair of symbols becomes: its priority in the upper half (the least is merged first), the token in the lower.
+// merge is what a pair of symbols becomes: its priority in the upper half (the least is merged
+// first), the token in the lower.
 type merge = uint64
 
 // noMerge is the value of a pair that is not merged; it comes after all others.
 const noMerge merge = 1<<64 - 1
 
-// pairTable maps pairs of symbols to merges: open addressing, a multiplicative hash with a random factor.
+// pairTable maps pairs of symbols to merges: open addressing, a multiplicative hash with a random
+// factor.
 type pairTable struct {
 	factor uint64
 	shift  int
@@ -70,7 +73,8 @@ func (t *pairTable) get(l, r sym) merge {
 	}
 }
 
-// shortWord is the number of symbols up to which looking at all pairs for the best is faster than a heap.
+// shortWord is the number of symbols up to which looking at all pairs for the best is faster than a
+// heap.
 const shortWord = 32
 
 // scratch is what merging a long word needs, reused from word to word.
@@ -81,8 +85,8 @@ type scratch struct {
 	heap       []uint64
 }
 
-// apply merges symbols in place until no pair has a merge, always the best pair first and of equals the leftmost, and
-// returns what is left.
+// apply merges symbols in place until no pair has a merge, always the best pair first and of equals
+// the leftmost, and returns what is left.
 func (t *pairTable) apply(s *scratch, symbols []sym) []sym {
 	if len(symbols) <= shortWord {
 		return t.applyShort(symbols)
@@ -120,8 +124,8 @@ func (t *pairTable) applyShort(symbols []sym) []sym {
 	return symbols[:n]
 }
 
-// applyLong keeps the pairs in a heap of priority and position. What a merge makes stale stays in the heap and is
-// known by a priority that the position no longer has.
+// applyLong keeps the pairs in a heap of priority and position. What a merge makes stale stays in
+// the heap and is known by a priority that the position no longer has.
 func (t *pairTable) applyLong(s *scratch, symbols []sym) []sym {
 	n := len(symbols)
 	s.prev, s.next, s.merges, s.heap = s.prev[:0], s.next[:0], s.merges[:0], s.heap[:0]

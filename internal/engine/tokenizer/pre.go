@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// preTokenizer is one row of the table of pre-tokenizers: how text is cut into the words that merges do not cross.
+// preTokenizer is one row of the table of pre-tokenizers: how text is cut into the words that
+// merges do not cross.
 type preTokenizer struct {
 	names      []string // of tokenizer.ggml.pre
 	stages     []stage  // each cuts the pieces of the one before
@@ -15,7 +16,8 @@ type preTokenizer struct {
 	chars      bool     // merges run over characters with spaces written ▁, not over bytes
 }
 
-// preTokenizers is the table. A new row needs the split rules of the model's tokenizer.json, its names and a vector.
+// preTokenizers is the table. A new row needs the split rules of the model's tokenizer.json, its
+// names and a vector.
 func preTokenizers() []preTokenizer {
 	// What rows share. The rules are those of tokenizer.json, which the models were trained with.
 	numbers := isolate(runOf(number, 0))
@@ -118,13 +120,15 @@ func sentence(t *classTable, s string, i int) int {
 	return len(s)
 }
 
-// asianScripts are the blocks of Chinese, Japanese, Thai, Lao, Khmer, Burmese and Korean that afmoe's rules name.
+// asianScripts are the blocks of Chinese, Japanese, Thai, Lao, Khmer, Burmese and Korean that
+// afmoe's rules name.
 func asianScripts() *unicode.RangeTable {
 	return table(0x0E40, 0x0EFF, 0x1000, 0x109F, 0x1100, 0x11FF, 0x1780, 0x17FF, 0x2F00, 0x2FDF, 0x3040, 0x30FF, 0x3400, 0x4DBF,
 		0x4E00, 0x9FFF, 0xA9E0, 0xA9FF, 0xAA60, 0xAA7F, 0xAC00, 0xD7AF, 0xF900, 0xFAFF, 0xFF65, 0xFF9F)
 }
 
-// youtuScripts are Korean, full-width punctuation, Bopomofo, and Chinese with Japanese, each a run of its own.
+// youtuScripts are Korean, full-width punctuation, Bopomofo, and Chinese with Japanese, each a run
+// of its own.
 func youtuScripts() match {
 	return oneOf(
 		runIn(table(0x3131, 0x318E, 0xAC00, 0xD7A3)),

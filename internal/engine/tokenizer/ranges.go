@@ -19,8 +19,8 @@ func table(pairs ...rune) *unicode.RangeTable {
 	return t
 }
 
-// deepseekLetters are the letters of deepseek-llm's tokenizer.json, which lists them: those that have case, but for
-// later additions to Unicode.
+// deepseekLetters are the letters of deepseek-llm's tokenizer.json, which lists them: those that
+// have case, but for later additions to Unicode.
 func deepseekLetters() *unicode.RangeTable {
 	return table(
 		0x41, 0x5A, 0x61, 0x7A, 0xB5, 0xB5, 0xC0, 0xD6, 0xD8, 0xF6, 0xF8, 0x1BA, 0x1BC, 0x1BF, 0x1C4, 0x293, 0x295, 0x2AF,

@@ -22,7 +22,8 @@ const (
 	scriptedRule   = `[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// published are the splitting rules as regular expressions, one after the other, as the models' tokenizer.json have them.
+// published are the splitting rules as regular expressions, one after the other, as the models'
+// tokenizer.json have them.
 var published = map[string][]string{
 	"default":        {`[\p{P}$+<=>^~|]+`, gpt2Rule, `\p{N}+`, `[0-9][0-9][0-9]`},
 	"gpt-2":          {gpt2Rule},
@@ -64,7 +65,8 @@ func letterRanges() string {
 	return b.String()
 }
 
-// isolatedSplit cuts text as a list of "isolated" splits does, and returns the lengths of the pieces in runes.
+// isolatedSplit cuts text as a list of "isolated" splits does, and returns the lengths of the
+// pieces in runes.
 func isolatedSplit(t *testing.T, rules []*regexp2.Regexp, text []rune) []int {
 	t.Helper()
 	if len(rules) == 0 {
@@ -121,7 +123,8 @@ func randomText(r *rand.Rand, units []string) string {
 	return b.String()
 }
 
-// TestRules compares the scanners with the published regular expressions on random text, valid UTF-8 or not.
+// TestRules compares the scanners with the published regular expressions on random text, valid
+// UTF-8 or not.
 func TestRules(t *testing.T) {
 	for name, sources := range published {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +157,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRulesProgress checks that every row cuts every text into pieces that are not empty and make up the text.
+// TestRulesProgress checks that every row cuts every text into pieces that are not empty and make
+// up the text.
 func TestRulesProgress(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, row := range preTokenizers() {

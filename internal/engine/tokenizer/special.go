@@ -1,6 +1,7 @@
 package tokenizer
 
-// specials finds special tokens in text, leftmost and longest first: a trie of what is written for them.
+// specials finds special tokens in text, leftmost and longest first: a trie of what is written for
+// them.
 type specials struct {
 	root  [256]int32 // the nodes of first bytes, 0: none
 	plain [256]bool  // whether a user-defined token starts with the byte
@@ -69,8 +70,8 @@ func (s *specials) child(at int32, b byte) int32 {
 	return at
 }
 
-// find returns the first special token at or after i and where it is, or id -1. Unless all are wanted, it finds
-// user-defined tokens only.
+// find returns the first special token at or after i and where it is, or id -1. Unless all are
+// wanted, it finds user-defined tokens only.
 func (s *specials) find(text string, i int, all bool) (id int32, start, end int, t special) {
 	if all && !s.some[1] || !all && !s.some[0] {
 		return -1, len(text), len(text), t

@@ -5,14 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// A stage cuts a segment of text into pieces: it returns the end, after i, of the piece that starts at i.
+// A stage cuts a segment of text into pieces: it returns the end, after i, of the piece that starts
+// at i.
 type stage func(t *classTable, s string, i int) int
 
-// A match is one alternative of a splitting rule: it returns the end of what it matches at i, or i for no match.
+// A match is one alternative of a splitting rule: it returns the end of what it matches at i, or i
+// for no match.
 type match func(t *classTable, s string, i int) int
 
-// isolate makes a stage of a rule as the "isolated" splits of Hugging Face's tokenizers work: every match is a piece,
-// and so is the text between two matches.
+// isolate makes a stage of a rule as the "isolated" splits of Hugging Face's tokenizers work: every
+// match is a piece, and so is the text between two matches.
 func isolate(m match) stage {
 	return func(t *classTable, s string, i int) int {
 		if e := m(t, s, i); e > i {
@@ -27,7 +29,8 @@ func isolate(m match) stage {
 	}
 }
 
-// runOf matches a run of runes that have one of the properties, at most limit of them when limit is positive.
+// runOf matches a run of runes that have one of the properties, at most limit of them when limit is
+// positive.
 func runOf(want class, limit int) match {
 	return func(t *classTable, s string, i int) int {
 		for k := 0; limit <= 0 || k < limit; k++ {
@@ -147,8 +150,8 @@ func lines(_ *classTable, s string, i int) int {
 	return i
 }
 
-// groupsOfThree cuts a segment that starts with a number into threes counted from its end, 1234567 into 1 234 567. The
-// stage before it isolates runs of numbers; other segments are left whole.
+// groupsOfThree cuts a segment that starts with a number into threes counted from its end, 1234567
+// into 1 234 567. The stage before it isolates runs of numbers; other segments are left whole.
 func groupsOfThree(t *classTable, s string, i int) int {
 	if c, _ := t.at(s, 0); c&number == 0 {
 		return len(s)

@@ -21,7 +21,8 @@ func tinyBytes() Config {
 	return c
 }
 
-// tinyChars is a small SentencePiece vocabulary with byte tokens, user-defined tokens and scores in order of id.
+// tinyChars is a small SentencePiece vocabulary with byte tokens, user-defined tokens and scores in
+// order of id.
 func tinyChars() Config {
 	c := Config{Model: "llama"}
 	c.Unknown, c.BOS, c.EOS = new(c.piece("<unk>", Unknown)), new(c.piece("<s>", Control)), new(c.piece("</s>", Control))

@@ -24,7 +24,8 @@ type model interface {
 	append(dst []int32, text string, fresh bool) []int32
 }
 
-// New makes a tokenizer. It fails on a vocabulary that cannot work and says why; what it can only suspect is in Warnings.
+// New makes a tokenizer. It fails on a vocabulary that cannot work and says why; what it can only
+// suspect is in Warnings.
 func New(c Config) (*Tokenizer, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -84,8 +85,8 @@ func (t *Tokenizer) build(c *Config, pre preTokenizer) error {
 // Warnings lists what is suspicious in the vocabulary, in words for a log; usually nothing.
 func (t *Tokenizer) Warnings() []string { return slices.Clone(t.warnings) }
 
-// Encode is the tokens of text. With special true, special tokens written in the text become their ids; with false, control
-// tokens never come of text, so that it can be foreign. No BOS is added.
+// Encode is the tokens of text. With special true, special tokens written in the text become their
+// ids; with false, control tokens never come of text, so that it can be foreign. No BOS is added.
 func (t *Tokenizer) Encode(text string, special bool) []int32 {
 	return t.Append(make([]int32, 0, len(text)/4+4), text, special)
 }
@@ -93,8 +94,9 @@ func (t *Tokenizer) Encode(text string, special bool) []int32 {
 // Count is how many tokens a text is, none of them special.
 func (t *Tokenizer) Count(text string) int { return len(t.Encode(text, false)) }
 
-// Append appends the tokens of text to dst as Encode makes them. Behind a token of text the text goes on: the space that
-// llama vocabularies put before a text is put only where dst is empty or ends with a special token.
+// Append appends the tokens of text to dst as Encode makes them. Behind a token of text the text
+// goes on: the space that llama vocabularies put before a text is put only where dst is empty or
+// ends with a special token.
 func (t *Tokenizer) Append(dst []int32, text string, special bool) []int32 {
 	fresh := len(dst) == 0 || t.isMark(dst[len(dst)-1])
 	for i := 0; i < len(text); {
@@ -127,9 +129,10 @@ func (t *Tokenizer) isMark(id int32) bool {
 	return false
 }
 
-// Decode is the text of ids: the bytes of all pieces, special tokens written out. Where Encode puts a space before
-// text that has none (model llama), Decode takes it away: at the start and behind special tokens. The text is valid UTF-8
-// if the ids are those of such a text. Ids beyond the vocabulary have no bytes.
+// Decode is the text of ids: the bytes of all pieces, special tokens written out. Where Encode puts
+// a space before text that has none (model llama), Decode takes it away: at the start and behind
+// special tokens. The text is valid UTF-8 if the ids are those of such a text. Ids beyond the
+// vocabulary have no bytes.
 func (t *Tokenizer) Decode(ids []int32) string {
 	buf := make([]byte, 0, len(ids)*4)
 	fresh := true
@@ -148,7 +151,8 @@ func (t *Tokenizer) Decode(ids []int32) string {
 	return string(buf)
 }
 
-// AppendPiece appends the bytes of one token, which may be a part of a character. An id beyond the vocabulary has none.
+// AppendPiece appends the bytes of one token, which may be a part of a character. An id beyond the
+// vocabulary has none.
 func (t *Tokenizer) AppendPiece(dst []byte, id int32) []byte {
 	if id < 0 || int(id) >= t.Size() {
 		return dst
@@ -167,7 +171,8 @@ func (t *Tokenizer) Kind(id int32) Kind {
 	return t.vocab.kinds[id]
 }
 
-// ID finds a piece by what is written for it in the vocabulary, such as "<|im_end|>", "Ġthe" or "▁the".
+// ID finds a piece by what is written for it in the vocabulary, such as "<|im_end|>", "Ġthe" or
+// "▁the".
 func (t *Tokenizer) ID(piece string) (int32, bool) {
 	id := t.vocab.written.find(piece)
 	return id, id >= 0
@@ -194,12 +199,13 @@ func deref(id *int32) (int32, bool) {
 	return *id, true
 }
 
-// AddBOS tells whether a prompt of this model starts with BOS. Chat templates often write it themselves.
+// AddBOS tells whether a prompt of this model starts with BOS. Chat templates often write it
+// themselves.
 func (t *Tokenizer) AddBOS() bool { return t.addBOS }
 
 // AddEOS tells whether a text for this model ends with EOS, as for embeddings.
 func (t *Tokenizer) AddEOS() bool { return t.addEOS }
 
-// EndOfGeneration lists the tokens that end an answer, in ascending order: what the metadata says, and tokens known by what
-// is written for them.
+// EndOfGeneration lists the tokens that end an answer, in ascending order: what the metadata says,
+// and tokens known by what is written for them.
 func (t *Tokenizer) EndOfGeneration() []int32 { return slices.Clone(t.ends) }

@@ -56,7 +56,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestWholeWords checks that a piece no merges lead to is used only where the pre-tokenizer says so.
+// TestWholeWords checks that a piece no merges lead to is used only where the pre-tokenizer says
+// so.
 func TestWholeWords(t *testing.T) {
 	for pre, want := range map[string][]string{"qwen2": {"x", "y"}, "llama-bpe": {"xy"}} {
 		c := tinyBytes()
@@ -265,8 +266,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestLongRuns encodes texts that make slow algorithms quadratic: long runs of one character or pattern, by every
-// pre-tokenizer. It fails by running out of time.
+// TestLongRuns encodes texts that make slow algorithms quadratic: long runs of one character or
+// pattern, by every pre-tokenizer. It fails by running out of time.
 func TestLongRuns(t *testing.T) {
 	tier.Normal(t)
 	patterns := []string{"a", "A", " ", "\n", " \n", "\r\n", "1", "٣", "!", "é", "我", "aA", "我A", "ʰA", "\u0301", "'s", "a b ", " \u3000", "\xff", "<", "<|im_", "hello", "\t \u00a0x"}

@@ -15,8 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// vocabDir has real vocabularies as GGUF files and, for most, texts (.inp) with the ids that the models' own
-// tokenizers give them (.out).
+// vocabDir has real vocabularies as GGUF files and, for most, texts (.inp) with the ids that the
+// models' own tokenizers give them (.out).
 const vocabDir = "moe-dev/vocab/ggml-vocab-"
 
 var loaded sync.Map // name → *Tokenizer: the files are large, and a tokenizer is immutable

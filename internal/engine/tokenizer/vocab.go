@@ -16,7 +16,8 @@ type vocab struct {
 	seed    maphash.Seed
 }
 
-// newVocab indexes the pieces of a checked Config. Empty ones get a name, as they cannot be told apart otherwise.
+// newVocab indexes the pieces of a checked Config. Empty ones get a name, as they cannot be told
+// apart otherwise.
 func newVocab(c *Config) (*vocab, error) {
 	v := &vocab{pieces: slices.Clone(c.Pieces), kinds: make([]Kind, len(c.Pieces)), seed: maphash.MakeSeed()}
 	for id := range v.kinds {
@@ -45,8 +46,8 @@ func newVocab(c *Config) (*vocab, error) {
 // size is the number of tokens.
 func (v *vocab) size() int { return len(v.pieces) }
 
-// setRaw fills the table of bytes: special tokens stand for what is written, byte tokens for their byte, the others for what
-// decode appends.
+// setRaw fills the table of bytes: special tokens stand for what is written, byte tokens for their
+// byte, the others for what decode appends.
 func (v *vocab) setRaw(decode func(dst []byte, piece string) []byte) {
 	total := 0
 	for _, p := range v.pieces {
@@ -106,8 +107,9 @@ func (v *vocab) byteTokens() *[256]int32 {
 	return &t
 }
 
-// index finds ids by text: an open hash table whose slots hold half a hash and an id, so that a look-up touches a text only
-// when it is most likely the right one. The hash has a random seed: no vocabulary can be made to collide.
+// index finds ids by text: an open hash table whose slots hold half a hash and an id, so that a
+// look-up touches a text only when it is most likely the right one. The hash has a random seed: no
+// vocabulary can be made to collide.
 type index struct {
 	seed  maphash.Seed
 	texts []string

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wordPiece is the model bert: text is normalised, cut at white space and around punctuation and Chinese characters, and
-// each word is cut into the longest pieces from its start on, or is unknown. Pieces that start a word are written with ▁.
+// wordPiece is the model bert: text is normalised, cut at white space and around punctuation and
+// Chinese characters, and each word is cut into the longest pieces from its start on, or is
+// unknown. Pieces that start a word are written with ▁.
 type wordPiece struct {
 	vocab        *vocab
 	classes      *classTable
@@ -97,8 +98,8 @@ func (w *wordPiece) word(dst []int32, word string) []int32 {
 	return dst
 }
 
-// isIdeograph tells the characters that BERT takes for words: the CJK blocks as its normaliser lists them, which skips
-// U+2B820 to U+2B91F.
+// isIdeograph tells the characters that BERT takes for words: the CJK blocks as its normaliser
+// lists them, which skips U+2B820 to U+2B91F.
 func isIdeograph(r rune) bool {
 	switch {
 	case r < 0x3400:

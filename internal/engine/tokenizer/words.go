@@ -1,8 +1,8 @@
 package tokenizer
 
-// words describes the splitting rules that descend from GPT-2's: contractions, letters, numbers, punctuation, white
-// space. As the regular expressions that the models' authors publish in tokenizer.json, they are, for the fields' zero
-// values,
+// words describes the splitting rules that descend from GPT-2's: contractions, letters, numbers,
+// punctuation, white space. As the regular expressions that the models' authors publish in
+// tokenizer.json, they are, for the fields' zero values,
 //
 //	[^\r\n\p{L}\p{N}]?\p{L}+ | \p{N}+ | ?[^\s\p{L}\p{N}]+ | \s*[\r\n]+ | \s+(?!\S) | \s+
 type words struct {
@@ -62,7 +62,8 @@ func (w *words) word(t *classTable, s string, i int, c class, n int) int {
 	return e
 }
 
-// phrase carries a word that ends at i on over marks and over single spaces with letters behind them.
+// phrase carries a word that ends at i on over marks and over single spaces with letters behind
+// them.
 func phrase(t *classTable, s string, i int) int {
 	for {
 		c, n := t.at(s, i)
@@ -77,8 +78,9 @@ func phrase(t *classTable, s string, i int) int {
 	}
 }
 
-// casedWord matches [^\r\n\p{L}\p{N}]?U*L+, else [^\r\n\p{L}\p{N}]?U+L*, where U may stand before and L after a change
-// of case, each with a contraction behind it. The order of the attempts is a backtracking regular expression's.
+// casedWord matches [^\r\n\p{L}\p{N}]?U*L+, else [^\r\n\p{L}\p{N}]?U+L*, where U may stand before
+// and L after a change of case, each with a contraction behind it. The order of the attempts is a
+// backtracking regular expression's.
 func (w *words) casedWord(t *classTable, s string, i int, c class, n int) int {
 	var not class
 	if w.han {
@@ -101,8 +103,8 @@ func (w *words) casedWord(t *classTable, s string, i int, c class, n int) int {
 	return i
 }
 
-// rising matches U*L+ at i. Modifiers, marks and letters without case are both U and L, so that the longest run of U
-// may have to give back its end to leave one L.
+// rising matches U*L+ at i. Modifiers, marks and letters without case are both U and L, so that the
+// longest run of U may have to give back its end to leave one L.
 func rising(t *classTable, s string, i int, not class) int {
 	given := i // the end of the last rune of the run that is both
 	j := i
@@ -198,8 +200,8 @@ func contraction(s string, i int, anyCase bool) int {
 	return 0
 }
 
-// blanks matches white space: with newlines up to the last line end of the run (\s*[\r\n]+), else all of it but what
-// belongs to the word behind it, its last rune (\s+(?!\S)), else all (\s+).
+// blanks matches white space: with newlines up to the last line end of the run (\s*[\r\n]+), else
+// all of it but what belongs to the word behind it, its last rune (\s+(?!\S)), else all (\s+).
 func (t *classTable) blanks(s string, i int, newlines bool) int {
 	line, last, j := i, i, i
 	for {
@@ -248,7 +250,8 @@ func gpt2(t *classTable, s string, i int) int {
 	return t.blanks(s, i, false)
 }
 
-// scripted matches the last rule of DeepSeek-V3, which leaves numbers and invisible runes to the text between matches:
+// scripted matches the last rule of DeepSeek-V3, which leaves numbers and invisible runes to the
+// text between matches:
 //
 //	[!-/:-@[-`{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 func scripted(t *classTable, s string, i int) int {

@@ -33,7 +33,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestExactRefuses shows what an exact grammar does not leave to the model, and an ordinary one does.
+// TestExactRefuses shows what an exact grammar does not leave to the model, and an ordinary one
+// does.
 func TestExactRefuses(t *testing.T) {
 	tools := []Tool{{Name: "edit", Parameters: json.RawMessage(`{"type":"object","properties":{"line":{"type":"integer"},"text":{"type":"string"}},"required":["line","text"],"additionalProperties":false}`)}}
 	const call = "<tool_call>\n<function=edit>\n<parameter=line>\n3\n</parameter>\n<parameter=text>\na\n</parameter>\n</function>\n</tool_call>"

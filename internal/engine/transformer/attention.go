@@ -9,12 +9,14 @@ import (
 const (
 	// attnRows is about how many queries share one walk over the keys and values of a head.
 	attnRows = 64
-	// attnPart is how many positions are accumulated before the result is merged with that of the positions before. It is
-	// part of what is computed, not only of how the work is split: changing it changes the last bits.
+	// attnPart is how many positions are accumulated before the result is merged with that of the
+	// positions before. It is part of what is computed, not only of how the work is split: changing
+	// it changes the last bits.
 	attnPart = 512
 )
 
-// attnScratch is the work of attention in one layer: blocks of neighbouring tokens × key-value heads × partitions.
+// attnScratch is the work of attention in one layer: blocks of neighbouring tokens × key-value
+// heads × partitions.
 type attnScratch struct {
 	blocks  []attnBlock
 	workers []attnWorker
@@ -38,7 +40,8 @@ type attnWorker struct {
 	saved       []float32
 }
 
-// attention computes proj = O·attention(Q, K, V) from the normalised rows, and stores keys and values in the cache.
+// attention computes proj = O·attention(Q, K, V) from the normalised rows, and stores keys and
+// values in the cache.
 func (p *pass) attention() {
 	h, y := &p.n.hyper, p.l
 	width := h.Heads * h.HeadDim
@@ -138,8 +141,9 @@ func (j mixJob) Do(_, i int) {
 	prepare(&j.p.mix, lo, hi, &j.p.l.o)
 }
 
-// attend fills p.mix. Blocks × heads are computed apart; where those are too few to keep the workers busy, partitions of
-// the positions are too. Both ways merge the same partitions in the same order.
+// attend fills p.mix. Blocks × heads are computed apart; where those are too few to keep the
+// workers busy, partitions of the positions are too. Both ways merge the same partitions in the
+// same order.
 func (p *pass) attend() {
 	a, h := &p.attn, &p.n.hyper
 	p.cutBlocks()

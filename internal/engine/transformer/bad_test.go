@@ -104,7 +104,8 @@ func without(t *testing.T, f *gguf.File, name string) *gguf.File {
 	return out
 }
 
-// TestMissing takes every tensor and key away in turn: each is either optional or named by an error.
+// TestMissing takes every tensor and key away in turn: each is either optional or named by an
+// error.
 func TestMissing(t *testing.T) {
 	tier.Normal(t)
 	pool := tensor.NewPool(1)
@@ -141,7 +142,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestDamagedWeights fills all weights with what is no number: routing stays in range and the pass reports it.
+// TestDamagedWeights fills all weights with what is no number: routing stays in range and the pass
+// reports it.
 func TestDamagedWeights(t *testing.T) {
 	for _, arch := range Architectures() {
 		for _, quant := range []string{"f32", "q8_0"} {
@@ -222,7 +224,8 @@ func TestBadSlices(t *testing.T) {
 	}
 }
 
-// TestMemory checks the estimate against what is taken, and that too much is refused beforehand with numbers.
+// TestMemory checks the estimate against what is taken, and that too much is refused beforehand
+// with numbers.
 func TestMemory(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "q8_0")
 	n, c := newNetwork(t, f, gguf.TypeQ8_0, 320, 1)
@@ -254,7 +257,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestCapacity checks that a limit spreads tokens over experts, and that the count of moves is right.
+// TestCapacity checks that a limit spreads tokens over experts, and that the count of moves is
+// right.
 func TestCapacity(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "q8_0")
 	pool := tensor.NewPool(2)

@@ -23,7 +23,8 @@ func alone(t *testing.T, f *gguf.File, kv gguf.Type, tokens []int32) [][]float32
 	return rows
 }
 
-// together computes several sequences in passes of random slices, by several workers, and calls see for each row of logits.
+// together computes several sequences in passes of random slices, by several workers, and calls see
+// for each row of logits.
 func together(t *testing.T, n *Network, c *Cache, r *rand.Rand, texts [][]int32, most int, see func(text, pos int, logits []float32)) {
 	seqs := make([]*Seq, len(texts))
 	for i := range texts {
@@ -74,8 +75,9 @@ func done(seqs []*Seq, texts [][]int32) bool {
 	return true
 }
 
-// TestBatchInvariance holds the rule the engine stands on: a token's logits are the same bits however its sequence is cut
-// into slices, whatever other sequences stand beside it, and with any number of workers.
+// TestBatchInvariance holds the rule the engine stands on: a token's logits are the same bits
+// however its sequence is cut into slices, whatever other sequences stand beside it, and with any
+// number of workers.
 func TestBatchInvariance(t *testing.T) {
 	tier.Normal(t)
 	kinds := []gguf.Type{gguf.TypeF16, gguf.TypeQ8_0, gguf.TypeF32}
@@ -102,8 +104,8 @@ func TestBatchInvariance(t *testing.T) {
 	}
 }
 
-// TestLongContext crosses several partitions of the positions, where one sequence alone is computed in partitions apart and
-// many together are not.
+// TestLongContext crosses several partitions of the positions, where one sequence alone is computed
+// in partitions apart and many together are not.
 func TestLongContext(t *testing.T) {
 	tier.Normal(t)
 	for _, arch := range []string{"qwen3", "gpt-oss"} {

@@ -19,8 +19,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
 )
 
-// benchModels are the files to measure: those of the environment variable LUTHIER_BENCH_MODELS (a glob), or small ones that are
-// made for it.
+// benchModels are the files to measure: those of the environment variable LUTHIER_BENCH_MODELS (a
+// glob), or small ones that are made for it.
 func benchModels(b *testing.B) []string {
 	if glob := os.Getenv("LUTHIER_BENCH_MODELS"); glob != "" {
 		paths, err := filepath.Glob(glob)
@@ -50,8 +50,9 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkForward measures prompts of 512 tokens and single tokens, at the start and at a depth of 4096 tokens.
-// tok/cpu-s is tokens per second of processor time, which another load on the machine disturbs least.
+// BenchmarkForward measures prompts of 512 tokens and single tokens, at the start and at a depth of
+// 4096 tokens. tok/cpu-s is tokens per second of processor time, which another load on the machine
+// disturbs least.
 func BenchmarkForward(b *testing.B) {
 	for _, path := range benchModels(b) {
 		f, err := gguf.Open(path)

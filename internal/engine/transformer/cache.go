@@ -30,7 +30,8 @@ type Cache struct {
 	free      []int32
 }
 
-// NewCache allocates the pages of a cache for n. It fails when they do not fit the memory that is left.
+// NewCache allocates the pages of a cache for n. It fails when they do not fit the memory that is
+// left.
 func NewCache(n *Network, cfg CacheConfig) (*Cache, error) {
 	if cfg.Pages < 1 {
 		return nil, fmt.Errorf("transformer: make cache: %d pages; at least one is needed", cfg.Pages)
@@ -102,7 +103,8 @@ func (c *Cache) Release(page int32) {
 // Refs returns how many references a page has.
 func (c *Cache) Refs(page int32) int { return int(c.refs[page]) }
 
-// Copy copies the keys and values of page src to page dst, so that a sequence can write on in a page it shares.
+// Copy copies the keys and values of page src to page dst, so that a sequence can write on in a
+// page it shares.
 func (c *Cache) Copy(dst, src int32) {
 	copy(c.page(dst), c.page(src))
 }

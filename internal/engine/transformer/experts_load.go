@@ -28,7 +28,8 @@ type LayerLoad struct {
 	Entropy  float64 // of the distribution of tokens over experts, in bits; log2(experts) is even
 }
 
-// ExpertLoad returns the load of each layer's experts; nil for a dense network. It may be called while a pass runs.
+// ExpertLoad returns the load of each layer's experts; nil for a dense network. It may be called
+// while a pass runs.
 func (n *Network) ExpertLoad() []LayerLoad {
 	l := &n.load
 	if l.experts == 0 {

@@ -6,8 +6,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// moeScratch is what the experts of one layer work in. A slot is one token at one of its experts; slots are sorted by expert
-// and within it by token, so that the weights of an expert are read once for all its tokens.
+// moeScratch is what the experts of one layer work in. A slot is one token at one of its experts;
+// slots are sorted by expert and within it by token, so that the weights of an expert are read once
+// for all its tokens.
 type moeScratch struct {
 	probs  []float32 // rows × experts: logits of the router, then what gating made of them
 	choice []int32   // rows × active: experts by falling weight
@@ -72,8 +73,8 @@ func (p *pass) choiceOf(t int) ([]int32, []float32) {
 	return p.moe.choice[t*k : (t+1)*k], p.moe.weight[t*k : (t+1)*k]
 }
 
-// choose finds the most probable experts of row t, the lower number first among equals. Each expert is chosen at most once
-// even where probabilities are no numbers.
+// choose finds the most probable experts of row t, the lower number first among equals. Each expert
+// is chosen at most once even where probabilities are no numbers.
 func (p *pass) choose(t int) {
 	probs := p.probsOf(t)
 	if p.n.arch.moe.gating == gateSoftmax {
@@ -85,8 +86,8 @@ func (p *pass) choose(t int) {
 	}
 }
 
-// nextBest returns the most probable expert that is not among the chosen and has fewer than limit of taken tokens,
-// or -1 when there is none. taken nil stands for no limit.
+// nextBest returns the most probable expert that is not among the chosen and has fewer than limit
+// of taken tokens, or -1 when there is none. taken nil stands for no limit.
 func nextBest(probs []float32, chosen, taken []int32, limit int32) int32 {
 	best := int32(-1)
 next:
@@ -127,8 +128,8 @@ func (p *pass) weigh(t int) {
 	}
 }
 
-// limit moves tokens from experts that have their fill to the next best with room, in the order of the tokens. A token
-// for which there is no room anywhere stays.
+// limit moves tokens from experts that have their fill to the next best with room, in the order of
+// the tokens. A token for which there is no room anywhere stays.
 func (p *pass) limit() {
 	h, m := &p.n.hyper, &p.moe
 	most := int32(math.Ceil(p.n.cfg.Capacity * float64(p.rows*h.ActiveExperts) / float64(h.Experts)))

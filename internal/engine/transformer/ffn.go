@@ -8,8 +8,9 @@ type ffnScratch struct {
 	side []sideBuffer // one a worker
 }
 
-// sideBuffer holds the products of one worker on their way: n rows of mulRows numbers. Mul writes row r of a product to
-// column r of its destination; base gives a destination whose columns start at r0, by pointing before the buffer's start.
+// sideBuffer holds the products of one worker on their way: n rows of mulRows numbers. Mul writes
+// row r of a product to column r of its destination; base gives a destination whose columns start
+// at r0, by pointing before the buffer's start.
 type sideBuffer struct {
 	a, b []float32
 	lead int
@@ -74,8 +75,8 @@ func (j denseGateJob) Do(worker, i int) {
 	p.glu(worker, p.l.dense, nil, i, &p.ff.act, 0)
 }
 
-// glu computes piece i of the gate and up products for rows toks of the input (nil for all) and joins them in act, from
-// row first on.
+// glu computes piece i of the gate and up products for rows toks of the input (nil for all) and
+// joins them in act, from row first on.
 func (p *pass) glu(worker int, f *ffn, toks []int32, i int, act *tensor.Batch, first int) {
 	s := &p.ff.side[worker]
 	r0 := i * mulRows
@@ -114,7 +115,8 @@ type denseDownJob struct{ p *pass }
 
 func (j denseDownJob) Do(worker, i int) { j.p.denseDown(worker, i) }
 
-// denseDown adds piece i of the down product to the residual stream; that of a shared expert through its gate.
+// denseDown adds piece i of the down product to the residual stream; that of a shared expert
+// through its gate.
 func (p *pass) denseDown(worker, i int) {
 	s, m := &p.ff.side[worker], &p.l.dense.down
 	r0 := i * mulRows

@@ -6,8 +6,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// NumberError reports that a pass gave logits or hidden states that are infinite or no numbers: the weights are damaged, or the
-// computation ran out of range. The other slices of the pass have sound logits.
+// NumberError reports that a pass gave logits or hidden states that are infinite or no numbers: the
+// weights are damaged, or the computation ran out of range. The other slices of the pass have sound
+// logits.
 type NumberError struct {
 	Slices []int // the slices concerned
 }
@@ -16,8 +17,9 @@ func (e *NumberError) Error() string {
 	return fmt.Sprintf("transformer: forward: logits of slices %v are not finite numbers; the model's weights are damaged or hold NaN", e.Slices)
 }
 
-// Forward computes the tokens of all slices in one pass over the weights, appends their keys and values to the cache and
-// raises each Seq.Len. Logits of the wanted tokens are then to be had from Logits. A Network runs one pass at a time.
+// Forward computes the tokens of all slices in one pass over the weights, appends their keys and
+// values to the cache and raises each Seq.Len. Logits of the wanted tokens are then to be had from
+// Logits. A Network runs one pass at a time.
 //
 // When an error other than a *NumberError is returned, no sequence has changed.
 func (n *Network) Forward(c *Cache, slices []Slice) error {
@@ -47,15 +49,16 @@ func (n *Network) forward(c *Cache, slices []Slice) error {
 	return p.damage(slices)
 }
 
-// Logits returns the i-th wanted row of the last pass, one number for each token of the vocabulary, counting through the
-// slices in order. It is valid until the next pass.
+// Logits returns the i-th wanted row of the last pass, one number for each token of the vocabulary,
+// counting through the slices in order. It is valid until the next pass.
 func (n *Network) Logits(i int) []float32 {
 	v := n.hyper.Vocab
 	return n.pass.logits[i*v : (i+1)*v : (i+1)*v]
 }
 
-// pass is the state and scratch memory of a forward pass. Row t of a buffer belongs to token t of the pass, counting
-// through the slices; in the last layer, after keys and values are stored, row j belongs to the j-th wanted token.
+// pass is the state and scratch memory of a forward pass. Row t of a buffer belongs to token t of
+// the pass, counting through the slices; in the last layer, after keys and values are stored, row j
+// belongs to the j-th wanted token.
 type pass struct {
 	n       *Network
 	cache   *Cache
@@ -211,7 +214,8 @@ func prepare(b *tensor.Batch, lo, hi int, ms ...*linear) {
 
 type ffnNormJob struct{ p *pass }
 
-// Do adds what attention gave to the residual stream, then normalises and rounds it for the feed-forward block.
+// Do adds what attention gave to the residual stream, then normalises and rounds it for the
+// feed-forward block.
 func (j ffnNormJob) Do(_, i int) {
 	p, y := j.p, j.p.l
 	lo, hi := piece(i, p.rows)

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// FuzzLoadNetwork writes foreign numbers into the header of a sound file. What still parses is loaded and computed, or
-// refused; nothing panics.
+// FuzzLoadNetwork writes foreign numbers into the header of a sound file. What still parses is
+// loaded and computed, or refused; nothing panics.
 func FuzzLoadNetwork(f *testing.F) {
 	pool := tensor.NewPool(1)
 	f.Cleanup(pool.Close)

@@ -45,7 +45,8 @@ type RopeParams struct {
 	AttnFactor, ExtFactor, BetaFast, BetaSlow float32 // YaRN
 }
 
-// Limits beyond which a header is taken for damaged rather than for a network: ten times what exists.
+// Limits beyond which a header is taken for damaged rather than for a network: ten times what
+// exists.
 const (
 	maxLayers  = 4096
 	maxWidth   = 1 << 20
@@ -57,7 +58,8 @@ const (
 // KVWidth returns the number of key (or value) elements a token has in one layer.
 func (h *Hyper) KVWidth() int { return h.KVHeads * h.HeadDim }
 
-// windowOf returns the attention window of a layer: how many tokens, itself included, a token sees; 0 for all.
+// windowOf returns the attention window of a layer: how many tokens, itself included, a token sees;
+// 0 for all.
 func (h *Hyper) windowOf(layer int) int {
 	if h.Window == 0 || h.WindowPeriod > 0 && layer%h.WindowPeriod == h.WindowPeriod-1 {
 		return 0
@@ -220,8 +222,8 @@ func (r *metaReader) fail(key, format string, args ...any) {
 	}
 }
 
-// count reads an integer in [lo, hi]; where the key is absent it is def, and an error if def is out of range too.
-// Arrays (one number a layer) are accepted when all their numbers are equal.
+// count reads an integer in [lo, hi]; where the key is absent it is def, and an error if def is out
+// of range too. Arrays (one number a layer) are accepted when all their numbers are equal.
 func (r *metaReader) count(key string, def, lo, hi int) int {
 	v, ok := r.f.Uint(r.prefix + key)
 	if !ok {
@@ -254,7 +256,8 @@ func (r *metaReader) count(key string, def, lo, hi int) int {
 	return int(v)
 }
 
-// float reads a number in [lo, hi]; def stands for an absent key, and a def below lo makes the key required.
+// float reads a number in [lo, hi]; def stands for an absent key, and a def below lo makes the key
+// required.
 func (r *metaReader) float(key string, def, lo, hi float64) float32 {
 	v, ok := r.f.Float(r.prefix + key)
 	if !ok {

@@ -14,9 +14,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// LoadNetwork reads the weights of f, laid out for the kernels of this machine, with the workers of pool, which the network
-// goes on using for its passes. f's pages are released one matrix after another; it may be closed afterwards.
-// Errors name the key or tensor at fault.
+// LoadNetwork reads the weights of f, laid out for the kernels of this machine, with the workers of
+// pool, which the network goes on using for its passes. f's pages are released one matrix after
+// another; it may be closed afterwards. Errors name the key or tensor at fault.
 func LoadNetwork(f *gguf.File, pool *tensor.Pool, cfg NetworkConfig) (*Network, error) {
 	h, a, err := readHyper(f)
 	if err != nil {
@@ -213,7 +213,8 @@ func (l *loader) expertLayer(y *layer, i int) {
 	l.experts(y, func(f *ffn) *linear { return &f.down }, name("ffn_down_exps"), h.ExpertFF, h.Embed)
 }
 
-// qkv plans the projections to queries, keys and values, which some converters stack into one tensor.
+// qkv plans the projections to queries, keys and values, which some converters stack into one
+// tensor.
 func (l *loader) qkv(y *layer, name func(string) string) {
 	h := &l.n.hyper
 	q, kv := h.Heads*h.HeadDim, h.KVWidth()
@@ -270,10 +271,12 @@ func (l *loader) rope() {
 	l.n.rope = r
 }
 
-// loadPiece is about how many bytes of the file a worker reads and lays out at a time. They stay in its cache between.
+// loadPiece is about how many bytes of the file a worker reads and lays out at a time. They stay in
+// its cache between.
 const loadPiece = 1 << 20
 
-// build makes the planned matrices and fills them in parallel, in the order of the file so that it is read ahead.
+// build makes the planned matrices and fills them in parallel, in the order of the file so that it
+// is read ahead.
 func (l *loader) build() {
 	slices.SortStableFunc(l.pending, func(a, b pending) int {
 		return cmp.Compare(address(a.data), address(b.data))

@@ -27,7 +27,8 @@ type Memory struct {
 // Total is the sum of the parts.
 func (m Memory) Total() int64 { return m.Weights + m.Cache + m.Scratch }
 
-// EstimateMemory tells, from the header of f alone, how much memory a network and a cache of it will take.
+// EstimateMemory tells, from the header of f alone, how much memory a network and a cache of it
+// will take.
 func EstimateMemory(f *gguf.File, cfg MemoryConfig) (Memory, error) {
 	h, err := ReadHyper(f)
 	if err != nil {
@@ -57,8 +58,9 @@ func scratchBytes(h *Hyper, tokens int) int64 {
 	return 4 * (int64(row)*int64(tokens) + int64(h.Vocab))
 }
 
-// AvailableMemory returns how many bytes this process may still take: what the system has left, or what the limit of
-// its control group leaves, whichever is less. It is false where the system does not tell.
+// AvailableMemory returns how many bytes this process may still take: what the system has left, or
+// what the limit of its control group leaves, whichever is less. It is false where the system does
+// not tell.
 func AvailableMemory() (int64, bool) {
 	left, ok := int64(math.MaxInt64), false
 	if v, found := memAvailable("/proc/meminfo"); found {

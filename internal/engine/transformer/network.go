@@ -7,12 +7,14 @@ import (
 
 // NetworkConfig chooses how a network computes; the zero value is the exact one.
 type NetworkConfig struct {
-	// Capacity limits the tokens of one pass that an expert computes to Capacity times the even share; the rest is rerouted
-	// to the token's next best expert with room, and counted. 0 means no limit. With a limit a token's logits depend on the
-	// tokens beside it: results are then no longer the same for every batch.
+	// Capacity limits the tokens of one pass that an expert computes to Capacity times the even
+	// share; the rest is rerouted to the token's next best expert with room, and counted. 0 means
+	// no limit. With a limit a token's logits depend on the tokens beside it: results are then no
+	// longer the same for every batch.
 	Capacity float64
 
-	// Place, if set, says which experts are computed elsewhere; their weights are not loaded here. nil means here.
+	// Place, if set, says which experts are computed elsewhere; their weights are not loaded here.
+	// nil means here.
 	Place func(layer, expert int) ExpertWorker
 }
 

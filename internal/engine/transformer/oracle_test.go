@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// oracleFile is what another engine computed for a model file: the largest logits at each position of a prompt, and of a
-// greedy continuation, with keys and values in F32.
+// oracleFile is what another engine computed for a model file: the largest logits at each position
+// of a prompt, and of a greedy continuation, with keys and values in F32.
 type oracleFile struct {
 	Model  string      `json:"model"`
 	Vocab  int         `json:"n_vocab"`
@@ -113,8 +113,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// check holds rows of logits against the oracle's: the divergence of the distributions over its 20 best tokens, and the
-// best token wherever the next one is further away than the noise.
+// check holds rows of logits against the oracle's: the divergence of the distributions over its 20
+// best tokens, and the best token wherever the next one is further away than the noise.
 func check(t *testing.T, what string, o oracleFile, want []oracleRow, got [][]float32) {
 	limit := 5e-3
 	for _, exact := range []string{"f32", "f16", "BF16"} {
@@ -146,7 +146,8 @@ func check(t *testing.T, what string, o oracleFile, want []oracleRow, got [][]fl
 	}
 }
 
-// divergence returns KL(oracle ‖ got) over the oracle's tokens, and the root mean square difference of their logits.
+// divergence returns KL(oracle ‖ got) over the oracle's tokens, and the root mean square difference
+// of their logits.
 func divergence(top [][2]float64, got []float32) (kl, rms float64) {
 	var sp, sq float64
 	for _, e := range top {

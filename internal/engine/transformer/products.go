@@ -2,7 +2,8 @@ package transformer
 
 import "github.com/luthier-dev/luthier/internal/engine/tensor"
 
-// products is one phase of a pass: matrices that multiply the same prepared batch, in pieces of rows over the workers.
+// products is one phase of a pass: matrices that multiply the same prepared batch, in pieces of
+// rows over the workers.
 type products struct {
 	batch  *tensor.Batch
 	list   [3]product
@@ -19,7 +20,8 @@ type product struct {
 	first  int // piece
 }
 
-// mulRows is how many rows of a matrix one piece of a product has: some 100 KB of weights, a few microseconds.
+// mulRows is how many rows of a matrix one piece of a product has: some 100 KB of weights, a few
+// microseconds.
 const mulRows = 64
 
 func (p *products) start(b *tensor.Batch) { p.batch, p.n, p.pieces = b, 0, 0 }

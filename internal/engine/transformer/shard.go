@@ -6,14 +6,17 @@ import (
 	"sync"
 )
 
-// ExpertWorker computes experts in another place: another process, another machine. Calls come from one goroutine at a time.
+// ExpertWorker computes experts in another place: another process, another machine. Calls come from
+// one goroutine at a time.
 type ExpertWorker interface {
-	// Compute applies experts of one layer to rows of the network's width and fills in what they give, unweighted.
-	// The results must be those that this process would have computed, bit for bit.
+	// Compute applies experts of one layer to rows of the network's width and fills in what they
+	// give, unweighted. The results must be those that this process would have computed, bit for
+	// bit.
 	Compute(layer int, jobs []ExpertJob) error
 }
 
-// ExpertJob is the rows that one expert is to compute: In and Out hold the same number of rows of the network's width.
+// ExpertJob is the rows that one expert is to compute: In and Out hold the same number of rows of
+// the network's width.
 type ExpertJob struct {
 	Expert  int
 	In, Out []float32
@@ -49,7 +52,8 @@ func (cfg NetworkConfig) placed(layer, experts int) *remote {
 // away says that another worker computes expert e.
 func (y *layer) away(e int) bool { return y.remote != nil && y.remote.workers[e] != nil }
 
-// sample returns an expert that is here, whose matrices tell how activations are to be rounded; nil if there is none.
+// sample returns an expert that is here, whose matrices tell how activations are to be rounded; nil
+// if there is none.
 func (y *layer) sample() *ffn {
 	for e := range y.expert {
 		if y.expert[e].gate.Matrix != nil {
@@ -59,8 +63,8 @@ func (y *layer) sample() *ffn {
 	return nil
 }
 
-// send starts the calls to the workers that have tokens to compute. What they give is in p.moe.given, by slots, once the
-// returned function has returned.
+// send starts the calls to the workers that have tokens to compute. What they give is in
+// p.moe.given, by slots, once the returned function has returned.
 func (p *pass) send() (wait func()) {
 	if p.l.remote == nil {
 		return func() {}

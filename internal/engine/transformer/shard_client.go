@@ -15,8 +15,8 @@ type RemoteExperts struct {
 	err     error
 }
 
-// DialExperts greets the worker at the other end of conn: a Unix or TCP socket, or the pipes of a process.
-// Closing conn is the caller's part, and the way to end a call that hangs.
+// DialExperts greets the worker at the other end of conn: a Unix or TCP socket, or the pipes of a
+// process. Closing conn is the caller's part, and the way to end a call that hangs.
 func DialExperts(conn io.ReadWriter) (*RemoteExperts, error) {
 	c := newWire(conn)
 	var width, layers, experts uint32

@@ -9,8 +9,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// ServeExperts loads those experts of f that has says are this worker's, and computes them for the network at the other
-// end of conn until that end is closed, which is no error. A request that cannot be met is answered with the reason.
+// ServeExperts loads those experts of f that has says are this worker's, and computes them for the
+// network at the other end of conn until that end is closed, which is no error. A request that
+// cannot be met is answered with the reason.
 func ServeExperts(conn io.ReadWriter, f *gguf.File, pool *tensor.Pool, has func(layer, expert int) bool) error {
 	n, err := loadExperts(f, pool, has)
 	if err != nil {
@@ -37,7 +38,8 @@ type elsewhere struct{}
 
 func (elsewhere) Compute(int, []ExpertJob) error { return errors.New("not this worker's experts") }
 
-// loadExperts makes a network of nothing but some experts. Each row of its passes goes to one of them.
+// loadExperts makes a network of nothing but some experts. Each row of its passes goes to one of
+// them.
 func loadExperts(f *gguf.File, pool *tensor.Pool, has func(layer, expert int) bool) (*Network, error) {
 	h, a, err := readHyper(f)
 	if err == nil && h.Experts == 0 {

@@ -18,7 +18,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
 )
 
-// mine is how the tests deal the experts out: every third to shard 0, the next to shard 1, the rest stay.
+// mine is how the tests deal the experts out: every third to shard 0, the next to shard 1, the rest
+// stay.
 func mine(shard int) func(layer, expert int) bool {
 	return func(layer, expert int) bool { return (layer+expert)%3 == shard }
 }
@@ -73,8 +74,9 @@ func startShard(t *testing.T, model, shard string) (*exec.Cmd, net.Conn) {
 	return cmd, conn
 }
 
-// TestShards spreads the experts over two worker processes: logits are the same bits as with all of them here, and the
-// weights are in one place only. A worker that dies is an error of the pass, and leaves the sequence as it was.
+// TestShards spreads the experts over two worker processes: logits are the same bits as with all of
+// them here, and the weights are in one place only. A worker that dies is an error of the pass, and
+// leaves the sequence as it was.
 func TestShards(t *testing.T) {
 	for _, arch := range []string{"qwen3moe", "gpt-oss", "qwen2moe"} {
 		t.Run(arch, func(t *testing.T) {

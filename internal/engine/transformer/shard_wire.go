@@ -8,7 +8,8 @@ import (
 	"math"
 )
 
-// The wire between a network and a worker that computes experts carries little-endian numbers of 32 bits.
+// The wire between a network and a worker that computes experts carries little-endian numbers of 32
+// bits.
 //
 //	hello     worker → network: magic, width, layers, experts
 //	request   magic, layer, jobs, then for each job: expert, rows, rows × width floats

@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// BenchmarkOf reads the trees below $LUTHIER_TREES and reports CPU seconds for a million lines, beside the reader by tokens.
+// BenchmarkOf reads the trees below $LUTHIER_TREES and reports CPU seconds for a million lines,
+// beside the reader by tokens.
 func BenchmarkOf(b *testing.B) {
 	root := os.Getenv("LUTHIER_TREES")
 	if root == "" {

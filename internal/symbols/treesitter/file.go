@@ -42,7 +42,8 @@ type ref struct {
 	kind string
 }
 
-// match takes over one match. Nodes are asked for nothing but where they stand: each question is a call of C.
+// match takes over one match. Nodes are asked for nothing but where they stand: each question is a
+// call of C.
 func (f *file) match(m *sitter.QueryMatch) {
 	var d found
 	for _, c := range m.Captures {
@@ -201,7 +202,8 @@ func (f *file) definition(x found, defs []symbols.Def, open []int) (symbols.Def,
 	return d, true
 }
 
-// named sets the name, and the container that stands before it: A::b<T> of C++ and Rust, A.B of others.
+// named sets the name, and the container that stands before it: A::b<T> of C++ and Rust, A.B of
+// others.
 func (f *file) named(d *symbols.Def, text []byte) {
 	if f.lang.name == "rust" && d.Kind == symbols.Impl || f.lang.name == "cpp" && !bytes.HasPrefix(text, []byte("operator")) {
 		if i := bytes.IndexAny(text, "<("); i > 0 && !bytes.Contains(text, []byte("operator")) {
@@ -246,7 +248,8 @@ func (f *file) signature(from, to int) string {
 	return strings.TrimRight(strings.TrimSuffix(strings.TrimRight(s, " {;"), "="), " ")
 }
 
-// comments finds the lines right above a definition that are attributes, which belong to it, or comments on it.
+// comments finds the lines right above a definition that are attributes, which belong to it, or
+// comments on it.
 func (f *file) comments(d *symbols.Def) {
 	line := d.StartLine - 1
 	for ; line >= 1; line-- {

@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// mend adds, from a reading by tokens, what the grammar missed in a file that has errors: definitions whose lines have
-// none, and references within what it could not read.
+// mend adds, from a reading by tokens, what the grammar missed in a file that has errors:
+// definitions whose lines have none, and references within what it could not read.
 func (f *file) mend(r *symbols.Result, plain symbols.Result) {
 	have := map[int]bool{}
 	for _, d := range r.Defs {

@@ -14,14 +14,15 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// A Parser finds symbols with grammars. It holds C memory for each goroutine that uses it at once, which the collector
-// frees.
+// A Parser finds symbols with grammars. It holds C memory for each goroutine that uses it at once,
+// which the collector frees.
 type Parser struct {
 	byEnding map[string]*language
 	free     sync.Pool // of *sitter.Parser: one may serve one goroutine at a time
 }
 
-// New returns a parser. Grammars are made ready at their first use, which takes tens of milliseconds.
+// New returns a parser. Grammars are made ready at their first use, which takes tens of
+// milliseconds.
 func New() *Parser {
 	p := &Parser{byEnding: map[string]*language{}}
 	p.free.New = func() any { return sitter.NewParser() }
@@ -47,7 +48,8 @@ type language struct {
 	err      error
 }
 
-// A capture is what a captured node is: a part of a definition, a definition of a kind, or a reference.
+// A capture is what a captured node is: a part of a definition, a definition of a kind, or a
+// reference.
 type capture struct {
 	role  role
 	kind  string
@@ -138,8 +140,8 @@ func (p *Parser) Of(path string, src []byte) (symbols.Result, error) {
 	return r, nil
 }
 
-// parse runs the grammar and its query over a file, and frees what C gave for it. It reports false for one that took too
-// long.
+// parse runs the grammar and its query over a file, and frees what C gave for it. It reports false
+// for one that took too long.
 func (p *Parser) parse(f *file) bool {
 	parser := p.free.Get().(*sitter.Parser)
 	defer p.free.Put(parser)

@@ -189,7 +189,8 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// FuzzGrammars feeds every grammar any text: a fault in C ends the process, which is what the fuzzer looks for.
+// FuzzGrammars feeds every grammar any text: a fault in C ends the process, which is what the
+// fuzzer looks for.
 func FuzzGrammars(f *testing.F) {
 	p := New()
 	for name, src := range forms(f) {

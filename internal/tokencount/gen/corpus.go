@@ -62,8 +62,8 @@ func blocks(text string) (out []string) {
 	return out
 }
 
-// report prints by how much the rates are off for this sort of text: the bias over all of it against each vocabulary, and the
-// middle error of blocks against their mean.
+// report prints by how much the rates are off for this sort of text: the bias over all of it
+// against each vocabulary, and the middle error of blocks against their mean.
 func (k sort) report(rates []float64, vocabs []*tokenizer.Tokenizer, names []string) {
 	real, guess, off := make([]float64, len(vocabs)), 0.0, 0.0
 	for _, b := range k.blocks {

@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tokencount"
 )
 
-// ridge holds rates towards the prior: it counts as much as about ten blocks that have the piece once.
+// ridge holds rates towards the prior: it counts as much as about ten blocks that have the piece
+// once.
 const ridge = 2e-5
 
 // fit gathers the normal equations of weighted least squares.
@@ -54,7 +55,8 @@ func (f *fit) add(pieces []uint16, tokens, weight float64) {
 	}
 }
 
-// solve returns the rates. One that comes out negative is held at nothing, and the others are fitted again.
+// solve returns the rates. One that comes out negative is held at nothing, and the others are
+// fitted again.
 func (f *fit) solve() []float64 {
 	held := make([]bool, f.n)
 	for {

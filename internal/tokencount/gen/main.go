@@ -1,10 +1,12 @@
-// Gen learns the rates of package tokencount: how many tokens real vocabularies make of each kind of piece.
+// Gen learns the rates of package tokencount: how many tokens real vocabularies make of each kind
+// of piece.
 //
 //	go run ./internal/tokencount/gen -vocab DIR -corpus DIR -out internal/tokencount/rates.go
 //
-// The vocabularies are the GGUF files of -vocab that -models names; the corpus has a folder for each kind of text (logs, Go,
-// prose, …). Every kind of text counts alike, whatever its size, and so does every vocabulary. Rates are the least-squares fit
-// over blocks of lines, held towards the mean so that a kind of piece that was rarely seen has a sane rate.
+// The vocabularies are the GGUF files of -vocab that -models names; the corpus has a folder for
+// each kind of text (logs, Go, prose, …). Every kind of text counts alike, whatever its size, and
+// so does every vocabulary. Rates are the least-squares fit over blocks of lines, held towards the
+// mean so that a kind of piece that was rarely seen has a sane rate.
 package main
 
 import (

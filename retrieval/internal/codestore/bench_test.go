@@ -34,8 +34,8 @@ func manyFiles(t testing.TB, n int) string {
 	return root
 }
 
-// TestManyFiles shows that a tree of many files goes through, and prints how long each part took. LUTHIER_FILES=100000
-// makes it as large as trees of this kind get.
+// TestManyFiles shows that a tree of many files goes through, and prints how long each part took.
+// LUTHIER_FILES=100000 makes it as large as trees of this kind get.
 func TestManyFiles(t *testing.T) {
 	n := tier.Pick(300, 4000, 10_000)
 	if more, err := strconv.Atoi(os.Getenv("LUTHIER_FILES")); err == nil {

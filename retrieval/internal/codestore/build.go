@@ -12,11 +12,13 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// maxBatchDocs bounds the documents of a segment, so that many tiny files are spread over the workers too.
+// maxBatchDocs bounds the documents of a segment, so that many tiny files are spread over the
+// workers too.
 const maxBatchDocs = 1 << 14
 
-// splitShare is the part of Options.SegmentBytes that a segment has at least when a build is spread over the workers. It
-// is more than what makes a segment small, so that what was folded is not folded again.
+// splitShare is the part of Options.SegmentBytes that a segment has at least when a build is spread
+// over the workers. It is more than what makes a segment small, so that what was folded is not
+// folded again.
 const splitShare = smallShare / 2
 
 // batches cuts files, sorted by path, into groups of about the same size, each for one segment.
@@ -126,7 +128,8 @@ func unfit(state worktree.File, err error) worktree.Skip {
 	return worktree.NotSkipped
 }
 
-// writeSegment writes a segment and opens it. Where it cannot be written the store goes on in memory.
+// writeSegment writes a segment and opens it. Where it cannot be written the store goes on in
+// memory.
 func (s *Store) writeSegment(docs []Doc, sections []Section, durable bool) (*segmentFile, error) {
 	pieces, name, err := encodeSegment(s.format, docs, sections)
 	if err != nil {
@@ -146,7 +149,8 @@ func (s *Store) writeSegment(docs []Doc, sections []Section, durable bool) (*seg
 	return parseSegment(name, s.format, data, data)
 }
 
-// commit makes segs the index. Only a durable one sweeps the directory: it has looked at what was left there.
+// commit makes segs the index. Only a durable one sweeps the directory: it has looked at what was
+// left there.
 func (s *Store) commit(w *writer, base *state, segs []*Segment, changed, durable bool) error {
 	s.mu.Lock()
 	w.report.Rebuilt = s.rebuilt

@@ -43,8 +43,8 @@ func TestStaleTree(t *testing.T) {
 	}
 }
 
-// TestTreeChangesDuringSync changes, removes and adds files between scan and Sync and while it reads. What is indexed
-// must be some content the file had, and a Sync in quiet makes it right.
+// TestTreeChangesDuringSync changes, removes and adds files between scan and Sync and while it
+// reads. What is indexed must be some content the file had, and a Sync in quiet makes it right.
 func TestTreeChangesDuringSync(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("x"))
@@ -121,8 +121,8 @@ func TestUnchangedIsNotRead(t *testing.T) {
 	wantClean(t, dir)
 }
 
-// TestSameSizeAndTime changes a file within the grain of its time stamp, and sets the time back: size and time of the
-// content are the same as before.
+// TestSameSizeAndTime changes a file within the grain of its time stamp, and sets the time back:
+// size and time of the content are the same as before.
 func TestSameSizeAndTime(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, map[string]string{"a": "old text", "b": "other"})
@@ -138,7 +138,8 @@ func TestSameSizeAndTime(t *testing.T) {
 	}
 }
 
-// TestRevertedContent shows that a file which gets an earlier content back is found in its old segment.
+// TestRevertedContent shows that a file which gets an earlier content back is found in its old
+// segment.
 func TestRevertedContent(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("x"))

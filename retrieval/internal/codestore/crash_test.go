@@ -108,7 +108,8 @@ func startChild(t *testing.T, work, root, dir string, step int, env ...string) *
 	return cmd
 }
 
-// someFiles are 40 files in 4 directories, with a text of about 400 bytes each that depends on salt.
+// someFiles are 40 files in 4 directories, with a text of about 400 bytes each that depends on
+// salt.
 func someFiles(salt string) map[string]string {
 	files := map[string]string{}
 	for i := range 40 {

@@ -47,8 +47,8 @@ func overwrite(t testing.TB, path string, content []byte) {
 	}
 }
 
-// TestFlippedBytes changes every byte of a small segment and of the manifest, one at a time. Whatever is still read must
-// be right, and the next Sync makes all of it right.
+// TestFlippedBytes changes every byte of a small segment and of the manifest, one at a time.
+// Whatever is still read must be right, and the next Sync makes all of it right.
 func TestFlippedBytes(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, map[string]string{"a": "some text\n", "b/c": "other text\n"})
@@ -180,7 +180,8 @@ func TestDirectoryRemoved(t *testing.T) {
 	wantIndex(t, open(t, dir, smallSegments()), root)
 }
 
-// TestShortenedUnderMapping shows that a segment cut short by another program costs an error, not the process.
+// TestShortenedUnderMapping shows that a segment cut short by another program costs an error, not
+// the process.
 func TestShortenedUnderMapping(t *testing.T) {
 	if !canMap {
 		t.Skip("segments are not mapped here")
@@ -267,8 +268,8 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// parseSealed parses raw as it is, and once more with the checksums that belong to what it says, so that a fuzzer gets
-// behind them.
+// parseSealed parses raw as it is, and once more with the checksums that belong to what it says, so
+// that a fuzzer gets behind them.
 func parseSealed(raw []byte, use func(*segmentFile)) {
 	for range 2 {
 		if file, err := parseSegment("fuzz", testFormat(), raw, raw); err == nil {

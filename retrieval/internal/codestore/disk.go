@@ -35,7 +35,8 @@ func stampOf(fi fs.FileInfo) stamp {
 	return stamp{size: fi.Size(), modified: fi.ModTime().UnixNano(), inode: inode}
 }
 
-// lockWait is how long a writer that waits for another process sleeps between looks, at first and at most.
+// lockWait is how long a writer that waits for another process sleeps between looks, at first and
+// at most.
 const (
 	lockWaitFirst = time.Millisecond
 	lockWaitMost  = 50 * time.Millisecond
@@ -76,7 +77,8 @@ func (d *disk) openLock() (*os.File, error) {
 	return f, err
 }
 
-// isLock reports whether f still is what has the lock's name, not the file of a directory removed meanwhile.
+// isLock reports whether f still is what has the lock's name, not the file of a directory removed
+// meanwhile.
 func (d *disk) isLock(f *os.File) bool {
 	held, err := f.Stat()
 	if err != nil {
@@ -86,7 +88,8 @@ func (d *disk) isLock(f *os.File) bool {
 	return err == nil && os.SameFile(held, named)
 }
 
-// write makes a file of the pieces, whole or not at all. With durable it waits until the disk has it.
+// write makes a file of the pieces, whole or not at all. With durable it waits until the disk has
+// it.
 func (d *disk) write(name string, durable bool, modified time.Time, pieces ...[]byte) (err error) {
 	d.opts.step("create " + name)
 	f, err := os.CreateTemp(d.dir, tempPrefix+"*")
@@ -132,7 +135,8 @@ func (d *disk) write(name string, durable bool, modified time.Time, pieces ...[]
 	return nil
 }
 
-// replace renames a file over another. Where an open file cannot be replaced it waits a little for its reader.
+// replace renames a file over another. Where an open file cannot be replaced it waits a little for
+// its reader.
 func replace(from, to string) (err error) {
 	for wait := time.Millisecond; wait < 200*time.Millisecond; wait *= 2 {
 		if err = os.Rename(from, to); err == nil || !errors.Is(err, fs.ErrPermission) || canMap {
@@ -174,8 +178,8 @@ func (d *disk) readManifest(f Format) (*manifest, stamp, error) {
 	return m, st, err
 }
 
-// writeManifest replaces the manifest and returns its stamp. Its time is later than that of the one before, whatever
-// the clock says, since readers tell them apart by it.
+// writeManifest replaces the manifest and returns its stamp. Its time is later than that of the one
+// before, whatever the clock says, since readers tell them apart by it.
 func (d *disk) writeManifest(m *manifest, before stamp, durable bool) (stamp, error) {
 	raw, err := m.encode()
 	if err != nil {
@@ -218,8 +222,8 @@ func (d *disk) removeReplaced(before, after *manifest) {
 	}
 }
 
-// sweep removes what m does not name: old segments, and what interrupted writers left. A file that cannot be removed
-// because somebody has it open stays until the next time.
+// sweep removes what m does not name: old segments, and what interrupted writers left. A file that
+// cannot be removed because somebody has it open stays until the next time.
 func (d *disk) sweep(m *manifest) {
 	keep := m.files()
 	entries, _ := os.ReadDir(d.dir)

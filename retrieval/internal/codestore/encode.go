@@ -44,8 +44,9 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 func align8(n int) int { return (n + 7) &^ 7 }
 
-// encodeSegment returns the file as pieces, to be written one after the other, and the name it gets. The name is made
-// from header and table, hence from all paths, contents and checksums: two segments of one name hold the same.
+// encodeSegment returns the file as pieces, to be written one after the other, and the name it
+// gets. The name is made from header and table, hence from all paths, contents and checksums: two
+// segments of one name hold the same.
 func encodeSegment(f Format, docs []Doc, sections []Section) (pieces [][]byte, name string, err error) {
 	table, err := encodeTable(f, docs, sections)
 	if err != nil {

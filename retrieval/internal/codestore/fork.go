@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// OpenOver opens the store in dir for a copy of the tree that base is the index of. A store that is there already is
-// opened as it is. A new one begins with base's segments, as hard links where the file system allows and else as copies,
-// so that the next Sync reads all files and builds only those with another content. A base that cannot be used is no
-// error; the reason is in the next report.
+// OpenOver opens the store in dir for a copy of the tree that base is the index of. A store that is
+// there already is opened as it is. A new one begins with base's segments, as hard links where the
+// file system allows and else as copies, so that the next Sync reads all files and builds only
+// those with another content. A base that cannot be used is no error; the reason is in the next
+// report.
 func OpenOver(ctx context.Context, dir, base string, f Format, opts Options) (*Store, error) {
 	s, err := Open(dir, f, opts)
 	if err != nil {
@@ -64,7 +65,8 @@ func notThere(m *manifest) error {
 	return nil
 }
 
-// takeSegments makes the segments that m names in another directory those of this store. s.mu is held.
+// takeSegments makes the segments that m names in another directory those of this store. s.mu is
+// held.
 func (s *Store) takeSegments(ctx context.Context, from disk, m *manifest) error {
 	where := from
 	if s.memory == "" {

@@ -23,9 +23,9 @@ type Section struct {
 type Format struct {
 	Name    string
 	Version uint32 // segments of another version are built anew
-	// Build makes the sections of one segment. The documents are numbered as in docs, which is sorted by path; read
-	// returns the content of one of them, in memory already, which must not be changed or kept. Several calls run at
-	// the same time.
+	// Build makes the sections of one segment. The documents are numbered as in docs, which is
+	// sorted by path; read returns the content of one of them, in memory already, which must not be
+	// changed or kept. Several calls run at the same time.
 	Build func(ctx context.Context, docs []Doc, read func(i int) ([]byte, error)) ([]Section, error)
 }
 

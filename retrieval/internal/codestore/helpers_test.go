@@ -13,7 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// testFormat keeps the documents' contents: section "text" has them one after the other, "ends" where each ends.
+// testFormat keeps the documents' contents: section "text" has them one after the other, "ends"
+// where each ends.
 func testFormat() Format {
 	return Format{Name: "test", Version: 1, Build: func(_ context.Context, docs []Doc, read func(int) ([]byte, error)) ([]Section, error) {
 		var text, ends []byte

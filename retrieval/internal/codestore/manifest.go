@@ -18,8 +18,9 @@ const (
 	maxManifest     = 256 << 20
 )
 
-// A manifest says which segments an index is made of. Its file has a line "luthier codestore VERSION CHECKSUM LENGTH"
-// and then itself in JSON, so that any version of this code can tell what it does not understand.
+// A manifest says which segments an index is made of. Its file has a line "luthier codestore
+// VERSION CHECKSUM LENGTH" and then itself in JSON, so that any version of this code can tell what
+// it does not understand.
 type manifest struct {
 	Format     string            `json:"format"`
 	Version    uint32            `json:"version"`

@@ -66,8 +66,8 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-// asNobody gives up root's rights to files on this thread until the result is called. Setfsuid is Linux' own; elsewhere
-// such tests are run by an ordinary user.
+// asNobody gives up root's rights to files on this thread until the result is called. Setfsuid is
+// Linux' own; elsewhere such tests are run by an ordinary user.
 var asNobody = func(t *testing.T, _ ...string) func() {
 	t.Skip("run as an ordinary user")
 	return nil

@@ -6,7 +6,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A plan is the next state while it is made: what stays alive of the segments there are, and what has to be built.
+// A plan is the next state while it is made: what stays alive of the segments there are, and what
+// has to be built.
 type plan struct {
 	kept  []*kept
 	build []worktree.File // to be built, in any order until sorted
@@ -45,8 +46,8 @@ type ref struct {
 	doc int
 }
 
-// matchTree keeps the documents whose files look the same as when they were indexed. It returns the numbers of the files
-// for which none is kept, and how many documents have no file any more.
+// matchTree keeps the documents whose files look the same as when they were indexed. It returns the
+// numbers of the files for which none is kept, and how many documents have no file any more.
 func (p *plan) matchTree(files []worktree.File) (open []int, removed int) {
 	known := newBitmap(len(files))
 	for _, k := range p.kept {
@@ -93,7 +94,8 @@ func (k *kept) recorded(i int) worktree.File {
 	return f
 }
 
-// candidates returns the documents that have the path of f, alive or dead: a file may have got back an earlier content.
+// candidates returns the documents that have the path of f, alive or dead: a file may have got back
+// an earlier content.
 func (p *plan) candidates(f *worktree.File) []ref {
 	var refs []ref
 	for _, k := range p.kept {
@@ -155,8 +157,8 @@ const (
 	tinySegment  = 256 << 10 // of source: a segment is small to Update
 )
 
-// isSmall reports whether a segment of so many documents and bytes of source should be joined with others, limit being
-// what is small for the bytes. Tiny files fill a segment by their number.
+// isSmall reports whether a segment of so many documents and bytes of source should be joined with
+// others, limit being what is small for the bytes. Tiny files fill a segment by their number.
 func isSmall(docs int, source, limit int64) bool {
 	return docs < maxBatchDocs/smallShare && source < limit
 }
@@ -188,7 +190,8 @@ func (p *plan) foldSparse() (docs int) {
 	return docs
 }
 
-// segments returns the segments of the plan for a new state, and whether they differ from the old one.
+// segments returns the segments of the plan for a new state, and whether they differ from the old
+// one.
 func (p *plan) segments() (segs []*Segment, changed bool) {
 	for _, k := range p.kept {
 		n := k.live.count()

@@ -19,7 +19,8 @@ const (
 	stateSize  = 32
 )
 
-// The state of a file, 32 bytes: modified, changed and inode as u64, class u32 with racyBit, mode u32.
+// The state of a file, 32 bytes: modified, changed and inode as u64, class u32 with racyBit, mode
+// u32.
 const racyBit = 1 << 31
 
 func appendRecord(b []byte, d *Doc, path int) []byte {

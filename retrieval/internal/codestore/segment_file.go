@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// A segmentFile is an open segment. Its table is in memory; the whole of it is mapped, or in memory too.
+// A segmentFile is an open segment. Its table is in memory; the whole of it is mapped, or in memory
+// too.
 type segmentFile struct {
 	name     string
 	file     string // where it is on disk, "" when it is in memory only
@@ -46,7 +47,8 @@ type value struct {
 	err  error
 }
 
-// heapSegment is the size up to which a segment is read into memory: a mapping costs more than it saves.
+// heapSegment is the size up to which a segment is read into memory: a mapping costs more than it
+// saves.
 const heapSegment = 1 << 20
 
 var errDamaged = errors.New("damaged")
@@ -138,8 +140,8 @@ func parseHeader(b []byte, f Format) (h header, err error) {
 	return h, nil
 }
 
-// parseSegment checks header and table, which head begins with, and makes a segment of them. data is the whole file; it
-// may be mapped, and is not touched.
+// parseSegment checks header and table, which head begins with, and makes a segment of them. data
+// is the whole file; it may be mapped, and is not touched.
 func parseSegment(name string, f Format, head, data []byte) (*segmentFile, error) {
 	h, err := parseHeader(head, f)
 	if err != nil {
@@ -215,8 +217,8 @@ func (s *segmentFile) findSections(records []byte) error {
 	return nil
 }
 
-// lost says why a segment must be built again although it is open: its file was shortened, replaced or removed by
-// somebody, or a checksum was wrong.
+// lost says why a segment must be built again although it is open: its file was shortened, replaced
+// or removed by somebody, or a checksum was wrong.
 func (s *segmentFile) lost() string {
 	if s.broken.Load() {
 		return "a checksum is wrong"

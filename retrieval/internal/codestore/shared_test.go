@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestTwoProcesses lets two processes sync and update one index of one tree while this one looks at it and updates too.
+// TestTwoProcesses lets two processes sync and update one index of one tree while this one looks at
+// it and updates too.
 func TestTwoProcesses(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	put(t, root, someFiles("x"))

@@ -13,7 +13,8 @@ type state struct {
 	refs       int
 }
 
-// A Segment is one segment of a View: some documents, of which some are dead, and sections about all of them.
+// A Segment is one segment of a View: some documents, of which some are dead, and sections about
+// all of them.
 type Segment struct {
 	file  *segmentFile
 	dead  bitmap
@@ -22,7 +23,8 @@ type Segment struct {
 	state []byte // stateSize bytes a document, nil without such a file
 }
 
-// Name names the segment. Segments of one name hold the same documents and sections, also in different processes.
+// Name names the segment. Segments of one name hold the same documents and sections, also in
+// different processes.
 func (s *Segment) Name() string { return s.file.name }
 
 // Docs returns how many documents the segment has, dead ones too. They are numbered from 0.
@@ -31,7 +33,8 @@ func (s *Segment) Docs() int { return s.file.docs }
 // LiveDocs returns how many documents are alive.
 func (s *Segment) LiveDocs() int { return s.live }
 
-// Live reports whether document i belongs to the index. A dead one was changed, moved or removed since.
+// Live reports whether document i belongs to the index. A dead one was changed, moved or removed
+// since.
 func (s *Segment) Live(i int) bool { return !s.dead.has(i) }
 
 // Path returns the path of document i.
@@ -58,8 +61,9 @@ func (s *Segment) Find(path string) (int, bool) {
 	return i, ok && s.Live(i)
 }
 
-// Section returns the bytes of a section, nil when there is none of that name. Its checksum is checked the first time.
-// The bytes must not be changed, nor used after Close of the View; read them within [Guard].
+// Section returns the bytes of a section, nil when there is none of that name. Its checksum is
+// checked the first time. The bytes must not be changed, nor used after Close of the View; read
+// them within [Guard].
 func (s *Segment) Section(name string) ([]byte, error) {
 	sec, ok := s.file.sections[name]
 	if !ok {
@@ -71,9 +75,9 @@ func (s *Segment) Section(name string) ([]byte, error) {
 	return sec.data, nil
 }
 
-// Value returns what open made of the segment the first time it was asked for by this key, and keeps it as long as the
-// segment is open, over Views. It is where decoded readers of sections belong. What open returns must hold on to nothing
-// that has to be closed.
+// Value returns what open made of the segment the first time it was asked for by this key, and
+// keeps it as long as the segment is open, over Views. It is where decoded readers of sections
+// belong. What open returns must hold on to nothing that has to be closed.
 func (s *Segment) Value(key string, open func() (any, error)) (any, error) {
 	s.file.mu.Lock()
 	v := s.file.values[key]
@@ -86,8 +90,9 @@ func (s *Segment) Value(key string, open func() (any, error)) (any, error) {
 	return v.made, v.err
 }
 
-// loadState opens what a manifest names, taking segments over from have. The names of those that are missing or damaged
-// are returned with the reason. The caller owns the references of the result's segments.
+// loadState opens what a manifest names, taking segments over from have. The names of those that
+// are missing or damaged are returned with the reason. The caller owns the references of the
+// result's segments.
 func (d *disk) loadState(m *manifest, f Format, have map[string]*segmentFile) (*state, []string) {
 	st := &state{generation: m.Generation}
 	var lost []string

@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
-// A Store is an index of one work tree. It is safe for concurrent use: any number of Views, one writer at a time, in this
-// process and in others.
+// A Store is an index of one work tree. It is safe for concurrent use: any number of Views, one
+// writer at a time, in this process and in others.
 type Store struct {
 	format  Format
 	opts    Options
@@ -33,9 +33,10 @@ type Store struct {
 // ErrClosed says that the store was closed.
 var ErrClosed = errors.New("codestore: the store is closed")
 
-// Open opens the store in dir, making the directory when it is missing. What is found there is used as far as it can be;
-// an index that cannot be used is no error, the next Sync builds it anew and says why. When the directory cannot be
-// written the store works in memory, on top of what can be read, and says so in its reports.
+// Open opens the store in dir, making the directory when it is missing. What is found there is used
+// as far as it can be; an index that cannot be used is no error, the next Sync builds it anew and
+// says why. When the directory cannot be written the store works in memory, on top of what can be
+// read, and says so in its reports.
 func Open(dir string, f Format, opts Options) (*Store, error) {
 	if f.Name == "" || f.Build == nil {
 		return nil, errors.New("codestore: open store: the format needs a name and a Build function")
@@ -115,11 +116,12 @@ func (s *Store) install(st *state, at stamp) {
 	_ = s.release(old) // unmapping what was mapped does not fail
 }
 
-// rereads bounds how often a manifest is read again because another process replaced what it names meanwhile.
+// rereads bounds how often a manifest is read again because another process replaced what it names
+// meanwhile.
 const rereads = 20
 
-// reload looks whether the manifest has changed and opens the index it describes. What cannot be used is left out, with
-// the reason in s.rebuilt. s.mu is held.
+// reload looks whether the manifest has changed and opens the index it describes. What cannot be
+// used is left out, with the reason in s.rebuilt. s.mu is held.
 func (s *Store) reload() {
 	if s.diverged {
 		return
@@ -205,8 +207,9 @@ func (s *Store) begin(ctx context.Context) (st *state, end func(), err error) {
 	}, nil
 }
 
-// base returns the state that a writer starts from. It is empty when the manifest on disk is not that of the current
-// state, since whoever did that may have removed segments too; those still there are found again. s.mu is held.
+// base returns the state that a writer starts from. It is empty when the manifest on disk is not
+// that of the current state, since whoever did that may have removed segments too; those still
+// there are found again. s.mu is held.
 func (s *Store) base() *state {
 	if s.diverged || s.memory != "" {
 		return s.state

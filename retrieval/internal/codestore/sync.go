@@ -11,10 +11,11 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/worktree"
 )
 
-// Sync brings the index up to the tree. What looks the same as when it was indexed is kept, what has the same content
-// is kept after reading it, the rest is built, in several segments at the same time. Views see the old index until all
-// of it is done. An error, such as that of an ended ctx, leaves the old index; segments that were finished are found by
-// the next Sync. progress may be nil; it is called from one goroutine at a time.
+// Sync brings the index up to the tree. What looks the same as when it was indexed is kept, what
+// has the same content is kept after reading it, the rest is built, in several segments at the same
+// time. Views see the old index until all of it is done. An error, such as that of an ended ctx,
+// leaves the old index; segments that were finished are found by the next Sync. progress may be
+// nil; it is called from one goroutine at a time.
 func (s *Store) Sync(ctx context.Context, tree *worktree.Tree, progress func(Progress)) (Report, error) {
 	base, end, err := s.begin(ctx)
 	if err != nil {
@@ -100,7 +101,8 @@ func (w *writer) skip(f worktree.File, why worktree.Skip) {
 	w.report.Skipped = append(w.report.Skipped, f)
 }
 
-// adopt adds to p the segments in the directory that no manifest names: an interrupted run has left them.
+// adopt adds to p the segments in the directory that no manifest names: an interrupted run has left
+// them.
 func (w *writer) adopt(p *plan, base *state) {
 	if w.store.inMemory() != "" {
 		return
@@ -133,7 +135,8 @@ func (p *plan) dropUseless() {
 	p.kept = slices.DeleteFunc(p.kept, func(k *kept) bool { return k.adopted && k.live.count() == 0 })
 }
 
-// compare looks for documents that have the content of the open files, and leaves the others to be built.
+// compare looks for documents that have the content of the open files, and leaves the others to be
+// built.
 func (w *writer) compare(ctx context.Context, p *plan, files []worktree.File, open []int) error {
 	found := make([]ref, len(open))
 	states := make([]worktree.File, len(open))
@@ -167,7 +170,8 @@ func (w *writer) compare(ctx context.Context, p *plan, files []worktree.File, op
 	return nil
 }
 
-// match finds a document that has the path and content of f, and returns the state in which f was compared.
+// match finds a document that has the path and content of f, and returns the state in which f was
+// compared.
 func (w *writer) match(p *plan, f *worktree.File) (ref, worktree.File) {
 	refs := p.candidates(f)
 	if len(refs) == 0 {
@@ -192,7 +196,8 @@ func (w *writer) match(p *plan, f *worktree.File) (ref, worktree.File) {
 	return ref{}, worktree.File{}
 }
 
-// read reads a file that the scan has seen as f. The state's class is f's, or that of the new content.
+// read reads a file that the scan has seen as f. The state's class is f's, or that of the new
+// content.
 func (w *writer) read(f *worktree.File) ([]byte, worktree.File, error) {
 	content, state, err := w.root.ReadFile(f.Path, max(f.Size, w.store.opts.MaxFileSize))
 	if err != nil {

@@ -44,7 +44,8 @@ func (s *Store) Update(ctx context.Context, root string, files ...worktree.File)
 	return w.report, nil
 }
 
-// updateFiles sorts files into the plan and returns the paths of documents that were alive and may not be any more.
+// updateFiles sorts files into the plan and returns the paths of documents that were alive and may
+// not be any more.
 func (w *writer) updateFiles(p *plan, files []worktree.File) (touched map[string]bool) {
 	touched = map[string]bool{}
 	latest := map[string]worktree.File{}

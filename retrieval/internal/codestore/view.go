@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// A View is the index at one moment. Nothing in it changes, whatever writers do. Close it soon: it keeps old segments
-// open.
+// A View is the index at one moment. Nothing in it changes, whatever writers do. Close it soon: it
+// keeps old segments open.
 type View struct {
 	store *Store
 	state *state
 }
 
-// View returns the newest state that any process has committed. It costs a look at one file's times.
+// View returns the newest state that any process has committed. It costs a look at one file's
+// times.
 func (s *Store) View() (*View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +50,8 @@ func (v *View) Docs() int {
 	return n
 }
 
-// Lookup returns the live document at path, as its segment's number in Segments and its own within that.
+// Lookup returns the live document at path, as its segment's number in Segments and its own within
+// that.
 func (v *View) Lookup(path string) (segment, doc int, ok bool) {
 	for n, s := range v.state.segments {
 		if i, ok := s.Find(path); ok {
@@ -59,7 +61,8 @@ func (v *View) Lookup(path string) (segment, doc int, ok bool) {
 	return 0, 0, false
 }
 
-// Verify reads everything and checks all checksums. What it finds is for a person; Sync does not act on it.
+// Verify reads everything and checks all checksums. What it finds is for a person; Sync does not
+// act on it.
 func (v *View) Verify() error {
 	var bad []string
 	for _, s := range v.state.segments {

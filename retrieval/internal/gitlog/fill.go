@@ -68,7 +68,8 @@ func (o *opening) read(q reading) bool {
 	}
 	added, err := o.readFrom(src, q)
 	if err != nil && !o.status.GoGit && o.ctx.Err() == nil && !errors.Is(err, errStopped) {
-		// A git too old for an option, one that cannot start, or one that has met something damaged, where it ends.
+		// A git too old for an option, one that cannot start, or one that has met something
+		// damaged, where it ends.
 		if other, goErr := o.goGit(); goErr == nil {
 			if added > 0 {
 				return true // the next round reads on without git

@@ -217,8 +217,8 @@ func damageObject(t *testing.T, r *repo, hash string) {
 	}
 }
 
-// TestDamageIsPassed reads what lies beyond a directory that cannot be read, and keeps nothing of that: once it is mended,
-// all is known.
+// TestDamageIsPassed reads what lies beyond a directory that cannot be read, and keeps nothing of
+// that: once it is mended, all is known.
 func TestDamageIsPassed(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

@@ -118,8 +118,8 @@ func (s *store) arrived(id string, at int32) {
 
 func (s *store) path(p string) uint32 { return numberOf(&s.paths, &s.pathID, p) }
 
-// numberOf is the number of a text in a list, at whose end it is put when it is new. ids, which knows where each
-// stands, is made when it is nil.
+// numberOf is the number of a text in a list, at whose end it is put when it is new. ids, which
+// knows where each stands, is made when it is nil.
 func numberOf(list *[]string, ids *map[string]uint32, text string) uint32 {
 	if *ids == nil {
 		*ids = make(map[string]uint32, len(*list))

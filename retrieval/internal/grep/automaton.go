@@ -63,8 +63,8 @@ const (
 // sample is a character like the one before.
 func (b before) sample() rune { return [...]rune{-1, 'a', ' '}[b] }
 
-// builder makes states. A state is the places of the program that are reached, before assertions are looked at, as these
-// depend on the character that comes, and the kind of the one before.
+// builder makes states. A state is the places of the program that are reached, before assertions
+// are looked at, as these depend on the character that comes, and the kind of the one before.
 type builder struct {
 	*automaton
 	mark  []uint32 // by place: the round in which it was visited
@@ -77,8 +77,8 @@ func (a *automaton) builder() *builder {
 	return &builder{automaton: a, mark: make([]uint32, len(a.prog.Inst))}
 }
 
-// closure collects in steps the places that take a character, reached from places where flags hold. It reports whether a match
-// is among them.
+// closure collects in steps the places that take a character, reached from places where flags hold.
+// It reports whether a match is among them.
 func (b *builder) closure(from []uint32, flags syntax.EmptyOp) bool {
 	b.round++
 	b.steps = b.steps[:0]
@@ -112,7 +112,8 @@ func (b *builder) closure(from []uint32, flags syntax.EmptyOp) bool {
 	return false
 }
 
-// step is the state behind a character; with r = -1 the end of the line is meant, and only whether it matches is of interest.
+// step is the state behind a character; with r = -1 the end of the line is meant, and only whether
+// it matches is of interest.
 func (b *builder) step(places []uint32, prev before, r rune) (next []uint32, after before, match bool) {
 	if b.closure(places, syntax.EmptyOpContext(prev.sample(), r)) {
 		return nil, 0, true

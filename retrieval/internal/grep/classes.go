@@ -54,7 +54,8 @@ func newClasses(prog *syntax.Prog) (*classes, bool) {
 	return c, true
 }
 
-// kind tells apart what the automaton must: newlines, carriage returns, and letters as \b knows them.
+// kind tells apart what the automaton must: newlines, carriage returns, and letters as \b knows
+// them.
 func kind(r rune) byte {
 	switch {
 	case r == '\n':

@@ -5,11 +5,12 @@ import (
 	"regexp/syntax"
 )
 
-// lead is what the first bytes of a match can be: one of a few alternatives, each a set of bytes for each of up to three
-// places. It finds the places in a text worth looking at without a chain of dependent loads.
+// lead is what the first bytes of a match can be: one of a few alternatives, each a set of bytes
+// for each of up to three places. It finds the places in a text worth looking at without a chain of
+// dependent loads.
 type lead struct {
-	// masks has, for each byte, a bit for each alternative that allows it: the low eight bits are the first place's, the
-	// next eight the second's, and so on.
+	// masks has, for each byte, a bit for each alternative that allows it: the low eight bits are
+	// the first place's, the next eight the second's, and so on.
 	masks [256]uint32
 	first int // the only byte that a match can start with, or -1
 }

@@ -25,7 +25,8 @@ type Pattern struct {
 	every bool       // every line matches
 }
 
-// Compile reads a pattern in RE2's syntax, as package regexp reads it. The error is that of the parser.
+// Compile reads a pattern in RE2's syntax, as package regexp reads it. The error is that of the
+// parser.
 func Compile(pattern string, o Options) (*Pattern, error) {
 	flags := syntax.Perl
 	if o.Literal {
@@ -72,11 +73,12 @@ func (p *Pattern) String() string { return p.tree.String() }
 // Tree is the parsed expression. It must not be changed.
 func (p *Pattern) Tree() *syntax.Regexp { return p.tree }
 
-// Find is where the first match in a line is, as start and end, or nil. The line must be given without its ending. It is slow
-// beside a scan: it is meant for the lines that are shown.
+// Find is where the first match in a line is, as start and end, or nil. The line must be given
+// without its ending. It is slow beside a scan: it is meant for the lines that are shown.
 func (p *Pattern) Find(line []byte) []int { return p.re.FindIndex(line) }
 
-// required is the longest text that is known to stand in every match, and whether it is all of each match.
+// required is the longest text that is known to stand in every match, and whether it is all of each
+// match.
 func required(re *syntax.Regexp) (text []byte, whole bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -99,7 +101,8 @@ func required(re *syntax.Regexp) (text []byte, whole bool) {
 	return nil, false
 }
 
-// literal is a literal's text, if it stands as it is in what it matches: U+FFFD also matches bytes that are not UTF-8.
+// literal is a literal's text, if it stands as it is in what it matches: U+FFFD also matches bytes
+// that are not UTF-8.
 func literal(re *syntax.Regexp) ([]byte, bool) {
 	if re.Flags&syntax.FoldCase != 0 {
 		return nil, false

@@ -23,7 +23,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/trigram"
 )
 
-// tree is the Go files of a directory, indexed: Go's own commands (1.3 million lines), or what LUTHIER_TREE names.
+// tree is the Go files of a directory, indexed: Go's own commands (1.3 million lines), or what
+// LUTHIER_TREE names.
 type tree struct {
 	root  string
 	paths []string
@@ -148,8 +149,9 @@ func median(d []time.Duration) float64 {
 	return float64(d[len(d)/2].Microseconds()) / 1000
 }
 
-// BenchmarkRipgrep searches by index and automaton and by ripgrep in turns, both into a pipe, and prints medians of the time by
-// the clock and of processor time, which other work on the machine disturbs less. The same bytes must come out of both.
+// BenchmarkRipgrep searches by index and automaton and by ripgrep in turns, both into a pipe, and
+// prints medians of the time by the clock and of processor time, which other work on the machine
+// disturbs less. The same bytes must come out of both.
 func BenchmarkRipgrep(b *testing.B) {
 	if _, err := exec.LookPath("rg"); err != nil {
 		b.Skip("there is no rg here")

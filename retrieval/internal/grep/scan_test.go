@@ -145,7 +145,8 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// An expression whose states are too many is handed to package regexp, in the middle of a text, and nothing is lost.
+// An expression whose states are too many is handed to package regexp, in the middle of a text, and
+// nothing is lost.
 func TestTooManyStates(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var text []byte

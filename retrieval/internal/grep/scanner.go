@@ -58,7 +58,8 @@ type walk struct {
 	number  int // lines before counted
 }
 
-// take notes the line from start to the newline at end, or to the end of the text, and returns where the next one starts.
+// take notes the line from start to the newline at end, or to the end of the text, and returns
+// where the next one starts.
 func (w *walk) take(start, end int) int {
 	if start > w.counted {
 		w.number += bytes.Count(w.text[w.counted:start], newline)
@@ -90,8 +91,8 @@ func (w *walk) all() {
 	}
 }
 
-// byHint looks at the lines of those places only that next finds at or behind at; below 0 there are no more. With starts no match
-// starts before such a place.
+// byHint looks at the lines of those places only that next finds at or behind at; below 0 there are
+// no more. With starts no match starts before such a place.
 func (s *Scanner) byHint(w *walk, starts bool, next func(at int) int) {
 	for at := 0; w.left > 0 && at < len(w.text); {
 		i := next(at)
@@ -149,9 +150,10 @@ func (s *Scanner) byState(w *walk) {
 	}
 }
 
-// next runs the automaton from at, the start of a line if state is 0. It returns a place in the first line that matches, the newline behind it
-// included. When states do not suffice it gives up on them: s.table is nil then and the place is the start of the line where
-// package regexp is to go on, unless there is but one.
+// next runs the automaton from at, the start of a line if state is 0. It returns a place in the
+// first line that matches, the newline behind it included. When states do not suffice it gives up
+// on them: s.table is nil then and the place is the start of the line where package regexp is to go
+// on, unless there is but one.
 func (s *Scanner) next(text []byte, at int, state int32) (int, bool) {
 	t := s.table
 	col := &t.auto.byte
@@ -201,7 +203,8 @@ func (s *Scanner) next(text []byte, at int, state int32) (int, bool) {
 
 const maxResets = 30
 
-// restart forgets all states and goes on at a line's start, and gives up on them where that happens too often.
+// restart forgets all states and goes on at a line's start, and gives up on them where that happens
+// too often.
 func (s *Scanner) restart(text []byte, at int) (int, bool) {
 	if s.resets++; s.resets > maxResets {
 		s.table = nil

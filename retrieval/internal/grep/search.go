@@ -26,13 +26,15 @@ const (
 	ahead    = 4 // batches for each worker that may wait to be taken
 )
 
-// ReadFunc returns the text of a document. It may put it into the room of buf, whose length is 0, or return bytes of its own,
-// which must stay as they are until the same goroutine calls again. Several call at once.
+// ReadFunc returns the text of a document. It may put it into the room of buf, whose length is 0,
+// or return bytes of its own, which must stay as they are until the same goroutine calls again.
+// Several call at once.
 type ReadFunc func(doc uint32, buf []byte) ([]byte, error)
 
-// Search finds the matching lines of documents, in the order of docs, reading and scanning several at once. A document that
-// cannot be read is an error with its number in Doc; the search goes on behind it if the caller does. Where ctx ends, its cause
-// is the last thing that comes. When the loop is left, no goroutine is.
+// Search finds the matching lines of documents, in the order of docs, reading and scanning several
+// at once. A document that cannot be read is an error with its number in Doc; the search goes on
+// behind it if the caller does. Where ctx ends, its cause is the last thing that comes. When the
+// loop is left, no goroutine is.
 func Search(ctx context.Context, docs []uint32, read ReadFunc, p *Pattern, o SearchOptions) iter.Seq2[Match, error] {
 	return func(yield func(Match, error) bool) {
 		workers := o.Workers
@@ -62,7 +64,8 @@ func Search(ctx context.Context, docs []uint32, read ReadFunc, p *Pattern, o Sea
 	}
 }
 
-// job is one search. Workers take batches in order and may be ahead of the caller by as many as there are slots.
+// job is one search. Workers take batches in order and may be ahead of the caller by as many as
+// there are slots.
 type job struct {
 	docs    []uint32
 	read    ReadFunc

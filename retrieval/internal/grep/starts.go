@@ -120,8 +120,8 @@ func behind(first, next []starting) ([]starting, bool) {
 	return out, len(out) <= maxLeads
 }
 
-// oneOf is one character of pairs of first and last. Of several bytes only the first is told; a byte that is not UTF-8 is
-// U+FFFD.
+// oneOf is one character of pairs of first and last. Of several bytes only the first is told; a
+// byte that is not UTF-8 is U+FFFD.
 func oneOf(pairs []rune) starting {
 	var set byteSet
 	s := starting{}

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// table holds the states made so far. A state is the start of its row; rows hold states, or one of the marks below.
+// table holds the states made so far. A state is the start of its row; rows hold states, or one of
+// the marks below.
 type table struct {
 	auto   *automaton
 	build  *builder
@@ -59,7 +60,8 @@ func (t *table) state(places []uint32, prev before) int32 {
 	return row
 }
 
-// startBehind is the state in which nothing has been seen but a byte, in the same line. It may be toFull.
+// startBehind is the state in which nothing has been seen but a byte, in the same line. It may be
+// toFull.
 func (t *table) startBehind(b byte) int32 {
 	prev := otherBefore
 	if t.auto.context && syntax.IsWordChar(rune(b)) {
@@ -95,7 +97,8 @@ func (t *table) fill(from int32, class uint8) int32 {
 	return to
 }
 
-// slow takes a character of several bytes, or a carriage return, which is a character only where no newline follows.
+// slow takes a character of several bytes, or a carriage return, which is a character only where no
+// newline follows.
 func (t *table) slow(from int32, text []byte) (to int32, n int) {
 	if text[0] == '\r' && len(text) == 1 {
 		return from, 1 // the end of the text is the end of the line

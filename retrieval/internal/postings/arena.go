@@ -3,7 +3,8 @@ package postings
 // pageBits is the base-2 logarithm of how many bytes or elements a page of an arena has.
 const pageBits = 15
 
-// arena holds bytes in pages, so that growing copies nothing and leaves no garbage. A place in it is 32 bits.
+// arena holds bytes in pages, so that growing copies nothing and leaves no garbage. A place in it
+// is 32 bits.
 type arena struct {
 	pages [][]byte
 	next  uint32

@@ -15,7 +15,8 @@ func eachTree(b *testing.B, fn func(b *testing.B, c *corpus)) {
 	}
 }
 
-// BenchmarkBuild measures all from the first Add to Bytes, without the tokeniser. bytes/source is the size of the index.
+// BenchmarkBuild measures all from the first Add to Bytes, without the tokeniser. bytes/source is
+// the size of the index.
 func BenchmarkBuild(b *testing.B) {
 	eachTree(b, func(b *testing.B, c *corpus) {
 		b.ReportAllocs()
@@ -110,8 +111,8 @@ func BenchmarkLookup(b *testing.B) {
 	})
 }
 
-// BenchmarkPostings decodes all lists, those of the commonest terms, and one of a term that stands once in every tenth
-// chunk or so.
+// BenchmarkPostings decodes all lists, those of the commonest terms, and one of a term that stands
+// once in every tenth chunk or so.
 func BenchmarkPostings(b *testing.B) {
 	eachTree(b, func(b *testing.B, c *corpus) {
 		r := open(b, build(c))

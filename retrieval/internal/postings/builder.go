@@ -5,16 +5,18 @@ import "hash/maphash"
 // Fields is how many fields a chunk can have.
 const Fields = 8
 
-// MaxTerm is how many bytes of a term count. Longer ones are cut, when they are added and when they are looked up.
+// MaxTerm is how many bytes of a term count. Longer ones are cut, when they are added and when they
+// are looked up.
 const MaxTerm = 255
 
-// Field is the caller's number of a part of a chunk, such as its comments. It is less than [Fields].
+// Field is the caller's number of a part of a chunk, such as its comments. It is less than
+// [Fields].
 type Field uint8
 
 // Builder collects the terms of files and encodes them as an index.
 //
-// Files are numbered from 0 in the order of StartFile, chunks from 0 over the whole index. A Builder holds up to 2^32-1
-// chunks and about 4 GB of postings; it is not safe for concurrent use.
+// Files are numbered from 0 in the order of StartFile, chunks from 0 over the whole index. A
+// Builder holds up to 2^32-1 chunks and about 4 GB of postings; it is not safe for concurrent use.
 type Builder struct {
 	seed   maphash.Seed
 	files  []uint32 // first chunk of each file
@@ -39,8 +41,8 @@ type chunkInfo struct {
 	length           [Fields]uint32
 }
 
-// termState is what the builder knows of a term. The newest posting is not written yet: its counts may still grow, and
-// the many terms with one posting need no block.
+// termState is what the builder knows of a term. The newest posting is not written yet: its counts
+// may still grow, and the many terms with one posting need no block.
 type termState struct {
 	counts uint64 // of the newest posting, a byte a field
 	name   uint32 // in names
@@ -64,8 +66,9 @@ func (b *Builder) StartFile() {
 	b.length = nil
 }
 
-// StartChunk begins the next chunk of the current file: its first and last line and a title, such as the name of the
-// function it stands in, which is kept as it is. It panics before the first StartFile.
+// StartChunk begins the next chunk of the current file: its first and last line and a title, such
+// as the name of the function it stands in, which is kept as it is. It panics before the first
+// StartFile.
 func (b *Builder) StartChunk(startLine, endLine uint32, title []byte) {
 	if len(b.files) == 0 {
 		panic("postings: start chunk: no file is open: call StartFile first")
@@ -76,8 +79,9 @@ func (b *Builder) StartChunk(startLine, endLine uint32, title []byte) {
 	b.titles.add(title)
 }
 
-// Add counts one occurrence of a term in a field of the current chunk. Counts stop at 255. It keeps no reference to term.
-// It panics when no chunk was started since the last StartFile, or for a field of [Fields] or more.
+// Add counts one occurrence of a term in a field of the current chunk. Counts stop at 255. It keeps
+// no reference to term. It panics when no chunk was started since the last StartFile, or for a
+// field of [Fields] or more.
 func (b *Builder) Add(term []byte, field Field) {
 	if b.length == nil {
 		panic("postings: add term: no chunk is open: call StartChunk first")

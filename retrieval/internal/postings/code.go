@@ -2,8 +2,9 @@ package postings
 
 import "encoding/binary"
 
-// A list of postings is written in bytes of which the first of each posting says all in two of three cases. What
-// follows from it is the table codes, made from the constants below, which were chosen by measuring source code:
+// A list of postings is written in bytes of which the first of each posting says all in two of
+// three cases. What follows from it is the table codes, made from the constants below, which were
+// chosen by measuring source code:
 //
 //	plain   shape s of the first 16, and one of the gaps from 0 to plainGaps[s]-1
 //	short   shape s, and a gap from there on: 256 gaps per code of shortGaps[s], with one more byte
@@ -12,10 +13,10 @@ import "encoding/binary"
 //	rare    a small gap, and one more byte for a shape of 16 or more
 //	escape  varints of gap and shape
 //
-// A gap is how many chunks lie between a posting and the one before it, or the beginning. Shapes are numbered by how
-// often they are used in the whole index. A list of manyPostings or more begins with a varint of the shape that is the
-// commonest in it, which is number 0 in it, and those before move up by one: the words of a path are like each other, but
-// not like words of the body.
+// A gap is how many chunks lie between a posting and the one before it, or the beginning. Shapes
+// are numbered by how often they are used in the whole index. A list of manyPostings or more begins
+// with a varint of the shape that is the commonest in it, which is number 0 in it, and those before
+// move up by one: the words of a path are like each other, but not like words of the body.
 
 const (
 	commonShapes = 16
@@ -49,8 +50,8 @@ const (
 	kindEscape
 )
 
-// codeTable are codes in their order: plain and short ones of shape 0, those of shape 1 and so on; wide ones; runs; rare
-// ones; the escape.
+// codeTable are codes in their order: plain and short ones of shape 0, those of shape 1 and so on;
+// wide ones; runs; rare ones; the escape.
 type codeTable struct {
 	codes  [256]code
 	plain  [commonShapes]uint32 // first code of each shape
@@ -126,7 +127,8 @@ func appendPostings(dst []byte, list []rankedPosting) []byte {
 	return appendRun(dst, run)
 }
 
-// commonest returns the shape that most postings have, by a guess that is right if half of them have it.
+// commonest returns the shape that most postings have, by a guess that is right if half of them
+// have it.
 func commonest(list []rankedPosting) uint32 {
 	best, votes := uint32(0), 0
 	for _, p := range list {
@@ -176,7 +178,8 @@ func appendPosting(dst []byte, gap, shape uint32) []byte {
 	return binary.AppendUvarint(dst, uint64(shape))
 }
 
-// decodePosting decodes the posting that data begin with, which is no run. Its size is 0 where there is none.
+// decodePosting decodes the posting that data begin with, which is no run. Its size is 0 where
+// there is none.
 func decodePosting(data []byte) (gap, shape uint64, size int) {
 	if len(data) == 0 {
 		return 0, 0, 0
@@ -197,7 +200,8 @@ func decodePosting(data []byte) (gap, shape uint64, size int) {
 	return 0, 0, 0
 }
 
-// decodeRare decodes what follows a code for rare shapes or the escape. Its size is 0 where it is not there.
+// decodeRare decodes what follows a code for rare shapes or the escape. Its size is 0 where it is
+// not there.
 func decodeRare(c code, data []byte) (gap, shape uint64, size int) {
 	if c.kind == kindRare {
 		if len(data) == 0 {

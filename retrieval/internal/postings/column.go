@@ -2,7 +2,8 @@ package postings
 
 import "encoding/binary"
 
-// column is an array of numbers of one, two or four bytes each in the index; with none all are zero.
+// column is an array of numbers of one, two or four bytes each in the index; with none all are
+// zero.
 type column struct {
 	data  []byte
 	width int
@@ -36,7 +37,8 @@ func encodeColumn(n int, at func(i int) uint32) []byte {
 	return encodeAtLeast(0, n, at)
 }
 
-// encodeAtLeast writes n numbers in as few bytes each as the largest of them and of another number needs.
+// encodeAtLeast writes n numbers in as few bytes each as the largest of them and of another number
+// needs.
 func encodeAtLeast(largest uint32, n int, at func(i int) uint32) []byte {
 	for i := range n {
 		largest |= at(i)

@@ -21,7 +21,8 @@ const (
 // chunkLines is how long the benchmark's chunks are.
 const chunkLines = 30
 
-// corpus is real source code, cut into the calls that a builder would get, so that replaying it measures nothing else.
+// corpus is real source code, cut into the calls that a builder would get, so that replaying it
+// measures nothing else.
 type corpus struct {
 	text  []byte // terms, lower-cased, one behind the other
 	ops   []op

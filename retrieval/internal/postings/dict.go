@@ -12,8 +12,9 @@ import "encoding/binary"
 //	if it has one posting, that, with twice the distance to the chunk of the last such term of the block (or to chunk
 //	0) for a gap, less one if it lies before; else a varint of the size of its list
 //
-// The first term of a block shares nothing. Lists lie in postings in the order of terms. Neighbours in the dictionary that
-// stand in one place are often neighbours in the text, so such distances are short.
+// The first term of a block shares nothing. Lists lie in postings in the order of terms. Neighbours
+// in the dictionary that stand in one place are often neighbours in the text, so such distances are
+// short.
 
 // dictBlock is how many terms share an entry of the sparse index.
 const dictBlock = 16
@@ -45,7 +46,8 @@ type dictWriter struct {
 	n      int
 }
 
-// startTerm writes a term's name. Its list, and those of all that follow, begin in postings at the given place or later.
+// startTerm writes a term's name. Its list, and those of all that follow, begin in postings at the
+// given place or later.
 func (d *dictWriter) startTerm(name []byte, postings int) {
 	shared := 0
 	if d.n%dictBlock == 0 {

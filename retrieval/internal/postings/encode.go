@@ -34,7 +34,8 @@ func (b *Builder) estimate() int {
 	return headerSize + b.listed + b.dictEstimate() + 12*len(b.chunks) + 8*len(b.shapes.all) + len(b.titles.data)
 }
 
-// dictEstimate returns about how long the dictionary will be: a term saves about what its numbers take.
+// dictEstimate returns about how long the dictionary will be: a term saves about what its numbers
+// take.
 func (b *Builder) dictEstimate() int { return int(b.names.next + b.used) }
 
 // sectionWriter puts sections one behind the other.
@@ -111,8 +112,8 @@ func (b *Builder) writeTerms(w *sectionWriter) {
 	w.put(secShapes, encodeShapes(shapes))
 }
 
-// rankShapes returns the shapes of all postings by frequency, those of the newest, not yet written ones among them, and
-// the ranks by number.
+// rankShapes returns the shapes of all postings by frequency, those of the newest, not yet written
+// ones among them, and the ranks by number.
 func (b *Builder) rankShapes() (shapes []shape, rank []uint32) {
 	written := slices.Clone(b.shapes.all)
 	for i := range b.used {

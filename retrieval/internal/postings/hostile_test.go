@@ -18,7 +18,8 @@ func small(seed uint64, files int) []byte {
 	return b.Bytes()
 }
 
-// reseal makes the checksums of a damaged index right again, so that what lies behind them is reached.
+// reseal makes the checksums of a damaged index right again, so that what lies behind them is
+// reached.
 func reseal(data []byte) {
 	if len(data) < headerSize {
 		return
@@ -133,7 +134,8 @@ func FuzzFlip(f *testing.F) {
 	})
 }
 
-// TestDamage changes random bytes of an index many times: it opens or not, and nothing else happens.
+// TestDamage changes random bytes of an index many times: it opens or not, and nothing else
+// happens.
 func TestDamage(t *testing.T) {
 	tier.Normal(t)
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -243,7 +245,8 @@ func TestLongName(t *testing.T) {
 	}
 }
 
-// TestTitleBlocks reads a title that says to be longer than its block, which would let a small index hold huge titles.
+// TestTitleBlocks reads a title that says to be longer than its block, which would let a small
+// index hold huge titles.
 func TestTitleBlocks(t *testing.T) {
 	var w titleWriter
 	for i := range 2 * titleBlock {
@@ -260,7 +263,8 @@ func TestTitleBlocks(t *testing.T) {
 	}
 }
 
-// TestManyChunks opens an index of a thousand million chunks of which there is nothing but the number.
+// TestManyChunks opens an index of a thousand million chunks of which there is nothing but the
+// number.
 func TestManyChunks(t *testing.T) {
 	h := header{files: 1, chunks: 1 << 30}
 	w := sectionWriter{header: &h, out: make([]byte, headerSize)}

@@ -26,7 +26,8 @@ const (
 	magic   = "luthlex\x00"
 	version = 1
 
-	// The header: magic; version, files, chunks, terms (uint32); totals (uint64 each); sections; CRC-32C of all that.
+	// The header: magic; version, files, chunks, terms (uint32); totals (uint64 each); sections;
+	// CRC-32C of all that.
 	countsAt   = 8
 	totalsAt   = countsAt + 4*4
 	sectionsAt = totalsAt + 8*Fields

@@ -70,7 +70,8 @@ type indexer interface {
 	Count(f Field, n int)
 }
 
-// fill gives an index random files. Which of them is decided by keep, whatever it says the rest is the same.
+// fill gives an index random files. Which of them is decided by keep, whatever it says the rest is
+// the same.
 func fill(rng *rand.Rand, files int, keep func(file int) bool, to indexer) {
 	fillWith(rng, randomTerms(rng, 2000), files, keep, to)
 }

@@ -2,9 +2,9 @@ package postings
 
 import "encoding/binary"
 
-// A term's postings are collected in a chain of blocks of growing size, whose last four bytes hold the place of the next
-// one. They are encoded as in the index but for runs, and with shapes numbered by their first appearance: which are the
-// most frequent is known only at the end.
+// A term's postings are collected in a chain of blocks of growing size, whose last four bytes hold
+// the place of the next one. They are encoded as in the index but for runs, and with shapes
+// numbered by their first appearance: which are the most frequent is known only at the end.
 
 // blockSizes are the sizes of the blocks of a chain, the last for all that follow.
 var blockSizes = [...]uint16{12, 20, 36, 68, 132, 260, 516}

@@ -64,7 +64,8 @@ func commonPrefix(a, b []byte) int {
 	return n
 }
 
-// Terms gives all terms that begin with a prefix, in order of their bytes. A name is valid until the next one.
+// Terms gives all terms that begin with a prefix, in order of their bytes. A name is valid until
+// the next one.
 func (r *Reader) Terms(prefix []byte) iter.Seq2[[]byte, Term] {
 	return func(yield func([]byte, Term) bool) {
 		c := cursor{r: r}
@@ -151,7 +152,8 @@ func (c *cursor) readName() bool {
 	return true
 }
 
-// readLengths reads how many bytes the next name shares with the one before, and how many follow, which are there.
+// readLengths reads how many bytes the next name shares with the one before, and how many follow,
+// which are there.
 func (c *cursor) readLengths() (shared, more int, ok bool) {
 	if len(c.data) == 0 {
 		return 0, 0, false

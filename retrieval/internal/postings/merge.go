@@ -1,7 +1,8 @@
 package postings
 
-// Merge returns a builder that holds the files of several indexes, in their order, without those that keep refuses (nil
-// keeps all). It equals one to which all the kept files were added anew, and more can be added to it.
+// Merge returns a builder that holds the files of several indexes, in their order, without those
+// that keep refuses (nil keeps all). It equals one to which all the kept files were added anew, and
+// more can be added to it.
 func Merge(readers []*Reader, keep func(reader int, file uint32) bool) *Builder {
 	b := NewBuilder()
 	var buf [256]Posting
@@ -18,7 +19,8 @@ func Merge(readers []*Reader, keep func(reader int, file uint32) bool) *Builder 
 // gone stands for the new number of a chunk that was dropped.
 const gone = ^uint32(0)
 
-// takeChunks adds the kept files of an index and their chunks. It returns the new numbers of the chunks.
+// takeChunks adds the kept files of an index and their chunks. It returns the new numbers of the
+// chunks.
 func (b *Builder) takeChunks(r *Reader, keep func(file uint32) bool) []uint32 {
 	moved := make([]uint32, r.Chunks())
 	for file := range r.header.files {

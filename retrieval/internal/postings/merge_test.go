@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMerge compares merging parts of which files are dropped with building anew from what is kept, byte for byte.
+// TestMerge compares merging parts of which files are dropped with building anew from what is kept,
+// byte for byte.
 func TestMerge(t *testing.T) {
 	for seed := range uint64(30) {
 		var readers []*Reader

@@ -8,7 +8,8 @@ type Posting struct {
 	TF    [Fields]uint8
 }
 
-// Iterator gives the postings of a term, by ascending chunk. Every chunk it gives is less than [Reader.Chunks].
+// Iterator gives the postings of a term, by ascending chunk. Every chunk it gives is less than
+// [Reader.Chunks].
 type Iterator struct {
 	r      *Reader
 	data   []byte // what is left of the list
@@ -104,8 +105,8 @@ func (it *Iterator) Next(buf []Posting) int {
 	return n
 }
 
-// special decodes what is neither plain nor followed by a gap, into buf from n on. The code ends at i. It returns how many
-// postings there are in buf then, and where in the list to go on.
+// special decodes what is neither plain nor followed by a gap, into buf from n on. The code ends at
+// i. It returns how many postings there are in buf then, and where in the list to go on.
 func (it *Iterator) special(c code, i int, buf []Posting, n int) (filled, end int) {
 	if c.kind == kindRun {
 		it.run = uint32(c.gap)

@@ -32,7 +32,8 @@ func edges() (gaps []uint32) {
 	return gaps
 }
 
-// randomList makes postings with gaps at the edges, runs, and shapes of which one may be the most frequent.
+// randomList makes postings with gaps at the edges, runs, and shapes of which one may be the most
+// frequent.
 func randomList(rng *rand.Rand, gaps []uint32, shapes int) []rankedPosting {
 	var list []rankedPosting
 	next, favourite := uint32(0), uint32(rng.IntN(shapes))

@@ -8,8 +8,8 @@ import (
 // sampleChunks is how many chunks share a sample of their file and line.
 const sampleChunks = 32
 
-// Reader reads an index where it lies. It is safe for concurrent use. What it returns as slices lies in the index's
-// bytes: it must not be changed, nor used when the bytes are unmapped.
+// Reader reads an index where it lies. It is safe for concurrent use. What it returns as slices
+// lies in the index's bytes: it must not be changed, nor used when the bytes are unmapped.
 type Reader struct {
 	header header
 
@@ -24,10 +24,12 @@ type Reader struct {
 	common [commonShapes]uint64 // the first of shapes
 }
 
-// Open checks the header of an index, its version and the checksums of its small tables, and returns a reader of it.
+// Open checks the header of an index, its version and the checksums of its small tables, and
+// returns a reader of it.
 //
-// It does not read the terms, postings and titles, for which there is [Reader.Verify]. Where those are broken, answers
-// are wrong or empty, but no call panics, and every chunk and file that is named exists.
+// It does not read the terms, postings and titles, for which there is [Reader.Verify]. Where those
+// are broken, answers are wrong or empty, but no call panics, and every chunk and file that is
+// named exists.
 func Open(data []byte) (*Reader, error) {
 	if len(data) < headerSize || string(data[:len(magic)]) != magic {
 		return nil, errors.New("postings: open index: not an index: build it anew")
@@ -91,7 +93,8 @@ func (r *Reader) open() error {
 	r.dict, _ = r.section(secDict)
 	r.postings, _ = r.section(secPostings)
 	ok = ok && chunks < 1<<31 // so that nothing overflows below
-	// Each file, chunk and term has a byte at least, so that no loop or allocation goes by a number that nothing stands for.
+	// Each file, chunk and term has a byte at least, so that no loop or allocation goes by a number
+	// that nothing stands for.
 	ok = ok && uint64(len(r.titles.data)) >= chunks && len(r.dict)/3 >= int(h.terms) && r.files.width > 0
 	if !ok || !r.filesAscend() || !r.titles.fit() {
 		return errors.New("postings: open index: tables do not fit together: build it anew")
@@ -117,7 +120,8 @@ func (r *Reader) filesAscend() bool {
 	return last == r.header.chunks && r.files.at(0) == 0
 }
 
-// Verify checks the checksums of all that Open left: terms, postings and titles. It reads the whole index.
+// Verify checks the checksums of all that Open left: terms, postings and titles. It reads the whole
+// index.
 func (r *Reader) Verify() error {
 	for i := range r.header.section {
 		b, err := r.section(i)
@@ -140,7 +144,8 @@ func (r *Reader) Chunks() int { return int(r.header.chunks) }
 // NumTerms returns how many distinct terms there are.
 func (r *Reader) NumTerms() int { return int(r.header.terms) }
 
-// ChunksOf returns the chunks of a file: first, and one behind the last. For a file that does not exist there are none.
+// ChunksOf returns the chunks of a file: first, and one behind the last. For a file that does not
+// exist there are none.
 func (r *Reader) ChunksOf(file uint32) (first, end uint32) {
 	if file >= r.header.files {
 		return 0, 0

@@ -8,7 +8,8 @@ import (
 // titleBlock is how many titles share an entry of the sparse index.
 const titleBlock = 16
 
-// titleWriter encodes titles as they come. Chunks of one long function follow each other, so a repeated title is a byte.
+// titleWriter encodes titles as they come. Chunks of one long function follow each other, so a
+// repeated title is a byte.
 type titleWriter struct {
 	data  []byte
 	index []uint32
@@ -31,8 +32,8 @@ func (w *titleWriter) add(title []byte) {
 	w.last = append(w.last[:0], title...)
 }
 
-// titles are those of all chunks. Each entry of index is a place in data, and none is less than the one before: what can be
-// read is not much more than data.
+// titles are those of all chunks. Each entry of index is a place in data, and none is less than the
+// one before: what can be read is not much more than data.
 type titles struct {
 	data  []byte
 	index column

@@ -86,7 +86,8 @@ func (e *Example) order(m *Model) []int {
 	return order
 }
 
-// eachPlace gives the places of the best files, with the features that the model's order of files decides.
+// eachPlace gives the places of the best files, with the features that the model's order of files
+// decides.
 func (e *Example) eachPlace(m *Model, order []int, fn func(*exampleFile, *examplePlace, *[numPlace]float32)) {
 	for rank, i := range order[:min(len(order), filesWithPlaces)] {
 		f := &e.files[i]

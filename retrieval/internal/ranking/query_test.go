@@ -11,7 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval/internal/words"
 )
 
-// view is the words that have a weight in a view, in alphabetic order; a compound has a + before it.
+// view is the words that have a weight in a view, in alphabetic order; a compound has a + before
+// it.
 func view(q *Query, v View) string {
 	var out []string
 	for _, t := range q.Terms {
@@ -44,7 +45,8 @@ func TestParseViews(t *testing.T) {
 	}
 }
 
-// Words of a fence, of any kind of trace and of indented lines are quoted, those around them are not.
+// Words of a fence, of any kind of trace and of indented lines are quoted, those around them are
+// not.
 func TestParseCode(t *testing.T) {
 	for name, text := range map[string]string{
 		"fence":      "```python\nhidden = 1\n```",

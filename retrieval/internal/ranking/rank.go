@@ -127,8 +127,8 @@ func (r *scored) candidates(h *votes, also map[string]float64, busy float32) []r
 
 func (r *scored) path(c rowRef) string { return r.segs[c.seg].Info[r.sums[c.seg].files[c.row]].Path }
 
-// topRows is a heap of the best rows of one list, the least of them first. Among equals those
-// count whose path is first, so that the same tree has the same answer however it is cut into segments.
+// topRows is a heap of the best rows of one list, the least of them first. Among equals those count
+// whose path is first, so that the same tree has the same answer however it is cut into segments.
 type topRows struct {
 	r    *scored
 	rows []scoredRow

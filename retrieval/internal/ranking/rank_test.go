@@ -81,7 +81,8 @@ func show(k *Ranking) (out []string) {
 
 const question = "Timeout of connections is ignored by Listen\n\nThe server in src/server/http.go:4 waits; `LoadConfig` reads the socket's timeout."
 
-// TestScoreByHand counts words file by file, chunk by chunk, without an index, and compares the sums.
+// TestScoreByHand counts words file by file, chunk by chunk, without an index, and compares the
+// sums.
 func TestScoreByHand(t *testing.T) {
 	q := Parse(question)
 	r := score(q, small.segments(t, 1))
@@ -445,8 +446,8 @@ func BenchmarkRank(b *testing.B) {
 	}
 }
 
-// TestEqualsAreRankedByPath: of more files than are looked at that are all alike, the same ones are found however the tree
-// is cut into segments and whichever comes first.
+// TestEqualsAreRankedByPath: of more files than are looked at that are all alike, the same ones are
+// found however the tree is cut into segments and whichever comes first.
 func TestEqualsAreRankedByPath(t *testing.T) {
 	many := tree{}
 	for i := range 3 * perList {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// info is what is known of the matches of an expression, as folded text. Where texts is set, it is all of them. Else every
-// match starts with one of heads, ends with one of tails, and the document around it holds need.
+// info is what is known of the matches of an expression, as folded text. Where texts is set, it is
+// all of them. Else every match starts with one of heads, ends with one of tails, and the document
+// around it holds need.
 type info struct {
 	finite bool
 	texts  []string // if finite; none of them: nothing can match
@@ -33,8 +34,8 @@ func finite(texts ...string) info {
 	return info{finite: true, texts: slices.Compact(texts)}
 }
 
-// analyze finds out about re. Where nothing of the match can lie before (first) or behind it (last), it may start or end with
-// the newline beside the match.
+// analyze finds out about re. Where nothing of the match can lie before (first) or behind it
+// (last), it may start or end with the newline beside the match.
 func analyze(re *syntax.Regexp, first, last bool) info {
 	switch re.Op {
 	case syntax.OpNoMatch:

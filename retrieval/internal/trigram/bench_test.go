@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// sourceTree is text to measure with: Go's own source, or the trees that LUTHIER_TREES names, parted as in PATH.
+// sourceTree is text to measure with: Go's own source, or the trees that LUTHIER_TREES names,
+// parted as in PATH.
 func sourceTree(b *testing.B) (docs [][]byte, size int) {
 	b.Helper()
 	roots := filepath.SplitList(os.Getenv("LUTHIER_TREES"))

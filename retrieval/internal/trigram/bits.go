@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// A sorted list of n different numbers below N is written as a binary interpolative code: the middle one, in as many bits as
-// the numbers it can be need, then both halves, whose bounds are known by then. Runs of neighbours take no bits at all.
+// A sorted list of n different numbers below N is written as a binary interpolative code: the
+// middle one, in as many bits as the numbers it can be need, then both halves, whose bounds are
+// known by then. Runs of neighbours take no bits at all.
 
 // bitWriter appends bits, the highest first.
 type bitWriter struct {
@@ -52,7 +53,8 @@ func (w *bitWriter) part(list []uint32, lo, hi uint32) {
 	}
 }
 
-// below writes v, which is less than r. Where r is no power of two, the values in the middle take a bit less.
+// below writes v, which is less than r. Where r is no power of two, the values in the middle take a
+// bit less.
 func (w *bitWriter) below(v, r uint32) {
 	n, short := widths(r)
 	if v -= (r - short) / 2; int32(v) < 0 {
@@ -65,14 +67,15 @@ func (w *bitWriter) below(v, r uint32) {
 	}
 }
 
-// widths are the bits that a number below r takes, and how many of the numbers take one bit less. r is at least 2.
+// widths are the bits that a number below r takes, and how many of the numbers take one bit less. r
+// is at least 2.
 func widths(r uint32) (n uint, short uint32) {
 	n = uint(bits.Len32(r - 1))
 	return n, uint32(uint64(1)<<n - uint64(r))
 }
 
-// bitReader reads what bitWriter wrote. Behind the end of the data it reads zeros, whatever the data: a list that it makes is
-// sorted and within its bounds even of foreign bytes.
+// bitReader reads what bitWriter wrote. Behind the end of the data it reads zeros, whatever the
+// data: a list that it makes is sorted and within its bounds even of foreign bytes.
 type bitReader struct {
 	data []byte
 	pos  uint // in bits
@@ -91,7 +94,8 @@ func (r *bitReader) word() uint64 {
 	return binary.BigEndian.Uint64(tail[:]) << (r.pos & 7)
 }
 
-// list reads as many numbers in [lo, hi) as out has room for, which must not be more than there are.
+// list reads as many numbers in [lo, hi) as out has room for, which must not be more than there
+// are.
 func (r *bitReader) list(out []uint32, lo, hi uint32) {
 	for len(out) > 0 {
 		if uint32(len(out)) == hi-lo {

@@ -4,7 +4,8 @@ import (
 	"fmt"
 )
 
-// Builder makes an index. It is for one goroutine; make one for each part that is built at the same time.
+// Builder makes an index. It is for one goroutine; make one for each part that is built at the same
+// time.
 type Builder struct {
 	docs  []uint32 // numbers of the documents, ascending
 	lists postings
@@ -19,8 +20,9 @@ func NewBuilder() *Builder {
 	return &Builder{lists: newPostings()}
 }
 
-// Add adds a document. Documents come in ascending order of their numbers, or Add panics. A large file is better added as
-// several documents of whole lines, if what is searched for lies in one line.
+// Add adds a document. Documents come in ascending order of their numbers, or Add panics. A large
+// file is better added as several documents of whole lines, if what is searched for lies in one
+// line.
 func (b *Builder) Add(doc uint32, text []byte) {
 	if n := len(b.docs); n > 0 && b.docs[n-1] >= doc {
 		panic(fmt.Sprintf("trigram: add document %d: %d was added before; documents must come in ascending order", doc, b.docs[n-1]))
@@ -61,7 +63,8 @@ func ascii(text []byte) bool {
 	return true
 }
 
-// smallText is as much text as is not worth the table of trigrams seen: an index of one changed file is made at once.
+// smallText is as much text as is not worth the table of trigrams seen: an index of one changed
+// file is made at once.
 const smallText = 64 << 10
 
 // collect finds the trigrams of text: the different ones, unless there is little text in all.

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Candidates are the documents that a query is to be looked for in, ascending. The caller owns the slice.
+// Candidates are the documents that a query is to be looked for in, ascending. The caller owns the
+// slice.
 func (r *Reader) Candidates(q *Query) []uint32 {
 	e := evaluation{r: r, lists: map[uint32]list{}}
 	places, every := e.node(q.root)
@@ -20,7 +21,8 @@ func (r *Reader) Candidates(q *Query) []uint32 {
 	return out
 }
 
-// evaluation answers one query. It remembers what it looked up, as the branches of an or often share trigrams.
+// evaluation answers one query. It remembers what it looked up, as the branches of an or often
+// share trigrams.
 type evaluation struct {
 	r     *Reader
 	lists map[uint32]list
@@ -36,7 +38,8 @@ func (e *evaluation) find(key uint32) list {
 	return l
 }
 
-// estimate is how many documents a part can name at most, and how many entries of lists are to be read to know.
+// estimate is how many documents a part can name at most, and how many entries of lists are to be
+// read to know.
 func (e *evaluation) estimate(n *node) (most uint32, work uint64) {
 	switch n.op {
 	case opNone:
@@ -69,7 +72,8 @@ func (e *evaluation) node(n *node) (places []uint32, every bool) {
 	return e.or(n)
 }
 
-// operand is a trigram or a part, how many documents it can name, and how many entries of lists there are to read for it.
+// operand is a trigram or a part, how many documents it can name, and how many entries of lists
+// there are to read for it.
 type operand struct {
 	sub  *node
 	key  uint32
@@ -115,12 +119,13 @@ func (e *evaluation) places(o operand) ([]uint32, bool) {
 	return places, false
 }
 
-// worth is how many entries of lists may be read to be rid of one candidate: some ten nanoseconds each, against the ten
-// microseconds and more that reading and searching a file takes.
+// worth is how many entries of lists may be read to be rid of one candidate: some ten nanoseconds
+// each, against the ten microseconds and more that reading and searching a file takes.
 const worth = 1000
 
-// and starts with what names the fewest documents, and leaves out what would cost more to read than it is likely to save:
-// at best the share of documents it does not name, and hardly more than twice what the one before it saved.
+// and starts with what names the fewest documents, and leaves out what would cost more to read than
+// it is likely to save: at best the share of documents it does not name, and hardly more than twice
+// what the one before it saved.
 func (e *evaluation) and(n *node) ([]uint32, bool) {
 	ops := e.operands(n)
 	slices.SortStableFunc(ops, func(a, b operand) int {

@@ -17,7 +17,8 @@ import (
 //	checks    CRC-32C of every 4,096 bytes of the lists
 //	lists     of the documents of each trigram, by their place in the table of documents; see bits.go
 //
-// The sum in the header is of all but the lists, and is checked when the index is opened. Lists are checked when they are read.
+// The sum in the header is of all but the lists, and is checked when the index is opened. Lists are
+// checked when they are read.
 const (
 	magic      = "ltrigram"
 	version    = 1
@@ -28,7 +29,8 @@ const (
 	checkSize  = 4
 )
 
-// header is the start of an index: magic, version, foldVersion, then these, then the sum over all before it and the tables.
+// header is the start of an index: magic, version, foldVersion, then these, then the sum over all
+// before it and the tables.
 type header struct {
 	docs, grams        uint32
 	docBytes, dirBytes uint32
@@ -39,7 +41,8 @@ const sumOffset = headerSize - 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// foldVersion says by which tables text was folded. Under others a search could miss what was indexed.
+// foldVersion says by which tables text was folded. Under others a search could miss what was
+// indexed.
 func foldVersion() uint32 {
 	return crc32.Checksum([]byte(unicode.Version), castagnoli)
 }
@@ -54,7 +57,8 @@ func (h header) append(dst []byte) []byte {
 	return append(dst, make([]byte, headerSize-len(dst))...)
 }
 
-// Bytes is the index of what was added. The builder stays as it is, so that more can be added for another index.
+// Bytes is the index of what was added. The builder stays as it is, so that more can be added for
+// another index.
 func (b *Builder) Bytes() []byte {
 	lists := b.lists.lists
 	order := make([]uint32, len(lists))

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// postings are the lists that grow: for each trigram the documents where it is. A list is its first document and the
-// distances to the next ones, as variable-length bytes in pieces of an arena. No list is an allocation of its own.
+// postings are the lists that grow: for each trigram the documents where it is. A list is its first
+// document and the distances to the next ones, as variable-length bytes in pieces of an arena. No
+// list is an allocation of its own.
 type postings struct {
 	table []uint32 // open addressing: index of the entry + 1
 	shift uint

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Query is what a document must hold to be searched: trigrams, joined by and and or. It is safe for several goroutines.
+// Query is what a document must hold to be searched: trigrams, joined by and and or. It is safe for
+// several goroutines.
 type Query struct {
 	root *node
 }
@@ -20,7 +21,8 @@ func (q *Query) All() bool { return q.root.op == opAll }
 // None reports that no document can hold a match.
 func (q *Query) None() bool { return q.root.op == opNone }
 
-// String shows what is asked of the index, such as `"fun" "unc" ("mai"|"tes" "est")`; ALL and NONE stand for themselves.
+// String shows what is asked of the index, such as `"fun" "unc" ("mai"|"tes" "est")`; ALL and NONE
+// stand for themselves.
 func (q *Query) String() string { return q.root.string(false) }
 
 type op uint8
@@ -54,8 +56,8 @@ func leaf(grams []uint32) *node {
 	return (&node{op: opAnd, grams: grams}).sealed()
 }
 
-// join makes one node of several: what decides alone decides, what changes nothing goes, and what has the same operation is
-// taken in.
+// join makes one node of several: what decides alone decides, what changes nothing goes, and what
+// has the same operation is taken in.
 func join(o op, parts ...*node) *node {
 	decides, neutral := none, all
 	if o == opOr {

@@ -21,8 +21,9 @@ type Reader struct {
 
 var errNotIndex = errors.New("trigram: open index: these bytes are none; build it anew")
 
-// Open reads an index in place: data must stay as it is while the reader is used. It checks header and tables, not the lists:
-// those are checked when a query reads them, and one that is damaged counts as if it named every document.
+// Open reads an index in place: data must stay as it is while the reader is used. It checks header
+// and tables, not the lists: those are checked when a query reads them, and one that is damaged
+// counts as if it named every document.
 func Open(data []byte) (*Reader, error) {
 	if len(data) < headerSize || string(data[:len(magic)]) != magic {
 		return nil, errNotIndex
@@ -59,7 +60,8 @@ func cut(want uint64, have int) error {
 	return fmt.Errorf("trigram: open index: %d bytes expected, %d there: the data was cut off; build it anew", want, have)
 }
 
-// readDocs reads the numbers of the documents. Each takes a byte at least, which bounds what a lying header can ask for.
+// readDocs reads the numbers of the documents. Each takes a byte at least, which bounds what a
+// lying header can ask for.
 func (r *Reader) readDocs(b []byte) error {
 	if uint64(r.n) > uint64(len(b)) {
 		return errNotIndex
@@ -141,7 +143,8 @@ func (d *directory) number() uint64 {
 	return v
 }
 
-// read appends the places of a list's documents in the table of documents. It reports false where the data is damaged.
+// read appends the places of a list's documents in the table of documents. It reports false where
+// the data is damaged.
 func (r *Reader) read(dst []uint32, l list) ([]uint32, bool) {
 	if l.bad || !r.intact(l) {
 		return dst, false

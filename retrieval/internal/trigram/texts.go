@@ -35,7 +35,8 @@ func tail(s string) string { return s[max(0, len(s)-2):] }
 func firstByte(s string) string { return s[:min(len(s), 1)] }
 func lastByte(s string) string  { return s[max(0, len(s)-1):] }
 
-// shortened cuts each text. The empty one among them says that nothing is known, and stands alone then.
+// shortened cuts each text. The empty one among them says that nothing is known, and stands alone
+// then.
 func shortened(texts []string, cut func(string) string) []string {
 	out := make([]string, len(texts))
 	for i, s := range texts {
@@ -47,7 +48,8 @@ func shortened(texts []string, cut func(string) string) []string {
 	return slices.Compact(out)
 }
 
-// fewer is the texts without doubles, cut to a byte where they are too many, and nothing known where they still are.
+// fewer is the texts without doubles, cut to a byte where they are too many, and nothing known
+// where they still are.
 func fewer(texts []string, cut func(string) string) []string {
 	out := shortened(texts, func(s string) string { return s })
 	if len(out) > maxTexts {

@@ -16,11 +16,12 @@ const (
 	maxHeap    = 8 << 20 // bytes of new blocks that are kept beside the mapping before the file is mapped anew
 )
 
-// Append stores the vectors of keys. When it returns without an error they are on the disk, and found by searches from then on.
-// Keys that the store has are left as they are.
+// Append stores the vectors of keys. When it returns without an error they are on the disk, and
+// found by searches from then on. Keys that the store has are left as they are.
 //
-// All vectors have the number of components of the store, at most MaxDim. They need not be of length 1 but must have a
-// length: neither zeros alone nor numbers that are not finite. If one is not so, none is stored.
+// All vectors have the number of components of the store, at most MaxDim. They need not be of
+// length 1 but must have a length: neither zeros alone nor numbers that are not finite. If one is
+// not so, none is stored.
 func (s *Store) Append(keys []Key, vectors [][]float32) error {
 	if len(keys) != len(vectors) {
 		return fmt.Errorf("vectors: append: %d keys with %d vectors", len(keys), len(vectors))
@@ -179,8 +180,8 @@ func (s *Store) put(b *block, data []byte, dim int) error {
 	return nil
 }
 
-// remap has all blocks lie in the mapped file instead of the heap. When that cannot be they stay, which costs memory but
-// breaks nothing.
+// remap has all blocks lie in the mapped file instead of the heap. When that cannot be they stay,
+// which costs memory but breaks nothing.
 func (s *Store) remap() {
 	if data, unmap, err := mapFile(s.file, s.st.end); err == nil {
 		s.st.rebind(data, unmap)

@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// BenchmarkSearch searches 200,000 vectors of 384 components in a mapped file for the ten nearest. Beside each search it
-// reads as many bytes of memory with the standard library's vectorised search for a byte on all processors; limit-ratio is
-// the fastest search in units of the fastest reading. exact-rows is how many rows were computed in float32.
+// BenchmarkSearch searches 200,000 vectors of 384 components in a mapped file for the ten nearest.
+// Beside each search it reads as many bytes of memory with the standard library's vectorised search
+// for a byte on all processors; limit-ratio is the fastest search in units of the fastest reading.
+// exact-rows is how many rows were computed in float32.
 func BenchmarkSearch(b *testing.B) {
 	const n, dim = 200_000, 384
 	path := filepath.Join(b.TempDir(), "bench.vectors")

@@ -38,7 +38,8 @@ func same(t *testing.T, s *Store, keys []Key, vectors [][]float32) {
 	}
 }
 
-// TestStoreLasts appends, deletes, tidies and opens again; the store holds what it should at every step.
+// TestStoreLasts appends, deletes, tidies and opens again; the store holds what it should at every
+// step.
 func TestStoreLasts(t *testing.T) {
 	path := file(t)
 	names, all := keys(0, 9000), cloud(random(1), 9000, 48)
@@ -148,7 +149,8 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestCutOff cuts the file at many lengths: what remains is the vectors whose blocks are whole, and more can be appended.
+// TestCutOff cuts the file at many lengths: what remains is the vectors whose blocks are whole, and
+// more can be appended.
 func TestCutOff(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -188,7 +190,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestNeverWritten has the last block as a crash of the system can leave it: long enough, its end all zeros.
+// TestNeverWritten has the last block as a crash of the system can leave it: long enough, its end
+// all zeros.
 func TestNeverWritten(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -220,8 +223,8 @@ func TestNeverWritten(t *testing.T) {
 	}
 }
 
-// TestDamage flips bytes of a file anywhere. No search gives a wrong vector; what was damaged is missing and can be
-// appended anew, after which the store is whole.
+// TestDamage flips bytes of a file anywhere. No search gives a wrong vector; what was damaged is
+// missing and can be appended anew, after which the store is whole.
 func TestDamage(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -266,7 +269,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestCutUnderMapping has another program empty the file while it is open: searches fail, the process lives.
+// TestCutUnderMapping has another program empty the file while it is open: searches fail, the
+// process lives.
 func TestCutUnderMapping(t *testing.T) {
 	if !mapped {
 		t.Skip("the file is not mapped here")
@@ -304,8 +308,8 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// TestTwoStores has one object write and another read the same file: the reader sees what is new when it looks, and writes once the
-// writer is gone.
+// TestTwoStores has one object write and another read the same file: the reader sees what is new
+// when it looks, and writes once the writer is gone.
 func TestTwoStores(t *testing.T) {
 	path := file(t)
 	names, all := keys(0, 3000), cloud(random(1), 3000, 32)

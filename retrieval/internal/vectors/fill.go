@@ -11,9 +11,10 @@ import (
 
 // FillConfig says how missing vectors are made.
 type FillConfig struct {
-	// Embed returns a vector for each text. An error that has a method Refused() bool which returns true says that a text
-	// among them can never be embedded: then the batch is halved until that one is alone, and is left out. Any other error
-	// ends the filling, and so do many refusals in a row: then something else is wrong.
+	// Embed returns a vector for each text. An error that has a method Refused() bool which returns
+	// true says that a text among them can never be embedded: then the batch is halved until that
+	// one is alone, and is left out. Any other error ends the filling, and so do many refusals in a
+	// row: then something else is wrong.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 
 	Batch    int            // texts of one call of Embed; 0 means 64
@@ -30,11 +31,12 @@ type Progress struct {
 	Err     error // why the first of those was skipped
 }
 
-// Fill makes the vectors that the set lacks and appends them to its store. text returns a text by its number; when it
-// returns an error the text is skipped, since files change while they are read.
+// Fill makes the vectors that the set lacks and appends them to its store. text returns a text by
+// its number; when it returns an error the text is skipped, since files change while they are read.
 //
-// It returns when all is done, when ctx ends or with the first error of Embed or of the store. What was embedded until
-// then is kept, and the next Fill goes on from there. It is meant to run beside searches.
+// It returns when all is done, when ctx ends or with the first error of Embed or of the store. What
+// was embedded until then is kept, and the next Fill goes on from there. It is meant to run beside
+// searches.
 func (t *Set) Fill(ctx context.Context, text func(id int) (string, error), cfg FillConfig) (Progress, error) {
 	missing, err := t.Missing()
 	if err != nil {

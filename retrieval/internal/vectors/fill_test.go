@@ -99,7 +99,8 @@ func TestFillSkips(t *testing.T) {
 	}
 }
 
-// TestFillGoesOn stops on an error and when it is cancelled, keeps what it has, and goes on from there.
+// TestFillGoesOn stops on an error and when it is cancelled, keeps what it has, and goes on from
+// there.
 func TestFillGoesOn(t *testing.T) {
 	path := file(t)
 	keys, text := texts(200)

@@ -159,7 +159,8 @@ func (b *block) seal(data []byte) {
 	put(data[60:], checksum(data[:60]))
 }
 
-// parseHead reads the head of a block at the beginning of data, nil when there is none or when the block does not fit.
+// parseHead reads the head of a block at the beginning of data, nil when there is none or when the
+// block does not fit.
 func parseHead(data []byte, dim int) *block {
 	if len(data) < headSize || string(data[:4]) != blockMagic || checksum(data[:60]) != binary.LittleEndian.Uint32(data[60:]) {
 		return nil
@@ -175,7 +176,8 @@ func parseHead(data []byte, dim int) *block {
 	return b
 }
 
-// parseBody cuts the parts out of a block, if its table is sound. The rounded and exact rows are not looked at.
+// parseBody cuts the parts out of a block, if its table is sound. The rounded and exact rows are
+// not looked at.
 func (b *block) parseBody(data []byte, dim int) bool {
 	if checksum(b.table(data)) != binary.LittleEndian.Uint32(data[16:]) {
 		return false
@@ -185,12 +187,12 @@ func (b *block) parseBody(data []byte, dim int) bool {
 	return true
 }
 
-// maxDamaged is how many damaged tables are tolerated before the rest of a file is given up: a file made for it could
-// have so many that reading them all would take hours.
+// maxDamaged is how many damaged tables are tolerated before the rest of a file is given up: a file
+// made for it could have so many that reading them all would take hours.
 const maxDamaged = 64
 
-// parseBlocks reads the blocks from off on. end is where the last whole one ends; lost counts the bytes between blocks
-// that belong to none.
+// parseBlocks reads the blocks from off on. end is where the last whole one ends; lost counts the
+// bytes between blocks that belong to none.
 func parseBlocks(data []byte, off int64, dim int) (blocks []*block, end, lost int64) {
 	end = off
 	for damaged := 0; off < int64(len(data)) && damaged < maxDamaged; {
@@ -213,7 +215,8 @@ func parseBlocks(data []byte, off int64, dim int) (blocks []*block, end, lost in
 		end = off
 		blocks = append(blocks, b)
 	}
-	// A crash of the system can leave a last block whose size is right and whose content never reached the disk.
+	// A crash of the system can leave a last block whose size is right and whose content never
+	// reached the disk.
 	for len(blocks) > 0 {
 		last := blocks[len(blocks)-1]
 		if last.whole(dim) {

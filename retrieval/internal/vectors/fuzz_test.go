@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzFile opens any bytes as a store, searches it, appends to it, writes it anew and opens it again. Nothing may panic, hang or
-// take memory that the file's size does not justify, and what was appended must be there.
+// FuzzFile opens any bytes as a store, searches it, appends to it, writes it anew and opens it
+// again. Nothing may panic, hang or take memory that the file's size does not justify, and what was
+// appended must be there.
 func FuzzFile(f *testing.F) {
 	for _, n := range []int{1, 3, 70} {
 		path := filepath.Join(f.TempDir(), "seed")

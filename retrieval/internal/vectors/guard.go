@@ -8,7 +8,8 @@ import (
 // errCut says that mapped memory was gone: another program made the file shorter.
 var errCut = errors.New("the file was cut short while it was open; delete it and start again")
 
-// guarded calls fn, which reads mapped memory. Without it a file that is cut short would end the process.
+// guarded calls fn, which reads mapped memory. Without it a file that is cut short would end the
+// process.
 func guarded(fn func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

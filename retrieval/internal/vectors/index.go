@@ -2,8 +2,9 @@ package vectors
 
 import "hash/maphash"
 
-// index finds rows by their keys: a hash table with open addressing whose entries are a row number plus one and, so that
-// keys elsewhere in memory are seldom looked at, half of the hash. The seed keeps a file from choosing keys that collide.
+// index finds rows by their keys: a hash table with open addressing whose entries are a row number
+// plus one and, so that keys elsewhere in memory are seldom looked at, half of the hash. The seed
+// keeps a file from choosing keys that collide.
 type index struct {
 	slots []uint64
 	used  int

@@ -24,8 +24,9 @@ const childEnv = "LUTHIER_VECTORS_CHILD"
 // killRows is what the child appends at a time.
 const killRows = 40
 
-// TestKilled kills a process at many moments while it appends, deletes and tidies. What it was told is stored is there afterwards,
-// with the right numbers, and the next process goes on in the same file.
+// TestKilled kills a process at many moments while it appends, deletes and tidies. What it was told
+// is stored is there afterwards, with the right numbers, and the next process goes on in the same
+// file.
 func TestKilled(t *testing.T) {
 	if path := os.Getenv(childEnv); path != "" {
 		child(path)
@@ -69,8 +70,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// child appends and says how many vectors are stored, until it is killed. Now and then it deletes others, and writes the
-// file anew.
+// child appends and says how many vectors are stored, until it is killed. Now and then it deletes
+// others, and writes the file anew.
 func child(path string) {
 	s, err := Open(path, Config{Model: "test 1"})
 	if err != nil {

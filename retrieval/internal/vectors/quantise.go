@@ -34,7 +34,8 @@ func unit(dst, v []float32) error {
 // strideOf is the number of bytes that a rounded row of dim components takes.
 func strideOf(dim int) int { return (dim + tensor.RowStep - 1) / tensor.RowStep * tensor.RowStep }
 
-// roundRow rounds v to 8 bits: v[i] ≈ scale·dst[i]. slip is the length of what was lost, never less than it is.
+// roundRow rounds v to 8 bits: v[i] ≈ scale·dst[i]. slip is the length of what was lost, never less
+// than it is.
 func roundRow(dst []byte, v []float32) (scale, slip float32) {
 	scale = peak(v) / 127
 	lost := 0.0
@@ -83,8 +84,9 @@ func newQuery(v []float32) (*query, error) {
 	return q, nil
 }
 
-// margin returns a and b such that the true cosine of a row lies within a·slip+b of the rounded one, where slip is the
-// row's: |q·v − q̂·v̂| ≤ |q|·|v−v̂| + |q−q̂|·|v̂|, and |v̂| ≤ 1+slip. The rest is for the last bits of single precision.
+// margin returns a and b such that the true cosine of a row lies within a·slip+b of the rounded
+// one, where slip is the row's: |q·v − q̂·v̂| ≤ |q|·|v−v̂| + |q−q̂|·|v̂|, and |v̂| ≤ 1+slip. The
+// rest is for the last bits of single precision.
 func (q *query) margin() (a, b float32) { return 1.0001 + q.slip, q.slip + 2e-6 }
 
 // cosine returns the product with a row of float32 in little-endian bytes.

@@ -21,8 +21,8 @@ func (h exactHit) before(o exactHit) int {
 	return bytes.Compare(h.key[:], o.key[:])
 }
 
-// rescore computes the cosines of the rows that can be among the nearest from float32, those first that can be nearest, until no
-// other row can be as near as the k-th that was found.
+// rescore computes the cosines of the rows that can be among the nearest from float32, those first
+// that can be nearest, until no other row can be as near as the k-th that was found.
 func (x *scanner) rescore() (best []exactHit, damaged []int, err error) {
 	near := slices.DeleteFunc(x.near, func(c candidate) bool { return c.top < x.floor })
 	slices.SortFunc(near, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.top, a.top), cmp.Compare(a.row, b.row)) })

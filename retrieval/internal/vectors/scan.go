@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// scanner goes over the rounded rows on all processors and collects those that can be among the k nearest.
+// scanner goes over the rounded rows on all processors and collects those that can be among the k
+// nearest.
 type scanner struct {
 	st   *state
 	q    *query
@@ -44,7 +45,8 @@ func (x *scanner) scan(ctx context.Context) error {
 	return x.err
 }
 
-// work is one worker: a search of its own over the pieces it takes, which learns from the others how near is near enough.
+// work is one worker: a search of its own over the pieces it takes, which learns from the others
+// how near is near enough.
 func (x *scanner) work(ctx context.Context) {
 	w := worker{scanner: x, floor: float32(math.Inf(-1))}
 	err := guarded(func() error {

@@ -12,15 +12,15 @@ type Scored struct {
 	IDs   []int   // numbers of the texts in the Set that was searched, ascending; nil without one
 }
 
-// Search returns the k vectors nearest to the query vector by the cosine, nearest first; of equal ones those with smaller
-// keys. They are exactly those that comparing with every vector in float32 gives. There are fewer than k only when the
-// store has fewer.
+// Search returns the k vectors nearest to the query vector by the cosine, nearest first; of equal
+// ones those with smaller keys. They are exactly those that comparing with every vector in float32
+// gives. There are fewer than k only when the store has fewer.
 func (s *Store) Search(ctx context.Context, vector []float32, k int) ([]Scored, error) {
 	return s.search(ctx, vector, k, nil)
 }
 
-// search searches the rows of a set, or all when it is nil. Rows that turn out to be damaged are dropped, and the search
-// is made again without them: their bounds may have kept others out.
+// search searches the rows of a set, or all when it is nil. Rows that turn out to be damaged are
+// dropped, and the search is made again without them: their bounds may have kept others out.
 func (s *Store) search(ctx context.Context, vector []float32, k int, set *Set) ([]Scored, error) {
 	q, err := newQuery(vector)
 	if err != nil {
@@ -38,7 +38,8 @@ func (s *Store) search(ctx context.Context, vector []float32, k int, set *Set) (
 	}
 }
 
-// searchOnce searches with the store locked. The rows of st that it found damaged come with the result.
+// searchOnce searches with the store locked. The rows of st that it found damaged come with the
+// result.
 func (s *Store) searchOnce(ctx context.Context, q *query, k int, set *Set) (found []Scored, st *state, damaged []int, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestSearchIsExact compares searches with the definition, keys, order and scores to the last bit: for vectors of several
-// shapes and numbers of components, and where many of them are equal.
+// TestSearchIsExact compares searches with the definition, keys, order and scores to the last bit:
+// for vectors of several shapes and numbers of components, and where many of them are equal.
 func TestSearchIsExact(t *testing.T) {
 	r := random(1)
 	equal := gauss(r, 96, 1)
@@ -62,7 +62,8 @@ func spikes(n, dim int) [][]float32 {
 	return all
 }
 
-// TestSetSearch searches a part of a store, in which some texts stand twice and some have no vector yet.
+// TestSetSearch searches a part of a store, in which some texts stand twice and some have no vector
+// yet.
 func TestSetSearch(t *testing.T) {
 	s := open(t, file(t))
 	vectors := cloud(random(3), 1000, 64)

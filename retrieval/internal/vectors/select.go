@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Set is a choice of texts, by the keys of Store.Select. It follows its store: what is appended later is found. It is safe
-// for concurrent use.
+// Set is a choice of texts, by the keys of Store.Select. It follows its store: what is appended
+// later is found. It is safe for concurrent use.
 type Set struct {
 	store *Store
 	keys  []Key
@@ -25,8 +25,8 @@ type selection struct {
 	missing []int
 }
 
-// Select returns the set of the texts with these keys, in which a text's number is its place among keys. Texts that are
-// equal have equal keys. The keys must not be changed afterwards.
+// Select returns the set of the texts with these keys, in which a text's number is its place among
+// keys. Texts that are equal have equal keys. The keys must not be changed afterwards.
 func (s *Store) Select(keys []Key) *Set { return &Set{store: s, keys: keys} }
 
 // Len returns the number of texts.

@@ -29,8 +29,8 @@ type piece struct {
 	lo, hi int // rows of the block
 }
 
-// pieceBytes is how many rounded bytes a piece has: little enough that the cores end together, much enough that taking
-// a piece costs nothing beside it.
+// pieceBytes is how many rounded bytes a piece has: little enough that the cores end together, much
+// enough that taking a piece costs nothing beside it.
 const pieceBytes = 192 << 10
 
 // add takes a block in.

@@ -19,11 +19,11 @@ var (
 
 // Config says what a store holds.
 type Config struct {
-	// Model names what made the vectors, with its version: vectors of different models cannot be compared. A file of
-	// another model is replaced.
+	// Model names what made the vectors, with its version: vectors of different models cannot be
+	// compared. A file of another model is replaced.
 	Model string
-	// Dim is the number of components of the vectors, or 0 for that of the file or else of the first one appended. A file
-	// with another number is replaced.
+	// Dim is the number of components of the vectors, or 0 for that of the file or else of the
+	// first one appended. A file with another number is replaced.
 	Dim int
 }
 
@@ -45,11 +45,11 @@ type Store struct {
 	closed bool
 }
 
-// Open opens the store in the file path, which is made when the first vector is appended. An empty path means a store
-// in memory.
+// Open opens the store in the file path, which is made when the first vector is appended. An empty
+// path means a store in memory.
 //
-// A file that is damaged, of another version or of other vectors is no error: it is replaced, and Status says why. Nor is
-// a directory that cannot be written: then vectors are kept in memory.
+// A file that is damaged, of another version or of other vectors is no error: it is replaced, and
+// Status says why. Nor is a directory that cannot be written: then vectors are kept in memory.
 func Open(path string, cfg Config) (*Store, error) {
 	if cfg.Model == "" || len(cfg.Model) > maxName {
 		return nil, fmt.Errorf("vectors: open store: Config.Model has %d bytes, want 1 to %d; name what makes the vectors, with its version", len(cfg.Model), maxName)
@@ -181,7 +181,8 @@ func (s *Store) parse(st *state, f *os.File, size int64) (note string, err error
 	return note, nil
 }
 
-// Refresh takes in what another process has written since. It does nothing where this process writes.
+// Refresh takes in what another process has written since. It does nothing where this process
+// writes.
 func (s *Store) Refresh() error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -213,7 +214,8 @@ func (s *Store) isClosed() bool {
 	return s.closed
 }
 
-// Close gives memory and files back. It waits for searches under way. It may be called more than once.
+// Close gives memory and files back. It waits for searches under way. It may be called more than
+// once.
 func (s *Store) Close() error {
 	s.write.Lock()
 	defer s.write.Unlock()

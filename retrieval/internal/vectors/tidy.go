@@ -7,8 +7,9 @@ import (
 	"io"
 )
 
-// Tidy writes the file anew, without dead vectors and in large blocks, when that is worth it: when half of it is dead, or
-// when a quarter of the vectors lie in small blocks. Searches go on meanwhile. A crash leaves the old file or the new one.
+// Tidy writes the file anew, without dead vectors and in large blocks, when that is worth it: when
+// half of it is dead, or when a quarter of the vectors lie in small blocks. Searches go on
+// meanwhile. A crash leaves the old file or the new one.
 func (s *Store) Tidy(ctx context.Context) error {
 	s.write.Lock()
 	defer s.write.Unlock()

@@ -53,7 +53,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// What is longer than a chunk may be is cut behind a blank line of little indentation, and every piece has the title.
+// What is longer than a chunk may be is cut behind a blank line of little indentation, and every
+// piece has the title.
 func TestLongFunction(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("package a\n\nfunc Long() {\n")

@@ -79,7 +79,8 @@ func checkText(t testing.TB, text Text, src []byte) {
 	}
 }
 
-// countLines counts as editors do: a text that ends with a line break has no line behind it, an empty one has one.
+// countLines counts as editors do: a text that ends with a line break has no line behind it, an
+// empty one has one.
 func countLines(src []byte) int { return len(lineStarts(src)) }
 
 func lineStarts(src []byte) []int {

@@ -42,11 +42,12 @@ func (c Class) String() string {
 	return strings.Join(set, "|")
 }
 
-// HeadSize is how many bytes from the front of a file Classify wants at most; more are not looked at.
+// HeadSize is how many bytes from the front of a file Classify wants at most; more are not looked
+// at.
 const HeadSize = 16 << 10
 
-// Classify tells what kind of file path is (slash-separated, below the root of its tree) whose content begins with
-// head. An empty head leaves it to the path.
+// Classify tells what kind of file path is (slash-separated, below the root of its tree) whose
+// content begins with head. An empty head leaves it to the path.
 func Classify(path string, head []byte) Class {
 	c := classifyPath(path)
 	if c.Any(Binary) || len(head) == 0 {

@@ -18,8 +18,8 @@ func classifyHead(head []byte, c Class) Class {
 	return found
 }
 
-// looksBinary reports bytes that no text has: a NUL, unless a mark at the front says that characters are wider than a
-// byte, or many other control characters.
+// looksBinary reports bytes that no text has: a NUL, unless a mark at the front says that
+// characters are wider than a byte, or many other control characters.
 func looksBinary(head []byte) bool {
 	if enc := markedEncoding(head); enc == UTF16LE || enc == UTF16BE {
 		return false
@@ -37,8 +37,8 @@ func looksBinary(head []byte) bool {
 	return control > len(head)/20
 }
 
-// controls are the characters below the blank that text does not use: all but tab, line feed, vertical tab, form
-// feed, carriage return and escape.
+// controls are the characters below the blank that text does not use: all but tab, line feed,
+// vertical tab, form feed, carriage return and escape.
 const controls uint32 = 0xffffffff &^ (1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1b)
 
 // Lines as a person writes them are shorter than these.
@@ -64,8 +64,8 @@ func longLines(text []byte) bool {
 	return longest >= longLine && len(text)/lines >= longAverage
 }
 
-// saysGenerated looks for what generators write above their output: Go's line (which may stand anywhere before the
-// package clause), @generated, and sentences that say so and ask not to edit.
+// saysGenerated looks for what generators write above their output: Go's line (which may stand
+// anywhere before the package clause), @generated, and sentences that say so and ask not to edit.
 func saysGenerated(text []byte) bool {
 	const top = 3 << 10
 	head := text[:min(len(text), top)]

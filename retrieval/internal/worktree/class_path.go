@@ -30,7 +30,8 @@ func classifyDir(dir string, c Class, ext string) Class {
 		return 0
 	}
 	dir = strings.ToLower(dir)
-	// Below src/main, as Maven and Gradle have it, directories are packages and mean nothing here: org/mockito/mock.
+	// Below src/main, as Maven and Gradle have it, directories are packages and mean nothing here:
+	// org/mockito/mock.
 	if i := strings.Index("/"+dir+"/", "/src/main/"); i >= 0 {
 		dir = strings.TrimSuffix(dir[:i], "/")
 	}
@@ -68,7 +69,8 @@ func isTestDir(name string) bool {
 // isCode reports whether nothing marks a file of class c as other than source code.
 func isCode(c Class, ext string) bool { return ext != "" && !c.Any(Binary|Doc|Config|Data|Build) }
 
-// classifyName looks at the spelling of the last path element: base as it is, name in lower case, split into stem and ext.
+// classifyName looks at the spelling of the last path element: base as it is, name in lower case,
+// split into stem and ext.
 func classifyName(base, name, stem, ext string) (c Class) {
 	if isTestName(base, stem, ext) {
 		c |= Test

@@ -26,7 +26,8 @@ var byDir = table(map[Class]string{
 	Build:   `.circleci .buildkite .ci`,
 })
 
-// byTopDir are names that mean this at the top of a tree only: deeper they are packages as often, such as go/doc.
+// byTopDir are names that mean this at the top of a tree only: deeper they are packages as often,
+// such as go/doc.
 var byTopDir = table(map[Class]string{
 	Vendored: `external deps`,
 	Bench:    `perf`,

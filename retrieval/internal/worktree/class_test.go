@@ -6,7 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// TestClassifyPath has real paths: of the repositories named, of Go's source, and of well-known conventions.
+// TestClassifyPath has real paths: of the repositories named, of Go's source, and of well-known
+// conventions.
 func TestClassifyPath(t *testing.T) {
 	for want, list := range map[Class]string{
 		0: `astropy/table/info.py modules/caddyhttp/reverseproxy/selectionpolicies.go src/unix/core.c lib/axios.js

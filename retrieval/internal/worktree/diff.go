@@ -2,8 +2,8 @@ package worktree
 
 import "strings"
 
-// Changes are the differences between two scans of one root, each list by path. Only files to be indexed count: a file
-// that has become too large is Removed.
+// Changes are the differences between two scans of one root, each list by path. Only files to be
+// indexed count: a file that has become too large is Removed.
 type Changes struct {
 	Added   []File // as they are now
 	Changed []File // as they are now
@@ -16,7 +16,8 @@ func (c *Changes) Empty() bool {
 	return len(c.Added)+len(c.Changed)+len(c.Suspect)+len(c.Removed) == 0
 }
 
-// Files returns all of them in one list, as an index wants them: what is to be read again, and what is gone.
+// Files returns all of them in one list, as an index wants them: what is to be read again, and what
+// is gone.
 func (c *Changes) Files() []File {
 	all := make([]File, 0, len(c.Added)+len(c.Changed)+len(c.Suspect)+len(c.Removed))
 	for _, list := range [][]File{c.Added, c.Changed, c.Suspect, c.Removed} {
@@ -26,7 +27,8 @@ func (c *Changes) Files() []File {
 	return all
 }
 
-// Diff tells what a new scan found different from an old one, from what stat told both. A nil old tree has no files.
+// Diff tells what a new scan found different from an old one, from what stat told both. A nil old
+// tree has no files.
 func Diff(old, new *Tree) Changes {
 	var c Changes
 	var before []File

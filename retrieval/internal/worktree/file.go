@@ -20,7 +20,8 @@ type File struct {
 	Racy    bool // a change right after the scan could have left all of the above the same
 }
 
-// Same reports whether two states of a path cannot be told apart without reading. It is no proof while either is Racy.
+// Same reports whether two states of a path cannot be told apart without reading. It is no proof
+// while either is Racy.
 func (f *File) Same(g *File) bool {
 	return f.Size == g.Size && f.ModTime == g.ModTime && f.Changed == g.Changed && f.Inode == g.Inode && f.Mode.Type() == g.Mode.Type()
 }
@@ -28,8 +29,8 @@ func (f *File) Same(g *File) bool {
 // Fresh reports whether f, recorded earlier, still describes what now was seen at its path.
 func (f *File) Fresh(now *File) bool { return !f.Racy && f.Same(now) }
 
-// Grains of time stamps. Kernels stamp with a clock that ticks every 1 to 10 ms; file systems that keep whole seconds
-// (HFS+) or pairs of them (FAT) show no fraction.
+// Grains of time stamps. Kernels stamp with a clock that ticks every 1 to 10 ms; file systems that
+// keep whole seconds (HFS+) or pairs of them (FAT) show no fraction.
 const (
 	fineGrain   = int64(50 * time.Millisecond)
 	coarseGrain = int64(2 * time.Second)

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Look tells what a scan would find at a few paths, and below those that are directories. Each path yields a File of
-// SkipGone first, which stands for everything that was at and below it, then what is there now. So the result is what
-// has to be forgotten and, after that, what has to be there.
+// Look tells what a scan would find at a few paths, and below those that are directories. Each path
+// yields a File of SkipGone first, which stands for everything that was at and below it, then what
+// is there now. So the result is what has to be forgotten and, after that, what has to be there.
 func Look(ctx context.Context, root string, opts Options, paths ...string) ([]File, error) {
 	o := opts.withDefaults()
 	o.Progress = nil
@@ -94,7 +94,8 @@ func (l *looker) file(p, up string, fi fs.FileInfo) (File, error) {
 	return f, nil
 }
 
-// hides reports whether a scan does not go into dir, because of its own name or marks or of a directory above.
+// hides reports whether a scan does not go into dir, because of its own name or marks or of a
+// directory above.
 func (l *looker) hides(dir string) bool {
 	hidden, known := l.hidden[dir]
 	if known {
@@ -109,7 +110,8 @@ func (l *looker) hides(dir string) bool {
 	return hidden
 }
 
-// marked looks in dir for what makes it foreign, and whether it can be opened without following a link.
+// marked looks in dir for what makes it foreign, and whether it can be opened without following a
+// link.
 func (l *looker) marked(dir string) bool {
 	f, err := l.root.open(filepath.FromSlash(dir))
 	if err != nil {

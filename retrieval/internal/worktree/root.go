@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Root reads the files of one tree and nothing outside it: a symbolic link on the way to a file is refused, also one
-// put there a moment ago. It is safe for concurrent use.
+// A Root reads the files of one tree and nothing outside it: a symbolic link on the way to a file
+// is refused, also one put there a moment ago. It is safe for concurrent use.
 type Root struct {
 	dir *os.File // of the tree, for systems that open below a descriptor
 	any *os.Root
@@ -40,9 +40,10 @@ var ErrTooLarge = errors.New("worktree: file is too large to be read")
 // ErrNotRegular says that a path is no regular file (any more).
 var ErrNotRegular = errors.New("worktree: not a regular file")
 
-// ReadFile returns the content of a regular file and its state at that moment; Class and Skip are left to the caller.
-// The state was looked at before the content was read, and Racy is set when a change during the read could hide in it:
-// a later scan that finds the same state and no Racy here has the same content.
+// ReadFile returns the content of a regular file and its state at that moment; Class and Skip are
+// left to the caller. The state was looked at before the content was read, and Racy is set when a
+// change during the read could hide in it: a later scan that finds the same state and no Racy here
+// has the same content.
 func (r *Root) ReadFile(path string, max int64) ([]byte, File, error) {
 	seen := time.Now().UnixNano()
 	f, err := r.open(filepath.FromSlash(path))
@@ -93,8 +94,8 @@ func stateOf(path string, fi fs.FileInfo, seen int64) File {
 	return f
 }
 
-// openSlowly opens a path element by element. Links that stay below the root would be followed, so they are looked for
-// first; one that is put there in between still cannot lead outside.
+// openSlowly opens a path element by element. Links that stay below the root would be followed, so
+// they are looked for first; one that is put there in between still cannot lead outside.
 func (r *Root) openSlowly(name string) (*os.File, error) {
 	for i := 0; i <= len(name); i++ {
 		if i < len(name) && !os.IsPathSeparator(name[i]) || i == 0 {

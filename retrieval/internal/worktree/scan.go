@@ -27,9 +27,11 @@ type Options struct {
 	Ignore      []string // more patterns in the language of .gitignore, anchored at the root; they cannot bring back what git ignores
 	KeepTools   bool     // do not skip the directories of tools, such as node_modules
 	Workers     int      // goroutines that read directories; chosen by the number of processors when 0
-	// Previous is an earlier scan of this root: what looks the same as in it is not opened again to be classified.
+	// Previous is an earlier scan of this root: what looks the same as in it is not opened again to
+	// be classified.
 	Previous *Tree
-	// Progress, when set, is called now and then from one goroutine at a time with how much was found so far.
+	// Progress, when set, is called now and then from one goroutine at a time with how much was
+	// found so far.
 	Progress func(files int, bytes int64)
 }
 
@@ -50,8 +52,9 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Scan lists the files below root that are worth indexing, and those that are not with the reason. Only a root that
-// cannot be read and an ended ctx are errors: whatever else cannot be read is skipped as SkipUnreadable.
+// Scan lists the files below root that are worth indexing, and those that are not with the reason.
+// Only a root that cannot be read and an ended ctx are errors: whatever else cannot be read is
+// skipped as SkipUnreadable.
 func Scan(ctx context.Context, root string, opts Options) (*Tree, error) {
 	o := opts.withDefaults()
 	r, err := OpenRoot(root)
@@ -77,8 +80,8 @@ func Scan(ctx context.Context, root string, opts Options) (*Tree, error) {
 	return t, nil
 }
 
-// limit moves the deepest files beyond max to the skipped ones. Which those are depends on the files alone, so that
-// the next scan decides alike.
+// limit moves the deepest files beyond max to the skipped ones. Which those are depends on the
+// files alone, so that the next scan decides alike.
 func (t *Tree) limit(max int) {
 	if len(t.Files) <= max {
 		return

@@ -35,9 +35,9 @@ func markedEncoding(raw []byte) Encoding {
 	return UTF8
 }
 
-// Text returns a content as valid UTF-8 without a byte order mark, and how it was written. UTF-8 is returned as it is,
-// without a copy. A text that is UTF-8 but for some bytes keeps its characters, with U+FFFD for those bytes. The number
-// of lines is always that of the content.
+// Text returns a content as valid UTF-8 without a byte order mark, and how it was written. UTF-8 is
+// returned as it is, without a copy. A text that is UTF-8 but for some bytes keeps its characters,
+// with U+FFFD for those bytes. The number of lines is always that of the content.
 func Text(raw []byte) ([]byte, Encoding) {
 	switch enc := markedEncoding(raw); enc {
 	case UTF16LE, UTF16BE:

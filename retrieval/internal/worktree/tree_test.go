@@ -280,8 +280,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestRacy writes a file again and again right after it was seen. Whenever its state looks the same, it must have been
-// marked.
+// TestRacy writes a file again and again right after it was seen. Whenever its state looks the
+// same, it must have been marked.
 func TestRacy(t *testing.T) {
 	root := t.TempDir()
 	name := filepath.Join(root, "f")
@@ -321,7 +321,8 @@ func TestPreviousIsTrusted(t *testing.T) {
 	}
 }
 
-// TestLookIsScan changes a tree at random and checks that looking at what was changed gives the new scan.
+// TestLookIsScan changes a tree at random and checks that looking at what was changed gives the new
+// scan.
 func TestLookIsScan(t *testing.T) {
 	files := map[string]string{".gitignore": "*.log\nbuild/\n/host\n"}
 	for i := range 60 {
@@ -360,7 +361,8 @@ func TestLookIsScan(t *testing.T) {
 				changed = []string{"d0", "d1", "d2", "d3"}
 			}
 		}
-		// A mark in a directory tells of the whole of it, and a new one above a file may be seen or not.
+		// A mark in a directory tells of the whole of it, and a new one above a file may be seen or
+		// not.
 		for _, c := range slices.Clone(changed) {
 			for dir := c; dir != "."; dir = filepath.Dir(dir) {
 				changed = append(changed, filepath.ToSlash(dir))

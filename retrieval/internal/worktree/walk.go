@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A walk reads the directories of a tree with several workers, which take the youngest open one from a common stack.
+// A walk reads the directories of a tree with several workers, which take the youngest open one
+// from a common stack.
 type walk struct {
 	root  *Root
 	rules rules
@@ -121,7 +122,8 @@ type worker struct {
 	head []byte
 }
 
-// read lists one directory into n. An error means that nothing could be listed; n then says so itself.
+// read lists one directory into n. An error means that nothing could be listed; n then says so
+// itself.
 func (w *worker) read(n *node) error {
 	refuse := func(why Skip) { n.skipped = append(n.skipped, File{Path: n.path, Mode: fs.ModeDir, Skip: why}) }
 	switch {
@@ -209,7 +211,8 @@ func (w *worker) state(path string, dir *os.File, e fs.DirEntry, seen int64) (f 
 	return f, true
 }
 
-// classify sets Class and Skip of a regular file, opening it only when its name and the scan before do not tell.
+// classify sets Class and Skip of a regular file, opening it only when its name and the scan before
+// do not tell.
 func (w *worker) classify(f *File, dir *os.File, name string) {
 	if before, ok := w.opts.Previous.Lookup(f.Path); ok && before.Fresh(f) && before.Skip != SkipUnreadable {
 		f.Class, f.Skip = before.Class, before.Skip
@@ -264,7 +267,8 @@ func (w *worker) foreign(n *node, dir *os.File, entries []fs.DirEntry) Skip {
 	return NotSkipped
 }
 
-// isWorktree tells a further work tree of a repository, whose files are those of this tree again, from a submodule.
+// isWorktree tells a further work tree of a repository, whose files are those of this tree again,
+// from a submodule.
 func (w *worker) isWorktree(dir *os.File, n *node) bool {
 	k, err := readHead(dir, ".git", n.path+"/.git", w.root, w.head)
 	return err == nil && linksWorktree(w.head[:k])
@@ -275,8 +279,8 @@ func linksWorktree(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("gitdir: ")) && bytes.Contains(text, []byte("/worktrees/"))
 }
 
-// isToolMark recognises what tools put into directories that only they fill: https://bford.info/cachedir/ and Python's
-// virtual environments.
+// isToolMark recognises what tools put into directories that only they fill:
+// https://bford.info/cachedir/ and Python's virtual environments.
 func isToolMark(e fs.DirEntry) bool {
 	return (e.Name() == "CACHEDIR.TAG" || e.Name() == "pyvenv.cfg") && e.Type().IsRegular()
 }

@@ -18,12 +18,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// WatchOptions of Watch. The zero value is a good one; Ignore and KeepTools should be those of the scan.
+// WatchOptions of Watch. The zero value is a good one; Ignore and KeepTools should be those of the
+// scan.
 type WatchOptions struct {
 	Ignore    []string
 	KeepTools bool
-	// MaxWatches bounds the directories that are watched, 4,000 when 0. Where the system watches each file of a
-	// directory (macOS, BSD) those count too.
+	// MaxWatches bounds the directories that are watched, 4,000 when 0. Where the system watches
+	// each file of a directory (macOS, BSD) those count too.
 	MaxWatches int
 	Quiet      time.Duration // a batch is sent after no change for this long, 100 ms when 0
 	Delay      time.Duration // and this long after its first change at the latest, 1 s when 0
@@ -55,8 +56,9 @@ type Watcher struct {
 	limit string
 }
 
-// Watch begins to watch the tree at root. All that changes after it has returned is reported, so scan the tree after.
-// Directories that [Scan] would not enter are not watched. The Watcher ends with ctx or by Close.
+// Watch begins to watch the tree at root. All that changes after it has returned is reported, so
+// scan the tree after. Directories that [Scan] would not enter are not watched. The Watcher ends
+// with ctx or by Close.
 func Watch(ctx context.Context, root string, opts WatchOptions) (*Watcher, error) {
 	l, err := newWatchLoop(root, opts)
 	if err != nil {
@@ -84,11 +86,12 @@ func newWatchLoop(root string, opts WatchOptions) (*watchLoop, error) {
 	return l, nil
 }
 
-// Batches delivers what changed. It is closed when the Watcher ends. A reader that is slow gets larger batches.
+// Batches delivers what changed. It is closed when the Watcher ends. A reader that is slow gets
+// larger batches.
 func (w *Watcher) Batches() <-chan Batch { return w.batches }
 
-// Limit says why not all of the tree is watched, "" when all is. Then changes can go unnoticed, so the caller scans the
-// tree from time to time.
+// Limit says why not all of the tree is watched, "" when all is. Then changes can go unnoticed, so
+// the caller scans the tree from time to time.
 func (w *Watcher) Limit() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -257,8 +260,8 @@ func (l *watchLoop) note(rel string) bool {
 	return true
 }
 
-// watch watches dir and the directories below it. What was created in one before its watch is found by whoever looks at
-// dir, which is part of the batch.
+// watch watches dir and the directories below it. What was created in one before its watch is found
+// by whoever looks at dir, which is part of the batch.
 func (l *watchLoop) watch(dir string) {
 	if l.add(dir) {
 		l.watchBelow(dir)

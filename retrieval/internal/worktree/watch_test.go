@@ -185,7 +185,8 @@ func TestWatchOverflow(t *testing.T) {
 	goleak.VerifyNone(t)
 }
 
-// TestWatchNobodyReads shows that a watcher whose batches nobody takes still ends, and that changes are not lost.
+// TestWatchNobodyReads shows that a watcher whose batches nobody takes still ends, and that changes
+// are not lost.
 func TestWatchNobodyReads(t *testing.T) {
 	root := t.TempDir()
 	w := watching(t, root, quick)

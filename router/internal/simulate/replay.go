@@ -1,13 +1,14 @@
 package simulate
 
-// Attempt is what a policy knows of a model that it let try a task: which one, and what the check said.
+// Attempt is what a policy knows of a model that it let try a task: which one, and what the check
+// said.
 type Attempt struct {
 	Model  int
 	Passed bool
 }
 
-// Policy chooses for one task. Next is told what was tried and what that cost; it returns the model that tries next, or
-// -1 to stop, and the attempt it would hand in when it stops.
+// Policy chooses for one task. Next is told what was tried and what that cost; it returns the model
+// that tries next, or -1 to stop, and the attempt it would hand in when it stops.
 type Policy interface {
 	Next(tried []Attempt, spent float64) (next, best int)
 }
@@ -18,11 +19,12 @@ type Check struct {
 	FalseReject float64 // share of right attempts that it rejects
 }
 
-// Score is what a policy got on one task, or on average: the share that is resolved and the dollars spent.
+// Score is what a policy got on one task, or on average: the share that is resolved and the dollars
+// spent.
 type Score struct{ Resolved, Dollars float64 }
 
-// Replay lets a policy work on a task and returns its expected score over all that the check may say. A model that is
-// missing in the table gives nothing and costs nothing.
+// Replay lets a policy work on a task and returns its expected score over all that the check may
+// say. A model that is missing in the table gives nothing and costs nothing.
 func Replay(t *Task, p Policy, c Check) Score {
 	return replay(t, p, c, nil, 0, 1)
 }
@@ -84,8 +86,8 @@ func Random(t *Task) Score {
 	return s
 }
 
-// Oracle returns the score of knowing the outcomes: the cheapest model that resolves the task, or the cheapest of all
-// when none does.
+// Oracle returns the score of knowing the outcomes: the cheapest model that resolves the task, or
+// the cheapest of all when none does.
 func Oracle(t *Task) Score {
 	best := -1
 	for i, r := range t.Results {

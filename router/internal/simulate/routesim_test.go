@@ -93,7 +93,8 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// both asks model 0, then 1 unless the first passed, and hands in the last that passed, else the first.
+// both asks model 0, then 1 unless the first passed, and hands in the last that passed, else the
+// first.
 type both struct{}
 
 func (both) Next(tried []Attempt, _ float64) (next, best int) {

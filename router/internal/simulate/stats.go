@@ -19,8 +19,9 @@ type Summary struct {
 // resamples is how many bootstrap resamples are drawn.
 const resamples = 2000
 
-// Summarise returns the mean score over tasks with bootstrap intervals over tasks. Reference is the policy to compare
-// with, task by task; nil leaves Above zero. One seed gives the same resamples to every policy.
+// Summarise returns the mean score over tasks with bootstrap intervals over tasks. Reference is the
+// policy to compare with, task by task; nil leaves Above zero. One seed gives the same resamples to
+// every policy.
 func Summarise(scores, reference []Score, seed uint64) Summary {
 	if len(scores) == 0 {
 		return Summary{}
@@ -63,7 +64,8 @@ func Mean(scores []Score) Score {
 	return s
 }
 
-// Folds deals n tasks into k groups of about equal size, at random by the seed: fold[i] is the group of task i.
+// Folds deals n tasks into k groups of about equal size, at random by the seed: fold[i] is the
+// group of task i.
 func Folds(n, k int, seed uint64) []int {
 	k = max(1, min(k, n))
 	fold := make([]int, n)

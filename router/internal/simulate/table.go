@@ -54,8 +54,9 @@ type run struct {
 	Calls    int     `json:"api_calls"`
 }
 
-// Read reads JSON lines: {"id": …, "repo": …, "models": {NAME: {"resolved": true, "cost": DOLLARS, "api_calls": N}}}.
-// Other fields are ignored. A line that cannot be read is an error that names it.
+// Read reads JSON lines: {"id": …, "repo": …, "models": {NAME: {"resolved": true, "cost": DOLLARS,
+// "api_calls": N}}}. Other fields are ignored. A line that cannot be read is an error that names
+// it.
 func Read(r io.Reader) (*Table, error) {
 	var rows []row
 	in := bufio.NewScanner(r)
@@ -102,8 +103,8 @@ func (o *row) parse(line []byte) error {
 	return nil
 }
 
-// keysOf returns the names of an object in the order in which they are written. Where a name is written twice or by
-// another spelling, the sorted names are enough.
+// keysOf returns the names of an object in the order in which they are written. Where a name is
+// written twice or by another spelling, the sorted names are enough.
 func keysOf(object json.RawMessage, known map[string]run) []string {
 	var names []string
 	d := json.NewDecoder(bytes.NewReader(object))
@@ -173,7 +174,8 @@ func tableOf(rows []row) (*Table, error) {
 	return t, nil
 }
 
-// Align returns the tasks of other with the results in the order of t's models. Every model of t must be in other.
+// Align returns the tasks of other with the results in the order of t's models. Every model of t
+// must be in other.
 func (t *Table) Align(other *Table) ([]Task, error) {
 	place := make([]int, len(t.Models))
 	for i, name := range t.Models {

@@ -18,7 +18,8 @@ import (
 type Event struct {
 	Name string // the event field; empty means "message"
 	Data []byte // the data lines, joined by newlines
-	// Partial says that the stream ended before the blank line that ends an event, so that the last line may be cut.
+	// Partial says that the stream ended before the blank line that ends an event, so that the last
+	// line may be cut.
 	Partial bool
 }
 
@@ -46,7 +47,8 @@ func NewEventReader(r io.Reader, max int) *EventReader {
 	return &EventReader{r: r, max: max}
 }
 
-// Next returns the next event that has data, or the error of the underlying reader, which is io.EOF at the end.
+// Next returns the next event that has data, or the error of the underlying reader, which is io.EOF
+// at the end.
 func (r *EventReader) Next() (Event, error) {
 	var ev Event
 	r.data = r.data[:0]
@@ -95,7 +97,8 @@ func (r *EventReader) field(ev *Event, line []byte, more bool) bool {
 	return false
 }
 
-// line returns the next line without its end. At the end of the stream it returns what is left beside the error.
+// line returns the next line without its end. At the end of the stream it returns what is left
+// beside the error.
 func (r *EventReader) line() ([]byte, error) {
 	for {
 		if r.skipLF && r.start < len(r.buf) {

@@ -27,7 +27,8 @@ func repairTools() []agent.ToolSpec {
 	}
 }
 
-// request is a repair in which a function was read: the model decides on an edit, or on another function.
+// request is a repair in which a function was read: the model decides on an edit, or on another
+// function.
 func request() *agent.Request {
 	const report = "FAIL TestReadLine TestReadAll\nreader_test.go:51: ReadLine(\"a\\r\\nb\") = \"a\\r\", want \"a\"\n1 (*Reader).ReadLine\n2 trimEOL"
 	const function = "func 2 reader.go\n1*\tfunc trimEOL(s string) string {\n2*\tif strings.HasSuffix(s, \"\\n\") {\n3!\ts = s[:len(s)-2]\n4\t}\n5*\tif strings.HasSuffix(s, \"\\r\") {\n6*\ts = s[:len(s)-1]\n7\t}\n8*\treturn s\n9\t}"
@@ -80,7 +81,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// greedy answers the request token by token, several calls long, and reports what drafters proposed.
+// greedy answers the request token by token, several calls long, and reports what drafters
+// proposed.
 func greedy(t testing.TB, m *moe.Model) (text string, drafted, accepted float64) {
 	t.Helper()
 	req := request()
@@ -112,8 +114,9 @@ func TestSpeculation(t *testing.T) {
 	t.Logf("%v tokens were drafted, %v accepted", drafted, accepted)
 }
 
-// TestEveryCallIsValid draws answers at a high temperature and takes likeliest ones off one after the other: each is one
-// call of a tool that there is, with arguments of its schema, and none that was to be avoided.
+// TestEveryCallIsValid draws answers at a high temperature and takes likeliest ones off one after
+// the other: each is one call of a tool that there is, with arguments of its schema, and none that
+// was to be avoided.
 func TestEveryCallIsValid(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	m := load(t, moe.Config{})
@@ -241,7 +244,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkBeam finds the likeliest of whole answers, the prompt being in the cache, with ten calls to be avoided too.
+// BenchmarkBeam finds the likeliest of whole answers, the prompt being in the cache, with ten calls
+// to be avoided too.
 func BenchmarkBeam(b *testing.B) {
 	var avoid []string
 	for i := range 10 {

@@ -11,8 +11,8 @@ import (
 //go:embed MODEL.md
 var card string
 
-// Info describes the model: its shape as the files say it, and its card, in Markdown: what it is for, what it was trained
-// on, its licence and its limits.
+// Info describes the model: its shape as the files say it, and its card, in Markdown: what it is
+// for, what it was trained on, its licence and its limits.
 func Info() string {
 	var b strings.Builder
 	b.WriteString(card)

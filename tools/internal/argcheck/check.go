@@ -13,8 +13,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Mend returns args in a form that the schema accepts, with a note in words for each thing that was changed. Arguments
-// that are right come back as they are, the same slice. A fault that cannot be mended is an *[Error].
+// Mend returns args in a form that the schema accepts, with a note in words for each thing that was
+// changed. Arguments that are right come back as they are, the same slice. A fault that cannot be
+// mended is an *[Error].
 func (c *Checker) Mend(args json.RawMessage) (json.RawMessage, []string, error) {
 	if len(args) > c.cfg.MaxBytes {
 		return nil, nil, &Error{Faults: []string{fmt.Sprintf("the arguments are %d bytes long, and at most %d are taken; send less at a time", len(args), c.cfg.MaxBytes)}}
@@ -99,8 +100,8 @@ func (c *Checker) Validate(args json.RawMessage) error {
 	return nil
 }
 
-// hugeNumber finds a number whose exponent has more than three digits. Comparing such a number exactly, as validation
-// does, would take unbounded memory, and no Go number holds it.
+// hugeNumber finds a number whose exponent has more than three digits. Comparing such a number
+// exactly, as validation does, would take unbounded memory, and no Go number holds it.
 func hugeNumber(text []byte) string {
 	inString := false
 	for i := 0; i < len(text); i++ {

@@ -1,9 +1,11 @@
-// Package argcheck holds the arguments of a tool call to the tool's JSON Schema: it mends what can be mended without
-// guessing, and lists every fault of what cannot, in words that a model can act on.
+// Package argcheck holds the arguments of a tool call to the tool's JSON Schema: it mends what can
+// be mended without guessing, and lists every fault of what cannot, in words that a model can act
+// on.
 //
-// The order is fixed: read strictly; if that fails mend the syntax; validate; coerce what the typed errors point at
-// (JSON given as text, a number given as text, null for an optional argument, one value for a list, a key in another
-// case, an unknown key); fill in defaults; validate again. What is returned was validated last.
+// The order is fixed: read strictly; if that fails mend the syntax; validate; coerce what the typed
+// errors point at (JSON given as text, a number given as text, null for an optional argument, one
+// value for a list, a key in another case, an unknown key); fill in defaults; validate again. What
+// is returned was validated last.
 package argcheck
 
 import (
@@ -39,8 +41,8 @@ type Checker struct {
 	order    map[string][]string           // property names in source order, by location
 }
 
-// noLoader refuses references to anything outside the schema itself: a schema may come from a stranger, and must not
-// make the host read files or the network.
+// noLoader refuses references to anything outside the schema itself: a schema may come from a
+// stranger, and must not make the host read files or the network.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
@@ -127,7 +129,8 @@ func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// propertyOrder records the order in which each object schema lists its properties, which compiling loses.
+// propertyOrder records the order in which each object schema lists its properties, which compiling
+// loses.
 func propertyOrder(v *jsontree.Value, at string, order map[string][]string) {
 	switch v.Kind {
 	case jsontree.Object:

@@ -160,8 +160,8 @@ func (c *Checker) describeExtra(e *jsonschema.ValidationError, extra []string, v
 	return out
 }
 
-// describeUnion describes the form that was most likely meant: the one whose faults lie deepest, and so whose outer
-// shape fits. When no form fits at all the types are listed.
+// describeUnion describes the form that was most likely meant: the one whose faults lie deepest,
+// and so whose outer shape fits. When no form fits at all the types are listed.
 func (c *Checker) describeUnion(root *jsontree.Value, e *jsonschema.ValidationError, at string, v *jsontree.Value) []string {
 	var best *jsonschema.ValidationError
 	for _, cause := range e.Causes {

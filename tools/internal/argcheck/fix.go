@@ -49,8 +49,8 @@ func article(k jsontree.Kind) string {
 	return "a"
 }
 
-// dropNull removes a null that stands for "not given". Only declared arguments can be not given: in a map a null is
-// data.
+// dropNull removes a null that stands for "not given". Only declared arguments can be not given: in
+// a map a null is data.
 func (m *mender) dropNull(path []string, at slot) bool {
 	if at.in == nil || at.in.Kind != jsontree.Object || !m.declared(path) {
 		return false
@@ -115,8 +115,8 @@ func textContainer(t, want string) *jsontree.Value {
 	return v
 }
 
-// textNumber reads a number that was given as text. Text that a person could mean otherwise, such as 1,000 or 007, is
-// left alone.
+// textNumber reads a number that was given as text. Text that a person could mean otherwise, such
+// as 1,000 or 007, is left alone.
 func textNumber(t string, whole bool) *jsontree.Value {
 	if len(t) == 0 || len(t) > 64 || !json.Valid([]byte(t)) {
 		return nil
@@ -131,7 +131,8 @@ func textNumber(t string, whole bool) *jsontree.Value {
 	return v
 }
 
-// wrap puts a single value into a list. Text of several words may be a list written as text, so it is not wrapped.
+// wrap puts a single value into a list. Text of several words may be a list written as text, so it
+// is not wrapped.
 func (m *mender) wrap(v *jsontree.Value, s *jsonschema.Schema) bool {
 	if v.Kind == jsontree.Array || v.Kind == jsontree.Null {
 		return false
@@ -238,8 +239,9 @@ func (m *mender) rename(path []string, key string, v *jsontree.Value, s *jsonsch
 	return true
 }
 
-// fixExtra renames members whose key is another spelling of an absent one and removes those that resemble none. A key
-// that may be a typing error of an absent argument stays, and is reported: dropping it would lose what was meant.
+// fixExtra renames members whose key is another spelling of an absent one and removes those that
+// resemble none. A key that may be a typing error of an absent argument stays, and is reported:
+// dropping it would lose what was meant.
 func (m *mender) fixExtra(path, extra []string, v *jsontree.Value, s *jsonschema.Schema) bool {
 	if s == nil || v.Kind != jsontree.Object {
 		return false
@@ -263,8 +265,8 @@ func (m *mender) fixExtra(path, extra []string, v *jsontree.Value, s *jsonschema
 	return changed
 }
 
-// nearProperty returns the declared property that key may stand for, or "": one with the same letters, or an absent one
-// a typing error away.
+// nearProperty returns the declared property that key may stand for, or "": one with the same
+// letters, or an absent one a typing error away.
 func nearProperty(key string, v *jsontree.Value, s *jsonschema.Schema) string {
 	best, bestDist := "", 3
 	for _, p := range sortedKeys(s.Properties) {

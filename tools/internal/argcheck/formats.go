@@ -10,7 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// uriChars is the character set of RFC 3986 with whole percent-escapes; net/url takes blanks and more.
+// uriChars is the character set of RFC 3986 with whole percent-escapes; net/url takes blanks and
+// more.
 var uriChars = regexp.MustCompile(`^([A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*$`)
 
 // uriFormat returns the format name, which must also be absolute when abs is set.
@@ -34,7 +35,8 @@ func uriFormat(name string, abs bool) *jsonschema.Format {
 	}}
 }
 
-// matchTimeout bounds one match of a pattern that backtracks. Patterns may come from strangers, and text from a model.
+// matchTimeout bounds one match of a pattern that backtracks. Patterns may come from strangers, and
+// text from a model.
 const matchTimeout = 100 * time.Millisecond
 
 // backtracking is a pattern that Go's linear engine cannot run, such as one with a look-ahead.
@@ -46,8 +48,8 @@ func (b backtracking) MatchString(s string) bool {
 	return ok && err == nil
 }
 
-// compilePattern compiles a JSON Schema pattern: with Go's engine, which runs in linear time, when it can, else with
-// one for JavaScript's dialect, which the specification asks for.
+// compilePattern compiles a JSON Schema pattern: with Go's engine, which runs in linear time, when
+// it can, else with one for JavaScript's dialect, which the specification asks for.
 func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	if re, err := regexp.Compile(pattern); err == nil {
 		return re, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// The work that one call may cause. Mending text inside text, or trying the forms of nested unions, could otherwise
-// multiply.
+// The work that one call may cause. Mending text inside text, or trying the forms of nested unions,
+// could otherwise multiply.
 const (
 	maxRounds      = 6   // of one value: text holding JSON reveals new faults
 	maxValidations = 64  // in all
@@ -32,7 +32,8 @@ type mender struct {
 	prefix  []string // of the value being mended, within the arguments
 }
 
-// mend changes v until s accepts it. It returns the last error when there is nothing left to change.
+// mend changes v until s accepts it. It returns the last error when there is nothing left to
+// change.
 func (m *mender) mend(s *jsonschema.Schema, v *jsontree.Value) *jsonschema.ValidationError {
 	m.schema = s
 	var last *jsonschema.ValidationError
@@ -72,8 +73,8 @@ func (m *mender) round(err *jsonschema.ValidationError, root *jsontree.Value) bo
 	return changed
 }
 
-// leaves flattens an error tree to the errors that name a fault. Unions stay whole: which of their errors counts
-// depends on the form that was meant.
+// leaves flattens an error tree to the errors that name a fault. Unions stay whole: which of their
+// errors counts depends on the form that was meant.
 func leaves(err *jsonschema.ValidationError, out []*jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch err.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf, *kind.Not, *kind.Contains, *kind.PropertyNames:
@@ -88,7 +89,8 @@ func leaves(err *jsonschema.ValidationError, out []*jsonschema.ValidationError) 
 	return out
 }
 
-// sortedLeaves returns the leaves of an error tree in an order of their own: the validator walks maps.
+// sortedLeaves returns the leaves of an error tree in an order of their own: the validator walks
+// maps.
 func sortedLeaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	all := leaves(err, nil)
 	for _, e := range all {
@@ -196,7 +198,8 @@ func (m *mender) fix(e *jsonschema.ValidationError, v *jsontree.Value, at slot, 
 	return false
 }
 
-// fixUnion tries to mend v for each form of a union, and keeps the result if all forms that could be reached agree.
+// fixUnion tries to mend v for each form of a union, and keeps the result if all forms that could
+// be reached agree.
 func (m *mender) fixUnion(path []string, forms []*jsonschema.Schema, v *jsontree.Value) bool {
 	var found *jsontree.Value
 	var notes []string

@@ -9,9 +9,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// matcher accepts the common case, arguments that are right, without building anything: it walks the text beside the
-// schema. It knows the keywords that schemas of tools use; a schema with any other has no matcher. It only ever says
-// yes or "not sure": whatever it does not accept goes the long way, through the validator.
+// matcher accepts the common case, arguments that are right, without building anything: it walks
+// the text beside the schema. It knows the keywords that schemas of tools use; a schema with any
+// other has no matcher. It only ever says yes or "not sure": whatever it does not accept goes the
+// long way, through the validator.
 type matcher struct {
 	any      bool // no type is named
 	types    map[string]bool
@@ -40,8 +41,8 @@ var anything = func() *matcher {
 	return m
 }()
 
-// unsure takes no value: it stands for a part of the schema that is beyond a matcher, so that only calls which use that
-// part go the long way.
+// unsure takes no value: it stands for a part of the schema that is beyond a matcher, so that only
+// calls which use that part go the long way.
 var unsure = &matcher{types: map[string]bool{}, enum: map[string]bool{}}
 
 // part returns the matcher of a subschema.
@@ -52,7 +53,8 @@ func part(s *jsonschema.Schema, fill bool, depth int) *matcher {
 	return unsure
 }
 
-// newMatcher returns the matcher of s, or nil when s is beyond one. With fill, members with a default must be there.
+// newMatcher returns the matcher of s, or nil when s is beyond one. With fill, members with a
+// default must be there.
 func newMatcher(s *jsonschema.Schema, fill bool, depth int) *matcher {
 	switch {
 	case s == nil || depth > 32:
@@ -272,7 +274,8 @@ func (m *matcher) matchLength(body []byte, escaped bool) bool {
 	return n >= m.minLen && (m.maxLen < 0 || n <= m.maxLen)
 }
 
-// matchNumber takes integers of up to 18 digits, and other plain numbers where there are no bounds to compare with.
+// matchNumber takes integers of up to 18 digits, and other plain numbers where there are no bounds
+// to compare with.
 func (m *matcher) matchNumber(text []byte) bool {
 	if bytes.ContainsAny(text, "eE") || len(text) > 18 {
 		return false

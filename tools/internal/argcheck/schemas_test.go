@@ -39,8 +39,9 @@ func schemaCorpus(t testing.TB) []schemaFile {
 	return files
 }
 
-// TestSchemaCorpus: validation alone accepts every valid instance and refuses every invalid one, formats included;
-// mending leaves valid instances as they are, byte for byte, and what it makes of an invalid one is valid.
+// TestSchemaCorpus: validation alone accepts every valid instance and refuses every invalid one,
+// formats included; mending leaves valid instances as they are, byte for byte, and what it makes of
+// an invalid one is valid.
 func TestSchemaCorpus(t *testing.T) {
 	tier.Normal(t)
 	var valid, invalid, mended int

@@ -11,7 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/toolschema"
 )
 
-// The size of the hints in an error: enough for a model to write the call again, short enough for one line.
+// The size of the hints in an error: enough for a model to write the call again, short enough for
+// one line.
 const (
 	maxShape   = 600
 	maxExample = 400

@@ -22,7 +22,8 @@ type Config struct {
 	Root    string // its directory
 	Package string // directory of the package under repair, relative to Root, with forward slashes; "" means "."
 	Goroot  string // of the toolchain; "" leaves the types of the standard library unknown
-	// Without reports whether a function, as corpus.Function names it, is left out. Nil leaves out none.
+	// Without reports whether a function, as corpus.Function names it, is left out. Nil leaves out
+	// none.
 	Without func(file, name string) bool
 
 	Tokens  int64         // to learn from; 0 means 250,000
@@ -46,8 +47,9 @@ type Learnt struct {
 // ErrTooLittle is wrapped by the error of Learn where a module has too few functions to learn from.
 var ErrTooLittle = errors.New("too little code to learn from")
 
-// How it learns. Batches are small, so that a quarter of a million tokens are some eighty steps, and the rate of the matrices is
-// less than half of what the model was trained with last: at more it forgets what it knew.
+// How it learns. Batches are small, so that a quarter of a million tokens are some eighty steps,
+// and the rate of the matrices is less than half of what the model was trained with last: at more
+// it forgets what it knew.
 const (
 	batchTokens = 3072
 	rate        = 0.0006
@@ -56,8 +58,8 @@ const (
 	decay       = 0.9
 )
 
-// Learn trains a model on a module. ErrTooLittle says that the module is too small; when ctx ends, its error is returned. In
-// either case the model as it was is as good as it ever was.
+// Learn trains a model on a module. ErrTooLittle says that the module is too small; when ctx ends,
+// its error is returned. In either case the model as it was is as good as it ever was.
 func Learn(ctx context.Context, cfg Config) (*Learnt, error) {
 	begin := time.Now()
 	if cfg.Tokens == 0 {

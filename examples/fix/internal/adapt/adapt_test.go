@@ -108,8 +108,8 @@ func loss(t *testing.T, data []byte, of []train.Sequence) float64 {
 	return s.Loss
 }
 
-// TestLearn: a model that learnt a module is better at functions of it that it has not seen, and its file says what the file
-// before said.
+// TestLearn: a model that learnt a module is better at functions of it that it has not seen, and
+// its file says what the file before said.
 func TestLearn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a model of eight million weights")

@@ -47,8 +47,9 @@ func (cfg *Config) examples(ctx context.Context, tok *tokenizer.Tokenizer, begin
 	return examples, nil
 }
 
-// functions returns those of the package under repair, and of the rest of the module as many as there is room for. The largest modules
-// are not read to their end: a quarter of the time is enough for that.
+// functions returns those of the package under repair, and of the rest of the module as many as
+// there is room for. The largest modules are not read to their end: a quarter of the time is enough
+// for that.
 func (cfg *Config) functions(ctx context.Context, s corpus.Source, begin time.Time) ([]corpus.Function, error) {
 	var near, far []corpus.Function
 	dir := path.Clean(cfg.Package)

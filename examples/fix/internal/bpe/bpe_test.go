@@ -330,7 +330,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// FuzzRoundTrip: every string of bytes survives a vocabulary, whose tokens of text never are control tokens.
+// FuzzRoundTrip: every string of bytes survives a vocabulary, whose tokens of text never are
+// control tokens.
 func FuzzRoundTrip(f *testing.F) {
 	v, _ := goVocab(f)
 	tok, err := v.Tokenizer()
@@ -355,7 +356,8 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzTrain: whatever the texts are, the result is a vocabulary under which they survive, or an error.
+// FuzzTrain: whatever the texts are, the result is a vocabulary under which they survive, or an
+// error.
 func FuzzTrain(f *testing.F) {
 	f.Add("hello hello <tool_call>", 3)
 	f.Add("aaaa aaaaaaa\xff\xff\xff\xff", 9)

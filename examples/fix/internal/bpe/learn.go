@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// learner merges pairs of pieces in the words of a text. It keeps the count of every pair up to date, so that a merge
-// costs time for the words that have the pair only.
+// learner merges pairs of pieces in the words of a text. It keeps the count of every pair up to
+// date, so that a merge costs time for the words that have the pair only.
 type learner struct {
 	pieces []string // by id, as bytes
 	ids    map[string]int32
@@ -70,11 +70,11 @@ func (l *learner) add(p pair, n int64, in int32) {
 	}
 }
 
-// learn merges the pair that stands in the texts most often, of equals the one with the least ids. It returns false when
-// there is none.
+// learn merges the pair that stands in the texts most often, of equals the one with the least ids.
+// It returns false when there is none.
 //
-// A queue's entry is right or too high, since counts fall without notice and rise with a new entry; so an entry that
-// still has its count when it comes out is the best there is.
+// A queue's entry is right or too high, since counts fall without notice and rise with a new entry;
+// so an entry that still has its count when it comes out is the best there is.
 func (l *learner) learn() bool {
 	for len(l.queue) > 0 {
 		e := heap.Pop(&l.queue).(entry)
@@ -135,8 +135,8 @@ func (l *learner) merge(p pair) int32 {
 	return to
 }
 
-// join replaces every pair in pieces, from left to right and in place, by one piece. It tells change, if there is one, which
-// pairs are gone (-1) and which are new (1).
+// join replaces every pair in pieces, from left to right and in place, by one piece. It tells
+// change, if there is one, which pairs are gone (-1) and which are new (1).
 func join(pieces []int32, p pair, to int32, change func(q pair, sign int64)) []int32 {
 	if !has(pieces, p) {
 		return pieces

@@ -9,9 +9,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// Train learns a vocabulary of size tokens from texts. The special tokens become control tokens if they are written <|…|>, else
-// user-defined ones; wherever they stand in a text, they cut it. Each of words becomes one token whatever the texts hold,
-// but it must be one word to the pre-tokenizer, as "42" and "Ġfor" are and "a_b" is not: its merges come first.
+// Train learns a vocabulary of size tokens from texts. The special tokens become control tokens if
+// they are written <|…|>, else user-defined ones; wherever they stand in a text, they cut it. Each
+// of words becomes one token whatever the texts hold, but it must be one word to the pre-tokenizer,
+// as "42" and "Ġfor" are and "a_b" is not: its merges come first.
 //
 // It fails when the texts have too few different pairs for the size.
 func Train(texts iter.Seq[string], size int, special []string, words ...string) (*Vocab, error) {

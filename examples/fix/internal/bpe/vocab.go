@@ -20,8 +20,9 @@ const (
 	endOfTurn = "<|im_end|>"    // ends an answer
 )
 
-// A Vocab is a vocabulary: what GGUF files keep of it. The ids are first the 256 bytes in their order, then what is merged in
-// the order in which it was learnt, then the special tokens as they were listed.
+// A Vocab is a vocabulary: what GGUF files keep of it. The ids are first the 256 bytes in their
+// order, then what is merged in the order in which it was learnt, then the special tokens as they
+// were listed.
 type Vocab struct {
 	Tokens []string         `json:"tokens"` // by id, as GPT-2 writes them: "Ġfunc"
 	Kinds  []tokenizer.Kind `json:"kinds"`  // by id
@@ -76,7 +77,8 @@ func (v *Vocab) Set(w *gguf.Writer) {
 	w.SetBool(base+"add_eos_token", false)
 }
 
-// Parse reads what Save wrote. Whatever data holds, the result is a vocabulary that makes a Tokenizer, or an error.
+// Parse reads what Save wrote. Whatever data holds, the result is a vocabulary that makes a
+// Tokenizer, or an error.
 func Parse(data []byte) (*Vocab, error) {
 	var v Vocab
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -97,7 +99,8 @@ func (v *Vocab) checked() (*Vocab, error) {
 	return v, nil
 }
 
-// Load reads a file that Save wrote, or takes the vocabulary out of a GGUF file that [Vocab.Set] gave it.
+// Load reads a file that Save wrote, or takes the vocabulary out of a GGUF file that [Vocab.Set]
+// gave it.
 func Load(path string) (*Vocab, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -19,9 +19,9 @@ type Source struct {
 	Dir string `json:"dir"` // of its root; for Std the src directory of GOROOT
 }
 
-// Download brings the modules into the module cache with `go mod download`, those already there without the network, and
-// returns where they are, in the order given. A module whose checksum or licence differs from the manifest's is an error,
-// and so is one that cannot be had.
+// Download brings the modules into the module cache with `go mod download`, those already there
+// without the network, and returns where they are, in the order given. A module whose checksum or
+// licence differs from the manifest's is an error, and so is one that cannot be had.
 func Download(ctx context.Context, ms []Module) ([]Source, error) {
 	scratch, err := os.MkdirTemp("", "corpus")
 	if err != nil {

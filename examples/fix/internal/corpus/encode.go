@@ -29,7 +29,8 @@ func newEncoder(tok *tokenizer.Tokenizer, code int) *encoder {
 // between is the turn between two answers.
 const between = "<|im_start|>user\nedited\n<|im_end|>\n<|im_start|>assistant\n"
 
-// encode makes the example of a sample: the whole answers are learnt, and a little the unbroken lines of the function.
+// encode makes the example of a sample: the whole answers are learnt, and a little the unbroken
+// lines of the function.
 func (e *encoder) encode(s sample) (dataset.Example, error) {
 	out, err := dataset.Encode(e.tok, s.prompt, s.answers[0], 0)
 	if err != nil {
@@ -55,7 +56,8 @@ func (e *encoder) encode(s sample) (dataset.Example, error) {
 	return out, nil
 }
 
-// weigh sets the weights of the prompt's tokens that lie in lines to be learnt, behind the numbers and marks.
+// weigh sets the weights of the prompt's tokens that lie in lines to be learnt, behind the numbers
+// and marks.
 func (e *encoder) weigh(out dataset.Example, s sample) error {
 	if s.shown == "" {
 		return nil

@@ -38,14 +38,16 @@ type Shares struct {
 	Many   float64 // of the broken ones: two or three lines
 }
 
-// Learning are the shares to learn with: short prompts, many answers, and enough of the code to learn the language by, too
-// little to matter beside the answers.
+// Learning are the shares to learn with: short prompts, many answers, and enough of the code to
+// learn the language by, too little to matter beside the answers.
 func Learning() Shares { return Shares{Code: 12, States: 0.05, Clean: 0.12, Report: 0.4, Many: 0.3} }
 
-// Repairing are the shares of the last part of the training, which is like the repairs that follow it.
+// Repairing are the shares of the last part of the training, which is like the repairs that follow
+// it.
 func Repairing() Shares { return Shares{Code: 6, States: 0.03, Clean: 0.1, Report: 0.85, Many: 0.1} }
 
-// Adapting are the shares to get to know a module by: repairs alone, and its code counts more than elsewhere.
+// Adapting are the shares to get to know a module by: repairs alone, and its code counts more than
+// elsewhere.
 func Adapting() Shares { return Shares{Code: 12, Report: 0.85, Many: 0.1} }
 
 // Proving are the shares to validate with: each example has one broken line.
@@ -66,8 +68,8 @@ func (s *subject) sample(rng *rand.Rand, of Shares) (sample, bool) {
 	return s.broken(rng, 1, of.Report)
 }
 
-// broken breaks up to n lines and asks for them one after the other, in any order: which of several is mended first must not
-// depend on where they stand. reported is how likely there is a report.
+// broken breaks up to n lines and asks for them one after the other, in any order: which of several
+// is mended first must not depend on where they stand. reported is how likely there is a report.
 func (s *subject) broken(rng *rand.Rand, n int, reported float64) (sample, bool) {
 	slips := s.slips(rng, n)
 	if len(slips) == 0 {
@@ -96,7 +98,8 @@ func (s *subject) broken(rng *rand.Rand, n int, reported float64) (sample, bool)
 	return out, shown
 }
 
-// readLines shows a function so that lines of it can be seen, where that can be: one line of a long function is in one of its parts.
+// readLines shows a function so that lines of it can be seen, where that can be: one line of a long
+// function is in one of its parts.
 func (s *subject) readLines(r repair.Ranked, lines []int, report string, number int) (string, bool) {
 	if len(lines) == 1 {
 		return r.ReadLine(lines[0], report, number, s.size)
@@ -121,7 +124,8 @@ func (s *subject) slips(rng *rand.Rand, n int) []mutate.Mutant {
 	return out
 }
 
-// candidates draws the names that a report lists and the subject's number among them, mostly the first.
+// candidates draws the names that a report lists and the subject's number among them, mostly the
+// first.
 func (s *subject) candidates(rng *rand.Rand) (number int, names []string) {
 	others := s.others(rng, 0)
 	if rng.Float64() < 0.35 {
@@ -153,7 +157,8 @@ func (s *subject) others(rng *rand.Rand, least int) []string {
 	return names
 }
 
-// told makes up the report of a failing test of the subject, and fn as the test suggests it, the subject's text broken or not.
+// told makes up the report of a failing test of the subject, and fn as the test suggests it, the
+// subject's text broken or not.
 func (s *subject) told(rng *rand.Rand, names []string, fn repair.Function, must []int) (report string, suggested repair.Ranked) {
 	marks := s.regions.marks(rng, len(s.lines), must)
 	st := s.story(rng, fn)
@@ -172,8 +177,8 @@ func (s *subject) told(rng *rand.Rand, names []string, fn repair.Function, must 
 	return r.String(), s.ranked(fn, marks, r.Failed)
 }
 
-// panics draws where a fault on a line ends in a panic: there, further down in the function, or in another one when the
-// function has returned. The shares are those of verified tasks.
+// panics draws where a fault on a line ends in a panic: there, further down in the function, or in
+// another one when the function has returned. The shares are those of verified tasks.
 func (s *subject) panics(rng *rand.Rand, st *story, fault int) {
 	const there, below = 0.42, 0.28
 	switch x := rng.Float64(); {

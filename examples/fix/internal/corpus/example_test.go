@@ -97,7 +97,8 @@ func TestBroken(t *testing.T) {
 				if old == m[2] {
 					t.Errorf("line %d is right already: %q", n, old)
 				}
-				// A panic may take the coverage with it, so that all or all but its own line are without marks.
+				// A panic may take the coverage with it, so that all or all but its own line are
+				// without marks.
 				if !strings.HasSuffix(prefix, "*") && !strings.HasSuffix(prefix, "!") && marked.MatchString(out.shown) && !strings.Contains(out.prompt, "panic: ") {
 					t.Errorf("the broken line %d was not run:\n%s", n, out.shown)
 				}

@@ -13,8 +13,9 @@ import (
 	"sync"
 )
 
-// An importer type-checks imported packages from source, their declarations alone, and never fails: what it does not find
-// is an empty package. That is quick, needs no build, and tells package mutate most of what it wants to know.
+// An importer type-checks imported packages from source, their declarations alone, and never fails:
+// what it does not find is an empty package. That is quick, needs no build, and tells package
+// mutate most of what it wants to know.
 type importer struct {
 	mu       sync.Mutex // held while a package is imported, with all that it imports
 	dirs     map[string]string
@@ -82,8 +83,8 @@ type importFunc func(string) *types.Package
 
 func (f importFunc) Import(name string) (*types.Package, error) { return f(name), nil }
 
-// parseDir parses the files of a directory that this system builds, without tests, and keeps those of the package that most
-// belong to. With keep, comments are parsed and the sources handed out.
+// parseDir parses the files of a directory that this system builds, without tests, and keeps those
+// of the package that most belong to. With keep, comments are parsed and the sources handed out.
 func parseDir(fset *token.FileSet, dir string, keep func(name string, src []byte)) []*ast.File {
 	entries, err := os.ReadDir(dir)
 	if dir == "" || err != nil {

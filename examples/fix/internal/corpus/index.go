@@ -22,8 +22,9 @@ type Index struct {
 	Twice int // is the same, token by token, as a function before it
 }
 
-// Build reads the sources and lists their functions, in the order of the sources. Held-out functions are all kept;
-// of the others those that nearly repeat a held-out one, or are the same as one before, are not.
+// Build reads the sources and lists their functions, in the order of the sources. Held-out
+// functions are all kept; of the others those that nearly repeat a held-out one, or are the same as
+// one before, are not.
 func Build(ctx context.Context, sources []Source) (*Index, error) {
 	scanned := make([][]scannedFunction, len(sources))
 	g, ctx := errgroup.WithContext(ctx)

@@ -30,8 +30,8 @@ type file struct {
 	all   []repair.Function     // the functions with a body, in order
 }
 
-// loadPackage parses and type-checks the package in a directory as far as that goes. The wanted files are there whether
-// this system builds them or not, as long as they parse.
+// loadPackage parses and type-checks the package in a directory as far as that goes. The wanted
+// files are there whether this system builds them or not, as long as they parse.
 func loadPackage(im *importer, dir string, wanted []string) *pkg {
 	p := &pkg{fset: token.NewFileSet(), files: map[string]*file{}}
 	sources := map[string][]byte{}

@@ -23,7 +23,8 @@ const (
 	HeldOut Split = "heldout" // never trained on; the model is judged by it
 )
 
-// Std is the path by which the standard library is listed. It is not downloaded: the running toolchain's copy is read.
+// Std is the path by which the standard library is listed. It is not downloaded: the running
+// toolchain's copy is read.
 const Std = "std"
 
 // Module is one source of functions.
@@ -41,8 +42,9 @@ func Manifest() ([]Module, error) { return ParseManifest(manifest) }
 
 var sum = regexp.MustCompile(`^h1:[A-Za-z0-9+/]{43}=$`)
 
-// ParseManifest reads a list of modules and checks it: known fields only, valid paths and versions, permissive licences,
-// checksums, a split for each, no module twice, sorted by path, no repository on both sides of the split.
+// ParseManifest reads a list of modules and checks it: known fields only, valid paths and versions,
+// permissive licences, checksums, a split for each, no module twice, sorted by path, no repository
+// on both sides of the split.
 func ParseManifest(data []byte) ([]Module, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -85,8 +87,9 @@ func (m Module) check() error {
 
 var major = regexp.MustCompile(`(/v[0-9]+|\.v[0-9]+)$`)
 
-// Repository returns the repository a module path lies in, without a major version: github.com/a/b for
-// github.com/a/b/sub/v2. Other hosts than GitHub and golang.org have one module a repository as far as this corpus goes.
+// Repository returns the repository a module path lies in, without a major version: github.com/a/b
+// for github.com/a/b/sub/v2. Other hosts than GitHub and golang.org have one module a repository as
+// far as this corpus goes.
 func Repository(path string) string {
 	path = major.ReplaceAllString(path, "")
 	parts := strings.Split(path, "/")
@@ -96,8 +99,9 @@ func Repository(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// Owner returns the person or organisation that a module path names: github.com/a for github.com/a/b, the host for vanity
-// domains, and the whole repository for gopkg.in, whose paths name no owner.
+// Owner returns the person or organisation that a module path names: github.com/a for
+// github.com/a/b, the host for vanity domains, and the whole repository for gopkg.in, whose paths
+// name no owner.
 func Owner(path string) string {
 	repo := Repository(path)
 	host, rest, _ := strings.Cut(repo, "/")

@@ -29,8 +29,9 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// An author's code resembles itself, so that no owner is on both sides. Two are, whose trained module has nothing of the
-// held-out one's author: brotli is a translation of Google's C code, pebble and apd are different teams'.
+// An author's code resembles itself, so that no owner is on both sides. Two are, whose trained
+// module has nothing of the held-out one's author: brotli is a translation of Google's C code,
+// pebble and apd are different teams'.
 func TestManifestOwners(t *testing.T) {
 	both := []string{"github.com/andybalholm", "github.com/cockroachdb"}
 	ms := modules(t)

@@ -7,12 +7,14 @@ import (
 	"slices"
 )
 
-// Near finds functions that nearly repeat one of a set: those whose sets of shingles, runs of eight tokens, have at least
-// four fifths in common (Jaccard similarity). Comments and layout do not count.
+// Near finds functions that nearly repeat one of a set: those whose sets of shingles, runs of eight
+// tokens, have at least four fifths in common (Jaccard similarity). Comments and layout do not
+// count.
 //
-// Candidates come from MinHash signatures in bands (Broder: On the resemblance and containment of documents, 1997; Leskovec,
-// Rajaraman, Ullman: Mining of Massive Datasets, chapter 3) and are then compared exactly, so that none is found that is not
-// one, and of those at the threshold about one in five thousand is missed.
+// Candidates come from MinHash signatures in bands (Broder: On the resemblance and containment of
+// documents, 1997; Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, chapter 3) and are then
+// compared exactly, so that none is found that is not one, and of those at the threshold about one
+// in five thousand is missed.
 type Near struct {
 	sets  [][]uint64
 	bands map[uint64][]int32
@@ -85,7 +87,8 @@ func hash(s string) uint64 {
 	return h
 }
 
-// shingles returns the distinct hashes of the runs of tokens, sorted; of a text with fewer tokens than a run, that of all.
+// shingles returns the distinct hashes of the runs of tokens, sorted; of a text with fewer tokens
+// than a run, that of all.
 func shingles(text string) []uint64 {
 	ts := tokens(text)
 	n := max(1, len(ts)-shingle+1)
@@ -124,7 +127,8 @@ func bandsOf(set []uint64) [bands]uint64 {
 	for i := range sig {
 		least, key := uint64(math.MaxUint64), mix(uint64(i)+1)
 		for _, s := range set {
-			// Multiplying by an odd number and folding is enough: the shingles are well mixed already.
+			// Multiplying by an odd number and folding is enough: the shingles are well mixed
+			// already.
 			h := (s ^ key) * (key | 1)
 			least = min(least, h^h>>32)
 		}

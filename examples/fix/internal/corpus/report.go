@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// A story makes up what failing tests of a function print. Real reports come with the verified tasks; these only teach
-// where the names and values of a report stand.
+// A story makes up what failing tests of a function print. Real reports come with the verified
+// tasks; these only teach where the names and values of a report stand.
 type story struct {
 	rng      *rand.Rand
 	file     string // base name

@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// A region is a body of statements that runs or does not: a function's, a branch's, a loop's, a case's. What the cover tool
-// counts as one block is one span of it.
+// A region is a body of statements that runs or does not: a function's, a branch's, a loop's, a
+// case's. What the cover tool counts as one block is one span of it.
 type region struct {
 	parts  []part
 	chance float64 // that it is entered when the code around it runs
@@ -35,8 +35,9 @@ type cutter struct {
 
 func (c cutter) line(p token.Pos) int { return c.fset.PositionFor(p, false).Line - c.base }
 
-// body cuts a list of statements at those that steer, as the cover tool does: a body without one is a block down to its
-// closing brace; else a block begins at a statement and ends at the next that steers, or at the last one.
+// body cuts a list of statements at those that steer, as the cover tool does: a body without one is
+// a block down to its closing brace; else a block begins at a statement and ends at the next that
+// steers, or at the last one.
 func (c cutter) body(start, end token.Pos, list []ast.Stmt, toBrace bool, chance float64) *region {
 	r := &region{chance: chance}
 	from, open := c.line(start), true
@@ -77,8 +78,8 @@ func isPanic(s *ast.ExprStmt) bool {
 	return ok && id.Name == "panic"
 }
 
-// statement returns where the block ends that a statement is in, the regions within it, and whether it steers, so that the
-// block does end there.
+// statement returns where the block ends that a statement is in, the regions within it, and whether
+// it steers, so that the block does end there.
 func (c cutter) statement(s ast.Stmt) (stops token.Pos, inner []*region, steers bool) {
 	switch s := s.(type) {
 	case *ast.IfStmt:
@@ -154,8 +155,8 @@ func (r *region) has(line int) bool {
 	return false
 }
 
-// run plays tests that run the function and sets which lines they ran. They always get to the lines of must, if there are
-// any; scale makes branches likelier (more than 1) or less likely.
+// run plays tests that run the function and sets which lines they ran. They always get to the lines
+// of must, if there are any; scale makes branches likelier (more than 1) or less likely.
 func (r *region) run(rng *rand.Rand, scale float64, ran []bool, must []int) {
 	for i, p := range r.parts {
 		if p.inner == nil {
@@ -190,7 +191,8 @@ func (r *region) needs(from int, must []int) bool {
 	return false
 }
 
-// marks draws marks of a function of n lines as a test run would leave them whose failing tests run the lines of must.
+// marks draws marks of a function of n lines as a test run would leave them whose failing tests run
+// the lines of must.
 func (r *region) marks(rng *rand.Rand, n int, must []int) []repair.Mark {
 	fails, passes := make([]bool, n), make([]bool, n)
 	r.run(rng, 1, fails, must)

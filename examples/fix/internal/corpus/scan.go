@@ -36,8 +36,9 @@ type Function struct {
 // Dir is the package's directory, from the module's root.
 func (f Function) Dir() string { return path.Dir(f.File) }
 
-// Scan yields the functions of a source that are fit to learn from, with their text: of 3 to 160 lines, in files that are
-// neither tests nor generated nor another licence's, in the order of their paths.
+// Scan yields the functions of a source that are fit to learn from, with their text: of 3 to 160
+// lines, in files that are neither tests nor generated nor another licence's, in the order of their
+// paths.
 func Scan(s Source) iter.Seq2[Function, string] {
 	return func(yield func(Function, string) bool) {
 		done := fmt.Errorf("enough")
@@ -71,8 +72,8 @@ func Scan(s Source) iter.Seq2[Function, string] {
 	}
 }
 
-// takesDir tells whether a directory may hold code of the module: the go command leaves some out, vendored code is another
-// module's, and a directory may have a licence of its own.
+// takesDir tells whether a directory may hold code of the module: the go command leaves some out,
+// vendored code is another module's, and a directory may have a licence of its own.
 func takesDir(dir string) bool {
 	base := filepath.Base(dir)
 	if base == "testdata" || base == "vendor" || base == "cmd" && filepath.Base(filepath.Dir(dir)) == "src" ||

@@ -22,8 +22,8 @@ import (
 // MaxTokens is the length of the longest examples.
 const MaxTokens = 1024
 
-// Writer makes training examples of functions by breaking them. What it makes depends on its fields only, not on how many
-// processors there are.
+// Writer makes training examples of functions by breaking them. What it makes depends on its fields
+// only, not on how many processors there are.
 type Writer struct {
 	Sources   []Source
 	Functions []Function
@@ -32,16 +32,17 @@ type Writer struct {
 	Count     int // of examples
 	Shares    Shares
 
-	// Progress, if not nil, is told after each package how many of all are done and how many examples there are, one
-	// call at a time.
+	// Progress, if not nil, is told after each package how many of all are done and how many
+	// examples there are, one call at a time.
 	Progress func(done, packages, examples int)
 }
 
-// perModule is how many functions of a module count at most for its share of the examples, so that the largest do not crowd out
-// the rest.
+// perModule is how many functions of a module count at most for its share of the examples, so that
+// the largest do not crowd out the rest.
 const perModule = 3000
 
-// spare is how many more examples are tried than wanted: some functions have no mutants, some examples are too long.
+// spare is how many more examples are tried than wanted: some functions have no mutants, some
+// examples are too long.
 const spare = 1.3
 
 // Examples returns the examples in random order: Count of them, or as many as there are.

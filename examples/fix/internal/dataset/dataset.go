@@ -1,4 +1,5 @@
-// Package dataset keeps training examples in a file: tokens, and how much the loss of predicting each counts.
+// Package dataset keeps training examples in a file: tokens, and how much the loss of predicting
+// each counts.
 //
 //	w, err := dataset.Create("train.set", tok.Size())
 //	if err != nil { … }

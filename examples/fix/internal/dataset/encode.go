@@ -14,14 +14,16 @@ const (
 	Forced   uint8 = 5   // the only token that the grammar of tool calls permits
 )
 
-// A Piece is a stretch of text whose tokens count alike. Pieces are tokenized apart, so that no token spans two of them.
+// A Piece is a stretch of text whose tokens count alike. Pieces are tokenized apart, so that no
+// token spans two of them.
 type Piece struct {
 	Text    string
 	Special bool  // control tokens written in Text become those tokens; else they are ordinary text
 	Weight  uint8 // of each token, in hundredths
 }
 
-// EncodePieces makes an example of pieces. It fails if there are no tokens, or if the vocabulary is too large.
+// EncodePieces makes an example of pieces. It fails if there are no tokens, or if the vocabulary is
+// too large.
 func EncodePieces(tok *tokenizer.Tokenizer, kind uint8, pieces ...Piece) (Example, error) {
 	if tok.Size() > maxVocab {
 		return Example{}, fmt.Errorf("dataset: encode: the vocabulary has %d tokens, more than %d", tok.Size(), maxVocab)
@@ -54,9 +56,10 @@ const (
 //	<|im_start|>user\n … <|im_end|>\n<|im_start|>assistant\n
 //	<tool_call>\n<function=edit_line>\n … </function>\n</tool_call><|im_end|>
 //
-// The control tokens of the frame become those tokens; control tokens written in what is between, in code or in the output
-// of tests, stay text. Decisions of the answer count 100, what the grammar of tool calls forces counts Forced, and the prompt's
-// tokens promptWeight. The tool's name makes the example's kind.
+// The control tokens of the frame become those tokens; control tokens written in what is between,
+// in code or in the output of tests, stay text. Decisions of the answer count 100, what the grammar
+// of tool calls forces counts Forced, and the prompt's tokens promptWeight. The tool's name makes
+// the example's kind.
 func Encode(tok *tokenizer.Tokenizer, prompt, reply string, promptWeight uint8) (Example, error) {
 	content, ok := strings.CutPrefix(prompt, userStart+userName)
 	if ok {
@@ -77,8 +80,8 @@ func Encode(tok *tokenizer.Tokenizer, prompt, reply string, promptWeight uint8) 
 	return EncodePieces(tok, kind, append(frame, pieces...)...)
 }
 
-// The tool calls of an answer: <tool_call>\n<function=NAME>\n, for each parameter <parameter=NAME>\nVALUE\n</parameter>\n,
-// </function>\n</tool_call>.
+// The tool calls of an answer: <tool_call>\n<function=NAME>\n, for each parameter
+// <parameter=NAME>\nVALUE\n</parameter>\n, </function>\n</tool_call>.
 const (
 	callStart  = "<tool_call>"
 	nameStart  = "\n<function="

@@ -103,7 +103,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodePromptAsEngine: a prompt becomes the tokens that an engine makes of it, and control tokens in its content stay text.
+// TestEncodePromptAsEngine: a prompt becomes the tokens that an engine makes of it, and control
+// tokens in its content stay text.
 func TestEncodePromptAsEngine(t *testing.T) {
 	tok := tinyTokenizer(t)
 	const done = "Fixed.<|im_end|>"

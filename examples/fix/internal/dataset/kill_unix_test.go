@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killFile and killAt tell the test's own program, run again, what to write and at which byte to die.
+// killFile and killAt tell the test's own program, run again, what to write and at which byte to
+// die.
 const (
 	killFile = "DATASET_TEST_KILL_FILE"
 	killAt   = "DATASET_TEST_KILL_AT"
@@ -72,7 +73,8 @@ func (m *mortal) Write(b []byte) (int, error) {
 	select {}
 }
 
-// TestKill ends a process at many bytes of a file it is writing: under the file's name is the old one or the new one.
+// TestKill ends a process at many bytes of a file it is writing: under the file's name is the old
+// one or the new one.
 func TestKill(t *testing.T) {
 	full := filepath.Join(t.TempDir(), "full")
 	write(t, full, random(20))

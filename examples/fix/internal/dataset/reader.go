@@ -66,8 +66,9 @@ func newReader(name string, in io.Reader, size int64) (*Reader, error) {
 	return r, nil
 }
 
-// Next reads the next example, io.EOF behind the last one. What it returns is the caller's. Behind the last example the
-// file's checksum is compared, so a file that was read without an error up to io.EOF is whole.
+// Next reads the next example, io.EOF behind the last one. What it returns is the caller's. Behind
+// the last example the file's checksum is compared, so a file that was read without an error up to
+// io.EOF is whole.
 func (r *Reader) Next() (Example, error) {
 	if r.read == r.Count {
 		return Example{}, r.end()
@@ -114,7 +115,8 @@ func (r *Reader) record() (Example, error) {
 	return e, nil
 }
 
-// take reads n bytes, which stay valid until the next take. It allocates no more than the file can fill.
+// take reads n bytes, which stay valid until the next take. It allocates no more than the file can
+// fill.
 func (r *Reader) take(n int) ([]byte, error) {
 	if int64(n) > r.left {
 		return nil, fmt.Errorf("%d bytes wanted, %d left: the file is cut short", n, r.left)
@@ -161,8 +163,8 @@ func Load(path string) (*Set, error) {
 	return s, errors.Join(err, r.Close())
 }
 
-// Parse reads a file that is in memory. Whatever data holds, the result is a Set whose tokens are all less than its Vocab,
-// or an error.
+// Parse reads a file that is in memory. Whatever data holds, the result is a Set whose tokens are
+// all less than its Vocab, or an error.
 func Parse(data []byte) (*Set, error) {
 	r, err := newReader("data", bytes.NewReader(data), int64(len(data)))
 	if err != nil {

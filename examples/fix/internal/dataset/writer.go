@@ -13,9 +13,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
-// A Writer writes examples to a file, which appears under its name only when it is complete: whoever opens it, at any time
-// and after any crash, finds the old file or the new one. A crash can leave a file named .<name>.<digits>.tmp beside it,
-// which may be deleted. A Writer is not safe for concurrent use.
+// A Writer writes examples to a file, which appears under its name only when it is complete:
+// whoever opens it, at any time and after any crash, finds the old file or the new one. A crash can
+// leave a file named .<name>.<digits>.tmp beside it, which may be deleted. A Writer is not safe for
+// concurrent use.
 type Writer struct {
 	path  string
 	vocab int
@@ -29,13 +30,14 @@ type Writer struct {
 	closed error // what Close returned
 }
 
-// Create makes a Writer for a file of tokens less than vocab. The caller ends with Close, which publishes the file, or
-// Abort, which leaves none.
+// Create makes a Writer for a file of tokens less than vocab. The caller ends with Close, which
+// publishes the file, or Abort, which leaves none.
 func Create(path string, vocab int) (*Writer, error) {
 	return create(path, vocab, func(f io.Writer) io.Writer { return f })
 }
 
-// create is Create with something between the bytes and the file, by which a test can end the process at any byte.
+// create is Create with something between the bytes and the file, by which a test can end the
+// process at any byte.
 func create(path string, vocab int, between func(io.Writer) io.Writer) (*Writer, error) {
 	if vocab < 1 || vocab > maxVocab {
 		return nil, fmt.Errorf("dataset: create %s: a vocabulary of %d; it must have 1 to %d tokens", path, vocab, maxVocab)
@@ -99,7 +101,8 @@ func check(e Example, vocab int) error {
 	return nil
 }
 
-// Close completes the file and puts it in place of any that is there. After an error of Write it leaves none.
+// Close completes the file and puts it in place of any that is there. After an error of Write it
+// leaves none.
 func (w *Writer) Close() error {
 	if w.tmp == nil {
 		return w.closed

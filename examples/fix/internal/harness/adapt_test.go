@@ -68,7 +68,8 @@ func (e *exhausted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 	return e.script.Stream(ctx, req)
 }
 
-// TestAdaptWhereNoIdeaIsLeft: another model goes on, too, where the first has nothing to try any more.
+// TestAdaptWhereNoIdeaIsLeft: another model goes on, too, where the first has nothing to try any
+// more.
 func TestAdaptWhereNoIdeaIsLeft(t *testing.T) {
 	const right = "if i == 0 || x > m {"
 	for _, then := range []*script{nil, {decisions: []string{editLine(4, right), "run_tests {}", "Fixed."}}} {

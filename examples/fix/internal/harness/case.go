@@ -14,13 +14,16 @@ type Case interface {
 	Source(file string) ([]byte, error)
 	// Check says why the package does not compile when a file has this text, or nil.
 	Check(ctx context.Context, file string, src []byte) error
-	// Test runs the tests with an edit in place and takes it back. A package that does not compile with it is an ErrCompile.
+	// Test runs the tests with an edit in place and takes it back. A package that does not compile
+	// with it is an ErrCompile.
 	Test(ctx context.Context, e *Edit) (*Verdict, error)
 }
 
-// Speller is a [Case] that knows which words the code of a package may have, so that edits with others need not be thought of.
+// Speller is a [Case] that knows which words the code of a package may have, so that edits with
+// others need not be thought of.
 type Speller interface {
-	// Words returns the words of the package of a file, named as in Finding.Ranked; nil where they are not known.
+	// Words returns the words of the package of a file, named as in Finding.Ranked; nil where they
+	// are not known.
 	Words(ctx context.Context, file string) *repair.Words
 }
 

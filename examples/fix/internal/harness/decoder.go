@@ -13,13 +13,14 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// decoder asks a model for its next decision, leaving out the calls that were made before. While the tests fail the answer
-// must be a call.
+// decoder asks a model for its next decision, leaving out the calls that were made before. While
+// the tests fail the answer must be a call.
 //
-// Where the model may either edit or read on, the tool is decided first, then the call by a beam search over whole
-// answers. Searching both at once would favour reading: an edit shares its tool's probability with many others, a number
-// with few. What edits were tried is taken off the tool's probability, so that the model reads on once it believes less in
-// all that is left of a function than in the others.
+// Where the model may either edit or read on, the tool is decided first, then the call by a beam
+// search over whole answers. Searching both at once would favour reading: an edit shares its tool's
+// probability with many others, a number with few. What edits were tried is taken off the tool's
+// probability, so that the model reads on once it believes less in all that is left of a function
+// than in the others.
 type decoder struct {
 	model   agent.Model
 	former  agent.Model // that model took the place of, nil if there was none: its list of edits goes on beside the new one
@@ -38,8 +39,8 @@ type decoder struct {
 	edits map[int]*edits  // by function
 }
 
-// Searcher is a model that lists its answers from the likeliest on, as *moe.Model does. One that wraps a model without a
-// list says so by [errors.ErrUnsupported].
+// Searcher is a model that lists its answers from the likeliest on, as *moe.Model does. One that
+// wraps a model without a list says so by [errors.ErrUnsupported].
 type Searcher interface {
 	Search(ctx context.Context, req *agent.Request) (*moe.Search, error)
 }
@@ -54,10 +55,12 @@ func newDecoder(cfg Config, r *repairer) *decoder {
 	return d
 }
 
-// adaptAfter is how many edits are tested before another model is asked for: three of four repairs need no more.
+// adaptAfter is how many edits are tested before another model is asked for: three of four repairs
+// need no more.
 const adaptAfter = 3
 
-// change goes on with another model, if there is one. What the one before believed of the edits that were tried is forgotten.
+// change goes on with another model, if there is one. What the one before believed of the edits
+// that were tried is forgotten.
 func (d *decoder) change(ctx context.Context) bool {
 	adapt := d.adapt
 	if d.adapt = nil; adapt == nil {
@@ -124,8 +127,8 @@ func (d *decoder) named(ctx context.Context, req *agent.Request, tool string, at
 	})
 }
 
-// orElse streams an answer, or another where no call of the first is left to make: every function was read, or every edit
-// that comes to mind was tried.
+// orElse streams an answer, or another where no call of the first is left to make: every function
+// was read, or every edit that comes to mind was tried.
 func orElse(first, other iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		begun := false
@@ -180,8 +183,8 @@ func (d *decoder) edited(at int, p float64) {
 	d.spent[at] += p
 }
 
-// tool decides between editing function number at and reading another, "" where there is no such choice or the model does
-// not tell its probabilities.
+// tool decides between editing function number at and reading another, "" where there is no such
+// choice or the model does not tell its probabilities.
 func (d *decoder) tool(ctx context.Context, req *agent.Request, at int) string {
 	var edit, read bool
 	for _, t := range req.Tools {

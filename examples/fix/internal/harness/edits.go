@@ -14,10 +14,12 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// edits is the edits of a function, the likeliest first: of one model as it lists them, of two as they hold them likely together.
+// edits is the edits of a function, the likeliest first: of one model as it lists them, of two as
+// they hold them likely together.
 //
-// Two opinions are joined by the product of their probabilities (a logarithmic pool: Genest and Zidek, Combining Probability
-// Distributions, Statistical Science 1 (1986)), so that what one of them holds impossible comes behind what neither does.
+// Two opinions are joined by the product of their probabilities (a logarithmic pool: Genest and
+// Zidek, Combining Probability Distributions, Statistical Science 1 (1986)), so that what one of
+// them holds impossible comes behind what neither does.
 type edits struct {
 	opinions []*opinion
 	answers  map[string]*moe.Answer // by the arguments of the call
@@ -35,7 +37,8 @@ type opinion struct {
 const (
 	// ahead is how far two opinions are asked beyond what is told.
 	ahead = 20
-	// unheard is the part of the least probability that was drawn which an edit is taken to have that was not.
+	// unheard is the part of the least probability that was drawn which an edit is taken to have
+	// that was not.
 	unheard = 0.5
 )
 
@@ -88,7 +91,8 @@ func (e *edits) hear(ctx context.Context, o *opinion, want int) error {
 	return nil
 }
 
-// joint is what all opinions together hold of an edit: the logarithm of a product, which has no scale.
+// joint is what all opinions together hold of an edit: the logarithm of a product, which has no
+// scale.
 func (e *edits) joint(args string) float64 {
 	sum := 0.0
 	for _, o := range e.opinions {
@@ -117,9 +121,10 @@ func arguments(a *moe.Answer) string {
 	return b.String()
 }
 
-// list returns the list of edits of function number at. What a model reads before an edit of a function is the same whenever
-// it edits it, since edits that did not help leave no trace: one list serves all of them, and its tenth edit that
-// compiles is reached also where a hundred before it do not.
+// list returns the list of edits of function number at. What a model reads before an edit of a
+// function is the same whenever it edits it, since edits that did not help leave no trace: one list
+// serves all of them, and its tenth edit that compiles is reached also where a hundred before it do
+// not.
 func (d *decoder) list(ctx context.Context, req *agent.Request, at int) (*edits, error) {
 	e := d.edits[at]
 	if e == nil {

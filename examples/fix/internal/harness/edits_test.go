@@ -88,7 +88,8 @@ func TestEditsOfTwoOpinions(t *testing.T) {
 	}
 }
 
-// A second opinion that comes late, when the module has been learnt, does not tell again what was tested.
+// A second opinion that comes late, when the module has been learnt, does not tell again what was
+// tested.
 func TestEditsAreNotToldAgain(t *testing.T) {
 	e := editsOf(opinionOf(drawn{args: "a", chance: 0.6}, drawn{args: "b", chance: 0.3}, drawn{args: "c", chance: 0.1}))
 	if a, _, err := e.next(context.Background()); err != nil || arguments(a) != "a" {

@@ -18,8 +18,8 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Find implements [Case]: it runs all tests once, chooses the package to repair, and runs its failing and its passing tests
-// apart for their coverage. Later calls return what the first found.
+// Find implements [Case]: it runs all tests once, chooses the package to repair, and runs its
+// failing and its passing tests apart for their coverage. Later calls return what the first found.
 func (m *Module) Find(ctx context.Context) (*Finding, error) {
 	if m.finding != nil {
 		return m.finding, nil
@@ -157,7 +157,8 @@ func (m *Module) within(deps []string, path string) []string {
 	return own
 }
 
-// choose picks the package to repair: of those with failing tests the one that the others build upon.
+// choose picks the package to repair: of those with failing tests the one that the others build
+// upon.
 func (m *Module) choose(runs map[string]*packageRun) (*packageRun, error) {
 	var failing, unbuilt, silent, hung []*packageRun
 	tests := 0
@@ -314,7 +315,8 @@ func (m *Module) profile(ctx context.Context, p *listed, bin string, tests []str
 	return profile, !exit.Success(), err
 }
 
-// further ranks the functions of packages that the package imports, in case its own are not to blame.
+// further ranks the functions of packages that the package imports, in case its own are not to
+// blame.
 func (m *Module) further(p *listed, e repair.Evidence) []repair.Ranked {
 	var fns []repair.Function
 	for _, d := range p.Deps {

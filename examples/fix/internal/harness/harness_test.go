@@ -126,7 +126,8 @@ func TestOne(t *testing.T) {
 `
 )
 
-// TestRepair goes through all that can happen on the way to a repair, in a module with Windows line endings.
+// TestRepair goes through all that can happen on the way to a repair, in a module with Windows line
+// endings.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
@@ -198,7 +199,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestGiveUp: the run ends when the edits are used up, and a file that changed meanwhile is left alone.
+// TestGiveUp: the run ends when the edits are used up, and a file that changed meanwhile is left
+// alone.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{"go.mod": "module example.com/max\n\ngo 1.21\n", "max.go": maxGo, "max_test.go": maxTest})

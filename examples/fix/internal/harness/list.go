@@ -15,8 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// listing is the edits of a function as one model lists them, merged where it is shown the function in parts. The likeliest of all
-// comes next.
+// listing is the edits of a function as one model lists them, merged where it is shown the function
+// in parts. The likeliest of all comes next.
 type listing struct {
 	lists  []list
 	weight float64 // of all lists
@@ -30,14 +30,16 @@ type list struct {
 	ended  bool
 }
 
-// partWeight is the weight of what a part of a function makes likely, beside the function as far as it is shown at once: most parts
-// hold no fault, which the model does not know of when it is shown nothing else. Of values from 1 to 1/8 it mended most of 96 verified faults of
-// held-out modules in functions that are not shown whole: 46 within ten edits, 39 without parts.
+// partWeight is the weight of what a part of a function makes likely, beside the function as far as
+// it is shown at once: most parts hold no fault, which the model does not know of when it is shown
+// nothing else. Of values from 1 to 1/8 it mended most of 96 verified faults of held-out modules in
+// functions that are not shown whole: 46 within ten edits, 39 without parts.
 const partWeight = 0.22
 
 func (l *list) chance() float64 { return math.Exp(l.head.LogProb) * l.weight }
 
-// next returns the next edit and its probability, io.EOF behind the last. An edit that several parts suggest comes once for each.
+// next returns the next edit and its probability, io.EOF behind the last. An edit that several
+// parts suggest comes once for each.
 func (l *listing) next(ctx context.Context) (*moe.Answer, float64, error) {
 	best, err := l.best(ctx)
 	if best == nil {
@@ -48,8 +50,8 @@ func (l *listing) next(ctx context.Context) (*moe.Answer, float64, error) {
 	return a, chance / l.weight, nil
 }
 
-// best returns the list with the likeliest edit, nil if all have ended. Lists whose next edit cannot be it are not asked: most parts of
-// a long function never are.
+// best returns the list with the likeliest edit, nil if all have ended. Lists whose next edit
+// cannot be it are not asked: most parts of a long function never are.
 func (l *listing) best(ctx context.Context) (*list, error) {
 	for {
 		var best, ask *list
@@ -80,7 +82,8 @@ func (l *list) fill(ctx context.Context) (err error) {
 	return err
 }
 
-// newListing begins to list what a model would edit in a function that has these parts, in a package of these words.
+// newListing begins to list what a model would edit in a function that has these parts, in a
+// package of these words.
 func newListing(ctx context.Context, m agent.Model, req *agent.Request, parts []string, words *repair.Words) (*listing, error) {
 	searcher, ok := m.(Searcher)
 	if !ok {

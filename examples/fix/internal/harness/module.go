@@ -20,9 +20,9 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// Module is a Go module on disk as a [Case]. Its tests run in a sandbox over a private view of the module, without a
-// network, and edits reach them as an overlay of the go command: the directory itself is never written, whatever happens
-// to the program.
+// Module is a Go module on disk as a [Case]. Its tests run in a sandbox over a private view of the
+// module, without a network, and edits reach them as an overlay of the go command: the directory
+// itself is never written, whatever happens to the program.
 type Module struct {
 	Root    string // where its go.mod is
 	Path    string // its module path
@@ -56,8 +56,8 @@ type ModuleConfig struct {
 	Timeout time.Duration // of one test run; 0 means 30 seconds
 }
 
-// OpenModule opens the module that a directory is in, for the packages at and below that directory. What is wrong with it
-// is a [Problem].
+// OpenModule opens the module that a directory is in, for the packages at and below that directory.
+// What is wrong with it is a [Problem].
 func OpenModule(ctx context.Context, dir string, cfg ModuleConfig) (*Module, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 30 * time.Second
@@ -99,8 +99,8 @@ func OpenModule(ctx context.Context, dir string, cfg ModuleConfig) (*Module, err
 	return m, nil
 }
 
-// tagsOf returns the flag of GOFLAGS that says which files are built, "" if there is none: what else it holds is about
-// downloads or output, and set here.
+// tagsOf returns the flag of GOFLAGS that says which files are built, "" if there is none: what
+// else it holds is about downloads or output, and set here.
 func tagsOf(goflags string) string {
 	tags := ""
 	for _, f := range strings.Fields(goflags) {
@@ -125,7 +125,8 @@ func (m *Module) Close() error {
 // Isolation tells how far the tests are isolated from the host.
 func (m *Module) Isolation() sandbox.Isolation { return m.sb.Isolation() }
 
-// findModule returns the root of a directory's module and the pattern of the packages at and below the directory.
+// findModule returns the root of a directory's module and the pattern of the packages at and below
+// the directory.
 func findModule(dir string) (root, below string, err error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
@@ -174,7 +175,8 @@ func replaced(root string, mod *modfile.File) []string {
 	return dirs
 }
 
-// Source implements [Case]. The text is that of the first call: the file is compared with it before it is changed.
+// Source implements [Case]. The text is that of the first call: the file is compared with it before
+// it is changed.
 func (m *Module) Source(file string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -188,8 +190,8 @@ func (m *Module) Source(file string) ([]byte, error) {
 	return src, err
 }
 
-// functions returns the functions of a package that may be edited, with files named relative to the root, and the files
-// left out because a generator wrote them.
+// functions returns the functions of a package that may be edited, with files named relative to the
+// root, and the files left out because a generator wrote them.
 func (m *Module) functions(p *listed) (fns []repair.Function, generated []string, err error) {
 	for _, name := range p.GoFiles {
 		file := p.rel(m.sb.Dir(), name)
@@ -230,7 +232,8 @@ func (m *Module) checker(file string) *checkerOf {
 	m.checkers[dir] = c
 	go func() {
 		defer close(c.ready)
-		// This runs on the host, beside the sandbox: it compiles and runs nothing of the module, and must not write go.mod.
+		// This runs on the host, beside the sandbox: it compiles and runs nothing of the module,
+		// and must not write go.mod.
 		env := append(os.Environ(), m.env...)
 		env = append(env, "GOFLAGS="+strings.ReplaceAll(strings.TrimPrefix(m.env[0], "GOFLAGS="), "-mod=mod", "-mod=readonly"), "CGO_ENABLED=0")
 		c.c, c.err = repair.NewChecker(m.life, dir, ".", env...)
@@ -238,7 +241,8 @@ func (m *Module) checker(file string) *checkerOf {
 	return c
 }
 
-// Check implements [Case]. Where the package cannot be loaded for checks, the text is parsed and the compiler finds the rest.
+// Check implements [Case]. Where the package cannot be loaded for checks, the text is parsed and
+// the compiler finds the rest.
 func (m *Module) Check(ctx context.Context, file string, src []byte) error {
 	c, name, err := m.checked(ctx, file)
 	if err != nil {
@@ -262,7 +266,8 @@ func (m *Module) Words(ctx context.Context, file string) *repair.Words {
 	return c.Words()
 }
 
-// checked returns the checker of a file, nil where it is not known to one, and the file's name there.
+// checked returns the checker of a file, nil where it is not known to one, and the file's name
+// there.
 func (m *Module) checked(ctx context.Context, file string) (c *repair.Checker, name string, err error) {
 	of := m.checker(file)
 	select {

@@ -2,7 +2,8 @@ package harness
 
 import "fmt"
 
-// Problem is a reason not to begin a repair, or not to go on, in a sentence for the person who asked for it.
+// Problem is a reason not to begin a repair, or not to go on, in a sentence for the person who
+// asked for it.
 type Problem struct {
 	Text string
 	Err  error // beneath it, if any

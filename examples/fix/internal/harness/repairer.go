@@ -165,8 +165,8 @@ func (r *repairer) prepare(ctx context.Context, line int, text string) (*Edit, e
 	return e, e.confirm()
 }
 
-// confirm makes the edit with the edit engine, as the change of one function in the file that was read, and compares: a
-// line put into the wrong place would be found here.
+// confirm makes the edit with the edit engine, as the change of one function in the file that was
+// read, and compares: a line put into the wrong place would be found here.
 func (e *Edit) confirm() error {
 	from, to := e.Replacement()
 	res, err := edit.Replace(string(e.Before), edit.Replacement{Old: from, New: to, Base: string(e.Before)})
@@ -179,7 +179,8 @@ func (e *Edit) confirm() error {
 	return nil
 }
 
-// Replacement returns the edit as the text to replace, which is in the file once, and what to put there.
+// Replacement returns the edit as the text to replace, which is in the file once, and what to put
+// there.
 func (e *Edit) Replacement() (from, to string) {
 	lines := strings.SplitAfter(string(e.Before), "\n")
 	edited := strings.SplitAfter(string(e.After), "\n")
@@ -208,8 +209,8 @@ type call struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// made returns the calls that would lead nowhere new: what was tried in the function at hand, functions that were read and
-// not edited since, another run of the same tests.
+// made returns the calls that would lead nowhere new: what was tried in the function at hand,
+// functions that were read and not edited since, another run of the same tests.
 func (r *repairer) made() []call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,7 +278,8 @@ func (r *repairer) parts() []string {
 	return r.finding.Ranked[r.current-1].Parts(r.report, r.current, r.count)
 }
 
-// words returns those that an edit of the function read last may have, nil where they are not known.
+// words returns those that an edit of the function read last may have, nil where they are not
+// known.
 func (r *repairer) words(ctx context.Context) *repair.Words {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -298,7 +300,8 @@ func (r *repairer) number() int {
 	return r.current
 }
 
-// unread reports whether the report has a function that was not read since the last edit that was tested.
+// unread reports whether the report has a function that was not read since the last edit that was
+// tested.
 func (r *repairer) unread() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -313,7 +316,8 @@ func (r *repairer) unread() bool {
 	return false
 }
 
-// extent returns how many functions the report has and how many lines the function read last; 0 while there is none.
+// extent returns how many functions the report has and how many lines the function read last; 0
+// while there is none.
 func (r *repairer) extent() (functions, lines int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

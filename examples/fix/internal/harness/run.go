@@ -23,9 +23,10 @@ type Config struct {
 	FunctionScope bool // the function that is ranked first is the only one offered
 	OnStep        func(Step)
 
-	// Adapt, if not nil, is called once, when three edits did not help (fewer where Edits is less than 6) or Model has no further
-	// idea, with what the tests told. The model it returns decides from then on; which edit of a function is tried next both decide
-	// together. Nil lets Model go on alone.
+	// Adapt, if not nil, is called once, when three edits did not help (fewer where Edits is less
+	// than 6) or Model has no further idea, with what the tests told. The model it returns decides
+	// from then on; which edit of a function is tried next both decide together. Nil lets Model go
+	// on alone.
 	Adapt func(ctx context.Context, f *Finding) agent.Model
 }
 
@@ -56,14 +57,16 @@ type Result struct {
 	Took    time.Duration
 }
 
-// patience is how many decisions in a row may lead to no test run before a model counts as having no further idea. In a small
-// function nearly all that comes to its mind may be refused: a held-out one was repaired after more than two hundred refusals in
-// a row. A model that makes the same call again and again would never end.
+// patience is how many decisions in a row may lead to no test run before a model counts as having
+// no further idea. In a small function nearly all that comes to its mind may be refused: a held-out
+// one was repaired after more than two hundred refusals in a row. A model that makes the same call
+// again and again would never end.
 const patience = 1000
 
 const system = "You repair Go code: run the tests, read the functions that may be at fault, and change the one line that is wrong."
 
-// Run repairs a case. An error means that it could not be tried to the end; a repair that was not found is none.
+// Run repairs a case. An error means that it could not be tried to the end; a repair that was not
+// found is none.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Edits == 0 {
 		cfg.Edits = 10
@@ -185,7 +188,8 @@ func (w *watcher) said(m agent.Message) {
 	}
 }
 
-// decided begins a step when its decision is known: a call may start, and even end, before the message that it is part of.
+// decided begins a step when its decision is known: a call may start, and even end, before the
+// message that it is part of.
 func (w *watcher) decided() {
 	if w.step.N == w.res.Steps {
 		return

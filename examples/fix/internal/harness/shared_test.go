@@ -56,8 +56,9 @@ func (p picky) Check(context.Context, string, []byte) error {
 	return nil
 }
 
-// TestTenEditsAreFound: the model has ten edits tested where most of what comes to its mind is refused, each the likeliest of
-// those that are left; also where another model with a list of its own goes on.
+// TestTenEditsAreFound: the model has ten edits tested where most of what comes to its mind is
+// refused, each the likeliest of those that are left; also where another model with a list of its
+// own goes on.
 func TestTenEditsAreFound(t *testing.T) {
 	m, err := embedded.Load(moe.Config{})
 	if err != nil {

@@ -92,8 +92,8 @@ func TestLastEditIsTold(t *testing.T) {
 	}
 }
 
-// TestRefusedEditsAreNotCounted: however many edits are refused, a repair goes on until its edits were tested, or until the
-// model has nothing new to say.
+// TestRefusedEditsAreNotCounted: however many edits are refused, a repair goes on until its edits
+// were tested, or until the model has nothing new to say.
 func TestRefusedEditsAreNotCounted(t *testing.T) {
 	refused := func(n int) (list []string) {
 		for i := range n {

@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/harness"
 )
 
-// TestBuildTags: files that are built with the tags of GOFLAGS, or with cgo, are repaired like others.
+// TestBuildTags: files that are built with the tags of GOFLAGS, or with cgo, are repaired like
+// others.
 func TestBuildTags(t *testing.T) {
 	for _, tag := range []string{"strict", "cgo"} {
 		t.Run(tag, func(t *testing.T) {

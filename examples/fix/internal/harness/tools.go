@@ -52,8 +52,9 @@ func newToolset(r *repairer) (*toolset, error) {
 	return t, err
 }
 
-// narrow replaces the tools by ones whose schemas allow the functions of the report and the lines of the function at hand
-// and no others, so that a model held to them cannot ask for what is not there.
+// narrow replaces the tools by ones whose schemas allow the functions of the report and the lines
+// of the function at hand and no others, so that a model held to them cannot ask for what is not
+// there.
 func (t *toolset) narrow() error {
 	functions, lines := t.r.extent()
 	if functions > 0 {
@@ -91,8 +92,8 @@ func (t *toolset) editor(lines int) (agent.Tool, error) {
 		alone(), upTo(repair.ArgLine, lines, fmt.Sprintf(`,"%s":{"type":"string","pattern":"^[^\\n]{0,%d}$"}`, repair.ArgText, longest)))
 }
 
-// longest is the most characters of a new line: a model that goes round in circles is stopped by it, not in the middle of a
-// call by the end of its context.
+// longest is the most characters of a new line: a model that goes round in circles is stopped by
+// it, not in the middle of a call by the end of its context.
 const longest = 240
 
 // upTo is a schema with a number from 1 to a largest, and perhaps a text; all are required.

@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Test implements [Case]: first the tests that failed, and if they pass all tests of the module. The edit is right when
-// those pass that failed in its package, and no other fails that passed.
+// Test implements [Case]: first the tests that failed, and if they pass all tests of the module.
+// The edit is right when those pass that failed in its package, and no other fails that passed.
 func (m *Module) Test(ctx context.Context, e *Edit) (*Verdict, error) {
 	overlay, err := m.overlay(e)
 	if err != nil {

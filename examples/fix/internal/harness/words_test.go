@@ -29,7 +29,8 @@ type spelled struct{ compiled }
 
 func (s spelled) Words(context.Context, string) *repair.Words { return s.c.Words() }
 
-// TestWords: a case that knows the words of its code spares the model the edits that have others. The rest come in the same order.
+// TestWords: a case that knows the words of its code spares the model the edits that have others.
+// The rest come in the same order.
 func TestWords(t *testing.T) {
 	dir := write(t, map[string]string{"go.mod": "module example.com/max\n\ngo 1.21\n", "max.go": maxGo})
 	c, err := repair.NewChecker(t.Context(), dir, ".", append(os.Environ(), "GOWORK=off")...)

@@ -13,8 +13,9 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// Write makes a verified edit in the module itself, through the coding tools: they replace the file in one step and keep
-// its permissions, encoding and line endings. A file that changed since it was read is left as it is.
+// Write makes a verified edit in the module itself, through the coding tools: they replace the file
+// in one step and keep its permissions, encoding and line endings. A file that changed since it was
+// read is left as it is.
 func (m *Module) Write(ctx context.Context, e *Edit) error {
 	name := filepath.Join(m.Root, filepath.FromSlash(e.Function.File))
 	now, err := os.ReadFile(name)

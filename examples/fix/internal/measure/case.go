@@ -9,7 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// recorder is a task as a [harness.Case] whose tests fail whatever is tried, but for the released line itself.
+// recorder is a task as a [harness.Case] whose tests fail whatever is tried, but for the released
+// line itself.
 type recorder struct {
 	t        *task
 	p        *verify.Package
@@ -58,8 +59,8 @@ func (r *recorder) Check(_ context.Context, file string, src []byte) error {
 // Words implements [harness.Speller].
 func (r *recorder) Words(context.Context, string) *repair.Words { return r.c.Words() }
 
-// Test implements [harness.Case]. The line as it was released passes, as the tests have shown already: nothing need be
-// thought up after it.
+// Test implements [harness.Case]. The line as it was released passes, as the tests have shown
+// already: nothing need be thought up after it.
 func (r *recorder) Test(_ context.Context, e *harness.Edit) (*harness.Verdict, error) {
 	if r.t.is(e.Function) && e.Line == r.t.Line && e.New == r.t.original {
 		return &harness.Verdict{OK: true}, nil

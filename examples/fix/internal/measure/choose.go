@@ -20,8 +20,9 @@ func byPackage(facts []Fact) [][]Fact {
 // perBuild is how many facts of a package are worth its builds.
 const perBuild = 3
 
-// Choose returns n of the facts from as many packages as possible, though three of each if it can, the first packages
-// before the others: a list that begins with packages that are built quickly gives a quick measurement. 0 is all of them.
+// Choose returns n of the facts from as many packages as possible, though three of each if it can,
+// the first packages before the others: a list that begins with packages that are built quickly
+// gives a quick measurement. 0 is all of them.
 func Choose(facts []Fact, n int) []Fact {
 	if n <= 0 || n >= len(facts) {
 		return facts

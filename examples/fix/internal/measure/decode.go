@@ -17,7 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// Sampler is a model that keeps some of the requests for an edit that pass through it, for [Decode].
+// Sampler is a model that keeps some of the requests for an edit that pass through it, for
+// [Decode].
 type Sampler struct {
 	agent.Model
 	Keep int // at most; 0 means 40
@@ -35,7 +36,8 @@ func (s *Sampler) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agen
 	return s.Model.Stream(ctx, req)
 }
 
-// Tokenize is that of the model, for the harness to measure prompts by; it is nothing where the model has none.
+// Tokenize is that of the model, for the harness to measure prompts by; it is nothing where the
+// model has none.
 func (s *Sampler) Tokenize(text string, special bool) []int32 {
 	if t, ok := s.Model.(harness.Counter); ok {
 		return t.Tokenize(text, special)

@@ -9,8 +9,9 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// enumerate returns the first edits of the enumerator: all one-line slips of the candidates in random order, without those
-// that do not compile. An attempt of line 0 is one of another function than the broken one.
+// enumerate returns the first edits of the enumerator: all one-line slips of the candidates in
+// random order, without those that do not compile. An attempt of line 0 is one of another function
+// than the broken one.
 func enumerate(t *task, p *verify.Package, c *repair.Checker, function bool, edits int, seed uint64) ([]attempt, error) {
 	type slip struct {
 		r repair.Ranked

@@ -21,11 +21,13 @@ type Config struct {
 	Edits int    // test runs a task gets at most; 0 means 10
 	Seed  uint64 // of the enumerator's order
 
-	// Learner, if not nil, makes the model that goes on where three edits did not help. It learns a package's module once for
-	// all lines of the package, without the functions that any of them breaks.
+	// Learner, if not nil, makes the model that goes on where three edits did not help. It learns a
+	// package's module once for all lines of the package, without the functions that any of them
+	// breaks.
 	Learner *harness.Learner
 
-	// Source returns a directory with a module as it was released; it is copied. Nil takes it from the Go proxy.
+	// Source returns a directory with a module as it was released; it is copied. Nil takes it from
+	// the Go proxy.
 	Source func(ctx context.Context, module, version string) (dir string, err error)
 
 	Workers  int            // packages that are measured at once; 0 means one a processor
@@ -59,7 +61,8 @@ type Tally struct {
 	Trouble           string `json:",omitempty"` // why the model gave up before its test runs were used up
 }
 
-// Scopes are what a model may choose from: the broken function alone, or the functions that the failing tests run.
+// Scopes are what a model may choose from: the broken function alone, or the functions that the
+// failing tests run.
 var Scopes = []string{"function", "package"}
 
 // Report is what was measured.
@@ -82,8 +85,8 @@ type Skip struct {
 	Why     string
 }
 
-// Run measures a model on facts, package by package in the order in which they first appear. When ctx ends, what was
-// measured until then is returned, marked as interrupted.
+// Run measures a model on facts, package by package in the order in which they first appear. When
+// ctx ends, what was measured until then is returned, marked as interrupted.
 func Run(ctx context.Context, cfg Config, facts []Fact) (*Report, error) {
 	if cfg.Model == nil {
 		return nil, errors.New("measure: run: there is no model")
@@ -137,8 +140,8 @@ type session struct {
 	rep  *Report
 }
 
-// measure measures one package and adds it to the report: as a whole, so that no package counts by the part of its lines
-// that was quick.
+// measure measures one package and adds it to the report: as a whole, so that no package counts by
+// the part of its lines that was quick.
 func (s *session) measure(ctx context.Context, facts []Fact) {
 	part := newReport()
 	clock := &stages{}

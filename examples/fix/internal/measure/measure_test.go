@@ -98,8 +98,8 @@ func spans(t *testing.T) string {
 	return dir
 }
 
-// TestRun measures a model that repairs one function with its second edit and the other never, in a real module with real
-// tests; the enumerator finds both.
+// TestRun measures a model that repairs one function with its second edit and the other never, in a
+// real module with real tests; the enumerator finds both.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds test binaries")
@@ -111,7 +111,8 @@ func TestRun(t *testing.T) {
 	sum.Function, sum.Start, sum.Line, sum.Text, sum.Kind = "Sum", 16, 4, "total -= n", "assign"
 	name.Function, name.Start, name.Line, name.Text, name.Kind = "Name", 25, 2, `return ""`, "string"
 	model := &plain{edits: map[string][]string{
-		// the first edit fails its tests, the second is not the released line and passes all the same
+		// the first edit fails its tests, the second is not the released line and passes all the
+		// same
 		"Clamp": {`{"line":5,"text":"if n <= high {"}`, `{"line":5,"text":"if high < n {"}`, `{"line":5,"text":"if n == high {"}`},
 		"Sum":   {`{"line":2,"text":"total := 1"}`, `{"line":5,"text":"return"}`, `{"line":6,"text":"return -total + 1"}`},
 	}}
@@ -143,8 +144,8 @@ func TestRun(t *testing.T) {
 	if diff := cmp.Diff(wantTried, rep.Tallies[0].Tried["function"]); diff != "" {
 		t.Error(diff)
 	}
-	// Clamp: run, read, three edits with a run after each; Sum: the same with an edit that is no line of it and one that
-	// does not compile, so that one run is made
+	// Clamp: run, read, three edits with a run after each; Sum: the same with an edit that is no
+	// line of it and one that does not compile, so that one run is made
 	if s := rep.Model["function"]; s.Runs != 2+1+1 && s.Runs != 2+2 {
 		t.Errorf("%d test runs, of %v", s.Runs, rep.Tallies[1].Tried)
 	}

@@ -134,8 +134,8 @@ func (pl *plan) lists(each func([]attempt) error) error {
 	return nil
 }
 
-// test compiles every edit that anyone wants to try into one binary, and runs the tests on those of every list up to the
-// first that passes.
+// test compiles every edit that anyone wants to try into one binary, and runs the tests on those of
+// every list up to the first that passes.
 func test(ctx context.Context, cfg verify.Config, p *verify.Package, plans []*plan) error {
 	type place struct {
 		t *task

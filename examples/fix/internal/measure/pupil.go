@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/router/moe"
 )
 
-// pupil is the model that knows the module of one package, made when it is first asked for. All lines of the package share it, so
-// what any of them breaks is left out.
+// pupil is the model that knows the module of one package, made when it is first asked for. All
+// lines of the package share it, so what any of them breaks is left out.
 type pupil struct {
 	learner *harness.Learner // nil where nothing is learnt
 	root    string
@@ -45,7 +45,8 @@ func (p *pupil) broken(file, name string) bool {
 	return false
 }
 
-// note tells how long the learning took, a part of the thinking, and returns how many packages were learnt.
+// note tells how long the learning took, a part of the thinking, and returns how many packages were
+// learnt.
 func (p *pupil) note(clock *stages) int {
 	switch {
 	case p.model != nil:

@@ -6,7 +6,8 @@ type Score struct {
 	Runs  int   // test runs in all
 }
 
-// add counts the edits of a task up to the first that passes and returns its number, 0 if there is none.
+// add counts the edits of a task up to the first that passes and returns its number, 0 if there is
+// none.
 func (s *Score) add(tried []Tried) int {
 	for i, t := range tried {
 		if t.Pass {

@@ -62,7 +62,8 @@ func (w *walker) makeSize(n *ast.CallExpr) {
 	}
 }
 
-// reversible are functions of the standard library with two parameters of one type whose order is easily confused.
+// reversible are functions of the standard library with two parameters of one type whose order is
+// easily confused.
 var reversible = map[string][]string{
 	"strings":  {"HasPrefix", "HasSuffix", "Contains", "Index", "LastIndex", "Split", "TrimPrefix", "TrimSuffix", "Compare", "Count"},
 	"bytes":    {"HasPrefix", "HasSuffix", "Contains", "Index", "LastIndex", "Split", "TrimPrefix", "TrimSuffix", "Compare", "Count"},
@@ -126,8 +127,8 @@ func parameter(sig *types.Signature, i int) types.Type {
 	return nil
 }
 
-// fits reports whether an expression may be passed as a type. A slip swaps things of one kind, so what fits anywhere
-// (an argument of an empty interface) fits only what is of the same type.
+// fits reports whether an expression may be passed as a type. A slip swaps things of one kind, so
+// what fits anywhere (an argument of an empty interface) fits only what is of the same type.
 func (w *walker) fits(e ast.Expr, t types.Type) bool {
 	tv := w.info.Types[e]
 	if tv.Type == nil || !tv.IsValue() || !valid(tv.Type) {

@@ -23,7 +23,8 @@ func apply(src []byte, fset *token.FileSet, fn *ast.FuncDecl, m Mutant) (mutated
 	return slices.Concat(src[:start], indent, []byte(m.Text), src[start+len(line):]), string(bytes.TrimSpace(line))
 }
 
-// TestInverse breaks functions of the standard library and looks for the original line among the mutants of the broken one.
+// TestInverse breaks functions of the standard library and looks for the original line among the
+// mutants of the broken one.
 func TestInverse(t *testing.T) {
 	sample := inverse{loader: shared(), tried: map[string]int{}, missed: map[string]int{}, refused: map[string]int{}}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -49,7 +50,8 @@ func TestInverse(t *testing.T) {
 	}
 }
 
-// inverse counts mutants by kind: all, those whose mutants lack the original line, those that do not compile.
+// inverse counts mutants by kind: all, those whose mutants lack the original line, those that do
+// not compile.
 type inverse struct {
 	*loader
 	tried, missed, refused map[string]int

@@ -6,7 +6,8 @@ import (
 	"go/types"
 )
 
-// manyConditions is the number of different conditions in one function from which on none is thought to be missing elsewhere.
+// manyConditions is the number of different conditions in one function from which on none is
+// thought to be missing elsewhere.
 const manyConditions = 8
 
 // countCondition notes a condition that is not made of others.
@@ -40,7 +41,8 @@ func (w *walker) caseConditions(n *ast.CaseClause) {
 	}
 }
 
-// negateCondition drops the ! of a condition, or adds it. Comparisons have operators of their own for that.
+// negateCondition drops the ! of a condition, or adds it. Comparisons have operators of their own
+// for that.
 func (w *walker) negateCondition(e ast.Expr) {
 	switch x := e.(type) {
 	case *ast.UnaryExpr:
@@ -105,7 +107,8 @@ func (w *walker) logicOperands(n *ast.BinaryExpr) {
 			w.addOperand(e, n.Op.Precedence())
 		}
 	}
-	// An operand may be missing only where the same condition is elsewhere in the function, for it to be found again.
+	// An operand may be missing only where the same condition is elsewhere in the function, for it
+	// to be found again.
 	if w.dispensable(n.Y) {
 		w.replaceNode(Condition, n, w.text(n.X))
 	}
@@ -118,7 +121,8 @@ func (w *walker) dispensable(e ast.Expr) bool {
 	return len(w.names.conditions) <= manyConditions && w.names.conditionCount[w.text(e)] > 1 && w.meaningful(e, e.Pos())
 }
 
-// addOperand joins a condition with the others of the function. outer is the precedence of the && or || around it.
+// addOperand joins a condition with the others of the function. outer is the precedence of the &&
+// or || around it.
 func (w *walker) addOperand(e ast.Expr, outer int) {
 	if len(w.names.conditions) > manyConditions || !w.oneLine(e.Pos(), e.End()) {
 		return
@@ -139,7 +143,8 @@ func (w *walker) addOperand(e ast.Expr, outer int) {
 	}
 }
 
-// meaningful reports whether every variable of a condition means at a position what it means where the condition is.
+// meaningful reports whether every variable of a condition means at a position what it means where
+// the condition is.
 func (w *walker) meaningful(e ast.Expr, at token.Pos) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {

@@ -6,10 +6,12 @@ import (
 	"go/types"
 )
 
-// manyVariables is the number of variables in an if statement from which on no guard of one is thought to be missing.
+// manyVariables is the number of variables in an if statement from which on no guard of one is
+// thought to be missing.
 const manyVariables = 6
 
-// A guard is a condition on one variable that is put before or after another condition, or forgotten there.
+// A guard is a condition on one variable that is put before or after another condition, or
+// forgotten there.
 type guard struct {
 	text string
 	op   token.Token
@@ -39,7 +41,8 @@ func guards(l *local) []guard {
 	return nil
 }
 
-// guarded offers the guards of the variables of an if statement at both ends of its condition, and drops those there.
+// guarded offers the guards of the variables of an if statement at both ends of its condition, and
+// drops those there.
 func (w *walker) guarded(n *ast.IfStmt) {
 	vars := w.mentioned(n)
 	if len(vars) > manyVariables || !w.oneLine(n.Cond.Pos(), n.Cond.End()) {
@@ -58,7 +61,8 @@ func (w *walker) guarded(n *ast.IfStmt) {
 	}
 }
 
-// unguard drops a guard from an end of a condition, where its variable is used elsewhere in the statement.
+// unguard drops a guard from an end of a condition, where its variable is used elsewhere in the
+// statement.
 func (w *walker) unguard(n *ast.IfStmt, v mention, g guard, text string) {
 	if v.times < 2 {
 		return
@@ -79,7 +83,8 @@ type mention struct {
 	times int
 }
 
-// mentioned returns the variables that are in scope at an if statement's condition and named in it or its body.
+// mentioned returns the variables that are in scope at an if statement's condition and named in it
+// or its body.
 func (w *walker) mentioned(n *ast.IfStmt) []mention {
 	var vars []mention
 	at := map[*local]int{}

@@ -2,7 +2,8 @@ package mutate
 
 import "slices"
 
-// The kinds of slips. Each is its own inverse, or names the kind that is: every slip is mended by a slip of the same kind.
+// The kinds of slips. Each is its own inverse, or names the kind that is: every slip is mended by a
+// slip of the same kind.
 const (
 	Boundary        = "boundary"         // < and <=, > and >=
 	Direction       = "direction"        // < and >, <= and >=
@@ -51,8 +52,9 @@ const (
 	Deferred        = "deferred"         // defer f() and f()
 )
 
-// Kinds returns the names of all kinds of mutants, sorted. The set is closed under inversion: for a mutant of any kind, the
-// mutants of the function it makes contain the original line, within the limits that the kinds' comments name.
+// Kinds returns the names of all kinds of mutants, sorted. The set is closed under inversion: for a
+// mutant of any kind, the mutants of the function it makes contain the original line, within the
+// limits that the kinds' comments name.
 func Kinds() []string {
 	kinds := []string{
 		Boundary, Direction, Comparison, EqualOrder, Logic, Negation, Guard, Condition, Sum, Arithmetic, Bits, Shift, Sign, Operands,

@@ -22,7 +22,8 @@ func (w *walker) literal(n *ast.BasicLit) {
 		w.stringSlips(n)
 	}
 	for _, other := range w.names.literals {
-		// Only literals that the function holds more than once are confused, so that the right one is still there to find.
+		// Only literals that the function holds more than once are confused, so that the right one
+		// is still there to find.
 		if other.kind == n.Kind && other.value != n.Value && len(n.Value) <= shortLiteral && w.names.literalCount[n.Value] > 1 && !w.isFormat(n) {
 			w.replaceNode(OtherLiteral, n, other.value)
 		}
@@ -110,8 +111,8 @@ func (w *walker) character(n *ast.BasicLit) {
 	}
 }
 
-// stringSlips makes strings that differ a little: the case of the first letter, one separator for another, the line ending, a
-// space at the end. Strings with format verbs stay as they are.
+// stringSlips makes strings that differ a little: the case of the first letter, one separator for
+// another, the line ending, a space at the end. Strings with format verbs stay as they are.
 func (w *walker) stringSlips(n *ast.BasicLit) {
 	s, err := strconv.Unquote(n.Value)
 	if err != nil || strconv.Quote(s) != n.Value || len(s) > 40 || w.isFormat(n) || w.inMessage() {
@@ -154,7 +155,8 @@ func (w *walker) isFormat(n *ast.BasicLit) bool {
 	return n.Kind == token.STRING && strings.Contains(n.Value, "%")
 }
 
-// inMessage reports whether the node is the text of an error or a panic: what it says is nobody's bug.
+// inMessage reports whether the node is the text of an error or a panic: what it says is nobody's
+// bug.
 func (w *walker) inMessage() bool {
 	c, ok := w.parent(1).(*ast.CallExpr)
 	if !ok {

@@ -27,7 +27,8 @@ func (w *walker) forIf(n *ast.ForStmt) {
 	}
 }
 
-// leaves reports whether a block breaks or continues what is around it, or always ends with leaving it.
+// leaves reports whether a block breaks or continues what is around it, or always ends with leaving
+// it.
 func leaves(b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
 		return true

@@ -1,12 +1,15 @@
-// Package mutate makes every plausible one-line slip of a Go function: the mistakes that studies of real one-line bug
-// fixes (ManySStuBs4J, PySStuBs) find most often, such as a wrong operator, a wrong variable, swapped arguments, a
-// missing +1 or !, as single changed lines of otherwise untouched source text.
+// Package mutate makes every plausible one-line slip of a Go function: the mistakes that studies of
+// real one-line bug fixes (ManySStuBs4J, PySStuBs) find most often, such as a wrong operator, a
+// wrong variable, swapped arguments, a missing +1 or !, as single changed lines of otherwise
+// untouched source text.
 //
-// The set of kinds is closed under inversion: what one kind breaks, a kind of the set mends. So the mutants of a broken
-// function contain its repair, and [All] is also a symbolic enumerator of repairs (see [Enumerate]).
+// The set of kinds is closed under inversion: what one kind breaks, a kind of the set mends. So the
+// mutants of a broken function contain its repair, and [All] is also a symbolic enumerator of
+// repairs (see [Enumerate]).
 //
-// Texts are spliced into the source rather than printed from the tree, so that nothing but the slip differs; where a slip
-// changes how gofmt would space an expression (n-1 beside n - 1), that expression is spaced anew as gofmt does.
+// Texts are spliced into the source rather than printed from the tree, so that nothing but the slip
+// differs; where a slip changes how gofmt would space an expression (n-1 beside n - 1), that
+// expression is spaced anew as gofmt does.
 package mutate
 
 import (
@@ -26,18 +29,18 @@ type Mutant struct {
 	Text string // the whole new line, without indentation and line ending
 }
 
-// All returns every mutant of a function: sorted by position, distinct, never equal to the original line, each one parsing.
-// src is the file that fset and fn describe. With type information mutants are chosen that compile; without it (info nil),
-// or where it is partial, only kinds that need none are used. A function without a body, with a //go: directive, or that
-// uses cgo has no mutants.
+// All returns every mutant of a function: sorted by position, distinct, never equal to the original
+// line, each one parsing. src is the file that fset and fn describe. With type information mutants
+// are chosen that compile; without it (info nil), or where it is partial, only kinds that need none
+// are used. A function without a body, with a //go: directive, or that uses cgo has no mutants.
 //
 // Callers with many functions of one package make a [Mutator] once instead.
 func All(src []byte, fn *ast.FuncDecl, fset *token.FileSet, info *types.Info) []Mutant {
 	return New(info).All(src, fn, fset)
 }
 
-// Mutator makes the mutants of the functions that one types.Info describes, remembering what it learned of the packages
-// they use. It is for one goroutine at a time.
+// Mutator makes the mutants of the functions that one types.Info describes, remembering what it
+// learned of the packages they use. It is for one goroutine at a time.
 type Mutator struct {
 	info     *types.Info
 	packages map[*types.Package]*members
@@ -119,7 +122,8 @@ func (m *Mutator) walker(src []byte, fn *ast.FuncDecl, fset *token.FileSet) *wal
 	return w
 }
 
-// directive reports whether a comment holds a compiler directive: such functions follow rules beyond the language's.
+// directive reports whether a comment holds a compiler directive: such functions follow rules
+// beyond the language's.
 func directive(doc *ast.CommentGroup) bool {
 	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:") })
 }
@@ -183,7 +187,8 @@ func (w *walker) replace(kind string, pos, end token.Pos, text string) {
 	w.found = append(w.found, found{Mutant{Kind: kind, Line: i + 1, Text: line}, from})
 }
 
-// glued reports whether text put between two pieces of source makes one token with what it touches, such as a minus in 0<1.
+// glued reports whether text put between two pieces of source makes one token with what it touches,
+// such as a minus in 0<1.
 func glued(before []byte, text string, after []byte) bool {
 	joined := append(append([]byte{}, before[max(0, len(before)-1):]...), text...)
 	joined = append(joined, after[:min(1, len(after))]...)
@@ -207,7 +212,8 @@ func (w *walker) replaceNode(kind string, n ast.Node, text string) {
 	w.replace(kind, n.Pos(), n.End(), text)
 }
 
-// parent returns the n-th ancestor of the node being visited: parent(1) is its parent. Nil above the function's body.
+// parent returns the n-th ancestor of the node being visited: parent(1) is its parent. Nil above
+// the function's body.
 func (w *walker) parent(n int) ast.Node {
 	if i := len(w.stack) - 1 - n; i >= 0 {
 		return w.stack[i]

@@ -87,7 +87,8 @@ func TestKindsOfSlips(t *testing.T) {
 	}
 }
 
-// TestKindsAreListed holds Kinds against what functions of the standard library get: nothing unlisted, nothing never made.
+// TestKindsAreListed holds Kinds against what functions of the standard library get: nothing
+// unlisted, nothing never made.
 func TestKindsAreListed(t *testing.T) {
 	kinds := Kinds()
 	if len(kinds) < 20 || !slices.IsSorted(kinds) || len(slices.Compact(slices.Clone(kinds))) != len(kinds) {
@@ -114,7 +115,8 @@ func TestKindsAreListed(t *testing.T) {
 	}
 }
 
-// TestInvariants holds every mutant of some packages, with and without type information, against what All promises.
+// TestInvariants holds every mutant of some packages, with and without type information, against
+// what All promises.
 func TestInvariants(t *testing.T) {
 	l := shared()
 	for _, path := range []string{"strings", "bufio", "text/tabwriter"} {

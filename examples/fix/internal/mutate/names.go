@@ -6,7 +6,8 @@ import (
 	"go/types"
 )
 
-// reach is how far apart, among the declarations of one type, two names may be to be mistaken for each other.
+// reach is how far apart, among the declarations of one type, two names may be to be mistaken for
+// each other.
 const reach = 12
 
 // names is what a function declares and uses, gathered before its slips are made.
@@ -94,7 +95,8 @@ func (w *walker) parameters() {
 	declare(w.fn.Recv)
 	declare(w.fn.Type.Params)
 	declare(w.fn.Type.Results)
-	// Names declared inside hide parameters of the same name somewhere: those are then left alone without type information.
+	// Names declared inside hide parameters of the same name somewhere: those are then left alone
+	// without type information.
 	ast.Inspect(w.fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ValueSpec:
@@ -228,7 +230,8 @@ func (w *walker) scope(at token.Pos) *types.Scope {
 	return w.info.Scopes[w.fn.Type]
 }
 
-// spare reports whether a use of a variable may go without leaving it declared and not used, or unknown to the function.
+// spare reports whether a use of a variable may go without leaving it declared and not used, or
+// unknown to the function.
 func (w *walker) spare(l *local, id *ast.Ident) bool {
 	if l.obj == nil {
 		return true

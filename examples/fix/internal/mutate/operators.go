@@ -62,7 +62,8 @@ func (w *walker) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// operatorFits reports whether the operands of n allow op: strings add but do not subtract, pointers equal but have no order.
+// operatorFits reports whether the operands of n allow op: strings add but do not subtract,
+// pointers equal but have no order.
 func (w *walker) operatorFits(n *ast.BinaryExpr, op token.Token) bool {
 	if op == token.MUL && endsInFunc(n.X) {
 		return false // func() * x is a function type with a pointer for its result
@@ -113,7 +114,8 @@ func endsInFunc(e ast.Expr) bool {
 	return false
 }
 
-// operandType returns the basic type under both operands, nil when it is none or not known. Of a shift it is the shifted one's.
+// operandType returns the basic type under both operands, nil when it is none or not known. Of a
+// shift it is the shifted one's.
 func (w *walker) operandType(n *ast.BinaryExpr) *types.Basic {
 	x := w.basic(n.X)
 	if x == nil || x.Kind() == types.UntypedNil || x.Info()&types.IsUntyped != 0 {
@@ -154,7 +156,8 @@ func isZero(e ast.Expr) bool {
 	return ok && l.Value == "0"
 }
 
-// swapOperands exchanges the operands where their order matters. Chains (a - b - c) are left alone: they would not swap back.
+// swapOperands exchanges the operands where their order matters. Chains (a - b - c) are left alone:
+// they would not swap back.
 func (w *walker) swapOperands(n *ast.BinaryExpr) {
 	switch n.Op {
 	case token.SUB, token.QUO, token.REM:

@@ -6,10 +6,12 @@ import (
 	"slices"
 )
 
-// manyFields is the number of fields of one type in the receiver from which on none is mistaken for a variable.
+// manyFields is the number of fields of one type in the receiver from which on none is mistaken for
+// a variable.
 const manyFields = 6
 
-// receiverFields returns the receiver's fields of a type, nil where there are too many of them, or no receiver.
+// receiverFields returns the receiver's fields of a type, nil where there are too many of them, or
+// no receiver.
 func (w *walker) receiverFields(t types.Type) []*types.Var {
 	self := w.receiver()
 	if self == nil {

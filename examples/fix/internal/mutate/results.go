@@ -5,7 +5,8 @@ import (
 	"go/types"
 )
 
-// results offers the slips of a return: nil for an error or an error for nil, the zero value, results swapped.
+// results offers the slips of a return: nil for an error or an error for nil, the zero value,
+// results swapped.
 func (w *walker) results(n *ast.ReturnStmt) {
 	for _, e := range n.Results {
 		w.value(e)
@@ -29,7 +30,8 @@ func (w *walker) results(n *ast.ReturnStmt) {
 	}
 }
 
-// resultTypes returns the types of the results of the innermost function around the return; nil for one that is not known.
+// resultTypes returns the types of the results of the innermost function around the return; nil for
+// one that is not known.
 func (w *walker) resultTypes() []types.Type {
 	list := w.fn.Type.Results
 	for i := len(w.stack) - 1; i >= 0; i-- {
@@ -97,7 +99,8 @@ func (w *walker) fromZero(e ast.Expr, want types.Type, kind string) {
 	}
 }
 
-// zeroOf returns how the zero value of a type is written in a return, or nothing if it has no short form.
+// zeroOf returns how the zero value of a type is written in a return, or nothing if it has no short
+// form.
 func zeroOf(t types.Type) string {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer, *types.Slice, *types.Map, *types.Chan, *types.Signature:

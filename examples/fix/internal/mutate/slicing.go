@@ -24,7 +24,8 @@ func (w *walker) index(n *ast.IndexExpr) {
 	}
 }
 
-// indexed reports whether an expression is a name for something with a length and elements in order.
+// indexed reports whether an expression is a name for something with a length and elements in
+// order.
 func (w *walker) indexed(e ast.Expr) bool {
 	switch e.(type) {
 	case *ast.Ident, *ast.SelectorExpr:
@@ -69,7 +70,8 @@ func (w *walker) slice(n *ast.SliceExpr) {
 	}
 }
 
-// manyBounds is the number of integer variables in a function from which on none is thought to be a missing bound.
+// manyBounds is the number of integer variables in a function from which on none is thought to be a
+// missing bound.
 const manyBounds = 10
 
 // bounds returns the variables that may be a missing bound beside another.

@@ -27,7 +27,8 @@ func (w *walker) assignFits(n *ast.AssignStmt, op token.Token) bool {
 		return false
 	}
 	if op == token.ASSIGN || n.Tok == token.ASSIGN {
-		// Only of like things: durations are not added to counters, nor functions at all. A blank is no place to add to.
+		// Only of like things: durations are not added to counters, nor functions at all. A blank
+		// is no place to add to.
 		if b, ok := n.Lhs[0].(*ast.Ident); ok && b.Name == "_" || !w.alike(n.Lhs[0], n.Rhs[0]) {
 			return false
 		}
@@ -47,7 +48,8 @@ func (w *walker) assignFits(n *ast.AssignStmt, op token.Token) bool {
 	return basic.Info()&types.IsInteger != 0
 }
 
-// define confuses := with =: a variable hidden by a new one of its name, or set where a new one was meant.
+// define confuses := with =: a variable hidden by a new one of its name, or set where a new one was
+// meant.
 func (w *walker) define(n *ast.AssignStmt) {
 	scope := w.scope(n.Pos())
 	if scope == nil || scope.Parent() == nil {
@@ -114,8 +116,8 @@ func (w *walker) exactTypes(n *ast.AssignStmt) bool {
 	return true
 }
 
-// readAfter reports whether the variable that id names is read after an assignment in its scope, or in the rest of an if or
-// for that the assignment opens.
+// readAfter reports whether the variable that id names is read after an assignment in its scope, or
+// in the rest of an if or for that the assignment opens.
 func (w *walker) readAfter(id *ast.Ident, n *ast.AssignStmt, scope *types.Scope) bool {
 	o := w.info.Uses[id]
 	read := false

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// value offers the slips of an expression that stands where its value alone counts: an operand of a comparison, an argument,
-// a result, what is assigned. The node being visited is its parent.
+// value offers the slips of an expression that stands where its value alone counts: an operand of a
+// comparison, an argument, a result, what is assigned. The node being visited is its parent.
 func (w *walker) value(e ast.Expr) {
 	w.plusOne(e, false)
 	if w.signPlace(w.parent(0)) {
@@ -18,7 +18,8 @@ func (w *walker) value(e ast.Expr) {
 	w.negate(e)
 }
 
-// plusOne drops the 1 of x + 1 or x - 1, and adds it to others. sure says that the expression is an integer for certain.
+// plusOne drops the 1 of x + 1 or x - 1, and adds it to others. sure says that the expression is an
+// integer for certain.
 func (w *walker) plusOne(e ast.Expr, sure bool) {
 	if e == nil || !sure && !w.isInteger(e) {
 		return
@@ -114,7 +115,8 @@ func (w *walker) isWrapper(s *ast.SelectorExpr) bool {
 	return ok && slices.Contains(wrappers[p.Imported().Path()], s.Sel.Name)
 }
 
-// wrappable reports whether an expression is of a kind that people wrap: a name, a call, an element.
+// wrappable reports whether an expression is of a kind that people wrap: a name, a call, an
+// element.
 func wrappable(e ast.Expr) bool {
 	switch e.(type) {
 	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr, *ast.IndexExpr:

@@ -25,8 +25,8 @@ type Candidate struct {
 	Kind      string // Behaviour or Message
 }
 
-// Diff returns the candidates of two versions of a module, given where they are unpacked. Files that do not parse, generated
-// files, tests and packages without tests have none.
+// Diff returns the candidates of two versions of a module, given where they are unpacked. Files
+// that do not parse, generated files, tests and packages without tests have none.
 func Diff(oldRoot, newRoot string) ([]Candidate, error) {
 	var all []Candidate
 	err := filepath.WalkDir(newRoot, func(path string, d fs.DirEntry, err error) error {
@@ -134,8 +134,8 @@ func testsOf(oldRoot, newRoot, dir string) (tests, changed bool) {
 	return len(names) > 0, false
 }
 
-// lines returns the single lines of a function that differ from the older text, in their place alone. Of a function with many
-// changes, none is a fix by itself.
+// lines returns the single lines of a function that differ from the older text, in their place
+// alone. Of a function with many changes, none is a fix by itself.
 func lines(before, after string) []Candidate {
 	edits := udiff.Lines(before+"\n", after+"\n")
 	if len(edits) == 0 || len(edits) > 4 {
@@ -190,7 +190,8 @@ func words(line string) []word {
 	}
 }
 
-// distance is how many tokens of two lines lie between their common beginning and their common end, in the longer one.
+// distance is how many tokens of two lines lie between their common beginning and their common end,
+// in the longer one.
 func distance(a, b string) int {
 	x, y := words(a), words(b)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
@@ -202,8 +203,8 @@ func distance(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// Promise tells how likely a candidate is to be a fix: more tokens in common, nothing else changed in its function and a
-// change in the package's tests make it likelier. It has no unit.
+// Promise tells how likely a candidate is to be a fix: more tokens in common, nothing else changed
+// in its function and a change in the package's tests make it likelier. It has no unit.
 func (c Candidate) Promise() int {
 	p := 8 - min(distance(c.Old, c.New), 8)
 	if c.Sole {

@@ -18,8 +18,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// Prover tells with a package's own tests which candidates are fixes. The module's files are changed meanwhile and then put
-// back.
+// Prover tells with a package's own tests which candidates are fixes. The module's files are
+// changed meanwhile and then put back.
 type Prover struct {
 	Root   string          // the newer version, writable
 	Env    []string        // environment of the go command, added to the process's own
@@ -34,7 +34,8 @@ type Prover struct {
 // ErrTests says that a package cannot be judged: its tests cannot be built or none passes.
 var ErrTests = errors.New("realfix: the package's own tests do not build or pass here")
 
-// Prove returns the fixes among the candidates of one package, without Module, From, Version and Licence.
+// Prove returns the fixes among the candidates of one package, without Module, From, Version and
+// Licence.
 func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) ([]Fix, error) {
 	// All at once first: most often no test minds any of them, and nothing more need be built.
 	suspects, failed, err := p.together(ctx, dir, candidates)
@@ -59,7 +60,8 @@ func (p *Prover) Prove(ctx context.Context, dir string, candidates []Candidate) 
 	return found, ctx.Err()
 }
 
-// together tries all candidates that compile at once and returns them, and the tests that fail then.
+// together tries all candidates that compile at once and returns them, and the tests that fail
+// then.
 func (p *Prover) together(ctx context.Context, dir string, candidates []Candidate) (left []Candidate, failed []string, err error) {
 	left = slices.Clone(candidates)
 	for len(left) > 0 && ctx.Err() == nil {
@@ -85,7 +87,8 @@ type told struct {
 	tests []string
 }
 
-// told returns the candidates that tests tell of. Of a set that is known to fail, or does, the halves are tried.
+// told returns the candidates that tests tell of. Of a set that is known to fail, or does, the
+// halves are tried.
 func (p *Prover) told(ctx context.Context, dir string, passing []string, candidates []Candidate, known bool) []told {
 	if ctx.Err() != nil {
 		return nil
@@ -119,8 +122,8 @@ func (p *Prover) report(format string, args ...any) {
 	}
 }
 
-// try runs the tests with the old lines of candidates in place and returns which of the passing ones fail; of all if passing
-// is nil. Places that the compiler complains of are added to refused.
+// try runs the tests with the old lines of candidates in place and returns which of the passing
+// ones fail; of all if passing is nil. Places that the compiler complains of are added to refused.
 func (p *Prover) try(ctx context.Context, dir string, passing []string, refused *[]place, candidates ...Candidate) (failed []string, built bool) {
 	kept := map[string][]byte{}
 	defer func() {
@@ -193,8 +196,9 @@ func (p *Prover) build(ctx context.Context, dir string, refused *[]place) bool {
 
 var verdict = regexp.MustCompile(`(?m)^--- (PASS|FAIL): (\S+)|^=== RUN +([^/\s]+)$`)
 
-// test runs the test binary, all tests or the ones named, and returns the top-level tests that passed and failed. A test that
-// ends the whole program, by a panic or by not ending, has failed too.
+// test runs the test binary, all tests or the ones named, and returns the top-level tests that
+// passed and failed. A test that ends the whole program, by a panic or by not ending, has failed
+// too.
 func (p *Prover) test(ctx context.Context, dir string, only []string) (passed, failed []string) {
 	args := []string{p.bin(), "-test.short", "-test.v", "-test.timeout=" + (p.Limit - p.Limit/6).String()}
 	if only != nil {

@@ -1,9 +1,10 @@
 // Package realfix holds real one-line bug fixes of open-source Go modules and finds them.
 //
-// A fix is a line of one function that differs between two consecutive released versions of a module, and of which the
-// newer version's own tests tell: they pass as the module is, and some of them fail when this line alone, and nothing else
-// of the newer version, is put back to what it was. So every fix can be made again from the module proxy: the newer
-// version, with one line of it replaced.
+// A fix is a line of one function that differs between two consecutive released versions of a
+// module, and of which the newer version's own tests tell: they pass as the module is, and some of
+// them fail when this line alone, and nothing else of the newer version, is put back to what it
+// was. So every fix can be made again from the module proxy: the newer version, with one line of it
+// replaced.
 //
 // The modules looked at (see [Modules]) are kept out of training.
 package realfix
@@ -53,7 +54,8 @@ var modules string
 //go:embed fixes.json
 var fixes []byte
 
-// Modules returns the paths of the modules whose versions are searched, sorted. None of them may be trained on.
+// Modules returns the paths of the modules whose versions are searched, sorted. None of them may be
+// trained on.
 func Modules() []string {
 	var paths []string
 	for line := range strings.Lines(modules) {

@@ -17,8 +17,9 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// Slips tells which fixes a symbolic enumerator would find too: those whose new line is among the one-line slips of the old
-// one's function. Packages outside the standard library are not looked into for that, so a few more may be.
+// Slips tells which fixes a symbolic enumerator would find too: those whose new line is among the
+// one-line slips of the old one's function. Packages outside the standard library are not looked
+// into for that, so a few more may be.
 type Slips struct {
 	fset *token.FileSet
 	std  types.Importer
@@ -30,8 +31,8 @@ func NewSlips() *Slips {
 	return &Slips{fset, importer.ForCompiler(fset, "source", nil)}
 }
 
-// Of returns the kind of slip that makes the new line of a fix from the function with the old one, or "" if none does. Root is
-// where the fix's version of the module is unpacked.
+// Of returns the kind of slip that makes the new line of a fix from the function with the old one,
+// or "" if none does. Root is where the fix's version of the module is unpacked.
 func (s *Slips) Of(root string, fix Fix) (string, error) {
 	dir := filepath.Join(root, filepath.FromSlash(fix.Dir))
 	built, err := build.ImportDir(dir, 0)

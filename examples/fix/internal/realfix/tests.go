@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// ChangedTests returns the names of the tests of a package that differ between two versions of its module, themselves or in
-// what they use of the package's test files: helpers, tables. None means that they do not differ or cannot be told apart.
+// ChangedTests returns the names of the tests of a package that differ between two versions of its
+// module, themselves or in what they use of the package's test files: helpers, tables. None means
+// that they do not differ or cannot be told apart.
 func ChangedTests(oldRoot, newRoot, dir string) []string {
 	before, after := testDecls(filepath.Join(oldRoot, dir)), testDecls(filepath.Join(newRoot, dir))
 	changed := map[string]bool{}
@@ -74,7 +75,8 @@ func testDecls(dir string) map[string]testDecl {
 	return all
 }
 
-// newTestDecl reduces a declaration to its names and literals in order, which is text enough to see it change.
+// newTestDecl reduces a declaration to its names and literals in order, which is text enough to see
+// it change.
 func newTestDecl(n ast.Node, function bool) testDecl {
 	var text strings.Builder
 	var uses []string

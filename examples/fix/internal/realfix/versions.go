@@ -19,8 +19,9 @@ type Release struct {
 	Dir     string // in the module cache: not to be changed
 }
 
-// Releases returns the newest releases of a module, at most limit, oldest first, fetched through the module proxy. Dir is a
-// directory with a go.mod to run the go command in. Versions that cannot be had are left out.
+// Releases returns the newest releases of a module, at most limit, oldest first, fetched through
+// the module proxy. Dir is a directory with a go.mod to run the go command in. Versions that cannot
+// be had are left out.
 func Releases(ctx context.Context, dir, module string, limit int) ([]Release, error) {
 	out, err := goCommand(ctx, dir, "list", "-m", "-versions", "-json", module)
 	if err != nil {

@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// ErrIdentity is the error of an edit that changes nothing, or nothing but white space and comments.
+// ErrIdentity is the error of an edit that changes nothing, or nothing but white space and
+// comments.
 var ErrIdentity = errors.New("the line is so already")
 
-// Apply returns a source in which a line of a function, counted from 1 at the func line, has a new text. The line keeps
-// its indentation, the space behind its text and its ending; a blank line takes the indentation of the line before. Apply
-// refuses a text with which the function has the [Tokens] that it has, or that has line breaks, a line outside the function,
-// and a function that is not in src as f says.
+// Apply returns a source in which a line of a function, counted from 1 at the func line, has a new
+// text. The line keeps its indentation, the space behind its text and its ending; a blank line
+// takes the indentation of the line before. Apply refuses a text with which the function has the
+// [Tokens] that it has, or that has line breaks, a line outside the function, and a function that
+// is not in src as f says.
 func Apply(src []byte, f Function, line int, text string) ([]byte, error) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, errors.New("repair: edit line: the new text has a line break; an edit replaces one line by one line")

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Checker type-checks a package again and again, each time with another version of one file. It may be used by one
-// goroutine at a time.
+// Checker type-checks a package again and again, each time with another version of one file. It may
+// be used by one goroutine at a time.
 type Checker struct {
 	dir     string
 	fset    *token.FileSet
@@ -39,9 +39,10 @@ type checkedFile struct {
 	shape string    // the file without bodies, as text
 }
 
-// NewChecker loads the package at an import path or relative directory ("./pkg"), as seen from a directory in its module,
-// with its tests, and the exported types of what it imports. Env is the environment of the go command, nil for that of the
-// process. Packages that do not compile as they are cannot be checked.
+// NewChecker loads the package at an import path or relative directory ("./pkg"), as seen from a
+// directory in its module, with its tests, and the exported types of what it imports. Env is the
+// environment of the go command, nil for that of the process. Packages that do not compile as they
+// are cannot be checked.
 func NewChecker(ctx context.Context, dir, pkg string, env ...string) (*Checker, error) {
 	fset := token.NewFileSet()
 	cfg := &packages.Config{
@@ -146,9 +147,10 @@ func (c *Checker) Files() []string { return append([]string(nil), c.order...) }
 // Package returns the import path and the name of the package.
 func (c *Checker) Package() (path, name string) { return c.path, c.name }
 
-// Check reports why the package would not compile if a file had the given source: the first error, in one line, that of
-// the parser or of the type checker. File is an absolute name, one relative to the directory of the checker, or a base
-// name. Packages that other packages import are checked alone: a changed signature may break those.
+// Check reports why the package would not compile if a file had the given source: the first error,
+// in one line, that of the parser or of the type checker. File is an absolute name, one relative to
+// the directory of the checker, or a base name. Packages that other packages import are checked
+// alone: a changed signature may break those.
 func (c *Checker) Check(file string, src []byte) error {
 	name := c.find(file)
 	if name == "" {
@@ -174,8 +176,8 @@ func (c *Checker) Check(file string, src []byte) error {
 	return nil
 }
 
-// check type-checks the package with one file replaced. All says that bodies of other files are to be checked as well:
-// they may depend on what changed.
+// check type-checks the package with one file replaced. All says that bodies of other files are to
+// be checked as well: they may depend on what changed.
 func (c *Checker) check(changed *ast.File, name string, all bool) error {
 	if c.cgo {
 		return nil
@@ -256,8 +258,8 @@ func (im importer) Import(path string) (*types.Package, error) {
 	return nil, fmt.Errorf("could not import %s", path)
 }
 
-// Types type-checks the package with another version of a file and returns that file with what is known of its types.
-// Errors in it are no error here: what could be found out is returned.
+// Types type-checks the package with another version of a file and returns that file with what is
+// known of its types. Errors in it are no error here: what could be found out is returned.
 func (c *Checker) Types(file string, src []byte) (*token.FileSet, *ast.File, *types.Info, error) {
 	name := c.find(file)
 	if name == "" {

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/tools/cover"
 )
 
-// Block is a stretch of code that runs as one, as the cover tool cuts it. Lines and columns count from 1; the end is
-// behind the last character.
+// Block is a stretch of code that runs as one, as the cover tool cuts it. Lines and columns count
+// from 1; the end is behind the last character.
 type Block struct {
 	StartLine, StartCol int
 	EndLine, EndCol     int
 	Count               int // how often it ran
 }
 
-// Profile is the coverage of one test, or of several together: the blocks of each file, which is named by its import path
-// and base name, "example.com/mod/pkg/file.go".
+// Profile is the coverage of one test, or of several together: the blocks of each file, which is
+// named by its import path and base name, "example.com/mod/pkg/file.go".
 type Profile map[string][]Block
 
 // ParseProfile reads a profile as go test -coverprofile writes it.
@@ -52,8 +52,9 @@ func (p Profile) blocks(file string) []Block {
 		if path.Base(name) != path.Base(file) {
 			continue
 		}
-		// Of several files of that name it is the one with most of the path in common. A tie goes to the one with the
-		// shorter path: a file at the root of a module has nothing but its name in common with its own path too.
+		// Of several files of that name it is the one with most of the path in common. A tie goes
+		// to the one with the shorter path: a file at the root of a module has nothing but its name
+		// in common with its own path too.
 		if best == "" || cmp.Or(commonTail(best, file)-commonTail(name, file), strings.Count(name, "/")-strings.Count(best, "/"), strings.Compare(name, best)) < 0 {
 			best, found = name, b
 		}

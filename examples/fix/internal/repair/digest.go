@@ -14,10 +14,11 @@ import (
 // maxDigestLine is how long a line of a digest gets, in bytes.
 const maxDigestLine = 160
 
-// Digest returns the most telling lines of the output of go test, plain, with -v or with -json, in at most budget bytes
-// and in the order in which they came: panics and where in the code they began, compile errors, what was got and wanted,
-// other messages of failing tests. What differs from run to run (times, temporary directories, addresses) and what says
-// nothing beyond the names of the tests is left out; long lines lose their middle.
+// Digest returns the most telling lines of the output of go test, plain, with -v or with -json, in
+// at most budget bytes and in the order in which they came: panics and where in the code they
+// began, compile errors, what was got and wanted, other messages of failing tests. What differs
+// from run to run (times, temporary directories, addresses) and what says nothing beyond the names
+// of the tests is left out; long lines lose their middle.
 func Digest(output string, budget int) string {
 	lines := candidates(failingOutput(output))
 	order := make([]int, len(lines))
@@ -44,7 +45,8 @@ func Digest(output string, budget int) string {
 	return strings.Join(out, "\n")
 }
 
-// failingOutput returns the lines of an output, those of passing tests left out where it tells whose they are.
+// failingOutput returns the lines of an output, those of passing tests left out where it tells
+// whose they are.
 func failingOutput(output string) []string {
 	output = strings.ToValidUTF8(output, "?")
 	var segments []segment
@@ -212,7 +214,8 @@ func candidates(lines []string) []telling {
 // maxFrames is how many frames of a panic are shown.
 const maxFrames = 3
 
-// panicEnd reads what follows a panic, shows the innermost frames of the code under test, and returns the last line of it.
+// panicEnd reads what follows a panic, shows the innermost frames of the code under test, and
+// returns the last line of it.
 func panicEnd(lines []string, i int, add func(string, int)) int {
 	start := i
 	for i < len(lines) && !strings.HasPrefix(lines[i], "goroutine ") { // the rest of a message, or "[signal …"

@@ -26,7 +26,8 @@ type kinLine struct {
 	weight     float64 // of all grams
 }
 
-// A kin knows the lines of a package's functions by their tokens and pairs of tokens, here called grams.
+// A kin knows the lines of a package's functions by their tokens and pairs of tokens, here called
+// grams.
 type kin struct {
 	ids   map[string]int32
 	lines []kinLine
@@ -120,8 +121,9 @@ func (k *kin) weight(grams []int32) float64 {
 	return sum
 }
 
-// near calls each for the lines that share a gram with a line and how much they are alike: the weight of the grams of both over
-// the weight of all grams of either. What every other line has is not looked up, but counts.
+// near calls each for the lines that share a gram with a line and how much they are alike: the
+// weight of the grams of both over the weight of all grams of either. What every other line has is
+// not looked up, but counts.
 func (k *kin) near(line string, shared map[int32]float64, each func(at int32, alike float64)) {
 	const common = 400
 	grams := k.grams(line, false)
@@ -146,9 +148,9 @@ type resemblance struct {
 	score float64
 }
 
-// Like returns lines of other functions of the package that are much like lines of a function that failing tests run, the most
-// alike first, each behind the name of its function and a tab: how the same is done elsewhere. Lines that the function has
-// itself are left out.
+// Like returns lines of other functions of the package that are much like lines of a function that
+// failing tests run, the most alike first, each behind the name of its function and a tab: how the
+// same is done elsewhere. Lines that the function has itself are left out.
 func (n *Names) Like(f Function, marks []Mark) []string { return n.like(n.subject(f), marks) }
 
 func (n *Names) like(s subject, marks []Mark) []string {

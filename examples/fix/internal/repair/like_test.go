@@ -28,7 +28,8 @@ func (s Style) Width() int {
 }
 `
 
-// The line of a broken function is looked for in the others, whose right lines tell what it should be.
+// The line of a broken function is looked for in the others, whose right lines tell what it should
+// be.
 func TestLike(t *testing.T) {
 	n, fns := namesOf(t, "p.go", likeSource)
 	f := fns["Style.GetUnderline"]

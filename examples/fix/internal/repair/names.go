@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// Names knows which names the code of a package uses and where: what a line may need that its function does not show.
+// Names knows which names the code of a package uses and where: what a line may need that its
+// function does not show.
 type Names struct {
 	places []place
 	using  map[string][]int32  // by any identifier, the places that have it
@@ -32,7 +33,8 @@ type place struct {
 	count int // different identifiers in it
 }
 
-// A nameSet is names of one kind, any of which might stand where another does, in the order of their declarations.
+// A nameSet is names of one kind, any of which might stand where another does, in the order of
+// their declarations.
 type nameSet struct {
 	kind  setKind
 	names []string
@@ -48,7 +50,8 @@ const (
 	sameType                     // methods of one type
 )
 
-// NewNames reads the files of a package, by name. Of a file that does not parse it takes what it can.
+// NewNames reads the files of a package, by name. Of a file that does not parse it takes what it
+// can.
 func NewNames(files map[string][]byte) *Names {
 	fset := token.NewFileSet()
 	var trees []*ast.File

@@ -82,7 +82,8 @@ func TestNamesNear(t *testing.T) {
 	}
 }
 
-// What only the function itself takes from an import must not come back: as it is broken, it does not have it.
+// What only the function itself takes from an import must not come back: as it is broken, it does
+// not have it.
 func TestNamesTellNothingOfTheFunctionItself(t *testing.T) {
 	n, fns := namesOf(t, "p.go", namesSource)
 	f := fns["base"]

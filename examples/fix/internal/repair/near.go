@@ -17,7 +17,8 @@ const (
 	maxNameBytes = 170
 )
 
-// withPackage returns the text in which a model reads a function, with names and lines from elsewhere in its package.
+// withPackage returns the text in which a model reads a function, with names and lines from
+// elsewhere in its package.
 func withPackage(text string, r Ranked) string {
 	if len(r.Names) > 0 {
 		text += "\nnames " + strings.Join(r.Names, " ")
@@ -56,9 +57,9 @@ func (n *Names) subject(f Function) subject {
 	return subject{f, n.place(f), has, names, n.kinship(f, names)}
 }
 
-// Near returns the names that a function may need and does not have, the likeliest first: those that could stand in the
-// place of one that it has, those that code like it uses, and of these the ones that are like the names it has or that failing
-// tests have.
+// Near returns the names that a function may need and does not have, the likeliest first: those
+// that could stand in the place of one that it has, those that code like it uses, and of these the
+// ones that are like the names it has or that failing tests have.
 func (n *Names) Near(f Function, failed []string) []string { return n.near(n.subject(f), failed) }
 
 func (n *Names) near(s subject, failed []string) []string {
@@ -93,8 +94,8 @@ func wordsOf(names []string) map[string]bool {
 	return words
 }
 
-// kinship tells how much each place is like a function. All weights here and below were tuned on what broken lines of the
-// training modules needed.
+// kinship tells how much each place is like a function. All weights here and below were tuned on
+// what broken lines of the training modules needed.
 func (n *Names) kinship(f Function, names []string) []float64 {
 	const ofType, inFile, near, lines = 1.5, 0.3, 0.6, 60.0
 	like := make([]float64, len(n.places))
@@ -146,8 +147,9 @@ func (k setKind) weight() float64 {
 	return 1.5
 }
 
-// alternatives adds to the scores of what might stand in the place of a name that is there. What the function itself uses of an
-// import tells nothing: as it is broken, it does not use what it should.
+// alternatives adds to the scores of what might stand in the place of a name that is there. What
+// the function itself uses of an import tells nothing: as it is broken, it does not use what it
+// should.
 func (n *Names) alternatives(s subject, scores map[string]float64) {
 	for _, name := range s.names {
 		words := wordsOf([]string{name})

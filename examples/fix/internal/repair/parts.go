@@ -13,10 +13,11 @@ const (
 	maxParts  = 8
 )
 
-// Parts returns the texts in which a model reads a candidate part by part; none where [Ranked.ReadBeside] leaves out no line that may
-// be at fault. Each part is about a few lines
-// that follow each other, with the first and the last line of the function and what is near, and all parts together are about all lines
-// that failing tests ran, or all of the function's where that is unknown. Names and lines of other functions are left out.
+// Parts returns the texts in which a model reads a candidate part by part; none where
+// [Ranked.ReadBeside] leaves out no line that may be at fault. Each part is about a few lines that
+// follow each other, with the first and the last line of the function and what is near, and all
+// parts together are about all lines that failing tests ran, or all of the function's where that is
+// unknown. Names and lines of other functions are left out.
 func (r Ranked) Parts(report string, number int, count func(string) int) []string {
 	lines := strings.Split(r.Text, "\n")
 	due, text := r.due(lines), r.ReadBeside(report, number, count)
@@ -42,8 +43,8 @@ func (r Ranked) Parts(report string, number int, count func(string) int) []strin
 	return parts
 }
 
-// ReadLine returns a text in which a model reads a line of a candidate: that of ReadBeside, or else the first of Parts that shows it.
-// It is false where none does.
+// ReadLine returns a text in which a model reads a line of a candidate: that of ReadBeside, or else
+// the first of Parts that shows it. It is false where none does.
 func (r Ranked) ReadLine(line int, report string, number int, count func(string) int) (string, bool) {
 	if text := r.ReadBeside(report, number, count); Shows(text, line) {
 		return text, true

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/repair"
 )
 
-// TestParts: the parts of a function that is too long to be read at once show every line that may be at fault, each with the
-// function's ends, and none is longer than its context has room for.
+// TestParts: the parts of a function that is too long to be read at once show every line that may
+// be at fault, each with the function's ends, and none is longer than its context has room for.
 func TestParts(t *testing.T) {
 	lines := []string{"func long() {"}
 	for i := range 400 {

@@ -21,8 +21,9 @@ type Evidence struct {
 // hardly is the share of passing profiles at which a line is run by hardly any passing test.
 const hardly = 0.05
 
-// Marks returns the marks of a function's lines. Of failing tests whose coverage is known one by one, what all of them run counts;
-// where no line of the function is run by all, what any of them runs.
+// Marks returns the marks of a function's lines. Of failing tests whose coverage is known one by
+// one, what all of them run counts; where no line of the function is run by all, what any of them
+// runs.
 func Marks(f Function, e Evidence) []Mark {
 	marks := make([]Mark, f.End-f.Start+1)
 	fails, passes := counts(f, e.Failing), counts(f, e.Passing)
@@ -47,8 +48,9 @@ func Marks(f Function, e Evidence) []Mark {
 	return marks
 }
 
-// reach adds to the scores of functions that may have been called by those on the stack and have returned: those that they
-// mention, and what these mention in turn. What no passing test runs is more suspicious.
+// reach adds to the scores of functions that may have been called by those on the stack and have
+// returned: those that they mention, and what these mention in turn. What no passing test runs is
+// more suspicious.
 func (e Evidence) reach(ranked []Ranked) {
 	const steps, most = 3, 0.08 // below what the hundredth frame of a stack scores
 	named := map[string][]int{}
@@ -105,12 +107,13 @@ type Ranked struct {
 	Like  []string // lines of other functions that are like its own, each behind its function's name and a tab; as Names
 }
 
-// Rank orders functions by how likely they are at fault, and leaves out those that the evidence clears: a fault that a
-// failing test sees is in a function that it ran. Functions on the stack of a panic come first, innermost first; the
-// others go by Ochiai's measure (Ochiai 1957; as a fault locator Abreu, Zoeteweij and van Gemund, TAICPART 2007) on whole
-// functions, then on their most suspicious line, then by how much of the tests' names they share. Where a panic took the
-// coverage with it, functions that those on its stack mention come behind them: what they returned may be what was wrong.
-// Without any evidence all functions are returned, by name.
+// Rank orders functions by how likely they are at fault, and leaves out those that the evidence
+// clears: a fault that a failing test sees is in a function that it ran. Functions on the stack of
+// a panic come first, innermost first; the others go by Ochiai's measure (Ochiai 1957; as a fault
+// locator Abreu, Zoeteweij and van Gemund, TAICPART 2007) on whole functions, then on their most
+// suspicious line, then by how much of the tests' names they share. Where a panic took the coverage
+// with it, functions that those on its stack mention come behind them: what they returned may be
+// what was wrong. Without any evidence all functions are returned, by name.
 func Rank(fns []Function, e Evidence) []Ranked {
 	ranked := make([]Ranked, 0, len(fns))
 	words := wordsOf(e.Failed)
@@ -199,7 +202,8 @@ func share(ws []string, words map[string]bool) float64 {
 	return float64(n) / float64(len(ws))
 }
 
-// nameWords cuts a name at its capitals and signs: "(*Reader).ReadLine" is reader, read and line. The word test is left out.
+// nameWords cuts a name at its capitals and signs: "(*Reader).ReadLine" is reader, read and line.
+// The word test is left out.
 func nameWords(name string) []string {
 	var words []string
 	start := -1

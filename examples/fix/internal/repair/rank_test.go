@@ -264,7 +264,8 @@ func BenchmarkDigest(b *testing.B) {
 	}
 }
 
-// TestFilesOfOneName: of several files of a name, one that is named from the root of its module is the one nearest to it.
+// TestFilesOfOneName: of several files of a name, one that is named from the root of its module is
+// the one nearest to it.
 func TestFilesOfOneName(t *testing.T) {
 	p, err := repair.ParseProfile([]byte("mode: set\nexample.com/m/errors/util.go:1.1,1.9 1 1\nexample.com/m/util.go:2.1,2.9 1 1\n"))
 	if err != nil {
@@ -278,8 +279,8 @@ func TestFilesOfOneName(t *testing.T) {
 	}
 }
 
-// A panic takes the coverage of its test with it. What the functions on its stack have called is suspicious all the same, and
-// more so where no passing test runs it.
+// A panic takes the coverage of its test with it. What the functions on its stack have called is
+// suspicious all the same, and more so where no passing test runs it.
 func TestRankBehindAStack(t *testing.T) {
 	fns := []repair.Function{
 		{Name: "Get", File: "a.go", Start: 1, End: 3, Text: "func Get(xs []int) int {\n\treturn xs[find(xs)+start(xs)]\n}"},

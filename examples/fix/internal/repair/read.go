@@ -38,16 +38,19 @@ const (
 
 const gap = "...\n"
 
-// FunctionStart is how the text of a function begins that [Read] returns, and no other result of a tool.
+// FunctionStart is how the text of a function begins that [Read] returns, and no other result of a
+// tool.
 const FunctionStart = "func "
 
-// Read returns the text in which a model reads a function: number and file, then its lines with their numbers and marks
-// and without indentation. Marks[i] is that of line i+1; missing ones are NotRun. Of a long function only the parts that
-// matter most are shown, with "..." in place of the rest: lines that failing tests ran before others, and of these the
-// ones near suspicious lines first.
+// Read returns the text in which a model reads a function: number and file, then its lines with
+// their numbers and marks and without indentation. Marks[i] is that of line i+1; missing ones are
+// NotRun. Of a long function only the parts that matter most are shown, with "..." in place of the
+// rest: lines that failing tests ran before others, and of these the ones near suspicious lines
+// first.
 func Read(number int, f Function, marks []Mark) string { return ReadWithin(maxShown, number, f, marks) }
 
-// ReadWithin is [Read] for a prompt that has room for fewer bytes. The first and the last line are shown in any case.
+// ReadWithin is [Read] for a prompt that has room for fewer bytes. The first and the last line are
+// shown in any case.
 func ReadWithin(budget, number int, f Function, marks []Mark) string {
 	return readAbout(budget, number, f, marks, marks)
 }
@@ -133,8 +136,8 @@ func choose(shown []string, marks []Mark, budget int) []bool {
 	return keep
 }
 
-// distances returns for each line how far it is from the nearest one with at least the given mark, 0 throughout if there
-// is none.
+// distances returns for each line how far it is from the nearest one with at least the given mark,
+// 0 throughout if there is none.
 func distances(n int, marks []Mark, least Mark) []int {
 	d := make([]int, n)
 	if !slices.ContainsFunc(marks[:min(n, len(marks))], func(m Mark) bool { return m >= least }) {

@@ -20,8 +20,9 @@ var (
 	typeArgs = regexp.MustCompile(`\[[^\]]*\]`)
 )
 
-// Stack returns the frames of the first stack trace in the output of a test, innermost first: those of the code under
-// test and its tests, without the runtime, the testing package and, where other code is on the stack, the standard library.
+// Stack returns the frames of the first stack trace in the output of a test, innermost first: those
+// of the code under test and its tests, without the runtime, the testing package and, where other
+// code is on the stack, the standard library.
 func Stack(output string) []Frame {
 	frames := trace(strings.Split(output, "\n"))
 	frames = slices.DeleteFunc(frames, func(f Frame) bool {
@@ -62,7 +63,8 @@ func trace(lines []string) []Frame {
 		n, _ := strconv.Atoi(pos[2])
 		frames = append(frames, Frame{Function: fn, Package: pkg, File: pos[1], Line: n})
 	}
-	// A panic that a test's clean-up saw and passed on is shown with the frames of both: what matters is below the last.
+	// A panic that a test's clean-up saw and passed on is shown with the frames of both: what
+	// matters is below the last.
 	for i := len(frames) - 1; i >= 0; i-- {
 		if frames[i].Package == "" && frames[i].Function == "panic" {
 			return frames[i+1:]
@@ -71,7 +73,8 @@ func trace(lines []string) []Frame {
 	return frames
 }
 
-// frameName takes the function line of a frame apart: "example.com/m/pkg.(*T[...]).Do.func1(0xc000, {0x1, 0x2})".
+// frameName takes the function line of a frame apart: "example.com/m/pkg.(*T[...]).Do.func1(0xc000,
+// {0x1, 0x2})".
 func frameName(l string) (pkg, fn string, ok bool) {
 	if strings.HasPrefix(l, "panic(") {
 		return "", "panic", true
@@ -106,8 +109,8 @@ func cutArgs(l string) string {
 	return l
 }
 
-// fromGoroot reports whether a frame is in the standard library: import paths without a dot in the first element belong to
-// it, save those of modules that are named so.
+// fromGoroot reports whether a frame is in the standard library: import paths without a dot in the
+// first element belong to it, save those of modules that are named so.
 func fromGoroot(f Frame) bool {
 	first, _, _ := strings.Cut(f.Package, "/")
 	return !strings.Contains(first, ".") && (strings.Contains(f.File, "/src/"+f.Package+"/") || strings.HasPrefix(f.File, f.Package+"/"))

@@ -17,9 +17,9 @@ const (
 	ArgText   = "text"
 )
 
-// Template is the model's chat template, in the Jinja dialect of Hugging Face. When the tools of a conversation include
-// edit_line it renders the state of the repair, which is [State.Prompt] exactly, from the results of the tools and nothing
-// else; other conversations become plain ChatML.
+// Template is the model's chat template, in the Jinja dialect of Hugging Face. When the tools of a
+// conversation include edit_line it renders the state of the repair, which is [State.Prompt]
+// exactly, from the results of the tools and nothing else; other conversations become plain ChatML.
 //
 //go:embed template.jinja
 var Template string
@@ -63,8 +63,8 @@ func AnswerEdit(line int, text string) string {
 	return call(ToolEdit, arg(ArgLine, strconv.Itoa(line))+arg(ArgText, text))
 }
 
-// EditedText returns the text that an answer gives a line, as far as the answer goes, and whether that is all of it; ok is false
-// where there is none yet.
+// EditedText returns the text that an answer gives a line, as far as the answer goes, and whether
+// that is all of it; ok is false where there is none yet.
 func EditedText(answer string) (text string, whole, ok bool) {
 	_, text, ok = strings.Cut(answer, argStart(ArgText))
 	text, _, whole = strings.Cut(text, "\n")

@@ -33,7 +33,8 @@ const (
 	function = "func 2 reader.go\n1*\tfunc trimEOL(s string) string {\n2!\treturn s[:len(s)-2]\n3\t}"
 )
 
-// conversation is a talk as an agent has it: each step is a call and its result, or a text of the user after "user:".
+// conversation is a talk as an agent has it: each step is a call and its result, or a text of the
+// user after "user:".
 func conversation(steps ...string) toolformat.Conversation {
 	c := toolformat.Conversation{Tools: tools, GenerationPrompt: true, Messages: []toolformat.Message{
 		{Role: "system", Content: "You repair Go code."}, {Role: "user", Content: "Fix the failing tests."},

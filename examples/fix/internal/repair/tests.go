@@ -33,8 +33,9 @@ func Leaves(failing []string) []string {
 // maxAlone is how many failing tests are run by themselves for their coverage.
 const maxAlone = 8
 
-// Alone returns which of the failing tests and subtests that [Leaves] returned are to be run by themselves to see what each of them
-// runs: at most eight from all over the list, none where that is one whole test.
+// Alone returns which of the failing tests and subtests that [Leaves] returned are to be run by
+// themselves to see what each of them runs: at most eight from all over the list, none where that
+// is one whole test.
 func Alone(leaves []string) []string {
 	if len(leaves) == 1 && !strings.Contains(leaves[0], "/") {
 		return nil
@@ -47,7 +48,8 @@ func Alone(leaves []string) []string {
 	return alone
 }
 
-// SelectTests returns the -run or -skip pattern of tests and subtests, "TestX/case"; that of none selects none.
+// SelectTests returns the -run or -skip pattern of tests and subtests, "TestX/case"; that of none
+// selects none.
 func SelectTests(names []string) string {
 	if len(names) == 0 {
 		return "^$"

@@ -34,8 +34,8 @@ func ExampleSelectTests() {
 	// ^$
 }
 
-// TestMarksOfTestsOneByOne: of failing tests that are known one by one what all of them run is marked; where nothing of a function is
-// run by all, what any of them runs.
+// TestMarksOfTestsOneByOne: of failing tests that are known one by one what all of them run is
+// marked; where nothing of a function is run by all, what any of them runs.
 func TestMarksOfTestsOneByOne(t *testing.T) {
 	f := repair.Function{Name: "F", File: "p/f.go", Start: 1, End: 6}
 	ran := func(lines ...int) repair.Profile {

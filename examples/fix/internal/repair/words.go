@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Words knows the identifiers and keywords that code of a package may have: what its files have, what its imports export and
-// what Go declares. A line with any other word does not compile, unless it declares it.
+// Words knows the identifiers and keywords that code of a package may have: what its files have,
+// what its imports export and what Go declares. A line with any other word does not compile, unless
+// it declares it.
 type Words struct {
 	whole  map[string]bool
 	begins map[string]bool // beginnings of these
@@ -63,7 +64,8 @@ func (c *Checker) readWords() *Words {
 	return w
 }
 
-// A reacher adds the exported names of types that can be reached from others: what selectors may say.
+// A reacher adds the exported names of types that can be reached from others: what selectors may
+// say.
 type reacher struct {
 	words *Words
 	seen  map[types.Type]bool
@@ -120,8 +122,8 @@ func (r *reacher) typ(t types.Type) {
 	}
 }
 
-// May reports whether a line of the package's code may begin with a text, as far as words tell; whole says that the line ends
-// there. It refuses nothing that compiles.
+// May reports whether a line of the package's code may begin with a text, as far as words tell;
+// whole says that the line ends there. It refuses nothing that compiles.
 func (w *Words) May(text string, whole bool) bool {
 	s := speller{words: w, text: text, whole: whole, declares: true}
 	for s.at < len(text) && !s.refused && !s.free {

@@ -22,7 +22,8 @@ func wordsOf(t testing.TB, dir string, env ...string) (*repair.Checker, *repair.
 	return c, w
 }
 
-// TestMay: names that are nowhere are refused as soon as no known one begins so, and what declares a name is not.
+// TestMay: names that are nowhere are refused as soon as no known one begins so, and what declares
+// a name is not.
 func TestMay(t *testing.T) {
 	_, w := wordsOf(t, writeTree(t, calc), "GOWORK=off")
 	for _, tt := range []struct {

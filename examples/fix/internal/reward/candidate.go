@@ -67,8 +67,9 @@ func refused(format string, args ...any) Judgement {
 	return Judgement{Verdict: Refused, Why: fmt.Sprintf(format, args...)}
 }
 
-// Glance judges a candidate without compiling anything, if that is enough: the line as it was before it was broken is
-// known to pass, and what is not one different line or does not parse is refused.
+// Glance judges a candidate without compiling anything, if that is enough: the line as it was
+// before it was broken is known to pass, and what is not one different line or does not parse is
+// refused.
 func Glance(c Candidate) (j Judgement, decided bool) {
 	lines := strings.Split(c.Task.Function.Text, "\n")
 	text := strings.TrimSpace(c.Text)

@@ -29,10 +29,11 @@ func (c *Cost) Add(other Cost) {
 	c.Builds, c.Runs, c.Took = c.Builds+other.Builds, c.Runs+other.Runs, c.Took+other.Took
 }
 
-// Package judges candidates for tasks of the package in dir, which must be a copy that nobody else uses meanwhile and hold
-// the package as it was released. Judgement i is that of candidate i. Unless [Glance] can tell for all of them, the
-// package's tests are built once; every task's own fault is run, too, and where its tests do not notice it (they may
-// depend on the machine) the candidates are Unknown. After an error the judgements that are known are returned with it.
+// Package judges candidates for tasks of the package in dir, which must be a copy that nobody else
+// uses meanwhile and hold the package as it was released. Judgement i is that of candidate i.
+// Unless [Glance] can tell for all of them, the package's tests are built once; every task's own
+// fault is run, too, and where its tests do not notice it (they may depend on the machine) the
+// candidates are Unknown. After an error the judgements that are known are returned with it.
 func (j Judge) Package(ctx context.Context, dir string, candidates []Candidate) ([]Judgement, Cost, error) {
 	begin := time.Now()
 	s := &session{judge: j, out: make([]Judgement, len(candidates)), faults: map[string]int{}, edits: map[string]int{}}
@@ -142,8 +143,8 @@ func (s *session) verdict(ctx context.Context, b *verify.Binary, fault, id int, 
 	return compare(broken, edited), nil
 }
 
-// compare judges what the tests say of an edit. It is not enough that none fails: those that failed must pass, for an edit
-// could end the run before they are reached, or make them skip.
+// compare judges what the tests say of an edit. It is not enough that none fails: those that failed
+// must pass, for an edit could end the run before they are reached, or make them skip.
 func compare(broken, edited *verify.Outcome) Judgement {
 	j := Judgement{Verdict: StillFails, Ran: true}
 	missing := slices.DeleteFunc(slices.Clone(broken.Failed), func(name string) bool { return slices.Contains(edited.Passed, name) })

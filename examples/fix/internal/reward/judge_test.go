@@ -14,7 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/examples/fix/internal/verify"
 )
 
-// broken is a task: a function of the module in testdata with old, which must occur in one of its lines, replaced by text.
+// broken is a task: a function of the module in testdata with old, which must occur in one of its
+// lines, replaced by text.
 func broken(t *testing.T, dir, function, old, text string) *verify.Task {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join(dir, "small.go"))
@@ -93,7 +94,8 @@ func TestPackage(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 	}
-	// Six different edits that compile and three faults that go with them, and the unreached function's fault.
+	// Six different edits that compile and three faults that go with them, and the unreached
+	// function's fault.
 	if cost.Builds != 1 || cost.Runs != 10 {
 		t.Errorf("%d builds and %d runs, want 1 and 10", cost.Builds, cost.Runs)
 	}

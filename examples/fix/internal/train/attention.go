@@ -6,12 +6,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// blockTokens is how many tokens' queries meet the keys before them in one product. The part of it beyond the diagonal is
-// wasted, so it is small; with the query heads of a group stacked the product is large enough all the same.
+// blockTokens is how many tokens' queries meet the keys before them in one product. The part of it
+// beyond the diagonal is wasted, so it is small; with the query heads of a group stacked the
+// product is large enough all the same.
 const blockTokens = 64
 
-// block is the queries of tokens [lo, hi) of a sequence that starts at first and whose prompt ends at prompt, for one head of
-// keys and values.
+// block is the queries of tokens [lo, hi) of a sequence that starts at first and whose prompt ends
+// at prompt, for one head of keys and values.
 type block struct {
 	head                  int
 	first, prompt, lo, hi int
@@ -61,7 +62,8 @@ func (w *worker) attend(y *layerAt, a *layerState) {
 	tensor.Gemm(false, true, n, s.Dim, qw, 1, a.attn, qw, w.weights[y.out:], qw, 1, a.mid, s.Dim, &w.ws)
 }
 
-// turn normalises each head of queries and keys and rotates it by its position (arXiv:2104.09864, halves layout).
+// turn normalises each head of queries and keys and rotates it by its position (arXiv:2104.09864,
+// halves layout).
 func (w *worker) turn(y *layerAt, a *layerState) {
 	s, n := w.shape, w.batch.len()
 	hd, g := s.HeadDim, s.group()

@@ -2,7 +2,8 @@ package train
 
 import "testing"
 
-// BenchmarkStep is one step of the shipped shape, 16,384 tokens in sequences of about 400 of which a tenth counts.
+// BenchmarkStep is one step of the shipped shape, 16,384 tokens in sequences of about 400 of which
+// a tenth counts.
 func BenchmarkStep(b *testing.B) {
 	b.Run("f32", func(b *testing.B) { benchmarkStep(b, Config{}) })
 	b.Run("bf16", func(b *testing.B) { benchmarkStep(b, Config{BFloat16: true}) })
@@ -37,7 +38,8 @@ func benchmarkStep(b *testing.B, cfg Config) {
 	b.ReportMetric(float64(tokens)/b.Elapsed().Seconds(), "tokens/s")
 }
 
-// typical makes sequences as training has them: of 200 to 600 tokens, the last tenth of which counts.
+// typical makes sequences as training has them: of 200 to 600 tokens, the last tenth of which
+// counts.
 func typical(s Shape, tokens int) []Sequence {
 	var out []Sequence
 	for i, sum := 0, 0; sum < tokens; i++ {

@@ -12,9 +12,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// A checkpoint is a GGUF file of the architecture below: the shape as JSON, the weights as one array, and of a trainer the
-// optimiser's two arrays, its steps and whatever else its caller wants back. The file appears under its name complete or
-// not at all.
+// A checkpoint is a GGUF file of the architecture below: the shape as JSON, the weights as one
+// array, and of a trainer the optimiser's two arrays, its steps and whatever else its caller wants
+// back. The file appears under its name complete or not at all.
 const (
 	checkpointArch = "luthier-checkpoint"
 	keyShape       = "luthier.shape"
@@ -70,8 +70,8 @@ func writeFloats(out io.Writer, x []float32) error {
 	return nil
 }
 
-// LoadModel reads the weights of a checkpoint, whether Model.Save or Trainer.Save made it, or of a file that [Model.Export]
-// filled.
+// LoadModel reads the weights of a checkpoint, whether Model.Save or Trainer.Save made it, or of a
+// file that [Model.Export] filled.
 func LoadModel(path string) (*Model, error) {
 	f, err := gguf.Open(path)
 	if err != nil {
@@ -134,8 +134,8 @@ func readArray(f *gguf.File, name string, dst []float32) error {
 	return nil
 }
 
-// Save writes everything a run needs to go on exactly as it would have gone on: weights, optimiser, steps, and progress,
-// which is the caller's own and kept as JSON.
+// Save writes everything a run needs to go on exactly as it would have gone on: weights, optimiser,
+// steps, and progress, which is the caller's own and kept as JSON.
 func (t *Trainer) Save(path string, progress any) error {
 	text, err := json.Marshal(progress)
 	if err != nil {
@@ -155,7 +155,8 @@ func (t *Trainer) Save(path string, progress any) error {
 	return nil
 }
 
-// LoadTrainer reads what Trainer.Save wrote and decodes its progress into the value that progress points to.
+// LoadTrainer reads what Trainer.Save wrote and decodes its progress into the value that progress
+// points to.
 func LoadTrainer(path string, cfg Config, progress any) (*Trainer, error) {
 	f, err := gguf.Open(path)
 	if err != nil {

@@ -61,7 +61,8 @@ func TestCheckpointHoldsEverything(t *testing.T) {
 	}
 }
 
-// A process that saves again and again is killed at any moment: what is under the checkpoint's name is whole each time.
+// A process that saves again and again is killed at any moment: what is under the checkpoint's name
+// is whole each time.
 func TestCheckpointSurvivesKills(t *testing.T) {
 	if path := os.Getenv("TRAIN_TEST_SAVE"); path != "" {
 		tr := tinyTrainer(t)

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// contrast sets what the gradients of lists of answers count: the right answer's loss by its weights, and Config.Contrast
-// times the loss of choosing it from its list, -log(p₁/Σpⱼ), pⱼ being the probability of answer j, its tokens' logarithms
-// weighted. Learning from the wrong answers that a model thinks likeliest raises the place of the right one in what a beam
-// search finds, which likelihood alone does not aim at (Prabhavalkar et al., arXiv:1712.01818).
+// contrast sets what the gradients of lists of answers count: the right answer's loss by its
+// weights, and Config.Contrast times the loss of choosing it from its list, -log(p₁/Σpⱼ), pⱼ being
+// the probability of answer j, its tokens' logarithms weighted. Learning from the wrong answers
+// that a model thinks likeliest raises the place of the right one in what a beam search finds,
+// which likelihood alone does not aim at (Prabhavalkar et al., arXiv:1712.01818).
 func (w *worker) contrast() {
 	b := &w.batch
 	w.likelihoods()

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// lists makes sequences of a prompt and answers of these lengths, which all begin with the same token.
+// lists makes sequences of a prompt and answers of these lengths, which all begin with the same
+// token.
 func lists(s Shape, seed uint64, prompt int, answers ...int) []Sequence {
 	rng := rand.New(rand.NewPCG(seed, 13))
 	var q Sequence
@@ -27,7 +28,8 @@ func lists(s Shape, seed uint64, prompt int, answers ...int) []Sequence {
 	return []Sequence{q}
 }
 
-// Gradients of lists of answers are held against central differences of a reference that computes every answer by itself.
+// Gradients of lists of answers are held against central differences of a reference that computes
+// every answer by itself.
 func TestGradientsOfAnswers(t *testing.T) {
 	for _, name := range []string{"experts", "dense"} {
 		t.Run(name, func(t *testing.T) {

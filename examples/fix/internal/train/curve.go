@@ -15,7 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/atomicfile"
 )
 
-// WriteCurve draws a run's history into dir: loss.png, and loss.html, which needs nothing else and also holds the numbers.
+// WriteCurve draws a run's history into dir: loss.png, and loss.html, which needs nothing else and
+// also holds the numbers.
 func WriteCurve(dir string, points []Point) error {
 	page, err := curvePage(points)
 	if err == nil {

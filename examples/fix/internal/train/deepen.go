@@ -2,8 +2,9 @@ package train
 
 import "fmt"
 
-// Deepen returns a model with more layers that computes the same: the new ones are spread among the old and start, as those of
-// a new model, by adding nothing (the identity initialisation of Net2Net, arXiv:1511.05641). The same seed makes the same model.
+// Deepen returns a model with more layers that computes the same: the new ones are spread among the
+// old and start, as those of a new model, by adding nothing (the identity initialisation of
+// Net2Net, arXiv:1511.05641). The same seed makes the same model.
 func (m *Model) Deepen(layers int, seed uint64) (*Model, error) {
 	old := m.shape.Layers
 	if layers < old {

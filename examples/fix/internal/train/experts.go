@@ -53,8 +53,8 @@ func gather(dst, src []float32, rows []int32, width int) []float32 {
 
 // feedBack takes the gradient dx of the block's output and adds that of a.h2 to dh.
 //
-// With y = gain·(act·downᵀ) the gradient of gain is dy·(act·downᵀ) = (dy·down)·act: nothing of the forward pass but gate
-// and up need be kept.
+// With y = gain·(act·downᵀ) the gradient of gain is dy·(act·downᵀ) = (dy·down)·act: nothing of the
+// forward pass but gate and up need be kept.
 func (w *worker) feedBack(i int, y *layerAt, a *layerState, dx, dh []float32) {
 	s, m := w.shape, &w.tmp
 	d, ff, slots := s.Dim, s.FF, len(a.route.token)

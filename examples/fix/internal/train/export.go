@@ -25,8 +25,8 @@ type ExportConfig struct {
 // fileTypes are llama.cpp's numbers of what most of a file's tensors are.
 var fileTypes = map[gguf.Type]uint32{gguf.TypeF32: 0, gguf.TypeF16: 1, gguf.TypeQ8_0: 7, gguf.TypeBF16: 32}
 
-// Export adds everything an engine needs to run the model to w: metadata, vocabulary and tensors. The model must not change
-// until w is written.
+// Export adds everything an engine needs to run the model to w: metadata, vocabulary and tensors.
+// The model must not change until w is written.
 func (m *Model) Export(w *gguf.Writer, cfg ExportConfig) error {
 	file, ok := fileTypes[cfg.Type]
 	if !ok {
@@ -77,8 +77,9 @@ func (m *Model) exportShape(w *gguf.Writer) {
 	}
 }
 
-// exportTensors writes one tensor for each name; the experts' parts of it are stacked. The embedding serves as output, too:
-// dense models leave that to the engine, those with experts have it twice, since not every reader of them shares it.
+// exportTensors writes one tensor for each name; the experts' parts of it are stacked. The
+// embedding serves as output, too: dense models leave that to the engine, those with experts have
+// it twice, since not every reader of them shares it.
 func (m *Model) exportTensors(w *gguf.Writer, typ gguf.Type) {
 	parts := map[string][]*param{}
 	var names []string

@@ -67,7 +67,8 @@ func engineLoss(t *testing.T, f *gguf.File, s Sequence) (float64, [][]float32) {
 	return sum / s.weight(), logits
 }
 
-// What is trained is what the engine runs: the exported model gives the trainer's loss, and the reference's logits.
+// What is trained is what the engine runs: the exported model gives the trainer's loss, and the
+// reference's logits.
 func TestEngineAgrees(t *testing.T) {
 	dense := Draft(97)
 	dense.Context = 128
@@ -114,7 +115,8 @@ func TestExportRefusesTypes(t *testing.T) {
 	}
 }
 
-// A file that was exported can be trained on: the weights come back, exactly where nothing was rounded.
+// A file that was exported can be trained on: the weights come back, exactly where nothing was
+// rounded.
 func TestExportComesBack(t *testing.T) {
 	for _, shape := range []Shape{Micro(97), Draft(97)} {
 		for _, typ := range []gguf.Type{gguf.TypeF32, gguf.TypeQ8_0} {

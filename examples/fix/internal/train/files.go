@@ -23,8 +23,8 @@ func (e Examples) Read(i int, dst *Sequence) {
 	}
 }
 
-// OpenData reads dataset files into memory. list is file:share,file:share…; a file without a share has 1. All must have
-// vocab tokens; 0 takes the first file's number, which is returned.
+// OpenData reads dataset files into memory. list is file:share,file:share…; a file without a share
+// has 1. All must have vocab tokens; 0 takes the first file's number, which is returned.
 func OpenData(list string, vocab int) ([]Mixed, int, error) {
 	var out []Mixed
 	for _, item := range strings.Split(list, ",") {
@@ -47,7 +47,8 @@ func OpenData(list string, vocab int) ([]Mixed, int, error) {
 	return out, vocab, nil
 }
 
-// CutShare parts file:share, which is 1 where it is left out. A colon that no number follows belongs to the name.
+// CutShare parts file:share, which is 1 where it is left out. A colon that no number follows
+// belongs to the name.
 func CutShare(item string) (string, float64, error) {
 	item = strings.TrimSpace(item)
 	if i := strings.LastIndexByte(item, ':'); i > 0 {
@@ -68,8 +69,8 @@ var kindNames = map[uint8]string{
 	dataset.KindText: "text", dataset.KindRun: "run", dataset.KindRead: "read", dataset.KindEdit: "edit", dataset.KindCall: "call",
 }
 
-// OpenValidation reads dataset files to evaluate on, the first tokens tokens of each kind of answer (0 for all of them): one
-// Validation for each kind. Examples longer than context are left out.
+// OpenValidation reads dataset files to evaluate on, the first tokens tokens of each kind of answer
+// (0 for all of them): one Validation for each kind. Examples longer than context are left out.
 func OpenValidation(list string, vocab, context, tokens int) ([]Validation, error) {
 	data, _, err := OpenData(list, vocab)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// shaken is a model with random numbers in every weight, so that no gradient is zero by a symmetry of the start.
+// shaken is a model with random numbers in every weight, so that no gradient is zero by a symmetry
+// of the start.
 func shaken(t testing.TB, s Shape, seed uint64) *Model {
 	t.Helper()
 	m, err := New(s, seed)
@@ -52,8 +53,8 @@ var gradientShapes = map[string]Shape{
 	"one":     {Vocab: 9, Dim: 6, Layers: 1, Heads: 2, KVHeads: 2, HeadDim: 2, Experts: 3, Active: 1, FF: 5, Context: 100},
 }
 
-// Every gradient is held against central differences of the reference, in double precision. Sequences lie in several
-// passes of several workers, one of them longer than a block of attention.
+// Every gradient is held against central differences of the reference, in double precision.
+// Sequences lie in several passes of several workers, one of them longer than a block of attention.
 func TestGradients(t *testing.T) {
 	for name, shape := range gradientShapes {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestGradients(t *testing.T) {
 				batch = texts(shape, 5, 5, 1, 17) // the reference is slow, and another shape has the long sequence
 			}
 			if shape.Experts > 0 {
-				// The balancing loss takes its shares from a pass: one pass makes them those of the reference.
+				// The balancing loss takes its shares from a pass: one pass makes them those of the
+				// reference.
 				tr.cfg.Workers, tr.workers, tr.shares, tr.load = 1, tr.workers[:1], tr.shares[:1], tr.load[:1]
 			}
 			stats, err := tr.run(batch, true)
@@ -101,8 +103,8 @@ func newReference(m *Model, balance float64) *reference {
 	return ref
 }
 
-// checkGradient compares all of a parameter's gradients by their distance relative to their length. Float32 sums agree to
-// about 1e-6 of it; a wrong factor or a forgotten term is off by far more.
+// checkGradient compares all of a parameter's gradients by their distance relative to their length.
+// Float32 sums agree to about 1e-6 of it; a wrong factor or a forgotten term is off by far more.
 func checkGradient(t *testing.T, ref *reference, batch []Sequence, p *param, got []float32) {
 	t.Helper()
 	const h = 1e-5

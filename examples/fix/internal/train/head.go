@@ -16,8 +16,8 @@ type headState struct {
 	likely            []float64 // of each row's target: the logarithm of its probability
 }
 
-// loss adds up the cross entropy of the tokens that count and, when back is set, writes the gradient of the last layer's
-// output to tmp.dx, which is zero before.
+// loss adds up the cross entropy of the tokens that count and, when back is set, writes the
+// gradient of the last layer's output to tmp.dx, which is zero before.
 func (w *worker) loss(back bool) {
 	b, d, h := &w.batch, w.shape.Dim, &w.head
 	norm := w.weights[w.layout.norm:][:d]
@@ -39,7 +39,8 @@ func (w *worker) loss(back bool) {
 	}
 }
 
-// project takes rows [lo, hi) through the last norm and the output projection, which is the embedding.
+// project takes rows [lo, hi) through the last norm and the output projection, which is the
+// embedding.
 func (w *worker) project(lo, hi int) {
 	n, d, v, h := hi-lo, w.shape.Dim, w.shape.Vocab, &w.head
 	h.x = gather(h.x, w.act[w.shape.Layers].x, w.batch.rows[lo:hi], d)
@@ -49,7 +50,8 @@ func (w *worker) project(lo, hi int) {
 	tensor.Gemm(false, true, n, v, d, 1, h.h, d, w.weights[w.layout.embed:], d, 0, h.logits, v, &w.ws)
 }
 
-// projectBack takes the gradients of n rows' logits, which are in their place, to those of the projection.
+// projectBack takes the gradients of n rows' logits, which are in their place, to those of the
+// projection.
 func (w *worker) projectBack(n int) {
 	d, v, h := w.shape.Dim, w.shape.Vocab, &w.head
 	embed := w.weights[w.layout.embed:]
@@ -77,7 +79,8 @@ func (w *worker) lossRow(logits []float32, row int) {
 	logits[target] -= g
 }
 
-// softmax replaces logits by their exponentials over that of the largest, best, which is top, and adds those up.
+// softmax replaces logits by their exponentials over that of the largest, best, which is top, and
+// adds those up.
 func softmax(logits []float32) (best int, top, sum float32) {
 	for i, v := range logits {
 		if v > logits[best] {

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// importModel reads what Export wrote, so that training can go on from a shipped file. Weights of a quantised file come back
-// with its rounding; the optimiser starts anew.
+// importModel reads what Export wrote, so that training can go on from a shipped file. Weights of a
+// quantised file come back with its rounding; the optimiser starts anew.
 func importModel(f *gguf.File, arch string) (*Model, error) {
 	shape, err := importShape(f, arch)
 	if err != nil {
@@ -67,7 +67,8 @@ func importShape(f *gguf.File, arch string) (Shape, error) {
 	return s, s.Validate()
 }
 
-// importPart returns the file's tensor of a parameter's name with the bytes of this parameter alone.
+// importPart returns the file's tensor of a parameter's name with the bytes of this parameter
+// alone.
 func importPart(f *gguf.File, p *param) (gguf.Tensor, error) {
 	t, ok := f.Tensor(p.name)
 	if !ok || t.Dims[0] != p.cols {

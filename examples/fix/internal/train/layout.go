@@ -24,8 +24,8 @@ type param struct {
 
 func (p *param) size() int { return p.rows * p.cols }
 
-// layout says where everything lies. Matrices that meet the same input lie one after the other, so that one product
-// computes them all.
+// layout says where everything lies. Matrices that meet the same input lie one after the other, so
+// that one product computes them all.
 type layout struct {
 	params []param
 	size   int

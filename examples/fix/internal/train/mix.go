@@ -21,8 +21,9 @@ type Mixed struct {
 	Name   string  // for people
 }
 
-// Mix draws batches from several sources so that each gives its share of the tokens. A source is gone through in a random
-// order, then again in another. The draws depend on the seed and the position alone.
+// Mix draws batches from several sources so that each gives its share of the tokens. A source is
+// gone through in a random order, then again in another. The draws depend on the seed and the
+// position alone.
 type Mix struct {
 	sources []Mixed
 	seed    uint64
@@ -68,7 +69,8 @@ func (m *Mix) shuffle(i int) {
 	rng.Shuffle(n, func(a, b int) { order[a], order[b] = order[b], order[a] })
 }
 
-// Batch draws sequences of about this many tokens together, one at least. They are valid until the next call.
+// Batch draws sequences of about this many tokens together, one at least. They are valid until the
+// next call.
 func (m *Mix) Batch(tokens int) []Sequence {
 	n, sum := 0, 0
 	for sum < tokens {

@@ -6,15 +6,17 @@ import (
 	"math/rand/v2"
 )
 
-// Model is the weights of a network. A Trainer changes them; nothing else may use the Model meanwhile.
+// Model is the weights of a network. A Trainer changes them; nothing else may use the Model
+// meanwhile.
 type Model struct {
 	shape   Shape
 	layout  layout
 	weights []float32
 }
 
-// New makes a model with random weights, the same for the same seed. Matrices that write to the residual stream start at
-// zero, so that the model starts as its embedding (as in T-Fixup and modded-nanogpt).
+// New makes a model with random weights, the same for the same seed. Matrices that write to the
+// residual stream start at zero, so that the model starts as its embedding (as in T-Fixup and
+// modded-nanogpt).
 func New(shape Shape, seed uint64) (*Model, error) {
 	m, err := newModel(shape)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // newtonSteps is how many Newton-Schulz iterations make a matrix nearly orthogonal.
 const newtonSteps = 5
 
-// Coefficients of the quintic iteration, which take singular values from (0, 1] to about [0.7, 1.2] fast
-// (Keller Jordan, https://kellerjordan.github.io/posts/muon/).
+// Coefficients of the quintic iteration, which take singular values from (0, 1] to about [0.7, 1.2]
+// fast (Keller Jordan, https://kellerjordan.github.io/posts/muon/).
 const (
 	newtonA = 3.4445
 	newtonB = -4.7750
@@ -24,8 +24,9 @@ type muonSpace struct {
 	a, b []float32
 }
 
-// update changes one matrix by Muon with Nesterov momentum. The step of an r×c matrix is scaled by 0.2·√max(r, c), so that
-// it is about as long as one of AdamW and shares its learning rate (arXiv:2502.16982).
+// update changes one matrix by Muon with Nesterov momentum. The step of an r×c matrix is scaled by
+// 0.2·√max(r, c), so that it is about as long as one of AdamW and shares its learning rate
+// (arXiv:2502.16982).
 func (s *muonSpace) update(w, grad, momentum []float32, rows, cols int, cfg *Config, rate, gradScale float64) {
 	mu, g := float32(cfg.Momentum), float32(gradScale)
 	s.x = grow(s.x, len(w))

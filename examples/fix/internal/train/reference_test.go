@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// reference computes a model in double precision, token by token and by the definitions: what the trainer is held against.
+// reference computes a model in double precision, token by token and by the definitions: what the
+// trainer is held against.
 type reference struct {
 	s        Shape
 	l        layout
@@ -18,7 +19,8 @@ type reference struct {
 	taken    [][]int // by layer and expert
 }
 
-// loss is what a step minimises: the weighted cross entropy over the sum of weights, and the balancing loss.
+// loss is what a step minimises: the weighted cross entropy over the sum of weights, and the
+// balancing loss.
 func (r *reference) loss(batch []Sequence) float64 {
 	r.tokens, r.weight, r.taken = 0, 0, make([][]int, r.s.Layers)
 	for i := range r.taken {
@@ -60,8 +62,9 @@ func (r *reference) loss(batch []Sequence) float64 {
 	return sum
 }
 
-// choice is the loss of a sequence with several answers, each computed behind the prompt by itself: what it takes to say the
-// right one, and contrast times what it takes to choose it; what it takes to say each, if they stand apart.
+// choice is the loss of a sequence with several answers, each computed behind the prompt by itself:
+// what it takes to say the right one, and contrast times what it takes to choose it; what it takes
+// to say each, if they stand apart.
 func (r *reference) choice(s Sequence) float64 {
 	var whole, own, all, each float64
 	for j, at := range s.Answers {

@@ -6,7 +6,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// routing is which experts compute which tokens. A slot is one token at one expert; slots are sorted by expert.
+// routing is which experts compute which tokens. A slot is one token at one expert; slots are
+// sorted by expert.
 type routing struct {
 	experts int       // 0 where there is no choice
 	probs   []float32 // [tokens][experts]
@@ -23,7 +24,8 @@ type routing struct {
 // tiny keeps the sum of chosen probabilities from being a divisor of zero, as llama.cpp has it.
 const tiny = 1.0 / (1 << 14)
 
-// route chooses the experts of every token of layer i: the most probable ones, weighted by probability, weights summing to 1.
+// route chooses the experts of every token of layer i: the most probable ones, weighted by
+// probability, weights summing to 1.
 func (w *worker) route(i int, y *layerAt, a *layerState) {
 	s, n, r := w.shape, w.batch.len(), &a.route
 	r.experts = s.Experts
@@ -131,8 +133,9 @@ func (r *routing) shares(experts int) {
 	}
 }
 
-// imbalance is the balancing loss of the Switch Transformer (arXiv:2101.03961, equation 4) without its factor: experts
-// times the sum of each expert's share of choices times its mean probability. It is 1 where all are used alike.
+// imbalance is the balancing loss of the Switch Transformer (arXiv:2101.03961, equation 4) without
+// its factor: experts times the sum of each expert's share of choices times its mean probability.
+// It is 1 where all are used alike.
 func (r *routing) imbalance(n int) float64 {
 	sum := 0.0
 	for j, p := range r.probs {

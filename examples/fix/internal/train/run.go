@@ -79,9 +79,10 @@ type run struct {
 	last  int64 // tokens at the start of the stretch
 }
 
-// Run trains until the plan's end and returns the history. The rate of learning follows the part of the plan that is done,
-// by the clock or by tokens, whichever is further: at its end it is zero. Every SaveEvery (3 minutes if 0) and at the end
-// the checkpoint and the loss curve are written; when ctx ends before, too, and a Plan with Resume goes on from there.
+// Run trains until the plan's end and returns the history. The rate of learning follows the part of
+// the plan that is done, by the clock or by tokens, whichever is further: at its end it is zero.
+// Every SaveEvery (3 minutes if 0) and at the end the checkpoint and the loss curve are written;
+// when ctx ends before, too, and a Plan with Resume goes on from there.
 func Run(ctx context.Context, plan Plan) ([]Point, error) {
 	r, err := newRun(plan)
 	if err != nil {

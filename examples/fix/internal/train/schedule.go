@@ -23,7 +23,8 @@ func (s Schedule) Check() error {
 	return nil
 }
 
-// Rate is the factor of the learning rate when this part of the run is done: 0 at both ends, at most 1.
+// Rate is the factor of the learning rate when this part of the run is done: 0 at both ends, at
+// most 1.
 func (s Schedule) Rate(done float64) float64 {
 	warmup, decay := s.Warmup, s.Decay
 	if warmup == 0 {

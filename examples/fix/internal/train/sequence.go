@@ -5,15 +5,17 @@ import "fmt"
 // Sequence is one text to learn from.
 type Sequence struct {
 	Tokens []int32
-	// Weights[i] is the weight of the loss of predicting Tokens[i] from the tokens before it. 0 leaves the token out; a
-	// negative weight makes the token less likely, as policy gradients need. Weights[0] means nothing: nothing is before
-	// the first token.
+	// Weights[i] is the weight of the loss of predicting Tokens[i] from the tokens before it. 0
+	// leaves the token out; a negative weight makes the token less likely, as policy gradients
+	// need. Weights[0] means nothing: nothing is before the first token.
 	Weights []float32
-	// Answers, where there are any, say where in Tokens each of several answers to one prompt begins: the right one first,
-	// then wrong ones, to the end. Each follows the prompt, which is what is before all of them, and sees nothing of the
-	// others. The first token of each is the same and is given: it takes the place of the prompt's last. See Config.Contrast.
+	// Answers, where there are any, say where in Tokens each of several answers to one prompt
+	// begins: the right one first, then wrong ones, to the end. Each follows the prompt, which is
+	// what is before all of them, and sees nothing of the others. The first token of each is the
+	// same and is given: it takes the place of the prompt's last. See Config.Contrast.
 	Answers []int32
-	// Apart says that none of the answers is chosen: each is learnt by its own weights, as if it were alone behind the prompt.
+	// Apart says that none of the answers is chosen: each is learnt by its own weights, as if it
+	// were alone behind the prompt.
 	Apart bool
 }
 
@@ -41,7 +43,8 @@ func (s Sequence) check(shape Shape) error {
 	return nil
 }
 
-// checkAnswers finds answers that are empty or out of order, and first tokens that are to be predicted.
+// checkAnswers finds answers that are empty or out of order, and first tokens that are to be
+// predicted.
 func (s Sequence) checkAnswers() error {
 	for i, at := range s.Answers {
 		end := s.end(i)
@@ -83,7 +86,8 @@ func (s Sequence) end(i int) int {
 	return len(s.Tokens)
 }
 
-// weight is the sum of the absolute weights of what s predicts, answers that only stand to choice left out.
+// weight is the sum of the absolute weights of what s predicts, answers that only stand to choice
+// left out.
 func (s Sequence) weight() float64 {
 	sum, end := 0.0, s.end(0)
 	if s.Apart {

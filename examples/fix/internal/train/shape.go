@@ -21,8 +21,8 @@ type Shape struct {
 	RopeBase float32 // wavelength base of the rotary embedding; 0 means 10000
 }
 
-// Main is the shape that the shipped one-line-repair model was begun with: 2.3 M weights active for a token, 6.3 M in all. It was
-// deepened to eight layers later, see [Model.Deepen].
+// Main is the shape that the shipped one-line-repair model was begun with: 2.3 M weights active for
+// a token, 6.3 M in all. It was deepened to eight layers later, see [Model.Deepen].
 func Main(vocab int) Shape {
 	return Shape{
 		Vocab: vocab, Dim: 192, Layers: 6, Heads: 6, KVHeads: 2, HeadDim: 32, Experts: 8, Active: 2, FF: 192,

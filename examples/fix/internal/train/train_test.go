@@ -19,7 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// copies is a task that only attention can learn: a text, a mark, and the same text again, which is what counts.
+// copies is a task that only attention can learn: a text, a mark, and the same text again, which is
+// what counts.
 type copies struct{ vocab, length, count int }
 
 func (c copies) Len() int { return c.count }
@@ -196,7 +197,8 @@ func TestStepRefuses(t *testing.T) {
 	}
 }
 
-// Rounded operands must not turn the gradient: it points where the exact one does, but for tokens between two experts.
+// Rounded operands must not turn the gradient: it points where the exact one does, but for tokens
+// between two experts.
 func TestBFloat16Gradient(t *testing.T) {
 	gradient := func(rounded bool) []float32 {
 		m := shaken(t, Shape{Vocab: 64, Dim: 96, Layers: 3, Heads: 3, KVHeads: 1, HeadDim: 32, Experts: 4, Active: 2, FF: 96, Context: 256}, 1)
@@ -235,7 +237,8 @@ func TestStepAllocatesNothing(t *testing.T) {
 	}
 	step()
 	step()
-	// Routing changes the size of what experts compute, so some memory may still grow; what is returned has the loads.
+	// Routing changes the size of what experts compute, so some memory may still grow; what is
+	// returned has the loads.
 	if n := testing.AllocsPerRun(10, step); n > 6 {
 		t.Errorf("%v allocations in a step", n)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// Trainer changes the weights of a Model step by step. It must not be used by two goroutines at once. Close it.
+// Trainer changes the weights of a Model step by step. It must not be used by two goroutines at
+// once. Close it.
 type Trainer struct {
 	model   *Model
 	cfg     Config
@@ -99,8 +100,8 @@ func rotations(s Shape) ([]float32, error) {
 	return angles, nil
 }
 
-// Step learns from one batch: it computes the gradient of the batch's weighted loss and changes the weights, at rate times
-// the configured learning rates.
+// Step learns from one batch: it computes the gradient of the batch's weighted loss and changes the
+// weights, at rate times the configured learning rates.
 func (t *Trainer) Step(batch []Sequence, rate float64) (Stats, error) {
 	s, err := t.run(batch, true)
 	if err != nil {
@@ -154,8 +155,8 @@ func (t *Trainer) run(batch []Sequence, learn bool) (Stats, error) {
 	return t.collect(), nil
 }
 
-// share gives every sequence to the worker that has least, longest first. It is the same for the same batch: what is added
-// up depends on it in the last bits.
+// share gives every sequence to the worker that has least, longest first. It is the same for the
+// same batch: what is added up depends on it in the last bits.
 func (t *Trainer) share(batch []Sequence) {
 	t.seqs = batch
 	t.order = grow(t.order, len(batch))

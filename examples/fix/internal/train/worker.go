@@ -2,8 +2,8 @@ package train
 
 import "github.com/luthier-dev/luthier/internal/engine/tensor"
 
-// worker computes losses and gradients of its share of a batch. Its memory grows to what the largest pass needed and is
-// used again.
+// worker computes losses and gradients of its share of a batch. Its memory grows to what the
+// largest pass needed and is used again.
 type worker struct {
 	shape   Shape
 	layout  *layout

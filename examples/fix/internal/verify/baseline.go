@@ -32,8 +32,8 @@ const (
 
 var testName = regexp.MustCompile(`^(Test|Example|Fuzz)\w*$`)
 
-// Baseline runs the tests with no variant selected, all together and each by itself. Only tests that pass both times
-// and are quick are used afterwards; it is an error when there are none.
+// Baseline runs the tests with no variant selected, all together and each by itself. Only tests
+// that pass both times and are quick are used afterwards; it is an error when there are none.
 func (b *Binary) Baseline(ctx context.Context) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("verify: run the tests of %s: %w: "+format, append([]any{b.Package.ImportPath, ErrUnfit}, args...)...)
@@ -85,8 +85,9 @@ func (b *Binary) Baseline(ctx context.Context) error {
 	return nil
 }
 
-// calibrate measures how much slower than on an idle machine the binary starts. Limits of time are longer by that much, so
-// that a test that must wait for a processor is not taken for one that hangs.
+// calibrate measures how much slower than on an idle machine the binary starts. Limits of time are
+// longer by that much, so that a test that must wait for a processor is not taken for one that
+// hangs.
 func (b *Binary) calibrate(ctx context.Context) error {
 	b.slow = 1
 	var starts []time.Duration

@@ -23,8 +23,9 @@ func processorTime(b *testing.B) time.Duration {
 	return total
 }
 
-// BenchmarkRun is one variant of the module in testdata: the tests that reach it, and the failing and the others apart. It
-// reports starts of the test binary for an hour of processor time, without the build.
+// BenchmarkRun is one variant of the module in testdata: the tests that reach it, and the failing
+// and the others apart. It reports starts of the test binary for an hour of processor time, without
+// the build.
 func BenchmarkRun(b *testing.B) {
 	cfg, p := small(b)
 	bin, err := Build(context.Background(), cfg, p, []Variant{change(b, p, "Factorial", "Factorial(n-1)", "Factorial(n-2)")})

@@ -39,9 +39,9 @@ type Binary struct {
 // ErrCompile is why a variant that the compiler refuses is dropped.
 var ErrCompile = errors.New("does not compile")
 
-// Build compiles the tests of p once with all variants. It replaces the package's files while the go command runs, so
-// p.Dir must be a copy that nobody else reads meanwhile. Variants that do not compile are dropped; Build fails when
-// none is left.
+// Build compiles the tests of p once with all variants. It replaces the package's files while the
+// go command runs, so p.Dir must be a copy that nobody else reads meanwhile. Variants that do not
+// compile are dropped; Build fails when none is left.
 func Build(ctx context.Context, cfg Config, p *Package, variants []Variant) (*Binary, error) {
 	b := &Binary{Package: p, slow: 1, Variants: variants, Dropped: map[int]error{}, cfg: cfg}
 	for _, f := range p.Files {
@@ -102,8 +102,8 @@ func (b *Binary) place() map[int]*ast.FuncDecl {
 	return decls
 }
 
-// keepImports drops variants that take away the only use of an import: alone they would not compile, though beside the
-// function they came from they do.
+// keepImports drops variants that take away the only use of an import: alone they would not
+// compile, though beside the function they came from they do.
 func (b *Binary) keepImports() {
 	for _, f := range b.Package.Files {
 		uses := map[string]map[int]bool{}
@@ -133,7 +133,8 @@ func (b *Binary) keepImports() {
 	}
 }
 
-// importName guesses the name of an import; a wrong guess does no harm, as nothing in the file has that name.
+// importName guesses the name of an import; a wrong guess does no harm, as nothing in the file has
+// that name.
 func importName(imp *ast.ImportSpec) string {
 	if imp.Name != nil {
 		return imp.Name.Name
@@ -175,7 +176,8 @@ func (b *Binary) instrument(decls map[int]*ast.FuncDecl) (map[string][]byte, err
 	return files, nil
 }
 
-// typeCheck checks the instrumented package as a whole and returns the variants with errors in them.
+// typeCheck checks the instrumented package as a whole and returns the variants with errors in
+// them.
 func (b *Binary) typeCheck(files map[string][]byte) (map[int]string, error) {
 	p := b.Package
 	var list []*ast.File

@@ -1,18 +1,20 @@
-// Package verify finds out what a package's own tests say about broken versions of its functions, thousands a minute.
+// Package verify finds out what a package's own tests say about broken versions of its functions,
+// thousands a minute.
 //
-// Every broken version (a variant) of a package is compiled into one test binary: a variant is a copy of its function
-// under another name with one line replaced, and the function itself begins with a switch that calls the copy which an
-// environment variable names. This is the mutant schema of Untch, Offutt and Harrold, "Mutation analysis using mutant
-// schemata" (ISSTA 1993). Starting such a binary takes milliseconds where building it takes seconds.
+// Every broken version (a variant) of a package is compiled into one test binary: a variant is a
+// copy of its function under another name with one line replaced, and the function itself begins
+// with a switch that calls the copy which an environment variable names. This is the mutant schema
+// of Untch, Offutt and Harrold, "Mutation analysis using mutant schemata" (ISSTA 1993). Starting
+// such a binary takes milliseconds where building it takes seconds.
 //
 //	p, err := verify.Load(ctx, cfg, dir)             // parse and type-check
 //	bin, err := verify.Build(ctx, cfg, p, variants)  // one instrumented test binary
 //	err = bin.Baseline(ctx)                          // which tests pass, how long they take, what they reach
 //	out, err := bin.Run(ctx, 3)                      // which tests fail with variant 3, what they print, what they cover
 //
-// What tests print and cover is told as if the variant had been written into its file: names of copies and line numbers
-// are mapped back.
+// What tests print and cover is told as if the variant had been written into its file: names of
+// copies and line numbers are mapped back.
 //
-// Variants are untrusted: one may delete what it meant to read, or never end. They run through an Executor; Plain is
-// for code that is trusted, anything else belongs in a sandbox.
+// Variants are untrusted: one may delete what it meant to read, or never end. They run through an
+// Executor; Plain is for code that is trusted, anything else belongs in a sandbox.
 package verify

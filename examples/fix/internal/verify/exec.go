@@ -13,9 +13,10 @@ import (
 
 // An Executor runs commands.
 type Executor interface {
-	// Exec runs args in dir with env (KEY=value) added to its environment and returns standard output and standard
-	// error together and the exit status. A command that runs longer than timeout is ended with everything it started;
-	// its status is then not zero. The error says that the command could not be run at all.
+	// Exec runs args in dir with env (KEY=value) added to its environment and returns standard
+	// output and standard error together and the exit status. A command that runs longer than
+	// timeout is ended with everything it started; its status is then not zero. The error says that
+	// the command could not be run at all.
 	Exec(ctx context.Context, dir string, args, env []string, timeout time.Duration) (output []byte, exit int, err error)
 }
 

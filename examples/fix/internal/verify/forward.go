@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// forward prepares the function d to be forwarded: parameters and receivers without a name get one. It returns what calls
-// the copy of a variant with the same arguments and returns its results.
+// forward prepares the function d to be forwarded: parameters and receivers without a name get one.
+// It returns what calls the copy of a variant with the same arguments and returns its results.
 func forward(e *edits, d *ast.FuncDecl, offset func(token.Pos) int) (call func(id int) string) {
 	unnamed := 0
 	name := func(n *ast.Ident, at token.Pos) string {

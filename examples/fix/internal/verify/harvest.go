@@ -34,7 +34,8 @@ type Yield struct {
 	Error                               string `json:",omitempty"`
 }
 
-// maxFunction is the length of the longest function worth breaking, in bytes: a model sees only parts of longer ones.
+// maxFunction is the length of the longest function worth breaking, in bytes: a model sees only
+// parts of longer ones.
 const maxFunction = 8000
 
 // candidate is a variant with how it came about.
@@ -84,7 +85,8 @@ func (h Harvest) Run(ctx context.Context, cfg Config, dir string) ([]*Task, Yiel
 	return tasks, y, err
 }
 
-// candidates draws the variants of a package: more than are wanted, as some do not compile and tests miss others.
+// candidates draws the variants of a package: more than are wanted, as some do not compile and
+// tests miss others.
 func (h Harvest) candidates(p *Package, rng *rand.Rand) ([]candidate, error) {
 	type function struct {
 		fn   repair.Function
@@ -194,8 +196,9 @@ func (b *Binary) task(c candidate, o *Outcome) (*Task, error) {
 	return t, nil
 }
 
-// Suspects ranks the functions of a package, one of which is broken, and completes what a model is shown of them: at most
-// [repair.MaxCandidates]. The broken one is shown, and its index buggy, -1 if it is not among them.
+// Suspects ranks the functions of a package, one of which is broken, and completes what a model is
+// shown of them: at most [repair.MaxCandidates]. The broken one is shown, and its index buggy, -1
+// if it is not among them.
 func (o *Outcome) Suspects(names *repair.Names, fns []repair.Function, broken repair.Function) (ranking []repair.Ranked, buggy int, shown repair.Ranked, err error) {
 	e, err := o.Evidence()
 	if err != nil {

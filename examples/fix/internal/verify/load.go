@@ -26,18 +26,21 @@ import (
 type Config struct {
 	// Go is the go command; empty is the one in PATH.
 	Go string
-	// Env is added to the environment of the go command, such as GOFLAGS=-mod=mod for a module whose go.sum is not
-	// complete, or GOROOT for a copy of the standard library.
+	// Env is added to the environment of the go command, such as GOFLAGS=-mod=mod for a module
+	// whose go.sum is not complete, or GOROOT for a copy of the standard library.
 	Env []string
 	// Scratch is a directory for test binaries, which commands must be able to read.
 	Scratch string
-	// Covers is a directory for coverage profiles, where commands must be able to write. Empty is Scratch.
+	// Covers is a directory for coverage profiles, where commands must be able to write. Empty is
+	// Scratch.
 	Covers string
 	// Exec runs the test binary.
 	Exec Executor
-	// Lock is held while the files of a package are replaced and built; one for every module or GOROOT. Nil is none.
+	// Lock is held while the files of a package are replaced and built; one for every module or
+	// GOROOT. Nil is none.
 	Lock sync.Locker
-	// Slowest is how long the tests of one function may take together; slower ones are left out. Zero is 3 s.
+	// Slowest is how long the tests of one function may take together; slower ones are left out.
+	// Zero is 3 s.
 	Slowest time.Duration
 }
 

@@ -26,7 +26,8 @@ func newMapper(spans map[int]span, sites map[string][]site) *mapper {
 	return m
 }
 
-// spanAt returns the copy that stands at a line, and whether there is one. Below a file's own text there is nothing else.
+// spanAt returns the copy that stands at a line, and whether there is one. Below a file's own text
+// there is nothing else.
 func (m *mapper) spanAt(file string, line int) (span, bool) {
 	list := m.spans[file]
 	i, exact := slices.BinarySearchFunc(list, line, func(s span, line int) int { return s.start - line })
@@ -44,7 +45,8 @@ var (
 	position = regexp.MustCompile(`([\w.-]+\.go):(\d+)`)
 )
 
-// text maps names and positions in what a binary printed, and takes the frames of forwarding functions out of stacks.
+// text maps names and positions in what a binary printed, and takes the frames of forwarding
+// functions out of stacks.
 func (m *mapper) text(out string) string {
 	if !strings.Contains(out, prefix) && !strings.Contains(out, ".go:") {
 		return out
@@ -104,7 +106,8 @@ func (m *mapper) line(line string) string {
 	})
 }
 
-// profile maps a coverage profile of a run with a variant: the copy's blocks take the place of the function's.
+// profile maps a coverage profile of a run with a variant: the copy's blocks take the place of the
+// function's.
 func (m *mapper) profile(data []byte, variant int) []byte {
 	self := m.byVariant[variant]
 	out := make([]byte, 0, len(data))

@@ -22,7 +22,8 @@ type results struct {
 	panicked, timedOut      bool
 }
 
-// frame is how package testing marks its own lines in this mode, so that a test's output cannot be mistaken for them.
+// frame is how package testing marks its own lines in this mode, so that a test's output cannot be
+// mistaken for them.
 const frame = "\x16"
 
 var (
@@ -141,7 +142,8 @@ func hung(out []byte) []string {
 	return names
 }
 
-// report is what the failing tests printed, in the order of failed, and then what ended the binary, if anything did.
+// report is what the failing tests printed, in the order of failed, and then what ended the binary,
+// if anything did.
 func (r *results) report(failed []string) string {
 	var b strings.Builder
 	for _, name := range failed {

@@ -16,7 +16,8 @@ type profileBlock struct {
 	ran           bool
 }
 
-// parseBlock reads a line of a profile; ok is false for the mode line and for whatever else is not a block.
+// parseBlock reads a line of a profile; ok is false for the mode line and for whatever else is not
+// a block.
 func parseBlock(line []byte) (b profileBlock, ok bool) {
 	at := bytes.LastIndex(line, []byte(".go:"))
 	if at < 0 {

@@ -11,8 +11,8 @@ import (
 
 // Outcome is what the tests say about a variant.
 type Outcome struct {
-	// Failed are the failing top-level tests, none if no test noticed the variant. A run that was ended by a panic, a
-	// timeout or os.Exit fails the tests that were running.
+	// Failed are the failing top-level tests, none if no test noticed the variant. A run that was
+	// ended by a panic, a timeout or os.Exit fails the tests that were running.
 	Failed []string
 	// Passed are the tests that run the function and pass.
 	Passed []string
@@ -20,20 +20,23 @@ type Outcome struct {
 	Output string
 	// Panic, Timeout and Exit say that the run ended early, and how.
 	Panic, Timeout, Exit bool
-	// Flaky says that a second run of the same tests had another result: nothing can be learned from this variant.
+	// Flaky says that a second run of the same tests had another result: nothing can be learned
+	// from this variant.
 	Flaky bool
-	// Failing and Passing are coverage profiles of the failing and of all other tests of the package; nil if unknown:
-	// tests that end early write none. Tests that hang are not run again, so that both are nil with Timeout.
+	// Failing and Passing are coverage profiles of the failing and of all other tests of the
+	// package; nil if unknown: tests that end early write none. Tests that hang are not run again,
+	// so that both are nil with Timeout.
 	Failing, Passing []byte
-	// Each are coverage profiles of single failing tests and subtests, where there are several: a fault that fails all of them is in
-	// what all of them run.
+	// Each are coverage profiles of single failing tests and subtests, where there are several: a
+	// fault that fails all of them is in what all of them run.
 	Each [][]byte
 }
 
 // Killed reports whether the tests noticed the variant.
 func (o *Outcome) Killed() bool { return len(o.Failed) > 0 && !o.Flaky }
 
-// Run runs the tests that reach a variant's function, and, if some fail, those and the others apart.
+// Run runs the tests that reach a variant's function, and, if some fail, those and the others
+// apart.
 func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
 	o, first, names, err := b.try(ctx, variant)
 	if err != nil || len(o.Failed) == 0 || o.Timeout {
@@ -43,8 +46,8 @@ func (b *Binary) Run(ctx context.Context, variant int) (*Outcome, error) {
 	return o, b.apart(ctx, variant, first, early, names, b.limit(variant), o)
 }
 
-// Try runs the tests that reach a variant's function once: it tells whether they pass, but neither coverage nor whether
-// they are flaky.
+// Try runs the tests that reach a variant's function once: it tells whether they pass, but neither
+// coverage nor whether they are flaky.
 func (b *Binary) Try(ctx context.Context, variant int) (*Outcome, error) {
 	o, _, _, err := b.try(ctx, variant)
 	return o, err

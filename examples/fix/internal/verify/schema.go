@@ -19,14 +19,16 @@ type Variant struct {
 	Text     string          // the whole new line without indentation
 }
 
-// selector names the environment variable that selects a variant by its number; 0 or nothing is the package as it is.
+// selector names the environment variable that selects a variant by its number; 0 or nothing is the
+// package as it is.
 const selector = "LUTHIER_VARIANT"
 
-// Names in instrumented code begin with prefix: zzlVariant is the selected number, zzl7_F is variant 7 of F.
+// Names in instrumented code begin with prefix: zzlVariant is the selected number, zzl7_F is
+// variant 7 of F.
 const prefix = "zzl"
 
-// selectorSource is a file that reads the selector once. It imports syscall alone, which nearly everything depends on,
-// so that it can be added to packages of the standard library too.
+// selectorSource is a file that reads the selector once. It imports syscall alone, which nearly
+// everything depends on, so that it can be added to packages of the standard library too.
 func selectorSource(pkg string) []byte {
 	return []byte("package " + pkg + `
 
@@ -69,8 +71,8 @@ type numbered struct {
 	decl *ast.FuncDecl
 }
 
-// instrument writes f with a copy of its function for every variant. Lines of f keep their numbers. Variants that cannot
-// be written are left out, with the reason.
+// instrument writes f with a copy of its function for every variant. Lines of f keep their numbers.
+// Variants that cannot be written are left out, with the reason.
 func instrument(fset *token.FileSet, f *File, variants []numbered) (src []byte, spans []span, sites []site, dropped map[int]error) {
 	dropped = map[int]error{}
 	byDecl := map[*ast.FuncDecl][]numbered{}
@@ -172,7 +174,8 @@ func Fit(d *ast.FuncDecl) error {
 	return callsFit(d.Body)
 }
 
-// callsFit refuses what works only in the function that the caller called: recover, and looking at the caller's frame.
+// callsFit refuses what works only in the function that the caller called: recover, and looking at
+// the caller's frame.
 func callsFit(body *ast.BlockStmt) error {
 	var err error
 	depth := 0

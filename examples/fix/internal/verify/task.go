@@ -37,7 +37,8 @@ type Task struct {
 
 const maxTaskOutput = 6 << 10
 
-// shorten keeps the head and the tail of a long output: a panic's message and stack, and what was printed last.
+// shorten keeps the head and the tail of a long output: a panic's message and stack, and what was
+// printed last.
 func shorten(out string) string {
 	if len(out) <= maxTaskOutput {
 		return out
@@ -56,7 +57,8 @@ func (t *Task) Report(functions []string) string {
 	return repair.Report{Failed: t.Failed, Output: repair.Digest(t.Output, repair.DigestBudget), Functions: functions}.String()
 }
 
-// Lines is a file of JSON lines to which values are appended whole: what a crash cut off is cut away when it is opened.
+// Lines is a file of JSON lines to which values are appended whole: what a crash cut off is cut
+// away when it is opened.
 type Lines struct {
 	mu sync.Mutex
 	f  *os.File

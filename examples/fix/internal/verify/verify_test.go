@@ -136,8 +136,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameSlips: what is drawn depends on the seed alone. What becomes of it may differ on a busy machine, where a
-// variant runs out of time.
+// TestSameSeedSameSlips: what is drawn depends on the seed alone. What becomes of it may differ on
+// a busy machine, where a variant runs out of time.
 func TestSameSeedSameSlips(t *testing.T) {
 	_, p := small(t)
 	draw := func(seed uint64) (variants []Variant) {
@@ -194,8 +194,8 @@ func TestHarvest(t *testing.T) {
 	}
 }
 
-// TestFailingTestsRunAlone: where several tests or subtests fail, the fault is in what each of them runs by itself, also where some
-// of them panic, which takes the coverage along.
+// TestFailingTestsRunAlone: where several tests or subtests fail, the fault is in what each of them
+// runs by itself, also where some of them panic, which takes the coverage along.
 func TestFailingTestsRunAlone(t *testing.T) {
 	cfg, p := small(t)
 	variants := []Variant{

@@ -1,5 +1,5 @@
-// Package torch holds train.py against the Go trainer: the same weights and data give the same loss, and the same steps lead
-// to the same weights.
+// Package torch holds train.py against the Go trainer: the same weights and data give the same
+// loss, and the same steps lead to the same weights.
 package torch
 
 import (
@@ -53,7 +53,8 @@ func run(t *testing.T, args ...string) string {
 
 const vocab = 97
 
-// data is a file of sequences to be learnt: each token follows from the two before it, or is noise of no weight.
+// data is a file of sequences to be learnt: each token follows from the two before it, or is noise
+// of no weight.
 func data(t *testing.T, path string) []train.Sequence {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))

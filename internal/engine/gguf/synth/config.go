@@ -37,8 +37,8 @@ func Archs() []string {
 	return []string{"qwen3moe", "qwen3", "qwen2", "qwen2moe", "llama", "olmoe", "gpt-oss"}
 }
 
-// Tiny is a model of two layers and some million weights in F32, whose rows divide into blocks of every type.
-// Mixture-of-Experts architectures have eight experts of which two are active.
+// Tiny is a model of two layers and some million weights in F32, whose rows divide into blocks of
+// every type. Mixture-of-Experts architectures have eight experts of which two are active.
 func Tiny(arch string) Config {
 	c := Config{Arch: arch, Layers: 2, Embd: 256, Heads: 4, KVHeads: 2, HeadDim: 64, FF: 512, Context: 4096, Quant: "f32", Seed: 1}
 	switch arch {

@@ -26,8 +26,9 @@ type poolKey struct {
 const (
 	// chunk is the number of values that are made at once: a whole number of blocks of every type.
 	chunk = 256
-	// poolChunks is the size of a pool. Larger tensors are made of a pool's chunks in random order, which is as fast
-	// as copying; with thousands of chunks to choose from for each part of a row, no two rows are the same.
+	// poolChunks is the size of a pool. Larger tensors are made of a pool's chunks in random order,
+	// which is as fast as copying; with thousands of chunks to choose from for each part of a row,
+	// no two rows are the same.
 	poolChunks = 8192
 )
 

@@ -31,8 +31,8 @@ var archs = map[string]arch{
 	"gpt-oss":  {moe: true, qkvBias: true, untied: true, oss: true},
 }
 
-// Create makes the model and writes it to a file, which appears when it is complete. Memory use is small
-// whatever the size of the model.
+// Create makes the model and writes it to a file, which appears when it is complete. Memory use is
+// small whatever the size of the model.
 func Create(path string, c Config) error {
 	w, err := NewWriter(c)
 	if err != nil {
@@ -54,7 +54,8 @@ func Open(c Config) (*gguf.File, error) {
 	return gguf.Parse(b.Bytes())
 }
 
-// NewWriter sets all of the model in a writer, to which more can be added or in which keys can be changed.
+// NewWriter sets all of the model in a writer, to which more can be added or in which keys can be
+// changed.
 func NewWriter(c Config) (*gguf.Writer, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -200,7 +201,8 @@ func (m *maker) vector(name string, mean, std float64, dims ...int) {
 	m.add(name, gguf.TypeF32, mean, std, dims...)
 }
 
-// matrix adds a matrix that is in no layer. Its outputs have a deviation of gain for inputs of deviation 1.
+// matrix adds a matrix that is in no layer. Its outputs have a deviation of gain for inputs of
+// deviation 1.
 func (m *maker) matrix(name string, gain float64, dims ...int) {
 	m.layerMatrix(name, -1, gain, dims...)
 }

@@ -73,7 +73,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// TestDeviation: the values of all matrices, made anew or from a pool, have the deviation they should have.
+// TestDeviation: the values of all matrices, made anew or from a pool, have the deviation they
+// should have.
 func TestDeviation(t *testing.T) {
 	for _, arch := range []string{"qwen3moe", "gpt-oss"} {
 		c := Tiny(arch)
@@ -200,7 +201,8 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestVocabulary puts words through the merges: known ones become single tokens, all others their bytes.
+// TestVocabulary puts words through the merges: known ones become single tokens, all others their
+// bytes.
 func TestVocabulary(t *testing.T) {
 	f := open(t, Tiny("qwen3"))
 	tokens, _ := f.Strings("tokenizer.ggml.tokens")

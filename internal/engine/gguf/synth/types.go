@@ -67,7 +67,8 @@ func (q *quantMix) of(name string, layer, layers, experts int, tied bool) gguf.T
 	return q.base
 }
 
-// moreBits tells the layers whose most sensitive matrices get more bits: the first and the last eighth and every third.
+// moreBits tells the layers whose most sensitive matrices get more bits: the first and the last
+// eighth and every third.
 func moreBits(layer, layers int) bool {
 	return layer < layers/8 || layer >= 7*layers/8 || (layer-layers/8)%3 == 2
 }

@@ -114,8 +114,9 @@ func (m *maker) smallVocabulary() error {
 	return nil
 }
 
-// byteRunes maps bytes to the printable characters that stand for them in byte-level vocabularies: themselves where
-// they are printable in Latin-1, the others to U+0100 and on. order lists the bytes as vocabularies do.
+// byteRunes maps bytes to the printable characters that stand for them in byte-level vocabularies:
+// themselves where they are printable in Latin-1, the others to U+0100 and on. order lists the
+// bytes as vocabularies do.
 func byteRunes() (runes [256]rune, order []byte) {
 	var rest []byte
 	for b := range 256 {
@@ -130,7 +131,8 @@ func byteRunes() (runes [256]rune, order []byte) {
 	return runes, append(order, rest...)
 }
 
-// wordPieces lists the bytes and the merges that put each word together, most of them to a single token.
+// wordPieces lists the bytes and the merges that put each word together, most of them to a single
+// token.
 func wordPieces() (tokens, merges []string) {
 	runes, order := byteRunes()
 	ranks := map[[2]string]int{}

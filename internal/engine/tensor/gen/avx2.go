@@ -12,12 +12,13 @@ import (
 	"github.com/mmcloughlin/avo/x86"
 )
 
-// The kernels for AVX2 read the panels as two halves of eight rows. With 16 registers there is room for four sums: one
-// or two tokens with both halves, or four tokens with one half after the other. Constants stay in memory.
+// The kernels for AVX2 read the panels as two halves of eight rows. With 16 registers there is room
+// for four sums: one or two tokens with both halves, or four tokens with one half after the other.
+// Constants stay in memory.
 //
-// VPMADDUBSW adds two products in 16 bits and saturates. That is never reached: with weights below 64 the sums of several
-// columns fit (see run), and wider weights are taken by magnitude, the sign going over to the activation, so that two
-// products are 2·128·127 at most.
+// VPMADDUBSW adds two products in 16 bits and saturates. That is never reached: with weights below
+// 64 the sums of several columns fit (see run), and wider weights are taken by magnitude, the sign
+// going over to the activation, so that two products are 2·128·127 at most.
 
 // avx2 builds the kernels for AVX2 with FMA and F16C.
 func avx2() []kernel {
@@ -170,9 +171,10 @@ func lookup2(name string, values [16]uint8, y reg.VecVirtual) reg.VecVirtual {
 	return z
 }
 
-// dots2 multiplies groups of four columns and adds them up: group g of every half comes from weights, that of every token
-// from act. run is how many groups 16 bits hold; signed weights go by magnitude and sign. init, if any, is what the sums
-// begin with. The result is in those of the two sets of registers that it returns, as 32-bit numbers.
+// dots2 multiplies groups of four columns and adds them up: group g of every half comes from
+// weights, that of every token from act. run is how many groups 16 bits hold; signed weights go by
+// magnitude and sign. init, if any, is what the sums begin with. The result is in those of the two
+// sets of registers that it returns, as 32-bit numbers.
 func (p *pass2) dots2(dots, wide []reg.VecVirtual, groups []int, run int, signed bool,
 	weights func(half, g int) reg.VecVirtual, act, init func(t, g int) Mem) []reg.VecVirtual {
 	for i, g := range groups {

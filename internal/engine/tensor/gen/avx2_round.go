@@ -29,7 +29,8 @@ func foldAll2(op func(x, y, z Op), y reg.VecVirtual) reg.VecVirtual {
 	return x
 }
 
-// narrowBytes2 writes four vectors of integers as 32 bytes at m and turns them into what was written.
+// narrowBytes2 writes four vectors of integers as 32 bytes at m and turns them into what was
+// written.
 func narrowBytes2(v *[4]reg.VecVirtual, m Mem) {
 	a, b := YMM(), YMM()
 	VPACKSSDW(v[1], v[0], a)

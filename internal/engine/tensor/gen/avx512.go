@@ -124,8 +124,8 @@ func halfScaleMin(b *blockState) {
 	VCVTPH2PS(b.header(32), b.minimum)
 }
 
-// nibbles reads the low halves of the bytes for the first 16 columns and the high halves for the others.
-// c[0] is a vector of 15s.
+// nibbles reads the low halves of the bytes for the first 16 columns and the high halves for the
+// others. c[0] is a vector of 15s.
 func nibbles(b *blockState, g int) reg.VecVirtual {
 	z := ZMM()
 	if g < 4 {
@@ -181,7 +181,8 @@ func lookup(name string, values [16]uint8) func(*blockState) {
 	}
 }
 
-// powerScale turns an exponent x into 2^(x-128), half of what it stands for; what would be subnormal becomes 0.
+// powerScale turns an exponent x into 2^(x-128), half of what it stands for; what would be
+// subnormal becomes 0.
 func powerScale(b *blockState) {
 	x := XMM()
 	VMOVDQU8(b.header(0), x)
@@ -191,7 +192,8 @@ func powerScale(b *blockState) {
 	VPSLLD(U8(23), b.scale, b.scale)
 }
 
-// fifths loads the constants of fiveBits: 15s, 16s, and for even and odd groups the bits of their four columns.
+// fifths loads the constants of fiveBits: 15s, 16s, and for even and odd groups the bits of their
+// four columns.
 func fifths(b *blockState) {
 	b.c = append(b.c, bytes512(15), bytes512(16))
 	for _, bits := range []uint32{0x08040201, 0x80402010} {
@@ -202,7 +204,8 @@ func fifths(b *blockState) {
 	}
 }
 
-// fiveBits reads nibbles and adds the fifth bit: bit 4g+i of the row's word of high bits belongs to column 4g+i.
+// fiveBits reads nibbles and adds the fifth bit: bit 4g+i of the row's word of high bits belongs to
+// column 4g+i.
 func fiveBits(b *blockState, g int) reg.VecVirtual {
 	z, k := nibbles(b, g), K()
 	if g%2 == 0 {

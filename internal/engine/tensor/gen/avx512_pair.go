@@ -6,9 +6,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The pair kernels take eight tokens and two panels at once, so that an activation is loaded once for 32 rows. The
-// integer sums fill half of the registers; those in floating point stay in memory, in the first level cache, where an
-// instruction adds them without a load of their own. Every element is computed as by the other kernels.
+// The pair kernels take eight tokens and two panels at once, so that an activation is loaded once
+// for 32 rows. The integer sums fill half of the registers; those in floating point stay in memory,
+// in the first level cache, where an instruction adds them without a load of their own. Every
+// element is computed as by the other kernels.
 
 const (
 	pairTokens = 8
@@ -16,7 +17,8 @@ const (
 	pairTile   = 9
 	wideTile   = 10
 	unpackTile = 11
-	// Memory of a pair kernel: sums of every token and panel, the same over a super-block, then scratch of each panel.
+	// Memory of a pair kernel: sums of every token and panel, the same over a super-block, then
+	// scratch of each panel.
 	pairSums  = 0
 	pairSuper = 64 * 2 * pairTokens
 	pairScr   = 2 * pairSuper
@@ -30,7 +32,8 @@ type pairTile512 struct {
 	dots [][2]reg.VecVirtual // of each token and panel
 }
 
-// beginPair opens the function; w is left pointing to the first panel and gap holds the distance to the second.
+// beginPair opens the function; w is left pointing to the first panel and gap holds the distance to
+// the second.
 func beginPair(name string, size int, w, gap reg.GPVirtual) *pairTile512 {
 	TEXT(name, 0, "func(c *byte)")
 	Pragma("noescape")
@@ -189,8 +192,8 @@ func (d super512) buildPair(name string) {
 	s[0].ahead = GP64()
 
 	Label("super")
-	// Where the first panel ends the second follows, which is being read already; what will be wanted next of it, once
-	// this pair is done, is the start of the panel after next but one.
+	// Where the first panel ends the second follows, which is being read already; what will be
+	// wanted next of it, once this pair is done, is the start of the panel after next but one.
 	LEAQ(mem(p0, prefetch), s[0].ahead)
 	CMPQ(t.left, U8((prefetch+d.size-1)/d.size))
 	JGT(LabelRef("inside"))

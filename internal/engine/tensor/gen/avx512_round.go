@@ -6,7 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rounding512 builds the functions that round activations; see form.go for what they must give, bit for bit.
+// rounding512 builds the functions that round activations; see form.go for what they must give, bit
+// for bit.
 func rounding512() {
 	roundBlocks512()
 	roundSuper512()
@@ -50,8 +51,8 @@ func foldAll(op func(x, y, z Op), z reg.VecVirtual) reg.VecVirtual {
 func maxps(x, y, z Op) { VMAXPS(x, y, z) }
 func addd(x, y, z Op)  { VPADDD(x, y, z) }
 
-// roundBlocks512 rounds n blocks of 32 of a chunk. factor is what the sum is multiplied with for init; if it is 0, the sum
-// times the scale is written instead.
+// roundBlocks512 rounds n blocks of 32 of a chunk. factor is what the sum is multiplied with for
+// init; if it is 0, the sum times the scale is written instead.
 func roundBlocks512() {
 	TEXT("roundBlocks512", 0, "func(dst *byte, x *float32, n int, factor int32)")
 	Pragma("noescape")
@@ -119,7 +120,8 @@ func roundBlocks512() {
 	RET()
 }
 
-// roundSuper512 rounds a super-block of 256. If wide, the inits are -128 times the sums of 32, else -32 times those of 16.
+// roundSuper512 rounds a super-block of 256. If wide, the inits are -128 times the sums of 32, else
+// -32 times those of 16.
 func roundSuper512() {
 	TEXT("roundSuper512", 0, "func(dst *byte, x *float32, wide bool)")
 	Pragma("noescape")

@@ -265,7 +265,8 @@ func (s *superState) twoBits(m Mem, i int) reg.VecVirtual {
 	return z
 }
 
-// scalesIQ4XS puts eight scales of six bits together: four low bits each in two pairs of bytes, two high bits each in one.
+// scalesIQ4XS puts eight scales of six bits together: four low bits each in two pairs of bytes, two
+// high bits each in one.
 func scalesIQ4XS(s *superState) {
 	s.halves(0, -1)
 	lane := func(x uint32) reg.VecVirtual {
@@ -393,6 +394,7 @@ func (d super512) columns(t *tile, s *superState, sums []reg.VecVirtual, i int) 
 
 // scaleAt is where scale j of the iteration is.
 func (s *superState) scaleAt(d super512, j int) Mem {
-	// The scales of an iteration take 64·step/width bytes: 2 for each column when the width is 32, 4 when it is 16.
+	// The scales of an iteration take 64·step/width bytes: 2 for each column when the width is 32,
+	// 4 when it is 16.
 	return indexed(s.scr, s.col, uint8(64/d.width), s.scrAt+scrScale+64*j)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// For many tokens the super-blocks of two panels are unpacked once, to bytes and floats, and then multiplied by kernels
-// that do nothing else. An unpacked super-block is
+// For many tokens the super-blocks of two panels are unpacked once, to bytes and floats, and then
+// multiplied by kernels that do nothing else. An unpacked super-block is
 //
 //	minimums as pairs of words (128/width vectors) and minus their scale, where the type has minimums
 //	8 times: the scales of 32 columns (32/width vectors), then the weights (8 vectors)

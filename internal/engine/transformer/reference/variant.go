@@ -75,7 +75,8 @@ func addFloats(w *gguf.Writer, name string, v []float32, dims ...int) {
 	w.AddTensor(name, gguf.TypeF32, dims, b.Bytes())
 }
 
-// addExperts puts experts beside the dense blocks of a model, as Mixtral's files have them under the name llama.
+// addExperts puts experts beside the dense blocks of a model, as Mixtral's files have them under
+// the name llama.
 func addExperts(c *synth.Config, w *gguf.Writer) {
 	const experts = 4
 	w.SetUint32("llama.expert_count", experts)

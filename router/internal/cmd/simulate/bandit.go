@@ -11,9 +11,10 @@ import (
 // listPrice is what the bandit is told that any model costs: nothing. It finds out.
 const listPrice = 0.25
 
-// online plays router.Auto's bandit through the tasks in random orders: it begins with nothing, decides on each task before
-// it sees the outcome, and learns from what the check says. Attempts is how many models may try a task. The scores are
-// means over the orders; late ones are of the second half of each order, when it has learnt.
+// online plays router.Auto's bandit through the tasks in random orders: it begins with nothing,
+// decides on each task before it sees the outcome, and learns from what the check says. Attempts is
+// how many models may try a task. The scores are means over the orders; late ones are of the second
+// half of each order, when it has learnt.
 func online(t *simulate.Table, check simulate.Check, worth float64, attempts, orders int, seed uint64) (all, late []simulate.Score, err error) {
 	all, late = make([]simulate.Score, len(t.Tasks)), make([]simulate.Score, len(t.Tasks))
 	seen := make([]float64, len(t.Tasks))

@@ -91,7 +91,8 @@ type swept struct {
 	budget          simulate.Score
 }
 
-// sweep measures the cascade under checks that err more and more, once knowing how often and once trusting the check.
+// sweep measures the cascade under checks that err more and more, once knowing how often and once
+// trusting the check.
 func sweep(t *simulate.Table, prior []simulate.Task, o *options) ([]swept, error) {
 	var rows []swept
 	one := func(c contender) (simulate.Score, error) {

@@ -22,9 +22,9 @@ var madeUp = []struct {
 	{"other", 1.0, 0.35, 30},
 }
 
-// made writes a made-up table. A task has a hidden difficulty that all models feel, the last one less than the others,
-// as a model of another maker does; each model has luck of its own; costs scatter by a log-normal factor and are a third
-// higher for failures.
+// made writes a made-up table. A task has a hidden difficulty that all models feel, the last one
+// less than the others, as a model of another maker does; each model has luck of its own; costs
+// scatter by a log-normal factor and are a third higher for failures.
 func made(w io.Writer, tasks int, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 231))
 	out := bufio.NewWriter(w)

@@ -43,8 +43,8 @@ func bestSingle(t *testing.T, tab *simulate.Table, o *options) simulate.Score {
 	return top
 }
 
-// TestCascadeOnTheDevelopmentTable holds the cascade to what is asked of it on real outcomes, learnt on other tasks than
-// those it is measured on.
+// TestCascadeOnTheDevelopmentTable holds the cascade to what is asked of it on real outcomes,
+// learnt on other tasks than those it is measured on.
 func TestCascadeOnTheDevelopmentTable(t *testing.T) {
 	tier.Normal(t)
 	path := devdata.Path(t, "router-dev/swebench-verified-django.jsonl")
@@ -108,7 +108,8 @@ func TestPoliciesOnTheOwnTable(t *testing.T) {
 	}
 }
 
-// TestBanditBeatsChance holds the bandit, when it has learnt, against a model at random by what a task nets.
+// TestBanditBeatsChance holds the bandit, when it has learnt, against a model at random by what a
+// task nets.
 func TestBanditBeatsChance(t *testing.T) {
 	o := testOptions("testdata/synthetic.jsonl")
 	tab, err := open(o.table)

@@ -27,7 +27,8 @@ type report struct {
 	sweeps    []swept
 }
 
-// rows are the policies of the table: of the cascades in order only those that no other of them beats.
+// rows are the policies of the table: of the cascades in order only those that no other of them
+// beats.
 func (r *report) rows() []*measured {
 	var rows []*measured
 	for _, m := range r.show {

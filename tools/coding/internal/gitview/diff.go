@@ -137,7 +137,8 @@ func (d *diffText) file(c fileChange) ([]byte, string, error) {
 	if err != nil {
 		return nil, err.Error(), nil
 	}
-	// What git would store: a file whose line endings it normalises differs only where the text does.
+	// What git would store: a file whose line endings it normalises differs only where the text
+	// does.
 	if d.g.normalizesLines() && c.from != nil {
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	}
@@ -261,7 +262,8 @@ func (d *diffText) text(statOnly bool) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// treeChanges lists what differs between two trees below a path, with renames joined. Either may be nil.
+// treeChanges lists what differs between two trees below a path, with renames joined. Either may be
+// nil.
 func (g *Repo) treeChanges(ctx context.Context, from, to *object.Tree, under string) ([]fileChange, error) {
 	changes, err := object.DiffTreeWithOptions(ctx, from, to, nil)
 	if err != nil {

@@ -25,8 +25,8 @@ type logQuery struct {
 	limit   int
 }
 
-// log lists commits, the newest first. With a path it simplifies the history as git does: a merge that took the path from
-// one parent unchanged is followed there only.
+// log lists commits, the newest first. With a path it simplifies the history as git does: a merge
+// that took the path from one parent unchanged is followed there only.
 func (g *Repo) log(ctx context.Context, q logQuery) ([]*object.Commit, error) {
 	hidden, err := g.ancestors(ctx, q.without)
 	if err != nil {
@@ -67,7 +67,8 @@ func (g *Repo) log(ctx context.Context, q logQuery) ([]*object.Commit, error) {
 	return out, nil
 }
 
-// parents returns the parents that are here: in a shallow clone the oldest commits have parents that are not.
+// parents returns the parents that are here: in a shallow clone the oldest commits have parents
+// that are not.
 func (g *Repo) parents(c *object.Commit) ([]*object.Commit, error) {
 	var out []*object.Commit
 	for _, h := range c.ParentHashes {

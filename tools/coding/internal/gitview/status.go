@@ -71,9 +71,9 @@ type workStatus struct {
 // maxUntracked bounds the untracked and the ignored entries that are kept.
 const maxUntracked = 2000
 
-// status compares HEAD, index and work tree below the repository path under. Like git, it trusts the index about files
-// whose size and times have not changed since; unlike go-git, it reads neither the trees that the index knows to be equal
-// to HEAD's nor ignored directories.
+// status compares HEAD, index and work tree below the repository path under. Like git, it trusts
+// the index about files whose size and times have not changed since; unlike go-git, it reads
+// neither the trees that the index knows to be equal to HEAD's nor ignored directories.
 func (g *Repo) status(ctx context.Context, under string, ignored bool) (*workStatus, error) {
 	idx, err := g.r.Storer.Index()
 	if err != nil {
@@ -161,7 +161,8 @@ func (t *treeFlattener) walk(tree *object.Tree, prefix string) error {
 	return nil
 }
 
-// isSame reports whether a directory above p is known to be equal, remembering the answer for every directory.
+// isSame reports whether a directory above p is known to be equal, remembering the answer for every
+// directory.
 func (t *treeFlattener) isSame(p string) bool {
 	if len(t.same) == 0 {
 		return false
@@ -178,14 +179,16 @@ func (t *treeFlattener) isSame(p string) bool {
 	return v
 }
 
-// cachedTrees returns the hashes of the directories that the index keeps in its TREE extension, by path.
+// cachedTrees returns the hashes of the directories that the index keeps in its TREE extension, by
+// path.
 func cachedTrees(idx *index.Index) map[string]plumbing.Hash {
 	out := map[string]plumbing.Hash{}
 	if idx.Cache == nil {
 		return out
 	}
 	entries := idx.Cache.Entries
-	// Entries come in pre-order, each with the number of its subtrees; an invalidated one has a negative count.
+	// Entries come in pre-order, each with the number of its subtrees; an invalidated one has a
+	// negative count.
 	var read func(prefix string, depth int)
 	read = func(prefix string, depth int) {
 		if len(entries) == 0 || depth > maxPath {
@@ -383,8 +386,9 @@ func diskMode(info fs.FileInfo) filemode.FileMode {
 	return filemode.Regular
 }
 
-// unchanged reports whether size and time say that the file is as it was when the index was written. A file written in
-// the same moment as the index is "racily clean" and must be read (gitformat-index, racy-git).
+// unchanged reports whether size and time say that the file is as it was when the index was
+// written. A file written in the same moment as the index is "racily clean" and must be read
+// (gitformat-index, racy-git).
 func (d *diskComparer) unchanged(e *index.Entry, info fs.FileInfo) bool {
 	return uint32(info.Size()) == e.Size && info.ModTime().Equal(e.ModifiedAt) &&
 		!d.idx.ModTime.IsZero() && e.ModifiedAt.Before(d.idx.ModTime)
@@ -432,7 +436,8 @@ func (d *diskComparer) sameNormalized(f *os.File, size int64, want plumbing.Hash
 	return plumbing.ComputeHash(plumbing.BlobObject, []byte(text)) == want
 }
 
-// normalizesLines reports whether the repository stores text with other line endings than the work tree has.
+// normalizesLines reports whether the repository stores text with other line endings than the work
+// tree has.
 func (g *Repo) normalizesLines() bool {
 	if cfg, err := g.r.Config(); err == nil {
 		if v := strings.ToLower(cfg.Raw.Section("core").Option("autocrlf")); v == "true" || v == "input" {

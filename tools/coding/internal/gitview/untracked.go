@@ -148,7 +148,8 @@ func (u *untrackedWalk) addIgnored(p string) {
 	u.st.ignored = append(u.st.ignored, p)
 }
 
-// untrackedIn reports whether an untracked file was found in the directory p, or p lies in an untracked directory.
+// untrackedIn reports whether an untracked file was found in the directory p, or p lies in an
+// untracked directory.
 func (u *untrackedWalk) untrackedIn(p string) bool {
 	for _, f := range u.st.untracked {
 		if strings.HasPrefix(f, p+"/") || strings.HasSuffix(f, "/") && strings.HasPrefix(p+"/", f) {

@@ -43,7 +43,8 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// positioned matches "path:line:col: message", the form most compilers print, with or without the column.
+// positioned matches "path:line:col: message", the form most compilers print, with or without the
+// column.
 var positioned = regexp.MustCompile(`^((?:[A-Za-z]:)?[^:\s][^:]*):(\d+)(?::(\d+))?(?:-\d+(?::\d+)?)?:\s+(.*)$`)
 
 // parsePositioned reads one line of that form.

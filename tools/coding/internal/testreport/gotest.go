@@ -42,8 +42,8 @@ type goTestParser struct {
 	bad   map[string]bool     // packages with a failing test
 }
 
-// parseGoTestJSON reads the output of "go test -json". Lines that are no events, which older tool chains print for build
-// failures, are read as compiler output.
+// parseGoTestJSON reads the output of "go test -json". Lines that are no events, which older tool
+// chains print for build failures, are read as compiler output.
 func parseGoTestJSON(r io.Reader, paths Paths) (*Report, error) {
 	return ParseGoTest(r, paths, io.Discard)
 }
@@ -149,8 +149,8 @@ func (p *goTestParser) endTest(ev *goEvent) {
 	}
 }
 
-// failTest counts one failing test. A parent that failed only because a subtest did is counted, as "go test" does, but
-// not listed: its subtest says why.
+// failTest counts one failing test. A parent that failed only because a subtest did is counted, as
+// "go test" does, but not listed: its subtest says why.
 func (p *goTestParser) failTest(key goTestKey, run *goTestRun, otherwise string) {
 	p.rep.Failed++
 	p.bad[key.pkg] = true
@@ -212,8 +212,8 @@ func (p *goTestParser) endPackage(ev *goEvent) {
 	}
 }
 
-// failPackage tells of a package that failed other than by a failing test: its build, TestMain, or a test that ended the
-// process.
+// failPackage tells of a package that failed other than by a failing test: its build, TestMain, or
+// a test that ended the process.
 func (p *goTestParser) failPackage(ev *goEvent, out *clipBuf) {
 	if ev.FailedBuild != "" {
 		p.rep.Errors++

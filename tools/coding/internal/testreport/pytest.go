@@ -155,8 +155,8 @@ func (p *pytestParser) summaryLine(line string) {
 	p.rep.fail(f)
 }
 
-// match splits a summary line into node id and message and finds the block that belongs to it. Parameters may themselves
-// hold " - ", so that every place to cut is tried against the titles.
+// match splits a summary line into node id and message and finds the block that belongs to it.
+// Parameters may themselves hold " - ", so that every place to cut is tried against the titles.
 func (p *pytestParser) match(rest string) (id, why string, b *pytestFailed) {
 	for from := 0; ; {
 		i := strings.Index(rest[from:], " - ")
@@ -221,7 +221,8 @@ func (p *pytestParser) finish() {
 	if len(p.rep.Failures) > 0 {
 		return
 	}
-	// Without a short summary (-r or --no-summary in the project's own options) the blocks alone tell.
+	// Without a short summary (-r or --no-summary in the project's own options) the blocks alone
+	// tell.
 	for _, b := range p.order {
 		if b.title != "" {
 			title := b.title

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// The bounds of a test report. They keep a runner that prints without end, or fails a million tests, from filling
-// memory; counts stay exact.
+// The bounds of a test report. They keep a runner that prints without end, or fails a million
+// tests, from filling memory; counts stay exact.
 const (
 	maxTestFailures = 200     // failures kept with their messages
 	maxTestMessage  = 4 << 10 // bytes of one failure's message
@@ -86,7 +86,8 @@ type Paths struct {
 	Module string // the Go module path, when there is one
 }
 
-// rel turns a path that a runner printed into one relative to the workspace, and says whether it lies in it.
+// rel turns a path that a runner printed into one relative to the workspace, and says whether it
+// lies in it.
 func (p Paths) rel(name string) (string, bool) {
 	name = strings.ReplaceAll(strings.TrimPrefix(name, "file://"), `\`, "/")
 	if !path.IsAbs(name) && !(len(name) > 2 && name[1] == ':') {
@@ -104,11 +105,12 @@ func (p Paths) rel(name string) (string, bool) {
 // thirdParty matches path elements below which files are not the project's own.
 var thirdParty = regexp.MustCompile(`(^|/)(node_modules|site-packages|dist-packages|vendor|\.venv|venv|\.tox|\.nox|pkg/mod|\.cargo|target|node:internal)/`)
 
-// frameAt matches a position in any of the languages whose runners are parsed. Group 3 or 4 is the line.
+// frameAt matches a position in any of the languages whose runners are parsed. Group 3 or 4 is the
+// line.
 var frameAt = regexp.MustCompile(`((?:[A-Za-z]:)?[^\s"'():<>\[\]]+\.(go|py|rs|js|jsx|ts|tsx|mjs|cjs|mts|cts|vue|svelte))(?::(\d+)|", line (\d+))`)
 
-// frames returns the project's own positions in text, in order and without repetition. A bare file name is taken to lie
-// in dir.
+// frames returns the project's own positions in text, in order and without repetition. A bare file
+// name is taken to lie in dir.
 func (p Paths) frames(text, dir string) []Frame {
 	var out []Frame
 	for _, m := range frameAt.FindAllStringSubmatch(text, 64) {
@@ -133,8 +135,9 @@ func (p Paths) frames(text, dir string) []Frame {
 	return out
 }
 
-// eachLine calls fn for every line of r without its line end. Of a line longer than maxTestLine only the beginning is
-// passed on; whole says whether that is all of it. The slice is valid during the call.
+// eachLine calls fn for every line of r without its line end. Of a line longer than maxTestLine
+// only the beginning is passed on; whole says whether that is all of it. The slice is valid during
+// the call.
 func eachLine(r io.Reader, fn func(line []byte, whole bool)) error {
 	br := bufio.NewReaderSize(r, 64<<10)
 	var long []byte

@@ -34,7 +34,8 @@ func testParserOf(name string) (testParser, string) {
 	return ParseJest, "jest"
 }
 
-// TestRecordedRuns parses what the real runners printed (testdata/testrun) and compares the text a model gets.
+// TestRecordedRuns parses what the real runners printed (testdata/testrun) and compares the text a
+// model gets.
 func TestRecordedRuns(t *testing.T) {
 	exit := map[string]int{"go-nomatch.json": 0, "cargo-nomatch.txt": 0, "pytest-nomatch.txt": 5, "pytest-nofile.txt": 4, "cargo-broken.txt": 101}
 	files, err := filepath.Glob("testdata/testrun/*.[jt][sx]*")
@@ -83,7 +84,8 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// TestRecordedCounts pins the numbers the runners themselves print, independent of the golden files.
+// TestRecordedCounts pins the numbers the runners themselves print, independent of the golden
+// files.
 func TestRecordedCounts(t *testing.T) {
 	type counts struct{ Passed, Failed, Skipped, Errors, Build int }
 	for name, want := range map[string]counts{
@@ -165,7 +167,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestTestReportBounds feeds a million failures and a line without end; the report stays small and the counts exact.
+// TestTestReportBounds feeds a million failures and a line without end; the report stays small and
+// the counts exact.
 func TestTestReportBounds(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"Action":"output","Package":"p","Test":"T","Output":"` + strings.Repeat("x", 3<<20) + `"}` + "\n")

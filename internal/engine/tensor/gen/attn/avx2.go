@@ -8,7 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tileMul2 is tileMul for AVX2 and FMA: four vectors for 32 columns, at most two rows. The sums are the same bits.
+// tileMul2 is tileMul for AVX2 and FMA: four vectors for 32 columns, at most two rows. The sums are
+// the same bits.
 func tileMul2(typ string, n int) {
 	TEXT(fmt.Sprintf("avx2TileMul%sx%d", typ, n), NOSPLIT, fmt.Sprintf("func(dst *float32, ds int, a *float32, as int, b *%s, bs, n int, fix *float32)", elements[typ]))
 	Pragma("noescape")
@@ -73,8 +74,9 @@ func tileMul2(typ string, n int) {
 	RET()
 }
 
-// scoresQ8two is scoresQ8 for AVX2, one query and eight positions at a time. Keys become signed again; a product of the
-// query's magnitude with a key that carries the query's sign fits 16 bits in pairs, since neither goes beyond 127.
+// scoresQ8two is scoresQ8 for AVX2, one query and eight positions at a time. Keys become signed
+// again; a product of the query's magnitude with a key that carries the query's sign fits 16 bits
+// in pairs, since neither goes beyond 127.
 func scoresQ8two() {
 	TEXT("avx2ScoresQ8", NOSPLIT, "func(dst *float32, q *int8, qs *float32, keys *byte, ks *uint16, blocks int)")
 	Pragma("noescape")

@@ -1,5 +1,5 @@
-// Command attn writes the kernels of attention, of vectors and of learning in package tensor for x86-64. Run it with go generate in the
-// package's directory.
+// Command attn writes the kernels of attention, of vectors and of learning in package tensor for
+// x86-64. Run it with go generate in the package's directory.
 package main
 
 import (
@@ -82,7 +82,8 @@ func constants() *consts {
 	return c
 }
 
-// whole adds the numbers of exp for all lanes of a narrow vector, from an offset on: its instructions do not spread them.
+// whole adds the numbers of exp for all lanes of a narrow vector, from an offset on: its
+// instructions do not spread them.
 func (c *consts) whole(at int) {
 	for _, name := range []string{"log2e", "ln2Hi", "ln2Lo", "c2", "c3", "c4", "c5", "c6", "c7", "low", "high", "bias"} {
 		c.index["8 "+name] = at
@@ -102,7 +103,8 @@ func addOp(a, b, c Op) { VADDPS(a, b, c) }
 // at is memory relative to registers.
 func at(base reg.Register, disp int) Mem { return Mem{Base: base, Disp: disp} }
 
-// row addresses row r of a matrix whose stride is in s: multiples 1, 3, 5 and 7 have registers of their own.
+// row addresses row r of a matrix whose stride is in s: multiples 1, 3, 5 and 7 have registers of
+// their own.
 type rows struct {
 	base reg.Register
 	s    [4]reg.GPVirtual // 1, 3, 5, 7 strides
@@ -132,8 +134,9 @@ func (r rows) mem(i, disp int) Mem {
 	return Mem{Base: r.base, Index: r.s[0], Scale: uint8(i), Disp: disp}
 }
 
-// tileMul computes, for n rows of a, 32 columns of a·b on top of fix·dst, or of nothing when fix is nil. Strides are in bytes.
-// Each lane is one chain of multiply-adds in the order of k, so that all row counts give the same bits.
+// tileMul computes, for n rows of a, 32 columns of a·b on top of fix·dst, or of nothing when fix is
+// nil. Strides are in bytes. Each lane is one chain of multiply-adds in the order of k, so that all
+// row counts give the same bits.
 func tileMul(typ string, n int) {
 	TEXT(fmt.Sprintf("tileMul%sx%d", typ, n), NOSPLIT, fmt.Sprintf("func(dst *float32, ds int, a *float32, as int, b *%s, bs, n int, fix *float32)", elements[typ]))
 	Pragma("noescape")
@@ -197,8 +200,8 @@ func tileMul(typ string, n int) {
 	RET()
 }
 
-// scoresQ8 multiplies n rounded queries with the quantised keys of 32 positions: exact integer sums in blocks of 32
-// dimensions, then blocks in order.
+// scoresQ8 multiplies n rounded queries with the quantised keys of 32 positions: exact integer sums
+// in blocks of 32 dimensions, then blocks in order.
 func scoresQ8(n int) {
 	TEXT(fmt.Sprintf("scoresQ8x%d", n), NOSPLIT, "func(dst *float32, q *int8, qs *float32, sums *int32, keys *byte, ks *uint16, blocks int)")
 	Pragma("noescape")
@@ -344,7 +347,8 @@ func softFix(c *consts) {
 	RET()
 }
 
-// softWeights turns scaled scores into weights relative to the maximum, and adds them to the running sums.
+// softWeights turns scaled scores into weights relative to the maximum, and adds them to the
+// running sums.
 func softWeights(c *consts) {
 	TEXT("softWeights", NOSPLIT, "func(scores *float32, rows int, top, sum, fix *float32, lo, hi *int32)")
 	Pragma("noescape")

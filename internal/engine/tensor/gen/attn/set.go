@@ -121,7 +121,8 @@ func (l some) add(v, sum reg.VecVirtual) {
 	VADDPS(v, sum, sum)
 }
 
-// through writes a loop over slices of n elements, a vector at a time; the lanes of the last that lie beyond are left out.
+// through writes a loop over slices of n elements, a vector at a time; the lanes of the last that
+// lie beyond are left out.
 func (s set) through(c *consts, label string, n reg.GPVirtual, slices []reg.GPVirtual, body func(p []reg.GPVirtual, l some)) {
 	left := GP64()
 	MOVQ(n, left)

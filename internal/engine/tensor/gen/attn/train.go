@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// train writes the kernels that only learning needs. They take any number of elements, not 0: the lanes of the last
-// vector that lie beyond are masked.
+// train writes the kernels that only learning needs. They take any number of elements, not 0: the
+// lanes of the last vector that lie beyond are masked.
 func train(c *consts, s set) {
 	peakOf(c, s)
 	productOf(c, s)

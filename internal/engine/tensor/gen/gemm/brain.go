@@ -6,11 +6,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// brain packs tiles of 16 lines by 32 steps of k as bfloat16, one tile behind the other along k. Numbers are multiplied by
-// alpha and rounded to nearest, halves away from zero.
+// brain packs tiles of 16 lines by 32 steps of k as bfloat16, one tile behind the other along k.
+// Numbers are multiplied by alpha and rounded to nearest, halves away from zero.
 //
-// A tile that is not turned has a row of 64 bytes for each line, if the lines run along k, or for each two steps, which alternate
-// in it, if they run across; turned, the other way round. TDPBF16PS wants the first for A and the second for B.
+// A tile that is not turned has a row of 64 bytes for each line, if the lines run along k, or for
+// each two steps, which alternate in it, if they run across; turned, the other way round. TDPBF16PS
+// wants the first for A and the second for B.
 func brain(name string, along, turned bool, highWords Mem) {
 	TEXT(name, NOSPLIT, "func(dst *byte, dstStep int, src *float32, line, srcStep, n int, alpha float32)")
 	Pragma("noescape")

@@ -1,5 +1,5 @@
-// Command gemm writes the kernels of matrix products in package tensor. Run it with go generate in the package's
-// directory.
+// Command gemm writes the kernels of matrix products in package tensor. Run it with go generate in
+// the package's directory.
 package main
 
 import (
@@ -85,7 +85,8 @@ func field(t reg.Register, offset int) reg.GPVirtual {
 	return g
 }
 
-// lines addresses n rows with a stride in a register; odd multiples of it have registers of their own.
+// lines addresses n rows with a stride in a register; odd multiples of it have registers of their
+// own.
 type lines struct {
 	base reg.Register
 	odd  map[int]reg.GPVirtual
@@ -111,7 +112,8 @@ func (l lines) mem(i, disp int) Mem {
 	return Mem{Base: l.base, Index: l.odd[i], Scale: scale, Disp: disp}
 }
 
-// tile multiplies rows of A with two vectors of columns of B: one broadcast and two multiply-adds a row and step.
+// tile multiplies rows of A with two vectors of columns of B: one broadcast and two multiply-adds a
+// row and step.
 func tile(s set, rows int) {
 	TEXT(fmt.Sprintf("gemmTile%sx%d", s.name, rows), NOSPLIT, "func(t *byte)")
 	Pragma("noescape")

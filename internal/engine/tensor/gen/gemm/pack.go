@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// copyPanel copies n rows of up to 16·vecs numbers. Lanes that the mask leaves out are not read and become 0; where keep
-// has no bit they are not written either.
+// copyPanel copies n rows of up to 16·vecs numbers. Lanes that the mask leaves out are not read and
+// become 0; where keep has no bit they are not written either.
 func copyPanel(name string, vecs int) {
 	TEXT(name, NOSPLIT, "func(dst *float32, ds int, src *float32, ss, n int, mask, keep uint32)")
 	Pragma("noescape")
@@ -44,8 +44,8 @@ func masks(name string, n int) (k []reg.OpmaskVirtual) {
 	return k
 }
 
-// turn transposes rows, at most 16, of n numbers: dst is n rows of 16 lanes, of which the mask's are written. The rows
-// that are missing are taken for copies of the last.
+// turn transposes rows, at most 16, of n numbers: dst is n rows of 16 lanes, of which the mask's
+// are written. The rows that are missing are taken for copies of the last.
 func turn() {
 	TEXT("gemmTurn16", NOSPLIT, "func(dst *float32, ds int, src *float32, ss, n, rows int, mask uint32)")
 	Pragma("noescape")
@@ -199,11 +199,13 @@ func transpose(r []reg.VecVirtual) []reg.VecVirtual {
 
 // column is which column vector i holds after the exchanges of transpose.
 func column(i int) int {
-	// Bits 0 and 1 chose among the four of a group of 128 bits; which group was chosen by bits 2 and 3.
+	// Bits 0 and 1 chose among the four of a group of 128 bits; which group was chosen by bits 2
+	// and 3.
 	return i&1<<1 | i>>1&1 | i&12
 }
 
-// peak runs multiply-adds between registers only: n times 24 of them. It is what products are held against.
+// peak runs multiply-adds between registers only: n times 24 of them. It is what products are held
+// against.
 func peak(s set) {
 	TEXT(fmt.Sprintf("gemmPeak%s", s.name), NOSPLIT, "func(n int)")
 	n := arg("n")

@@ -1,5 +1,5 @@
-// Command rows writes the kernels of package tensor that multiply rows of 8-bit integers with one vector of 16-bit
-// integers. Run it with go generate in the package's directory.
+// Command rows writes the kernels of package tensor that multiply rows of 8-bit integers with one
+// vector of 16-bit integers. Run it with go generate in the package's directory.
 package main
 
 import (
@@ -36,8 +36,8 @@ const ahead = 2048
 // columns is what the number of columns is a multiple of.
 const columns = 32
 
-// dot computes the products of n·count rows with x: n rows at a time, so that x is read once for them and the sums
-// across lanes overlap.
+// dot computes the products of n·count rows with x: n rows at a time, so that x is read once for
+// them and the sums across lanes overlap.
 func dot(s set, n int) {
 	TEXT(fmt.Sprintf("dotRows%sx%d", s.name, n), NOSPLIT, "func(dst *int32, rows *int8, x *int16, cols, count int)")
 	Pragma("noescape")
