@@ -16,8 +16,8 @@ import (
 
 func TestJobsOfTwoHosts(t *testing.T) {
 	engines(t, func(t *testing.T, e fleet.Engine) {
-		h1, _ := host(t, fleet.HostConfig{ID: "h1", Engine: e, Run: says, Slots: 2})
-		h2, _ := host(t, fleet.HostConfig{ID: "h2", Engine: e, Run: says, Slots: 2})
+		h1, stop1 := host(t, fleet.HostConfig{ID: "h1", Engine: e, Run: says, Slots: 2})
+		h2, stop2 := host(t, fleet.HostConfig{ID: "h2", Engine: e, Run: says, Slots: 2})
 		c := fleet.NewClient(e, "test")
 		var wg sync.WaitGroup
 		for i := range 50 {
@@ -33,6 +33,9 @@ func TestJobsOfTwoHosts(t *testing.T) {
 		if r, err := c.Run(t.Context(), job("j7", "echo", "another")); err != nil || r.Exit.Stdout.String() != "j7" {
 			t.Errorf("the same ID again: %+v, %v; want the first result", r, err)
 		}
+		// A host counts a result after it was stored, which is when a client may see it.
+		stop1()
+		stop2()
 		if n := h1.Stats().Counted + h2.Stats().Counted; n != 50 {
 			t.Errorf("%d results counted, want 50", n)
 		}

@@ -97,6 +97,8 @@ func TestLatency(t *testing.T) {
 		}
 	}
 	wg.Wait()
+	// A host counts a result after it was stored, which is when a client may see it.
+	eventually(t, "20 results are counted", func() bool { return h.Stats().Counted >= 20 })
 	if st := h.Stats(); st.Counted != 20 || st.Jobs != 20 {
 		t.Errorf("host: %+v; want 20 jobs, each run and counted once", st)
 	}
