@@ -5,8 +5,8 @@
 //
 // An incompatible change is accepted if the Unreleased section of CHANGELOG.md names it in
 // backquotes, as the report prints it: `Config.Dir` or `agent.Config.Dir`. The release to compare
-// with is in the file released beside this one: a version and its commit. A shallow clone must have
-// that commit (git fetch --unshallow).
+// with is in the file named released in this directory: a version and its commit. A shallow clone
+// must have that commit (git fetch --unshallow).
 package main
 
 import (

@@ -31,7 +31,7 @@ func write(t *testing.T, dir string, files ...string) {
 // command runs a program and returns what it printed.
 func command(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd := exec.Command(args[0], args[1:]...) // also in cleanups, where the test's context has ended
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -63,7 +63,8 @@ func house(t *testing.T) string {
 }
 
 // TestRelease checks that a program outside the tree gets every module from the proxy alone, each
-// requiring the others at the released version, and that a second release leaves the first as it is.
+// requiring the others at the released version, and that a second release leaves the first as it
+// is.
 func TestRelease(t *testing.T) {
 	dir, proxy, bin := house(t), t.TempDir(), t.TempDir()
 	install := func(version string) string {
@@ -101,7 +102,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that nothing is published that could not be repeated or would replace what is.
+// TestRefusals checks that nothing is published that could not be repeated or would replace what
+// is.
 func TestRefusals(t *testing.T) {
 	dir, proxy := house(t), t.TempDir()
 	if _, err := release(dir, "v0.1.0", proxy); err != nil {
@@ -125,7 +127,8 @@ func TestRefusals(t *testing.T) {
 	refused("v0.2.0", "requires itself")
 }
 
-// TestUnfinishedRelease checks that a release that was killed before it was listed can be made again.
+// TestUnfinishedRelease checks that a release that was killed before it was listed can be made
+// again.
 func TestUnfinishedRelease(t *testing.T) {
 	dir, proxy := house(t), t.TempDir()
 	if _, err := release(dir, "v0.1.0", proxy); err != nil {
@@ -156,8 +159,7 @@ func TestThisRepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forget := func() { forgetModules(t, version) }
-	t.Cleanup(forget)
+	t.Cleanup(func() { forgetModules(t, version) })
 	env := []string{"GOPROXY=file://" + proxy + "," + strings.TrimSpace(command(t, ".", nil, "go", "env", "GOPROXY")),
 		"GONOSUMDB=" + modules[0].Path + "," + modules[0].Path + "/*", "GOFLAGS=-mod=mod -modcacherw", "GOWORK=off", "GOBIN=" + bin}
 
@@ -195,8 +197,8 @@ func readmeProgram(t *testing.T, dir string) string {
 	return "package main\n" + text
 }
 
-// forgetModules removes a version of this library from the module cache, which the test shares with the
-// user so that dependencies need not be compiled again.
+// forgetModules removes a version of this library from the module cache, which the test shares with
+// the user so that dependencies need not be compiled again.
 func forgetModules(t *testing.T, version string) {
 	cache := strings.TrimSpace(command(t, ".", nil, "go", "env", "GOMODCACHE"))
 	for _, pattern := range []string{
