@@ -2,6 +2,7 @@ package luthier_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,72 +13,96 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-var (
-	testLink = regexp.MustCompile(`\[((?:Test|Fuzz|Example|Benchmark)\w+)\]\(([^)]+_test\.go)\)`)
-	pageLink = regexp.MustCompile(`\]\(([^)#:]+)\)`)
-)
-
-// TestDocsAreTrue checks that every link of the pages leads to a file, and every link that names a
-// test to that test.
-func TestDocsAreTrue(t *testing.T) {
-	pages, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+// TestDocsSizes: a page can be read in one go.
+func TestDocsSizes(t *testing.T) {
+	limits := map[string]int64{"README.md": 8_000, "RATIONALE.md": 12_000}
+	for _, page := range pages(t) {
+		if strings.HasPrefix(page, "docs/") {
+			limits[page] = 20_000
+		}
 	}
-	for _, page := range append(pages, "README.md", "RATIONALE.md", "CONTRIBUTING.md", "examples/fix/README.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
+	for page, most := range limits {
+		if info, err := os.Stat(page); err != nil {
 			t.Error(err)
-			continue
+		} else if info.Size() > most {
+			t.Errorf("%s has %d bytes, more than %d: split it", page, info.Size(), most)
 		}
-		for _, m := range pageLink.FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
-				t.Errorf("%s: dead link: %v", page, err)
-			}
-		}
-		for _, m := range testLink.FindAllStringSubmatch(string(text), -1) {
-			src, err := os.ReadFile(filepath.Join(filepath.Dir(page), m[2]))
-			if err != nil || !strings.Contains(string(src), "func "+m[1]+"(") {
-				t.Errorf("%s: %s has no %s", page, m[2], m[1])
-			}
-		}
-	}
-	readme, _ := os.ReadFile("README.md")
-	if n := len(testLink.FindAllString(string(readme), -1)); n < 20 {
-		t.Errorf("the README links %d tests; its table of features is missing", n)
 	}
 }
 
-// TestReadmeProgramCompiles builds the program the README opens with, as it stands there.
+// TestEvidence: the pages of evidence are what the Evidence lines of the tests say, and there are
+// many of them.
+func TestEvidence(t *testing.T) {
+	if out, err := exec.CommandContext(t.Context(), "go", "run", "./internal/cmd/evidence", "-check").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	links := 0
+	for _, page := range pages(t) {
+		if strings.HasPrefix(page, "docs/evidence/") {
+			links += len(testLink.FindAllString(readPage(t, page), -1))
+		}
+	}
+	if links < 300 {
+		t.Errorf("the pages of evidence link %d tests, want at least 300: Evidence lines are lost", links)
+	}
+}
+
+// TestReadmeProgramCompiles builds the program that the README opens with, as it stands there.
 func TestReadmeProgramCompiles(t *testing.T) {
 	tier.Normal(t)
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
+	if build(t, "README.md") == 0 {
+		t.Error("the README has no Go program")
 	}
-	_, rest, _ := strings.Cut(string(readme), "```go\n")
-	program, _, ok := strings.Cut(rest, "```")
-	if !ok {
-		t.Fatal("the README has no Go program")
+}
+
+// TestDocsProgramsCompile builds the programs of all other pages.
+func TestDocsProgramsCompile(t *testing.T) {
+	tier.Normal(t)
+	var others []string
+	for _, page := range pages(t) {
+		if page != "README.md" {
+			others = append(others, page)
+		}
 	}
+	build(t, others...)
+}
+
+var block = regexp.MustCompile("(?ms)^```go\n(\\s*package main\n.*?)^```")
+
+// build compiles the programs in the pages, which are the blocks of Go that begin with package
+// main, and returns how many there are. It does not link them, which would be most of the work.
+func build(t *testing.T, pages ...string) int {
+	t.Helper()
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmp := t.TempDir()
-	src, overlay := filepath.Join(tmp, "main.go"), filepath.Join(tmp, "overlay.json")
-	if err := os.WriteFile(src, []byte(program), 0o644); err != nil {
-		t.Fatal(err)
+	tmp, replace, programs := t.TempDir(), map[string]string{}, []string(nil)
+	for _, page := range pages {
+		for i, m := range block.FindAllStringSubmatch(readPage(t, page), -1) {
+			name := fmt.Sprintf("%s_%d", strings.NewReplacer("/", "_", ".", "_").Replace(page), i+1)
+			src := filepath.Join(tmp, name+".go")
+			if err := os.WriteFile(src, []byte(m[1]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			replace[filepath.Join(here, "examples", name, "main.go")] = src
+			programs = append(programs, "./examples/"+name)
+		}
 	}
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "examples/readme/main.go"): src}})
+	if len(programs) == 0 {
+		return 0
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(overlay, replace, 0o644); err != nil {
+	overlay := filepath.Join(tmp, "overlay.json")
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// It is compiled and not linked, which is most of the work and cannot fail on what it says.
-	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", os.DevNull, "./examples/readme").CombinedOutput(); err != nil {
+	args := append([]string{"build", "-overlay", overlay, "-o", os.DevNull}, programs...)
+	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+	return len(programs)
 }
