@@ -71,5 +71,4 @@
 //   - spill: a request that leaves its home because the home is too busy.
 //   - stray (PlanThenAct): the reason why carrying out a plan has failed; the plan is then made
 //     again.
-//   - hand-back: the return of the work to the planning model.
 package router

@@ -69,5 +69,5 @@
 //   - class: a kind of host, such as "go". Jobs and leases name one.
 //   - box: an open sandbox, container or virtual machine of a back end.
 //   - epoch: the number of a lease, greater than that of every earlier one.
-//   - receipt: what the queue accepts as proof that a host still works on a job.
+//   - receipt: the handle of a delivered job, by which a host extends, finishes or returns it.
 package fleet

@@ -54,8 +54,6 @@
 //     its call has returned. Later calls are not scheduled around it.
 //   - A process that a command left behind (setsid, nohup) lives until the workspace closes, or
 //     until the host closes the sandbox that it passed in.
-//   - Without isolation, Close finds such a process by its environment and can miss one that is in
-//     the middle of an exec at that moment. In a namespace sandbox none is missed.
 //   - git: a submodule is one entry and is not looked into. Files under filters (Git LFS) are
 //     compared without the filter, with a note. Only the .gitattributes at the top of the workspace
 //     is read, to decide whether line endings are normalised. Repositories with sha256, reftable or
