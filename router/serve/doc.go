@@ -28,7 +28,7 @@
 // # Limits
 //
 //   - It answers whatever model name a client sends.
-//   - It sends no CORS headers.
+//   - It sends no CORS headers, and answers a wrong method with status 404.
 //   - It gives one answer per request (n = 1) and keeps nothing between requests except the
 //     engine's cache.
 package serve
