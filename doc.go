@@ -14,17 +14,17 @@
 //		res, err := a.Run(ctx, s, agent.Text{Text: "Make the tests pass."}).Collect()
 //	}
 //
-// Everything it wires is a package of its own, to be used alone or replaced:
+// Everything it wires is a package of its own, which you can use alone or replace:
 //
 //   - agent: the contract and the loop
 //   - tools: typed tools and their registry; tools/edit: the edit engine; tools/coding: the
 //     built-in coding tools
 //   - router/openai, router/anthropic, router/langchain: model backends
-//   - router/moe: GGUF models in this process; router/moe/embedded: a small one that repairs a line
-//     of Go; router/serve: any model behind an OpenAI-compatible endpoint
+//   - router/moe: GGUF models in this process; router/moe/embedded: a small one that repairs one
+//     line of Go; router/serve: any model behind an OpenAI-compatible endpoint
 //   - sandbox: isolated processes
-//   - retrieval: the places of a large tree that matter; retrieval/embed: embedding models;
-//     retrieval/treesitter: grammars
+//   - retrieval: search in a large tree; retrieval/embed: embedding models; retrieval/treesitter:
+//     grammars
 //   - agent/checkpoint: undo for a workspace
 //   - agent/agenttest: scripted models, recorded streams, fault injection and the conformance suite
 package luthier

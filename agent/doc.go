@@ -30,4 +30,27 @@
 //   - Every run has limits and ends with a [Result] that says why it stopped.
 //   - A session entry is written and flushed before it is acted on; a killed process resumes from
 //     what was written.
+//
+// # Limits
+//
+//   - While a model is silent inside its stream, events of running tools wait for the next chunk:
+//     the loop runs on the consumer's goroutine and cannot yield.
+//   - A panic of Model.Stream, Config.Verify or the Compactor reaches the caller of the run, after
+//     the history was settled.
+//   - An undo restores the workspace before it writes its entry. A kill between the two loses the
+//     redo point, not the undo.
+//   - Agent.Explain reports Ask if Config.Ask is nil, where the run would refuse. It does not
+//     consult middleware.
+//   - A tool that ignores its time limit is left behind and may still write while later calls run.
+//     The model gets a note.
+//   - If Config.ToolSource changes the tools of a session, the next request begins with other
+//     bytes, and the prompt cache misses once.
+//
+// # Terms
+//
+//   - batch: the calls of one response.
+//   - rung: a step of the answer to repeated calls: remind, warn, stop. See [Repetition].
+//   - mailbox: the queue that carries a run's events from its calls to the caller.
+//   - account: what a run and its sub-agents have spent, compared with the limits.
+//   - mode: what forbids changes: plan mode, or a sub-agent whose tool declares only reads.
 package agent

@@ -14,15 +14,15 @@
 //
 // # What happens to a call
 //
-// Models write arguments that are nearly right. [New] and [Registry.Call] mend what has one
-// reading, tell the model what they mended, and refuse the rest with every fault and the correct
+// Models write arguments that are nearly right. [New] and [Registry.Call] repair what has one
+// reading, report the repair to the model, and refuse the rest with every fault and the correct
 // shape, so that the next attempt can succeed:
 //
 //  1. The JSON is read. Trailing commas, single quotes, Python literals, Markdown fences, unescaped
-//     quotes and line breaks are mended. Text that was cut off or has two readings is refused:
-//     nothing is ever run on half a call.
+//     quotes and line breaks are repaired. Text that was cut off or has two readings is refused:
+//     nothing ever runs on half a call.
 //  2. It is validated against the schema, formats included.
-//  3. What the faults point at is coerced: JSON or a number given as text, null for an optional
+//  3. What fails validation is coerced: JSON or a number given as text, null for an optional
 //     argument, one value for a list, an argument in another spelling (filePath for file_path), an
 //     argument that does not exist.
 //  4. Defaults are filled in and everything is validated again.
@@ -31,12 +31,22 @@
 //     put into an [agent.ArtifactStore] with a handle that the read_artifact tool
 //     ([NewReadArtifact]) takes.
 //
-// A registry also contains what a tool does wrong: a panic is a failed result, and a call that
-// ignores its time limit is answered for and left behind, see [Registry.Abandoned].
+// A registry also contains the faults of a tool: a panic is a failed result, and a call that
+// ignores its time limit gets a result and is left behind, see [Registry.Abandoned].
 //
 // # Schemas
 //
 // The schema of In is made once, from its fields, by github.com/invopop/jsonschema; see [New] for
 // what the fields may be. Providers take different subsets of JSON Schema, and backends rewrite it
 // with [EmitSchema].
+//
+// # Limits
+//
+//   - In the dialect for llama.cpp, bounds of numbers and patterns are words in the description,
+//     not part of the grammar.
+//   - A directory of artifacts ([NewDirStore]) is never pruned.
+//   - A registry that changes during a session changes the beginning of the next request, so the
+//     prompt cache misses once.
+//   - Of the recorded repairs, one expects words to be dropped that are kept here, and one hides
+//     its brackets in a line comment and is refused.
 package tools

@@ -1,4 +1,4 @@
-// Package replay measures what a policy of compaction costs and what it loses, on recorded runs of
+// Package replay measures the cost and the losses of a compaction policy on recorded runs of
 // agents.
 //
 // [Read] turns a record (a session log of this library, or messages as chat completions have them)
@@ -6,8 +6,9 @@
 // is the system prompt and the history as the policy has left it. As in the agent's own loop, the
 // policy's compactor is asked to shorten it when it is over the budget, and when the compactor says
 // that it is due; each tool result passes through the policy's middleware as it is recorded. The
-// answers and results are those of the record, whatever the policy did: a replay says what a policy
-// would have cost and what the model would not have seen, not what it would have done then.
+// answers and results are those of the record, whatever the policy did: a replay shows what a
+// policy would have cost and what the model would not have seen, not what the model would have done
+// then.
 //
 // # Cost
 //
@@ -21,14 +22,14 @@
 //
 // # Things
 //
-// A thing is what an action refers to and a model can know only from having read it ([Things]): a
-// path (of two elements, or a file name with a known ending), an identifier (with an underscore, a
-// digit or a capital within, or joined by dots), the number of a line, and a distinctive string
-// (quoted, 8 to 120 bytes; or a line of 16 to 200 bytes of an argument that has several). It counts
-// from the place on where the run as recorded shows it first: as a whole word, for the number of a
-// line where line numbers stand (at the start of a line, after a path or the word "line"). It is
-// lost when the prompt no longer holds it anywhere. Stubs, digests, summaries and ledgers are part
-// of the prompt and count; what a handle could fetch does not.
+// A thing is something that an action refers to and that a model can know only from having read it
+// ([Things]): a path (of two elements, or a file name with a known ending), an identifier (with an
+// underscore, a digit or a capital within, or joined by dots), the number of a line, and a
+// distinctive string (quoted, 8 to 120 bytes; or a line of 16 to 200 bytes of an argument that has
+// several). It counts from the place on where the run as recorded shows it first: as a whole word,
+// for the number of a line where line numbers stand (at the start of a line, after a path or the
+// word "line"). It is lost when the prompt no longer holds it anywhere. Stubs, digests, summaries
+// and ledgers are part of the prompt and count; what a handle could fetch does not.
 //
 // # Measures
 //
@@ -43,6 +44,6 @@
 //   - Cache hit: of the input tokens of all calls, the share that was read from the cache.
 //   - Peak: the longest prompt of an action.
 //
-// Over several runs the mean gives each run the same weight, but for cache hits, which are of all
+// Over several runs the mean gives each run the same weight, except for cache hits, which count all
 // tokens together.
 package replay

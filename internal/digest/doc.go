@@ -1,4 +1,4 @@
-// Package digest keeps what matters of what a tool has written: build logs, test runs, linters,
+// Package digest extracts what matters from a tool's output: build logs, test runs, linters,
 // package managers.
 //
 //	d := digest.Digest(digest.Input{Text: log, ExitCode: 1, Budget: 600})
@@ -7,14 +7,14 @@
 // An automaton looks for a few hundred words in one pass over the bytes (see machine.go); only
 // lines that have one, and the lines around a failure, are read by the matchers. These know the
 // reports of test runners, compilers and build tools by how lines look and where they stand, not by
-// the name of a tool: a log of a CI holds several tools, one after the other, and every section is
-// read by what it is. What no matcher knows is judged by structure: words of errors, places in
-// files, how rare a line's form is.
+// the name of a tool: a CI log holds several tools, one after the other, and every section is read
+// by its shape. Lines that no matcher knows are judged by structure: words of errors, places in
+// files, and how rare the form of a line is.
 //
-// What was found competes for the budget by rank: verdicts, then the names of all failing tests,
-// then the messages of distinct errors, then frames, expectations and the rest. Tests that failed
-// with the same message stand together.
+// Findings compete for the budget by rank: verdicts, then the names of all failing tests, then the
+// messages of distinct errors, then frames, expectations and the rest. Tests that failed with the
+// same message stand together.
 //
-// [Clean] and [Fold] are for the time when an output is recorded: Clean takes off what only a
-// terminal wants, Fold says what repeats once.
+// [Clean] and [Fold] are for recording an output: Clean removes what only a terminal needs, Fold
+// writes repeated lines once.
 package digest

@@ -1,4 +1,4 @@
-// Package ignore answers which files of a work tree git would leave alone.
+// Package ignore decides which files of a work tree git would ignore.
 //
 // It follows gitignore(5) as git itself behaves, quirks included: nested .gitignore files,
 // negation, directories that hide all they hold, .git/info/exclude, byte-wise wildcards, POSIX
@@ -9,6 +9,8 @@
 //
 // Matching is linear in pattern × path, so a hostile .gitignore cannot stall a walk.
 //
-// Not read: core.excludesFile (a person's own rules, outside the work tree) and core.ignoreCase
-// (matching is always case-sensitive).
+// # Limits
+//
+//   - core.excludesFile (a person's own rules, outside the work tree) is not read.
+//   - core.ignoreCase is not read: matching is always case-sensitive.
 package ignore

@@ -1,15 +1,16 @@
-// Package embed has embedders for package retrieval: servers that speak OpenAI's embeddings API,
-// and models that run in this process.
+// Package embed provides embedders for package retrieval: servers that speak OpenAI's embeddings
+// API, and models that run in this process.
 //
 //	embedder, err := embed.NewOpenAI(embed.OpenAIConfig{
 //		BaseURL: "http://127.0.0.1:8080/v1", // Ollama, llama.cpp's server, vLLM, or empty for OpenAI
 //		Model:   "nomic-embed-text",
 //	})
 //
-// Search works without any of them; an embedder adds what is said in other words than the code's.
+// Search works without any of them; an embedder also finds what is described in other words than
+// the code's.
 //
 // # Trust
 //
-// Texts of the tree are sent to the server. What it answers is data from a stranger: its size is
-// limited, and each vector is checked before it is used.
+// Texts of the tree are sent to the server. Its answers are untrusted: their size is limited, and
+// each vector is checked before it is used.
 package embed

@@ -11,7 +11,7 @@
 // this package does not know, such as those of tools that run on the provider's side, become
 // [agent.Opaque] parts that survive the round trip.
 //
-// # What is mended
+// # What is repaired
 //
 // The API refuses histories that agents do produce. Every rule below depends only on what came
 // before it in the history, so a longer history encodes to the same bytes and the provider's prompt
@@ -32,15 +32,24 @@
 // # Prompt cache
 //
 // Four markers: the last tool, the system prompt, and the ends of the last two user turns. The
-// second of these is where the last marker of the request before stood, so each step of a loop
-// reads the whole prefix from the cache.
+// second of these is where the previous request had its last marker, so each step of a loop reads
+// the whole prefix from the cache.
 //
 // # How far the SDK is used
 //
-// Transport, authentication, headers, addresses and HTTP errors are those of
-// github.com/anthropics/anthropic-sdk-go. The request body is written and the event stream is read
-// here, because of three traits of the SDK that no option turns off (each is pinned by a test in
-// this package): it re-encodes raw JSON, so opaque parts would not come back as they were; it
-// writes the extra fields of a tool's schema in random order, which moves the bytes of the cached
-// prefix; and it drops events that carry no "event:" line, which compatible servers send.
+// Transport, authentication, headers, addresses and HTTP errors come from
+// github.com/anthropics/anthropic-sdk-go. This package writes the request body and reads the event
+// stream, because of three traits of the SDK that no option turns off (each is pinned by a test in
+// this package): it re-encodes raw JSON, so opaque parts would not come back unchanged; it writes
+// the extra fields of a tool's schema in random order, which moves the bytes of the cached prefix;
+// and it drops events that carry no "event:" line, which compatible servers send.
+//
+// # Limits
+//
+//   - The package was not run against the live API: rules come from its documentation, error texts
+//     and SDK types.
+//   - Signed thinking whose Provider is empty is sent as it is.
+//   - The fields caller and toolset_name of a tool_use block (programmatic tool calling, toolsets)
+//     are not kept.
+//   - The stop_details of a refusal are not passed on: [agent.Finish] has no place for them.
 package anthropic

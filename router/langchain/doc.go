@@ -1,14 +1,13 @@
-// Package langchain joins this library to langchaingo (github.com/tmc/langchaingo), both ways:
-// [Model] makes any of its models an [agent.Model], and [LLM] makes any agent.Model one of its
-// models.
+// Package langchain connects this library and langchaingo (github.com/tmc/langchaingo): [Model]
+// makes an [agent.Model] of a langchaingo model, and [LLM] makes a langchaingo model of an
+// agent.Model.
 //
 //	llm, err := ollama.New(ollama.WithModel("qwen3"))
 //	if err != nil { ... }
 //	model := langchain.Model(llm)
 //
-// Where this library has a backend of its own, take that one: langchaingo loses some of what an
-// agent needs. What [Model] does about the faults of its version 0.1.14, each of which a test of
-// this package pins:
+// Prefer a backend of this library if there is one: langchaingo loses some of what an agent needs.
+// [Model] works around these faults of its version 0.1.14, each pinned by a test of this package:
 //
 //   - Its Anthropic client sends only the first part of an assistant or tool message, and its
 //     OpenAI client refuses several tool results in one. So every call, result and text becomes a
@@ -25,8 +24,14 @@
 //     usage is read once.
 //   - Errors are bare strings. So status and kind are recognised in the text where they can be.
 //
-// What cannot be mended from outside is told by the model's Capabilities method: signed thinking is
-// not replayed, images in tool results and tool choices may be lost, and output is not held to a
-// schema. Two more limits come from its clients' defaults: without [agent.Request].Temperature its
-// clients send 0, and without a limit ([MaxOutput]) its Anthropic client stops after 2,048 tokens.
+// # Limits
+//
+// The model's Capabilities method reports what cannot be repaired from outside.
+//
+//   - Signed thinking is not replayed, and signatures do not arrive while streaming.
+//   - Images in tool results become a note, and tool choices may be lost.
+//   - Output is asked for in words and not held to a schema. Request.Extra is not sent.
+//   - Without [agent.Request].Temperature its clients send 0, and without a limit ([MaxOutput]) its
+//     Anthropic client stops after 2,048 tokens.
+//   - Its Anthropic client re-encodes arguments and cannot return an empty answer.
 package langchain

@@ -32,6 +32,19 @@
 // # The SDK
 //
 // Requests go through github.com/openai/openai-go/v3: base URL, credentials, organisation headers,
-// redirect rules, and any option of its own ([Config.Options]), such as those of its azure package.
-// Bodies and streams are our own: see RATIONALE.md.
+// redirect rules, and any of its options ([Config.Options]), such as those of its azure package.
+// This package writes bodies and reads streams itself; router/RATIONALE.md gives the reasons.
+//
+// # Limits
+//
+//   - The package was not run against a live server. The streams in testdata are written by hand
+//     after the servers they name, and the phrases for a prompt that is too long come from public
+//     code, mostly of third-party clients.
+//   - Some servers (TGI, OpenAI) report a MaxOutput that is too large in the words of a prompt that
+//     is too long; the error is then [agent.ErrContextLength].
+//   - The chat API replays no signed reasoning and no redacted reasoning.
+//   - The Responses API takes no stop texts (refused), no seed (ignored) and no redacted reasoning.
+//     Stored conversations (previous_response_id) are not used, by choice.
+//   - [Config.StrictTools] is off by default, because strict mode turns optional fields into
+//     required nullable ones.
 package openai

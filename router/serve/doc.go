@@ -15,13 +15,20 @@
 //   - GET /metrics for Prometheus, and GET /health.
 //
 // At most MaxConcurrent requests run and Queue wait; the next one is refused at once with status
-// 429 and Retry-After. A client that goes away ends its request and frees its place. To stop in
-// good order give the handler to an http.Server and call its Shutdown.
+// 429 and Retry-After. A client that disconnects ends its request and frees its place. To stop
+// gracefully, give the handler to an http.Server and call its Shutdown.
 //
-// Reading requests is the host's http.Server's part: set its ReadHeaderTimeout and ReadTimeout
-// against clients that send slowly. A request takes a place only when its body is there, and a
-// client that does not read its answer is given up after Config.WriteTimeout.
+// The host's http.Server reads the requests: set its ReadHeaderTimeout and ReadTimeout against
+// clients that send slowly. A request takes a place only after its body has arrived, and the server
+// gives up on a client that does not read its answer after Config.WriteTimeout.
 //
 // The handler trusts whoever reaches it, unless Config.Key is set: bind it to loopback or put it
 // behind a proxy that knows its users.
+//
+// # Limits
+//
+//   - It answers whatever model name a client sends.
+//   - It sends no CORS headers, and answers a wrong method with status 404.
+//   - It gives one answer per request (n = 1) and keeps nothing between requests except the
+//     engine's cache.
 package serve

@@ -1,8 +1,8 @@
-// Package attacks has no code but tests: hostile programs that run in a sandbox, and without one as
-// their control, lives of sandboxes by the thousand, and what people do all day, which a sandbox
-// must not break. They use sandboxes as any program does.
+// Package attacks contains only tests: hostile programs that run in a sandbox, and without one as
+// their control; thousands of random lives of sandboxes; and everyday work, which a sandbox must
+// not break. They use sandboxes as any program does.
 //
 //	go test -v -run Attack ./sandbox/attacks
 //
-// lists every attack with what it does. A third of them run with -short.
+// lists every attack with a description. A third of them run with -short.
 package attacks

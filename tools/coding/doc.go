@@ -15,22 +15,59 @@
 // # What a workspace guarantees
 //
 //   - No path leaves the directory. Every file is opened through [os.Root]; "..", absolute paths
-//     and symbolic links are followed only as far as they stay inside. The inside of .git is never
+//     and symbolic links are followed only while they stay inside. Nothing inside .git is ever
 //     written.
 //   - Only regular files are opened: a FIFO, device or socket is an error, not a hang.
-//   - A file is replaced by a rename, so that a reader, or a crash, sees the old text or the new
+//   - A file is replaced by a rename, so that a reader, or a crash, finds the old text or the new
 //     one and never a mixture. Permission bits, encoding, byte order mark and line endings of an
 //     existing file are kept.
 //   - What the model was shown is remembered for each session. A write to a file that was never
-//     shown, or that somebody else changed since in the same lines, is refused and says why;
+//     shown, or that somebody else has changed in the same lines, is refused with the reason;
 //     changes in other lines are merged.
 //   - Calls that touch the same file wait for each other, also when they come from several agents.
 //
 // # What it does not guarantee
 //
-// The tools run with the rights of this process. Hard links to files outside the directory cannot
-// be told from ordinary files, and mount points inside it are followed. The names of files are
-// listed by path, so that somebody who replaces a directory by a symbolic link during the listing
-// can make names (never contents) from outside appear. Programs that the model runs are confined by
+// The tools run with the rights of this process. Hard links to files outside the directory look
+// like ordinary files, and mount points inside it are followed. Names of files are listed by path:
+// if somebody replaces a directory by a symbolic link during the listing, names (never contents)
+// from outside can appear. Programs that the model runs are confined by
 // [github.com/luthier-dev/luthier/sandbox], not by this package.
+//
+// # Limits
+//
+// Of the tools that work on files:
+//
+//   - On case-insensitive file systems names are brought into their spelling on disk. This was not
+//     run on such a system. A patch that only changes the case of a name is refused there.
+//   - Outlines of languages other than Go go by the shape of lines, and report so.
+//   - A patch of several files that is killed between two renames leaves some files new and some
+//     old, each of them whole.
+//   - ripgrep follows nested .rgignore files, the built-in search does not.
+//   - Files over 32 MiB (Limits.FileBytes) are read by range only and not edited; UTF-16 above that
+//     size is not read. PDF is not supported.
+//   - The text of a notebook is for reading; edits go to its raw JSON.
+//
+// Of the tools that run programs:
+//
+//   - A command with known writes that moves to the background on a timeout goes on writing after
+//     its call has returned. Later calls are not scheduled around it.
+//   - A process that a command left behind (setsid, nohup) lives until the workspace closes, or
+//     until the host closes the sandbox that it passed in.
+//   - git: a submodule is one entry and is not looked into. Files under filters (Git LFS) are
+//     compared without the filter, with a note. Only the .gitattributes at the top of the workspace
+//     is read, to decide whether line endings are normalised. Repositories with sha256, reftable or
+//     a split index are errors that send the model to shell. core.excludesFile is not read. blame
+//     is slow on long histories (90 s at most).
+//   - The parser for ruff was tested only on a hand-written report in its documented format.
+//   - On Windows the tools compile but were not run. Shell must be set there unless bash is on
+//     PATH.
+//   - unittest, mocha, maven, gradle, dotnet and others have no structured report. The error names
+//     the project's own command for shell.
+//
+// # Terms
+//
+//   - view: what the model of a session believes a file to hold: the text it was shown, with its
+//     own edits applied.
+//   - stray ignore file: a .gitignore above the searched directory but outside a repository.
 package coding

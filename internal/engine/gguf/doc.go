@@ -21,4 +21,11 @@
 // The format is described at https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Versions 2
 // and 3 are read (they differ only in that 3 allows big-endian files, which are refused here),
 // version 3 is written.
+//
+// # Limits
+//
+//   - Refused: version 1, big-endian files, and the tensor types of grids (IQ1 to IQ3), TQ1_0,
+//     TQ2_0 and NVFP4.
+//   - A file that another process truncates while it is mapped ends the program (SIGBUS), as with
+//     any mapping.
 package gguf

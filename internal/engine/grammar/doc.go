@@ -1,4 +1,4 @@
-// Package grammar keeps what a language model writes inside a grammar: JSON that is valid for a
+// Package grammar restricts the output of a language model to a grammar: JSON that is valid for a
 // schema, the tool calls of a chat format, or anything a small grammar language describes.
 //
 //	v := grammar.NewVocab(tok.Size(), piece, tok.EndOfGeneration()) // once per tokenizer
@@ -16,8 +16,8 @@
 // # Schemas
 //
 // [CompileSchema] takes JSON Schema: draft 2020-12 and 2019-09, and 7, 6 and 4 when $schema names
-// them. What compiles accepts no invalid value. What cannot be enforced is an [UnsupportedError]
-// that names the keyword and its place; nothing is weakened in silence. Enforced are
+// them. What compiles accepts no invalid value. A keyword that cannot be enforced is an
+// [UnsupportedError] that names it and its place; nothing is weakened silently. Enforced are
 //
 //   - type, enum, const, $ref (also recursive), $defs, definitions, $id, $anchor, boolean schemas;
 //   - properties in any order, each once; required, additionalProperties, patternProperties,
@@ -88,4 +88,15 @@
 // that exploring a mask makes are forgotten again, and where even that is not enough Next refuses
 // and [Grammar.Err] says so. [Grammar.Fork] gives a request states of its own over the same tables.
 // JSON may nest 10,000 deep.
+//
+// What cannot be compiled is an error that names its place:
+//
+//   - uniqueItems of free items, minProperties above 1 with open names, unevaluated keywords where
+//     another schema applies to the same value, $dynamicRef, remote $ref, \b, lookbehind and
+//     back-references.
+//   - By size: oneOf of many overlapping branches without a required discriminator, and patterns
+//     such as (.{1,63}\.){1,127} with lookahead.
+//
+// Under maxProperties and some negations the grammar is stricter than the schema, never weaker. A
+// mask of dozens of simultaneous object branches is slow: a oneOf of 33 objects takes about 1 ms.
 package grammar

@@ -12,11 +12,11 @@
 //
 // # Trust
 //
-// A template is foreign code: it comes inside a model file that somebody else made. Parsing bounds
-// nesting, and rendering bounds steps (Options.Fuel), text (Options.MaxOutput) and recursion, so
-// that a hostile template ends in an error. A template sees its variables, the built-in functions
-// and nothing else: include, import and extends are refused, and as in the immutable sandbox a list
-// or dict cannot be changed unless Options.AllowMutation says so.
+// A template is untrusted code: it comes inside a model file that somebody else made. Parsing
+// bounds nesting, and rendering bounds steps (Options.Fuel), text (Options.MaxOutput) and
+// recursion, so that a hostile template ends in an error. A template sees its variables, the
+// built-in functions and nothing else: include, import and extends are refused, and as in the
+// immutable sandbox a list or dict cannot be changed unless Options.AllowMutation says so.
 //
 // # Where things are
 //
@@ -24,4 +24,13 @@
 // (scope.go), and eval_*.go walks the tree. Filters, tests, methods and global functions are rows
 // of tables (filters_*.go, tests.go, methods_*.go, globals.go): a row names its parameters as
 // Python does, and bind (call.go) matches the arguments, so adding one is a function and a row.
+//
+// # Limits
+//
+//   - Missing: include, import, extends, super, self, lipsum, the filters urlize and random,
+//     encode, translate and maketrans of strings, sets, complex numbers, and \N{…} escapes. Each is
+//     undefined or an error that names it.
+//   - pprint does not break long values over lines. Powers with a fractional exponent may differ in
+//     the last digit.
+//   - strftime uses the C locale and a clock without zone, so %z and %Z are empty.
 package jinja

@@ -7,7 +7,7 @@
 // one request as they are decided. router/moe stands above: it turns conversations into tokens, and
 // tokens into text and tool calls.
 //
-// What a request yields does not depend on the other requests, on the cache or on what was guessed,
+// The output of a request does not depend on the other requests, on the cache or on guesses,
 // because the network computes a token to the same bits in every batch (see package transformer)
 // and random numbers depend on the seed and the position only. One setting is an exception:
 // SpecConfig.Rejection keeps the distribution, not the text. See [DraftModel].
@@ -30,4 +30,11 @@
 //     have cost. It limits the next draft. Credit is the balance that a new request starts with.
 //   - session: requests with one [Request] Key; they share history and acceptance.
 //   - preemption: a sequence gives its pages up for an older one and is queued again.
+//
+// # Limits
+//
+//   - A draft model drafts for one request at a time; its passes are not batched.
+//   - A draft is one continuation per pass and request, not a tree.
+//   - A request's random numbers depend only on its seed: hosts that want different texts for equal
+//     prompts must choose different seeds.
 package scheduler

@@ -33,4 +33,13 @@
 //     [NetworkConfig].
 //   - expert worker: another process or machine that computes experts for this network. See
 //     [ExpertWorker].
+//
+// # Limits
+//
+//   - Key and value lengths must be equal. Per-layer head counts, longrope scaling and other
+//     architectures are refused by name.
+//   - YaRN's yarn_log_multiplier is not read; no supported architecture uses it.
+//   - A call to an expert worker has no time limit: closing the connection ends it.
+//   - With AVX2, attention has kernels for the products, Q8_0 scores, exponentials, sums and
+//     SwiGLU; Go code combines them for the softmax of a tile.
 package transformer

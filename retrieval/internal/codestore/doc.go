@@ -1,9 +1,9 @@
-// Package codestore keeps an index of a work tree on disk, in immutable segments whose content it
-// does not know.
+// Package codestore keeps an index of a work tree on disk, in immutable segments whose content the
+// caller defines.
 //
 // The caller gives a [Format]: a name, a version and a function that turns documents into named
 // sections of bytes. The store decides which documents have to be built, in which groups, and when
-// a group is built anew; [Store.View] shows a consistent set of segments, with the documents of
+// a group is built again; [Store.View] shows a consistent set of segments, with the documents of
 // each that are alive.
 //
 // On disk a store is a directory:
@@ -14,15 +14,15 @@
 //	lock       held by the one process that writes; the system frees it when that process dies
 //	tmp-*      files not finished; the next writer removes them
 //
-// The index can be made again from the tree at any time, and the store leans on that: whatever is
-// torn, foreign, newer than this code or damaged is left out, said so in the next report, and built
-// again. A killed process leaves the old state or the new one; segments it had finished are found
-// again and taken over, since a segment names its documents and their content. After a loss of
-// power the same holds: Sync waits for the disk, Update does not, but its small segments are
+// The index can be built again from the tree at any time, and the store relies on that: whatever is
+// torn, unknown, newer than this code or damaged is left out, appears in the next report, and is
+// built again. A killed process leaves the old state or the new one; segments that it had finished
+// are found again and used, since a segment names its documents and their content. The same holds
+// after a loss of power: Sync waits for the disk; Update does not, but its small segments are
 // checked whole.
 //
-// Large segments are mapped into memory. Nobody here shortens a segment; should another program do
-// so, a mapped page is gone and touching it would end the process. Code that reads sections
-// therefore runs within [Guard], which makes an error of it. Document tables and small segments are
+// Large segments are mapped into memory. This package never shortens a segment. If another program
+// does, a mapped page is gone and touching it would end the process. So code that reads sections
+// runs within [Guard], which turns the fault into an error. Document tables and small segments are
 // read into memory and need no guard.
 package codestore

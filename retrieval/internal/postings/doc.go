@@ -6,8 +6,8 @@
 // a posting says in which chunk a term stands and how often in each field. The package encodes and
 // reads; it does not score and does no input or output.
 //
-// A [Builder] takes files, their chunks and the terms of each, in order, and gives the bytes.
-// [Open] reads them where they lie: nothing is decoded ahead, and a [Reader] may be used by many
+// A [Builder] takes files, their chunks and the terms of each, in order, and returns the bytes.
+// [Open] reads them in place: nothing is decoded ahead, and a [Reader] may be used by many
 // goroutines. [Merge] joins several indexes and drops files without their text.
 //
 // # Layout
@@ -33,6 +33,5 @@
 //
 // Code repeats few combinations of counts (one in the body is the commonest by far), so a posting
 // is the gap to the chunk before and the number of a shape. See code.go for its bytes and dict.go
-// for those of a term. The only posting of a term, which is what every second term has, lies in the
-// dictionary.
+// for those of a term. Every second term has only one posting, which is in the dictionary.
 package postings

@@ -1,10 +1,10 @@
-// Package trigram tells which of many documents may hold a match of a regular expression.
+// Package trigram finds which of many documents may hold a match of a regular expression.
 //
 // A [Builder] reads the documents once and writes an index: for every three bytes that follow one
 // another, the documents where they do. [Open] reads it in place, so it can be a mapped file.
 // [Compile] turns a regular expression into a [Query] over such triples, and [Reader.Candidates]
-// answers it. No document with a match is ever missing; some without one may be named, so each is
-// to be searched (see retrieval/internal/grep).
+// answers it. No document with a match is ever missing; some without one may be returned, so each
+// has to be searched (see retrieval/internal/grep).
 //
 //	b := trigram.NewBuilder()
 //	b.Add(0, []byte("func main() {}\n"))
@@ -17,12 +17,12 @@
 //
 // Text is folded first: every character stands for all that differ from it in case only (Unicode's
 // simple folding), so that one index serves both kinds of search. Bytes that are not UTF-8 stand
-// for themselves. A document counts as if a newline stood before and behind it, which makes ^ and $
-// of use.
+// for themselves. A document counts as if a newline preceded and followed it, which makes ^ and $
+// useful.
 //
 // # Why triples, and why of whole documents
 //
-// Weighed against sparse n-grams (substrings of up to eight bytes whose ends are rarer than all
+// Compared with sparse n-grams (substrings of up to eight bytes whose ends are rarer than all
 // between) on Go's standard library (48 MB in 5,673 files) and on astropy with svelte (28 MB in
 // 9,668), with the same code for lists:
 //
@@ -32,7 +32,7 @@
 //	candidates, 16 texts  6,716           5,434 (4,872 match)
 //
 // A fourth more candidates for a quarter of the size: each costs some twenty microseconds, and the
-// larger index would not fit what an index may take here. Lists are binary interpolative codes
-// (Moffat and Stuiver, 2000): documents that lie in one directory are alike, and this code takes a
-// quarter less than Golomb's and half of what variable-length bytes take.
+// larger index would exceed the size that an index may have here. Lists are binary interpolative
+// codes (Moffat and Stuiver, 2000): documents that lie in one directory are alike, and this code
+// takes a quarter less space than Golomb's and half as much as variable-length bytes.
 package trigram

@@ -1,13 +1,13 @@
 // Package bpe learns byte-level BPE vocabularies, as GPT-2's: 256 bytes, special tokens, and pieces
-// that are merged from those that stand side by side most often.
+// merged from the most frequent neighbours.
 //
 //	v, err := bpe.Train(texts, 2048, []string{"<|endoftext|>", "<tool_call>"})
 //	if err != nil { … }
 //	tok, err := v.Tokenizer() // for use in Go
-//	v.Set(&writer)            // for a GGUF file, which llama.cpp reads, too
+//	v.Set(&writer)            // for a GGUF file, which llama.cpp also reads
 //
 // Text is cut into words by the pre-tokenizer "gpt-2" before it is merged, so that no piece spans a
-// space behind a word, two kinds of characters, or a special token. See Sennrich, Haddow, Birch:
+// space after a word, two kinds of characters, or a special token. See Sennrich, Haddow, Birch:
 // Neural Machine Translation of Rare Words with Subword Units (2016), and Radford et al.: Language
 // Models are Unsupervised Multitask Learners (2019) for merging bytes.
 //

@@ -1,5 +1,5 @@
-// Package verify finds out what a package's own tests say about broken versions of its functions,
-// thousands a minute.
+// Package verify runs a package's own tests on broken versions of its functions, thousands per
+// minute.
 //
 // Every broken version (a variant) of a package is compiled into one test binary: a variant is a
 // copy of its function under another name with one line replaced, and the function itself begins
@@ -12,9 +12,15 @@
 //	err = bin.Baseline(ctx)                          // which tests pass, how long they take, what they reach
 //	out, err := bin.Run(ctx, 3)                      // which tests fail with variant 3, what they print, what they cover
 //
-// What tests print and cover is told as if the variant had been written into its file: names of
-// copies and line numbers are mapped back.
+// Output and coverage of tests are reported as if the variant had been written into its file: names
+// of copies and line numbers are mapped back.
 //
 // Variants are untrusted: one may delete what it meant to read, or never end. They run through an
-// Executor; Plain is for code that is trusted, anything else belongs in a sandbox.
+// Executor; Plain is for trusted code, anything else belongs in a sandbox.
+//
+// # Limits
+//
+//   - Tests run with -short; tests slower than 1.5 s are not used. Variants that hang are no tasks.
+//   - If os.Exit or log.Fatal ends a run, the test that was running counts as failed, as in go test
+//     -json.
 package verify
