@@ -17,8 +17,8 @@ var (
 	pageLink = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 )
 
-// TestDocsAreTrue checks that every link of the pages leads to a file, and every link that names a
-// test to that test.
+// TestDocsAreTrue checks that every link in the pages leads to a file, and that every link that
+// names a test leads to that test.
 func TestDocsAreTrue(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
@@ -48,7 +48,8 @@ func TestDocsAreTrue(t *testing.T) {
 	}
 }
 
-// TestReadmeProgramCompiles builds the program the README opens with, as it stands there.
+// TestReadmeProgramCompiles builds the program at the beginning of the README, exactly as printed
+// there.
 func TestReadmeProgramCompiles(t *testing.T) {
 	tier.Normal(t)
 	readme, err := os.ReadFile("README.md")
@@ -76,7 +77,8 @@ func TestReadmeProgramCompiles(t *testing.T) {
 	if err := os.WriteFile(overlay, replace, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// It is compiled and not linked, which is most of the work and cannot fail on what it says.
+	// The program is compiled but not linked: linking is most of the work, and cannot fail because
+	// of anything in the program.
 	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", os.DevNull, "./examples/readme").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
