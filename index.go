@@ -90,8 +90,8 @@ func (r *retrieved) changed(paths ...string) {
 	}
 }
 
-// pendingWait is how long a search waits for a new index to take in what the tools wrote. Small
-// trees are indexed within that time.
+// pendingWait limits the time for which a search waits for a new index to take in what the tools
+// wrote. Small trees are indexed within that time.
 const pendingWait = 500 * time.Millisecond
 
 // refresh applies the collected changes to the index. If the index is still being built for the
@@ -139,7 +139,8 @@ func (r *retrieved) pending() bool {
 	return len(r.paths) > 0 || r.all
 }
 
-// firstWait is how long an outline waits for definitions that are still being indexed.
+// firstWait limits the time for which an outline waits for definitions that are still being
+// indexed.
 const firstWait = 10 * time.Second
 
 var errIndexing = errors.New("the definitions are still being indexed; try again later")

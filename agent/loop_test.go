@@ -123,8 +123,8 @@ func TestCallsStartWhileTheModelStreams(t *testing.T) {
 	run(t, newAgent(t, m, look), agent.NewSession(), "go")
 }
 
-// TestConflictingCallsKeepTheirOrder gives the scheduler reads and writes of several paths:
-// conflicting ones must not overlap and must run in order; all others may overlap.
+// TestConflictingCallsKeepTheirOrder: of reads and writes of several paths, conflicting ones never
+// overlap and run in order; all others may overlap.
 func TestConflictingCallsKeepTheirOrder(t *testing.T) {
 	var mu sync.Mutex
 	var log []string

@@ -17,7 +17,7 @@ type Op struct {
 	// Call is the tool call. Before next, middleware may change its arguments; effects and
 	// permission are decided afterwards.
 	Call *ToolCall
-	// Effects are what the call may touch, as known when it ended; they are zero before next.
+	// Effects hold the effects of the call, as known when it ended; they are zero before next.
 	Effects Effects
 	// Result is the tool's result, set when next returns. Middleware may change it, or set it
 	// without calling next.

@@ -7,7 +7,7 @@ type mode struct {
 	readOnly bool
 }
 
-// lookOnly tells the model what to do instead.
+// lookOnly is the advice to the model after a refusal.
 const lookOnly = "Look around with the tools you have, then answer."
 
 // verdict refuses a call that may change things if the mode forbids changes.

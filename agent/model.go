@@ -60,7 +60,7 @@ const (
 	PurposeSubAgent  Purpose = "sub-agent"
 )
 
-// Effort is how much a model should reason before it answers.
+// Effort sets the amount of reasoning before a model answers.
 type Effort string
 
 // The efforts that providers agree on. A backend maps them to its own setting or token budget.

@@ -62,7 +62,7 @@ type Answer struct {
 	Reason string     // with a refusal: the reason for the model
 }
 
-// GrantScope is how far an approval extends.
+// GrantScope is the extent of an approval.
 type GrantScope uint8
 
 // The grant scopes.

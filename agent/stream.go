@@ -197,7 +197,7 @@ func (s *stream) typed(ctx context.Context, err error) error {
 	return AsModelError(err)
 }
 
-// retract tells the caller that what it received of the response is void, if it received anything.
+// retract sends a [StreamReset] if the caller received anything of the response.
 func (s *stream) retract() {
 	if len(s.builder.parts) > 0 || s.builder.open != openNone {
 		s.out.send(StreamReset{})

@@ -11,8 +11,8 @@ import (
 // loop clears it at its next sign of life: when a chunk arrives, and when the consumer is done with
 // one. That costs two plain loads per event; an atomic store per event would cost as much as all
 // the rest of its delivery. A consumer that keeps one event for the whole idle time looks like a
-// silent model. The two are told apart when the consumer returns, and the request is sent again
-// without counting a failure.
+// silent model. The loop can distinguish them when the consumer returns; then the request is sent
+// again without counting a failure.
 type watchdog struct {
 	probe   atomic.Bool
 	fired   atomic.Bool

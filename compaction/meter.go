@@ -25,7 +25,7 @@ type meterRates struct {
 	frame   float64
 }
 
-// imageTokens is what providers charge for a picture of about one megapixel.
+// imageTokens is the number of tokens that providers charge for a picture of about one megapixel.
 const imageTokens = 1500
 
 func newMeter(m *memo) *meter {

@@ -10,7 +10,9 @@ import (
 // How each of them works is in record.go, prune.go and fold.go; the price of a broken prompt cache,
 // which pruning weighs, is in payback.go.
 //
-// [Config] holds the numbers that a host may choose. Another policy is another [agent.Compactor]: a type with a method Compact that returns a shorter history, within the budget and accepted by [agent.CheckPairing]. It may also have
+// The numbers that a host may choose are in [Config]. Another policy is another [agent.Compactor]:
+// a type with a method Compact that returns a shorter history, within the budget and accepted by
+// [agent.CheckPairing]. It may also have
 //
 //   - a method Due(msgs []agent.Message) bool, which the agent calls before every model call: if it
 //     returns true, Compact is called even within the budget;

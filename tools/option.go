@@ -88,7 +88,7 @@ func WithMaxArgs(bytes int) Option {
 	}
 }
 
-// Repair is how much the repair of malformed JSON may assume.
+// Repair limits the assumptions in repairing malformed JSON.
 type Repair uint8
 
 // The degrees of repair.

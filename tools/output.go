@@ -87,8 +87,8 @@ func (r *Registry) spill(ctx context.Context, call agent.ToolCall, full string, 
 }
 
 // headTail returns the beginning and the end of s, together at most limit bytes, cut at line ends
-// if one is near, otherwise at character boundaries. The end gets the smaller share, but it is kept
-// because errors and summaries are found there.
+// if one is near, otherwise at character boundaries. The beginning gets 60 % of limit; the end gets
+// the rest, since errors and summaries are found there.
 func headTail(s string, limit int) (head, tail string) {
 	headLen := limit * 6 / 10
 	head = s[:boundary(s, headLen)]

@@ -26,8 +26,8 @@ type RegistryConfig struct {
 	// Timeout limits a call whose tool has no limit. 0 or negative means no limit except the
 	// caller's context.
 	Timeout time.Duration
-	// Grace is how long a call may take to return after its context ended, to clean up and report
-	// what it had. After that it is answered with an error and abandoned. 0 means DefaultGrace.
+	// Grace is the time for a call to return after its context ended, to clean up and report what
+	// it had. After that it is answered with an error and abandoned. 0 means DefaultGrace.
 	Grace time.Duration
 	// MaxOutput limits the text of one result, in bytes; a tool may set its own limit with
 	// WithMaxOutput. 0 means DefaultMaxOutput, negative none.

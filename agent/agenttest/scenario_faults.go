@@ -8,7 +8,7 @@ import (
 
 const ms = time.Millisecond
 
-// soon is how far in the future the HTTP date of a Retry-After header is.
+// soon is the distance into the future of the HTTP date in a Retry-After header.
 const soon = 30 * time.Second
 
 // httpDateSoon is the placeholder for that date in a header.

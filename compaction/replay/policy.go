@@ -14,7 +14,7 @@ type Policy struct {
 	New func(summariser agent.Model) (Parts, error)
 }
 
-// Parts are what a policy adds to an agent's configuration. The zero value changes nothing.
+// Parts are the additions of a policy to an agent's configuration. The zero value changes nothing.
 type Parts struct {
 	Compactor  agent.Compactor  // called if a prompt would be over the budget, or if it has a Due method that returns true
 	Middleware agent.Middleware // wraps every model and tool call, to change results as they are recorded

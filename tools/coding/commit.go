@@ -244,8 +244,8 @@ func (w *Workspace) unchanged(c change) (existed bool, err error) {
 	return true, nil
 }
 
-// keep gives the old file a second name with a hard link. On a file system without hard links it
-// makes a copy.
+// keep makes a hard link to the old file under a second name. On a file system without hard links
+// it makes a copy.
 func (tx *transaction) keep(s *stagedChange) error {
 	w := tx.w
 	if err := w.step("backup", s.at.rel); err != nil {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of the file it replaces. That matters if the agent runs as root in
-// another user's directory; otherwise the owner is the same already, or cannot be kept.
+// keepOwner sets the owner of f to that of the file it replaces. This matters if the agent runs as
+// root in another user's directory; otherwise the owner is the same already, or cannot be kept.
 func keepOwner(f *os.File, was fs.FileInfo) {
 	st, ok := was.Sys().(*syscall.Stat_t)
 	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {

@@ -193,8 +193,8 @@ func (p *page) finish(total int, all bool, more string) string {
 	return strings.TrimSuffix(p.b.String(), "\n")
 }
 
-// readHuge shows a range of a file too large for memory. The file is read once from the start, in
-// pieces, and only as far as needed. Nothing is recorded as shown: these tools do not edit such a
+// readHuge shows a range of a file too large for memory. It reads the file once from the start, in
+// pieces, and stops after the range. Nothing is recorded as shown: these tools do not edit such a
 // file.
 func (w *Workspace) readHuge(ctx context.Context, t target, in readIn) (string, error) {
 	f, info, err := w.openFile(t)

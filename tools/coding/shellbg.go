@@ -21,7 +21,7 @@ type shellOutputIn struct {
 	Until       string `json:"until,omitempty" jsonschema_description:"regular expression: wait until the new output matches it, such as 'listening on|error'"`
 }
 
-// quiet is how long a process must print nothing before its output is considered complete.
+// quiet is the time without output after which a process's output is considered complete.
 const quiet = 250 * time.Millisecond
 
 func procResource(id int) string { return fmt.Sprintf("proc:%d", id) }
@@ -136,7 +136,7 @@ type shellInputIn struct {
 	Close bool   `json:"close,omitempty" jsonschema_description:"end the input after it, as Ctrl-D does"`
 }
 
-// inputPatience is how long a program may take to read its input.
+// inputPatience is the time limit for a program to read its input.
 const inputPatience = 10 * time.Second
 
 func (w *Workspace) shellInputTool() (agent.Tool, error) {

@@ -19,9 +19,9 @@ type parsedFile struct {
 }
 
 // filesFor calls fn, for one file at a time and in no particular order, with the files below t that
-// contain one of words; each word is a name. ask queries the index for the files of a word; it is
-// nil if the index cannot answer. fn reports whether the file is one of those looked for: if none
-// of the files from the index is, all files are read.
+// contain one of words; each word is a name. ask queries the index for the files of a word; nil
+// means that the index cannot answer. fn reports whether the file is one of those looked for: if
+// none of the files from the index is, all files are read.
 func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask NameFunc, fn func(parsedFile) bool) error {
 	var mu sync.Mutex
 	any := false

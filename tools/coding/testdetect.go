@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/testreport"
 )
 
-// testTarget is what a call asks to test: a directory, or a file in it, or a part of that file.
+// testTarget is the target of a test call: a directory, or a file in it, or a part of that file.
 type testTarget struct {
 	dir    string // relative to the workspace
 	file   string // base name, "" for the whole directory

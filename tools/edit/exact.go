@@ -17,7 +17,8 @@ func occurrences(s, old string) []int {
 	return out
 }
 
-// maxMisses is how often index checks around its anchor in vain before it gives up on the anchor.
+// maxMisses is the number of failed matches around its anchor after which index gives up on the
+// anchor.
 const maxMisses = 32
 
 // index is strings.Index for a text of several lines. It searches for the longest line first,

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// level is how much two lines may differ and still count as the same line. The levels are in the
-// order in which they are tried; the last allows everything that any other does.
+// level is the degree to which two lines may differ and still count as the same line. The levels
+// are in the order in which they are tried; the last allows everything that any other does.
 type level int
 
 const (

@@ -302,8 +302,8 @@ func (p *patchParser) hunk() (patchHunk, error) {
 	return h, nil
 }
 
-// anchorText returns the text that an @@ line names. The line numbers of a unified diff are
-// ignored, since they are unreliable. The function that git puts after them is the one before the
+// anchorText returns the text that an @@ line names. A header of a unified diff names nothing: its
+// line numbers are unreliable, and the function that git puts after them is the one before the
 // hunk.
 func anchorText(l string) string {
 	s := strings.TrimSpace(strings.TrimPrefix(l, "@@"))
