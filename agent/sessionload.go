@@ -109,7 +109,7 @@ func (l *loader) addResults(ids []string) error {
 	return nil
 }
 
-// mend gives every call of an unfinished turn a result, and logs the results that it adds.
+// mend adds a result to every call of an unfinished turn, and logs the results that it adds.
 func (l *loader) mend(rec *Recovery) error {
 	s := l.s
 	open := openCalls(s.live)

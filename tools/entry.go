@@ -44,7 +44,7 @@ func (r *Registry) entries(ts []agent.Tool) ([]*entry, error) {
 
 func (r *Registry) entry(t agent.Tool) (*entry, error) {
 	if e, ok := t.(*entry); ok {
-		t = e.inner // from another registry, whose limits do not come along
+		t = e.inner // from another registry, whose limits do not apply here
 	}
 	e := &entry{r: r, inner: t, spec: t.Spec()}
 	if !nameShape.MatchString(e.spec.Name) {
