@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// traps are commands that shipped agents have run without asking.
+// traps are shell commands that released agents have run without asking.
 var traps = []string{
 	"env rm -rf x", "timeout 5 rm x", "ls & rm x", "echo x > ~/.bashrc", "git branch -D main", "git -C /other status",
 	"uniq in out", "./ls", "find . -delete", "echo $(rm x)", "echo `rm x`", "cat <<EOF | sh\nrm x\nEOF", "sed -i s/a/b/ f",
@@ -22,9 +22,9 @@ var traps = []string{
 	"awk 'BEGIN{system(\"rm x\")}'", "tee f < g", "dd if=a of=b", "python3 -c 'import os'", "cat /etc/shadow", "ls >out",
 }
 
-// TestShellApproval asks the complete agent, as a host would get it, what it decides on shell
-// commands: only those that read and nothing else run without asking, at every autonomy that does
-// not rest on a sandbox.
+// TestShellApproval checks the decisions of a complete agent, wired as a host would get it, on
+// shell commands: at every autonomy level that does not rely on a sandbox, only commands that do
+// nothing but read run without asking.
 func TestShellApproval(t *testing.T) {
 	want := map[string]bool{"cat go.mod": true, "git status": true, "ls -la | head -5": true, "grep -rn foo .": true}
 	for _, cmd := range traps {

@@ -9,11 +9,12 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// defaultContext is the most that a prompt may grow to: beyond it models cost more and see less.
+// defaultContext is the largest prompt, in tokens, before compaction: longer prompts cost more and
+// models use them less well.
 const defaultContext = 150_000
 
-// contextBudget leaves a quarter of the model's context for the answer and for what a step adds,
-// where it is known.
+// contextBudget leaves a quarter of the model's context, if its size is known, for the answer and
+// for what a step adds.
 func contextBudget(opts *Options) int {
 	if opts.ContextBudget > 0 {
 		return opts.ContextBudget
@@ -24,9 +25,9 @@ func contextBudget(opts *Options) int {
 	return defaultContext
 }
 
-// compact gives the agent, and the sub-agents of its tools, a compactor that shortens results as
-// they are recorded and makes room when the context is full. What it leaves out goes to the store,
-// unless the model has no tool to read it back with.
+// compact sets a compactor for the agent and for the sub-agents of its tools. The compactor
+// shortens results as they are recorded and makes room when the context is full. What it leaves out
+// goes to the store, unless the model has no tool to read it back.
 func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config, cfg *coding.Config) {
 	acfg.ContextBudget = contextBudget(opts)
 	if opts.NoCompaction {
@@ -38,8 +39,9 @@ func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config, cfg *
 	price, _ := agent.DefaultPrices().Find(agent.ModelName(opts.Model))
 	c := compaction.New(compaction.Config{Model: opts.Model, Store: store, Prices: price})
 	acfg.Compactor = c
-	// After the host's own middleware, so that what that takes out of a result is not kept in the
-	// store; before the instructions of sub-folders, which must stand as they are.
+	// Record runs after the host's own middleware, so that whatever that middleware removes from a
+	// result is not kept in the store. It runs before the instructions of sub-folders, which must
+	// not be shortened.
 	acfg.Middleware = slices.Insert(acfg.Middleware, 1, c.Record())
 	if sub := cfg.Proc.Agent; sub != nil {
 		sub.Compactor, sub.ContextBudget = c, acfg.ContextBudget
@@ -47,7 +49,7 @@ func compact(opts *Options, store agent.ArtifactStore, acfg *agent.Config, cfg *
 	}
 }
 
-// offers reports whether a coding tool of that name is on offer.
+// offers reports whether the coding tool called name is offered.
 func (o *Options) offers(name string) bool {
 	return (len(o.Only) == 0 || slices.Contains(o.Only, name)) && !slices.Contains(o.Without, name)
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// noisy prints what a build prints: the same warning again and again, and one error far up.
+// noisy is a command that prints what a build prints: the same warning over and over, and one error
+// near the beginning.
 const noisy = `for i in $(seq 2000); do echo "warning: option foo is deprecated in module $i"; done; echo "src/parse.c:17:3: error: expected ';' before 'return'"; for i in $(seq 2000); do echo "compiled object file number $i of the tree"; done; exit 2`
 
-// plainCoder is a coder over an empty directory without a sandbox.
+// plainCoder returns a coder over an empty directory, without a sandbox.
 func plainCoder(t *testing.T, opts luthier.Options) (*luthier.Coder, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "work")
@@ -54,8 +55,8 @@ func resultTexts(ms []agent.Message) []string {
 	return out
 }
 
-// TestLongOutputBecomesItsSignal: a real program prints 150 kB; the model sees the error and a
-// handle, by which it reads back what it wants.
+// TestLongOutputBecomesItsSignal: when a real program prints 150 kB, the model sees the error and a
+// handle with which it can read the rest back.
 func TestLongOutputBecomesItsSignal(t *testing.T) {
 	turn := func(req *agent.Request) agenttest.Turn {
 		switch rs := resultTexts(req.Messages); len(rs) {
@@ -126,8 +127,8 @@ func TestContextBudgetFollowsTheModel(t *testing.T) {
 	}
 }
 
-// TestLongRunStaysWithinItsBudget: a run of the real loop over real files that reads eight times
-// what its budget holds.
+// TestLongRunStaysWithinItsBudget: a run of the real loop over real files stays within its budget,
+// although it reads eight times that much.
 func TestLongRunStaysWithinItsBudget(t *testing.T) {
 	const files, budget = 60, 16_000
 	seen := 0

@@ -32,7 +32,7 @@ func ExampleNew() {
 	a, err := luthier.New(context.Background(), dir, luthier.Options{
 		Model:     model,
 		Autonomy:  agent.AutonomyEdit, // files of the workspace may be written without asking
-		NoSandbox: true,               // nothing is run here; leave it out to run programs confined
+		NoSandbox: true,               // nothing is run here; leave it out to run programs in a sandbox
 		StateDir:  filepath.Join(tmp, "state"),
 	})
 	if err != nil {

@@ -15,13 +15,15 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// The law of the house: which package may import which, what a host links with a room, and what
-// stands at the top. A room that is still to be built has its place here already.
+// The rules of the architecture: which package may import which, which modules a host links with a
+// package, and which files may be at the top level. A room is a top-level directory with all its
+// packages. Rooms that are not built yet are already listed here.
 
 const home = "github.com/luthier-dev/luthier"
 
-// floors lists the rooms from the ground up. A room imports its own packages and rooms of lower
-// floors. A package belongs to the room with the longest path above it; "" is package luthier.
+// floors lists the rooms from the bottom layer up. A room imports its own packages and rooms of
+// lower floors. A package belongs to the room with the longest matching path; "" is package
+// luthier.
 var floors = [][]string{
 	{"agent", "sandbox", "retrieval", "tools/edit", "router/catalog"},
 	{"tools", "router", "compaction", "agent/hooks", "agent/project", "agent/guard", "agent/memory", "agent/team", "agent/otel"},
@@ -33,8 +35,9 @@ var floors = [][]string{
 	{"examples"},
 }
 
-// links lists for every public package of this module the modules that it may link besides the
-// standard library: a host pays for what it imports. What these modules link themselves is theirs.
+// links lists, for every public package of this module, the modules that it may link besides the
+// standard library: a host pays for what it imports. Modules that these modules link in turn are
+// not counted.
 var links = map[string][]string{
 	"":                     slices.Concat(xsys, gogit, schemas, texts, []string{"github.com/bmatcuk/doublestar/v4", "github.com/fsnotify/fsnotify", "golang.org/x/mod", "golang.org/x/net", "mvdan.cc/sh/v3"}),
 	"agent":                xsys,
@@ -67,17 +70,18 @@ var (
 	texts   = []string{"golang.org/x/text", "github.com/aymanbagabas/go-udiff"}
 )
 
-// top lists what may stand at the root of the repository.
+// top lists what may be at the root of the repository.
 var top = []string{
 	".ci", ".gitignore", "agent", "tools", "router", "compaction", "sandbox", "retrieval", "examples", "internal", "docs",
 	"go.mod", "go.sum", "go.work", "go.work.sum", "doc.go", "luthier.go", "README.md", "RATIONALE.md", "CONTRIBUTING.md", "CHANGELOG.md",
 	"AGENTS.md", "LICENSE",
 }
 
-// crowds limits how many entries a folder has: Go files, or folders where the path ends in a slash.
+// crowds limits the number of entries of a folder: of Go files, or of folders if the path ends in a
+// slash.
 var crowds = map[string]int{"internal/": 20, "sandbox": 135}
 
-// pkg holds the fields of go list that the law needs.
+// pkg holds the fields of go list that the rules need.
 type pkg struct {
 	ImportPath, ForTest                string
 	Standard                           bool
@@ -85,14 +89,14 @@ type pkg struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// house holds the packages and files that the law judges.
+// house holds the packages and files that the rules apply to.
 type house struct {
 	packages map[string]*pkg
 	files    []string // of the repository, with slashes
 }
 
-// look lists the packages of this module and of those that go.work joins, with what they import. An
-// overlay, which may be empty, is a file as go list -overlay takes it.
+// look lists the packages of this module and of the modules in go.work, with their imports.
+// overlay, which may be empty, names a file for go list -overlay.
 func look(t *testing.T, overlay string) *house {
 	t.Helper()
 	args := []string{"list", "-e", "-deps", "-overlay=" + overlay, "-json=ImportPath,ForTest,Standard,Module,Imports,TestImports,XTestImports"}
@@ -135,7 +139,8 @@ func command(t *testing.T, name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// modules returns the patterns of all packages: of this module and, in a clone, of those beside it.
+// modules returns the patterns of all packages: of this module and, in a clone, of the modules next
+// to it.
 func modules(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("go.work")
@@ -153,7 +158,7 @@ func modules(t *testing.T) []string {
 	return patterns
 }
 
-// breaches returns what in the house is against the law, sorted.
+// breaches returns the violations of the rules, sorted.
 func (h *house) breaches() []string {
 	var out []string
 	for _, p := range h.packages {
@@ -167,7 +172,8 @@ func (h *house) breaches() []string {
 	return slices.Compact(out)
 }
 
-// inside returns an import path without the module's, and whether it is one of the house.
+// inside returns an import path without the module's path, and reports whether the package is in
+// the repository.
 func inside(importPath string) (string, bool) {
 	if importPath == home {
 		return "", true
@@ -175,7 +181,8 @@ func inside(importPath string) (string, bool) {
 	return strings.CutPrefix(importPath, home+"/")
 }
 
-// imports judges what a package imports, and what its tests do as far as Go itself does not.
+// imports checks the imports of a package, and those of its tests that the go command itself does
+// not check.
 func (h *house) imports(from string, p *pkg) (out []string) {
 	for _, imported := range p.Imports {
 		to, ours := inside(imported)
@@ -200,7 +207,8 @@ func (h *house) imports(from string, p *pkg) (out []string) {
 	return out
 }
 
-// linked judges the modules that a package imports, directly or by packages of the house.
+// linked checks the modules that a package imports, directly or through packages of this
+// repository.
 func (h *house) linked(from string, p *pkg) (out []string) {
 	if p.Module == nil || p.Module.Path != home || hidden(from) || room(from) == "examples" {
 		return nil
@@ -231,7 +239,7 @@ func (h *house) linked(from string, p *pkg) (out []string) {
 	return out
 }
 
-// crowded judges the top level and the folders that have a limit.
+// crowded checks the top level and the folders that have a limit.
 func (h *house) crowded() (out []string) {
 	for _, name := range h.files {
 		first, _, deep := strings.Cut(name, "/")
@@ -247,7 +255,7 @@ func (h *house) crowded() (out []string) {
 	return out
 }
 
-// entries returns what crowds counts in a folder.
+// entries returns the entries of a folder that crowds counts.
 func (h *house) entries(dir string) map[string]bool {
 	found := map[string]bool{}
 	for _, name := range h.files {
@@ -261,18 +269,19 @@ func (h *house) entries(dir string) map[string]bool {
 	return found
 }
 
-// partOfLuthier reports whether a file at the top is a part of package luthier: code or a prompt.
+// partOfLuthier reports whether a file at the top level is part of package luthier: code or a
+// prompt.
 func partOfLuthier(name string) bool {
 	return strings.HasSuffix(name, ".go") || strings.HasPrefix(name, "prompt") && strings.HasSuffix(name, ".md")
 }
 
-// hidden reports whether p is an internal package, of whatever room.
+// hidden reports whether p is an internal package of any room.
 func hidden(p string) bool { return strings.Contains("/"+p+"/", "/internal/") }
 
 // shared reports whether p is under internal/ at the root, which serves several rooms.
 func shared(p string) bool { return p == "internal" || strings.HasPrefix(p, "internal/") }
 
-// room returns the room of a package, "" for package luthier and for what has none.
+// room returns the room of a package: "" for package luthier and for packages that have none.
 func room(p string) string {
 	for ; p != "." && p != ""; p = path.Dir(p) {
 		for _, f := range floors {
@@ -289,15 +298,14 @@ func floor(p string) int {
 	return slices.IndexFunc(floors, func(f []string) bool { return slices.Contains(f, r) })
 }
 
-// TestHouse holds the repository to its law.
+// TestHouse checks that the repository keeps its rules.
 func TestHouse(t *testing.T) {
 	for _, b := range look(t, "").breaches() {
 		t.Error(b)
 	}
 }
 
-// TestHouseSeesBreaches plants a breach of each kind and expects each, and nothing else, to be
-// found.
+// TestHouseSeesBreaches plants one violation of each kind and checks that exactly these are found.
 func TestHouseSeesBreaches(t *testing.T) {
 	planted := map[string]string{ // file to import
 		"agent/planted.go":               home + "/tools/edit",

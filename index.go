@@ -12,25 +12,25 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// CodingIndex returns what the search, repo_map and symbols tools of a coding.Workspace ask,
-// answered by a retrieval index over the workspace's directory. [New] wires one by itself; it is
-// for hosts that open a coding.Workspace on their own.
+// CodingIndex returns an index for the search, repo_map and symbols tools of a coding.Workspace,
+// backed by a retrieval index over the workspace's directory. [New] sets one up by itself;
+// CodingIndex is for hosts that open a coding.Workspace on their own.
 //
-// Searches know the files a session works on, leave out what it was shown, and find what the tools
-// wrote a moment ago. x stays the caller's to close.
+// Searches favour the files that a session works on, leave out what it was shown already, and find
+// what the tools have just written. The caller closes x.
 func CodingIndex(x *retrieval.Index) coding.Index {
 	return CodingIndexLater(func() (*retrieval.Index, error) { return x, nil })
 }
 
 // CodingIndexLater is [CodingIndex] for an index that is not open yet, so that a host can offer the
-// tools before it has one. get is called with every use and must always give the same; its error is
-// what the tools answer.
+// tools before it has one. get is called at every use and must always return the same index; if it
+// returns an error, the tools answer with that error.
 func CodingIndexLater(get func() (*retrieval.Index, error)) coding.Index {
 	return &retrieved{get: get}
 }
 
-// retrieved remembers what changed until somebody asks: an agent edits more often than it searches,
-// and no goroutine is needed that nobody could end.
+// retrieved collects changes until somebody searches: an agent edits more often than it searches,
+// and this way needs no goroutine that nobody could stop.
 type retrieved struct {
 	get func() (*retrieval.Index, error)
 
@@ -38,17 +38,18 @@ type retrieved struct {
 	paths map[string]bool
 	all   bool // a program has run
 
-	update sync.Mutex // one caller takes changes in, and others wait for it
+	update sync.Mutex // held by the caller that applies the changes, while others wait
 }
 
-// Features returns all that there is.
+// Features returns every feature there is.
 func (r *retrieved) Features() coding.IndexFeatures {
 	return coding.IndexFeatures{
 		LeavesOutHeld: true, Changed: r.changed, State: r.state, Map: r.outline, Declaring: r.declaring, Using: r.using,
 	}
 }
 
-// maxPending bounds what is remembered; beyond it the whole tree is looked at.
+// maxPending limits the number of changed paths that are remembered; beyond it the whole tree is
+// scanned.
 const maxPending = 500
 
 // Search implements [coding.Index].
@@ -89,13 +90,13 @@ func (r *retrieved) changed(paths ...string) {
 	}
 }
 
-// pendingWait is how long a search waits for a young index to take in what the tools wrote. Small
-// trees are done by then.
+// pendingWait limits the time for which a search waits for a new index to take in what the tools
+// wrote. Small trees are indexed within that time.
 const pendingWait = 500 * time.Millisecond
 
-// refresh takes in what changed. An index that is being made for the first time cannot; then what
-// changed waits for the next search, and so it does when something fails, and the answer comes from
-// what there is.
+// refresh applies the collected changes to the index. If the index is still being built for the
+// first time, or if the update fails, the changes wait for the next search, and this search is
+// answered from the index as it is.
 func (r *retrieved) refresh(ctx context.Context) (*retrieval.Index, error) {
 	x, err := r.get()
 	if err != nil {
@@ -138,7 +139,8 @@ func (r *retrieved) pending() bool {
 	return len(r.paths) > 0 || r.all
 }
 
-// firstWait is how long an outline waits for definitions that are still being indexed.
+// firstWait limits the time for which an outline waits for definitions that are still being
+// indexed.
 const firstWait = 10 * time.Second
 
 var errIndexing = errors.New("the definitions are still being indexed; try again later")
@@ -164,8 +166,8 @@ func (r *retrieved) using(ctx context.Context, name string) ([]string, error) {
 	return filesOf(ctx, r, name, (*retrieval.Index).References, func(u retrieval.Reference) string { return u.Path })
 }
 
-// filesOf asks the index for the places of a name, unless it would have to wait, and returns their
-// files.
+// filesOf asks the index for the places of a name and returns their files. It asks nothing if it
+// would have to wait.
 func filesOf[T any](ctx context.Context, r *retrieved, name string, ask func(*retrieval.Index, context.Context, string) ([]T, error), path func(T) string) ([]string, error) {
 	x, err := r.refresh(ctx)
 	if err != nil {
@@ -184,7 +186,7 @@ func filesOf[T any](ctx context.Context, r *retrieved, name string, ask func(*re
 	return out, err
 }
 
-// state says that the index is still being made, or why there is none.
+// state returns a note that the index is still being built, or the reason why there is none.
 func (r *retrieved) state() string {
 	x, err := r.get()
 	if err != nil {
@@ -197,7 +199,7 @@ func (r *retrieved) state() string {
 	return ""
 }
 
-// complete reports whether nothing is being indexed for the first time: an update would wait for
+// complete reports whether nothing is being indexed for the first time. An update would wait for
 // that.
 func complete(st *retrieval.Status) bool {
 	return !slices.ContainsFunc(st.Layers, func(l retrieval.LayerStatus) bool { return !l.Ready && l.Err == nil })

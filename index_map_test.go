@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// TestRepoMap outlines a real index: what others use stands first, and what the call is about
-// before that.
+// TestRepoMap checks the order of a real index's outline: first what the call is about, then what
+// other files use most.
 func TestRepoMap(t *testing.T) {
 	fs := files{
 		"core/engine.go": "package core\n\n// Engine drives.\ntype Engine struct{}\n\nfunc (e *Engine) Start(speed int) error { return nil }\n\nfunc NewEngine() *Engine { return &Engine{} }\n",

@@ -43,8 +43,7 @@ func TestSearch(t *testing.T) {
 	refused(t, w, "search", args{"query": "cart"}, "closed", "use grep")
 }
 
-// TestSearchShownBefore follows what a session was shown: a place is not given twice, unless it
-// changed.
+// TestSearchShownBefore: a place that a session was shown is not shown again unless it changed.
 func TestSearchShownBefore(t *testing.T) {
 	w, _ := openIndexed(t, retrieval.Config{}, shop)
 	query := args{"query": "value added tax of a country", "k": 1}
@@ -54,12 +53,12 @@ func TestSearchShownBefore(t *testing.T) {
 	if strings.Contains(again, "return 19") {
 		t.Errorf("shown twice:\n%s", again)
 	}
-	// In its place stands the next best.
+	// The next best place is shown instead.
 	both := do(t, w, "search", args{"query": "value added tax of a country, wait after a delivery", "k": 2})
 	contains(t, both, "already shown: tax/vat.go:", "mail/retry.go:5-8 backoff\n")
 
-	// An own edit shows the lines anew, and so does a change of somebody else; one below them does
-	// not.
+	// After an edit the changed lines are shown again, whether the session made it or somebody
+	// else. A change below them does not count.
 	do(t, w, "edit", args{"path": "tax/vat.go", "old": "return 19", "new": "return 16"})
 	contains(t, do(t, w, "search", query), "  6\t\t\treturn 16")
 	vat := strings.ReplaceAll(shop["tax/vat.go"], "19", "21")
@@ -72,7 +71,7 @@ func TestSearchShownBefore(t *testing.T) {
 		t.Errorf("what was shown takes the room of other places:\n%s", below)
 	}
 
-	// What a search shows counts as read: a file that it has shown all of may be replaced.
+	// Search results count as read: a file that a search has shown in full may be replaced.
 	refused(t, w, "write", args{"path": "mail/win.txt", "content": "Nobody\n"}, "not read yet")
 	do(t, w, "search", args{"query": "courier parcels"})
 	do(t, w, "write", args{"path": "mail/win.txt", "content": "Nobody\n"})
@@ -85,15 +84,15 @@ func TestSearchShownBefore(t *testing.T) {
 	}
 }
 
-// forgetful is a compactor that keeps nothing but the first message and the last exchange.
+// forgetful is a compactor that keeps only the first message and the last exchange.
 type forgetful struct{}
 
 func (forgetful) Compact(_ context.Context, ms []agent.Message, _ int) ([]agent.Message, agent.CompactionReport, error) {
 	return append(ms[:1:1], ms[len(ms)-2:]...), agent.CompactionReport{Before: len(ms), After: 3}, nil
 }
 
-// TestSearchInSessions runs real agents: what one session was shown another was not, and what a
-// compaction took out of the history is shown again.
+// TestSearchInSessions runs real agents: what was shown to one session is still shown to another,
+// and what a compaction removed from the history is shown again.
 func TestSearchInSessions(t *testing.T) {
 	w, _ := openIndexed(t, retrieval.Config{}, shop)
 	ask := func(id string) agenttest.Turn {
@@ -125,8 +124,8 @@ func TestSearchInSessions(t *testing.T) {
 	contains(t, last.Text(), "return 19")
 }
 
-// TestSearchNear pins that what a session works on counts: of two files just as good, the neighbour
-// of the one it read.
+// TestSearchNear checks that searches favour what a session works on: of two equally good files,
+// the one next to a file it read.
 func TestSearchNear(t *testing.T) {
 	same := "package p\n\n// Lantern glows at dusk.\nfunc Lantern() {}\n"
 	fs := files{"a/lantern.go": same, "z/lantern.go": same, "z/notes.go": "package p\n\n// Unrelated things.\nfunc other() {}\n"}
@@ -138,8 +137,8 @@ func TestSearchNear(t *testing.T) {
 	contains(t, do(t, fresh, "search", query), "z/lantern.go:3-4")
 }
 
-// TestSearchFollowsTheTools changes files by every tool that can; the index watches nothing by
-// itself.
+// TestSearchFollowsTheTools changes files with every tool that can, and checks that the index
+// follows. The index itself watches nothing.
 func TestSearchFollowsTheTools(t *testing.T) {
 	w, x := openIndexed(t, retrieval.Config{}, shop)
 	settled(t, x)
@@ -172,7 +171,7 @@ func TestSearchFollowsTheTools(t *testing.T) {
 	finds("kaleidoscope", "gen/toy.md:1-1")
 }
 
-// TestSearchWhileIndexing holds the indexing up in its first stage.
+// TestSearchWhileIndexing searches while the index is held up in its first stage.
 func TestSearchWhileIndexing(t *testing.T) {
 	hold := make(chan struct{})
 	release := sync.OnceFunc(func() { close(hold) })
@@ -189,7 +188,7 @@ func TestSearchWhileIndexing(t *testing.T) {
 	w, x := openIndexed(t, cfg, many)
 	query := args{"query": "value added tax of a country", "k": 1}
 	contains(t, do(t, w, "search", query), "return 19", "\n(the index is still being made: found by plain search)")
-	do(t, w, "edit", args{"path": "tax/vat.go", "old": "19", "new": "16"}) // and the index hears of it when it is ready
+	do(t, w, "edit", args{"path": "tax/vat.go", "old": "19", "new": "16"}) // the index receives this when it is ready
 	release()
 	settled(t, x)
 	if got := do(t, w, "search", query); !strings.Contains(got, "return 16") || strings.Contains(got, "being made") {
@@ -197,7 +196,7 @@ func TestSearchWhileIndexing(t *testing.T) {
 	}
 }
 
-// long makes a Go function of n lines.
+// long returns the source of a Go function of n lines.
 func long(name, about string, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s %s.\nfunc %s(x int) int {\n", name, about, name)
@@ -209,8 +208,8 @@ func long(name, about string, n int) string {
 
 var shownLine = regexp.MustCompile(`^  (\d+)\t(.*)$`)
 
-// TestSearchBudget looks at answers of many long places: their size, that lines are whole and stand
-// where they are said to, and that the first place is the whole definition.
+// TestSearchBudget checks answers with many long places: their size, that lines are whole and are
+// where the answer says, and that the first place is the whole definition.
 func TestSearchBudget(t *testing.T) {
 	fs := files{}
 	for i := range 20 {
@@ -235,7 +234,7 @@ func TestSearchBudget(t *testing.T) {
 	}
 }
 
-// checkShown compares every line of an answer with the file it is said to be of.
+// checkShown compares every line of an answer with the file that the answer names.
 func checkShown(t *testing.T, fs files, answer string) {
 	t.Helper()
 	var lines []string
@@ -264,8 +263,8 @@ func checkShown(t *testing.T, fs files, answer string) {
 	}
 }
 
-// TestSearchMergesPlaces pins that a definition which the index has cut in two is shown whole and
-// once.
+// TestSearchMergesPlaces checks that a definition that the index has split in two is shown whole,
+// and once.
 func TestSearchMergesPlaces(t *testing.T) {
 	w, x := openIndexed(t, retrieval.Config{}, files{"p.go": "package p\n\n" + long("Anneal", "anneals", 66)})
 	hits, err := x.Search(t.Context(), retrieval.Query{Text: "what anneals"})

@@ -25,7 +25,7 @@ var callTree = files{
 	"deep/b/b.go":     "package b\n\nfunc flush() {}\n",
 }
 
-// TestCallersAndCallees says the same with an index as without.
+// TestCallersAndCallees checks that the answers are the same with an index and without.
 func TestCallersAndCallees(t *testing.T) {
 	dir := t.TempDir()
 	callTree.write(t, dir)
@@ -67,8 +67,9 @@ func TestCallersAndCallees(t *testing.T) {
 	}
 }
 
-// TestSymbolsAskTheIndex: with an index only the files are read that it names, which it learns of
-// by what the tools write; before it is ready, and when it knows none, all are read.
+// TestSymbolsAskTheIndex: with an index, only the files that it names are read. The index learns of
+// new files from what the tools write. Before it is ready, and if it knows no file, all files are
+// read.
 func TestSymbolsAskTheIndex(t *testing.T) {
 	w, x := openIndexed(t, retrieval.Config{}, callTree)
 	settled(t, x)
@@ -77,11 +78,11 @@ func TestSymbolsAskTheIndex(t *testing.T) {
 	if d := cmp.Diff("app/server.go:5-8\tfunc (s *Server) Close()", do(t, w, "symbols", args{"name": "Close"})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	contains(t, do(t, w, "symbols", args{"name": "hidden"}), "app/hidden.go:5") // nothing else has it
+	contains(t, do(t, w, "symbols", args{"name": "hidden"}), "app/hidden.go:5") // no other file has it
 	do(t, w, "write", args{"path": "app/shown.go", "content": "package main\n\nfunc flush() {}\n\nfunc extra() { flush() }\n"})
 	contains(t, do(t, w, "symbols", args{"name": "flush"}), "app/flush.go:3", "app/shown.go:3")
 	contains(t, do(t, w, "symbols", args{"name": "flush", "find": "callers"}), "app/shown.go:5\textra")
-	// A file that changed behind the index's back is read as it is.
+	// A file that changed without the index noticing is read as it is now.
 	must(t, os.WriteFile(filepath.Join(w.Dir(), "app", "flush.go"), []byte("package main\n\n// moved\nfunc flush() {}\n"), 0o644))
 	contains(t, do(t, w, "symbols", args{"name": "flush"}), "app/flush.go:4")
 	must(t, x.Close())

@@ -18,7 +18,7 @@ import (
 	"github.com/luthier-dev/luthier/retrieval"
 )
 
-// offered opens a Coder over dir, runs it once and returns what it told its model.
+// offered opens a Coder over dir, runs it once and returns what its model was sent.
 func offered(t *testing.T, dir string, opts luthier.Options, turns ...agenttest.Turn) (*luthier.Coder, *agent.Request, []string) {
 	t.Helper()
 	m := agenttest.Script(append(turns, agenttest.Text("done"))...)
@@ -55,8 +55,8 @@ func hasTool(req *agent.Request, name string) bool {
 	return false
 }
 
-// TestIndexByDefault lets an agent search what was there before and what it wrote itself, and
-// leaves nothing behind.
+// TestIndexByDefault: by default an agent can search both what was there before and what it wrote
+// itself, and nothing is left behind afterwards.
 func TestIndexByDefault(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	state := t.TempDir()
@@ -117,8 +117,8 @@ func TestIndexOptions(t *testing.T) {
 	}
 }
 
-// vanishing moves the workspace away when it is registered, which New does before it opens the
-// index.
+// vanishing is a tool that moves the workspace away when it is registered, which New does before it
+// opens the index.
 type vanishing struct{ dir string }
 
 func (v vanishing) Spec() agent.ToolSpec {
@@ -130,8 +130,8 @@ func (vanishing) Call(context.Context, agent.ToolCall) (*agent.ToolResult, error
 	return agent.TextResult(""), nil
 }
 
-// TestIndexFails opens no index, for want of the directory: the agent works all the same, the log
-// says why, and so does the tool.
+// TestIndexFails: if the index cannot be opened because the directory is gone, the agent still
+// works, and both the log and the tool say why.
 func TestIndexFails(t *testing.T) {
 	dir := faultyRepo(t)
 	var log bytes.Buffer
@@ -149,7 +149,7 @@ func TestIndexFails(t *testing.T) {
 	}
 }
 
-// TestIndexInMemory puts a file where the index is to lie.
+// TestIndexInMemory puts a file where the index's directory should be.
 func TestIndexInMemory(t *testing.T) {
 	dir, state := faultyRepo(t), t.TempDir()
 	c, _, _ := offered(t, dir, luthier.Options{StateDir: state})
@@ -172,7 +172,7 @@ func TestIndexInMemory(t *testing.T) {
 	}
 }
 
-// manyFiles makes a tree of n Go files.
+// manyFiles creates a tree of n Go files.
 func manyFiles(t testing.TB, n int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -189,7 +189,8 @@ func manyFiles(t testing.TB, n int) string {
 	return dir
 }
 
-// TestCloseWhileIndexing closes a Coder whose index has just begun: nothing goes on behind it.
+// TestCloseWhileIndexing: after closing a Coder whose index has just begun, nothing goes on in the
+// background.
 func TestCloseWhileIndexing(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	dir := manyFiles(t, tier.Pick(600, 3000, 10_000))
@@ -205,7 +206,7 @@ func TestCloseWhileIndexing(t *testing.T) {
 }
 
 // BenchmarkNew measures how long a host waits for an agent, with and without the index, which is
-// made behind its back.
+// built in the background.
 func BenchmarkNew(b *testing.B) {
 	dir := manyFiles(b, 2000)
 	for _, bc := range []struct {

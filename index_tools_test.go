@@ -18,10 +18,10 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// The tests of the coding tools that ask an index are here, where the index of package retrieval is
-// put behind them.
+// The tests of the coding tools that use an index are here, so that they run with the index of
+// package retrieval.
 
-// files are the contents of a directory by path.
+// files maps paths in a directory to contents.
 type files map[string]string
 
 func (fs files) write(t testing.TB, dir string) {
@@ -48,7 +48,7 @@ func openAt(t testing.TB, dir string, cfg coding.Config) *coding.Workspace {
 	return w
 }
 
-// openIndexed opens a new directory that holds fs, with an index over it.
+// openIndexed creates a directory that holds fs and opens a workspace with an index over it.
 func openIndexed(t testing.TB, cfg retrieval.Config, fs files) (*coding.Workspace, *retrieval.Index) {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func onIndex(x *retrieval.Index) coding.Config {
 	return coding.Config{Index: luthier.CodingIndex(x), Ripgrep: "none"}
 }
 
-// settled waits until all of an index is made.
+// settled waits until an index is complete.
 func settled(t testing.TB, x *retrieval.Index) {
 	t.Helper()
 	young := func(l retrieval.LayerStatus) bool { return !l.Ready && l.Err == nil }
@@ -131,7 +131,7 @@ func contains(t testing.TB, got string, want ...string) {
 	}
 }
 
-// runTools lets a scripted model make calls in one run of a real agent, and returns the results.
+// runTools lets a scripted model make calls in one run of a real agent, and returns their results.
 func runTools(t testing.TB, w *coding.Workspace, s *agent.Session, turns ...agenttest.Turn) []agent.ToolResult {
 	t.Helper()
 	ts, err := w.Tools()

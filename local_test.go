@@ -29,15 +29,15 @@ func (m *brief) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	return m.Model.Stream(ctx, &short)
 }
 
-// TestLocalModel wires the complete agent over a model in this process. Its weights are random, so
-// it says nothing of use; but every coding tool can be offered to it, and whatever call it writes
-// is valid.
+// TestLocalModel wires the complete agent over a model in this process. The model's weights are
+// random, so its answers mean nothing; but every coding tool can be offered to it, and every call
+// it writes is valid.
 func TestLocalModel(t *testing.T) {
 	tier.Normal(t)
 	path := filepath.Join(t.TempDir(), "m.gguf")
 	c := synth.Tiny("qwen3moe")
 	c.Context = 1 << 16
-	if testing.Short() { // a model half as wide: the tools alone are thousands of tokens
+	if testing.Short() { // a model half as wide: the tool descriptions alone are thousands of tokens
 		c.Embd, c.Heads, c.KVHeads = c.Embd/2, c.Heads/2, c.KVHeads/2
 	}
 	if err := synth.Create(path, c); err != nil {
@@ -89,7 +89,7 @@ func TestLocalModel(t *testing.T) {
 	}
 }
 
-// check validates arguments with a library that had no part in writing them.
+// check validates arguments with a library that was not involved in writing them.
 func check(t *testing.T, tool agent.ToolSpec, args json.RawMessage) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(tool.Schema))

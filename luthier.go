@@ -23,7 +23,7 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// The instructions of the agent: what it is, and what holds for its workspace, its sandbox and its
+// The instructions of the agent: its role, and what applies to its workspace, its sandbox and its
 // index.
 var (
 	//go:embed prompt.md
@@ -41,47 +41,48 @@ var (
 type Options struct {
 	Model agent.Model // answers; required
 
-	// Autonomy is how much runs without asking. The zero value lets the agent read and asks about
+	// Autonomy sets how much runs without asking. The zero value lets the agent read and asks about
 	// everything else; agent.AutonomySandboxed suits unattended work.
 	Autonomy agent.Autonomy
 	Ask      agent.AskFunc  // answers permission questions; nil refuses what Autonomy does not allow
-	Question coding.AskFunc // answers the model's own questions; nil tells it that nobody is there
+	Question coding.AskFunc // answers the model's own questions; nil answers that nobody is there
 
 	System     string       // further instructions, after the built-in ones and the workspace's AGENTS.md
 	Tools      []agent.Tool // further tools
 	Only       []string     // names of the coding tools to offer; empty means all
 	Without    []string     // names of coding tools to leave out
-	SubAgents  bool         // offers the agent tool, which gives tasks to sub-agents on the same model
+	SubAgents  bool         // offers the agent tool, which delegates tasks to sub-agents on the same model
 	Limits     agent.Limits
 	Middleware []agent.Middleware
 	Logger     *slog.Logger
 
-	// Sandbox runs programs. Nil opens one over the workspace in place; NoSandbox runs them as
-	// plain processes instead, for hosts that are a sandbox themselves.
+	// Sandbox runs programs. Nil opens one over the workspace in place. NoSandbox runs them as
+	// plain processes instead, for hosts that are themselves a sandbox.
 	Sandbox   sandbox.Sandbox
 	NoSandbox bool
 
-	// Index finds code for the search and repo_map tools. Nil opens one over the workspace, which
-	// is made in the background, follows the files and is kept in the state directory; the host
-	// closes the one it gives. NoIndex leaves those tools out.
+	// Index finds code for the search and repo_map tools. Nil opens one over the workspace; it is
+	// built in the background, follows the files and is kept in the state directory. If the host
+	// sets Index, the host closes it. NoIndex leaves those tools out.
 	Index   *retrieval.Index
 	NoIndex bool
 
-	// ContextBudget is how many tokens a prompt may have before the conversation is compacted. 0
-	// means 150,000, or three quarters of the model's context where it declares a smaller one.
+	// ContextBudget is the number of tokens of a prompt beyond which the conversation is compacted.
+	// 0 means 150,000, or three quarters of the model's context if it declares a smaller one.
 	ContextBudget int
-	// NoCompaction leaves conversations and results as they are: a prompt that is too long for the
+	// NoCompaction leaves conversations and results unchanged: a prompt that is too long for the
 	// model ends the run.
 	NoCompaction bool
 
-	// StateDir keeps sessions, checkpoints, the index and long outputs, one sub-folder a workspace.
-	// Empty means "luthier" below the user's cache directory. It must not be inside the workspace.
+	// StateDir keeps sessions, checkpoints, the index and long outputs, in one sub-folder per
+	// workspace. Empty means "luthier" in the user's cache directory. It must not be inside the
+	// workspace.
 	StateDir string
 	// NoCheckpoints turns off the snapshots that Undo needs.
 	NoCheckpoints bool
 
-	// Customize, when set, may change the coding tools' and the agent's configuration before they
-	// are built.
+	// Customize, if set, may change the configuration of the coding tools and of the agent before
+	// they are built.
 	Customize func(*coding.Config, *agent.Config)
 }
 
@@ -101,8 +102,8 @@ type Coder struct {
 	ownsIndex bool
 }
 
-// New wires a coding agent over dir. The caller closes it. With a sandbox (the default) the program
-// must call [sandbox.Init] first thing in main.
+// New wires a coding agent over dir. The caller must close it. With a sandbox (the default) the
+// program must call [sandbox.Init] first thing in main.
 func New(ctx context.Context, dir string, opts Options) (*Coder, error) {
 	if opts.Model == nil {
 		return nil, errors.New("luthier: new: Options.Model is nil; set it to a backend such as router/openai or router/anthropic")
@@ -118,8 +119,8 @@ func New(ctx context.Context, dir string, opts Options) (*Coder, error) {
 	return c, nil
 }
 
-// realDir returns the absolute path of a directory without links, so that tools, sandbox and
-// checkpoints agree on it.
+// realDir returns the absolute path of a directory with symbolic links resolved, so that tools,
+// sandbox and checkpoints agree on it.
 func realDir(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -138,7 +139,7 @@ func realDir(dir string) (string, error) {
 	return abs, nil
 }
 
-// open builds the parts, each of which Close releases.
+// open builds the parts. Close releases each of them.
 func (c *Coder) open(ctx context.Context, opts *Options) error {
 	var err error
 	if c.state, err = stateDir(opts.StateDir, c.dir); err != nil {
@@ -184,7 +185,7 @@ func (c *Coder) open(ctx context.Context, opts *Options) error {
 	return nil
 }
 
-// wire puts the tools into a registry and the registry into an agent.
+// wire puts the tools into a registry, and the registry into an agent.
 func (c *Coder) wire(cfg coding.Config, acfg agent.Config, more []agent.Tool) error {
 	var err error
 	if c.Workspace, err = coding.Open(c.dir, cfg); err != nil {
@@ -214,10 +215,10 @@ func (c *Coder) openSandbox(ctx context.Context, opts *Options) error {
 	return nil
 }
 
-// indexTools are the tools that an index is opened for.
+// indexTools lists the tools for which an index is opened.
 var indexTools = []string{"search", "repo_map"}
 
-// indexFor returns how to get the index, nil when no tool would use one.
+// indexFor returns a function that opens the index, or nil if no tool would use one.
 func (c *Coder) indexFor(ctx context.Context, opts *Options) func() (*retrieval.Index, error) {
 	if opts.NoIndex || !slices.ContainsFunc(indexTools, opts.offers) {
 		return nil
@@ -230,9 +231,9 @@ func (c *Coder) indexFor(ctx context.Context, opts *Options) func() (*retrieval.
 	})
 }
 
-// openIndex opens the index when all else stands, since the work it starts in the background would
-// slow that down. An agent works without an index: what fails is told to the log, and by the tools
-// that miss it.
+// openIndex opens the index last, since the work it starts in the background would slow down
+// everything else. An agent also works without an index: a failure is logged, and the tools that
+// need the index report it.
 func (c *Coder) openIndex(open func() (*retrieval.Index, error), opts *Options) {
 	x, err := open()
 	if err != nil {
@@ -269,7 +270,7 @@ func (c *Coder) agentConfig(opts *Options, artifacts agent.ArtifactStore, indexe
 	}, nil
 }
 
-// NewSession makes a session on disk, in the workspace's state directory.
+// NewSession creates a session on disk, in the workspace's state directory.
 func (c *Coder) NewSession() (*agent.Session, error) {
 	return agent.CreateSession(c.SessionDir(), agent.SessionOptions{Dir: c.dir})
 }
@@ -277,7 +278,7 @@ func (c *Coder) NewSession() (*agent.Session, error) {
 // Sessions lists the workspace's sessions, the most recent first.
 func (c *Coder) Sessions() ([]agent.SessionInfo, error) { return agent.ListSessions(c.SessionDir()) }
 
-// Resume opens a session of the workspace by its id, or the most recent one for "".
+// Resume opens a session of the workspace by its id, or the most recent one if id is empty.
 func (c *Coder) Resume(id string) (*agent.Session, *agent.Recovery, error) {
 	if id == "" {
 		infos, err := c.Sessions()
@@ -295,14 +296,14 @@ func (c *Coder) Resume(id string) (*agent.Session, *agent.Recovery, error) {
 	return agent.OpenSession(filepath.Join(c.SessionDir(), id+".jsonl"), agent.SessionOptions{})
 }
 
-// SessionDir is where the workspace's sessions are kept.
+// SessionDir returns the directory that holds the workspace's sessions.
 func (c *Coder) SessionDir() string { return filepath.Join(c.state, "sessions") }
 
-// Dir is the workspace's absolute path.
+// Dir returns the workspace's absolute path.
 func (c *Coder) Dir() string { return c.dir }
 
-// Close ends the programs that still run and releases the sandbox. Sessions are closed by those who
-// opened them.
+// Close ends the programs that are still running and releases the sandbox. Sessions are closed by
+// those who opened them.
 func (c *Coder) Close() error {
 	var errs []error
 	if c.Workspace != nil {
@@ -320,7 +321,7 @@ func (c *Coder) Close() error {
 	return errors.Join(errs...)
 }
 
-// stateDir returns the workspace's own folder below the state directory, and makes it.
+// stateDir returns the workspace's own folder in the state directory, and creates it.
 func stateDir(base, workspace string) (string, error) {
 	if base == "" {
 		cache, err := os.UserCacheDir()

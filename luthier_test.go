@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// faultyRepo makes the git repository of examples/demo: a Go module with a failing test.
+// faultyRepo creates the git repository of examples/demo: a Go module with a failing test.
 func faultyRepo(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "repo")
@@ -56,9 +56,9 @@ func git(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// recordedServer replays the streams of examples/demo over real HTTP: each request is answered with
-// the one that follows as many answers as it holds. An answer past the recording is a plain
-// "Noted.".
+// recordedServer replays the streams of examples/demo over real HTTP: a request that holds n
+// answers gets the recorded answer that follows those n. After the end of the recording the answer
+// is a plain "Noted.".
 func recordedServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	data, err := os.ReadFile("examples/demo/recorded.jsonl")
@@ -116,9 +116,9 @@ func newCoder(t *testing.T, dir, state, url string) *luthier.Coder {
 	return c
 }
 
-// TestFixesARealRepository is the main job: over real HTTP, the agent runs the failing tests of a
-// real git repository in a sandbox, reads two files in parallel, edits one and runs the tests
-// again; its work is undone, redone and resumed.
+// TestFixesARealRepository is the main use case: over real HTTP, the agent runs the failing tests
+// of a real git repository in a sandbox, reads two files in parallel, edits one and runs the tests
+// again; then its work is undone, redone and resumed.
 func TestFixesARealRepository(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	ctx := context.Background()
@@ -236,7 +236,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// readTool takes the name of a built-in tool.
+// readTool has the name of a built-in tool.
 type readTool struct{}
 
 func (readTool) Spec() agent.ToolSpec { return agent.ToolSpec{Name: "read"} }
@@ -244,7 +244,7 @@ func (readTool) Call(context.Context, agent.ToolCall) (*agent.ToolResult, error)
 	return nil, nil
 }
 
-// TestNeedsNoGit opens a workspace that is not a git repository, below a path with odd characters,
+// TestNeedsNoGit opens a workspace that is not a git repository, in a path with odd characters,
 // with instructions.
 func TestNeedsNoGit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd näme $(x) ;")

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// promptPlaces are the rooms that tell a model something, and the number of texts in each. Every
-// text that a model is shown is a .md file in a folder prompts, or named prompt*.md: to change what
-// is said, change the file.
+// promptPlaces lists the directories that hold texts for a model, and the number of texts in each.
+// Every text that a model is shown is a .md file in a folder named prompts, or is named prompt*.md:
+// to change what is said, change the file.
 var promptPlaces = map[string]int{
 	".":                    4, // the instructions of luthier.New
 	"compaction/prompts":   2,
@@ -21,8 +21,8 @@ var promptPlaces = map[string]int{
 	"tools/coding/prompts": 24,
 }
 
-// TestPromptFiles checks that promptPlaces names every place with prompts, and that none of the
-// texts is empty.
+// TestPromptFiles checks that promptPlaces lists every directory with prompts, and that no text is
+// empty.
 func TestPromptFiles(t *testing.T) {
 	found := map[string]int{}
 	for _, room := range []string{".", "compaction", "router", "tools"} {

@@ -8,24 +8,24 @@ import (
 )
 
 // account holds what a run has spent and compares it with the limits. The accounts of sub-agents
-// hang below that of the run that called them.
+// are children of the account of the run that called them.
 type account struct {
-	session *Session // its log keeps what was spent
+	session *Session // its log records what was spent
 	limits  *Limits
-	price   *Price   // nil when the model has none
-	parent  *account // of the run above; nil at the top
+	price   *Price   // nil if the model has none
+	parent  *account // of the run that called this one; nil at the top
 	now     func() time.Time
 	started time.Time
 
-	mu      sync.Mutex // guards what follows, to which tools and sub-agents add
+	mu      sync.Mutex // guards the fields below, to which tools and sub-agents add
 	spent   Usage
 	cost    int64
-	guessed int64 // tokens of responses that came without usage, for the limit only
+	guessed int64 // tokens of responses without usage; only for the limit
 }
 
-// charge adds what a model call cost to the run, and to every run above it as it is spent, so that
-// sub-agents that run side by side cannot each use up the whole of what is left. Guess counts
-// tokens that no usage was reported for.
+// charge adds the cost of a model call to the run and immediately to every run above it, so that
+// concurrent sub-agents cannot each use up all that is left. guess counts tokens for which no usage
+// was reported.
 func (a *account) charge(u Usage, cost, guess int64) {
 	for ; a != nil; a = a.parent {
 		a.mu.Lock()
@@ -36,13 +36,13 @@ func (a *account) charge(u Usage, cost, guess int64) {
 	}
 }
 
-// spend charges a call that gave the session no message, and records it.
+// spend charges a call that added no message to the session, and records it.
 func (a *account) spend(u Usage, cost int64, routes ...Route) error {
 	a.charge(u, cost, 0)
 	return a.session.addSpend(u, cost, routes...)
 }
 
-// total returns what was spent as the result reports it.
+// total returns what was spent, as reported in the result.
 func (a *account) total() (Usage, int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,8 +56,8 @@ func (a *account) used() (tokens, cost int64) {
 	return a.spent.Total() + a.guessed, a.cost
 }
 
-// overspent returns why the run must end when its tokens or its money are used up, or those of a
-// run above it.
+// overspent returns the reason to end the run if its tokens or money, or those of a run above it,
+// are used up.
 func (a *account) overspent() (StopReason, string) {
 	for ; a != nil; a = a.parent {
 		tokens, cost := a.used()
@@ -71,7 +71,7 @@ func (a *account) overspent() (StopReason, string) {
 	return "", ""
 }
 
-// priceOf returns what a call costs by the price table.
+// priceOf returns the cost of a call according to the price table.
 func (a *account) priceOf(u Usage) int64 {
 	if a.price == nil {
 		return 0
@@ -79,7 +79,7 @@ func (a *account) priceOf(u Usage) int64 {
 	return a.price.Cost(u)
 }
 
-// remaining bounds a sub-agent's limits by what is left of this run's.
+// remaining limits a sub-agent to what is left of this run's limits.
 func (a *account) remaining(l Limits) (Limits, error) {
 	tokens, cost := a.used()
 	l.Tokens = bound(l.Tokens, a.limits.Tokens, tokens)
@@ -91,8 +91,8 @@ func (a *account) remaining(l Limits) (Limits, error) {
 	return l, nil
 }
 
-// bound returns the smaller of limit and what is left of outer, where a negative limit means none
-// and 0 nothing left.
+// bound returns the smaller of limit and what is left of outer. A negative limit means no limit,
+// and 0 means nothing is left.
 func bound[T int64 | time.Duration](limit, outer, used T) T {
 	if outer < 0 {
 		return limit
@@ -104,7 +104,7 @@ func bound[T int64 | time.Duration](limit, outer, used T) T {
 	return limit
 }
 
-// stepMeta holds the usage, the cost and the end of one model call.
+// stepMeta holds the usage, the cost and the finish of one model call.
 type stepMeta struct {
 	usage  Usage
 	cost   int64
@@ -115,8 +115,8 @@ type stepMeta struct {
 // free reports whether there is nothing to record.
 func (m *stepMeta) free() bool { return m.usage == Usage{} && m.cost == 0 && len(m.routes) == 0 }
 
-// addSpend records tokens spent by something else than a model call that gave the session a
-// message, and the attempts of routers that they were spent on.
+// addSpend records tokens spent on anything other than a model call that added a message to the
+// session, with the router attempts that they were spent on.
 func (s *Session) addSpend(u Usage, microDollars int64, routes ...Route) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,37 +7,38 @@ import (
 )
 
 // batch holds the tool calls of the current response, in call order, and decides which may run.
-// Calls that do not conflict run beside each other. Its words, each with one meaning:
+// Calls that do not conflict run concurrently. Each of its verbs has one meaning:
 //
-//   - announce adds a call that begins to arrive; ready says that its arguments are complete.
+//   - announce adds a call that begins to arrive; ready marks its arguments as complete.
 //   - acquire waits for a call's turn.
-//   - finish gives a call its result, once; refuse does so before it could run, abandon when it
-//     does not return.
-//   - await waits, on the loop's goroutine, until every call is finished; results gathers them.
-//   - wake ends these waits, so that what they wait for is looked at again.
+//   - finish sets the result of a call, once; refuse does so before the call could run, abandon if
+//     it does not return.
+//   - await waits, on the loop's goroutine, until every call is finished; results gathers the
+//     results.
+//   - wake ends these waits, so that their conditions are checked again.
 //
-// The list itself is changed by the loop's goroutine only, under mu, so that the loop may read it
-// without.
+// The list itself is changed only by the loop's goroutine, under mu, so the loop may read it
+// without locking.
 type batch struct {
 	ctx     context.Context // of the run
 	cfg     *Config
-	session *Session // keeps every result
+	session *Session // records every result
 	tools   *toolset
 	out     *mailbox
 
-	turn sync.Cond  // a call ended, or the run was steered or cancelled; its lock is mu
-	mu   sync.Mutex // guards what follows and the calls; taken inside Session.mu, outside mailbox.mu
+	turn sync.Cond  // signalled when a call ended, or the run was steered or cancelled; its lock is mu
+	mu   sync.Mutex // guards the fields below and the calls; taken inside Session.mu, outside mailbox.mu
 
 	calls     []*call
 	running   int
 	steered   bool
 	cancelAt  uint8 // set of 1<<CancelPoint
 	fatal     error // a session entry could not be written
-	ran       int   // calls of the run that ran
-	abandoned int   // calls of the run that were left behind
+	ran       int   // calls of the whole run that ran
+	abandoned int   // calls of the whole run that were abandoned
 }
 
-// call is one tool call. All fields are guarded by batch.mu but those that say otherwise.
+// call is one tool call. All fields are guarded by batch.mu except those that say otherwise.
 type call struct {
 	tc      ToolCall
 	step    int
@@ -45,23 +46,23 @@ type call struct {
 	spec    *ToolSpec
 	effects Effects
 	state   callState
-	ran     bool // it began
+	ran     bool // it started
 	changed bool // and may have changed something
 	result  ToolResult
 	begun   time.Time
-	logged  []byte // the arguments the session has for it; for its own goroutine
+	logged  []byte // the arguments that the session has recorded for it; only for the call's own goroutine
 }
 
 type callState uint8
 
 const (
-	callArriving callState = iota // its arguments are not complete: effects are the tool's upper bound
+	callArriving callState = iota // its arguments are incomplete: its effects are the tool's upper bound
 	callWaiting                   // for permission, or for a call it conflicts with
 	callRunning
 	callDone
 )
 
-// reset forgets the calls of the last response.
+// reset forgets the calls of the previous response.
 func (b *batch) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,8 +70,8 @@ func (b *batch) reset() {
 	b.calls = b.calls[:0]
 }
 
-// announce adds a call whose arguments have yet to arrive, so that later calls know what they might
-// conflict with.
+// announce adds a call whose arguments have not arrived yet, so that later calls know what they
+// might conflict with.
 func (b *batch) announce(cb *callBuilder, step int) {
 	c := &call{tc: ToolCall{ID: cb.id, Name: cb.name}, step: step}
 	if i, ok := b.tools.byName[cb.name]; ok {
@@ -82,7 +83,7 @@ func (b *batch) announce(cb *callBuilder, step int) {
 	b.calls = append(b.calls, c)
 }
 
-// ready notes that the arguments of a call are complete and returns it, to be run.
+// ready marks the arguments of a call as complete and returns the call, ready to run.
 func (b *batch) ready(cb *callBuilder) *call {
 	cb.taken = true
 	c := b.find(cb.id) // every call of the builder was announced when it began
@@ -97,7 +98,7 @@ func (b *batch) ready(cb *callBuilder) *call {
 	return c
 }
 
-// refuse answers a call without running it.
+// refuse finishes a call without running it.
 func (b *batch) refuse(cb *callBuilder, text string) {
 	cb.taken = true
 	c := b.find(cb.id)
@@ -107,7 +108,7 @@ func (b *batch) refuse(cb *callBuilder, text string) {
 	b.finish(c, ErrorResult("%s", text))
 }
 
-// rewrite replaces the arguments of a call by those that middleware returned.
+// rewrite replaces the arguments of a call with those that middleware returned.
 func (b *batch) rewrite(c *call, tc *ToolCall) {
 	effects := callEffects(c.tool, c.spec, *tc)
 	b.mu.Lock()
@@ -115,7 +116,7 @@ func (b *batch) rewrite(c *call, tc *ToolCall) {
 	c.tc.Args, c.effects = tc.Args, effects
 }
 
-// callEffects asks the tool what a call would do; a tool that panics over it knows nothing.
+// callEffects asks the tool for the effects of a call. If the tool panics, the effects are unknown.
 func callEffects(t Tool, spec *ToolSpec, tc ToolCall) (e Effects) {
 	defer func() {
 		if recover() != nil {
@@ -137,7 +138,7 @@ func (b *batch) find(id string) *call {
 	return nil
 }
 
-// same reports whether calls are those of the batch.
+// same reports whether calls are the calls of the batch.
 func (b *batch) same(calls []ToolCall) bool {
 	if len(calls) != len(b.calls) {
 		return false
@@ -150,7 +151,7 @@ func (b *batch) same(calls []ToolCall) bool {
 	return true
 }
 
-// begun reports whether any call is past arriving.
+// begun reports whether any call has complete arguments.
 func (b *batch) begun() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,7 +163,7 @@ func (b *batch) begun() bool {
 	return false
 }
 
-// holds reports whether the call of an id is past arriving.
+// holds reports whether the batch has a call with this id whose arguments are complete.
 func (b *batch) holds(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,7 +171,7 @@ func (b *batch) holds(id string) bool {
 	return c != nil && c.state != callArriving
 }
 
-// dropArriving removes the calls whose arguments never became complete.
+// dropArriving removes the calls whose arguments were never completed.
 func (b *batch) dropArriving() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,16 +185,16 @@ func (b *batch) dropArriving() {
 	b.wake()
 }
 
-// counts returns how many calls of the run ran, and how many were left behind.
+// counts returns how many calls of the run ran, and how many were abandoned.
 func (b *batch) counts() (ran, abandoned int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ran, b.abandoned
 }
 
-// results gathers the results, in call order, and tells the ladder of repetition: it returns the
-// highest rung with the tool that reached it. An entry that could not be written is an error, which
-// comes with the results.
+// results gathers the results, in call order, and counts repetitions: it returns the highest
+// repetition level with the tool that reached it. If a session entry could not be written, it
+// returns an error along with the results.
 func (b *batch) results(rep *repetition) (m Message, level rung, worst string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,13 +2,13 @@ package agent
 
 import "time"
 
-// acquire waits until c may run: no earlier call that is not done conflicts with it, no running
-// call does, and fewer calls than the cap run. The first unfinished call waits for running ones
-// only, so calls cannot wait in a circle. It returns a reason not to run, or "".
+// acquire waits until c may run: no unfinished earlier call and no running call conflicts with it,
+// and the number of running calls is below the limit. The first unfinished call waits only for
+// running ones, so calls cannot deadlock. acquire returns a reason not to run, or "".
 func (b *batch) acquire(c *call) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	again := c.state == callRunning // middleware called next once more: it gives its place back first
+	again := c.state == callRunning // middleware called next again: it gives up its place first
 	if again {
 		c.state = callWaiting
 		b.running--
@@ -39,7 +39,7 @@ func (b *batch) acquire(c *call) string {
 	}
 }
 
-// clear reports whether nothing stands in the way of c. b.mu is held.
+// clear reports whether c may run now. b.mu is held.
 func (b *batch) clear(c *call) bool {
 	earlier := true
 	for _, o := range b.calls {
@@ -57,7 +57,7 @@ func (b *batch) clear(c *call) bool {
 	return true
 }
 
-// finish records a call's result, once: what an abandoned call gives back later is dropped.
+// finish records a call's result, once. What an abandoned call returns later is dropped.
 func (b *batch) finish(c *call, res *ToolResult) {
 	out := *res
 	out.CallID = c.tc.ID
@@ -90,7 +90,7 @@ func (b *batch) finish(c *call, res *ToolResult) {
 	b.turn.Broadcast()
 }
 
-// abandon finishes a call that does not return with a result of its own.
+// abandon sets a result for a call that does not return, and finishes it.
 func (b *batch) abandon(c *call, text string) {
 	b.mu.Lock()
 	live := c.state == callRunning || c.state == callWaiting
@@ -103,8 +103,8 @@ func (b *batch) abandon(c *call, text string) {
 	}
 }
 
-// await sends events until every call that is past arriving has its result. When the run is
-// cancelled, calls that ignore it are abandoned after the grace period.
+// await sends events until every call with complete arguments has its result. If the run is
+// cancelled, calls that ignore the cancellation are abandoned after the grace period.
 func (b *batch) await() {
 	var grace <-chan time.Time
 	ended := b.ctx.Done()
@@ -143,13 +143,14 @@ func (b *batch) idle() bool {
 	return true
 }
 
-// wake ends the wait of the calls for their turn, and of the loop for its calls. b.mu is held.
+// wake wakes the calls that wait for their turn, and the loop that waits for its calls. b.mu is
+// held.
 func (b *batch) wake() {
 	b.turn.Broadcast()
 	b.out.wake()
 }
 
-// steer notes that a message waits for the model: calls that have not begun are skipped.
+// steer notes that a message is waiting for the model: calls that have not begun are skipped.
 func (b *batch) steer() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,14 +158,14 @@ func (b *batch) steer() {
 	b.wake()
 }
 
-// resume ends the skipping of calls, since the message was taken up.
+// resume stops skipping calls, because the message was read.
 func (b *batch) resume() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.steered = false
 }
 
-// cancel notes where the run is to stop.
+// cancel records where the run must stop.
 func (b *batch) cancel(at CancelPoint) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,14 +173,14 @@ func (b *batch) cancel(at CancelPoint) {
 	b.wake()
 }
 
-// canceled reports whether the run is to stop at the next safe point.
+// canceled reports whether the run must stop at the next safe point.
 func (b *batch) canceled() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.cancelAt != 0
 }
 
-// fail notes that the session could not be written: no further call runs.
+// fail records that the session could not be written: no further call runs.
 func (b *batch) fail(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

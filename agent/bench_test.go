@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// replay is the leanest possible model: it yields prepared chunks, so that a benchmark measures the
-// loop alone.
+// replay is the simplest possible model: it yields prepared chunks, so that a benchmark measures
+// only the loop.
 type replay struct {
 	turns [][]agent.Chunk
 	next  int
@@ -47,7 +47,7 @@ func (e *echo) Call(context.Context, agent.ToolCall) (*agent.ToolResult, error) 
 	return &e.res, nil
 }
 
-// callTurn is a response with n tool calls, whose arguments arrive in several pieces.
+// callTurn returns a response with n tool calls, whose arguments arrive in several pieces.
 func callTurn(step, n int) []agent.Chunk {
 	cs := []agent.Chunk{agent.TextDelta{Text: "Let me "}, agent.TextDelta{Text: "look."}}
 	for i := range n {
@@ -83,16 +83,17 @@ func benchRun(b *testing.B, steps, calls int) {
 	}
 }
 
-// BenchmarkStep1 is one step with one tool call and the final answer.
+// BenchmarkStep1 measures one step with one tool call, and the final answer.
 func BenchmarkStep1(b *testing.B) { benchRun(b, 1, 1) }
 
-// BenchmarkSteps20 is twenty steps with one tool call each and the final answer.
+// BenchmarkSteps20 measures twenty steps with one tool call each, and the final answer.
 func BenchmarkSteps20(b *testing.B) { benchRun(b, 20, 1) }
 
-// BenchmarkParallel8 is one step with eight parallel tool calls and the final answer.
+// BenchmarkParallel8 measures one step with eight parallel tool calls, and the final answer.
 func BenchmarkParallel8(b *testing.B) { benchRun(b, 1, 8) }
 
-// BenchmarkEvents is the delivery of one event, from the model through the loop to the consumer.
+// BenchmarkEvents measures the delivery of one event, from the model through the loop to the
+// consumer.
 func BenchmarkEvents(b *testing.B) {
 	const n = 10_000
 	turn := make([]agent.Chunk, 0, n+1)
@@ -119,5 +120,5 @@ func BenchmarkEvents(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
 }
 
-// BenchmarkSteps2000 shows that time and memory a step do not grow with the session.
+// BenchmarkSteps2000 shows that time and memory per step do not grow with the session.
 func BenchmarkSteps2000(b *testing.B) { benchRun(b, 2000, 1) }

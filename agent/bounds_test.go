@@ -13,7 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// TestTokenLimitWithoutUsage: a model that reports nothing is held to the limit by an estimate.
+// TestTokenLimitWithoutUsage: for a model that reports no usage, the token limit applies to an
+// estimate.
 func TestTokenLimitWithoutUsage(t *testing.T) {
 	m := newScript()
 	for i := range 50 {
@@ -28,7 +29,8 @@ func TestTokenLimitWithoutUsage(t *testing.T) {
 	}
 }
 
-// TestParallelSubAgentsShareABudget: what one spends is missing to the others at once.
+// TestParallelSubAgentsShareABudget: what one sub-agent spends is immediately unavailable to the
+// others.
 func TestParallelSubAgentsShareABudget(t *testing.T) {
 	var n atomic.Int64
 	endless := agent.ModelFunc(func(context.Context, *agent.Request) agentSeq {
@@ -54,7 +56,8 @@ func TestParallelSubAgentsShareABudget(t *testing.T) {
 	}
 }
 
-// TestReadOnlySubAgentIsHeldToIt: a sub-agent offered in plan mode as one that reads cannot write.
+// TestReadOnlySubAgentIsHeldToIt: a sub-agent that is offered in plan mode as read-only cannot
+// write.
 func TestReadOnlySubAgentIsHeldToIt(t *testing.T) {
 	w := newTool("write", agent.Writing("a"), func(context.Context, string) (*agent.ToolResult, error) {
 		t.Error("a sub-agent that only reads wrote")
@@ -124,7 +127,7 @@ func TestGrantTricks(t *testing.T) {
 	}
 }
 
-// placed runs where it is told.
+// placed is a tool that describes where it runs.
 type placed struct {
 	*fn
 	where *string
@@ -153,7 +156,7 @@ func TestExactGrantBindsToThePlace(t *testing.T) {
 	}
 }
 
-// TestForkAfterCompaction forks on both sides of a rewritten history.
+// TestForkAfterCompaction forks before and after a compaction.
 func TestForkAfterCompaction(t *testing.T) {
 	m := newScript(calls(tc{"1", "look", `{"n":1}`}), calls(tc{"2", "look", `{"n":2}`}), fails(agent.ErrContextLength), say("ok"))
 	dir := t.TempDir()
@@ -162,7 +165,7 @@ func TestForkAfterCompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, configured(t, agent.Config{Model: m, Tools: []agent.Tool{okTool("look")}, Compactor: keepLast{}}), s, "go")
-	total := len(s.Transcript()) // 5 messages, then the 3 that were kept and the answer
+	total := len(s.Transcript()) // 5 messages, then the 3 that were kept, then the answer
 	check := func(s *agent.Session) {
 		t.Helper()
 		for n, want := range map[int]int{2: 3, 5: 5, 6: 1, 8: 3, total: 4} {
@@ -186,8 +189,8 @@ func TestForkAfterCompaction(t *testing.T) {
 	check(again)
 }
 
-// TestSpend has a tool that paid for a model call of its own: it counts in the run's result, its
-// limits and the session.
+// TestSpend: what a tool spent on its own model call counts in the run's result, in its limits and
+// in the session.
 func TestSpend(t *testing.T) {
 	judge := newTool("judge", agent.ReadOnly("."), func(ctx context.Context, _ string) (*agent.ToolResult, error) {
 		return agent.TextResult("good"), agent.Spend(ctx, agent.Usage{Input: 1000, Output: 1}, 7)

@@ -11,8 +11,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsonstream"
 )
 
-// responseBuilder assembles the chunks of one stream into a message. Part order is the order in
-// which parts open; interleaved call deltas go to their own call by index.
+// responseBuilder assembles the chunks of one stream into a message. Parts are in the order in
+// which they open; interleaved call deltas are assigned to their calls by index.
 type responseBuilder struct {
 	parts  []Part
 	open   openPart
@@ -21,18 +21,18 @@ type responseBuilder struct {
 	usage  Usage
 	finish FinishReason
 	ended  bool // Finish was seen
-	step   int  // names calls that came without an id
+	step   int  // names calls that came without an id, if newID is nil
 
 	thinker string // provider of the open thinking part
 
-	newID   func() string // names them where there is one, so that ids differ between the runs of a session
-	maxArgs int           // bytes of one call's arguments that are kept, 0 or less for all
+	newID   func() string // if not nil, names calls without an id, so that ids differ between the runs of a session
+	maxArgs int           // limit on the bytes kept of one call's arguments; 0 or less keeps all
 }
 
-// reset prepares the builder for the response of a step; the parts of the last one belong to its
-// message.
+// reset prepares the builder for the response of a step. The parts of the previous response belong
+// to its message.
 func (b *responseBuilder) reset(step int, newID func() string) {
-	clear(b.calls) // their texts are not kept alive
+	clear(b.calls) // so that their texts can be freed
 	b.text.reset()
 	*b = responseBuilder{calls: b.calls[:0], step: step, newID: newID, text: b.text}
 }
@@ -45,23 +45,23 @@ const (
 	openThinking
 )
 
-// callBuilder is one tool call while its arguments arrive.
+// callBuilder is one tool call while its arguments are arriving.
 type callBuilder struct {
-	index int // as the model numbers it
+	index int // the model's number for it
 	slot  int // position in parts
 	id    string
 	name  string
 	args  textBuffer
-	size  int // bytes of arguments that came
+	size  int // bytes of arguments received
 	last  byte
-	over  bool // more came than are accepted: args is empty
+	over  bool // more bytes came than are accepted: args is empty
 	scan  jsonstream.Scanner
-	taken bool // handed to the scheduler
+	taken bool // passed to the scheduler
 }
 
-// textBuffer joins strings, and costs nothing when there is only one.
+// textBuffer joins strings. It costs nothing if there is only one.
 type textBuffer struct {
-	spare []byte // room to join in, from an earlier use
+	spare []byte // memory to join in, from an earlier use
 	one   string
 	many  []byte
 }
@@ -80,7 +80,7 @@ func (t *textBuffer) add(s string) {
 	}
 }
 
-// reset empties the buffer and keeps its room.
+// reset empties the buffer and keeps its memory.
 func (t *textBuffer) reset() {
 	if t.many != nil {
 		t.spare = t.many[:0]
@@ -151,7 +151,7 @@ func (b *responseBuilder) addThinking(c ThinkingDelta) {
 func (b *responseBuilder) startCall(c ToolCallStart) {
 	b.parts = append(b.parts, nil) // filled when the message is built
 	id := c.ID
-	for n := 0; id == "" || !utf8.ValidString(id) || b.hasCall(id); n++ { // two calls of one id could not be answered
+	for n := 0; id == "" || !utf8.ValidString(id) || b.hasCall(id); n++ { // two calls with one id could not be answered
 		if b.newID != nil && n == 0 {
 			id = "call_" + b.newID()
 		} else {
@@ -170,8 +170,8 @@ func (b *responseBuilder) hasCall(id string) bool {
 	return false
 }
 
-// historyName makes a tool name safe to send back: providers refuse a whole history over one odd
-// name.
+// historyName makes a tool name safe to send back: providers reject a whole history because of one
+// invalid name.
 func historyName(name string) string {
 	if toolName.MatchString(name) {
 		return name
@@ -188,7 +188,7 @@ func historyName(name string) string {
 	return string(clean)
 }
 
-// addArgs finds the call by index, newest first: a backend that reuses an index means its latest
+// addArgs finds the call by index, newest first: if a backend reuses an index, it means the latest
 // call.
 func (b *responseBuilder) addArgs(c ToolCallDelta) *callBuilder {
 	for i := len(b.calls) - 1; i >= 0; i-- {
@@ -196,21 +196,21 @@ func (b *responseBuilder) addArgs(c ToolCallDelta) *callBuilder {
 		if call.index != c.Index {
 			continue
 		}
-		if !call.taken && call.add(c.Args, b.maxArgs) { // what follows complete arguments is no part of them
+		if !call.taken && call.add(c.Args, b.maxArgs) { // whatever follows complete arguments is not part of them
 			return call
 		}
 		return nil
 	}
 	// Arguments for a call that never started: keep them under a name no tool has, so that the
-	// model is told.
+	// model receives an error.
 	b.closePart()
 	b.startCall(ToolCallStart{Index: c.Index})
 	return b.addArgs(c)
 }
 
-// add takes a piece of the arguments and reports whether they are complete. Beyond the limit
-// nothing is kept: arguments that will be refused must not fill the memory first, nor the history
-// afterwards.
+// add appends a piece of the arguments and reports whether they are complete. Beyond the limit
+// nothing is kept: arguments that will be refused must fill neither the memory nor, later, the
+// history.
 func (c *callBuilder) add(piece string, limit int) bool {
 	c.size += len(piece)
 	if t := strings.TrimRight(piece, " \t\r\n"); t != "" {
@@ -226,8 +226,8 @@ func (c *callBuilder) add(piece string, limit int) bool {
 }
 
 // truncated reports whether the arguments began as an object and stop in the middle of it. Text
-// that ends like an object, or like a fence around one, is malformed at most: the tool may be able
-// to mend that.
+// that ends like an object, or like a code fence around one, is merely malformed: the tool may be
+// able to repair it.
 func (c *callBuilder) truncated() bool {
 	if c.over || c.scan.Complete() || !strings.HasPrefix(strings.TrimLeft(c.args.String(), " \t\r\n"), "{") {
 		return false
@@ -235,7 +235,7 @@ func (c *callBuilder) truncated() bool {
 	return !strings.ContainsRune("}`;)", rune(c.last))
 }
 
-// validText is strings.ToValidUTF8 with a fast path for what is valid already.
+// validText is strings.ToValidUTF8 with a fast path for valid text.
 func validText(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -255,7 +255,7 @@ func (b *responseBuilder) closePart() {
 	b.open, b.thinker = openNone, ""
 }
 
-// call returns the finished form of c; empty arguments become an empty object.
+// call returns the finished call; empty arguments become an empty object.
 func (c *callBuilder) call() ToolCall {
 	args := c.args.String()
 	if !c.scan.Started() || c.over {
@@ -288,10 +288,10 @@ func (b *responseBuilder) complete(ctx context.Context) error {
 	return nil
 }
 
-// maxRoom is how much room a run hands on; more is left to the garbage collector.
+// maxRoom is the largest buffer that a run passes on; a larger one is garbage collected.
 const maxRoom = 1 << 20
 
-// takeRoom returns room of an earlier run to join streamed text in, or nil.
+// takeRoom returns a buffer from an earlier run for joining streamed text, or nil.
 func (a *Agent) takeRoom() []byte {
 	if p, ok := a.rooms.Get().(*[]byte); ok {
 		return *p
@@ -299,7 +299,7 @@ func (a *Agent) takeRoom() []byte {
 	return nil
 }
 
-// giveRoom keeps the room of a run that ended for the next one.
+// giveRoom keeps the buffer of a run that ended for the next run.
 func (a *Agent) giveRoom(t *textBuffer) {
 	t.reset()
 	if room := t.spare; room != nil && cap(room) <= maxRoom {

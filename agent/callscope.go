@@ -2,7 +2,7 @@ package agent
 
 import "context"
 
-// callScope is what the loop lets a running tool reach through its context.
+// callScope holds what a running tool can reach through its context.
 type callScope struct {
 	by       *invoker
 	call     *call
@@ -24,7 +24,7 @@ func SessionFrom(ctx context.Context) *Session {
 	return nil
 }
 
-// CallIDFrom returns the id of the call that a tool runs as, or "" outside a run.
+// CallIDFrom returns the id of the call that the running tool executes, or "" outside a run.
 func CallIDFrom(ctx context.Context) string {
 	if s := scopeFrom(ctx); s != nil {
 		return s.call.tc.ID
@@ -40,8 +40,8 @@ func Progress(ctx context.Context, text string) {
 	}
 }
 
-// Spend adds tokens and micro-dollars that a tool spent on model calls of its own to the run's
-// totals, where they count against its limits. Outside a run it does nothing.
+// Spend adds tokens and micro-dollars that a tool spent on its own model calls to the run's totals,
+// where they count against its limits. Outside a run it does nothing.
 func Spend(ctx context.Context, u Usage, microDollars int64) error {
 	s := scopeFrom(ctx)
 	if s == nil {

@@ -1,21 +1,21 @@
 package agent
 
-// Capabilities says what a [Model] can do, so that a host can choose one and a test suite can leave
-// out what a model declares that it cannot do. A false field means "not at all or not reliably";
-// Notes say more.
+// Capabilities says what a [Model] can do, so that a host can choose one and a test suite can skip
+// what a model declares unsupported. A false field means "not at all or not reliably"; Notes
+// contain details.
 type Capabilities struct {
 	Tools            bool // calls tools
 	StreamingTools   bool // streams a call's arguments as they are written, instead of whole calls at the end
 	ParallelTools    bool // may call several tools in one response
 	ToolChoice       bool // honours every ToolChoice mode
 	Thinking         bool // streams its reasoning as ThinkingDelta
-	ThinkingReplay   bool // signs its reasoning and takes it back byte for byte
-	RedactedThinking bool // hands out encrypted reasoning as Thinking.Redacted and takes it back
-	Opaque           bool // hands out and takes back Opaque parts of its own provider
-	Images           bool // takes images in user messages
-	ImageURLs        bool // takes images by address
-	ToolImages       bool // takes images in tool results
-	StructuredOutput bool // holds an answer to Request.Output
+	ThinkingReplay   bool // signs its reasoning and accepts it back byte for byte
+	RedactedThinking bool // returns encrypted reasoning as Thinking.Redacted and accepts it back
+	Opaque           bool // returns Opaque parts of its own provider and accepts them back
+	Images           bool // accepts images in user messages
+	ImageURLs        bool // accepts images by URL
+	ToolImages       bool // accepts images in tool results
+	StructuredOutput bool // makes answers conform to Request.Output
 	Stop             bool // honours Request.Stop
 	Usage            bool // reports tokens
 	CacheUsage       bool // reports tokens read from a prompt cache
@@ -36,7 +36,7 @@ func AllCapabilities() Capabilities {
 	}
 }
 
-// CapabilitiesOf returns what m declares with a Capabilities method. A model without one is taken
+// CapabilitiesOf returns what m declares with a Capabilities method. A model without one is assumed
 // to be able to do everything, and declared is false.
 func CapabilitiesOf(m Model) (c Capabilities, declared bool) {
 	if d, ok := m.(interface{ Capabilities() Capabilities }); ok {

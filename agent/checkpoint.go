@@ -8,12 +8,12 @@ import (
 )
 
 // Checkpointer snapshots a workspace so that a turn can be undone. Package checkpoint implements it
-// on git objects.
+// with git objects.
 type Checkpointer interface {
 	// Snapshot records the workspace and returns the checkpoint's id.
 	Snapshot(ctx context.Context, label string) (id string, err error)
-	// Restore brings the workspace back to a checkpoint and returns the id of one that undoes the
-	// restore.
+	// Restore returns the workspace to a checkpoint and returns the id of a checkpoint that undoes
+	// the restore.
 	Restore(ctx context.Context, id string) (undo string, err error)
 }
 
@@ -56,14 +56,14 @@ func lastUserTitle(ms []Message) string {
 	return ""
 }
 
-// Undo brings the workspace back to where it was before the last turn that wrote, and returns that
-// checkpoint. The model is told at the start of the next run. It can itself be undone with
-// [Agent.Redo]. It fails during a run.
+// Undo returns the workspace to its state before the last turn that wrote, and returns that
+// checkpoint. The model is informed at the start of the next run. [Agent.Redo] reverses an Undo.
+// Undo fails during a run.
 func (a *Agent) Undo(ctx context.Context, s *Session) (CheckpointRef, error) {
 	return a.restore(ctx, s, EntryUndo)
 }
 
-// Redo takes back the last [Agent.Undo].
+// Redo reverses the last [Agent.Undo].
 func (a *Agent) Redo(ctx context.Context, s *Session) (CheckpointRef, error) {
 	return a.restore(ctx, s, EntryRedo)
 }
@@ -98,8 +98,8 @@ func (a *Agent) restore(ctx context.Context, s *Session, kind EntryType) (Checkp
 	return ref, nil
 }
 
-// restoreNote is what the model is told at the start of the next run, also after the session was
-// opened again.
+// restoreNote returns the note about a restore for the model. It is shown at the start of the next
+// run, even if the session was reopened in between.
 func restoreNote(kind EntryType, label string) string {
 	word := "undone"
 	if kind == EntryRedo {

@@ -10,8 +10,9 @@ type Chunk interface {
 // TextDelta is a piece of the answer's text.
 type TextDelta struct{ Text string }
 
-// ThinkingDelta is a piece of the model's reasoning. A delta with a Signature or Redacted closes
-// its thinking part: the next ThinkingDelta opens a new one, as does one of another Provider.
+// ThinkingDelta is a piece of the model's reasoning. A delta with a Signature or Redacted data
+// closes its thinking part: the next ThinkingDelta opens a new one. A delta with a different
+// Provider also opens a new part.
 type ThinkingDelta struct {
 	Text      string
 	Signature string
@@ -33,10 +34,10 @@ type ToolCallDelta struct {
 	Args  string
 }
 
-// Usage counts the tokens of one response. Input counts every prompt token, of which CachedInput
-// were read from a prompt cache and CacheWrite were written to it; Output counts every generated
-// token, of which Reasoning were hidden or shown reasoning. In a stream a Usage chunk holds the
-// totals so far: the last one stands.
+// Usage counts the tokens of one response. Input counts all prompt tokens: CachedInput of them were
+// read from a prompt cache and CacheWrite were written to it. Output counts all generated tokens:
+// Reasoning of them were hidden or shown reasoning. In a stream a Usage chunk holds the totals so
+// far, so the last one is the final count.
 type Usage struct {
 	Input       int64 `json:"input,omitempty"`
 	CachedInput int64 `json:"cached_input,omitempty"`
@@ -56,7 +57,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// clamp makes negative counts zero: a broken report must not give budget back.
+// clamp sets negative counts to zero: a faulty report must not increase the remaining budget.
 func (u *Usage) clamp() {
 	for _, n := range []*int64{&u.Input, &u.CachedInput, &u.CacheWrite, &u.Output, &u.Reasoning} {
 		*n = max(*n, 0)
@@ -66,18 +67,18 @@ func (u *Usage) clamp() {
 // Total returns the tokens that count against a token limit: input plus output.
 func (u Usage) Total() int64 { return u.Input + u.Output }
 
-// FinishReason says why a model stopped.
+// FinishReason is the reason why a model stopped.
 type FinishReason string
 
 // The reasons a response can end with.
 const (
 	FinishStop    FinishReason = "stop"           // the answer is complete
 	FinishTools   FinishReason = "tool_calls"     // the model waits for tool results
-	FinishLength  FinishReason = "length"         // the output limit was reached: the last part may be cut
+	FinishLength  FinishReason = "length"         // the output limit was reached: the last part may be incomplete
 	FinishFilter  FinishReason = "content_filter" // the provider withheld the rest
 	FinishRefusal FinishReason = "refusal"        // the model declined
-	FinishPause   FinishReason = "pause"          // the provider paused a long turn; send the history back to go on
-	FinishOther   FinishReason = "other"          // a reason this library does not know
+	FinishPause   FinishReason = "pause"          // the provider paused a long turn; send the history back to continue
+	FinishOther   FinishReason = "other"          // a reason unknown to this library
 )
 
 // Finish is the last chunk of every complete response.

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// The JSON form of a message is {"role":…,"parts":[{"type":"text","text":…},…]}: the fields of the
-// part beside its type. Parts of a type this version does not know are an error, since dropping one
-// would change what a model is shown.
+// The JSON form of a message is {"role":…,"parts":[{"type":"text","text":…},…]}: each part has a
+// type tag and its fields. A part of an unknown type is an error, since dropping it would change
+// what a model is shown.
 
 type messageJSON struct {
 	Role  Role              `json:"role"`
@@ -84,8 +84,8 @@ func (c ToolCall) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// splitRaw says in which of three forms raw survives encoding/json byte for byte: as JSON, as a
-// string, as bytes.
+// splitRaw returns raw in one of three forms that survive encoding/json byte for byte: as JSON, as
+// a string, or as bytes.
 func splitRaw(raw json.RawMessage) (value json.RawMessage, text string, data []byte) {
 	switch {
 	case json.Valid(raw) && compactJSON(raw) && string(raw) != "null":

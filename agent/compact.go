@@ -8,7 +8,7 @@ type Compactor interface {
 	Compact(ctx context.Context, msgs []Message, budget int) ([]Message, CompactionReport, error)
 }
 
-// CompactionReport says what a compaction did.
+// CompactionReport describes the effects of a compaction.
 type CompactionReport struct {
 	Before  int      `json:"before"`            // estimated tokens before
 	After   int      `json:"after"`             // estimated tokens after
@@ -18,8 +18,8 @@ type CompactionReport struct {
 	Usage   Usage    `json:"usage,omitzero"` // tokens the compaction itself spent
 }
 
-// compactionPlanner is a [Compactor] that can tell when a history within its budget is worth
-// compacting, because what it takes out is worth more than the prompt cache that it breaks.
+// compactionPlanner is a [Compactor] that also decides when compacting a history within its budget
+// pays, because removing text saves more than the broken prompt cache costs.
 type compactionPlanner interface {
 	Due(msgs []Message) bool
 }
@@ -32,16 +32,16 @@ type liveRequest struct {
 }
 
 // WithLiveRequest returns a context that carries the request a compaction is for. The loop calls a
-// [Compactor] with one; a host that compacts on its own may do the same. Tokens is what the prompt
-// is known to weigh, 0 when it is not.
+// [Compactor] with one; a host that compacts on its own may do the same. tokens is the size of the
+// prompt, or 0 if unknown.
 func WithLiveRequest(ctx context.Context, req *Request, tokens int64) context.Context {
 	return context.WithValue(ctx, liveRequestKey{}, &liveRequest{req, tokens})
 }
 
-// LiveRequest returns the request that a [Compactor] makes room in: its instructions and tools take
-// up room too, and a summary that is asked for as a continuation of it finds the prompt cache warm.
-// It is nil outside a run. Tokens is what the provider's reports make its prompt, 0 when they are
-// missing.
+// LiveRequest returns the request in which a [Compactor] makes room. Its instructions and tools
+// take up room too, and asking for a summary as a continuation of it finds the prompt cache warm.
+// It is nil outside a run. tokens is the size of its prompt according to the provider's reports, or
+// 0 without reports.
 func LiveRequest(ctx context.Context) (req *Request, tokens int64) {
 	if l, ok := ctx.Value(liveRequestKey{}).(*liveRequest); ok {
 		return l.req, l.tokens
@@ -49,8 +49,8 @@ func LiveRequest(ctx context.Context) (req *Request, tokens int64) {
 	return nil, 0
 }
 
-// compact shortens the history to a budget. A compactor that fails, or breaks the pairing of calls
-// and results, leaves the history as it was; so does one that gives back what it was given.
+// compact shortens the history to a budget. If the compactor fails, or breaks the pairing of calls
+// and results, or returns its argument, the history stays unchanged.
 func (r *run) compact(budget int) error {
 	s := r.session
 	req := *r.prompt.fill()
@@ -86,7 +86,7 @@ func (r *run) compact(budget int) error {
 	return nil
 }
 
-// sameMessages reports whether a compactor gave back the slice it was given.
+// sameMessages reports whether a compactor returned the slice that it received.
 func sameMessages(a, b []Message) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// planner is a compactor that finds a history of a certain length worth compacting.
+// planner is a compactor that considers a history of a certain length worth compacting.
 type planner struct {
 	keepLast
 	due  int // messages
@@ -29,7 +29,7 @@ func (p *planner) Compact(ctx context.Context, ms []agent.Message, budget int) (
 	return p.keepLast.Compact(ctx, ms, budget)
 }
 
-// looking is a model that calls the tool look so often and then answers.
+// looking returns a model that calls the tool look n times and then answers.
 func looking(n int) *script {
 	m := newScript()
 	for i := range n {
@@ -50,7 +50,7 @@ func compactions(evs []agent.Event) int {
 }
 
 // TestCompactorSaysWhen: a compactor with a Due method is asked before every call, and sees the
-// request it makes room in.
+// request in which it makes room.
 func TestCompactorSaysWhen(t *testing.T) {
 	p := &planner{due: 7}
 	a := configured(t, agent.Config{Model: looking(4), System: "be brief", Tools: []agent.Tool{okTool("look")}, Compactor: p})
@@ -70,8 +70,8 @@ func TestCompactorSaysWhen(t *testing.T) {
 	}
 }
 
-// TestCompactorMayLeaveAll: a history that comes back as it was is no compaction: nothing is
-// recorded, the cache stays.
+// TestCompactorMayLeaveAll: returning the history unchanged does not count as a compaction: nothing
+// is recorded, the cache stays.
 func TestCompactorMayLeaveAll(t *testing.T) {
 	p := &planner{due: 3, same: true}
 	a := configured(t, agent.Config{Model: looking(3), Tools: []agent.Tool{okTool("look")}, Compactor: p})
@@ -82,7 +82,7 @@ func TestCompactorMayLeaveAll(t *testing.T) {
 	}
 }
 
-// counting counts its own tokens: as many as the request has messages, times ten thousand. It
+// counting counts its own tokens: ten thousand times the number of the request's messages. It
 // reports no usage.
 type counting struct {
 	*script

@@ -14,30 +14,30 @@ import (
 	"github.com/luthier-dev/luthier/internal/wait"
 )
 
-// Config wires an [Agent]. Only Model is required; every other field has a working zero value.
+// Config configures an [Agent]. Only Model is required; every other field has a working zero value.
 type Config struct {
 	Model  Model  // answers the requests; required
 	System string // instructions, sent before the first message
 
-	Tools      []Tool     // what the model may call
-	ToolSource ToolSource // more tools, asked anew before every step; nil for none
+	Tools      []Tool     // tools that the model may call
+	ToolSource ToolSource // more tools, requested again before every step; nil for none
 
-	Policy Policy  // decides on every call; nil allows all, which suits trusted tools only
-	Ask    AskFunc // answers what the policy leaves open; nil refuses
+	Policy Policy  // decides on every call; nil allows all, which is only suitable for trusted tools
+	Ask    AskFunc // answers what the policy leaves undecided; nil refuses
 
-	Middleware []Middleware // around every model and tool call, outermost first
+	Middleware []Middleware // wraps every model and tool call, outermost first
 
 	Limits     Limits     // when a run must end
-	Repetition Repetition // when a run goes in circles
-	Retry      Retry      // what to do when the model fails
+	Repetition Repetition // when to stop a run that repeats itself
+	Retry      Retry      // what to do if the model fails
 	Prices     Prices     // cost by model name; nil means DefaultPrices
 
 	Parallel    int           // tool calls at a time; 0 means 8
-	ToolTimeout time.Duration // limit of one call whose spec names none; 0 means 10 minutes, negative none
+	ToolTimeout time.Duration // time limit of a call whose spec has none; 0 means 10 minutes, negative no limit
 	Grace       time.Duration // how long a cancelled call may take to return before it is abandoned; 0 means 10 seconds
 
 	// Verify checks the work when the model says that it is done, for instance by running the
-	// tests. Feedback that is not empty is given to the model, which goes on; see
+	// tests. If the feedback is not empty, the model receives it and continues; see
 	// Limits.Verifications. Nil accepts every answer.
 	Verify func(ctx context.Context, s *Session) (feedback string, err error)
 
@@ -58,55 +58,56 @@ type Config struct {
 	Logger *slog.Logger // nil is silent
 
 	// Now, NewID, Random and Sleep make a run reproducible. Nil means the wall clock, random ids,
-	// random jitter in [0,1) and real sleep. NewID names the tool calls that a model sends without
-	// an id of their own.
+	// random jitter in [0,1) and a real sleep. NewID names the tool calls that a model sends
+	// without an id.
 	Now    func() time.Time
 	NewID  func() string
 	Random func() float64
 	Sleep  func(ctx context.Context, d time.Duration) error
 }
 
-// Limits end a run. A zero field takes the default in its comment; a negative one means no limit.
+// Limits end a run. A zero field means the default in its comment; a negative one means no limit.
 type Limits struct {
 	Steps         int           // model calls; 200
 	Tokens        int64         // input plus output tokens of all calls, estimated where none are reported; 50,000,000
-	MicroDollars  int64         // cost by the price table or as routers report it; 20,000,000 ($20), counted only for models with a price
-	Wall          time.Duration // time; 2 hours
-	Verifications int           // answers that Config.Verify may send back; 5
-	ArgBytes      int           // bytes of one call's arguments, longer ones are dropped and the call refused; 16 MiB
-	ResponseBytes int           // bytes of one response, all parts; 64 MiB
+	MicroDollars  int64         // cost by the price table or as reported by routers; 20,000,000 ($20), counted only for models with a price
+	Wall          time.Duration // duration; 2 hours
+	Verifications int           // answers that Config.Verify may reject; 5
+	ArgBytes      int           // bytes of one call's arguments; longer ones are dropped and the call is refused; 16 MiB
+	ResponseBytes int           // bytes of one response, all parts together; 64 MiB
 }
 
-// Repetition is the ladder for a model that repeats itself: how many identical calls with identical
-// results, with no new change made in between, lead to a reminder, a stronger one and the end of
-// the run. A zero field takes the default in its comment; a negative one turns that rung off.
+// Repetition sets the limits for a model that repeats itself: the number of identical calls with
+// identical results, without a change in between, that lead to a reminder, to a stronger one, and
+// to the end of the run. A zero field means the default in its comment; a negative one turns that
+// level off.
 type Repetition struct {
 	Remind int // 3
 	Warn   int // 5
 	Stop   int // 8
 }
 
-// Retry says how model errors are retried. A zero field takes the default in its comment.
+// Retry says how model errors are retried. A zero field means the default in its comment.
 type Retry struct {
 	Max         int           // retries of one step; 5, negative none
 	Base        time.Duration // first delay, doubled at every retry, with jitter; 1 s
-	Cap         time.Duration // longest delay, a Retry-After may exceed it; 60 s
-	MaxWait     time.Duration // longest Retry-After that is honoured, beyond it the error is final; 10 min
-	IdleTimeout time.Duration // silence after which a stream counts as dead; 3 min, negative none
+	Cap         time.Duration // longest delay, except that a Retry-After may exceed it; 60 s
+	MaxWait     time.Duration // longest Retry-After that is honoured; a longer one makes the error final; 10 min
+	IdleTimeout time.Duration // silence after which a stream is considered dead; 3 min, negative never
 }
 
 // Agent runs a model and its tools over sessions. It is safe for concurrent use by runs over
 // different sessions.
 type Agent struct {
-	rooms  *sync.Pool // of *[]byte: room to join streamed text in, handed from run to run
+	rooms  *sync.Pool // of *[]byte: buffers for joining streamed text, passed from run to run
 	cfg    Config
 	static []Tool
 	handle Handler // the middleware chain around both kinds of operation; nil without middleware
 	price  *Price
-	depth  int // how many agents are above this one
+	depth  int // number of agents above this one
 
-	parent   *account // of the run whose tool this agent runs as, nil at the top
-	readOnly bool     // calls that may change something are refused
+	parent   *account // of the run that calls this agent as a tool, nil at the top
+	readOnly bool     // refuses calls that may change something
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// conflicts reports whether calls with effects a and b must not overlap: one of them is unknown, or
-// one writes what the other reads or writes.
+// conflicts reports whether calls with effects a and b must not overlap: because the effects of one
+// are unknown, or one writes what the other reads or writes.
 func conflicts(a, b *Effects) bool {
 	if !a.Known || !b.Known {
 		return true
@@ -25,7 +25,7 @@ func overlapAny(as, bs []string) bool {
 	return false
 }
 
-// overlap reports whether two resource names can touch the same thing.
+// overlap reports whether two resource names may refer to the same thing.
 func overlap(a, b string) bool {
 	if hasScheme(a) || hasScheme(b) {
 		return a == b
@@ -33,14 +33,15 @@ func overlap(a, b string) bool {
 	return under(a, b) || under(b, a)
 }
 
-// hasScheme reports whether name is a named resource such as "todo:" or "proc:3", not a path.
+// hasScheme reports whether name is a named resource such as "todo:" or "proc:3" rather than a
+// path.
 func hasScheme(name string) bool {
 	i := strings.IndexByte(name, ':')
 	return i > 1 && !strings.ContainsAny(name[:i], "/\\.")
 }
 
-// under reports whether path p is dir or below it. An absolute path and the workspace are taken to
-// overlap, since where the workspace lies is not known here.
+// under reports whether path p is dir or below it. An absolute path is assumed to overlap the
+// workspace, since the location of the workspace is not known here.
 func under(p, dir string) bool {
 	p, dir = cleanPath(p), cleanPath(dir)
 	if path.IsAbs(p) != path.IsAbs(dir) {
@@ -52,18 +53,18 @@ func under(p, dir string) bool {
 	return dir == "." || p == dir || (strings.HasPrefix(p, dir) && (dir == "/" || p[len(dir)] == '/'))
 }
 
-// cleanPath is path.Clean that does not allocate for what is clean already.
+// cleanPath is path.Clean that does not allocate for paths that are already clean.
 func cleanPath(p string) string {
 	return path.Clean(strings.ReplaceAll(p, "\\", "/"))
 }
 
-// leaves reports whether a clean relative path leads out of the folder it is relative to. A name
-// such as "..data" does not.
+// leaves reports whether a clean relative path leads out of its base folder. A name such as
+// "..data" does not.
 func leaves(p string) bool { return p == ".." || strings.HasPrefix(p, "../") }
 
-// PathUnder reports whether the workspace-relative path p is prefix itself or lies below it. A path
-// that leaves the workspace is under nothing. A backslash is a separator on some systems and a
-// letter on others: p must lie below prefix either way.
+// PathUnder reports whether the workspace-relative path p is prefix itself or below it. A path that
+// leaves the workspace is never under prefix. A backslash is a separator on some systems and an
+// ordinary character on others: p must be below prefix in both readings.
 func PathUnder(p, prefix string) bool {
 	if strings.Contains(p, "\\") && !pathUnder(path.Clean(p), cleanPath(prefix)) {
 		return false

@@ -98,7 +98,7 @@ func TestLimits(t *testing.T) {
 		steps  int
 	}{
 		{"steps", agent.Limits{Steps: 3}, agent.StopSteps, 3},
-		{"tokens", agent.Limits{Tokens: 45}, agent.StopTokens, 3},               // 15 a step
+		{"tokens", agent.Limits{Tokens: 45}, agent.StopTokens, 3},               // 15 tokens a step
 		{"cost", agent.Limits{MicroDollars: 40}, agent.StopCost, 2},             // 10 + 2*5 micro-dollars a step
 		{"wall", agent.Limits{Wall: 30 * time.Millisecond}, agent.StopTime, -1}, // see the sleep below
 	} {
@@ -146,7 +146,7 @@ func TestRepetitionLadder(t *testing.T) {
 		t.Errorf("reminders = %q", texts)
 	}
 
-	// A result that changes, or a new change in between, is not repetition.
+	// A result that changes, or a change made in between, does not count as repetition.
 	n := 0
 	poll := newTool("look", agent.ReadOnly("."), func(context.Context, string) (*agent.ToolResult, error) {
 		n++
@@ -231,8 +231,8 @@ func TestIdleStreamTimesOut(t *testing.T) {
 	t.Error("no retry")
 }
 
-// TestSlowConsumerIsNotAnIdleModel holds one event for longer than the idle time: the model is
-// asked again, and no failure is counted against it.
+// TestSlowConsumerIsNotAnIdleModel: if the consumer holds one event for longer than the idle time,
+// the model is asked again, and no failure is counted against it.
 func TestSlowConsumerIsNotAnIdleModel(t *testing.T) {
 	slow := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
 		for range 3 {
@@ -262,8 +262,8 @@ func TestSlowConsumerIsNotAnIdleModel(t *testing.T) {
 	}
 }
 
-// TestStepWithToolsIsNotAskedAgain breaks a stream after its first call began: what arrived is
-// kept, the call runs once, and the model goes on from its result.
+// TestStepWithToolsIsNotAskedAgain breaks a stream after its first call began: the parts that
+// arrived are kept, the call runs once, and the model continues from its result.
 func TestStepWithToolsIsNotAskedAgain(t *testing.T) {
 	var ran atomic.Int32
 	w := newTool("write", agent.Writing("a"), func(context.Context, string) (*agent.ToolResult, error) {

@@ -10,16 +10,16 @@ import (
 
 var errToolTimeout = errors.New("agent: the tool's time limit was reached")
 
-// deadline cancels a call at its time limit, and abandons it when it ignores that for the grace
-// period.
+// deadline cancels a call at its time limit, and abandons it if it ignores the cancellation during
+// the grace period.
 type deadline struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	timer   *time.Timer
 	expired bool // the limit was reached
 	stopped bool // the call returned
 }
 
-// start begins to count. Cancel ends the call, abandon leaves it behind.
+// start starts the timer. cancel cancels the call, abandon abandons it.
 func (d *deadline) start(limit, grace time.Duration, cancel context.CancelCauseFunc, abandon func(text string)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -33,7 +33,7 @@ func (d *deadline) start(limit, grace time.Duration, cancel context.CancelCauseF
 	})
 }
 
-// first reports whether the limit is reached for the first time.
+// first reports whether this is the first time that the limit is reached.
 func (d *deadline) first() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -42,7 +42,7 @@ func (d *deadline) first() bool {
 	return first
 }
 
-// again counts the grace period, unless the call has returned meanwhile.
+// again starts the grace period, unless the call has returned meanwhile.
 func (d *deadline) again(grace time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,7 +51,7 @@ func (d *deadline) again(grace time.Duration) {
 	}
 }
 
-// stop ends the count: the call returned.
+// stop stops the timer because the call returned.
 func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

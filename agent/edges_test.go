@@ -19,8 +19,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// TestCancelWhileTheRunBegins cancels and steers from other goroutines around the first moment of a
-// run.
+// TestCancelWhileTheRunBegins cancels and steers from other goroutines while a run is starting.
 func TestCancelWhileTheRunBegins(t *testing.T) {
 	for range 200 {
 		s := agent.NewSession()
@@ -43,8 +42,8 @@ func TestCancelWhileTheRunBegins(t *testing.T) {
 	}
 }
 
-// TestNextRunFromDone starts the next run while the first is still unwinding: the first must not
-// free the session.
+// TestNextRunFromDone starts the next run while the first is still unwinding: the end of the first
+// must not release the session.
 func TestNextRunFromDone(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	wait := func(ctx context.Context, r *agent.Request, yield func(agent.Chunk, error) bool) {
@@ -70,8 +69,9 @@ func TestNextRunFromDone(t *testing.T) {
 	}
 }
 
-// TestLeavingMidStreamKeepsWhatWasDone leaves, cancels and panics while the response still streams
-// and a call of it has run: the history holds the call and its result, in memory and on disk.
+// TestLeavingMidStreamKeepsWhatWasDone leaves, cancels and panics while the response is still
+// streaming and one of its calls has run: the history keeps the call and its result, in memory and
+// on disk.
 func TestLeavingMidStreamKeepsWhatWasDone(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	for _, how := range []string{"break", "cancel", "panic"} {
@@ -126,8 +126,8 @@ func TestLeavingMidStreamKeepsWhatWasDone(t *testing.T) {
 	}
 }
 
-// TestPanicWhileToolsRun has the consumer panic at CallDone, when the message is in the history and
-// results are not.
+// TestPanicWhileToolsRun makes the consumer panic at CallDone, when the message is in the history
+// but the results are not.
 func TestPanicWhileToolsRun(t *testing.T) {
 	s := agent.NewSession()
 	func() {
@@ -143,7 +143,7 @@ func TestPanicWhileToolsRun(t *testing.T) {
 	}
 }
 
-// TestMiddlewareThatRetries calls next twice, around a tool and around the model.
+// TestMiddlewareThatRetries calls next twice, both for a tool and for the model.
 func TestMiddlewareThatRetries(t *testing.T) {
 	var runs atomic.Int32
 	flaky := newTool("flaky", agent.Writing("a"), func(_ context.Context, args string) (*agent.ToolResult, error) {
@@ -172,7 +172,7 @@ func TestMiddlewareThatRetries(t *testing.T) {
 		t.Errorf("reset %v, usage %+v; the failed attempt cost 3 tokens", hasEvent[agent.StreamReset](evs), res.Usage)
 	}
 
-	// Once a call began, the model is not asked again for the same response.
+	// Once a call has begun, the model is not asked again for the same response.
 	m = newScript(fails(agent.ErrServer, agent.ToolCallStart{ID: "x", Name: "flaky"}, agent.ToolCallDelta{Args: "{}"}), say("done"))
 	s = agent.NewSession()
 	run(t, configured(t, agent.Config{Model: m, Tools: []agent.Tool{flaky}, Middleware: []agent.Middleware{again}, Parallel: 1}), s, "go")
@@ -181,7 +181,7 @@ func TestMiddlewareThatRetries(t *testing.T) {
 	}
 }
 
-// TestMiddlewareThatAnswers gives a cached response with a call in it, without asking the model.
+// TestMiddlewareThatAnswers returns a cached response with a call in it, without asking the model.
 func TestMiddlewareThatAnswers(t *testing.T) {
 	cached := &agent.Response{Message: agent.Message{Role: agent.RoleAssistant, Parts: []agent.Part{
 		agent.Text{Text: "cached"}, agent.ToolCall{ID: "c", Name: "look", Args: json.RawMessage(`{}`)}}}, Finish: agent.FinishTools}
@@ -213,7 +213,7 @@ func TestMiddlewareThatAnswers(t *testing.T) {
 	}
 }
 
-// TestSteerDuringVerify: a message that comes while the work is checked is read before the run
+// TestSteerDuringVerify: a message that arrives while the work is verified is read before the run
 // counts as done.
 func TestSteerDuringVerify(t *testing.T) {
 	s := agent.NewSession()
@@ -227,8 +227,8 @@ func TestSteerDuringVerify(t *testing.T) {
 	}
 }
 
-// TestSteerThatWasReadSkipsNothing steers from everywhere at all times: a call may be skipped only
-// when the message is yet to be read.
+// TestSteerThatWasReadSkipsNothing sends messages from other goroutines at all times: a call may be
+// skipped only while a message is unread.
 func TestSteerThatWasReadSkipsNothing(t *testing.T) {
 	for i := range 100 {
 		s := agent.NewSession()
@@ -249,7 +249,7 @@ func TestSteerThatWasReadSkipsNothing(t *testing.T) {
 	}
 }
 
-// TestFailedAttemptsAreCounted: what a broken stream reported as used was paid for.
+// TestFailedAttemptsAreCounted: usage reported by a broken stream counts, since it was paid for.
 func TestFailedAttemptsAreCounted(t *testing.T) {
 	m := newScript(fails(agent.ErrServer, agent.Usage{Input: 100}), say("ok"))
 	s := agent.NewSession()
@@ -262,8 +262,8 @@ func TestFailedAttemptsAreCounted(t *testing.T) {
 	}
 }
 
-// TestSlowConsumerCostsLittle: a consumer that is slow at every event is given more time, not an
-// endless row of requests.
+// TestSlowConsumerCostsLittle: a consumer that is slow at every event gets more time, and does not
+// cause an endless series of requests.
 func TestSlowConsumerCostsLittle(t *testing.T) {
 	slow := func(ctx context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
 		for range 4 {
@@ -295,7 +295,7 @@ func TestSlowConsumerCostsLittle(t *testing.T) {
 	}
 }
 
-// TestGarbageStreams feeds the loop what no model should send.
+// TestGarbageStreams sends the loop streams that no model should send.
 func TestGarbageStreams(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	flood := func(c agent.Chunk) turn {
@@ -314,7 +314,7 @@ func TestGarbageStreams(t *testing.T) {
 	fin := agent.Finish{Reason: agent.FinishTools}
 	for name, tt := range map[string]struct {
 		turn turn
-		err  string // of the run; empty for a run that goes on
+		err  string // error of the run; empty if the run continues
 		res  []string
 	}{
 		"nil flood":        {flood(nil), "ResponseBytes", nil},
@@ -382,7 +382,8 @@ func TestGarbageStreams(t *testing.T) {
 	}
 }
 
-// TestModelThatIgnoresItsContext streams on after the time limit.
+// TestModelThatIgnoresItsContext: a model that keeps streaming after the time limit does not keep
+// the run from ending.
 func TestModelThatIgnoresItsContext(t *testing.T) {
 	deaf := func(_ context.Context, _ *agent.Request, yield func(agent.Chunk, error) bool) {
 		for yield(agent.TextDelta{Text: "x"}, nil) {
@@ -395,7 +396,8 @@ func TestModelThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
-// TestHugeArgumentsAreNotKept: refused arguments fill neither the memory nor the history.
+// TestHugeArgumentsAreNotKept: arguments that are refused for their size fill neither the memory
+// nor the history.
 func TestHugeArgumentsAreNotKept(t *testing.T) {
 	piece := strings.Repeat("x", 1<<20)
 	var peak uint64
@@ -424,7 +426,7 @@ func TestHugeArgumentsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestResultOfManyParts: the limit on a result's text holds over all its parts together.
+// TestResultOfManyParts: the limit on a result's text applies to all its parts together.
 func TestResultOfManyParts(t *testing.T) {
 	tool := newTool("look", agent.ReadOnly("."), func(context.Context, string) (*agent.ToolResult, error) {
 		res := &agent.ToolResult{}
@@ -440,8 +442,8 @@ func TestResultOfManyParts(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutIDsDifferBetweenRuns: two results of one id in a history are refused by
-// providers.
+// TestCallsWithoutIDsDifferBetweenRuns: ids assigned in different runs differ, since providers
+// reject two results with one id in a history.
 func TestCallsWithoutIDsDifferBetweenRuns(t *testing.T) {
 	s := agent.NewSession()
 	seen := map[string]bool{}
@@ -466,7 +468,7 @@ func TestCallsWithoutIDsDifferBetweenRuns(t *testing.T) {
 	}
 }
 
-// TestCancelDuringRetries: a cancelled run does not go on asking a model that fails.
+// TestCancelDuringRetries: a cancelled run stops asking a model that fails.
 func TestCancelDuringRetries(t *testing.T) {
 	s := agent.NewSession()
 	m := newScript(fails(agent.ErrServer), fails(agent.ErrServer), fails(agent.ErrServer))

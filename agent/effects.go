@@ -7,11 +7,11 @@ import "strings"
 type Effects struct {
 	Known bool // the lists and flags below are complete
 	// Reads and Writes name resources. A name that starts with a scheme ("todo:", "proc:3") is a
-	// resource of that exact name; any other is a slash-separated path relative to the workspace
-	// (or absolute), which covers all below it; "." is the whole workspace.
+	// resource of exactly that name. Any other name is a slash-separated path, relative to the
+	// workspace or absolute, that covers everything below it; "." is the whole workspace.
 	Reads, Writes []string
 	Flags         EffectFlags
-	Reasons       []string // why, in words, for explanations
+	Reasons       []string // the reasons, in words, for explanations
 }
 
 // EffectFlags are effects beyond reading and writing named resources.
@@ -34,11 +34,11 @@ func ReadOnly(reads ...string) Effects { return Effects{Known: true, Reads: read
 // Writing returns the effects of a call that reads and writes the given resources.
 func Writing(writes ...string) Effects { return Effects{Known: true, Writes: writes} }
 
-// IsReadOnly reports whether the effects are known and hold no write and none of the flags.
+// IsReadOnly reports whether the effects are known and include no write and no flag.
 func (e Effects) IsReadOnly() bool { return e.Known && len(e.Writes) == 0 && e.Flags == 0 }
 
-// EffectsOf returns what call would do: the tool's own answer for this call when it is an
-// [Effecter], else its spec's.
+// EffectsOf returns the effects of call: if the tool is an [Effecter], what the tool reports for
+// this call, otherwise the effects in its spec.
 func EffectsOf(t Tool, call ToolCall) Effects {
 	if e, ok := t.(Effecter); ok {
 		return e.CallEffects(call)
@@ -46,15 +46,15 @@ func EffectsOf(t Tool, call ToolCall) Effects {
 	return t.Spec().Effects
 }
 
-// Resources of the session itself. Writing them changes nothing in the world, so plan mode allows
-// it.
+// Resources of the session itself. Writing them changes nothing outside the session, so plan mode
+// allows it.
 const (
 	ResourcePlan  = "session:plan"
 	ResourceTodos = "session:todos"
 )
 
-// changesNothing reports whether a call leaves the world as it is: its effects are known, it writes
-// the session's own resources at most, and its flags allow nothing but spending.
+// changesNothing reports whether a call changes nothing outside the session: its effects are known,
+// it writes at most the session's own resources, and it has no flag except spending.
 func changesNothing(e *Effects) bool {
 	if !e.Known || e.Flags&^(EffectSpend|EffectSecret|EffectOutside) != 0 {
 		return false

@@ -17,10 +17,10 @@ type EntryType string
 // The entries of a session's log.
 const (
 	EntrySession    EntryType = "session"    // the first line: Meta
-	EntryMessage    EntryType = "message"    // a user or assistant message; for the latter with Usage and Finish
+	EntryMessage    EntryType = "message"    // a user message, or an assistant message with Usage and Finish
 	EntryCall       EntryType = "call"       // a tool call is about to run
 	EntryResult     EntryType = "result"     // a tool call ended
-	EntryResults    EntryType = "results"    // a batch ended: the results of Calls, in this order, are one tool message
+	EntryResults    EntryType = "results"    // a batch ended: the results of Calls, in this order, form one tool message
 	EntryCompaction EntryType = "compaction" // Messages replace the live history
 	EntryPlan       EntryType = "plan"
 	EntryTodos      EntryType = "todos"
@@ -28,7 +28,7 @@ const (
 	EntryCheckpoint EntryType = "checkpoint" // the workspace was snapshotted
 	EntryUndo       EntryType = "undo"       // the workspace was restored to a checkpoint
 	EntryRedo       EntryType = "redo"
-	EntrySpend      EntryType = "spend" // tokens spent by something else than a model call that gave a message
+	EntrySpend      EntryType = "spend" // tokens spent on anything other than a model call that added a message
 )
 
 // Entry is one line of a session's log, in JSON.
@@ -50,13 +50,14 @@ type Entry struct {
 	Todos        []Todo            `json:"todos,omitempty"`
 	Grant        *Grant            `json:"grant,omitempty"`
 	Checkpoint   *CheckpointRef    `json:"checkpoint,omitempty"`
-	Routes       []Route           `json:"routes,omitempty"` // of a message or spend: the attempts of routers that led to it
+	Routes       []Route           `json:"routes,omitempty"` // for a message or spend: the router attempts that led to it
 }
 
-// TornError says that a session log ends in the middle of an entry, as it does after a kill.
+// TornError reports that a session log ends in the middle of an entry, as it does after the process
+// was killed.
 type TornError struct {
-	Offset int64 // where the last whole entry ends
-	Bytes  int64 // how many bytes follow it
+	Offset int64 // end of the last whole entry
+	Bytes  int64 // number of bytes after it
 }
 
 // Error describes the torn end.
@@ -82,9 +83,9 @@ func ReadEntries(r io.Reader) iter.Seq2[*Entry, error] {
 			}
 			var e Entry
 			bad := decodeEntry(raw, &e)
-			// A last line that is no JSON, such as one that a power cut left full of zeros, is
-			// torn. One that is JSON of an unknown kind was written by a newer version, and must
-			// not be cut off.
+			// A last line that is not JSON, for example because a power cut left it full of zeros,
+			// is torn. A line that is JSON of an unknown kind was written by a newer version, and
+			// must not be cut off.
 			if torn || (bad != nil && !json.Valid(raw) && atEOF(br)) {
 				yield(nil, &TornError{Offset: offset, Bytes: int64(len(raw))})
 				return
@@ -113,8 +114,8 @@ func decodeEntry(raw []byte, e *Entry) error {
 	return e.check()
 }
 
-// check refuses entries that lack what their type promises, so that no reader needs to test for
-// nil.
+// check returns an error if an entry lacks a field that its type requires, so that no reader has to
+// check for nil.
 func (e *Entry) check() error {
 	missing := false
 	switch e.Type {

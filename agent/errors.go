@@ -40,9 +40,9 @@ func (k ErrorKind) Retryable() bool {
 type ModelError struct {
 	Kind       ErrorKind
 	Status     int           // HTTP status, 0 if none
-	RetryAfter time.Duration // how long the provider asked to wait, 0 if it did not
+	RetryAfter time.Duration // the waiting time that the provider asked for, 0 if none
 	Provider   string        // such as "openai" or "anthropic"
-	RequestID  string        // the provider's id, for its support
+	RequestID  string        // the provider's id of the request, for its support
 	Err        error         // the cause
 }
 
@@ -70,8 +70,8 @@ func (e *ModelError) Error() string {
 // Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// AsModelError returns err as a *ModelError, wrapping an untyped one with [ErrUnknown], and nil for
-// nil.
+// AsModelError returns err as a *ModelError. It wraps an untyped error with [ErrUnknown], and
+// returns nil for nil.
 func AsModelError(err error) *ModelError {
 	if err == nil {
 		return nil

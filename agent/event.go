@@ -2,17 +2,17 @@ package agent
 
 import "time"
 
-// Event is one thing that happened in a run. The set is sealed: every [Chunk] of the model, passed
+// Event is something that happened in a run. The set is sealed: every [Chunk] of the model, passed
 // through as it arrives, and the loop's own events below.
 type Event interface{ event() }
 
-// StepStart says that the model is asked for the next time; Step counts from 1.
+// StepStart reports that the model is about to be called; Step counts from 1.
 type StepStart struct{ Step int }
 
-// MessageAdded says that a message was appended to the session.
+// MessageAdded reports that a message was appended to the session.
 type MessageAdded struct{ Message Message }
 
-// CallStart says that a tool call begins to run.
+// CallStart reports that a tool call begins to run.
 type CallStart struct {
 	Call    ToolCall
 	Effects Effects
@@ -24,8 +24,8 @@ type CallProgress struct {
 	Text   string
 }
 
-// CallDone says that a tool call ended. Events of parallel calls come in the order in which they
-// end; results in the session are in call order.
+// CallDone reports that a tool call ended. Events of parallel calls come in the order in which the
+// calls end; results in the session are in call order.
 type CallDone struct {
 	Call     ToolCall
 	Result   ToolResult
@@ -38,37 +38,37 @@ type Decided struct {
 	Verdict Verdict
 }
 
-// RetryWait says that a model call failed and will be sent again after Delay.
+// RetryWait reports that a model call failed and will be sent again after Delay.
 type RetryWait struct {
 	Attempt int // 1 for the first retry
 	Delay   time.Duration
 	Err     error
 }
 
-// StreamReset says that what was streamed of the current step so far is void, because the request
-// is sent again.
+// StreamReset reports that everything streamed so far in the current step is void, because the
+// request is sent again.
 type StreamReset struct{}
 
-// Steered says that a message was injected mid-run.
+// Steered reports that a message was injected during the run.
 type Steered struct{ Message Message }
 
-// Reminded says that the loop added a reminder for the model, such as a repetition warning.
+// Reminded reports that the loop added a reminder for the model, such as a repetition warning.
 type Reminded struct{ Text string }
 
-// Compacted says that the history was rewritten to fit its budget.
+// Compacted reports that the history was rewritten to fit its budget.
 type Compacted struct{ Report CompactionReport }
 
-// Checkpointed says that the workspace was snapshotted before the first write of a turn, or could
-// not be: then Err says why, and the turn cannot be undone.
+// Checkpointed reports that the workspace was snapshotted before the first write of a turn. If that
+// failed, Err says why, and the turn cannot be undone.
 type Checkpointed struct {
 	ID  string
 	Err error
 }
 
-// PlanChanged says that the session's plan was replaced.
+// PlanChanged reports that the session's plan was replaced.
 type PlanChanged struct{ Plan string }
 
-// TodosChanged says that the session's todo list was replaced.
+// TodosChanged reports that the session's todo list was replaced.
 type TodosChanged struct{ Todos []Todo }
 
 // SubEvent is an event of a sub-agent that runs as the tool call CallID.

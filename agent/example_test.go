@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// adder is a tool written by hand; package tools makes one from a function.
+// adder is a tool written by hand; package tools can create one from a function.
 type adder struct{}
 
 func (adder) Spec() agent.ToolSpec {
@@ -59,7 +59,7 @@ func Example() {
 	// done after 2 steps
 }
 
-// A policy decides on every call before it runs, and can be asked what it would decide.
+// A policy decides on every call before it runs; Explain returns what it would decide.
 func ExampleAgent_Explain() {
 	a, err := agent.New(agent.Config{
 		Model:  agenttest.Script(),

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Explanation says what would happen to a call, without running it.
+// Explanation describes what would happen to a call, without running it.
 type Explanation struct {
 	Call        ToolCall
 	Found       bool // a tool of that name exists
 	Effects     Effects
-	Description CallDescription // title, parse tree or diff, and where it would run
-	Verdict     Verdict         // decision and the rule or grant that makes it; Ask when the host would be asked
+	Description CallDescription // title, parse tree or diff, and the place where it would run
+	Verdict     Verdict         // decision, with the rule or grant that makes it; Ask if the host would be asked
 }
 
 // Explain returns what a call would do, where it would run, and how the mode of the session's
 // active run, the policy and the session's grants decide on it. The session may be nil. Middleware
-// may still refuse or rewrite the call as it runs.
+// may still refuse or rewrite the call when it runs.
 func (a *Agent) Explain(ctx context.Context, s *Session, tc ToolCall) Explanation {
 	ex := Explanation{Call: tc}
 	tool, spec := a.findTool(tc.Name)
@@ -48,7 +48,7 @@ func (a *Agent) Explain(ctx context.Context, s *Session, tc ToolCall) Explanatio
 	return ex
 }
 
-// modeVerdict refuses what the session's active run would refuse because of its mode.
+// modeVerdict denies a call that the session's active run would refuse because of its mode.
 func (s *Session) modeVerdict(e *Effects) Verdict {
 	s.mu.Lock()
 	r := s.run
@@ -75,7 +75,7 @@ func (a *Agent) findTool(name string) (Tool, ToolSpec) {
 	return nil, ToolSpec{}
 }
 
-// String returns the explanation as text for a person.
+// String formats the explanation for a human reader.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s (%s)", e.Call.Name, e.Verdict.Decision, e.Verdict.Rule)

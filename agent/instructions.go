@@ -20,16 +20,16 @@ type Instruction struct {
 	Text string
 }
 
-// maxInstruction is how much of one file is used.
+// maxInstruction is the number of bytes of a file that are used.
 const maxInstruction = 64 << 10
 
-// InstructionFile is the name that is looked for when no other is given.
+// InstructionFile is the file name that is looked for by default.
 const InstructionFile = "AGENTS.md"
 
 // FindInstructions returns the instruction files that apply to the workspace-relative folder dir:
-// those of the workspace's root, of dir, and of every folder between, from the root down, so that
-// the nearest comes last and wins. In each folder the first of names that exists is taken; without
-// names it is [InstructionFile]. Links that leave the workspace are not followed.
+// those in the workspace's root, in dir, and in every folder between, from the root down, so that
+// the nearest comes last and takes precedence. In each folder the first existing name of names is
+// used; without names it is [InstructionFile]. Links that leave the workspace are not followed.
 func FindInstructions(workspace, dir string, names ...string) ([]Instruction, error) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -56,7 +56,7 @@ func FindInstructions(workspace, dir string, names ...string) ([]Instruction, er
 	return found, nil
 }
 
-// lineage returns ".", "a", "a/b" for "a/b".
+// lineage returns the folder with all folders above it: ".", "a", "a/b" for "a/b".
 func lineage(dir string) []string {
 	dirs := []string{"."}
 	if dir == "." {
@@ -94,7 +94,7 @@ func readInstruction(root *os.Root, dir string, names []string) (Instruction, bo
 			data, cut = data[:maxInstruction], fmt.Sprintf("\n[… %s goes on; only its first %d KiB are shown]", p, maxInstruction>>10)
 			for i := 0; i < utf8.UTFMax && len(data) > 0 && !utf8.Valid(data[len(data)-i-1:]); i++ {
 				if utf8.RuneStart(data[len(data)-i-1]) {
-					data = data[:len(data)-i-1] // half a character
+					data = data[:len(data)-i-1] // cut half a character
 					break
 				}
 			}
@@ -117,8 +117,8 @@ func FormatInstructions(ins []Instruction) string {
 	return b.String()
 }
 
-// NestedInstructions returns middleware that shows the model the instruction files of sub-folders
-// when a tool call first touches a path below them: they are appended to that call's result. The
+// NestedInstructions returns middleware that shows the model the instruction files of sub-folders:
+// when a tool call first touches a path below them, they are appended to that call's result. The
 // root's own file belongs in the system prompt.
 func NestedInstructions(workspace string, names ...string) Middleware {
 	return func(next Handler) Handler {
@@ -129,7 +129,7 @@ func NestedInstructions(workspace string, names ...string) Middleware {
 			}
 			for _, in := range nestedFor(workspace, op.Effects, names) {
 				if op.Session.firstTime(in.Path) {
-					res := *op.Result // the tool may give the same result to several calls
+					res := *op.Result // the tool may return the same result to several calls
 					res.Parts = append(res.Parts[:len(res.Parts):len(res.Parts)], Text{Text: "\n" + FormatInstructions([]Instruction{in})})
 					op.Result = &res
 				}

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// invoker carries out the calls of a run, each on a goroutine of its own: through the middleware,
-// the mode, the permission, its turn in the batch, the checkpoint and the log to the tool. Its
-// fields do not change during the run, except in types that have their own lock.
+// invoker runs the tool calls of a run, each on its own goroutine. A call passes through the
+// middleware, the mode, the permission check, its turn in the batch, the checkpoint and the log
+// before it reaches the tool. The fields do not change during the run, except for types that have
+// their own lock.
 type invoker struct {
 	ctx     context.Context // of the run
 	agent   *Agent
@@ -24,7 +25,7 @@ type invoker struct {
 	snapshots snapshots
 }
 
-// run carries out one call, from permission to result.
+// run processes one call, from permission to result.
 func (v *invoker) run(c *call) {
 	var res *ToolResult
 	returned := false
@@ -62,7 +63,7 @@ func (v *invoker) wrap(c *call) *ToolResult {
 	return op.Result
 }
 
-// perform decides on a call, waits its turn, and runs it.
+// perform decides on a call, waits for its turn, and runs it.
 func (v *invoker) perform(ctx context.Context, c *call, tc *ToolCall) *ToolResult {
 	if string(tc.Args) != string(c.tc.Args) { // middleware rewrote it
 		v.batch.rewrite(c, tc)
@@ -86,8 +87,8 @@ func (v *invoker) perform(ctx context.Context, c *call, tc *ToolCall) *ToolResul
 	return v.invoke(ctx, c)
 }
 
-// logCall records that a call is about to run; when middleware runs it again with the same
-// arguments, that says nothing new.
+// logCall records that a call is about to run. If middleware runs it again with the same arguments,
+// nothing is recorded.
 func (v *invoker) logCall(c *call) error {
 	if c.logged != nil && string(c.logged) == string(c.tc.Args) {
 		return nil

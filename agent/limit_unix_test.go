@@ -10,7 +10,7 @@ import (
 
 const canLimitFileSize = true
 
-// limitFileSize makes writes beyond a size fail, as they do on a full disk.
+// limitFileSize makes writes beyond a size fail, as on a full disk.
 func limitFileSize(bytes string) {
 	n, err := strconv.ParseUint(bytes, 10, 64)
 	if err != nil {

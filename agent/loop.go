@@ -22,7 +22,7 @@ func (r *run) loop(input []Part) error {
 		if err != nil {
 			return err
 		}
-		if !more && r.res.Stop == StopDone && r.session.hasSteers() { // it came while the answer was verified
+		if !more && r.res.Stop == StopDone && r.session.hasSteers() { // it arrived while the answer was verified
 			more, r.res.Stop, r.res.Detail = true, "", ""
 		}
 		if !more {
@@ -61,8 +61,7 @@ func (r *run) begin(input []Part) error {
 	return nil
 }
 
-// prepare does what comes between two steps: injected messages, reminders, tools that changed,
-// compaction.
+// prepare does the work between two steps: injected messages, reminders, changed tools, compaction.
 func (r *run) prepare() error {
 	if me := r.cut; me != nil && r.ctx.Err() == nil {
 		r.cut = nil
@@ -93,7 +92,7 @@ func (r *run) prepare() error {
 	return nil
 }
 
-// mustStop reports whether the run must end before the next model call, and notes why.
+// mustStop reports whether the run must end before the next model call, and records why.
 func (r *run) mustStop() bool {
 	if r.ctx.Err() != nil || r.res.Stop != "" {
 		return true
@@ -114,7 +113,8 @@ func (r *run) mustStop() bool {
 
 func (r *run) stop(why StopReason, detail string) { r.res.Stop, r.res.Detail = why, detail }
 
-// step is one model call with the tool calls it asks for. It reports whether the loop goes on.
+// step makes one model call and runs the tool calls in its response. It reports whether the loop
+// continues.
 func (r *run) step() (bool, error) {
 	r.out.send(StepStart{Step: r.res.Steps + 1})
 	resp, err := r.ask()
@@ -131,8 +131,9 @@ func (r *run) step() (bool, error) {
 	return r.keepResults()
 }
 
-// ask sends the request until a response is complete, retrying what may be retried. A response
-// whose tools began is never asked for again: what had arrived of it is kept instead.
+// ask sends the request until a response is complete, retrying errors that may be retried. Once
+// tools of a response have started, the response is not requested again: the parts that arrived are
+// kept instead.
 func (r *run) ask() (*Response, error) {
 	compacted := false
 	for {
@@ -145,7 +146,7 @@ func (r *run) ask() (*Response, error) {
 			r.retry.failures, r.watch.stalls = 0, 0
 			return resp, nil
 		}
-		if r.batch.begun() { // also when the run was cancelled: what was done must be in the history
+		if r.batch.begun() { // even if the run was cancelled: what was done must be in the history
 			if !r.watch.stalled {
 				r.cut = AsModelError(err)
 			}
@@ -180,7 +181,7 @@ func (r *run) ask() (*Response, error) {
 	}
 }
 
-// backoff waits before the next attempt, or returns the error when there should be none.
+// backoff waits before the next attempt. If there must be none, it returns the error.
 func (r *run) backoff(me *ModelError) error {
 	delay, ok := r.retry.next(me)
 	if !ok {
@@ -214,8 +215,8 @@ func (r *run) keepResponse(resp *Response) error {
 	return nil
 }
 
-// guess estimates the tokens of a response that came without usage, so that Limits.Tokens holds for
-// such models too.
+// guess estimates the tokens of a response without usage, so that Limits.Tokens also applies to
+// models that report none.
 func (r *run) guess(resp *Response) int64 {
 	if resp.Usage != (Usage{}) {
 		return 0
@@ -224,7 +225,7 @@ func (r *run) guess(resp *Response) int64 {
 }
 
 // keepResults waits for the calls of a response and adds their results to the history, in call
-// order. It reports whether the loop goes on.
+// order. It reports whether the loop continues.
 func (r *run) keepResults() (bool, error) {
 	r.batch.await()
 	m, level, worst, fatal := r.batch.results(&r.rep)
@@ -250,7 +251,7 @@ func (r *run) keepResults() (bool, error) {
 	return true, nil
 }
 
-// answered decides what a response without calls means.
+// answered handles a response without calls.
 func (r *run) answered(resp *Response) (bool, error) {
 	if r.session.hasSteers() {
 		return true, nil
@@ -271,7 +272,7 @@ func (r *run) answered(resp *Response) (bool, error) {
 	return r.verify()
 }
 
-// keepPlan makes the final answer of plan mode the session's plan, unless the model set one with a
+// keepPlan makes the final answer in plan mode the session's plan, unless the model set one with a
 // tool.
 func (r *run) keepPlan(resp *Response) error {
 	r.stop(StopDone, "the plan is ready")

@@ -114,7 +114,7 @@ func TestCallsStartWhileTheModelStreams(t *testing.T) {
 			return
 		}
 		select {
-		case <-started: // the stream has not ended, and the tool runs
+		case <-started: // the stream has not ended, and the tool is running
 		case <-time.After(10 * time.Second):
 			t.Error("the call did not start while the stream was open")
 		}
@@ -123,8 +123,8 @@ func TestCallsStartWhileTheModelStreams(t *testing.T) {
 	run(t, newAgent(t, m, look), agent.NewSession(), "go")
 }
 
-// TestConflictingCallsKeepTheirOrder gives the scheduler reads and writes of several paths in an
-// order in which conflicting ones must not overlap, and all others may.
+// TestConflictingCallsKeepTheirOrder: of reads and writes of several paths, conflicting ones never
+// overlap and run in order; all others may overlap.
 func TestConflictingCallsKeepTheirOrder(t *testing.T) {
 	var mu sync.Mutex
 	var log []string
@@ -214,7 +214,7 @@ func TestBreakCancelsAndWaits(t *testing.T) {
 	if !ended.Load() {
 		t.Error("the loop returned before its tool did")
 	}
-	// The session can go on.
+	// The session can continue.
 	m.turns = append(m.turns, say("later"))
 	m.next = len(m.turns) - 1
 	if res, _ := run(t, a, s, "again"); res.Text() != "later" {

@@ -6,31 +6,31 @@ import (
 	"sync/atomic"
 )
 
-// mailbox carries a run's events to the caller. Its words, each with one meaning:
+// mailbox carries a run's events to the caller. Each of its verbs has one meaning:
 //
-//   - send gives an event to the caller now; only the loop's goroutine may.
+//   - send passes an event to the caller now; only the loop's goroutine may call it.
 //   - post queues an event from any goroutine.
-//   - flush sends what was posted; only the loop's goroutine may.
-//   - wake ends the wait of a loop that waits for its calls.
-//   - interrupt makes a loop that reads a stream look up at the next chunk.
-//   - leave and close end the traffic: nothing is sent, or queued, any more.
+//   - flush sends what was posted; only the loop's goroutine may call it.
+//   - wake wakes a loop that waits for its calls.
+//   - interrupt makes a loop that reads a stream check for work at the next chunk.
+//   - leave and close end the traffic: nothing more is sent or queued.
 type mailbox struct {
 	yield  func(Event, error) bool
 	cancel context.CancelCauseFunc // ends the run when the caller leaves its event loop
-	watch  *watchdog               // told that the caller is done with an event
+	watch  *watchdog               // notified when the caller is done with an event
 	left   bool                    // the caller left: yield must not be called again
-	spare  []Event                 // room of the last queue
+	spare  []Event                 // memory of the last queue
 
-	waiting atomic.Bool   // something was posted, or the loop is to look up for another reason
-	bell    chan struct{} // rung by wake
+	waiting atomic.Bool   // something was posted, or the loop must check for work for another reason
+	bell    chan struct{} // signalled by wake
 
-	mu     sync.Mutex // guards what follows; the innermost lock of a run
+	mu     sync.Mutex // guards the fields below; the innermost lock of a run
 	queue  []Event
 	closed bool
 }
 
-// send passes an event to the caller and reports whether the caller still listens. Once the caller
-// has left, send does nothing; the run's context has ended by then.
+// send passes an event to the caller and reports whether the caller is still listening. Once the
+// caller has left, send does nothing; the run's context has ended by then.
 func (m *mailbox) send(ev Event) bool {
 	if m.left {
 		return false
@@ -49,7 +49,8 @@ func (m *mailbox) leave() {
 	m.cancel(errLeft)
 }
 
-// post queues an event; the loop sends it on. After the run nobody would, so it is dropped.
+// post queues an event, which the loop sends later. After the run has ended, nobody would send it,
+// so it is dropped.
 func (m *mailbox) post(ev Event) {
 	m.mu.Lock()
 	if !m.closed {
@@ -60,7 +61,7 @@ func (m *mailbox) post(ev Event) {
 	m.wake()
 }
 
-// wake rings for a loop that waits.
+// wake signals a waiting loop.
 func (m *mailbox) wake() {
 	select {
 	case m.bell <- struct{}{}:
@@ -68,7 +69,7 @@ func (m *mailbox) wake() {
 	}
 }
 
-// interrupt makes the loop look up from its stream, even when nothing was posted.
+// interrupt makes a loop that reads a stream check for work, even if nothing was posted.
 func (m *mailbox) interrupt() { m.waiting.Store(true) }
 
 // flush sends what was posted.
@@ -87,7 +88,7 @@ func (m *mailbox) flush() {
 	}
 }
 
-// close drops what is posted from now on, such as by a tool that was left behind.
+// close drops everything posted from now on, for example by an abandoned tool call.
 func (m *mailbox) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

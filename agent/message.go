@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Role says who speaks in a message.
+// Role identifies the speaker of a message.
 type Role string
 
 // The roles of a conversation. A system prompt is not a message: it is [Request.System].
@@ -56,8 +56,8 @@ func PartsText(ps []Part) string {
 	return out
 }
 
-// fit returns m fit for a history: of a known role, its parts values of the set, its texts valid
-// UTF-8, which is all that a log and a provider can hold.
+// fit returns m in a form that a log and a provider can hold: with a known role, parts that are
+// values of the set, and texts in valid UTF-8.
 func fit(m Message) (Message, error) {
 	if m.Role != RoleUser && m.Role != RoleAssistant && m.Role != RoleTool {
 		return m, fmt.Errorf("agent: add message: the role %q is unknown; use RoleUser, RoleAssistant or RoleTool", m.Role)
@@ -89,21 +89,20 @@ type Text struct {
 	Text string `json:"text"`
 }
 
-// Image is a picture, by content or by address.
+// Image is a picture, by content or by URL.
 type Image struct {
 	MediaType string `json:"media_type,omitempty"` // such as "image/png"; required with Data
 	Data      []byte `json:"data,omitempty"`       // raw bytes (base64 in JSON)
-	URL       string `json:"url,omitempty"`        // address, when Data is empty
+	URL       string `json:"url,omitempty"`        // address, if Data is empty
 }
 
 // Thinking is a model's reasoning, kept so that it can be replayed to the provider that signed it.
-// A backend leaves out signed and redacted reasoning of any other provider, which it could not
-// read.
+// A backend leaves out signed and redacted reasoning of other providers, which it could not read.
 type Thinking struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"` // provider's proof of authorship; replayed byte for byte
-	Redacted  []byte `json:"redacted,omitempty"`  // encrypted reasoning, when the provider hides the text
-	Provider  string `json:"provider,omitempty"`  // whose it is, such as "anthropic"; empty when not known
+	Redacted  []byte `json:"redacted,omitempty"`  // encrypted reasoning, if the provider hides the text
+	Provider  string `json:"provider,omitempty"`  // the provider that wrote it, such as "anthropic"; empty if unknown
 }
 
 // ToolCall is a model's request to run a tool.
@@ -113,14 +112,14 @@ type ToolCall struct {
 	Args json.RawMessage `json:"args"` // as the model wrote them; may be invalid JSON
 }
 
-// ToolResult is what a tool call gave back.
+// ToolResult is the result of a tool call.
 type ToolResult struct {
 	CallID  string `json:"call_id"`
 	Parts   []Part `json:"-"`
 	IsError bool   `json:"is_error,omitempty"`
 }
 
-// Opaque is a provider's own part that this library does not interpret; it survives a round trip
+// Opaque is a provider-specific part that this library does not interpret; it survives a round trip
 // byte for byte.
 type Opaque struct {
 	Provider string          `json:"provider"`
@@ -139,8 +138,8 @@ func TextResult(text string) *ToolResult {
 	return &ToolResult{Parts: []Part{Text{Text: text}}}
 }
 
-// ErrorResult returns a failed tool result with a formatted text that should tell the model what to
-// do next.
+// ErrorResult returns a failed tool result. The formatted text should tell the model what to do
+// next.
 func ErrorResult(format string, args ...any) *ToolResult {
 	text := format
 	if len(args) > 0 {

@@ -2,7 +2,7 @@ package agent
 
 import "context"
 
-// Op is one operation of a run that middleware surrounds: a model call or a tool call.
+// Op is one operation of a run that middleware wraps: a model call or a tool call.
 type Op struct {
 	Session *Session
 	Step    int
@@ -10,17 +10,17 @@ type Op struct {
 	// Request is the model call's request, nil for a tool call. Before next, middleware may replace
 	// or change it.
 	Request *Request
-	// Response is what the model answered, set when next returns without error. The events were
-	// streamed already, so it is for reading; an error returned after next fails the step.
+	// Response is the model's answer, set when next returns without error. Its events were streamed
+	// already, so changing it has no effect; an error returned after next fails the step.
 	Response *Response
 
 	// Call is the tool call. Before next, middleware may change its arguments; effects and
-	// permission are decided after.
+	// permission are decided afterwards.
 	Call *ToolCall
-	// Effects are what the call may touch, as known when it ended; zero before next.
+	// Effects hold the effects of the call, as known when it ended; they are zero before next.
 	Effects Effects
-	// Result is what the tool gave back, set when next returns. Middleware may change it, or set it
-	// and not call next.
+	// Result is the tool's result, set when next returns. Middleware may change it, or set it
+	// without calling next.
 	Result *ToolResult
 
 	run func(ctx context.Context, op *Op) error
@@ -32,8 +32,8 @@ func (op *Op) IsModel() bool { return op.Request != nil }
 // Handler carries out an operation.
 type Handler func(ctx context.Context, op *Op) error
 
-// Middleware wraps a [Handler] to observe, rewrite or refuse operations; one function type serves
-// hooks before and after the model and the tools. To refuse a tool call, return an error without
+// Middleware wraps a [Handler] to observe, rewrite or refuse operations. One function type serves
+// as hooks before and after the model and the tools. To refuse a tool call, return an error without
 // calling next: the model reads its text. An error around a model call ends the run unless it is a
 // retryable *[ModelError]. Middleware around tool calls runs concurrently.
 type Middleware func(next Handler) Handler

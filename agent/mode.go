@@ -1,16 +1,16 @@
 package agent
 
-// mode says where nothing may be changed: in plan mode, and in a sub-agent whose tool says that it
-// only reads.
+// mode says whether changes are forbidden: in plan mode, and in a sub-agent whose tool is declared
+// read-only.
 type mode struct {
 	plan     bool
 	readOnly bool
 }
 
-// lookOnly tells the model what to do instead.
+// lookOnly is the advice to the model after a refusal.
 const lookOnly = "Look around with the tools you have, then answer."
 
-// verdict refuses a call that may change things where the mode forbids that.
+// verdict refuses a call that may change things if the mode forbids changes.
 func (m mode) verdict(e *Effects) Verdict {
 	switch {
 	case changesNothing(e):
@@ -22,7 +22,8 @@ func (m mode) verdict(e *Effects) Verdict {
 	return Verdict{Decision: Allow}
 }
 
-// enter notes the mode of a run; a change of mode or of tools rewrites the head of later requests.
+// enter records the mode of a run. A change of mode or of tools rewrites the beginning of later
+// requests.
 func (s *Session) enter(plan, toolsChanged bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 // Model is a language model that can call tools. Stream is its only required method.
 //
 // Stream yields the chunks of one response and ends after [Finish]. A failure is yielded as the
-// last pair with a *[ModelError]; a stream that ends with neither is incomplete. Stream must honour
-// ctx, must release its resources when the consumer stops early, must not retain or modify req
-// after it returns, and may be called concurrently.
+// last pair, with a *[ModelError]; a stream that ends without Finish or an error is incomplete.
+// Stream must honour ctx, must release its resources if the consumer stops early, must not retain
+// or modify req after it returns, and may be called concurrently.
 type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Chunk, error]
 }
@@ -24,30 +24,31 @@ func (f ModelFunc) Stream(ctx context.Context, req *Request) iter.Seq2[Chunk, er
 	return f(ctx, req)
 }
 
-// Request is one question to a model. Its slices are shared with the session: a Model reads, never
-// writes them.
+// Request is one question to a model. Its slices are shared with the session: a Model may read but
+// must not write them.
 type Request struct {
 	System      string        // instructions before the first message
 	Messages    []Message     // the conversation, oldest first
-	Tools       []ToolSpec    // what the model may call
-	ToolChoice  ToolChoice    // whether it may, must or must not call
+	Tools       []ToolSpec    // tools that the model may call
+	ToolChoice  ToolChoice    // whether it may, must or must not call a tool
 	Output      *OutputSchema // structured output: the answer's text must be JSON of this schema
-	MaxOutput   int           // output tokens at most; 0 leaves it to the backend
+	MaxOutput   int           // maximum number of output tokens; 0 leaves it to the backend
 	Temperature *float64      // nil leaves it to the backend
 	Stop        []string      // texts that end the answer
 	Effort      Effort        // how much to reason; empty leaves it to the backend
 	Seed        *int64        // for backends that sample reproducibly
 
-	Purpose   Purpose // what the answer is for; a router may choose by it
+	Purpose   Purpose // purpose of the answer; a router may choose a model by it
 	SessionID string  // stable for a conversation, so that a backend can keep its cache warm
-	// Epoch counts the times the history was rewritten (a compaction, a fork). Within an epoch each
-	// request starts with the bytes of the one before it.
+	// Epoch counts how often the history was rewritten (by a compaction or a fork). Within an epoch
+	// each request starts with the bytes of the previous one.
 	Epoch int
-	// Extra is merged into the provider's request body, for options this contract does not name.
+	// Extra is merged into the provider's request body, for options that this contract does not
+	// have.
 	Extra map[string]json.RawMessage
 }
 
-// Purpose names the role of a model call within a run.
+// Purpose is the role of a model call within a run.
 type Purpose string
 
 // The purposes the loop itself uses; a host may add its own.
@@ -59,7 +60,7 @@ const (
 	PurposeSubAgent  Purpose = "sub-agent"
 )
 
-// Effort is how much a model should reason before it answers.
+// Effort sets the amount of reasoning before a model answers.
 type Effort string
 
 // The efforts that providers agree on. A backend maps them to its own setting or token budget.
@@ -100,8 +101,8 @@ type Response struct {
 	Finish  FinishReason
 }
 
-// Generate collects a stream into one response. It is the streaming path, collected: an incomplete
-// stream or an ended context is a *[ModelError], and the partial response is returned beside it.
+// Generate collects a stream into one response. If the stream is incomplete or the context ended,
+// it returns a *[ModelError] together with the partial response.
 func Generate(ctx context.Context, m Model, req *Request) (*Response, error) {
 	var g generation
 	m.Stream(ctx, req)(g.take)
@@ -114,8 +115,8 @@ func Generate(ctx context.Context, m Model, req *Request) (*Response, error) {
 	return g.response(), nil
 }
 
-// generation collects a stream. It is the body of a loop over one: a struct, since what a loop's
-// body would capture is allocated variable by variable.
+// generation collects a stream; its method is the body of a loop over one. It is a struct because a
+// closure would allocate each captured variable separately.
 type generation struct {
 	responseBuilder
 	err error

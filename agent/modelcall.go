@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// modelCall asks the model for one response, through the middleware. It belongs to the loop's
-// goroutine. Its words, each with one meaning: attempt sends the request of a step once, middleware
-// included; once is what that middleware surrounds; again prepares for middleware that wants once a
-// second time; play takes a response that middleware made itself.
+// modelCall requests one response from the model, through the middleware. It belongs to the loop's
+// goroutine. Each of its verbs has one meaning: attempt sends the request of a step once, through
+// the middleware; once is the operation that the middleware wraps; again prepares for middleware
+// that calls once a second time; play handles a response that middleware made itself.
 type modelCall struct {
 	ctx     context.Context // of the run
 	agent   *Agent
@@ -35,7 +35,7 @@ func (m *modelCall) attempt(step int) (*Response, error) {
 	var failed error
 	op.run = func(ctx context.Context, op *Op) (err error) {
 		switch {
-		case asked && m.stream.batch.begun(): // what runs already cannot be asked for again: the outcome stands
+		case asked && m.stream.batch.begun(): // what is already running cannot be requested again: its outcome stands
 		case asked:
 			if err := m.again(step); err != nil {
 				return err
@@ -72,7 +72,7 @@ func (m *modelCall) once(ctx context.Context, req *Request) (*Response, error) {
 	return m.stream.read(ctx, m.agent.cfg.Model.Stream(ctx, req))
 }
 
-// again prepares for middleware that calls next once more, before any call began.
+// again prepares for middleware that calls next again, before any call has begun.
 func (m *modelCall) again(step int) error {
 	m.stream.retract()
 	err := m.payFailed()
@@ -80,7 +80,8 @@ func (m *modelCall) again(step int) error {
 	return err
 }
 
-// payFailed counts what a failed attempt reported before it broke: it is paid for all the same.
+// payFailed charges the usage that a failed attempt reported before it broke: it has to be paid for
+// too.
 func (m *modelCall) payFailed() error {
 	b := &m.stream.builder
 	u := b.usage
@@ -92,7 +93,7 @@ func (m *modelCall) payFailed() error {
 	return m.account.spend(meta.usage, meta.cost, meta.routes...)
 }
 
-// play takes a response that middleware made itself, such as a cached one, as if it had been
+// play processes a response that middleware made itself, such as a cached one, as if it had been
 // streamed.
 func (m *modelCall) play(resp *Response) (*Response, error) {
 	return m.stream.read(m.ctx, func(yield func(Chunk, error) bool) {

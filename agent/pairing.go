@@ -2,9 +2,9 @@ package agent
 
 import "fmt"
 
-// CheckPairing returns an error unless every tool call of ms has exactly one result, in the message
-// after it and in call order, which is what every provider demands. Calls of the last message may
-// still lack theirs.
+// CheckPairing returns an error unless every tool call in ms has exactly one result, in the next
+// message and in call order, which is what every provider requires. Calls of the last message may
+// still lack their results.
 func CheckPairing(ms []Message) error {
 	for i, m := range ms {
 		switch m.Role {

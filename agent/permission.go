@@ -7,7 +7,7 @@ type Decision uint8
 
 // The decisions.
 const (
-	Deny  Decision = iota // refused; the model is told why
+	Deny  Decision = iota // refused; the model receives the reason
 	Ask                   // the host's callback decides
 	Allow                 // runs
 )
@@ -23,7 +23,7 @@ func (d Decision) String() string {
 	return "deny"
 }
 
-// PermissionRequest is a call a [Policy] has to decide on.
+// PermissionRequest is a call that a [Policy] has to decide on.
 type PermissionRequest struct {
 	Call        ToolCall
 	Spec        ToolSpec
@@ -57,12 +57,12 @@ type AskFunc func(ctx context.Context, req *PermissionRequest, v Verdict) Answer
 // Answer is the reply to an [AskFunc]. The zero value refuses.
 type Answer struct {
 	Allow  bool
-	Scope  GrantScope // how far an approval reaches
+	Scope  GrantScope // how far an approval extends
 	Prefix string     // with GrantPath: the path prefix granted, relative to the workspace
-	Reason string     // with a refusal: what the model is told
+	Reason string     // with a refusal: the reason for the model
 }
 
-// GrantScope is how far an approval reaches.
+// GrantScope is the extent of an approval.
 type GrantScope uint8
 
 // The grant scopes.

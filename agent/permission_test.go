@@ -60,8 +60,8 @@ func TestStandardRules(t *testing.T) {
 	}
 }
 
-// TestShellWritesAreNeverAutoApproved has a tool without a bound of its own, as the shell is: what
-// it writes is asked.
+// TestShellWritesAreNeverAutoApproved: if a tool has no declared effects of its own, as the shell
+// has none, its writes are never approved without asking.
 func TestShellWritesAreNeverAutoApproved(t *testing.T) {
 	req := &agent.PermissionRequest{Effects: agent.Writing("a")}
 	for _, mode := range []agent.Autonomy{agent.AutonomyAsk, agent.AutonomyReadOnly, agent.AutonomyEdit, agent.AutonomySandboxed} {
@@ -169,7 +169,7 @@ func TestSubAgents(t *testing.T) {
 			close(both)
 		}
 		select {
-		case <-both: // both sub-agents are here at once
+		case <-both: // both sub-agents are here at the same time
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -203,7 +203,7 @@ func TestSubAgents(t *testing.T) {
 	}
 }
 
-// statelessSub meets the other sub-agent, then reports on its task.
+// statelessSub waits for the other sub-agent, then reports on its task.
 type statelessSub struct{}
 
 func (statelessSub) Stream(ctx context.Context, req *agent.Request) agentSeq {
@@ -231,7 +231,7 @@ func TestSubAgentBudget(t *testing.T) {
 	m := newScript(calls(tc{"1", "agent", `{"task":"spin"}`}), say("x"))
 	s := agent.NewSession()
 	res, _ := run(t, configured(t, agent.Config{Model: m, Tools: []agent.Tool{sub}, Limits: agent.Limits{Tokens: 100}}), s, "go")
-	if res.Stop != agent.StopTokens || steps.Load() > 10 { // it may end before the response that called it has reported its own
+	if res.Stop != agent.StopTokens || steps.Load() > 10 { // the run may end before the response that called the sub-agent has reported its own usage
 		t.Errorf("%+v after %d steps of the sub-agent; its budget is what is left of 100 tokens", res, steps.Load())
 	}
 	if got := resultTexts(s, 0)[0]; !strings.Contains(got, "max_tokens") {

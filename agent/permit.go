@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Grant is an approval that outlives its call; it belongs to a session and is kept in its log.
+// Grant is an approval for more than one call; it belongs to a session and is kept in its log.
 type Grant struct {
 	Scope  GrantScope `json:"scope"`
 	Tool   string     `json:"tool"`
@@ -17,8 +17,8 @@ type Grant struct {
 	Time   time.Time  `json:"time,omitzero"`
 }
 
-// Covers reports whether the grant allows a call. A path grant covers calls whose effects are
-// known, that write below the prefix only, and that do nothing else worth asking about but deleting
+// Covers reports whether the grant allows a call. A path grant covers calls with known effects that
+// write only below the prefix and that do nothing else worth asking about, except for deleting
 // there.
 func (g Grant) Covers(req *PermissionRequest) bool {
 	if g.Tool != req.Call.Name {
@@ -42,7 +42,7 @@ func (g Grant) Covers(req *PermissionRequest) bool {
 	return false
 }
 
-// String describes the grant as a rule's name.
+// String formats the grant as a rule's name.
 func (g Grant) String() string {
 	if g.Scope == GrantPath {
 		return fmt.Sprintf("grant: %s below %s", g.Tool, g.Prefix)
@@ -50,8 +50,8 @@ func (g Grant) String() string {
 	return "grant: exactly this " + g.Tool
 }
 
-// exactText is what an exact grant binds to: where the call would run and inside which walls, and
-// what: the tool's own canonical text, else the arguments.
+// exactText returns the text that an exact grant binds to: where the call would run, in which
+// sandbox, and what it is (the tool's own canonical text, or else the arguments).
 func exactText(req *PermissionRequest) string {
 	d := &req.Description
 	kind, text := "exact", d.Exact
@@ -61,8 +61,8 @@ func exactText(req *PermissionRequest) string {
 	return fmt.Sprintf("%q sandboxed=%t %s:%s", d.Where, d.Sandboxed, kind, text)
 }
 
-// permissionRequest describes a call for a policy. A tool that panics over its description has
-// none.
+// permissionRequest describes a call for a policy. If the tool panics while describing the call,
+// the request has no description.
 func permissionRequest(s *Session, t Tool, spec *ToolSpec, tc ToolCall, e Effects) (req *PermissionRequest) {
 	req = &PermissionRequest{Call: tc, Spec: *spec, Effects: e}
 	if s != nil {
@@ -83,7 +83,7 @@ func permissionRequest(s *Session, t Tool, spec *ToolSpec, tc ToolCall, e Effect
 type permits struct {
 	policy  Policy
 	ask     AskFunc
-	session *Session // its grants hold for every run
+	session *Session // its grants apply to every run
 	out     *mailbox
 
 	asking sync.Mutex // held while the host is asked: one question at a time
@@ -104,7 +104,7 @@ func (p *permits) decide(ctx context.Context, c *call) Verdict {
 	return v
 }
 
-// resolve resolves an open verdict by a grant or by asking.
+// resolve resolves an undecided verdict by a grant or by asking.
 func (p *permits) resolve(ctx context.Context, req *PermissionRequest, v Verdict) Verdict {
 	if g, ok := p.session.grantFor(req); ok {
 		return Verdict{Decision: Allow, Rule: g.String()}
@@ -114,7 +114,7 @@ func (p *permits) resolve(ctx context.Context, req *PermissionRequest, v Verdict
 	}
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	if g, ok := p.session.grantFor(req); ok { // given while this call waited
+	if g, ok := p.session.grantFor(req); ok { // granted while this call was waiting
 		return Verdict{Decision: Allow, Rule: g.String()}
 	}
 	if ctx.Err() != nil {
@@ -141,7 +141,7 @@ func (s *Session) grantFor(req *PermissionRequest) (Grant, bool) {
 	return Grant{}, false
 }
 
-// addGrant records an approval that reaches further than one call.
+// addGrant records an approval that extends beyond one call.
 func (s *Session) addGrant(a Answer, req *PermissionRequest) error {
 	if a.Scope == GrantOnce {
 		return nil
@@ -164,7 +164,7 @@ func (s *Session) addGrant(a Answer, req *PermissionRequest) error {
 	return nil
 }
 
-// Grants returns the approvals that hold for the rest of the session.
+// Grants returns the approvals that apply for the rest of the session.
 func (s *Session) Grants() []Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()

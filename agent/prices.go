@@ -2,14 +2,14 @@ package agent
 
 import "strings"
 
-// Price is what a model costs, in micro-dollars (millionths of a US dollar) per million tokens: $3
-// per million tokens is 3_000_000. A zero CachedInput or CacheWrite means the Input price.
+// Price is the price of a model, in micro-dollars (millionths of a US dollar) per million tokens:
+// $3 per million tokens is 3_000_000. A zero CachedInput or CacheWrite means the Input price.
 type Price struct {
 	Input, CachedInput, CacheWrite, Output int64
 }
 
-// Prices maps model names to prices. A name also covers those it is a prefix of, the longest one
-// winning, so that "claude-sonnet-4" prices "claude-sonnet-4-20250514".
+// Prices maps model names to prices. A name also covers the names that it is a prefix of, and the
+// longest one wins: "claude-sonnet-4" also prices "claude-sonnet-4-20250514".
 type Prices map[string]Price
 
 // DefaultPrices returns the list prices of well-known models as published in 2025. Prices change: a
@@ -34,7 +34,7 @@ func DefaultPrices() Prices {
 	}
 }
 
-// Find returns the price of a model by its name or the longest prefix of it.
+// Find returns the price of a model by its full name or the longest matching prefix.
 func (ps Prices) Find(model string) (Price, bool) {
 	var best string
 	found := false
@@ -60,7 +60,7 @@ func (p Price) Cost(u Usage) int64 {
 	return (sum + 999_999) / 1_000_000
 }
 
-// ModelName returns the name of a model that has one (a Name method), else "".
+// ModelName returns the name of a model with a Name method, and "" for others.
 func ModelName(m Model) string {
 	if n, ok := m.(interface{ Name() string }); ok {
 		return n.Name()

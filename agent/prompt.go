@@ -16,10 +16,11 @@ type prompt struct {
 	mode    mode
 
 	req    Request
-	tokens int64 // of the last prompt and answer and of what came since; 0 when unknown
+	tokens int64 // of the last prompt and answer plus everything added since; 0 if unknown
 }
 
-// fill describes the next model call. Its slices are views: nothing of the history is copied.
+// fill builds the request for the next model call. Its slices are views: nothing of the history is
+// copied.
 func (p *prompt) fill() *Request {
 	c := &p.agent.cfg
 	p.req = Request{
@@ -34,7 +35,7 @@ func (p *prompt) fill() *Request {
 	return &p.req
 }
 
-// planSystem adds what plan mode is to the instructions.
+// planSystem adds a description of plan mode to the instructions.
 func planSystem(system string) string {
 	text := promptText(planPrompt)
 	if system == "" {
@@ -43,14 +44,15 @@ func planSystem(system string) string {
 	return system + "\n\n" + text
 }
 
-// grow counts a message that the next prompt has more than the last.
+// grow counts a message that was added since the last prompt.
 func (p *prompt) grow(m Message) {
 	if p.tokens > 0 {
 		p.tokens += int64(partsTokens(m.Parts))
 	}
 }
 
-// due reports whether the next prompt is over budget, or the compactor finds it worth its while.
+// due reports whether the next prompt is over budget, or the compactor considers compacting it
+// worthwhile.
 func (p *prompt) due() bool {
 	c := p.agent.cfg.Compactor
 	if c == nil {
@@ -67,8 +69,8 @@ func (p *prompt) due() bool {
 	return ok && planner.Due(p.session.Messages())
 }
 
-// estimate returns the tokens of the next prompt where no provider told them: counted by a model
-// that can, else estimated.
+// estimate returns the tokens of the next prompt if no provider has reported them: counted by a
+// model that can count, otherwise estimated.
 func (p *prompt) estimate() int64 {
 	if tc, ok := p.agent.cfg.Model.(TokenCounter); ok {
 		if n, ok := tc.CountTokens(p.fill()); ok {
@@ -78,7 +80,7 @@ func (p *prompt) estimate() int64 {
 	return p.session.estimate() + p.preamble()
 }
 
-// preamble returns about the tokens of instructions and tools.
+// preamble returns the approximate number of tokens of instructions and tools.
 func (p *prompt) preamble() int64 {
 	n := tokencount.Estimate(p.agent.cfg.System)
 	for i := range p.tools.specs {
@@ -88,18 +90,18 @@ func (p *prompt) preamble() int64 {
 	return int64(n)
 }
 
-// overflowBudget returns the budget after a provider said that the prompt is too long: well below
-// what was sent.
+// overflowBudget returns the budget to use after a provider reported that the prompt is too long:
+// well below what was sent.
 func (p *prompt) overflowBudget() int {
 	sent := p.session.estimate()
 	return int(min(int64(p.agent.cfg.ContextBudget), p.preamble()+sent/2))
 }
 
-// estimate returns about how many tokens the live history is.
+// estimate returns the approximate number of tokens of the live history.
 func (s *Session) estimate() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for ; s.measured < len(s.live); s.measured++ { // each message once, so that a long history costs no more
+	for ; s.measured < len(s.live); s.measured++ { // each message is measured only once, so that a long history costs no more
 		s.liveSize += partsTokens(s.live[s.measured].Parts)
 	}
 	return int64(s.liveSize)
@@ -108,7 +110,7 @@ func (s *Session) estimate() int64 {
 // frameTokens is the number of tokens that a chat format adds around a message.
 const frameTokens = 4
 
-// imageTokens is the number of tokens that providers charge for a picture of about a megapixel.
+// imageTokens is the number of tokens that providers charge for a picture of about one megapixel.
 const imageTokens = 1500
 
 func partsTokens(ps []Part) int {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The texts of more than a sentence that the loop itself puts before a model. Words in braces are
-// filled in by [promptText].
+// The loop's own texts for the model that are longer than a sentence. Words in braces are filled in
+// by [promptText].
 var (
 	//go:embed prompts/instructions.md
 	instructionsPrompt string
@@ -24,8 +24,8 @@ var (
 	subAgentTaskPrompt string
 )
 
-// promptText returns a prompt without the newline that ends its file, with each name of pairs
-// (name, text, name, text, …) replaced by the text after it.
+// promptText returns a prompt without its final newline, with each name in pairs (name, text, name,
+// text, …) replaced by the text after it.
 func promptText(prompt string, pairs ...string) string {
 	prompt = strings.TrimSpace(prompt)
 	if len(pairs) == 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPrompts promises that a text of the loop reaches the model whole: none is empty, and none
-// keeps a name in braces that was to be filled in.
+// TestPrompts checks that the loop's texts reach the model complete: none is empty, and none still
+// contains a name in braces that should have been filled in.
 func TestPrompts(t *testing.T) {
 	r := repetition{cfg: Repetition{Remind: 3, Warn: 5, Stop: 8}}
 	for name, text := range map[string]string{

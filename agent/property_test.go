@@ -19,7 +19,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// randomTurn makes a stream of anything: text, thinking, calls that interleave, garbage, and any
+// randomTurn generates a random stream: text, thinking, interleaved calls, garbage, and any kind of
 // end.
 func randomTurn(rng *rand.Rand, step int) turn {
 	var cs []agent.Chunk
@@ -50,7 +50,7 @@ func randomTurn(rng *rand.Rand, step int) turn {
 			}
 		}
 		switch end {
-		case 0: // no end
+		case 0: // no Finish
 		case 1:
 			yield(nil, &agent.ModelError{Kind: kind, Err: errors.New("scripted")})
 		case 2:
@@ -64,12 +64,12 @@ func randomTurn(rng *rand.Rand, step int) turn {
 }
 
 // TestAnyStreamAnyInterruption plays random streams and leaves, panics, steers, cancels or changes
-// the session at random events. However it goes, the history is paired, every call that ran is in
-// it with its own result, and the log opens to the same history.
+// the session at random events. In every case the history is paired, every call that ran is in it
+// with its own result, and reopening the log yields the same history.
 func TestAnyStreamAnyInterruption(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	dir := t.TempDir()
-	const shards = 4 // they wait for slow tools, so they wait together
+	const shards = 4 // they wait for slow tools, so the shards wait in parallel
 	for shard := range shards {
 		t.Run(fmt.Sprint("shard ", shard), func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func playRandom(t *testing.T, dir string, seed uint64) {
 	}
 }
 
-// playUntil runs and does one thing at the at-th event.
+// playUntil starts a run and does one thing at the at-th event.
 func playUntil(a *agent.Agent, s *agent.Session, at, what int, text string) {
 	defer func() { _ = recover() }()
 	n := 0

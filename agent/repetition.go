@@ -6,8 +6,8 @@ import (
 )
 
 // repetition counts identical calls with identical results. A change that was not seen before
-// starts the count anew: running the same failing test after each of ten different edits is work,
-// not a circle.
+// resets the count: running the same failing test after each of ten different edits is progress,
+// not a loop.
 type repetition struct {
 	cfg   Repetition
 	seed  maphash.Seed
@@ -15,16 +15,17 @@ type repetition struct {
 	batch int
 }
 
-// maxSignatures bounds the memory of a very long run; calls that lie so far apart are no circle.
+// maxSignatures limits the memory of a very long run; calls that are so far apart do not count as
+// repetition.
 const maxSignatures = 1 << 14
 
-// seen is how often a signature came, and the last batch it came in.
+// seen is the number of times a signature occurred, and the last batch that had it.
 type seen struct{ n, batch int }
 
-// nextBatch begins a new response: identical calls within one count once.
+// nextBatch begins a new response: identical calls within one response count once.
 func (r *repetition) nextBatch() { r.batch++ }
 
-// rung is a step of the ladder.
+// rung is a level of repetition.
 type rung uint8
 
 const (
@@ -34,7 +35,7 @@ const (
 	rungStop
 )
 
-// observe counts one finished call and returns the rung it reached.
+// observe counts one finished call and returns the level it reached.
 func (r *repetition) observe(call *ToolCall, res *ToolResult, changed bool) rung {
 	if r.count == nil {
 		r.count = make(map[uint64]seen)
@@ -86,7 +87,7 @@ func (r *repetition) signature(call *ToolCall, res *ToolResult) uint64 {
 	return h.Sum64()
 }
 
-// reminder is what the model is told at a rung below stop.
+// reminder returns the text for the model at a level below stop.
 func (r *repetition) reminder(level rung, tool string) string {
 	if level == rungWarn {
 		return promptText(repeatWarnPrompt, "{tool}", tool, "{times}", strconv.Itoa(r.cfg.Warn), "{end}", strconv.Itoa(r.cfg.Stop))

@@ -2,7 +2,7 @@ package agent
 
 import "time"
 
-// StopReason says why a run ended.
+// StopReason is the reason why a run ended.
 type StopReason string
 
 // The reasons a run ends with.
@@ -12,8 +12,8 @@ const (
 	StopTokens     StopReason = "max_tokens" // Limits.Tokens was reached
 	StopCost       StopReason = "max_cost"   // Limits.MicroDollars was reached
 	StopTime       StopReason = "max_time"   // Limits.Wall was reached
-	StopRepetition StopReason = "repetition" // the same calls gave the same results too often
-	StopUnverified StopReason = "unverified" // Config.Verify still refused the work after Limits.Verifications
+	StopRepetition StopReason = "repetition" // identical calls had identical results too often
+	StopUnverified StopReason = "unverified" // Config.Verify still rejected the work after Limits.Verifications
 	StopLength     StopReason = "length"     // the model's answer was cut at its output limit
 	StopFiltered   StopReason = "filtered"   // the provider withheld the answer or the model refused
 	StopCanceled   StopReason = "canceled"   // the context ended, the loop was left, or Cancel was called
@@ -23,15 +23,15 @@ const (
 // Result is the outcome of a run.
 type Result struct {
 	Stop         StopReason
-	Detail       string   // one sentence on why, for a person
+	Detail       string   // one sentence that explains Stop, for a person
 	Message      *Message // the last assistant message, nil if there was none
-	Steps        int      // model calls that gave a message
+	Steps        int      // model calls that produced a message
 	Calls        int      // tool calls that ran
 	Usage        Usage    // of this run, sub-agents included
-	MicroDollars int64    // cost by the price table or as routers report it, sub-agents included; 0 without a price
+	MicroDollars int64    // cost by the price table or as reported by routers, sub-agents included; 0 without a price
 	Duration     time.Duration
-	Abandoned    int   // tool calls that ignored their cancelled context and were left behind
-	Err          error // with StopError, and with StopCanceled when the caller's context ended
+	Abandoned    int   // tool calls that ignored their cancelled context and were abandoned
+	Err          error // with StopError, and with StopCanceled if the caller's context ended
 }
 
 // Text returns the text of the last assistant message, or "".

@@ -10,8 +10,8 @@ type retry struct {
 	failures int
 }
 
-// next counts a failure and returns how long to wait before the next attempt. It reports false when
-// there should be none.
+// next counts a failure and returns how long to wait before the next attempt. It returns false if
+// there must be none.
 func (r *retry) next(me *ModelError) (time.Duration, bool) {
 	r.failures++
 	if !me.Kind.Retryable() || r.failures > r.cfg.Max || me.RetryAfter > r.cfg.MaxWait {

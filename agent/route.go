@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Routing says that a router has chosen a model and is about to ask it. Every Routing is followed
-// by one [Routed] of the same ID.
+// Routing reports that a router has chosen a model and is about to call it. Every Routing is
+// followed by one [Routed] with the same ID.
 type Routing struct {
 	ID     int64 // counts the attempts of a trace from 1
-	Parent int64 // the attempt that this one is a part of, when a router is a member of another; 0 for none
+	Parent int64 // the attempt that contains this one, if a router is a member of another router; 0 for none
 
 	Router  string // name of the router
 	Model   string // name of the member it chose, which may be a router itself
@@ -19,45 +19,46 @@ type Routing struct {
 	Attempt int    // which attempt of the router's call this is, from 1
 }
 
-// Routed says how an attempt ended and what it cost. Its money counts once: each attempt at a model
-// reports its own, and one at another router, whose attempts are reported one by one, reports none.
+// Routed reports how an attempt ended and what it cost. Costs are counted once: each attempt at a
+// model reports its own cost; an attempt at another router, whose attempts are reported
+// individually, reports none.
 type Routed struct {
 	Routing
-	Usage        Usage         // tokens of the attempt; zero when Nested
-	MicroDollars int64         // what they cost; zero when Nested, and for a member without a price
+	Usage        Usage         // tokens of the attempt; zero if Nested
+	MicroDollars int64         // cost of the tokens; zero if Nested, and for a member without a price
 	Duration     time.Duration // from the request to the end of the stream
-	Err          error         // why it failed, nil when its answer was complete
-	Kept         bool          // its chunks, its Usage among them, are what the caller was given
+	Err          error         // why it failed; nil if its answer was complete
+	Kept         bool          // the caller received its chunks, including its Usage
 	Nested       bool          // the member was a router
 	Estimated    bool          // no usage was reported: Usage is an estimate
 }
 
-// RouteTrace is told of every attempt that routers make. Its functions may be nil, and are called
-// from any goroutine: the losing request of a hedge ends on its own.
+// RouteTrace receives every attempt that routers make. Its functions may be nil, and are called
+// from any goroutine: the losing request of a hedge ends on a goroutine of its own.
 type RouteTrace struct {
 	Routing func(Routing) // before the attempt
-	Routed  func(Routed)  // after it; it is paid for, whatever became of it
+	Routed  func(Routed)  // after it; its cost must be paid whatever its outcome
 
 	ids atomic.Int64
 }
 
-// routeScope is an attempt under way, or a trace, as routers find it in their context. It is a
-// context, so that an attempt costs one allocation.
+// routeScope is an attempt in progress or a trace, found by routers in their context. It is itself
+// a context, so that an attempt needs only one allocation.
 type routeScope struct {
 	context.Context
-	parent *routeScope // the attempt or the trace above; nil for the outermost trace
-	trace  *RouteTrace // of a trace; an attempt has none
+	parent *routeScope // the enclosing attempt or trace; nil for the outermost trace
+	trace  *RouteTrace // set for a trace; nil for an attempt
 	info   Routing
 
 	mu     sync.Mutex
 	ended  bool
 	nested bool
-	held   []Routed // what ended below and is kept if this is
+	held   []Routed // attempts that ended inside this one, and count as kept if this one does
 }
 
 type routeKey struct{}
 
-// Value finds the scope itself.
+// Value returns the scope itself for its key.
 func (s *routeScope) Value(key any) any {
 	if key == (routeKey{}) {
 		return s
@@ -70,13 +71,13 @@ func routeScopeFrom(ctx context.Context) *routeScope {
 	return s
 }
 
-// WithRouteTrace returns a context whose model calls report the attempts of routers to t. Where ctx
-// has a trace already both are told, t first.
+// WithRouteTrace returns a context whose model calls report the attempts of routers to t. If ctx
+// already has a trace, both receive the reports, t first.
 func WithRouteTrace(ctx context.Context, t *RouteTrace) context.Context {
 	return &routeScope{Context: ctx, parent: routeScopeFrom(ctx), trace: t}
 }
 
-// ContextRouteTrace returns the trace that the routers called with ctx report to, nil for none.
+// ContextRouteTrace returns the trace that routers called with ctx report to, or nil.
 func ContextRouteTrace(ctx context.Context) *RouteTrace {
 	for s := routeScopeFrom(ctx); s != nil; s = s.parent {
 		if s.trace != nil {
@@ -86,7 +87,7 @@ func ContextRouteTrace(ctx context.Context) *RouteTrace {
 	return nil
 }
 
-// BeginRoute reports that a router is about to ask a member, and returns the context to ask it
+// BeginRoute reports that a router is about to call a member, and returns the context to call it
 // with; [EndRoute] must follow. It fills in r.ID and r.Parent. Without a trace in ctx it does
 // nothing.
 func BeginRoute(ctx context.Context, r Routing) context.Context {
@@ -114,10 +115,10 @@ func BeginRoute(ctx context.Context, r Routing) context.Context {
 	return s
 }
 
-// EndRoute reports how the attempt ended that ctx, from [BeginRoute], was made for. It fills in
-// r.Routing and r.Nested, and reports an attempt once, however often it is called. A member that is
-// a router has reported its own attempts by then; one whose answer was kept by that router counts
-// as kept if this attempt is.
+// EndRoute reports the end of the attempt for which [BeginRoute] returned ctx. It fills in
+// r.Routing and r.Nested, and reports an attempt only once, however often it is called. If the
+// member is a router, its own attempts have been reported by then; one whose answer was kept by
+// that router counts as kept only if this attempt does.
 func EndRoute(ctx context.Context, r Routed) {
 	s := routeScopeFrom(ctx)
 	if s == nil || s.trace != nil {
@@ -143,8 +144,8 @@ func EndRoute(ctx context.Context, r Routed) {
 	s.parent.tell(r)
 }
 
-// tell informs the traces from s upwards of an attempt that ended. Above an attempt that is still
-// under way nobody is told yet of what was kept below: it may be thrown away after all.
+// tell reports an ended attempt to the traces from s upwards. Kept attempts inside an attempt that
+// is still in progress are not reported yet, since their answers may still be discarded.
 func (s *routeScope) tell(r Routed) {
 	for ; s != nil; s = s.parent {
 		switch {
@@ -156,7 +157,7 @@ func (s *routeScope) tell(r Routed) {
 			if s.hold(r) {
 				return
 			}
-			r.Kept = false // it came too late to be anyone's answer
+			r.Kept = false // too late to be anyone's answer
 		}
 	}
 }
@@ -170,14 +171,14 @@ func (s *routeScope) hold(r Routed) bool {
 	return !s.ended
 }
 
-// ReportsCost reports whether every call of m comes with what it cost, told to the [RouteTrace] of
-// its context. Routers say so with a method of this name when each of their members has a price.
+// ReportsCost reports whether every call of m reports its cost to the [RouteTrace] in its context.
+// A router has a method of this name that returns true if each of its members has a price.
 func ReportsCost(m Model) bool {
 	c, ok := m.(interface{ ReportsCost() bool })
 	return ok && c.ReportsCost()
 }
 
-// Route is one attempt of a router as the session's log keeps it.
+// Route is one attempt of a router in the form kept in the session's log.
 type Route struct {
 	ID           int64     `json:"id"`
 	Parent       int64     `json:"parent,omitempty"`

@@ -16,15 +16,15 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// leg is one attempt that a toyRouter makes.
+// leg is one attempt of a toyRouter.
 type leg struct {
 	name string
 	m    agent.Model
 	keep bool
 }
 
-// toyRouter asks each of its legs and passes on the answers that it is told to keep. A token costs
-// a micro-dollar.
+// toyRouter calls each of its legs and passes on the answers that are marked to be kept. A token
+// costs one micro-dollar.
 type toyRouter struct {
 	name string
 	legs []leg
@@ -49,7 +49,7 @@ func (r *toyRouter) Stream(ctx context.Context, req *agent.Request) iter.Seq2[ag
 			}
 			out.MicroDollars = out.Usage.Total()
 			agent.EndRoute(ctx, out)
-			agent.EndRoute(ctx, out) // counts once all the same
+			agent.EndRoute(ctx, out) // the attempt must still be counted only once
 		}
 	}
 }
@@ -60,7 +60,7 @@ func answer(text string, tokens int64) *script {
 
 func refuse(kind agent.ErrorKind) *script { return newScript(fails(kind)) }
 
-// routeLine is one report of a trace, for comparing.
+// routeLine formats one report of a trace, for comparison.
 func routeLine(ev agent.Event) string {
 	switch ev := ev.(type) {
 	case agent.Routing:
@@ -80,8 +80,8 @@ func routeLine(ev agent.Event) string {
 	return ""
 }
 
-// TestRouteTrace nests routers: an attempt that its own router kept counts as kept only when all
-// routers above keep it.
+// TestRouteTrace nests routers: an attempt that was kept by its own router counts as kept only if
+// all routers above keep it.
 func TestRouteTrace(t *testing.T) {
 	inner := func(keep bool) *toyRouter {
 		return &toyRouter{"in", []leg{{"a", refuse(agent.ErrServer), false}, {"b", answer("b", 10), keep}}}
@@ -118,9 +118,9 @@ func TestRouteTrace(t *testing.T) {
 	}
 }
 
-// TestRunPaysRouters runs a router whose first attempt is thrown away: both are paid for, each
-// once, in the result, the session, its log and the events, which come before the chunks that they
-// led to.
+// TestRunPaysRouters runs a router whose first attempt is discarded: both attempts are paid for,
+// each once, in the result, the session, its log and the events. The events come before the chunks
+// of the attempt.
 func TestRunPaysRouters(t *testing.T) {
 	dir := t.TempDir()
 	s, err := agent.CreateSession(dir, agent.SessionOptions{ID: "s", NoSync: true})
@@ -166,7 +166,7 @@ func checkSpent(t *testing.T, s *agent.Session, res *agent.Result) {
 	}
 }
 
-// checkRoutes holds that the log of TestRunPaysRouters tells each attempt once, with the entry that
+// checkRoutes checks that the log of TestRunPaysRouters has each attempt once, with the entry that
 // paid for it.
 func checkRoutes(t *testing.T, path string) {
 	t.Helper()
@@ -190,7 +190,8 @@ func checkRoutes(t *testing.T, path string) {
 	}
 }
 
-// TestRoutersCountAgainstLimits stops a run by the money of an attempt whose answer it never saw.
+// TestRoutersCountAgainstLimits: the cost of an attempt whose answer the run never saw counts
+// against the run's limit.
 func TestRoutersCountAgainstLimits(t *testing.T) {
 	call := newScript(calls(tc{"1", "look", `{}`}), say("late"))
 	m := &toyRouter{"out", []leg{{"draft", answer("draft", 5000), false}, {"strong", call, true}}}
@@ -200,7 +201,8 @@ func TestRoutersCountAgainstLimits(t *testing.T) {
 	}
 }
 
-// TestFailedRoutesArePaid has every attempt of a request fail: what they reported before counts.
+// TestFailedRoutesArePaid: if every attempt of a request fails, the usage that they reported before
+// failing still counts.
 func TestFailedRoutesArePaid(t *testing.T) {
 	usage := agent.Usage{Input: 40, Output: 2}
 	kept := newScript(fails(agent.ErrServer, agent.TextDelta{Text: "half"}, usage), say("whole"))
@@ -227,7 +229,8 @@ type priceless struct{ agent.Model }
 
 func (priceless) ReportsCost() bool { return false }
 
-// TestThinkingKeepsItsProvider folds deltas of two providers into two parts, each with its own.
+// TestThinkingKeepsItsProvider: deltas of two providers become two parts, each with its own
+// provider.
 func TestThinkingKeepsItsProvider(t *testing.T) {
 	m := newScript(chunks(agent.ThinkingDelta{Text: "a", Provider: "x"}, agent.ThinkingDelta{Text: "b"}, agent.ThinkingDelta{Text: "c", Signature: "s"},
 		agent.ThinkingDelta{Text: "d", Provider: "x"}, agent.ThinkingDelta{Text: "e", Provider: "y"}, agent.Finish{Reason: agent.FinishStop}))
@@ -241,7 +244,7 @@ func TestThinkingKeepsItsProvider(t *testing.T) {
 	}
 }
 
-// summarise is a compactor that asks a model, and fails afterwards if it has an error to fail with.
+// summarise is a compactor that calls a model, and then fails if its error is set.
 type summarise struct {
 	m   agent.Model
 	err error
@@ -255,7 +258,8 @@ func (c *summarise) Compact(ctx context.Context, ms []agent.Message, _ int) ([]a
 	return slices.Clone(ms), agent.CompactionReport{Usage: resp.Usage}, err
 }
 
-// A summary that a router asked for is paid at the prices of its members, whatever comes of it.
+// TestSummariesOfRoutersArePaid: a summary requested through a router is paid at the prices of its
+// members, even if the compaction fails.
 func TestSummariesOfRoutersArePaid(t *testing.T) {
 	for name, fails := range map[string]error{"kept": nil, "thrown away": errors.New("no")} {
 		t.Run(name, func(t *testing.T) {

@@ -2,30 +2,30 @@ package agent
 
 import "sync"
 
-// routeTab is a run's account with the routers that its model calls go through. An attempt whose
+// routeTab is a run's account of the routers that its model calls go through. An attempt whose
 // answer the run never sees is charged as soon as it is reported; the cost of the answer that is
-// kept waits for the answer itself.
+// kept is charged with the answer itself.
 type routeTab struct {
 	trace   RouteTrace
 	session *Session
 	account *account
 	out     *mailbox
 
-	mu      sync.Mutex // guards what follows: routers report from any goroutine
-	kept    Usage      // of the attempts of the call in progress whose chunks the run is given
+	mu      sync.Mutex // guards the fields below: routers report from any goroutine
+	kept    Usage      // usage of the attempts in the current call whose chunks the run receives
 	cost    int64
-	priced  bool    // there were any
+	priced  bool    // at least one had a price
 	pending []Route // for the log entry that records the call
-	err     error   // an entry could not be written
+	err     error   // error of writing an entry
 }
 
-// open makes the run hear of its routers.
+// open subscribes the run to the reports of its routers.
 func (t *routeTab) open() {
 	t.trace.Routing = func(ev Routing) { t.out.post(ev) }
 	t.trace.Routed = t.record
 }
 
-// record takes in an attempt that ended, on any goroutine.
+// record handles an attempt that ended, on any goroutine.
 func (t *routeTab) record(ev Routed) {
 	ev.Usage.clamp()
 	ev.MicroDollars = max(ev.MicroDollars, 0)
@@ -55,9 +55,9 @@ func (t *routeTab) reset() {
 	t.mu.Unlock()
 }
 
-// bill returns what a model call cost that reported usage u to the run, once: the tab is empty
-// afterwards. A router knows better: it has the price of the model that answered, and estimates
-// what a model did not come to report.
+// bill returns the cost to the run of a model call that reported usage u, and empties the tab. The
+// reports of a router take precedence: it has the price of the model that answered, and estimates
+// usage that a model did not report.
 func (t *routeTab) bill(u Usage) (meta stepMeta, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

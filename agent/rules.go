@@ -12,10 +12,10 @@ type Rule struct {
 	Match    func(req *PermissionRequest) bool   // further condition; nil matches
 	Decision Decision                            // the zero value denies
 	Reason   string                              // shown with the verdict
-	Explain  func(req *PermissionRequest) string // a reason made for the call; nil uses Reason
+	Explain  func(req *PermissionRequest) string // builds a reason for the call; nil uses Reason
 }
 
-// Rules is a [Policy]: the first rule that matches decides, and a call that none matches is denied.
+// Rules is a [Policy]: the first rule that matches decides, and a call that matches none is denied.
 type Rules []Rule
 
 // Decide returns the verdict of the first rule that matches.
@@ -47,19 +47,19 @@ func (r *Rule) matches(req *PermissionRequest) bool {
 	return false
 }
 
-// Autonomy is how much the rules of [StandardRules] allow without asking.
+// Autonomy sets how much the rules of [StandardRules] allow without asking.
 type Autonomy uint8
 
 // The degrees of autonomy, from the least.
 const (
-	AutonomyAsk       Autonomy = iota // reading is allowed, everything else is asked
+	AutonomyAsk       Autonomy = iota // reading is allowed, everything else asks
 	AutonomyReadOnly                  // reading is allowed, everything else is denied
-	AutonomyEdit                      // reading and the tools that write files of the workspace are allowed, the rest (every shell command that writes) is asked
-	AutonomySandboxed                 // also what runs inside a sandbox; what would run on the host is asked
+	AutonomyEdit                      // reading and tools that write files in the workspace are allowed; the rest (including every shell command that writes) asks
+	AutonomySandboxed                 // also allows what runs inside a sandbox; what would run on the host asks
 )
 
-// readsWorkspace reports whether all a call reads lies in the workspace or is a resource of its
-// own; a tool may have named a path outside without setting the flag for it.
+// readsWorkspace reports whether everything that a call reads is in the workspace or is a resource
+// of the session; a tool may have named a path outside without setting the flag for it.
 func readsWorkspace(req *PermissionRequest) bool {
 	for _, p := range req.Effects.Reads {
 		if !hasScheme(p) && !PathUnder(p, ".") {
@@ -69,9 +69,9 @@ func readsWorkspace(req *PermissionRequest) bool {
 	return true
 }
 
-// StandardRules returns the rules for a degree of autonomy. A call counts as reading only when its
-// effects are known and hold no write, no network, no secret and nothing outside the workspace;
-// what is not understood is never allowed by itself.
+// StandardRules returns the rules for a degree of autonomy. A call counts as reading only if its
+// effects are known and include no write, no network, no secret and nothing outside the workspace.
+// A call with unknown effects is never allowed without asking.
 func StandardRules(a Autonomy) Rules {
 	rules := Rules{{Name: "read-only", Match: func(req *PermissionRequest) bool {
 		return req.Effects.Flags == 0 && changesNothing(&req.Effects) && readsWorkspace(req)
@@ -94,9 +94,9 @@ func StandardRules(a Autonomy) Rules {
 	return append(rules, Rule{Name: "needs approval", Decision: Ask, Explain: whyAsk})
 }
 
-// writesWorkspace matches calls that touch files inside the workspace only, of tools that can do
-// nothing else. A shell command never matches, however harmless its analysis says it is: a tool
-// whose own bound is not known is not trusted to write.
+// writesWorkspace matches calls that only touch files in the workspace, from tools that can do
+// nothing else. A shell command never matches, however harmless its analysis considers it: a tool
+// without known limits of its own is not trusted to write.
 func writesWorkspace(req *PermissionRequest) bool {
 	e := &req.Effects
 	if !req.Spec.Effects.Known || !e.Known || e.Flags&^EffectDelete != 0 || !readsWorkspace(req) {
@@ -110,7 +110,7 @@ func writesWorkspace(req *PermissionRequest) bool {
 	return true
 }
 
-// whyAsk says in words why a call is not allowed by itself.
+// whyAsk explains in words why a call is not allowed without asking.
 func whyAsk(req *PermissionRequest) string {
 	e := &req.Effects
 	if !e.Known {

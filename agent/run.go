@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// run is one run in progress: its loop, with the state that only the loop has. Everything else is
-// the state of a part:
+// run is one run in progress: its loop, with the loop's own state. All other state belongs to a
+// part:
 //
 //	watchdog   how long the model has been silent
 //	mailbox    the events to the caller
@@ -20,10 +20,11 @@ import (
 //	stream     the response that is being read
 //	modelCall  the request through the middleware
 //
-// A part uses those above it, never one below and never the run. Those that other goroutines reach
-// (watchdog, mailbox, account, routeTab, batch, permits, snapshots) have a lock of their own, which
-// names the fields it guards; the rest belongs to the goroutine that ranges over the [Run], on
-// which the loop and every yield happen. Locks are taken in the order Session, batch, mailbox.
+// A part uses only parts listed above it, never those below, and never the run. The parts that
+// other goroutines reach (watchdog, mailbox, account, routeTab, batch, permits, snapshots) have a
+// lock of their own, documented with the fields it guards. The rest belongs to the goroutine that
+// ranges over the [Run], on which the loop and every yield happen. Locks are taken in the order
+// Session, batch, mailbox.
 type run struct {
 	agent   *Agent
 	session *Session
@@ -48,21 +49,21 @@ type run struct {
 	rep       repetition
 	retry     retry
 	phase     phase
-	cut       *ModelError // what broke the last response, of which the begun calls were kept
-	verified  int         // answers sent back by Config.Verify
+	cut       *ModelError // what broke the last response, if the calls that had begun were kept
+	verified  int         // answers rejected by Config.Verify
 	reminders []string
 }
 
-// phase says how much of the current response is in the history.
+// phase tracks how much of the current response is in the history.
 type phase uint8
 
 const (
-	phaseNone     phase = iota // nothing is open
-	phaseStreams               // the response is streaming: calls may have begun that no message holds yet
-	phaseAnswered              // its message is in the history, the results of its calls are not
+	phaseNone     phase = iota // no response is open
+	phaseStreams               // the response is streaming: calls may have begun that are not in any message yet
+	phaseAnswered              // its message is in the history, but the results of its calls are not
 )
 
-// wire makes the parts of a run whose context is known.
+// wire creates the parts of a run whose context is known.
 func (r *run) wire(yield func(Event, error) bool) {
 	a, s, cfg := r.agent, r.session, &r.agent.cfg
 	r.started = cfg.Now()
@@ -99,15 +100,15 @@ func (r *run) main(ctx context.Context, input []Part, yield func(Event, error) b
 		yield(nil, err)
 		return
 	}
-	// A cancelled run looks up from its stream at the next chunk, without asking the context at
-	// every one.
+	// A cancelled run stops reading its stream at the next chunk; this avoids checking the context
+	// at every chunk.
 	unhook := context.AfterFunc(r.ctx, r.out.interrupt)
 	defer unhook()
 	if wall := r.agent.cfg.Limits.Wall; wall > 0 {
 		t := time.AfterFunc(wall, func() { r.cancel(errWall) })
 		defer t.Stop()
 	}
-	defer func() { // also when the consumer panics: it must not be called again
+	defer func() { // also if the consumer panics: it must not be called again
 		r.out.leave()
 		r.unwind()
 		r.watch.unwatch()
@@ -117,16 +118,16 @@ func (r *run) main(ctx context.Context, input []Part, yield func(Event, error) b
 	}()
 
 	err := r.loop(input)
-	cause := context.Cause(r.ctx) // why it was cancelled before it ended, nil if it was not
+	cause := context.Cause(r.ctx) // why it was cancelled before it ended; nil if it was not
 	unhook()
 	r.cancel(errLeft)
 	r.batch.await()
 	r.conclude(err, cause)
 }
 
-// unwind leaves a history in which every call that began has its result, when the run is torn down
-// in the middle of a step because the consumer or a callback panicked. In every other case the loop
-// has done so itself. A failure to write is kept by the session.
+// unwind leaves a history in which every call that began has its result. It is needed if the run is
+// torn down in the middle of a step because the consumer or a callback panicked; in all other cases
+// the loop has done this itself. The session keeps a write error.
 func (r *run) unwind() {
 	r.batch.await()
 	if r.phase == phaseStreams && r.batch.begun() {
@@ -157,7 +158,7 @@ func (r *run) conclude(err, cause error) {
 	}
 }
 
-// result sums the run up. How it stopped is decided here, once, from the error and the context.
+// result summarises the run. It alone decides how the run stopped, from the error and the context.
 func (r *run) result(err, cause error) Result {
 	res := r.res
 	res.Usage, res.MicroDollars = r.account.total()

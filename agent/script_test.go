@@ -103,7 +103,7 @@ func okTool(name string) *fn {
 	})
 }
 
-// fileTool reads or writes the path in its arguments, as far as its effects are concerned.
+// fileTool declares the effects of reading or writing the path in its arguments.
 func fileTool(name string, write bool, call func(ctx context.Context, path string) (*agent.ToolResult, error)) *fn {
 	path := func(args string) string {
 		var in struct{ Path string }
@@ -129,7 +129,7 @@ func newAgent(t testing.TB, m agent.Model, tools ...agent.Tool) *agent.Agent {
 	return configured(t, agent.Config{Model: m, Tools: tools})
 }
 
-// configured makes an agent whose retries take no time.
+// configured returns an agent whose retries take no time.
 func configured(t testing.TB, cfg agent.Config) *agent.Agent {
 	t.Helper()
 	if cfg.Sleep == nil {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Session is an append-only log of one conversation and what belongs to it: plan, todo list,
-// grants, checkpoints. Every entry is written before it is acted on, so that a killed process can
-// go on with [OpenSession]. A session is used by one run at a time; Steer, Cancel and the accessors
+// Session is an append-only log of one conversation with its plan, todo list, grants and
+// checkpoints. Every entry is written before it is acted on, so that after a crash [OpenSession]
+// can continue the session. A session is used by one run at a time; Steer, Cancel and the accessors
 // may be called from any goroutine.
 type Session struct {
 	mu   sync.Mutex
@@ -17,15 +17,15 @@ type Session struct {
 	log  entryLog // nil for a session in memory
 	now  func() time.Time
 
-	live  []Message // what a model is shown: history since the last compaction
-	past  []Message // what compactions replaced, oldest first
-	eras  []int     // where in the transcript each rewritten history begins
+	live  []Message // the messages that a model is shown: the history since the last compaction
+	past  []Message // the messages that compactions replaced, oldest first
+	eras  []int     // where each rewritten history begins in the transcript
 	epoch int
 
-	liveSize, measured int // bytes of the first messages of live, and how many those are
+	liveSize, measured int // bytes of the first messages of live, and the number of those messages
 
 	plan    string
-	planSet bool // since the current run began
+	planSet bool // the plan was set since the current run began
 	todos   []Todo
 	grants  []Grant
 	undo    []CheckpointRef // checkpoints that Undo can go back to, newest last
@@ -33,9 +33,9 @@ type Session struct {
 	usage   Usage
 	cost    int64
 
-	note     string // told to the model at the start of the next run
-	entered  bool   // a run was here
-	planMode bool   // and it was in plan mode
+	note     string // note for the model at the start of the next run
+	entered  bool   // a run has used this session
+	planMode bool   // the last run was in plan mode
 
 	seen map[string]bool // instruction files the model was shown
 
@@ -49,15 +49,15 @@ type SessionMeta struct {
 	ID      string            `json:"id"`
 	Created time.Time         `json:"created"`
 	Parent  string            `json:"parent,omitempty"`    // the session this one was forked from
-	ForkAt  int               `json:"fork_at,omitempty"`   // how many of the parent's messages it took
+	ForkAt  int               `json:"fork_at,omitempty"`   // number of messages taken from the parent
 	Dir     string            `json:"workspace,omitempty"` // the workspace, for listings
-	Labels  map[string]string `json:"labels,omitempty"`    // the host's own
+	Labels  map[string]string `json:"labels,omitempty"`    // for the host's own use
 }
 
-// CheckpointRef ties a checkpoint of the workspace to a place in the conversation.
+// CheckpointRef links a checkpoint of the workspace to a place in the conversation.
 type CheckpointRef struct {
 	ID      string `json:"id"`
-	Message int    `json:"message"` // how many messages the session had
+	Message int    `json:"message"` // number of messages in the session at that time
 	Label   string `json:"label,omitempty"`
 }
 
@@ -70,7 +70,7 @@ func NewSession() *Session { return &Session{now: time.Now} }
 // ID returns the session's identifier; it is empty for a session in memory.
 func (s *Session) ID() string { return s.meta.ID }
 
-// Meta returns what identifies the session.
+// Meta returns the metadata that identifies the session.
 func (s *Session) Meta() SessionMeta { return s.meta }
 
 // Messages returns the history that a model is shown, oldest first. The slice is a view: do not
@@ -81,7 +81,7 @@ func (s *Session) Messages() []Message {
 	return s.live[:len(s.live):len(s.live)]
 }
 
-// Transcript returns every message of the session, those that compactions replaced included.
+// Transcript returns every message of the session, including those that compactions replaced.
 func (s *Session) Transcript() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *Session) Epoch() int { s.mu.Lock(); defer s.mu.Unlock(); return s.epoch
 // Usage returns the tokens and the cost in micro-dollars of all runs of the session.
 func (s *Session) Usage() (Usage, int64) { s.mu.Lock(); defer s.mu.Unlock(); return s.usage, s.cost }
 
-// Append adds messages to the history, for a host that brings its own. It fails during a run.
+// Append adds messages to the history, for a host that has its own messages. It fails during a run.
 func (s *Session) Append(ms ...Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +139,8 @@ func (s *Session) push(m Message) {
 	s.live = append(s.live, m)
 }
 
-// appendResults closes a batch: its results, in call order, become one tool message. The results of
-// a session on disk were logged one by one as the calls ended, so that the entry only names them.
+// appendResults closes a batch: its results, in call order, become one tool message. In a session
+// on disk the results were logged one by one as the calls ended, so the entry only lists their ids.
 func (s *Session) appendResults(m Message) error {
 	if s.log != nil {
 		ids := make([]string, len(m.Parts))
@@ -175,7 +175,7 @@ func (s *Session) logResult(r *ToolResult) error {
 	return s.write(&Entry{Type: EntryResult, Result: r})
 }
 
-// compacted replaces the live history; what it replaces stays in the log and in
+// compacted replaces the live history. The replaced messages stay in the log and in
 // [Session.Transcript].
 func (s *Session) compacted(ms []Message, rep CompactionReport, meta *stepMeta) error {
 	s.mu.Lock()
@@ -189,18 +189,18 @@ func (s *Session) compacted(ms []Message, rep CompactionReport, meta *stepMeta) 
 	return nil
 }
 
-// replaceLive puts ms in the place of the live history.
+// replaceLive replaces the live history with ms.
 func (s *Session) replaceLive(ms []Message) {
 	s.past = append(s.past, s.live...)
 	s.eras = append(s.eras, len(s.past))
 	s.live = append([]Message(nil), ms...)
 	s.liveSize, s.measured = 0, 0
-	s.seen = nil // the instruction files it was shown may be gone
+	s.seen = nil // the instruction files that the model was shown may no longer be in the history
 	s.epoch++
 }
 
-// write appends an entry to the log. s.mu is held. After a failed write the session accepts nothing
-// more, since the next entry would be acted on without the one that is missing.
+// write appends an entry to the log. s.mu is held. After a failed write the session accepts no more
+// entries, since the next one would be acted on although the previous one is missing.
 func (s *Session) write(e *Entry) error {
 	if s.err != nil {
 		return s.err

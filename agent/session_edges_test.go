@@ -31,8 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childSession is another process: it goes on with a session and says on its output what it has
-// acted on.
+// childSession runs in another process: it continues a session and prints what it has acted on.
 func childSession(path string) {
 	limitFileSize(os.Getenv(childEnv + "_LIMIT"))
 	s, _, err := agent.OpenSession(path, agent.SessionOptions{NoSync: true})
@@ -42,7 +41,7 @@ func childSession(path string) {
 	}
 	n := len(s.Messages())
 	tool := newTool("act", agent.Writing("a"), func(ctx context.Context, args string) (*agent.ToolResult, error) {
-		fmt.Println("acted", agent.CallIDFrom(ctx)) // from here on the log must know of it
+		fmt.Println("acted", agent.CallIDFrom(ctx)) // from here on the log must contain the call
 		return agent.TextResult(strings.Repeat("x", 500)), nil
 	})
 	m := agent.ModelFunc(func(context.Context, *agent.Request) agentSeq {
@@ -62,8 +61,8 @@ func childSession(path string) {
 	os.Exit(4)
 }
 
-// TestKilledProcess kills a real process at random times while it works in one session, again and
-// again. Each time the log opens, is paired, and knows of everything the process had acted on.
+// TestKilledProcess kills a real process at random times while it works in a session, over and
+// over. Each time the log opens, is paired, and contains everything the process had acted on.
 func TestKilledProcess(t *testing.T) {
 	path := newSessionFile(t)
 	rounds := 12
@@ -92,7 +91,7 @@ func TestKilledProcess(t *testing.T) {
 		}
 		time.Sleep(time.Duration(rand.IntN(500)) * time.Microsecond)
 		_ = cmd.Process.Kill()
-		for sc.Scan() { // what it wrote before it died
+		for sc.Scan() { // what it printed before it was killed
 			acted = append(acted, strings.TrimPrefix(sc.Text(), "acted "))
 		}
 		_ = cmd.Wait()
@@ -135,8 +134,8 @@ func newSessionFile(t *testing.T) string {
 	return filepath.Join(dir, "s.jsonl")
 }
 
-// TestFullDisk has a real process run into its file size limit: the run ends with the error,
-// nothing is acted on that was not written, and the session opens whole when there is room again.
+// TestFullDisk lets a real process reach its file size limit: the run ends with the error, nothing
+// is acted on that was not written, and the session opens undamaged when there is space again.
 func TestFullDisk(t *testing.T) {
 	if !canLimitFileSize {
 		t.Skip("this system has no limit on the size of files")
@@ -167,14 +166,15 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestNewerEntryIsNotCutOff: a last entry of a kind this version does not know is not a torn one.
+// TestNewerEntryIsNotCutOff: a last entry of a kind that this version does not know is not treated
+// as torn.
 func TestNewerEntryIsNotCutOff(t *testing.T) {
 	for _, tt := range []struct {
 		tail       string
 		torn, fail bool
 	}{
 		{`{"type":"hologram","x":1}` + "\n", false, true},
-		{`{"type":"plan","plan":"p"}`, true, false}, // whole, but its newline is missing: it was never acted on
+		{`{"type":"plan","plan":"p"}`, true, false}, // whole except for its newline: it was never acted on
 		{`{"type":"plan","plan":"p"}` + "\r\n", false, false},
 		{strings.Repeat("\x00", 4096), true, false},
 		{strings.Repeat("\x00", 64) + "\n", true, false},
@@ -205,8 +205,8 @@ func TestNewerEntryIsNotCutOff(t *testing.T) {
 	}
 }
 
-// TestStaleResultIsNotReused: a result that a killed process left behind is not taken for that of a
-// later call with the same id.
+// TestStaleResultIsNotReused: the leftover result of a killed process is not used for a later call
+// with the same id.
 func TestStaleResultIsNotReused(t *testing.T) {
 	path := newSessionFile(t)
 	f, _ := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -224,7 +224,7 @@ func TestStaleResultIsNotReused(t *testing.T) {
 	}
 }
 
-// TestUndoIsToldAfterReopening: the note on an undo survives the process.
+// TestUndoIsToldAfterReopening: the note about an undo survives a restart of the process.
 func TestUndoIsToldAfterReopening(t *testing.T) {
 	dir := t.TempDir()
 	cp := &memCheckpoints{}
@@ -258,7 +258,8 @@ func TestUndoIsToldAfterReopening(t *testing.T) {
 	}
 }
 
-// TestBadMessageDoesNotEndTheSession: what cannot be written is refused, and the session goes on.
+// TestBadMessageDoesNotEndTheSession: a message that cannot be written is refused, and the session
+// continues.
 func TestBadMessageDoesNotEndTheSession(t *testing.T) {
 	for _, s := range []*agent.Session{agent.NewSession(), mustOpen(t, newSessionFile(t))} {
 		for _, bad := range []agent.Message{
@@ -284,8 +285,8 @@ func mustOpen(t *testing.T, path string) *agent.Session {
 	return s
 }
 
-// TestConcurrentSessionUse appends, forks, reads and closes at once; forks made during a run are
-// whole.
+// TestConcurrentSessionUse appends, forks, reads and closes concurrently; forks made during a run
+// are complete.
 func TestConcurrentSessionUse(t *testing.T) {
 	path := newSessionFile(t)
 	s := mustOpen(t, path)
@@ -382,7 +383,7 @@ func TestOddInstructionFiles(t *testing.T) {
 		}
 	}
 
-	// A tool that gives one result to every call is not written to.
+	// The result of a tool that returns the same result for every call is not modified.
 	shared := agent.TextResult("text")
 	read := fileTool("read", false, func(context.Context, string) (*agent.ToolResult, error) { return shared, nil })
 	m := newScript(calls(tc{"1", "read", `{"path":"bin/x"}`}, tc{"2", "read", fmt.Sprintf(`{"path":%q}`, filepath.Join(dir, "..data", "y"))}), say("ok"))

@@ -19,7 +19,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// everyPart is a history with every kind of part, and arguments that JSON encoders like to rewrite.
+// everyPart returns a history with every kind of part, and with arguments that JSON encoders tend
+// to rewrite.
 func everyPart() []agent.Message {
 	return []agent.Message{
 		{Role: agent.RoleUser, Parts: []agent.Part{agent.Text{Text: "look <here> & \u2028 é\x00"}, agent.Image{MediaType: "image/png", Data: []byte{0, 255, 1}}}},
@@ -111,8 +112,8 @@ func TestSessionResumes(t *testing.T) {
 	}
 }
 
-// TestSessionSurvivesACutAtAnyByte cuts the log everywhere a kill could have: whatever is left
-// opens, holds a prefix of the history in which every call is answered, and goes on.
+// TestSessionSurvivesACutAtAnyByte truncates the log everywhere a crash could have: the rest opens,
+// holds a prefix of the history in which every call is answered, and can be continued.
 func TestSessionSurvivesACutAtAnyByte(t *testing.T) {
 	dir := t.TempDir()
 	path, full := recordSession(t, dir)
@@ -137,7 +138,7 @@ func TestSessionSurvivesACutAtAnyByte(t *testing.T) {
 		}
 		checkCut(t, cutPath, data[:cut], full)
 	}
-	for cut := range first { // a log without its first entry is not a session, and says so
+	for cut := range first { // a log without its first entry is not a session, and opening it reports that
 		if err := os.WriteFile(cutPath, data[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +243,7 @@ func TestForkAndList(t *testing.T) {
 		ms := f.Messages()
 		want := full[:n]
 		if n > 0 && len(full[n-1].Calls()) > 0 {
-			ms = ms[:len(ms)-1] // the synthetic results
+			ms = ms[:len(ms)-1] // without the synthetic results
 		}
 		if diff := cmp.Diff(want, ms, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("fork at %d (-want +got):\n%s", n, diff)
@@ -276,8 +277,8 @@ func TestForkAndList(t *testing.T) {
 	}
 }
 
-// TestUnwritableSessionStopsTheRun closes the file under the session: nothing may be acted on that
-// was not written.
+// TestUnwritableSessionStopsTheRun closes the session's file during a run: nothing may be acted on
+// that was not written.
 func TestUnwritableSessionStopsTheRun(t *testing.T) {
 	s, err := agent.CreateSession(t.TempDir(), agent.SessionOptions{})
 	if err != nil {
@@ -343,7 +344,7 @@ func TestUndoAndRedo(t *testing.T) {
 	}
 }
 
-// memCheckpoints keeps states of a string.
+// memCheckpoints keeps states of a string in memory.
 type memCheckpoints struct {
 	state  string
 	states []string

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/filelock"
 )
 
-// entryLog is where a session's entries go.
+// entryLog receives a session's entries.
 type entryLog interface {
 	append(e *Entry) error
 	close() error
@@ -30,7 +30,7 @@ type fileLog struct {
 
 func (l *fileLog) append(e *Entry) error {
 	if l.buf.Cap() > 1<<20 {
-		l.buf = bytes.Buffer{} // one huge entry must not hold its memory for the rest of the session
+		l.buf = bytes.Buffer{} // one huge entry must not occupy memory for the rest of the session
 	}
 	l.buf.Reset()
 	enc := json.NewEncoder(&l.buf)
@@ -40,7 +40,7 @@ func (l *fileLog) append(e *Entry) error {
 	}
 	n, err := l.f.Write(l.buf.Bytes())
 	if err != nil {
-		// Take a partial line back, so that the file ends in a whole entry.
+		// Remove a partial line, so that the file ends with a whole entry.
 		return errors.Join(err, l.f.Truncate(l.size))
 	}
 	l.size += int64(n)
@@ -50,7 +50,7 @@ func (l *fileLog) append(e *Entry) error {
 	return l.f.Sync()
 }
 
-// encodeError is an entry that cannot be written because of what it holds; the log is as it was.
+// encodeError reports an entry that cannot be written because of its content; the log is unchanged.
 type encodeError struct{ err error }
 
 func (e *encodeError) Error() string { return e.err.Error() }
@@ -58,19 +58,19 @@ func (e *encodeError) Unwrap() error { return e.err }
 
 func (l *fileLog) close() error { return l.f.Close() }
 
-// SessionOptions configure a session on disk. The zero value works.
+// SessionOptions configures a session on disk. The zero value works.
 type SessionOptions struct {
-	ID     string            // letters, digits, '_' and '-'; empty makes one from the time and random bits
+	ID     string            // letters, digits, '_' and '-'; empty creates one from the time and random bits
 	Dir    string            // the workspace, for listings
-	Labels map[string]string // the host's own
+	Labels map[string]string // for the host's own use
 	NoSync bool              // do not wait for the disk: entries then survive a killed process, not a power cut
 	Now    func() time.Time  // nil means time.Now
 }
 
 var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
-// CreateSession makes a new session whose log is dir/ID.jsonl, readable by its owner only. The
-// directory is made when it is missing.
+// CreateSession creates a session whose log is dir/ID.jsonl, readable only by its owner. The
+// directory is created if it is missing.
 func CreateSession(dir string, opts SessionOptions) (*Session, error) {
 	s := &Session{now: opts.Now}
 	if s.now == nil {
@@ -111,16 +111,16 @@ func (s *Session) createFile(dir string, noSync bool) error {
 	return nil
 }
 
-// Recovery says what [OpenSession] found and mended.
+// Recovery reports what [OpenSession] found and repaired.
 type Recovery struct {
 	Torn        *TornError // the log ended in the middle of an entry, which was cut off; nil otherwise
 	Interrupted []ToolCall // calls that had begun without a recorded result: they may or may not have taken effect
-	Skipped     []ToolCall // calls that were asked for and never began
+	Skipped     []ToolCall // calls that were requested but never began
 }
 
-// OpenSession opens the log of an existing session to go on with it, after a clean end or a kill at
-// any point. Calls that lack a result are given one that tells the model what happened to them. The
-// file is locked against a second process.
+// OpenSession opens the log of an existing session to continue it, after a clean end or a crash at
+// any point. Calls without a result receive one that tells the model what happened to them. The
+// file is locked against use by a second process.
 func OpenSession(path string, opts SessionOptions) (*Session, *Recovery, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
@@ -134,7 +134,8 @@ func OpenSession(path string, opts SessionOptions) (*Session, *Recovery, error) 
 	return s, rec, nil
 }
 
-// lockFile keeps others from writing the log, where the system has locks that end with the process.
+// lockFile keeps other processes from writing the log, if the system has locks that end with the
+// process.
 func lockFile(f *os.File) error {
 	ok, err := filelock.Try(f)
 	switch {

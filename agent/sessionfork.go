@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Fork returns a new session that stands where s stood after the first n messages of its
-// transcript; a negative n takes all of them. Where a compaction had rewritten the history by then,
-// the fork begins with what it wrote. A session on disk is forked into a file beside it, one in
-// memory in memory. Calls in the last message taken that have no result there are answered as of
-// unknown outcome. Plan, todo list and grants are copied; checkpoints are not, since they belong to
-// the workspace.
+// Fork returns a new session with the state of s after the first n messages of its transcript; a
+// negative n takes all of them. If a compaction had rewritten the history by then, the fork begins
+// with the rewritten history. A session on disk is forked into a file in the same directory, one in
+// memory in memory. Calls of the last message that have no result there receive a result that says
+// that their outcome is unknown. Plan, todo list and grants are copied; checkpoints are not, since
+// they belong to the workspace.
 func (s *Session) Fork(n int, opts SessionOptions) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Session) Fork(n int, opts SessionOptions) (*Session, error) {
 	return f, nil
 }
 
-// copySynced is copyFrom with one wait for the disk, at the end.
+// copySynced is copyFrom with a single sync to disk, at the end.
 func (s *Session) copySynced(parent *Session, live []Message, noSync bool) error {
 	log, onDisk := s.log.(*fileLog)
 	if onDisk {
@@ -63,8 +63,8 @@ func (s *Session) copySynced(parent *Session, live []Message, noSync bool) error
 	return log.f.Sync()
 }
 
-// standing returns the history that a model was shown when the transcript had n messages, and n
-// when it is negative.
+// standing returns the history that a model was shown when the transcript had n messages, together
+// with n. A negative n stands for the whole transcript.
 func (s *Session) standing(n int) (int, []Message, error) {
 	total := len(s.past) + len(s.live)
 	if n < 0 || n == total {
@@ -138,15 +138,15 @@ func (s *Session) copyResults(m Message) error {
 type SessionInfo struct {
 	Path     string
 	Meta     SessionMeta
-	Updated  time.Time // of the file
+	Updated  time.Time // modification time of the file
 	Title    string    // the first line of the first user message, shortened
 	Messages int       // messages in the log
 	Torn     bool      // the last entry is cut off
-	Err      error     // the log cannot be read; the other fields hold what could be
+	Err      error     // why the log cannot be read; the other fields hold what could be read
 }
 
-// ListSessions returns the sessions in dir, the most recently used first. A missing directory holds
-// none.
+// ListSessions returns the sessions in dir, the most recently used first. A missing directory is
+// treated as empty.
 func ListSessions(dir string) ([]SessionInfo, error) {
 	names, err := filepath.Glob(filepath.Join(strings.NewReplacer("*", "\\*", "?", "\\?", "[", "\\[").Replace(dir), "*.jsonl"))
 	if err != nil {

@@ -9,7 +9,7 @@ type loader struct {
 	s       *Session
 	started []ToolCall            // calls logged as begun since the last message or batch end
 	results map[string]ToolResult // results logged since
-	forked  bool                  // the history is a copy of a part of another session's
+	forked  bool                  // the history is a copy of part of another session's
 }
 
 func (l *loader) apply(e *Entry) error {
@@ -24,7 +24,7 @@ func (l *loader) apply(e *Entry) error {
 		}
 		s.meta = *e.Meta
 	case EntryMessage:
-		if e.Message.Role != RoleAssistant { // a new turn: what was not taken up by now never will be
+		if e.Message.Role != RoleAssistant { // a new turn: pending results are no longer needed
 			l.started, l.results, s.note = nil, nil, ""
 		}
 		s.live = append(s.live, *e.Message)
@@ -55,7 +55,7 @@ func (l *loader) apply(e *Entry) error {
 	return nil
 }
 
-// applyState takes the entries that hold state beside the conversation.
+// applyState applies the entries that hold state other than the conversation.
 func (l *loader) applyState(e *Entry) {
 	s := l.s
 	switch e.Type {
@@ -76,7 +76,7 @@ func (l *loader) applyState(e *Entry) {
 	}
 }
 
-// begin notes a call that began; one that middleware ran again counts once.
+// begin records a call that began; a call that middleware ran again counts once.
 func (l *loader) begin(c ToolCall) {
 	for i := range l.started {
 		if l.started[i].ID == c.ID {
@@ -94,7 +94,7 @@ func (l *loader) addResult(r ToolResult) {
 	l.results[r.CallID] = r
 }
 
-// addResults turns the logged results into the tool message they were sent as.
+// addResults joins the logged results into the tool message that was sent.
 func (l *loader) addResults(ids []string) error {
 	m := Message{Role: RoleTool, Parts: make([]Part, len(ids))}
 	for i, id := range ids {
@@ -109,13 +109,13 @@ func (l *loader) addResults(ids []string) error {
 	return nil
 }
 
-// mend gives every call of an unfinished turn a result, and writes what it adds to the log.
+// mend adds a result to every call of an unfinished turn, and logs the results that it adds.
 func (l *loader) mend(rec *Recovery) error {
 	s := l.s
 	open := openCalls(s.live)
 	if open == nil && len(l.started) > 0 {
-		// Killed while the model still streamed: the message was not written yet, but some of its
-		// calls had begun.
+		// The process was killed while the model was streaming: the message was not written yet,
+		// but some of its calls had begun.
 		m := Message{Role: RoleAssistant}
 		for _, c := range l.started {
 			m.Parts = append(m.Parts, c)
@@ -146,7 +146,7 @@ func (l *loader) mend(rec *Recovery) error {
 	return s.appendResults(m)
 }
 
-// missing is the result of a call that a killed process left without one.
+// missing returns the result for a call that has none because the process was killed.
 func (l *loader) missing(c ToolCall, begun bool, rec *Recovery) ToolResult {
 	text := "The process ended before this call began: it did nothing. Call it again if it is still needed."
 	if l.forked {
@@ -160,7 +160,7 @@ func (l *loader) missing(c ToolCall, begun bool, rec *Recovery) ToolResult {
 	return ToolResult{CallID: c.ID, Parts: []Part{Text{Text: text}}, IsError: true}
 }
 
-// openCalls returns the calls of the last message when no tool message follows it.
+// openCalls returns the calls of the last message if no tool message follows it.
 func openCalls(ms []Message) []ToolCall {
 	if len(ms) == 0 || ms[len(ms)-1].Role != RoleAssistant {
 		return nil
@@ -168,7 +168,7 @@ func openCalls(ms []Message) []ToolCall {
 	return ms[len(ms)-1].Calls()
 }
 
-// moveRef takes the last reference of from and puts ref on to.
+// moveRef removes the last reference of from and appends ref to to.
 func moveRef(from, to []CheckpointRef, ref CheckpointRef) (newFrom, newTo []CheckpointRef) {
 	if len(from) > 0 {
 		from = from[:len(from)-1]

@@ -14,7 +14,7 @@ func (s *Session) attach(r *run) error {
 	return nil
 }
 
-// detach ends r's hold on the session; a run that began since keeps its own.
+// detach ends r's use of the session; if another run has begun since, that run keeps the session.
 func (s *Session) detach(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// snapshots takes one checkpoint a turn, before the turn's first write.
+// snapshots takes one checkpoint per turn, before the turn's first write.
 type snapshots struct {
 	store   Checkpointer // nil for none
 	session *Session
@@ -16,16 +16,16 @@ type snapshots struct {
 
 	turn atomic.Int64 // counts turns from 0
 
-	mu    sync.Mutex // held while a checkpoint is made; guards taken
+	mu    sync.Mutex // held while a checkpoint is taken; guards taken
 	taken int64      // turns up to this number have their checkpoint
 }
 
-// newTurn makes the next write take a checkpoint of its own. It does not wait for a snapshot of an
+// newTurn makes the next write take a new checkpoint. It does not wait for the snapshot of an
 // abandoned call.
 func (s *snapshots) newTurn() { s.turn.Add(1) }
 
-// take takes the turn's checkpoint unless it has one. A failure is reported and does not stop the
-// work.
+// take takes the turn's checkpoint unless it exists already. A failure is reported but does not
+// stop the work.
 func (s *snapshots) take(ctx context.Context) {
 	if s.store == nil {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/agent/agenttest"
 )
 
-// faulty answers ten steps, and at every request shows one fault of a list in ten.
+// faulty answers ten steps, and shows one of a list of ten faults at every request.
 type faulty struct {
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -53,7 +53,7 @@ func (f *faulty) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 		case 0:
 			yield(nil, &agent.ModelError{Kind: agent.ErrRateLimit, Status: 429, RetryAfter: time.Millisecond})
 			return
-		case 1: // cut before anything began
+		case 1: // cut off before anything began
 			send(agent.TextDelta{Text: "I will"})
 			return
 		case 2:
@@ -64,7 +64,7 @@ func (f *faulty) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 			name = "panics"
 		case 5:
 			name = "fails"
-		case 6: // cut after a call began
+		case 6: // cut off after a call began
 			send(agent.ToolCallStart{ID: fmt.Sprint("a", steps), Name: "ok"}, agent.ToolCallDelta{Args: args})
 			yield(nil, &agent.ModelError{Kind: agent.ErrNetwork, Err: errors.New("reset")})
 			return
@@ -75,9 +75,9 @@ func (f *faulty) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 	}
 }
 
-// TestManyFaultyAgents runs 1,000 agents of 10 steps at once over a model that shows a fault in 7
-// of 10 answers: all finish, every call that was announced ends in exactly one event, and no
-// goroutine is left.
+// TestManyFaultyAgents runs 1,000 agents of 10 steps concurrently over a model that shows a fault
+// in 7 of 10 answers: all finish, every announced call ends in exactly one event, and no goroutine
+// is left.
 func TestManyFaultyAgents(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	n := 1000
@@ -124,8 +124,8 @@ func TestManyFaultyAgents(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLongSession checks that 2,000 steps run, and that a step late in the session costs no more
-// memory than an early one beyond its share of the history.
+// TestLongSession checks that a run of 2,000 steps works, and that a late step costs no more memory
+// than an early one apart from its share of the history.
 func TestLongSession(t *testing.T) {
 	m := newScript()
 	const steps = 2000
@@ -155,7 +155,7 @@ func TestLongSession(t *testing.T) {
 	}
 }
 
-// countOnly drops the recorded requests, so that the test measures the loop.
+// countOnly does not keep the requests, so that the test measures only the loop.
 type countOnly struct{ *script }
 
 func (c countOnly) Stream(ctx context.Context, req *agent.Request) agentSeq {

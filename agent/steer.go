@@ -2,12 +2,12 @@ package agent
 
 import "errors"
 
-// CancelPoint says where a run stops after [Session.Cancel].
+// CancelPoint is the point at which a run stops after [Session.Cancel].
 type CancelPoint uint8
 
-// The points a run can be cancelled at.
+// The points at which a run can be cancelled.
 const (
-	CancelNow        CancelPoint = iota // at once: the stream is cut and running tools are cancelled and waited for
+	CancelNow        CancelPoint = iota // at once: the stream is aborted, and running tools are cancelled and waited for
 	CancelAfterModel                    // when the model's current answer is complete; its calls that have not begun do not run
 	CancelAfterTools                    // when the current calls have ended
 )
@@ -48,14 +48,14 @@ func (s *Session) Cancel(at CancelPoint) {
 	r.batch.cancel(at)
 }
 
-// takeSteers moves the injected messages into the history and returns them.
+// takeSteers moves the injected messages to the history and returns them.
 func (r *run) takeSteers() ([]Message, error) {
 	s := r.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ms := s.steers
 	s.steers = nil
-	r.batch.resume() // with the messages, so that one that was taken cannot skip the calls of the next batch
+	r.batch.resume() // under the same lock as the messages, so that a message that was taken cannot skip the calls of the next batch
 	for _, m := range ms {
 		if err := s.appendMessage(m, nil); err != nil {
 			return nil, err

@@ -10,15 +10,15 @@ import (
 
 var errIdle = errors.New("the stream was silent for too long")
 
-// stream reads one response of the model at a time: it builds the message, sends the chunks to the
+// stream reads the model's responses, one at a time: it builds the message, sends the chunks to the
 // caller, and starts each call as soon as its arguments are complete. It belongs to the loop's
-// goroutine. Its words, each with one meaning:
+// goroutine. Each of its verbs has one meaning:
 //
-//   - read takes a whole stream in, take one chunk of it.
+//   - read processes a whole stream, take one chunk of it.
 //   - lookUp sends what was posted meanwhile and ends the stream of a cancelled run.
 //   - breakOff ends the stream for a reason.
-//   - retract tells the caller that what it saw of the response is void.
-//   - salvage makes a message of what arrived before the stream broke.
+//   - retract tells the caller that what it received of the response is void.
+//   - salvage builds a message from what arrived before the stream broke.
 type stream struct {
 	ctx     context.Context // of the run
 	cfg     *Config
@@ -40,7 +40,7 @@ func (s *stream) reset(step int) {
 	s.builder.reset(step, s.cfg.NewID)
 }
 
-// read takes in a stream to its end and starts the calls that are left.
+// read processes a stream to its end and starts the remaining calls.
 func (s *stream) read(ctx context.Context, chunks iter.Seq2[Chunk, error]) (*Response, error) {
 	b := &s.builder
 	b.maxArgs = s.cfg.Limits.ArgBytes
@@ -49,7 +49,7 @@ func (s *stream) read(ctx context.Context, chunks iter.Seq2[Chunk, error]) (*Res
 		s.maxSize = math.MaxInt
 	}
 	chunks(s.onChunk)
-	s.out.flush() // what routers did comes before what becomes of the answer
+	s.out.flush() // reports of routers are sent before the outcome of the answer
 	if s.broken != nil {
 		return nil, s.typed(ctx, s.broken)
 	}
@@ -62,7 +62,7 @@ func (s *stream) read(ctx context.Context, chunks iter.Seq2[Chunk, error]) (*Res
 
 // take is the body of the loop over a stream.
 func (s *stream) take(chunk Chunk, err error) bool {
-	if s.out.waiting.Load() && s.broken == nil && !s.lookUp() { // such as the routing that this chunk is the outcome of
+	if s.out.waiting.Load() && s.broken == nil && !s.lookUp() { // for example the Routing event that led to this chunk
 		return false
 	}
 	if err != nil {
@@ -70,9 +70,9 @@ func (s *stream) take(chunk Chunk, err error) bool {
 	}
 	s.watch.alive()
 	b := &s.builder
-	if d, ok := chunk.(TextDelta); ok && b.open == openText && !b.ended { // by far the most common
+	if d, ok := chunk.(TextDelta); ok && b.open == openText && !b.ended { // by far the most common case
 		b.text.add(d.Text)
-		s.size += len(d.Text) + 1 // a chunk counts even when it is empty: an endless stream of them must end
+		s.size += len(d.Text) + 1 // a chunk counts even if it is empty: an endless stream of empty chunks must end
 	} else if chunk = s.addChunk(chunk); chunk == nil && s.size <= s.maxSize {
 		return !s.out.waiting.Load() || s.lookUp()
 	}
@@ -94,8 +94,8 @@ func (s *stream) lookUp() bool {
 	return true
 }
 
-// breakOff ends the stream for a reason, the first one. What a model yields all the same is too
-// much from now on, and closed to the response.
+// breakOff ends the stream; only the first reason counts. Anything that the model still yields
+// afterwards is ignored.
 func (s *stream) breakOff(why error) bool {
 	if s.broken == nil {
 		s.broken = why
@@ -105,7 +105,7 @@ func (s *stream) breakOff(why error) bool {
 }
 
 // addChunk adds any chunk to the response and starts the call it completes. It returns the chunk to
-// send on, or nil.
+// pass on, or nil.
 func (s *stream) addChunk(chunk Chunk) Chunk {
 	b := &s.builder
 	s.size += chunkSize(chunk) + 1
@@ -126,7 +126,7 @@ func (s *stream) addChunk(chunk Chunk) Chunk {
 	if start, ok := chunk.(ToolCallStart); ok {
 		c := &b.calls[len(b.calls)-1]
 		s.batch.announce(c, b.step)
-		if c.id != start.ID { // the event must carry the id that the result will
+		if c.id != start.ID { // the event must have the same id as the result
 			start.ID = c.id
 			chunk = start
 		}
@@ -136,7 +136,8 @@ func (s *stream) addChunk(chunk Chunk) Chunk {
 	return chunk
 }
 
-// start runs a call whose arguments are complete. One with too many of them is answered without.
+// start runs a call whose arguments are complete. If the arguments are too long, the call is
+// answered without running.
 func (s *stream) start(c *callBuilder) {
 	if c.over {
 		s.batch.refuse(c, fmt.Sprintf("The arguments are %d bytes long; at most %d are accepted, so the call was not run and they were dropped. Send less at a time.", c.size, s.cfg.Limits.ArgBytes))
@@ -146,7 +147,7 @@ func (s *stream) start(c *callBuilder) {
 }
 
 // startRest starts, at the end of a response, the calls that were not started while it streamed. A
-// call that the output limit cut is answered without being run.
+// call that was cut off by the output limit is answered without running.
 func (s *stream) startRest() {
 	b := &s.builder
 	for i := range b.calls {
@@ -166,8 +167,8 @@ func (s *stream) startRest() {
 	}
 }
 
-// maxCalls is how many calls one response may hold; a model that asks for more is broken, and each
-// costs a goroutine.
+// maxCalls is the maximum number of calls in one response. A model that requests more is broken,
+// and each call costs a goroutine.
 const maxCalls = 4096
 
 func isContent(c Chunk) bool { _, usage := c.(Usage); return !usage }
@@ -188,7 +189,7 @@ func chunkSize(c Chunk) int {
 	return 64
 }
 
-// typed gives an error of the stream its type; a stream cut by the watchdog is a timeout.
+// typed converts an error of the stream to its type; a stream ended by the watchdog is a timeout.
 func (s *stream) typed(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errIdle) && s.ctx.Err() == nil {
 		return &ModelError{Kind: ErrTimeout, Err: fmt.Errorf("%w: no chunk for %s", errIdle, s.cfg.Retry.IdleTimeout)}
@@ -196,16 +197,15 @@ func (s *stream) typed(ctx context.Context, err error) error {
 	return AsModelError(err)
 }
 
-// retract declares void what the caller saw of the response, if it saw any.
+// retract sends a [StreamReset] if the caller received anything of the response.
 func (s *stream) retract() {
 	if len(s.builder.parts) > 0 || s.builder.open != openNone {
 		s.out.send(StreamReset{})
 	}
 }
 
-// salvage keeps what arrived of a response that broke after some of its calls began: whole text,
-// signed thinking and the calls that were complete. The model sees their results and goes on from
-// there.
+// salvage keeps what arrived of a response that broke after some of its calls began: complete text,
+// signed thinking and complete calls. The model sees their results and continues from there.
 func (s *stream) salvage() *Response {
 	resp := s.builder.response()
 	var parts []Part

@@ -12,15 +12,15 @@ import (
 type SubAgentConfig struct {
 	Name        string // of the tool; empty means "agent"
 	Description string // what the sub-agent is good for, for the model; empty describes it in general terms
-	// Agent is the sub-agent's own configuration. Its Limits are its budget for one task; what is
-	// left of the caller's budget bounds it further.
+	// Agent is the sub-agent's own configuration. Its Limits are the budget for one task, further
+	// limited by what is left of the caller's budget.
 	Agent Config
-	// Effects of a task. The zero value is unknown, so that sub-agents run one after another;
-	// ReadOnly(".") lets several that only read run in parallel, and holds them to it: their calls
-	// that may change something are refused. EffectSpend is added by itself.
+	// Effects of a task. The zero value means unknown, so that sub-agents run one after another.
+	// ReadOnly(".") lets several sub-agents that only read run in parallel, and enforces that:
+	// calls that may change something are refused. EffectSpend is added automatically.
 	Effects  Effects
 	MaxDepth int // how deep sub-agents may nest; 0 means 2
-	// Session makes the session of one task, which is closed when the task ends. Nil keeps it in
+	// Session creates the session of one task, which is closed when the task ends. Nil keeps it in
 	// memory.
 	Session func(ctx context.Context, parent *Session) (*Session, error)
 }
@@ -31,15 +31,15 @@ type subAgent struct {
 	agent *Agent
 }
 
-// subAgentSchema returns the schema of a task.
+// subAgentSchema returns the JSON Schema of a task.
 func subAgentSchema() json.RawMessage {
 	task, _ := json.Marshal(promptText(subAgentTaskPrompt)) // a string
 	return json.RawMessage(`{"type":"object","properties":{"task":{"type":"string","description":` + string(task) +
 		`}},"required":["task"],"additionalProperties":false}`)
 }
 
-// SubAgent returns a tool that gives a task to another agent and returns its final answer. Several
-// calls run in parallel when their effects allow it; events of the sub-agent arrive as [SubEvent],
+// SubAgent returns a tool that passes a task to another agent and returns its final answer. Several
+// calls run in parallel if their effects allow it; events of the sub-agent arrive as [SubEvent],
 // and its usage and cost count towards the caller's.
 func SubAgent(cfg SubAgentConfig) (Tool, error) {
 	if cfg.Name == "" {
@@ -129,7 +129,7 @@ func report(ctx context.Context, run Run, scope *callScope) (*ToolResult, error)
 	if res == nil {
 		return nil, fail
 	}
-	if scope != nil { // the runs above were charged as it was spent
+	if scope != nil { // only recorded here: the runs above were already charged as it was spent
 		if err := scope.by.session.addSpend(res.Usage, res.MicroDollars); err != nil {
 			return nil, err
 		}

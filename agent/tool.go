@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Tool is something a model can call. Call is given the arguments as the model wrote them; an error
-// is shown to the model as a failed result, so its text should say what to do next. Package tools
-// builds a Tool from a Go function. Call may run concurrently with itself and must return when ctx
-// ends.
+// Tool is something that a model can call. Call receives the arguments as the model wrote them. Its
+// error is shown to the model as a failed result, so the error text should say what to do next.
+// Package tools builds a Tool from a Go function. Call may run concurrently with itself and must
+// return when ctx ends.
 type Tool interface {
 	Spec() ToolSpec
 	Call(ctx context.Context, call ToolCall) (*ToolResult, error)
@@ -20,16 +20,16 @@ type ToolSpec struct {
 	Name        string          // letters, digits, '_' and '-', at most 64
 	Description string          // for the model
 	Schema      json.RawMessage // JSON Schema of the arguments, an object; nil means an object without properties
-	Effects     Effects         // what any call of the tool may do; a tool may refine it a call at a time with [Effecter]
-	Timeout     time.Duration   // limit of one call; 0 means the agent's default, negative none
+	Effects     Effects         // what any call of the tool may do; a tool can be more precise about a single call with [Effecter]
+	Timeout     time.Duration   // time limit of one call; 0 means the agent's default, negative none
 }
 
-// Effecter is a [Tool] that can say what one particular call would do, before it runs.
+// Effecter is a [Tool] that can report the effects of a particular call before it runs.
 type Effecter interface {
 	CallEffects(call ToolCall) Effects
 }
 
-// Describer is a [Tool] that can explain one particular call to a person, for permission questions
+// Describer is a [Tool] that can explain a particular call to a person, for permission questions
 // and [Agent.Explain].
 type Describer interface {
 	DescribeCall(call ToolCall) CallDescription
@@ -41,19 +41,19 @@ type CallDescription struct {
 	Exact  string // the canonical text an exact-command grant binds to; empty means name plus arguments
 	Detail string // longer form, such as a shell parse tree or the diff an edit would make
 	Where  string // where it would run, such as "sandbox (namespaces)" or "host, /home/me/src"
-	// Sandboxed says that the call runs inside walls: no network, and no file but the workspace's
-	// can be changed.
+	// Sandboxed reports whether the call runs in a sandbox: without network, and able to change
+	// only the workspace's files.
 	Sandboxed bool
 }
 
 // ToolSource is a set of tools that may change while an agent runs, such as a registry.
 type ToolSource interface {
-	// Tools returns the current tools in a stable order. The slice is not modified afterwards.
+	// Tools returns the current tools in a stable order. The returned slice is not modified later.
 	Tools() []Tool
 }
 
-// ArtifactStore keeps texts that are too long for the context and gives back a handle to read them
-// by.
+// ArtifactStore keeps texts that are too long for the context and returns handles to read them
+// back.
 type ArtifactStore interface {
 	Put(ctx context.Context, name string, data []byte) (handle string, err error)
 	Get(ctx context.Context, handle string) ([]byte, error)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// fitResult makes the result of a tool fit for the history: never empty, valid UTF-8, parts that a
-// result may hold, and no longer than Config.ResultBytes.
+// fitResult makes a tool's result suitable for the history: not empty, in valid UTF-8, with only
+// the parts that a result may hold, and no longer than Config.ResultBytes.
 func (a *Agent) fitResult(ctx context.Context, tool string, res *ToolResult) *ToolResult {
 	if res == nil {
 		return TextResult("(no output)")
@@ -63,8 +63,8 @@ func (a *Agent) rebuildResult(ctx context.Context, tool string, res *ToolResult)
 	return out
 }
 
-// cutText keeps the head and the tail of a text that is too long, and stores the whole of it where
-// it can be read back.
+// cutText keeps the beginning and the end of a text that is too long, and stores the full text so
+// that it can be read back.
 func (a *Agent) cutText(ctx context.Context, tool, text string, limit int) string {
 	where := "the rest was dropped; ask for less at a time"
 	if store := a.cfg.Artifacts; store != nil {

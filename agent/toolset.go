@@ -3,7 +3,7 @@ package agent
 import "reflect"
 
 // toolset holds the tools that the model is offered in a run. The loop's goroutine changes it
-// between steps, when no call runs that would look at it.
+// between steps, when no running call can access it.
 type toolset struct {
 	agent   *Agent
 	session *Session
@@ -12,12 +12,12 @@ type toolset struct {
 	tools  []Tool
 	specs  []ToolSpec
 	byName map[string]int
-	source []Tool // what the source last gave
+	source []Tool // the source's last answer
 	ready  bool
 }
 
-// refresh takes up the tools of the source when they changed. A change within a session is a
-// declared breakpoint: requests no longer begin with the bytes of the last one.
+// refresh updates the tools if those of the source changed. A change within a session is a declared
+// breakpoint: requests no longer begin with the bytes of the previous one.
 func (t *toolset) refresh() {
 	var source []Tool
 	if t.agent.cfg.ToolSource != nil {
@@ -28,7 +28,7 @@ func (t *toolset) refresh() {
 	}
 	changed := t.ready
 	t.source, t.ready = source, true
-	t.tools, t.specs = nil, nil // views of them are in use
+	t.tools, t.specs = nil, nil // not reused, since views of them are in use
 	t.byName = make(map[string]int, len(t.agent.static)+len(source))
 	for _, tool := range t.agent.static {
 		t.offer(tool)
@@ -39,12 +39,12 @@ func (t *toolset) refresh() {
 	t.session.enter(t.mode.plan, changed)
 }
 
-// sameTools reports whether a source gave the tools it gave before.
+// sameTools reports whether a source returned the same tools as before.
 func sameTools(a, b []Tool) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	if len(a) == 0 || &a[0] == &b[0] { // a source does not modify what it gave
+	if len(a) == 0 || &a[0] == &b[0] { // a source does not modify a slice that it returned
 		return true
 	}
 	for i := range a {
@@ -55,7 +55,7 @@ func sameTools(a, b []Tool) bool {
 	return true
 }
 
-// sameTool compares tools of types that == would panic over by what they say of themselves.
+// sameTool compares tools. Types for which == would panic are compared by their specs.
 func sameTool(a, b Tool) bool {
 	if a == nil || b == nil || (reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable()) {
 		return a == b
@@ -63,7 +63,8 @@ func sameTool(a, b Tool) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.DeepEqual(a.Spec(), b.Spec())
 }
 
-// offer adds a tool. One that clashes, or changes things in plan mode, is left out.
+// offer adds a tool. A tool whose name is already taken, or that changes things in plan mode, is
+// left out.
 func (t *toolset) offer(tool Tool) {
 	if tool == nil {
 		return

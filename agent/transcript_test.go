@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden transcripts")
 
-// TestTranscripts replays each file of testdata: the chunks a model sends, turn by turn, and the
-// events and history that must come of them. A file opens with prose that says what it pins.
+// TestTranscripts replays each file in testdata: the chunks that a model sends, turn by turn, and
+// the events and history that must result. A file begins with prose that says what it tests.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -57,7 +57,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 // playTranscript runs the script, one call at a time so that the order of events is fixed, and
-// writes the events down.
+// records the events.
 func playTranscript(t *testing.T, m agent.Model) string {
 	a := configured(t, agent.Config{Model: m, Tools: []agent.Tool{okTool("look"), newTool("write", agent.Writing("a"), func(_ context.Context, args string) (*agent.ToolResult, error) {
 		return nil, errors.New("disk full; free some space")
@@ -65,7 +65,7 @@ func playTranscript(t *testing.T, m agent.Model) string {
 	s := agent.NewSession()
 	_, evs, err := tryRun(a, s, "go")
 	var b strings.Builder
-	var calls []string // calls run beside the stream: their events are listed where they must have come by
+	var calls []string // calls run concurrently with the stream: their events are listed where they must have arrived at the latest
 	flush := func() {
 		for _, c := range calls {
 			b.WriteString(c)
@@ -108,7 +108,7 @@ func describeEvent(ev agent.Event) string {
 	return fmt.Sprintf("%s %+v\n", strings.TrimPrefix(fmt.Sprintf("%T", ev), "agent."), ev)
 }
 
-// parseTurn reads one response: a line a chunk.
+// parseTurn parses one response: one chunk per line.
 func parseTurn(t *testing.T, text string) turn {
 	var out []agent.Chunk
 	for line := range strings.SplitSeq(text, "\n") {

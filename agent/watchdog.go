@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// watchdog cancels a stream that stays silent. Now and then a timer raises the probe, which the
-// loop lowers at its next sign of life: when a chunk arrives, and when the consumer is done with
-// one. That costs two plain loads an event, where marking each with a store would cost as much as
-// all the rest of its delivery. A consumer that keeps one event for the whole idle time looks like
-// a silent model; it is told apart when it comes back, and the request is sent again without
-// counting a failure.
+// watchdog cancels a stream that stays silent. From time to time a timer sets the probe, and the
+// loop clears it at its next sign of life: when a chunk arrives, and when the consumer is done with
+// one. That costs two plain loads per event; an atomic store per event would cost as much as all
+// the rest of its delivery. A consumer that keeps one event for the whole idle time looks like a
+// silent model. The loop can distinguish them when the consumer returns; then the request is sent
+// again without counting a failure.
 type watchdog struct {
 	probe   atomic.Bool
 	fired   atomic.Bool
-	stalled bool // the consumer, not the model, was silent; for the loop's goroutine
-	stalls  uint // how often in a row: each time the consumer is given twice as long
+	stalled bool // the consumer, not the model, was silent; only for the loop's goroutine
+	stalls  uint // number of times in a row: each time the consumer gets twice as long
 
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -26,16 +26,16 @@ type watchdog struct {
 	strikes int
 }
 
-const watchChecks = 4 // looks per idle period
+const watchChecks = 4 // checks per idle period
 
-// alive lowers the probe.
+// alive clears the probe.
 func (w *watchdog) alive() {
 	if w.probe.Load() {
 		w.probe.Store(false)
 	}
 }
 
-// consumed is alive after the consumer gave control back.
+// consumed is alive for the moment when the consumer returns control.
 func (w *watchdog) consumed() {
 	if w.probe.Load() {
 		if w.fired.Load() && !w.stalled {
@@ -46,7 +46,7 @@ func (w *watchdog) consumed() {
 	}
 }
 
-// watch begins to watch a stream.
+// watch starts watching a stream.
 func (w *watchdog) watch(idle time.Duration, cancel context.CancelCauseFunc) {
 	if idle <= 0 {
 		return
@@ -63,7 +63,7 @@ func (w *watchdog) watch(idle time.Duration, cancel context.CancelCauseFunc) {
 	}
 }
 
-// unwatch ends the watch of the stream.
+// unwatch stops watching the stream.
 func (w *watchdog) unwatch() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// kind is what a tool call is for. It decides what may be done to its result.
+// kind is the purpose of a tool call. It decides what may be done to the call's result.
 type kind uint8
 
 const (
-	kindOther   kind = iota // not known
+	kindOther   kind = iota // unknown
 	kindCommand             // runs something: builds, tests, scripts
 	kindRead                // shows exact lines of a file
 	kindDiff                // shows exact changes
@@ -28,20 +28,20 @@ const (
 // exact reports whether the result holds lines that an edit may need byte for byte.
 func (k kind) exact() bool { return k == kindRead || k == kindDiff || k == kindEdit || k == kindRecall }
 
-// action is what a call does, as far as its name and arguments tell.
+// action describes a call, as derived from its name and arguments.
 type action struct {
 	kind        kind
 	tool        string
 	command     string   // the command line, for tools that run one
-	path        string   // the file that is read, the first one that is changed, or where is searched
+	path        string   // the file that is read, the first file that is changed, or the place that is searched
 	writes      []string // files that are changed
-	first, last int      // lines that are read; 0 where it is not known or the whole is read
+	first, last int      // lines that are read; 0 if unknown or if the whole file is read
 }
 
-// title is the call on one short line, such as `shell "go test ./..."`.
+// title describes the call on one short line, such as `shell "go test ./..."`.
 func (a *action) title() string { return a.short(100) }
 
-// short is the title with at most so many bytes of a command line.
+// short returns the title with at most n bytes of a command line.
 func (a *action) short(n int) string {
 	switch {
 	case a.command != "":
@@ -61,8 +61,8 @@ func (a *action) span() string {
 	return strconv.Itoa(a.first) + "-" + strconv.Itoa(a.last)
 }
 
-// key is equal for two calls where the later one's result makes the earlier one's out of date; ""
-// where none does.
+// key returns a string that is equal for two calls if the later one's result makes the earlier
+// one's out of date. It returns "" for calls that replace no other.
 func (a *action) key() string {
 	switch a.kind {
 	case kindCommand, kindList, kindSearch, kindDiff:
@@ -75,7 +75,7 @@ func (a *action) key() string {
 	return ""
 }
 
-// callArgs are the names under which tools of all makes take what matters here.
+// callArgs holds the arguments that matter here, under the names that tools of various makers use.
 type callArgs struct {
 	Command string `json:"command"`
 	Cmd     string `json:"cmd"`
@@ -103,7 +103,7 @@ type callArgs struct {
 	Filter  string `json:"filter"`
 }
 
-// actionOf says what a call does.
+// actionOf works out what a call does.
 func actionOf(c agent.ToolCall) action {
 	var in callArgs
 	decodeArgs(c.Args, &in)
@@ -135,8 +135,7 @@ func actionOf(c agent.ToolCall) action {
 	return a
 }
 
-// decodeArgs reads arguments as far as they fit: a member of another type than expected is left
-// out, the rest counts.
+// decodeArgs decodes the arguments that fit: a member of an unexpected type is skipped.
 func decodeArgs(raw json.RawMessage, in *callArgs) {
 	if json.Unmarshal(raw, in) == nil {
 		return
@@ -185,8 +184,8 @@ func (a *action) edited(in *callArgs) {
 	}
 }
 
-// kindOfTool guesses from a tool's name. Names are made of words: "read_file", "fileRead" and
-// "view" all read.
+// kindOfTool guesses the kind from a tool's name. Names consist of words: "read_file", "fileRead"
+// and "view" all read.
 func kindOfTool(name string) kind {
 	if name == artifact.ReadTool {
 		return kindRecall
@@ -204,7 +203,7 @@ func kindOfTool(name string) kind {
 	return kindOther
 }
 
-// toolKinds are looked through in order: "search_replace" edits, "list_search" searches.
+// toolKinds is searched in order: "search_replace" edits, "list_search" searches.
 var toolKinds = []struct {
 	kind kind
 	keys []string
@@ -241,7 +240,7 @@ func cleanPath(p string) string {
 	return strings.TrimPrefix(path.Clean(strings.ReplaceAll(p, "\\", "/")), "./")
 }
 
-// firstWords is the beginning of s on one line, at most n bytes and a mark that there is more.
+// firstWords returns the beginning of s on one line: at most n bytes, and a mark if there is more.
 func firstWords(s string, n int) string {
 	s = strings.TrimSpace(s)
 	if line, rest, more := strings.Cut(s, "\n"); more && strings.TrimSpace(rest) != "" {
@@ -252,7 +251,7 @@ func firstWords(s string, n int) string {
 	return cutMark(s, n)
 }
 
-// cutMark is cutAt with a mark where something was cut.
+// cutMark is cutAt followed by a mark if something was cut.
 func cutMark(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -260,7 +259,7 @@ func cutMark(s string, n int) string {
 	return cutAt(s, n) + "…"
 }
 
-// cutAt is the first n bytes of s, or somewhat less, whole characters.
+// cutAt returns the first n bytes of s, or slightly fewer so as to keep characters whole.
 func cutAt(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// longRun is a history of 1,000 messages and some 400,000 tokens.
+// longRun returns a history of 1,000 messages and about 400,000 tokens.
 func longRun() []agent.Message {
 	r := newRandom(1)
 	ms := []agent.Message{agent.UserText("fix the failing tests")}
@@ -23,7 +23,8 @@ func longRun() []agent.Message {
 	return ms
 }
 
-// BenchmarkDue is what the agent asks before every model call: is there something to gain?
+// BenchmarkDue measures the question that the agent asks before every model call: is compacting
+// worth it?
 func BenchmarkDue(b *testing.B) {
 	ms := longRun()
 	c := New(Config{})
@@ -34,7 +35,7 @@ func BenchmarkDue(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan is the decision alone, from a history that was weighed.
+// BenchmarkPlan measures the decision alone, on a history that was already weighed.
 func BenchmarkPlan(b *testing.B) {
 	c := New(Config{})
 	h := c.survey(longRun())
@@ -44,7 +45,7 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkSurveyFirst weighs and classifies a history that was never seen.
+// BenchmarkSurveyFirst weighs and classifies a history for the first time.
 func BenchmarkSurveyFirst(b *testing.B) {
 	ms := longRun()
 	b.ReportAllocs()

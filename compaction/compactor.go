@@ -8,43 +8,42 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Config says how a [Compactor] works. The zero value prunes and keeps a ledger, without a model
-// and without a store.
+// Config configures a [Compactor]. The zero value prunes and keeps a ledger, without a model and
+// without a store.
 type Config struct {
-	// Model writes a summary when pruning alone does not make room. Nil leaves it to the ledger.
+	// Model writes a summary if pruning alone does not make enough room. Nil uses only the ledger.
 	Model agent.Model
-	// Store keeps the whole of what is shortened and gives the handles by which a model reads it
-	// back (tools.NewDirStore, with tools.NewReadArtifact beside it). Nil leaves the session's log
-	// as the only place that has it.
+	// Store keeps the full text of what is shortened and returns the handles with which a model
+	// reads it back (tools.NewDirStore, together with tools.NewReadArtifact). With nil, only the
+	// session's log has the full text.
 	Store agent.ArtifactStore
-	// Prices decide when a change pays for the cache it breaks; only their ratios count. Zero is
-	// the usual: a tenth of the input price for what the cache holds, a quarter more for what it
-	// has to learn.
+	// Prices decide when a change is worth the cache that it breaks; only their ratios count. Zero
+	// means the usual prices: a tenth of the input price for reading from the cache, a quarter more
+	// than the input price for writing to it.
 	Prices agent.Price
 
-	// Calls is how many more model calls will come, for a host that knows. 0 prunes as soon as what
-	// could have been pruned has cost as much as the cache that goes with it.
+	// Calls is the number of model calls still to come, for a host that knows it. With 0, pruning
+	// happens once keeping the prunable tokens has cost as much as the cache that pruning breaks.
 	Calls int
-	// KeepTurns is how many of the latest model calls stay as they are while anything else can go;
+	// KeepTurns is the number of latest model calls that stay unchanged while anything else can go;
 	// 0 means 6.
 	KeepTurns int
-	// ResultTokens is about the length to which the output of a command is shortened as it is
-	// recorded, when it is longer; 0 means 400, negative leaves results as they are. Lines of files
-	// are never shortened then.
+	// ResultTokens is the approximate length to which longer outputs of commands are shortened as
+	// they are recorded; 0 means 400, negative leaves results unchanged. Lines of files are then
+	// never shortened.
 	ResultTokens int
-	// WordsTokens is about the length to which what the model thinks aloud beside its calls is
-	// shortened as it is recorded, when it is longer; 0 means 120, negative leaves it as it is.
-	// Drafts of code in it stay, up to twice as much. Answers and signed reasoning are left alone.
+	// WordsTokens is the approximate length to which the text that a model writes next to its calls
+	// is shortened as it is recorded; 0 means 120, negative leaves it unchanged. Drafts of code in
+	// it are kept, up to twice as many tokens. Answers and signed reasoning are left alone.
 	WordsTokens int
-	// StubTokens is about the length of what stands for something that was pruned; 0 means 60, long
-	// results leave more.
+	// StubTokens is the approximate length of a stub, the text that replaces something pruned; 0
+	// means 60. The stubs of long results are longer.
 	StubTokens int
-	// OnlyWhenFull leaves a history that is within its budget as it is, also where pruning it would
-	// pay.
+	// OnlyWhenFull leaves a history within its budget unchanged, even if pruning it would pay.
 	OnlyWhenFull bool
 }
 
-// Report says what a compaction did.
+// Report describes the effects of a compaction.
 type Report = agent.CompactionReport
 
 // Compactor shortens histories. It is an [agent.Compactor], and safe for concurrent use.
@@ -57,7 +56,7 @@ type Compactor struct {
 
 var _ agent.Compactor = (*Compactor)(nil)
 
-// New returns a compactor.
+// New returns a compactor with the given configuration.
 func New(cfg Config) *Compactor {
 	for _, d := range []struct {
 		p   *int
@@ -71,12 +70,13 @@ func New(cfg Config) *Compactor {
 	return &Compactor{cfg: cfg, rates: ratesOf(cfg.Prices), memo: m, meter: newMeter(m)}
 }
 
-// Compact returns a history of at most budget tokens that stands for msgs; msgs itself is not
-// changed. The package comment tells what goes first. Within the budget it changes only what no
-// request has sent yet, and what pays for the cache that it breaks.
+// Compact returns a history of at most budget tokens that replaces msgs; msgs itself is not
+// changed. The package comment says what goes first. If msgs is within the budget, only two kinds
+// of change are made: to what no request has sent yet, and those that pay for the cache that they
+// break.
 //
 // The error says that msgs breaks the rule of [agent.CheckPairing], or that the newest user message
-// alone is over the budget; msgs comes back as it is then.
+// alone is over the budget; in both cases Compact returns msgs itself.
 func (c *Compactor) Compact(ctx context.Context, msgs []agent.Message, budget int) ([]agent.Message, Report, error) {
 	if err := agent.CheckPairing(msgs); err != nil {
 		return msgs, Report{}, fmt.Errorf("compaction: compact: %w", err)
@@ -88,7 +88,7 @@ func (c *Compactor) Compact(ctx context.Context, msgs []agent.Message, budget in
 	rep := Report{Before: h.total}
 	full := h.total > room
 	if rep.Pruned = c.takeIn(ctx, h); rep.Pruned > 0 {
-		h = c.survey(h.msgs) // what the new results point at is needed again
+		h = c.survey(h.msgs) // whatever the new results point at is needed again
 	}
 	switch {
 	case !full:
@@ -109,8 +109,9 @@ func (c *Compactor) Compact(ctx context.Context, msgs []agent.Message, budget in
 	return h.msgs, rep, nil
 }
 
-// room is what of a budget is left for messages, in tokens as the meter weighs them. What the
-// provider, or a model that counts itself, says of the live prompt overrules the meter.
+// room returns the part of a budget that is left for messages, in tokens as the meter weighs them.
+// What the provider, or a model that counts tokens itself, reports for the live prompt takes
+// precedence over the meter.
 func (c *Compactor) room(h *history, live *agent.Request, tokens int64, budget int) int {
 	room := budget
 	if live != nil {
@@ -126,11 +127,11 @@ func (c *Compactor) room(h *history, live *agent.Request, tokens int64, budget i
 		}
 		room -= over
 	}
-	if room < budget/4 { // instructions and tools leave no room: make what there is
+	if room < budget/4 { // instructions and tools leave no room: use a quarter of the budget
 		room = budget / 4
 	}
 	return room
 }
 
-// errTooLong is the newest user message alone over the budget.
+// errTooLong is returned if the newest user message alone is over the budget.
 var errTooLong = errors.New("the newest user message alone is longer than the budget; raise the budget (agent.Config.ContextBudget), use a model with a larger context, or give the text as a file")

@@ -2,8 +2,9 @@ package compaction
 
 import "github.com/luthier-dev/luthier/internal/digest"
 
-// ToolOutput is what a tool has written, and what is known of it. Text alone is enough: what tools
-// are at work is seen from the text, section by section, for one log often holds several.
+// ToolOutput is the output of a tool with what is known about it. Text alone is enough: the tools
+// that wrote it are recognised from the text, section by section, since one log often holds
+// several.
 type ToolOutput struct {
 	Tool     string // the tool's name, may be empty
 	Command  string // the command line, may be empty
@@ -11,39 +12,40 @@ type ToolOutput struct {
 	ExitCode int
 }
 
-// Digested is what Digest kept.
+// Digested holds what Digest kept.
 type Digested struct {
 	Text   string // to be shown to a model; valid UTF-8
 	Tokens int    // an estimate of Text's tokens, at most the budget
-	Facts  []Fact // the lines of Text by what they are, in their order
+	Facts  []Fact // the lines of Text classified by kind, in the order of the text
 }
 
 // Fact is one thing that a digest kept: a failing test, an error, a frame, …
 type Fact struct {
 	Kind FactKind
 	Text string
-	Line int // where it stands in the raw output, from 1; 0 for the exit code
+	Line int // line number in the raw output, from 1; 0 for the exit code
 }
 
-// FactKind is what a fact is about.
+// FactKind says what a fact is about.
 type FactKind string
 
 // The kinds of facts.
 const (
 	FactTest     = FactKind(digest.KindTest)     // the name of a test that failed
 	FactError    = FactKind(digest.KindError)    // the class and message of an error
-	FactFrame    = FactKind(digest.KindFrame)    // a frame of a trace: the innermost, and the first of the project
+	FactFrame    = FactKind(digest.KindFrame)    // a frame of a stack trace: the innermost, and the first that belongs to the project
 	FactPlace    = FactKind(digest.KindPlace)    // file:line of a diagnostic
-	FactExpected = FactKind(digest.KindExpected) // what a test expected, and what it got
+	FactExpected = FactKind(digest.KindExpected) // what a test expected, and what it got instead
 	FactSummary  = FactKind(digest.KindSummary)  // counts of tests, the verdict of a build
 	FactExit     = FactKind(digest.KindExit)     // the exit code, if it is not 0
-	FactLine     = FactKind(digest.KindLine)     // a line kept for its rarity or for where it stands
+	FactLine     = FactKind(digest.KindLine)     // a line kept because it is rare or because of its position
 )
 
-// Digest returns what matters of a tool's output in at most budget tokens: exit code, summaries,
-// the names of tests that failed, errors with their class and message, the innermost frame and the
-// first of the project, what was expected and what came. It is deterministic, takes time linear in
-// the text, and never fails: a budget that is too small for anything gives an empty text.
+// Digest returns the important parts of a tool's output in at most budget tokens: exit code,
+// summaries, the names of failed tests, errors with their class and message, the innermost stack
+// frame and the first of the project, expected and actual values. It is deterministic, takes time
+// linear in the text, and never fails: a budget that is too small for anything results in an empty
+// text.
 func Digest(out ToolOutput, budget int) Digested {
 	d := digest.Digest(digest.Input{Text: out.Text, ExitCode: out.ExitCode, Budget: budget})
 	facts := make([]Fact, len(d.Facts))

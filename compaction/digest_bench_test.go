@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/compaction"
 )
 
-// BenchmarkDigest digests a log of 12 MB, of which one line in six is of a tool's report of
-// failures, to 1,000 tokens.
+// BenchmarkDigest digests a log of 12 MB to 1,000 tokens. One line in six belongs to a tool's
+// report of failures.
 func BenchmarkDigest(b *testing.B) {
 	names, err := filepath.Glob("../internal/digest/testdata/logs/*.txt")
 	if err != nil || len(names) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/compaction"
 )
 
-// A log of a CI: what installs, what passes, and somewhere in it what matters.
+// A CI log: installs, passing tests, and somewhere among them the failure that matters.
 func ExampleDigest() {
 	log := strings.Repeat("Downloading module 12/40 …\nok  \texample.com/shop/tax\t0.2s\n", 400) +
 		"--- FAIL: TestTotal (0.00s)\n    cart_test.go:17: Total() = 41, want 42\nFAIL\nFAIL\texample.com/shop/cart\t0.004s\n" +

@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestDigestOfARun runs the go command on a module that fails, and digests what it writes.
+// TestDigestOfARun runs the go command on a failing module and digests its output.
 func TestDigestOfARun(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command")
@@ -55,7 +55,8 @@ func TestDigestOfARun(t *testing.T) {
 	}
 }
 
-// TestDigestBudgets: as the budget shrinks, details go before names, and nothing is ever over it.
+// TestDigestBudgets: as the budget shrinks, details go before names, and no digest exceeds its
+// budget.
 func TestDigestBudgets(t *testing.T) {
 	var log strings.Builder
 	for _, name := range []string{"Add", "Remove", "Total", "Tax", "Ship"} {
@@ -76,7 +77,7 @@ func TestDigestBudgets(t *testing.T) {
 	}
 }
 
-// TestDigestUnknown: of a tool that nobody knows, the odd line and the last lines stay.
+// TestDigestUnknown: of an unknown tool's output, the unusual line and the last lines are kept.
 func TestDigestUnknown(t *testing.T) {
 	log := strings.Repeat("frobnicating widget 17 of 90\nwidget polished in 4 ms\n", 900) + "the reactor has gone purple at step 41\n" +
 		strings.Repeat("frobnicating widget 18 of 90\nwidget polished in 5 ms\n", 900) + "halted after 1800 widgets\n"

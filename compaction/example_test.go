@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// A history that is too long: what was read long ago leaves a stub with its outline and a handle,
+// A history that is too long: what was read long ago becomes a stub with its outline and a handle;
 // the user's words and the latest turns stay.
 func ExampleCompactor_Compact() {
 	source := "package store\n\n// Put stores a value.\nfunc (s *Store) Put(key string, value []byte) error {\n" +
@@ -42,7 +42,7 @@ func ExampleCompactor_Compact() {
 	// 4: func (s *Store) Put(key string, value []byte) error
 }
 
-// A ledger of a conversation, made by code alone.
+// A ledger of a conversation, gathered by code alone.
 func ExampleNewLedger() {
 	turn := func(id, tool, args, result string) []agent.Message {
 		return []agent.Message{

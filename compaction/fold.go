@@ -10,23 +10,23 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// foldMark begins the message that stands for a folded middle.
+// foldMark begins the message that replaces a folded middle.
 const foldMark = stubMark + "earlier work"
 
-// isFold reports whether a compaction wrote the message.
+// isFold reports whether m was written by a compaction.
 func isFold(m agent.Message) bool {
 	return m.Role == agent.RoleUser && strings.HasPrefix(firstText(m.Parts), foldMark)
 }
 
-// isReminder reports whether the agent's loop wrote the message for the moment only.
+// isReminder reports whether m is a temporary message written by the agent's loop.
 func isReminder(m agent.Message) bool {
 	t := firstText(m.Parts)
 	return m.Role == agent.RoleUser && len(m.Parts) == 1 && strings.HasPrefix(t, "<reminder>\n") && strings.HasSuffix(t, "\n</reminder>")
 }
 
-// fold replaces the middle of a history by one message: a summary if a model writes one, the
-// ledger, and the exact lines of the work under way. The user's messages stay word for word before
-// it, the latest turns after it.
+// fold replaces the middle of a history with one message: a summary if there is a model to write
+// one, the ledger, and the exact lines that the current work needs. The user's messages stay word
+// for word before it, the latest turns after it.
 func (c *Compactor) fold(ctx context.Context, h *history, sent []agent.Message, live *agent.Request, room int, rep *Report) error {
 	summary := c.summarise(ctx, h, sent, live, rep)
 	base := h
@@ -40,7 +40,7 @@ func (c *Compactor) fold(ctx context.Context, h *history, sent []agent.Message, 
 	return c.floor(ctx, h, base, summary, room)
 }
 
-// foldTo folds a history to about so many tokens.
+// foldTo folds a history to about target tokens.
 func (c *Compactor) foldTo(ctx context.Context, h *history, summary string, target int) *history {
 	users := 0
 	for i, m := range h.msgs {
@@ -49,7 +49,7 @@ func (c *Compactor) foldTo(ctx context.Context, h *history, summary string, targ
 		}
 	}
 	words := min(max(target/8, 100), 1500) // tokens of the ledger
-	exact := min(max(target/4, 100), 6000) // and of the lines that the work under way stands on
+	exact := min(max(target/4, 100), 6000) // and of the lines that the current work needs
 	if summary != "" {
 		summary = c.fit(max(target/4, 100), func(room int) string { return cutLines(summary, room) })
 	}
@@ -63,7 +63,7 @@ func (c *Compactor) foldTo(ctx context.Context, h *history, summary string, targ
 			out = append(out, m)
 		}
 	}
-	if len(out) == tail { // nothing but the user's words before the tail
+	if len(out) == tail { // nothing except the user's words before the tail
 		return h
 	}
 	out = append(out, agent.UserText(c.foldText(ctx, h, tail, summary, words, exact)))
@@ -75,8 +75,9 @@ func kept(m agent.Message) bool {
 	return m.Role == agent.RoleUser && !isFold(m) && !isReminder(m)
 }
 
-// tailOf returns where the latest turns begin that fit into so many tokens. A turn is a model's
-// message with its results and what the user said after it; the user's words are counted elsewhere.
+// tailOf returns the index where the latest turns begin that fit into room tokens. A turn is a
+// model's message with its results and what the user said after it; the user's words are counted
+// elsewhere.
 func (c *Compactor) tailOf(h *history, room int) int {
 	tail, used := len(h.msgs), 0
 	for i := len(h.msgs) - 1; i >= 0; i-- {
@@ -93,7 +94,7 @@ func (c *Compactor) tailOf(h *history, room int) int {
 	return tail
 }
 
-// foldText is the message that stands for the messages before tail.
+// foldText writes the message that replaces the messages before tail.
 func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary string, words, exact int) string {
 	var b strings.Builder
 	gone, steps := 0, 0
@@ -132,7 +133,7 @@ func (c *Compactor) foldText(ctx context.Context, h *history, tail int, summary 
 	return strings.TrimSpace(b.String())
 }
 
-// earlierSummary returns the summary that an earlier fold holds, when nobody writes a new one.
+// earlierSummary returns the summary in an earlier fold, for when no new one is written.
 func (c *Compactor) earlierSummary(ms []agent.Message, words int) string {
 	for _, m := range slices.Backward(ms) {
 		if !isFold(m) {
@@ -146,7 +147,8 @@ func (c *Compactor) earlierSummary(ms []agent.Message, words int) string {
 	return ""
 }
 
-// exactLines repeats, word for word, what the work under way stands on and what is not in the tail.
+// exactLines repeats, word for word, the lines that the current work needs and that are not in the
+// tail.
 func (c *Compactor) exactLines(h *history, tail, tokens int) string {
 	var out []string
 	for i := len(h.cells) - 1; i >= 0; i-- {
@@ -176,7 +178,7 @@ func (c *Compactor) exactLines(h *history, tail, tokens int) string {
 	return "<exact>\n" + strings.Join(out, "\n\n") + "\n</exact>"
 }
 
-// storeTranscript keeps the text of messages and returns its handle.
+// storeTranscript stores the text of messages and returns its handle.
 func (c *Compactor) storeTranscript(ctx context.Context, ms []agent.Message) string {
 	if c.cfg.Store == nil {
 		return ""
@@ -188,7 +190,7 @@ func (c *Compactor) storeTranscript(ctx context.Context, ms []agent.Message) str
 	return h
 }
 
-// transcript writes messages as text to read back.
+// transcript writes messages as text that a model can read back.
 func transcript(ms []agent.Message) string {
 	var b strings.Builder
 	for _, m := range ms {
@@ -209,10 +211,10 @@ func transcript(ms []agent.Message) string {
 	return b.String()
 }
 
-// floor makes the smallest history there is: the user's words, a short ledger, as little of the
-// last turn as it takes.
+// floor makes the smallest possible history: the user's words, a short ledger, and as little of the
+// last turn as necessary.
 func (c *Compactor) floor(ctx context.Context, h, base *history, summary string, room int) error {
-	// The last turn stays, with its results and arguments cut as short as it takes.
+	// First try: keep the last turn, with its results and arguments cut as short as necessary.
 	try := c.survey(base.msgs)
 	for _, tokens := range []int{c.cfg.StubTokens, 60, 30} {
 		for i := range try.cells {
@@ -226,8 +228,8 @@ func (c *Compactor) floor(ctx context.Context, h, base *history, summary string,
 			return nil
 		}
 	}
-	// No turn at all, then the user's older words in extracts, then the newest message and where
-	// the rest is.
+	// Second: no turn at all, and the user's older words as extracts. Third: only the newest
+	// message and a note that says where the rest is.
 	for _, words := range []int{200, 60, 0} {
 		small := c.onlyUsers(ctx, try, summary, words, room)
 		if small.total <= room {
@@ -244,7 +246,7 @@ func (c *Compactor) floor(ctx context.Context, h, base *history, summary string,
 	return errTooLong
 }
 
-// squeeze shortens a result whatever it is, a stub too.
+// squeeze shortens any result, even a stub.
 func (c *Compactor) squeeze(ctx context.Context, h *history, cl *cell, tokens int) {
 	r, ok := h.msgs[cl.msg].Parts[cl.part].(agent.ToolResult)
 	if !ok {
@@ -262,8 +264,8 @@ func (c *Compactor) squeeze(ctx context.Context, h *history, cl *cell, tokens in
 	}
 }
 
-// onlyUsers drops every turn. What the user said before the newest message is cut to what is left
-// of the room.
+// onlyUsers drops every turn. What the user said before the newest message is cut to the remaining
+// room.
 func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, words, room int) *history {
 	newest, count, total := -1, 0, 0
 	for i, m := range h.msgs {
@@ -279,7 +281,7 @@ func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, w
 	}
 	var out []agent.Message
 	for i, m := range h.msgs {
-		if i == newest { // before the newest message comes what led to it
+		if i == newest { // what led to the newest message comes before it
 			out = append(out, note)
 		}
 		switch {
@@ -296,7 +298,8 @@ func (c *Compactor) onlyUsers(ctx context.Context, h *history, summary string, w
 	return c.survey(out)
 }
 
-// onlyNewest leaves the user's newest message, with and without a line that says where the rest is.
+// onlyNewest returns two histories with only the user's newest message: with and without a line
+// that says where the rest is.
 func (c *Compactor) onlyNewest(ctx context.Context, h *history) []*history {
 	for _, m := range slices.Backward(h.msgs) {
 		if kept(m) {
@@ -307,10 +310,10 @@ func (c *Compactor) onlyNewest(ctx context.Context, h *history) []*history {
 	return []*history{c.survey(nil)}
 }
 
-// shortMark begins a message of the user that had to be shortened.
+// shortMark begins a user message that had to be shortened.
 const shortMark = "[shortened: "
 
-// shortUser is an enormous message of the user in an extract.
+// shortUser replaces an enormous user message with an extract.
 func (c *Compactor) shortUser(ctx context.Context, m agent.Message, tokens int) agent.Message {
 	text := m.Text()
 	head := fmt.Sprintf("%s%d tokens of the user's", shortMark, c.meter.message(m))

@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// FuzzCompact gives a history arbitrary results, arguments and words.
+// FuzzCompact compacts a history with arbitrary results, arguments and words.
 func FuzzCompact(f *testing.F) {
 	f.Add("shell", `{"command":"go test"}`, "--- FAIL: TestX\n[exit code 1]", "I think", uint16(300))
 	f.Add("read", `{"path":"a.go"}`, numberedFile(1, 50), "", uint16(100))
@@ -48,7 +48,8 @@ func FuzzCompact(f *testing.F) {
 	})
 }
 
-// TestHugeInputsStayLinear: megabytes of one byte, of line ends, of escape bytes.
+// TestHugeInputsStayLinear: megabytes of one byte, of line ends or of escape bytes take linear
+// time.
 func TestHugeInputsStayLinear(t *testing.T) {
 	for _, unit := range []string{"x", "\n", "\x1b", "a/b ", "7\t\n", "[compacted: ", "artifact-"} {
 		begin := time.Now()

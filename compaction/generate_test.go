@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// random makes histories as agents make them, and some that they do not.
+// random generates histories like those of agents, and some that no agent would write.
 type random struct {
 	*rand.Rand
 	calls int
@@ -32,7 +32,7 @@ func (r *random) text(words int) string {
 	return b.String()
 }
 
-// length is mostly short and sometimes enormous.
+// length returns a length that is mostly small and sometimes enormous.
 func (r *random) length() int {
 	switch r.IntN(20) {
 	case 0:
@@ -52,7 +52,7 @@ func (r *random) file(path string) string {
 	return b.String()
 }
 
-// call makes a call and its result.
+// call returns a random call and its result.
 func (r *random) call() (agent.ToolCall, agent.ToolResult) {
 	r.calls++
 	path := fmt.Sprintf("pkg/f%d.go", r.IntN(5))
@@ -99,7 +99,7 @@ func (r *random) call() (agent.ToolCall, agent.ToolResult) {
 	return c, res
 }
 
-// history is a conversation of about so many model calls, in one turn of the user or several.
+// history returns a conversation of about steps model calls, in one user turn or several.
 func (r *random) history(steps int) []agent.Message {
 	ms := []agent.Message{agent.UserText("task: " + r.text(5+r.length()))}
 	turns := r.IntN(3) == 0
@@ -133,8 +133,7 @@ func (r *random) history(steps int) []agent.Message {
 	return ms
 }
 
-// each runs f over n random histories, a tenth of them with -short and ten times as many in the
-// long tier.
+// each runs f over n random histories: a tenth of n with -short, and ten times n in the long tier.
 func each(t *testing.T, n int, f func(t *testing.T, r *random, ms []agent.Message)) {
 	t.Helper()
 	for seed := range uint64(tier.Pick(n/10+3, n, 10*n)) {

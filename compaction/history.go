@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// history is a conversation under work: which of its parts may go, and what each weighs. Its
+// history is a conversation being compacted, with the parts that may go and the tokens of each. Its
 // messages are replaced, never changed in place, since a session shares them.
 type history struct {
 	msgs   []agent.Message
@@ -18,31 +18,31 @@ type history struct {
 	sent   int // messages up to here were part of the last request, so a cache may hold them
 }
 
-// cell is a part of a message that could become shorter.
+// cell is a part of a message that could be shortened.
 type cell struct {
 	msg, part int
 	what      cellKind
 	tokens    int
 	step      int    // the model call it belongs to, from 1
-	act       action // of a result
+	act       action // set for results
 	failed    bool   // the result is an error
 	stub      bool   // it was shortened before
-	stale     bool   // a later result says the same or better
-	exact     bool   // lines that the next edit may need
-	pointed   bool   // a later result points at its lines
+	stale     bool   // a later result has the same or newer content
+	exact     bool   // holds lines that the next edit may need
+	pointed   bool   // a later result refers to its lines
 	points    []string
 }
 
 type cellKind uint8
 
 const (
-	cellResult    cellKind = iota // what a tool gave back
-	cellNarration                 // what the model wrote beside its calls
+	cellResult    cellKind = iota // the result of a tool
+	cellNarration                 // what the model wrote next to its calls
 	cellReasoning                 // unsigned reasoning
-	cellArgs                      // what a call was given
+	cellArgs                      // the arguments of a call
 )
 
-// survey weighs a history and finds what could become shorter.
+// survey weighs a history and finds the parts that could be shortened.
 func (c *Compactor) survey(msgs []agent.Message) *history {
 	h := &history{msgs: slices.Clone(msgs), tokens: make([]int, len(msgs)), cells: make([]cell, 0, len(msgs))}
 	current := "" // the file that an editor with a current file has open
@@ -56,7 +56,7 @@ func (c *Compactor) survey(msgs []agent.Message) *history {
 			h.steps++
 			h.sent = i
 			calls = l
-			if i+1 < len(msgs) && msgs[i+1].Role == agent.RoleTool { // else it is an answer, for the user
+			if i+1 < len(msgs) && msgs[i+1].Role == agent.RoleTool { // otherwise it is an answer, for the user
 				h.said(i, l)
 			}
 		case agent.RoleTool:
@@ -69,8 +69,8 @@ func (c *Compactor) survey(msgs []agent.Message) *history {
 	return h
 }
 
-// said adds the model's own words and arguments of message i, as far as they may go: signed
-// reasoning must stay whole beside its calls.
+// said adds the model's own words and arguments of message i, where they may be shortened: signed
+// reasoning must stay unchanged next to its calls.
 func (h *history) said(i int, l *looked) {
 	for j, p := range h.msgs[i].Parts {
 		cl := cell{msg: i, part: j, tokens: l.parts[j].tokens, step: h.steps, stub: l.parts[j].short}
@@ -130,7 +130,7 @@ func nextCall(ps []agent.Part, i int) int {
 	return -1
 }
 
-// refresh makes results as young as the latest one that points at them.
+// refresh treats a result as being as recent as the latest result that points at it.
 func (h *history) refresh() {
 	var at map[string]int
 	for i := len(h.cells) - 1; i >= 0; i-- {
@@ -154,7 +154,7 @@ func (h *history) refresh() {
 	}
 }
 
-// plainParts reports whether parts are texts and pictures, which a stub can stand for.
+// plainParts reports whether parts are all texts and pictures, which a stub can replace.
 func plainParts(ps []agent.Part) bool {
 	return !slices.ContainsFunc(ps, func(p agent.Part) bool { _, opaque := p.(agent.Opaque); return opaque })
 }
@@ -168,12 +168,12 @@ func firstText(ps []agent.Part) string {
 	return ""
 }
 
-// markStale finds results that a later one replaces: of the same command, of the same lines or more
-// of a file, and edits that failed before one of the same file went well.
+// markStale finds results that a later one replaces: of the same command, of the same or more lines
+// of a file, and failed edits that were followed by a successful edit of the same file.
 func (h *history) markStale() {
 	later := map[string]bool{}
 	reads := map[string][]span{} // ranges read later, by file
-	edited := map[string]bool{}  // changed well later
+	edited := map[string]bool{}  // edited successfully later
 	for i := len(h.cells) - 1; i >= 0; i-- {
 		cl := &h.cells[i]
 		if cl.what != cellResult {
@@ -202,7 +202,7 @@ func (h *history) markStale() {
 	}
 }
 
-// span is a range of lines; both 0 is the whole file, a last of 0 its end.
+// span is a range of lines. Both 0 means the whole file; last 0 means to its end.
 type span struct{ first, last int }
 
 func (s span) covers(o span) bool {
@@ -217,19 +217,19 @@ func (s span) covers(o span) bool {
 	return s.first <= o.first && o.last != 0 && o.last <= s.last
 }
 
-// How much of the latest work counts as under way: its exact lines stay as long as anything else
-// can go.
+// How much of the latest work counts as current: its exact lines stay as long as anything else can
+// go.
 const (
-	workFiles = 3  // files changed last
-	workReads = 2  // latest reads of each
+	workFiles = 3  // files changed most recently
+	workReads = 2  // latest reads of each of these files
 	workEdits = 3  // results of the latest edits
-	workSteps = 25 // an edit that is longer ago is done with
+	workSteps = 25 // an edit longer ago than this many model calls is finished
 )
 
-// markExact protects the exact lines that the work under way stands on: the latest edits, and the
-// latest reads of the files they changed.
+// markExact protects the exact lines that the current work needs: the latest edits, and the latest
+// reads of the files they changed.
 func (h *history) markExact() {
-	files := map[string]int{} // files of the latest edits, and how many reads of each are protected
+	files := map[string]int{} // files of the latest edits, with the number of protected reads of each
 	edits := 0
 	for i := len(h.cells) - 1; i >= 0; i-- {
 		cl := &h.cells[i]
@@ -255,7 +255,7 @@ func (h *history) markExact() {
 	}
 }
 
-// exactArgs protects what the call was given that cell i is the result of.
+// exactArgs protects the arguments of the call whose result is cell i.
 func (h *history) exactArgs(i int) {
 	for k := i - 1; k >= 0 && h.cells[k].msg >= h.cells[i].msg-1; k-- {
 		if h.cells[k].what == cellArgs && h.cells[k].msg == h.cells[i].msg-1 {
@@ -264,7 +264,7 @@ func (h *history) exactArgs(i int) {
 	}
 }
 
-// replace puts a part in the place of a cell's, and weighs the message anew.
+// replace puts p in the place of a cell's part and weighs the message again.
 func (h *history) replace(c *Compactor, cl *cell, p agent.Part) {
 	m := h.msgs[cl.msg]
 	m.Parts = slices.Clone(m.Parts)
@@ -276,8 +276,8 @@ func (h *history) replace(c *Compactor, cl *cell, p agent.Part) {
 	cl.tokens += h.tokens[cl.msg] - before
 }
 
-// age is how many model calls a cell is old.
+// age returns the number of model calls since the cell's own.
 func (h *history) age(cl *cell) int { return h.steps - cl.step }
 
-// isStub reports whether a text was put there by a compaction.
+// isStub reports whether a compaction wrote the text.
 func isStub(text string) bool { return strings.HasPrefix(text, stubMark) }

@@ -11,34 +11,35 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Ledger is what a conversation established, kept by code from its messages: it needs no model, the
-// same messages give the same ledger, and it can be read back from its text.
+// Ledger holds the facts that a conversation established, gathered from its messages by code: it
+// needs no model, the same messages produce the same ledger, and it can be parsed back from its
+// text.
 type Ledger struct {
 	Files    []LedgerFile
 	Commands []LedgerCommand
-	Failing  []string     // tests that failed when tests were last run
-	Todo     []agent.Todo // the todo list as it was last set
-	Earlier  []string     // handles of what earlier compactions left out
+	Failing  []string     // tests that failed in the last test run
+	Todo     []agent.Todo // the todo list as last set
+	Earlier  []string     // handles of the text that earlier compactions left out
 }
 
 // LedgerFile is a file that was read or changed.
 type LedgerFile struct {
 	Path    string
-	Changed int      // how often
+	Changed int      // number of changes
 	Read    []string // ranges of lines, "all" for the whole, oldest first
-	Hash    string   // of what was read last
+	Hash    string   // hash of what was read last
 }
 
 // LedgerCommand is a command line that was run.
 type LedgerCommand struct {
 	Line   string
 	Runs   int
-	Exit   string // how the last run ended: an exit code, "failed", or "" where the tool did not say
-	Result string // the last run's result in a line
-	Handle string // of its whole output
+	Exit   string // how the last run ended: an exit code, "failed", or "" if the tool did not say
+	Result string // the last run's result in one line
+	Handle string // handle of its full output
 }
 
-// Bounds of a ledger: it is for the next model call, not for the archive.
+// Limits of a ledger: it is for the next model call, not an archive.
 const (
 	ledgerFiles    = 60
 	ledgerCommands = 40
@@ -46,8 +47,8 @@ const (
 	ledgerFailing  = 30
 )
 
-// NewLedger gathers the ledger of a conversation. Ledgers that earlier compactions left in it are
-// taken up.
+// NewLedger gathers the ledger of a conversation. It includes ledgers that earlier compactions left
+// in the conversation.
 func NewLedger(msgs []agent.Message) *Ledger {
 	c := New(Config{})
 	return c.ledger(c.survey(msgs), len(msgs))
@@ -79,7 +80,7 @@ func (c *Compactor) ledger(h *history, n int) *Ledger {
 	return l
 }
 
-// add enters a result.
+// add records a result.
 func (l *Ledger) add(a *action, r *agent.ToolResult) {
 	text := r.Text()
 	if a.kind == kindRead && !r.IsError && a.path != "" {
@@ -127,13 +128,13 @@ func (l *Ledger) ran(a *action, r *agent.ToolResult, text string) {
 	l.Commands = append(l.Commands, cmd)
 	switch good := known && code == 0; {
 	case good && wasBad:
-		l.Failing = nil // what failed goes well now
+		l.Failing = nil // what failed before now passes
 	case !good && len(failing) > 0:
 		l.Failing = failing
 	}
 }
 
-// todos takes the list that the last call of a todo tool set.
+// todos records the list that the last call of a todo tool set.
 func (l *Ledger) todos(calls []agent.ToolCall) {
 	for _, call := range calls {
 		if kindOfTool(strings.ToLower(call.Name)) != kindPlan {
@@ -160,7 +161,7 @@ func (l *Ledger) file(p string) *LedgerFile {
 		f = l.Files[i]
 		l.Files = slices.Delete(l.Files, i, i+1)
 	}
-	l.Files = append(l.Files, f) // the file used last is the last
+	l.Files = append(l.Files, f) // the file used last comes last
 	return &l.Files[len(l.Files)-1]
 }
 
@@ -200,7 +201,7 @@ func (l *Ledger) take(old *Ledger) {
 	}
 }
 
-// bound forgets the oldest entries beyond the limits; files that were changed go last.
+// bound drops the oldest entries beyond the limits; files that were changed are dropped last.
 func (l *Ledger) bound() {
 	for i := 0; len(l.Files) > ledgerFiles && i < len(l.Files); {
 		if l.Files[i].Changed == 0 {
@@ -216,13 +217,13 @@ func (l *Ledger) bound() {
 		l.Commands = l.Commands[n:]
 	}
 	l.Failing = l.Failing[:min(len(l.Failing), ledgerFailing)]
-	if n := len(l.Earlier) - 8; n > 0 { // each names those before it
+	if n := len(l.Earlier) - 8; n > 0 { // each names the ones before it
 		l.Earlier = l.Earlier[n:]
 	}
 }
 
-// Missing returns the lines of the ledger of which a summary says nothing: changed files, commands
-// that failed, failing tests, open todos.
+// Missing returns the lines of the ledger that a summary does not mention: changed files, failed
+// commands, failing tests, open todos.
 func (l *Ledger) Missing(summary string) []string {
 	var out []string
 	for _, f := range l.Files {

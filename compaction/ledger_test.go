@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// work is a piece of work: reads, an edit, tests that fail and then pass, a todo list.
+// work returns a history of some work: reads, an edit, tests that fail and then pass, a todo list.
 func work() []agent.Message {
 	ms := []agent.Message{agent.UserText("make the tests pass; keep the API")}
 	ms = append(ms, exchange("c1", "read", `{"path":"store.go"}`, numberedFile(1, 30))...)
@@ -50,7 +50,7 @@ Todo:
 	}
 }
 
-// TestLedgerBelievesTheExitCode: a command that went well has no failing tests, whatever it
+// TestLedgerBelievesTheExitCode: a command that succeeded has no failing tests, whatever it
 // printed.
 func TestLedgerBelievesTheExitCode(t *testing.T) {
 	ms := append(work(), exchange("c6", "shell", `{"command":"cat old.log"}`, "--- FAIL: TestOther (0.00s)\nFAIL\n[exit code 0 after 2s]")...)
@@ -81,7 +81,7 @@ func TestLedgerMissing(t *testing.T) {
 	}
 }
 
-// TestLedgerSurvives: what a ledger knows is known after compactions of compactions.
+// TestLedgerSurvives: what a ledger knows survives repeated compactions.
 func TestLedgerSurvives(t *testing.T) {
 	ms := work()
 	c := New(Config{Store: tools.NewMemStore()})

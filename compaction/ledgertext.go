@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// The text of a ledger: a section a kind of fact, a line a fact, a fact and what is known of it on
-// both sides of an arrow.
+// The text format of a ledger: one section per kind of fact and one line per fact; an arrow
+// separates the fact from its details.
 const (
 	ledgerBegin = "<ledger>"
 	ledgerEnd   = "</ledger>"
@@ -30,8 +30,8 @@ const (
 // String returns the ledger as text for a model, "" for an empty one.
 func (l *Ledger) String() string { return l.within(1 << 30) }
 
-// within returns the text in at most about room bytes: the oldest files that were only read and the
-// oldest commands go first.
+// within returns the text in at most about room bytes. The oldest files that were only read and the
+// oldest commands are dropped first.
 func (l *Ledger) within(room int) string {
 	for {
 		s := l.text()
@@ -159,7 +159,7 @@ func oneLines(ss []string) []string {
 	return out
 }
 
-// parseLedger reads a ledger back from a text that holds one. What it cannot read it leaves out.
+// parseLedger reads back the ledger in a text. It skips what it cannot read.
 func parseLedger(text string) *Ledger {
 	l := &Ledger{}
 	_, rest, ok := strings.Cut(text, ledgerBegin+"\n")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// condense shortens a listing of paths, or the lines that a search found, by saying each directory
-// or file once. Where that is not enough it drops lines from the middle of each group and says how
+// condense shortens a listing of paths, or the lines that a search found, by naming each directory
+// or file once. If that is not enough, it drops lines from the middle of each group and says how
 // many. It returns at most room bytes.
 func condense(text string, room int) string {
 	groups := groupLines(text)
@@ -21,10 +21,10 @@ func condense(text string, room int) string {
 	}
 }
 
-// group is a run of lines that share a directory or a file.
+// group is a run of lines with the same directory or file.
 type group struct {
-	head  string // "" for lines that share nothing
-	join  string // what stands between the items
+	head  string // "" for lines that have nothing in common
+	join  string // the separator between items
 	items []string
 }
 
@@ -41,7 +41,7 @@ func groupLines(text string) []group {
 	return gs
 }
 
-// splitLine cuts "dir/file" and "file:12:text" where the shared part ends.
+// splitLine splits "dir/file" and "file:12:text" after the shared part.
 func splitLine(line string) (head, item, join string) {
 	line = strings.TrimRight(line, " \r")
 	if file, rest, ok := strings.Cut(line, ":"); ok && rest != "" && !strings.ContainsAny(file, " \t") && strings.ContainsAny(file, "/.") && len(file) < 200 {
@@ -92,7 +92,8 @@ func writeGroups(gs []group, per int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// cutLines keeps the head and the end of s within room bytes, at line ends where there are any.
+// cutLines keeps the beginning and the end of s within room bytes, cutting at line ends if there
+// are any.
 func cutLines(s string, room int) string {
 	if len(s) <= room {
 		return s

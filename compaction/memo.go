@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// memo remembers what was worked out about texts and calls, since a history is looked at again and
-// again and only its end is new. It changes how long an answer takes, never the answer.
+// memo caches what was computed about texts and calls, since the same history is processed many
+// times and only its end is new. It makes answers faster but never changes them.
 type memo struct {
 	seed    maphash.Seed
 	mu      sync.Mutex
@@ -19,7 +19,7 @@ type memo struct {
 	seen    map[*agent.Part]*looked // messages, by their first part: a message in a history does not change
 }
 
-// looked is what there is to know of a message's parts, at the rates of the time.
+// looked holds what is known about a message's parts, at the token rates of that time.
 type looked struct {
 	tokens int
 	rates  *meterRates
@@ -28,10 +28,10 @@ type looked struct {
 
 type lookedPart struct {
 	tokens int
-	act    action   // of a call
-	short  bool     // it was shortened before, or cannot be
+	act    action   // set for calls
+	short  bool     // was shortened before, or cannot be
 	failed bool     // a failed result
-	points []string // calls whose results it points at
+	points []string // ids of the calls whose results it points at
 }
 
 type textKey struct {
@@ -39,7 +39,7 @@ type textKey struct {
 	len  int
 }
 
-// memoLimit bounds the entries; a memo that is full starts anew.
+// memoLimit limits the number of entries; a full memo is emptied.
 const memoLimit = 1 << 16
 
 func newMemo() *memo {
@@ -84,7 +84,7 @@ func (m *memo) action(c agent.ToolCall) action {
 	return a
 }
 
-// look looks at a message, or remembers having done so.
+// look examines a message, or returns the cached result of doing so.
 func (c *Compactor) look(m agent.Message) *looked {
 	rates := c.meter.inUse.Load()
 	if len(m.Parts) == 0 {

@@ -13,7 +13,7 @@ type counts = tokencount.Tally
 func countText(text string) counts { return tokencount.Count(text) }
 
 // meter weighs parts of a history in tokens, at rates that are corrected by what the provider
-// reports. The rates in use change between compactions only, so that sums within one add up.
+// reports. The rates change only between compactions, so that sums within one compaction add up.
 type meter struct {
 	memo  *memo
 	cal   tokencount.Calibrator
@@ -25,7 +25,7 @@ type meterRates struct {
 	frame   float64
 }
 
-// imageTokens is what providers charge for a picture of about a megapixel.
+// imageTokens is the number of tokens that providers charge for a picture of about one megapixel.
 const imageTokens = 1500
 
 func newMeter(m *memo) *meter {
@@ -34,7 +34,7 @@ func newMeter(m *memo) *meter {
 	return mt
 }
 
-// refresh takes over what was learned.
+// refresh applies the rates learned so far.
 func (m *meter) refresh() {
 	r := &meterRates{}
 	r.classes, r.frame = m.cal.Rates()
@@ -57,7 +57,7 @@ func (m *meter) text(s string) int {
 	return m.weigh(m.memo.count(s))
 }
 
-// message returns the tokens of a message with its frame.
+// message returns the tokens of a message including its frame.
 func (m *meter) message(msg agent.Message) int {
 	frame := int(m.inUse.Load().frame)
 	n := frame + m.parts(msg.Parts)
@@ -96,9 +96,9 @@ func (m *meter) parts(ps []agent.Part) int {
 	return n
 }
 
-// prompt is what the calibrator is told of a request.
+// prompt describes a request to the calibrator.
 func (m *meter) prompt(req *agent.Request) (p tokencount.Prompt, exact bool) {
-	fuzzy := 0 // bytes of what a provider counts by rules of its own, or not at all
+	fuzzy := 0 // bytes of parts that a provider counts by its own rules, or not at all
 	add := func(s string) { p.Texts = p.Texts.Add(m.memo.count(s)) }
 	var parts func(ps []agent.Part)
 	parts = func(ps []agent.Part) {
@@ -135,10 +135,10 @@ func (m *meter) prompt(req *agent.Request) (p tokencount.Prompt, exact bool) {
 	return p, float64(fuzzy/4) <= 0.02*p.Texts.Sum()
 }
 
-// learn takes in what a provider reported for a request.
+// learn corrects the rates by what a provider reported for a request.
 func (m *meter) learn(req *agent.Request, u agent.Usage) {
 	tokens := u.Input
-	if tokens < u.CachedInput+u.CacheWrite { // some report only what was not cached as input
+	if tokens < u.CachedInput+u.CacheWrite { // some providers report only uncached tokens as input
 		tokens += u.CachedInput + u.CacheWrite
 	}
 	if p, exact := m.prompt(req); exact {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// names lists what a text names and rest does not: paths and identifiers, those that come up most
-// first, as many as fit into room bytes. A model that sees them knows what the text behind a handle
-// is about.
+// names lists paths and identifiers that occur in text but not in rest, the most frequent first, as
+// many as fit into room bytes. They show a model what the text behind a handle is about.
 func names(text, rest string, room int) string {
 	if room < 8 {
 		return ""
@@ -51,7 +50,7 @@ func names(text, rest string, room int) string {
 	return b.String()
 }
 
-// weight prefers what comes up more than once, and short names over long ones of the same use.
+// weight ranks frequent words higher and, at the same frequency, short ones.
 func weight(word string, count int) int { return 100*min(count, 8) - len(word) }
 
 // wordsOf yields the paths and identifiers of a text.
@@ -87,7 +86,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// isFileName reports whether w looks like the name of a file: a stem and an ending of a few small
+// isFileName reports whether w looks like a file name: a stem and an extension of a few lowercase
 // letters.
 func isFileName(w string) bool {
 	i := strings.LastIndexByte(w, '.')
@@ -102,8 +101,8 @@ func isFileName(w string) bool {
 	return !strings.Contains(w[:i], ".") && i > 1
 }
 
-// isIdentifier reports whether w is a name that a program gave rather than a word of prose: it has
-// an underscore or a digit within, or a capital after a small letter.
+// isIdentifier reports whether w is an identifier rather than a word of prose: it contains an
+// underscore or a digit, or a capital after a lowercase letter.
 func isIdentifier(w string) bool {
 	if len(w) < 4 || len(w) > 64 || w[0] >= '0' && w[0] <= '9' {
 		return false

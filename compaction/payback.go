@@ -2,12 +2,12 @@ package compaction
 
 import "github.com/luthier-dev/luthier/agent"
 
-// rates are what the tokens of a prompt cost relative to plain input: read from the cache, and
-// written to it.
+// rates are the costs of a prompt's tokens relative to plain input: for reading from the cache and
+// for writing to it.
 type rates struct{ read, write float64 }
 
-// ratesOf takes the ratios of a price table. A zero price is the usual one: a tenth for what the
-// cache holds, a quarter more for what it has to learn.
+// ratesOf returns the ratios of a price table. A zero price means the usual one: a tenth of the
+// input price for a cache read, a quarter more than the input price for a cache write.
 func ratesOf(p agent.Price) rates {
 	r := rates{read: 0.1, write: 1.25}
 	if p.Input > 0 {
@@ -22,19 +22,19 @@ func ratesOf(p agent.Price) rates {
 	return r
 }
 
-// payback is after how many further calls a change pays that takes R tokens out and leaves S tokens
-// behind the first one taken.
+// payback returns the number of further calls after which a change pays that removes R tokens and
+// leaves S tokens behind the first one removed.
 //
-// A cache holds a prompt's beginning. Where a part in the middle becomes shorter, the S tokens
-// behind it have moved: the next call writes them anew, for write*S, where it would have read them
+// A cache holds the beginning of a prompt. If a part in the middle becomes shorter, the S tokens
+// behind it have moved: the next call writes them again, for write*S, where it would have read them
 // for read*S. From then on every call reads R tokens less. So n more calls gain
 //
 //	n*read*R - (write-read)*S
 //
 // and the change pays after n = (write-read)/read * S/R calls, 11.5*S/R at the usual prices. It
-// costs nothing where S is zero, which is why results are shortened as they are recorded, before
-// any request has sent them; and where something has to go anyway, all that may go behind it goes
-// with it, for R grows and S shrinks.
+// costs nothing if S is zero, which is why results are shortened as they are recorded, before any
+// request has sent them. If something has to go anyway, everything behind it that may go goes with
+// it, since that increases R and decreases S.
 func (r rates) payback(removed, behind int) float64 {
 	if removed <= 0 || r.read <= 0 {
 		return 1e9
@@ -45,21 +45,21 @@ func (r rates) payback(removed, behind int) float64 {
 // cut is a plan: shorten every cell from one on that the rule allows.
 type cut struct {
 	from    int     // index of the first cell
-	removed int     // tokens, as far as they can be told before the stubs are written
-	behind  int     // tokens that the cache has to learn anew
+	removed int     // tokens, as estimated before the stubs are written
+	behind  int     // tokens that must be written to the cache again
 	gain    float64 // in tokens of plain input
 }
 
-// best finds the place to cut from. Allowed says how many tokens a cell would lose, 0 where it must
-// stay, and for how many calls it could have been gone already. Every place is looked at once, from
-// the end, so that R and S are sums that grow.
+// best finds the place to cut from. allowed returns how many tokens a cell would lose, 0 if it must
+// stay, and for how many calls it could have been gone already. The search runs from the end and
+// visits every place once, so that R and S are running sums.
 //
-// How many calls are still to come nobody knows. Where a host does, payback's formula decides.
-// Otherwise the rule is that of renting skis: go on paying for what is not needed until that has
-// cost as much as the change, then change. However long the run turns out to be, this costs at most
-// twice what hindsight would; and where a history grows evenly, it cuts at the very intervals that
+// Nobody knows how many calls are still to come. If a host does, payback's formula decides.
+// Otherwise the ski-rental rule does: keep paying for what is not needed until that has cost as
+// much as the change, then make the change. However long the run turns out to be, this costs at
+// most twice what hindsight would. If a history grows evenly, it cuts at exactly the intervals that
 // cost the least, sqrt(2*(write-read)/read * S/g) calls at g tokens a call. Patience above one
-// waits longer: near the least the cost is flat, and what is cut less often keeps more of the cache
+// waits longer: near the minimum the cost is flat, and cutting less often keeps more of the cache
 // and of the context.
 func (h *history) best(r rates, calls int, patience float64, least int, allowed func(*cell) (tokens, since int)) (cut, bool) {
 	var found cut
@@ -70,7 +70,7 @@ func (h *history) best(r rates, calls int, patience float64, least int, allowed 
 		cl := &h.cells[i]
 		for msg > cl.msg {
 			msg--
-			if msg < h.sent { // what was not sent yet is no loss
+			if msg < h.sent { // nothing is lost for a message that was not sent yet
 				kept += h.tokens[msg]
 			}
 		}
@@ -94,8 +94,8 @@ func (h *history) best(r rates, calls int, patience float64, least int, allowed 
 	return found, ok
 }
 
-// reach finds the latest place to cut from that brings the total to target, the first possible one
-// if none does.
+// reach finds the latest place to cut from that brings the total to target, or the first possible
+// place if none does.
 func (h *history) reach(target int, allowed func(*cell) int) (cut, bool) {
 	var found cut
 	ok := false

@@ -7,49 +7,49 @@ import (
 )
 
 // This file is the policy of a [Compactor]: what recording, pruning and folding may do, and when.
-// How each does it is in record.go, prune.go and fold.go; the price of a broken prompt cache, which
-// pruning weighs, is in payback.go.
+// How each of them works is in record.go, prune.go and fold.go; the price of a broken prompt cache,
+// which pruning weighs, is in payback.go.
 //
-// Numbers that a host may choose are in [Config]. Another policy is another [agent.Compactor]: a
-// type with a method Compact, which returns a shorter history within the budget that
-// [agent.CheckPairing] accepts. It may also have
+// The numbers that a host may choose are in [Config]. Another policy is another [agent.Compactor]:
+// a type with a method Compact that returns a shorter history, within the budget and accepted by
+// [agent.CheckPairing]. It may also have
 //
-//   - Due(msgs []agent.Message) bool, which the agent asks before every model call, to be called
-//     within the budget as well;
+//   - a method Due(msgs []agent.Message) bool, which the agent calls before every model call: if it
+//     returns true, Compact is called even within the budget;
 //   - middleware that shortens results as they are recorded, as [Compactor.Record] returns it.
 //
-// It can be made of the parts here: [Digest] for outputs, [NewLedger] for facts, or a Compactor to
-// hand on to. Package compaction/replay measures any policy on recorded runs, next to this one.
+// It can be built from the parts here: [Digest] for outputs, [NewLedger] for facts, or a Compactor
+// to delegate to. The neighbouring package compaction/replay measures any policy on recorded runs.
 
 // # Recording
 
-// records reports whether recording may shorten the results of such an action: what was read back
-// on purpose and the todo list stay. Lines of files stay as well, except for those that still stand
-// in the context.
+// records reports whether recording may shorten the results of an action of kind k. What was read
+// back on purpose and the todo list stay. Lines of files stay as well, except those that are
+// already in the context.
 func records(k kind) bool { return k != kindRecall && k != kindPlan }
 
-// resultLimit returns about how many tokens a result of such an action keeps.
+// resultLimit returns about how many tokens of a result to keep for an action of kind k.
 func (c *Compactor) resultLimit(k kind) int {
-	if k == kindSearch { // each line was asked for
+	if k == kindSearch { // a search asked for each of its lines
 		return 2 * c.cfg.ResultTokens
 	}
 	return c.cfg.ResultTokens
 }
 
-// wordy reports whether so many tokens are too much for what a model writes beside its calls.
+// wordy reports whether tokens is too much for the text that a model writes next to its calls.
 func (c *Compactor) wordy(tokens int) bool {
 	return c.cfg.WordsTokens > 0 && tokens > c.cfg.WordsTokens*5/4
 }
 
 // # Pruning
 
-// When a history within its budget is pruned: rarely and deeply.
+// When to prune a history that is within its budget: rarely and deeply.
 const (
-	leastCut = 3000 // tokens that must go at least
-	patience = 2.5  // times the price of the change that not making it must have cost
+	leastCut = 3000 // tokens that must go at the least
+	patience = 2.5  // multiple of a change's price that not making the change must have cost
 )
 
-// plan decides whether to prune a history that is within its budget, and from where on.
+// plan decides whether to prune a history that is within its budget, and from which cell on.
 func (c *Compactor) plan(h *history) (cut, bool) {
 	if c.cfg.OnlyWhenFull {
 		return cut{}, false
@@ -61,7 +61,7 @@ func (c *Compactor) plan(h *history) (cut, bool) {
 }
 
 // Due reports whether a history that is within its budget would be worth compacting now. The agent
-// asks it before every model call.
+// calls it before every model call.
 func (c *Compactor) Due(msgs []agent.Message) bool {
 	if c.cfg.OnlyWhenFull {
 		return false
@@ -70,8 +70,8 @@ func (c *Compactor) Due(msgs []agent.Message) bool {
 	return ok
 }
 
-// spare is the rule for pruning as long as there is a choice: nothing of the latest turns unless it
-// is out of date, and no line that the work under way stands on.
+// spare is the rule for pruning while there is a choice: it keeps the latest turns, except for what
+// is out of date, and the lines that the current work needs.
 func (c *Compactor) spare(h *history) func(*cell) int {
 	return func(cl *cell) int {
 		if cl.msg >= h.sent || cl.exact || cl.what == cellArgs || h.age(cl) < c.keep(cl) {
@@ -81,8 +81,8 @@ func (c *Compactor) spare(h *history) func(*cell) int {
 	}
 }
 
-// spareLess is the rule when the history is over its budget and spare was not enough: only the turn
-// before the last and the lines under way are left out.
+// spareLess is the rule if the history is over its budget and spare was not enough: it keeps only
+// the last two turns and the lines that the current work needs.
 func (c *Compactor) spareLess(h *history) func(*cell) int {
 	return func(cl *cell) int {
 		if cl.msg >= h.sent || cl.exact && h.age(cl) < c.cfg.KeepTurns || h.age(cl) < 2 {
@@ -92,7 +92,7 @@ func (c *Compactor) spareLess(h *history) func(*cell) int {
 	}
 }
 
-// keep is the number of calls for which a cell is spared.
+// keep returns the number of calls for which a cell is spared.
 func (c *Compactor) keep(cl *cell) int {
 	if cl.stale {
 		return min(2, c.cfg.KeepTurns)
@@ -100,10 +100,11 @@ func (c *Compactor) keep(cl *cell) int {
 	return c.cfg.KeepTurns
 }
 
-// A cell must lose this many tokens to be worth the touch.
+// leastGain is the number of tokens that a cell must lose to be worth changing.
 const leastGain = 40
 
-// stubSize is about what a stub of a cell will weigh: a large result leaves somewhat more behind.
+// stubSize returns the approximate size of a cell's stub in tokens: a large result leaves a larger
+// stub.
 func (c *Compactor) stubSize(cl *cell) int {
 	if cl.what == cellReasoning {
 		return 0
@@ -113,7 +114,7 @@ func (c *Compactor) stubSize(cl *cell) int {
 
 func (c *Compactor) saving(cl *cell) int {
 	if cl.stub && (cl.what != cellNarration || cl.tokens < 5*c.cfg.StubTokens) {
-		return 0 // but for words that kept drafts of code as they were recorded: those go when they are old
+		return 0 // except text that kept drafts of code when it was recorded: it goes once it is old
 	}
 	if n := cl.tokens - c.stubSize(cl); n >= leastGain {
 		return n
@@ -125,12 +126,12 @@ func (c *Compactor) saving(cl *cell) int {
 
 // Depths and thresholds, in shares of the budget.
 const (
-	deep   = 0.45 // where pruning aims at: a rewritten history shall last
-	enough = 0.70 // what pruning must reach to be left at that
+	deep   = 0.45 // share at which pruning aims, so that a rewritten history lasts
+	enough = 0.70 // share below which pruning alone is enough
 )
 
-// makeRoom brings a history that is over its room below it: prune, then fold the middle into
-// summary and ledger, then whatever else is left, until it fits.
+// makeRoom shortens a history that is over its room until it fits: it prunes, then folds the middle
+// into summary and ledger, then drops whatever else is left.
 func (c *Compactor) makeRoom(ctx context.Context, h *history, sent []agent.Message, live *agent.Request, room int, rep *Report) error {
 	target := int(deep * float64(room))
 	for _, rule := range []func(*cell) int{c.spare(h), c.spareLess(h)} {
@@ -153,8 +154,8 @@ func (c *Compactor) makeRoom(ctx context.Context, h *history, sent []agent.Messa
 // foldShares are the depths that folding tries in turn.
 var foldShares = [...]float64{deep, deep / 2, deep / 4, deep / 8}
 
-// foldIsEnough reports whether the i-th try of folding, with so many tokens, is left at. The deeper
-// ones need only fit.
+// foldIsEnough reports whether the i-th attempt at folding, which left total tokens, is good
+// enough. The deeper attempts need only fit.
 func foldIsEnough(i, total, room int) bool {
 	return total <= int(enough*float64(room)) || total <= room && foldShares[i] < deep/3
 }

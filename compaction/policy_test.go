@@ -30,7 +30,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// reads is a history of so many reads of different files, of about so many tokens each.
+// reads returns a history of n reads of different files, of about tokens tokens each.
 func reads(n, tokens int) []agent.Message {
 	ms := []agent.Message{agent.UserText("look around")}
 	for i := range n {
@@ -43,8 +43,8 @@ func reads(n, tokens int) []agent.Message {
 	return ms
 }
 
-// replayCost adds up what the prompts of a run cost when a compactor is asked before every call,
-// and how often the history was rewritten.
+// replayCost returns the total cost of a run's prompts if a compactor is asked before every call,
+// and the number of times the history was rewritten.
 func replayCost(t *testing.T, c *Compactor, run []agent.Message) (cost float64, cuts int) {
 	t.Helper()
 	var live, held []agent.Message
@@ -70,13 +70,13 @@ func replayCost(t *testing.T, c *Compactor, run []agent.Message) (cost float64, 
 	return cost, cuts
 }
 
-// TestPlanPays: over long runs the planner costs clearly less than leaving all as it is, it cuts
-// seldom, and on runs that end early it loses little.
+// TestPlanPays: over long runs the planner costs clearly less than changing nothing, it cuts
+// rarely, and on runs that end early it loses little.
 func TestPlanPays(t *testing.T) {
 	tier.Normal(t)
 	for _, c := range []struct {
 		steps  int
-		atMost float64 // of what doing nothing costs
+		atMost float64 // as a share of the cost of doing nothing
 		cuts   int
 	}{{8, 1.001, 0}, {20, 1.1, 2}, {60, 0.78, 3}, {150, 0.46, 8}} {
 		run := reads(c.steps, 900)
@@ -89,7 +89,7 @@ func TestPlanPays(t *testing.T) {
 	}
 }
 
-// TestPlanKnowsTheEnd: with few calls to come nothing is pruned, with many it is.
+// TestPlanKnowsTheEnd: with few calls to come nothing is pruned; with many, something is.
 func TestPlanKnowsTheEnd(t *testing.T) {
 	ms := reads(30, 900)
 	if New(Config{Calls: 1}).Due(ms) {

@@ -31,7 +31,7 @@ func compact(t *testing.T, c *Compactor, ms []agent.Message, budget int) ([]agen
 
 func weigh(ms []agent.Message) int { return newMeter(newMemo()).messages(ms) }
 
-// newestUser is what cannot become shorter.
+// newestUser returns the size of the newest user message, which cannot be shortened.
 func newestUser(ms []agent.Message) int {
 	for _, m := range slices.Backward(ms) {
 		if kept(m) {
@@ -41,7 +41,7 @@ func newestUser(ms []agent.Message) int {
 	return 0
 }
 
-// budgetFor is a budget from comfortable to hardly possible.
+// budgetFor returns a random budget, from comfortable to barely possible.
 func budgetFor(r *random, ms []agent.Message) int {
 	all, least := weigh(ms), newestUser(ms)+20
 	return least + r.IntN(max(all-least, 1)+all/4)
@@ -72,7 +72,7 @@ func TestCompactKeepsTheRules(t *testing.T) {
 	})
 }
 
-// clone is a deep copy of all that a compaction might change in place.
+// clone returns a deep copy of everything that a compaction might change in place.
 func clone(ms []agent.Message) []agent.Message {
 	out := slices.Clone(ms)
 	for i := range out {
@@ -91,7 +91,8 @@ func clone(ms []agent.Message) []agent.Message {
 	return out
 }
 
-// checkResults wants one result a call, with the ids there were, the errors still errors.
+// checkResults checks that every call still has one result, with the same ids, and that errors are
+// still errors.
 func checkResults(t *testing.T, in, out []agent.Message) {
 	t.Helper()
 	failed := map[string]bool{}
@@ -118,10 +119,10 @@ func checkResults(t *testing.T, in, out []agent.Message) {
 	}
 }
 
-// checkThinking wants signed reasoning whole, and with the calls it came with.
+// checkThinking checks that signed reasoning is unchanged and still with the calls it came with.
 func checkThinking(t *testing.T, in, out []agent.Message) {
 	t.Helper()
-	signed := map[string]agent.Thinking{} // by the first call of the turn
+	signed := map[string]agent.Thinking{} // keyed by the first call of the turn
 	for _, m := range in {
 		if calls := m.Calls(); len(calls) > 0 {
 			for _, p := range m.Parts {
@@ -150,8 +151,8 @@ func checkThinking(t *testing.T, in, out []agent.Message) {
 	}
 }
 
-// checkUsers wants the user's messages word for word and in order, or shortened with a note that
-// says so.
+// checkUsers checks that the user's messages are word for word and in order, or shortened with a
+// note that says so.
 func checkUsers(t *testing.T, in, out []agent.Message) {
 	t.Helper()
 	var want, got []string
@@ -166,7 +167,7 @@ func checkUsers(t *testing.T, in, out []agent.Message) {
 		}
 	}
 	if len(got) == 1 && got[0] == want[len(want)-1] {
-		return // the floor: the newest, and a note of the rest
+		return // the smallest history: the newest message, and a note about the rest
 	}
 	if len(want) != len(got) {
 		t.Errorf("%d messages of the user became %d", len(want), len(got))
@@ -198,7 +199,7 @@ func TestCompactIsDeterministic(t *testing.T) {
 		budget := budgetFor(r, ms)
 		a, ra := compact(t, New(Config{Store: tools.NewMemStore()}), ms, budget)
 		c := New(Config{Store: tools.NewMemStore()})
-		compact(t, c, ms, budget/2+newestUser(ms)+200) // what it did before must not show
+		compact(t, c, ms, budget/2+newestUser(ms)+200) // whatever c did before must make no difference
 		b, rb := compact(t, c, ms, budget)
 		if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(ra, rb) {
 			t.Errorf("two compactions of the same history differ:\n%s", cmp.Diff(a, b))
@@ -277,7 +278,7 @@ func TestCompactRefuses(t *testing.T) {
 }
 
 // TestEverythingCanBeReadBack follows the handles of a compacted history and finds every byte of
-// every result that is not in it any more.
+// every result that is no longer in it.
 func TestEverythingCanBeReadBack(t *testing.T) {
 	each(t, 80, func(t *testing.T, r *random, ms []agent.Message) {
 		store := tools.NewMemStore()
@@ -298,7 +299,7 @@ func TestEverythingCanBeReadBack(t *testing.T) {
 	})
 }
 
-// gather writes text and what the handles in it lead to.
+// gather writes text and everything that its handles lead to.
 func gather(t *testing.T, store agent.ArtifactStore, text string, into *strings.Builder, seen map[string]bool) {
 	t.Helper()
 	into.WriteString(text)
@@ -309,7 +310,7 @@ func gather(t *testing.T, store agent.ArtifactStore, text string, into *strings.
 		seen[h] = true
 		data, err := store.Get(ctx, h)
 		if err != nil {
-			continue // a handle that the tool's own text held
+			continue // a handle that was in the tool's own text
 		}
 		gather(t, store, string(data), into, seen)
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// leastArgs is how long arguments must be to be shortened.
+// leastArgs is the minimum length of arguments that are shortened.
 const leastArgs = 150
 
-// apply writes the stubs of a plan and returns how many.
+// apply writes the stubs of a plan and returns their number.
 func (c *Compactor) apply(ctx context.Context, h *history, plan cut, rule func(*cell) int, tokens int) int {
 	n := 0
 	for i := plan.from; i < len(h.cells); i++ {
@@ -22,7 +22,7 @@ func (c *Compactor) apply(ctx context.Context, h *history, plan cut, rule func(*
 	return n
 }
 
-// shorten puts a stub of about so many tokens in a cell's place, if that is shorter.
+// shorten replaces a cell with a stub of about so many tokens, if the stub is shorter.
 func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens int) bool {
 	var p agent.Part
 	switch old := h.msgs[cl.msg].Parts[cl.part].(type) {
@@ -31,7 +31,7 @@ func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens in
 	case agent.Text:
 		p = agent.Text{Text: c.stubWords(ctx, old.Text, tokens, nil)}
 	case agent.Thinking:
-		p = agent.Thinking{} // swept away
+		p = agent.Thinking{} // removed by sweep
 	case agent.ToolCall:
 		old.Args = c.stubArgs(ctx, old, tokens)
 		p = old
@@ -46,7 +46,7 @@ func (c *Compactor) shorten(ctx context.Context, h *history, cl *cell, tokens in
 	return true
 }
 
-// sweep takes out reasoning that was emptied, and moves the cells behind it up.
+// sweep removes reasoning that was emptied, and adjusts the indices of the cells behind it.
 func (h *history) sweep(c *Compactor) {
 	for i := range h.cells {
 		cl := &h.cells[i]
@@ -54,7 +54,7 @@ func (h *history) sweep(c *Compactor) {
 			continue
 		}
 		m := h.msgs[cl.msg]
-		m.Parts = slices.Delete(m.Parts, cl.part, cl.part+1) // a copy since the part was emptied
+		m.Parts = slices.Delete(m.Parts, cl.part, cl.part+1) // m.Parts was copied when the part was emptied
 		h.msgs[cl.msg] = m
 		before := h.tokens[cl.msg]
 		h.tokens[cl.msg] = c.meter.message(m)

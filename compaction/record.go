@@ -10,11 +10,12 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// Record returns middleware that shortens results as they are recorded, when that costs nothing: no
-// request has sent them yet. Terminal noise goes, repeated lines are folded, long outputs of
-// commands become their signal with the whole kept in the store, and lines that still stand in the
-// context are not repeated. The lines of files stay as they are. Without a store only what says
-// nothing goes. It also learns from each answer how the model counts tokens.
+// Record returns middleware that shortens results as they are recorded. At that time it costs
+// nothing, since no request has sent them yet. Terminal noise is removed, repeated lines are
+// folded, long outputs of commands are reduced to their important lines with the full text kept in
+// the store, and lines that are already in the context are not repeated. The lines of files stay
+// unchanged. Without a store only text without information is removed. The middleware also learns
+// from each answer how the model counts tokens.
 func (c *Compactor) Record() agent.Middleware {
 	return func(next agent.Handler) agent.Handler {
 		return func(ctx context.Context, op *agent.Op) error {
@@ -41,8 +42,8 @@ func (c *Compactor) Record() agent.Middleware {
 	}
 }
 
-// takeIn does for the results that no request has sent yet what Record does, and returns how many
-// became shorter. What a session's log holds already needs no store to be found again.
+// takeIn shortens the results that no request has sent yet, as Record does, and returns how many
+// became shorter. It needs no store for text that the session's log already has.
 func (c *Compactor) takeIn(ctx context.Context, h *history) int {
 	n := 0
 	for i := range h.cells {
@@ -71,8 +72,8 @@ func (c *Compactor) takeIn(ctx context.Context, h *history) int {
 	return n
 }
 
-// recordWords shortens what a model wrote at length beside its calls. The answer itself is left as
-// it is.
+// recordWords shortens long text that a model wrote next to its calls. The final answer is left
+// unchanged.
 func (c *Compactor) recordWords(ctx context.Context, resp *agent.Response, live []agent.Message) *agent.Response {
 	if c.cfg.Store == nil || len(resp.Message.Calls()) == 0 {
 		return resp
@@ -92,7 +93,8 @@ func (c *Compactor) recordWords(ctx context.Context, resp *agent.Response, live 
 	return out
 }
 
-// record shortens one result; lossy allows what only the store, or the log, has afterwards.
+// record shortens one result. If lossy is true, it may remove text that afterwards only the store
+// or the log has.
 func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.ToolResult, live []agent.Message, lossy bool) (agent.ToolResult, bool) {
 	if len(r.Parts) == 0 || countTexts(r.Parts) != len(r.Parts) {
 		return r, false
@@ -116,15 +118,15 @@ func (c *Compactor) record(ctx context.Context, call agent.ToolCall, r agent.Too
 	return r, false
 }
 
-// condensed is the output of a command, a search or a listing without noise, and if it is long, its
-// signal.
+// condensed removes noise from the output of a command, a search or a listing. A long output is
+// reduced to its important lines.
 func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy bool) (string, bool) {
 	clean, folded := quiet(text)
 	if !lossy || isReport(text) {
 		return clean, len(clean) < len(text)
 	}
 	limit := c.resultLimit(a.kind)
-	all := c.original(ctx, text) // not what was left of it: the middle may hold the error
+	all := c.original(ctx, text) // the original text, not what the tool left of it: the middle may hold the error
 	if len(all) > len(text) {
 		_, folded = quiet(all)
 	}
@@ -133,7 +135,7 @@ func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy
 	if now > limit+limit/4 {
 		mark = extractMark
 		body = c.extract(a, folded, limit-40)
-	} else if now >= size*9/10 { // folding must be worth the note
+	} else if now >= size*9/10 { // folding must save enough to be worth the note
 		body = ""
 	}
 	if body == "" {
@@ -151,7 +153,7 @@ func (c *Compactor) condensed(ctx context.Context, a *action, text string, lossy
 	return body + note + "]", true
 }
 
-// What stands under a result that was shortened as it was recorded.
+// Notes appended to results that were shortened as they were recorded.
 const (
 	extractMark = "\n[extract of "
 	foldedMark  = "\n[lines that repeat are folded: "

@@ -17,8 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// testLog is what a noisy test run prints: progress bars in colour, the same warning again and
-// again, one failure.
+// testLog returns the output of a noisy test run: progress bars in colour, the same warning over
+// and over, one failure.
 func testLog(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -43,7 +43,7 @@ type readIn struct {
 	Path string `json:"path"`
 }
 
-// harness is an agent with a shell that prints logs and a read tool for real files.
+// harness returns an agent with a shell that prints logs and a read tool for real files.
 func harness(t *testing.T, dir string, c *compaction.Compactor, store agent.ArtifactStore, m agent.Model, budget int) *agent.Agent {
 	t.Helper()
 	shell, err := tools.New("shell", "runs", func(_ context.Context, in shellIn) (string, error) { return testLog(300), nil }, tools.WithMaxOutput(-1))
@@ -85,9 +85,9 @@ func results(ms []agent.Message) map[string]string {
 	return out
 }
 
-// TestRecordInTheLoop runs the real loop over real files: a long log becomes its signal, the handle
-// in it reads the whole back by pattern, and a file that is read again is answered by a pointer
-// until it changes.
+// TestRecordInTheLoop runs the real loop over real files: a long log is reduced to its important
+// lines, the handle in it reads the full log back by pattern, and reading an unchanged file again
+// returns a pointer.
 func TestRecordInTheLoop(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	dir := t.TempDir()
@@ -151,7 +151,7 @@ func TestRecordInTheLoop(t *testing.T) {
 	}
 }
 
-// TestRecordWithoutStore loses nothing: without a place for the whole only noise goes.
+// TestRecordWithoutStore: without a place for the full text, nothing is lost except noise.
 func TestRecordWithoutStore(t *testing.T) {
 	dir := t.TempDir()
 	m := agenttest.Script(agenttest.Join(agenttest.Text(strings.Repeat("I think aloud. ", 500)), agenttest.Call("c1", "shell", `{"command":"go test"}`)), agenttest.Text("done"))
@@ -168,8 +168,8 @@ func TestRecordWithoutStore(t *testing.T) {
 	}
 }
 
-// TestSessionKeepsTheBranch compacts in a session on disk, cuts its log at every byte around the
-// compaction as a kill would, and finds a sound history and every message each time.
+// TestSessionKeepsTheBranch compacts a session on disk, cuts its log at every byte around the
+// compaction as a crash would, and each time finds a valid history and every message.
 func TestSessionKeepsTheBranch(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 12 {
@@ -267,7 +267,7 @@ func countMessages(t *testing.T, log []byte) int {
 	return n
 }
 
-// TestOneCompactorForManyRuns: sub-agents that run side by side share one.
+// TestOneCompactorForManyRuns: concurrent sub-agents can share one compactor.
 func TestOneCompactorForManyRuns(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	dir, store := t.TempDir(), tools.NewMemStore()

@@ -16,13 +16,14 @@ import (
 )
 
 // TestReplay replays real recorded runs with prompts of at least 48,000 tokens through every
-// policy, prints what each costs and loses, and holds the policy of this package to its bars. The
-// simple ones beside it tell whether the measure is as strict as it was when the bars were set:
-// keeping the ends of results (head-tail-2k) then cost 64.6 % and had 97.8 % support.
+// policy, prints what each costs and loses, and checks the policy of this package against its
+// thresholds. The simple policies show whether the measure is still as strict as when the
+// thresholds were set: keeping the ends of results (head-tail-2k) then cost 64.6 % and had 97.8 %
+// support.
 func TestReplay(t *testing.T) {
 	tier.Normal(t)
 	policies := append(replay.Baselines(), luthierPolicies()...)
-	if testing.Short() { // those that are held to a bar, and what they are compared with
+	if testing.Short() { // only the policies with a threshold, and what they are compared with
 		held := []string{"raw", "head-tail-2k", "luthier"}
 		policies = slices.DeleteFunc(policies, func(p replay.Policy) bool { return !slices.Contains(held, p.Name) })
 	}
@@ -80,8 +81,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// luthierPolicies returns the policies of this package: as an agent uses it; without what it does
-// as results are recorded; and with nothing but Compact, called before every request.
+// luthierPolicies returns the policies of this package: as an agent uses it; without the shortening
+// of results as they are recorded; and with only Compact, called before every request.
 func luthierPolicies() []replay.Policy {
 	policy := func(name string, parts func(summariser agent.Model) replay.Parts) replay.Policy {
 		return replay.Policy{Name: name, New: func(m agent.Model) (replay.Parts, error) { return parts(m), nil }}
@@ -105,8 +106,7 @@ type alwaysDue struct{ agent.Compactor }
 
 func (alwaysDue) Due([]agent.Message) bool { return true }
 
-// longRuns reads the recorded runs of at least 48,000 tokens and skips the test where there are
-// none.
+// longRuns reads the recorded runs of at least 48,000 tokens. It skips the test if there are none.
 func longRuns(t *testing.T) []*replay.Run {
 	files := devdata.Glob(t, "compaction-dev/trajectories/*.json")
 	var runs []*replay.Run

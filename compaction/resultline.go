@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// resultLine says in a line what came of a command, and which tests failed.
+// resultLine summarises the result of a command in one line, and returns the tests that failed.
 func resultLine(a *action, text string, code int) (line string, failing []string) {
-	if isStub(text) { // what a stub says beyond its head is the digest already
+	if isStub(text) { // everything in a stub after its first line is the digest already
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	d := Digest(ToolOutput{Tool: a.tool, Command: a.command, Text: withoutStatus(text), ExitCode: code}, 200)

@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/shelleffects"
 )
 
-// shell says what a command line does. Only what every part of it agrees on counts: one program
-// among them that may do anything makes the whole a command.
+// shell works out what a command line does. Only what all of its parts agree on counts: a single
+// program that may do anything makes the whole line a command.
 func (a *action) shell(line string) {
 	a.kind = kindCommand
 	if a.special(line) {
@@ -39,7 +39,7 @@ func (a *action) shell(line string) {
 	}
 	switch {
 	case seen[kindCommand]:
-	case seen[kindSearch]: // before reading: what is read goes through the search
+	case seen[kindSearch]: // before kindRead, since the search filters what is read
 		a.kind = kindSearch
 	case seen[kindDiff]:
 		a.kind = kindDiff
@@ -53,7 +53,7 @@ func (a *action) shell(line string) {
 		a.kind = kindEdit
 	}
 	if a.kind == kindRead && a.path == "" {
-		a.kind = kindCommand // reads what something printed
+		a.kind = kindCommand // it reads what another program printed
 	}
 	a.path = resolved(a.path, fx.Reads)
 	slices.Sort(a.writes)
@@ -63,7 +63,7 @@ func (a *action) shell(line string) {
 	}
 }
 
-// resolved returns the path that p is once the directories are counted in which the command went.
+// resolved returns the path p after the directory changes of the command.
 func resolved(p string, seen []string) string {
 	for _, s := range seen {
 		if p != "" && strings.HasSuffix(s, "/"+p) {
@@ -73,7 +73,8 @@ func resolved(p string, seen []string) string {
 	return p
 }
 
-// special knows command languages that are no shell: the editor commands of SWE-agent's interface.
+// special recognises command languages other than shells: the editor commands of SWE-agent's
+// interface.
 func (a *action) special(line string) bool {
 	first, rest, _ := strings.Cut(strings.TrimSpace(line), "\n")
 	fields := strings.Fields(first)
@@ -106,7 +107,8 @@ func (a *action) special(line string) bool {
 	return true
 }
 
-// kindOfProgram says what a program is for. A quiet one, such as cd, says nothing about the whole.
+// kindOfProgram returns the kind of a program. quiet is true for programs, such as cd, that say
+// nothing about the purpose of the whole line.
 func kindOfProgram(c *shelleffects.Command) (k kind, quiet bool) {
 	name := c.Name[strings.LastIndexByte(c.Name, '/')+1:]
 	switch name {
@@ -162,7 +164,7 @@ func kindOfGit(args []string) kind {
 	return kindCommand
 }
 
-// readBy takes path and lines from a program that shows a file.
+// readBy takes path and lines from the arguments of a program that shows a file.
 func (a *action) readBy(c *shelleffects.Command) {
 	ops := operands(c.Args)
 	switch c.Name {
@@ -189,7 +191,7 @@ func (a *action) readBy(c *shelleffects.Command) {
 	}
 }
 
-// sedRange reads "120,180p".
+// sedRange parses a script such as "120,180p".
 func (a *action) sedRange(script string) {
 	span, ok := strings.CutSuffix(strings.TrimSpace(script), "p")
 	if !ok {
@@ -202,12 +204,12 @@ func (a *action) sedRange(script string) {
 	}
 	last := first
 	if two {
-		last, _ = strconv.Atoi(strings.TrimSpace(to)) // "$" is no number and stands for the end, as 0 does
+		last, _ = strconv.Atoi(strings.TrimSpace(to)) // "$" is not a number and means the end, as does 0
 	}
 	a.first, a.last = first, last
 }
 
-// editedFiles are the files that a program which changes files names.
+// editedFiles returns the files named in the arguments of a program that changes files.
 func editedFiles(c *shelleffects.Command) []string {
 	ops := operands(c.Args)
 	switch c.Name {
@@ -232,8 +234,8 @@ func ownPaths(ps []string) []string {
 	return out
 }
 
-// operands are the words of a command that are no options. A value of an option counts as an
-// operand; callers that know better drop it.
+// operands returns the arguments of a command that are not options. The value of an option counts
+// as an operand; callers that know better drop it.
 func operands(args []string) []string {
 	var out []string
 	for i, a := range args {

@@ -15,11 +15,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// stubMark begins every text that a compaction put in the place of another.
+// stubMark begins every text with which a compaction replaces another.
 const stubMark = "[compacted: "
 
-// store keeps a text and returns how a model reads it back: ", kept as artifact-…" or "". What a
-// text itself names as its whole is not stored again.
+// store keeps a text and returns the handle with which a model reads it back, or "". If the text
+// itself names the handle of its full version, store returns that handle and stores nothing.
 func (c *Compactor) store(ctx context.Context, name, text string) (handle string) {
 	h := wholeOf(text)
 	if c.cfg.Store == nil {
@@ -37,8 +37,8 @@ func (c *Compactor) store(ctx context.Context, name, text string) (handle string
 	return h
 }
 
-// original returns the whole of a text that a tool had to cut, and the text itself where there is
-// none.
+// original returns the full text of an output that a tool had to cut, if it is available, and
+// otherwise the text itself.
 func (c *Compactor) original(ctx context.Context, text string) string {
 	if h := wholeOf(text); h != "" && c.cfg.Store != nil {
 		if data, err := c.cfg.Store.Get(ctx, h); err == nil && len(data) > len(text) && utf8.Valid(data) {
@@ -48,8 +48,7 @@ func (c *Compactor) original(ctx context.Context, text string) string {
 	return text
 }
 
-// wholeOf returns the handle under which the whole of a text is kept that was cut before it got
-// here.
+// wholeOf returns the handle of the full text of an output that was cut before it got here.
 func wholeOf(text string) string {
 	for {
 		n := strings.Index(text, "artifact-")
@@ -69,12 +68,12 @@ func wholeOf(text string) string {
 		if end < 0 {
 			return ""
 		}
-		text = text[n+strings.IndexByte(text[n:], '\n')+1:] // each line once
+		text = text[n+strings.IndexByte(text[n:], '\n')+1:] // consider each line once
 	}
 }
 
-// isLogLine reports whether a line is where a test tool says that it kept the log of what it
-// reports.
+// isLogLine reports whether a line is a test tool's note of where it kept the log behind its
+// report.
 func isLogLine(line string) bool {
 	return strings.HasPrefix(line, "Full log: artifact ") || strings.HasPrefix(line, "Log: artifact ")
 }
@@ -85,14 +84,13 @@ func isReport(text string) bool {
 	return isLogLine(text[i+1:])
 }
 
-// stubResult is what stands for a result of a call: what was run, how it ended, its errors and
-// failing tests, the places and names in it, and the handle of the whole. It has about so many
-// tokens.
+// stubResult returns the stub of a call's result, in about so many tokens: what was run, how it
+// ended, its errors and failing tests, the places and names in it, and the handle of the full text.
 func (c *Compactor) stubResult(ctx context.Context, a *action, r agent.ToolResult, tokens int) agent.ToolResult {
 	text := r.Text()
 	size := c.meter.parts(r.Parts)
 	var head strings.Builder
-	head.WriteString(stubMark + a.short(48)) // the call itself stands right before
+	head.WriteString(stubMark + a.short(48)) // the call itself comes right before it
 	if code, ok := exitCode(text); ok {
 		fmt.Fprintf(&head, ", exit code %d", code)
 	} else if r.IsError {
@@ -108,7 +106,7 @@ func (c *Compactor) stubResult(ctx context.Context, a *action, r agent.ToolResul
 	head.WriteString("]")
 	out := head.String()
 	room := max(tokens-c.meter.text(out), 0)
-	if a.kind == kindRead { // the names in a file say as much as its outline
+	if a.kind == kindRead { // for a file, the names in it are as informative as its outline
 		room = room * 2 / 3
 	}
 	if body := strings.TrimPrefix(c.extract(a, text, room), exitLine(text)); body != "" {
@@ -133,7 +131,7 @@ func countTexts(ps []agent.Part) int {
 	return n
 }
 
-// extract is the signal of a result's text in at most so many tokens.
+// extract returns the important lines of a result's text in at most so many tokens.
 func (c *Compactor) extract(a *action, text string, tokens int) string {
 	if tokens < 8 {
 		return ""
@@ -154,7 +152,8 @@ func (c *Compactor) extract(a *action, text string, tokens int) string {
 	return strings.TrimSpace(d.Text)
 }
 
-// withoutStatus drops the line under an output in which the tool itself says how the command ended.
+// withoutStatus drops the line at the end of an output in which the tool itself says how the
+// command ended.
 func withoutStatus(text string) string {
 	text = strings.TrimRight(text, "\n")
 	i := strings.LastIndexByte(text, '\n')
@@ -164,7 +163,7 @@ func withoutStatus(text string) string {
 	return text
 }
 
-// exitLine is how a digest says that a command failed.
+// exitLine returns a digest's line about the exit code of a failed command.
 func exitLine(text string) string {
 	code, _ := exitCode(text)
 	return fmt.Sprintf("exit code %d\n", code)
@@ -181,7 +180,7 @@ func (c *Compactor) fit(tokens int, make func(room int) string) string {
 	return cutAt(s, tokens)
 }
 
-// outline lists what the lines of a file that were read define, with their numbers.
+// outline lists the definitions in the lines of a file that were read, with their line numbers.
 func outline(a *action, text string, room int) string {
 	if a.path == "" || !symbols.Known(a.path) || len(text) > 256<<10 {
 		return ""
@@ -205,8 +204,8 @@ func outline(a *action, text string, room int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// numbered takes the numbers off lines that have them ("12<tab>text", "12:text") and returns the
-// number of the first.
+// numbered removes the line numbers from a text whose lines have them ("12<tab>text", "12:text")
+// and returns the first number.
 func numbered(text string, first int) (string, int) {
 	lines := strings.Split(text, "\n")
 	with, start := 0, 0
@@ -245,7 +244,7 @@ func lineNumber(l string) (n int, rest string, ok bool) {
 
 var exitShapes = regexp.MustCompile(`(?i)(?:\bexit(?:ed)?(?: with)?(?: code| status)[ :=]+|<returncode>)(-?\d{1,3})\b`)
 
-// exitCode finds how a command ended, in the first or last lines of what a tool tells.
+// exitCode finds how a command ended, from the first or last lines of a tool's result.
 func exitCode(text string) (int, bool) {
 	const near = 400
 	tail := text[max(0, len(text)-near):]
@@ -261,11 +260,10 @@ func exitCode(text string) (int, bool) {
 	return n, err == nil
 }
 
-// leftOut is in every text of the model's own, words or arguments, that was shortened.
+// leftOut is in every text written by the model itself, words or arguments, that was shortened.
 const leftOut = "[… left out "
 
-// stubArgs makes the long texts in a call's arguments short. What comes out is JSON of the same
-// shape.
+// stubArgs shortens the long texts in a call's arguments. The result is JSON of the same shape.
 func (c *Compactor) stubArgs(ctx context.Context, call agent.ToolCall, tokens int) json.RawMessage {
 	note := leftOut + fmt.Sprintf("of %d tokens", c.meter.text(string(call.Args)))
 	if h := c.store(ctx, "arguments of "+call.Name, string(call.Args)); h != "" {
@@ -275,8 +273,8 @@ func (c *Compactor) stubArgs(ctx context.Context, call agent.ToolCall, tokens in
 	return shortArgs(call.Args, max(tokens*3-len(note), 48), note)
 }
 
-// shortArgs shortens the strings of arguments to about room bytes in all, and puts note where it
-// cut.
+// shortArgs shortens the strings of arguments to about room bytes in total, and puts note wherever
+// it cut.
 func shortArgs(raw json.RawMessage, room int, note string) json.RawMessage {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -320,7 +318,7 @@ func shortValue(v any, per int, note string) any {
 	return v
 }
 
-// cutMiddle keeps the beginning and the end of s, whole lines where it can.
+// cutMiddle keeps the beginning and the end of s, in whole lines if possible.
 func cutMiddle(s string, room int, note string) string {
 	head := cutAt(s, room*2/3)
 	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {

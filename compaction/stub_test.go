@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// stubOf is the stub of a result, with its handle shortened.
+// stubOf returns the stub of a result, with its handle shortened.
 func stubOf(t *testing.T, tool, args, text string, failed bool, tokens int) string {
 	t.Helper()
 	c := New(Config{Store: tools.NewMemStore()})
@@ -72,8 +72,8 @@ func TestStubs(t *testing.T) {
 	}
 }
 
-// TestStubKeepsTheFirstHandle: what was cut before is not stored a second time, unless the store
-// does not have it.
+// TestStubKeepsTheFirstHandle: a text that was already cut and stored is not stored again, unless
+// the store does not have it.
 func TestStubKeepsTheFirstHandle(t *testing.T) {
 	store := tools.NewMemStore()
 	c := New(Config{Store: store})
@@ -97,8 +97,8 @@ func TestStubKeepsTheFirstHandle(t *testing.T) {
 	}
 }
 
-// TestRecordLooksAtTheWhole: of an output that its tool had to cut, the extract is that of the
-// whole; a tool's own report stays as it is.
+// TestRecordLooksAtTheWhole: if a tool had to cut an output, the extract is made from the full
+// output; a tool's own report stays unchanged.
 func TestRecordLooksAtTheWhole(t *testing.T) {
 	store := tools.NewMemStore()
 	c := New(Config{Store: store})
@@ -219,8 +219,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestMeterLearns: a provider that counts half as much again is believed, cached tokens counted in
-// or apart.
+// TestMeterLearns: the meter adopts the count of a provider that counts 50 % more, whether cached
+// tokens are included in the input or reported separately.
 func TestMeterLearns(t *testing.T) {
 	for name, usage := range map[string]func(n int64) agent.Usage{
 		"in all":         func(n int64) agent.Usage { return agent.Usage{Input: n, CachedInput: n / 2} },
@@ -241,7 +241,7 @@ func TestMeterLearns(t *testing.T) {
 	}
 }
 
-// TestSurveyFollowsTheMeter: a history that was weighed before is weighed anew at other rates.
+// TestSurveyFollowsTheMeter: a history that was weighed before is weighed again at other rates.
 func TestSurveyFollowsTheMeter(t *testing.T) {
 	c := New(Config{})
 	ms := reads(10, 300)
@@ -258,8 +258,8 @@ func TestSurveyFollowsTheMeter(t *testing.T) {
 	}
 }
 
-// TestBudgetIsTheProviders: where the provider counts more than the meter, the history still fits
-// its count.
+// TestBudgetIsTheProviders: if the provider counts more tokens than the meter, the history still
+// fits the provider's count.
 func TestBudgetIsTheProviders(t *testing.T) {
 	ms := reads(40, 900)
 	n := weigh(ms)

@@ -12,7 +12,7 @@ import (
 const (
 	summaryBegin = "<summary>"
 	summaryEnd   = "</summary>"
-	// summaryTokens bounds what a summary may be asked to be.
+	// summaryTokens is the largest length that a summary may be asked to have.
 	summaryTokens = 1500
 )
 
@@ -20,12 +20,12 @@ var (
 	//go:embed prompts/summary.md
 	summaryPrompt string // asks for the summary
 	//go:embed prompts/fold.md
-	foldPrompt string // stands before summary and ledger in a fold
+	foldPrompt string // precedes summary and ledger in a fold
 )
 
-// summarise asks the model for a summary, "" where there is none. The question is the live request
-// with one user message more, so that a cache holds all but that message; it is asked over the
-// pruned history where the live one does not fit.
+// summarise asks the model for a summary. It returns "" if there is none. The question is the live
+// request plus one user message, so that a cache holds all but that message. If the live history
+// does not fit, the pruned history is used.
 func (c *Compactor) summarise(ctx context.Context, h *history, sent []agent.Message, live *agent.Request, rep *Report) string {
 	if c.cfg.Model == nil || ctx.Err() != nil {
 		return ""
@@ -69,7 +69,7 @@ func (c *Compactor) summarise(ctx context.Context, h *history, sent []agent.Mess
 }
 
 // withQuestion adds a user message to a history. Calls that are still open are left out, since a
-// provider wants their results first.
+// provider requires their results first.
 func withQuestion(ms []agent.Message, ask string) []agent.Message {
 	if n := len(ms); n > 0 && len(ms[n-1].Calls()) > 0 {
 		ms = ms[:n-1]

@@ -8,22 +8,22 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// unchangedMark begins the line that stands for lines which stand in the context already.
+// unchangedMark begins the line that replaces lines which are already in the context.
 const unchangedMark = "[unchanged: "
 
-// What is worth a pointer.
+// The minimum for a pointer to be worthwhile.
 const (
 	leastRepeat   = 100  // tokens that must be saved in all
-	leastShare    = 0.25 // and of the result
+	leastShare    = 0.25 // share of the result that must be saved
 	leastRunLines = 5
 	leastRunBytes = 240
 	mostPointers  = 4
 )
 
-// unchanged shortens a result by lines that stand in the live context word for word, in the result
-// of an earlier call: a file that is read again, or shown again around an edit. Where they stood, a
-// line points at them. Lines are compared, not files or times, so that it holds whatever happened
-// in between. A model that asks to read the same a second time gets the lines.
+// unchanged shortens a result by removing lines that are already in the live context word for word,
+// in the result of an earlier call: a file that is read again, or shown again around an edit. A
+// pointer line replaces them. Lines are compared, not files or times, so the pointer is correct
+// whatever happened in between. If a model asks to read the same a second time, it gets the lines.
 func (c *Compactor) unchanged(call agent.ToolCall, text string, live []agent.Message) (string, bool) {
 	size := c.meter.text(text)
 	if size < leastRepeat {
@@ -71,13 +71,14 @@ type indexed struct {
 
 type linePlace struct{ result, line int }
 
-// numberedLine is a line, and the number that a tool put before it, 0 without one.
+// numberedLine is a line with the number that a tool put before it, or 0.
 type numberedLine struct {
 	text   string
 	number int
 }
 
-// maxPlaces bounds how often one line is looked up; more say nothing about where it came from.
+// maxPlaces limits the places remembered for one line; a line in more places does not show where it
+// came from.
 const maxPlaces = 8
 
 func (ix *lineIndex) add(call agent.ToolCall, text string) {
@@ -106,8 +107,8 @@ func splitNumbered(text string) []numberedLine {
 	return lines
 }
 
-// point writes text with pointers in place of the runs of lines that stand elsewhere, and returns
-// how many.
+// point returns text with pointers in place of the runs of lines that are elsewhere in the context,
+// and the number of pointers.
 func (ix *lineIndex) point(c *Compactor, text string) (string, int) {
 	lines, raw := splitNumbered(text), strings.Split(text, "\n")
 	var out []string
@@ -134,7 +135,7 @@ func size(lines []numberedLine) int {
 	return n
 }
 
-// longest finds the longest run that begins like lines.
+// longest finds the longest run in earlier results that matches the beginning of lines.
 func (ix *lineIndex) longest(lines []numberedLine) (best linePlace, n int) {
 	for _, p := range ix.at[lines[0].text] {
 		old := ix.results[p.result].lines[p.line:]
@@ -149,8 +150,8 @@ func (ix *lineIndex) longest(lines []numberedLine) (best linePlace, n int) {
 	return best, n
 }
 
-// inStep reports whether line k is numbered as the first one lets expect: in sequence, or not at
-// all.
+// inStep reports whether line k has the number expected from the first line: in sequence, or none
+// at all.
 func inStep(lines []numberedLine, k int) bool {
 	if lines[0].number == 0 {
 		return lines[k].number == 0
@@ -158,7 +159,7 @@ func inStep(lines []numberedLine, k int) bool {
 	return lines[k].number == lines[0].number+k
 }
 
-// pointer is the line that stands for lines.
+// pointer returns the line that replaces lines.
 func (ix *lineIndex) pointer(c *Compactor, lines []numberedLine, p linePlace) string {
 	from := &ix.results[p.result]
 	a := c.memo.action(from.call)

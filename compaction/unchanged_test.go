@@ -78,8 +78,8 @@ func TestUnchanged(t *testing.T) {
 	})
 }
 
-// TestPointersKeepTheirTarget: what a later result points at counts as read then, and another
-// result of that age goes.
+// TestPointersKeepTheirTarget: a result that a later one points at counts as read at that time, and
+// another result of the same age is removed instead.
 func TestPointersKeepTheirTarget(t *testing.T) {
 	ms := append([]agent.Message{agent.UserText("go")}, exchange("r1", "read", `{"path":"a.go"}`, numberedFile(1, 300))...)
 	ms = append(ms, exchange("o1", "read", `{"path":"b.go"}`, strings.ReplaceAll(numberedFile(1, 300), "result", "other"))...)
@@ -102,7 +102,7 @@ func TestPointersKeepTheirTarget(t *testing.T) {
 	}
 }
 
-// TestPointersKeepWhatWasReadAgain: a result is not out of date because a later one says the same
+// TestPointersKeepWhatWasReadAgain: a result is not out of date just because a later one repeats it
 // by pointing at it.
 func TestPointersKeepWhatWasReadAgain(t *testing.T) {
 	ms := append([]agent.Message{agent.UserText("go")}, exchange("r1", "read", `{"path":"a.go"}`, numberedFile(1, 300))...)
@@ -117,7 +117,8 @@ func TestPointersKeepWhatWasReadAgain(t *testing.T) {
 	}
 }
 
-// TestUnchangedIsTrue undoes the pointers of random results and wants the text back.
+// TestUnchangedIsTrue expands the pointers of random results and checks that the original text
+// comes back.
 func TestUnchangedIsTrue(t *testing.T) {
 	found := 0
 	for seed := range uint64(300) {
@@ -153,7 +154,8 @@ func TestUnchangedIsTrue(t *testing.T) {
 	}
 }
 
-// undo checks that each pointer of short stands for lines of text that the result it names has.
+// undo checks that the result named by each pointer in short has the lines of text that the pointer
+// replaces.
 func undo(t *testing.T, short, text string, texts map[string][]numberedLine) {
 	t.Helper()
 	want := splitNumbered(text)

@@ -9,14 +9,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// stubWords stands for what the model wrote beside its calls: the beginning and the larger end,
-// which says what comes next, and in between how much is left out, where it is, and which names it
-// had. Of the code in it, drafts stay, which the next calls may be about to write, within twice as
-// many tokens.
+// stubWords shortens what the model wrote next to its calls. It keeps the beginning and, longer,
+// the end, which says what comes next; in between it notes how much is left out, where it is, and
+// which names it contained. Code in the text is dropped except for drafts, which the next calls may
+// be about to write; drafts are kept within twice as many tokens.
 func (c *Compactor) stubWords(ctx context.Context, text string, tokens int, drafts []string) string {
 	size, handle := c.meter.text(text), ""
 	bare := text
-	if before, note, after := cutNote(text); note != "" { // shortened once before: the whole is kept already
+	if before, note, after := cutNote(text); note != "" { // shortened once before: the full text is stored already
 		bare, handle = before+after, artifact.Find(note)
 		_, _ = fmt.Sscanf(note, leftOut+"of %d", &size)
 	}
@@ -51,7 +51,7 @@ func (c *Compactor) stubWords(ctx context.Context, text string, tokens int, draf
 	return strings.Replace(body, "\x00", note, 1)
 }
 
-// cutNote cuts a text that was shortened around the note that says so.
+// cutNote splits a shortened text around the note that says so.
 func cutNote(text string) (before, note, after string) {
 	i := strings.Index(text, leftOut)
 	if i < 0 {
@@ -65,8 +65,7 @@ func cutNote(text string) (before, note, after string) {
 	return text[:i], text[i : i+n], text[i+n:]
 }
 
-// cutWords keeps the beginning and the end of a prose text, the end larger, with a mark where it
-// cut.
+// cutWords keeps the beginning and, longer, the end of a prose text, with a mark at the cut.
 func cutWords(s string, room int, mark string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), "\x00", "")
 	if len(s) <= room {
@@ -86,7 +85,7 @@ func cutWords(s string, room int, mark string) string {
 	return head + mark + tail
 }
 
-// splitFences takes the fenced blocks of code out of a text.
+// splitFences separates the fenced code blocks of a text from its prose.
 func splitFences(text string) (prose string, blocks []string) {
 	var out, block strings.Builder
 	open := false
@@ -113,7 +112,7 @@ func splitFences(text string) (prose string, blocks []string) {
 	return out.String(), blocks
 }
 
-// drafts returns the blocks of code in a text that the context does not have yet, the latest first:
+// drafts returns the code blocks in a text that the context does not have yet, the latest first:
 // what a model quotes from a file it has seen can go, what it is about to write cannot.
 func drafts(text string, live []agent.Message) []string {
 	_, blocks := splitFences(text)
@@ -141,7 +140,7 @@ func drafts(text string, live []agent.Message) []string {
 				all++
 				if !seen[line] {
 					fresh++
-					seen[line] = true // a later draft of the same lines is the one to keep
+					seen[line] = true // of drafts with the same lines the latest is kept
 				}
 			}
 		}

@@ -10,8 +10,8 @@ import (
 )
 
 // TestRegistryInAnAgent runs an agent whose tools come from a registry: the model's malformed call
-// is mended, its cut one is answered and never run, and a tool added by another tool is offered in
-// the next step.
+// is repaired, its truncated one is answered without running, and a tool added by another tool is
+// offered in the next step.
 func TestRegistryInAnAgent(t *testing.T) {
 	var ran []string
 	r, err := NewRegistry(mustNew(t, "note", func(_ context.Context, in textIn) (string, error) {

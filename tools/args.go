@@ -11,17 +11,17 @@ import (
 	"github.com/luthier-dev/luthier/tools/internal/argcheck"
 )
 
-// DefaultMaxArgs is the most bytes of arguments that a call may have: 16 MiB.
+// DefaultMaxArgs is the maximum number of bytes in a call's arguments: 16 MiB.
 const DefaultMaxArgs = argcheck.DefaultMaxBytes
 
-// RepairArgs mends the arguments of a tool call so that schema accepts them, and returns what was
-// mended, in words.
+// RepairArgs repairs the arguments of a tool call so that schema accepts them. It also describes
+// each repair in words.
 //
-// Arguments that are right come back unchanged, byte for byte, with no notes. What is returned is
-// always valid JSON that the schema accepts; what cannot be mended without guessing, and all text
-// that was cut off, is an error that lists every fault and the correct shape. An empty schema mends
-// the syntax only. No arguments at all are an empty object. The work is linear in the length of
-// args, which may be at most [DefaultMaxArgs].
+// Valid arguments are returned unchanged, byte for byte, without notes. The returned JSON is always
+// valid and accepted by the schema. If the arguments cannot be repaired without guessing, or if
+// text was cut off, RepairArgs returns an error that lists every fault and the correct shape. With
+// an empty schema only the syntax is repaired. Empty arguments become an empty object. The time is
+// linear in the length of args, which may be at most [DefaultMaxArgs].
 //
 // RepairArgs compiles schema on every call; a tool from [New] or in a [Registry] does so once.
 func RepairArgs(schema, args json.RawMessage) (json.RawMessage, []string, error) {
@@ -36,11 +36,11 @@ func RepairArgs(schema, args json.RawMessage) (json.RawMessage, []string, error)
 	return out, notes, nil
 }
 
-// ArgsError says why the arguments of a call were refused. Its text is meant for the model that
+// ArgsError reports why the arguments of a call were refused. Its text is meant for the model that
 // wrote them.
 type ArgsError struct {
-	Tool      string   // "" when no tool is involved
-	Faults    []string // each names the argument it is about
+	Tool      string   // "" if no tool is involved
+	Faults    []string // each names the argument concerned
 	Truncated bool     // the arguments were cut off, so the model should send less at a time
 
 	text  string
@@ -55,7 +55,7 @@ func (e *ArgsError) Error() string {
 	return e.Tool + " was not run: " + e.text
 }
 
-// Unwrap returns the error of [WithCheck], if that refused the arguments.
+// Unwrap returns the error of [WithCheck], if the check refused the arguments.
 func (e *ArgsError) Unwrap() error { return e.cause }
 
 func argsError(tool string, err error) error {
@@ -66,12 +66,12 @@ func argsError(tool string, err error) error {
 	return &ArgsError{Tool: tool, Faults: ae.Faults, Truncated: ae.Truncated, text: ae.Error()}
 }
 
-// noteLine is what the model is told of the repairs to its arguments.
+// noteLine returns the line that informs the model of repairs to its arguments.
 func noteLine(notes []string) string {
 	return "[Your arguments were mended: " + strings.Join(notes, "; ") + ". Write them in that form next time.]"
 }
 
-// noteResult adds a line about repairs to a result, without writing to the tool's own.
+// noteResult adds a line about repairs to a copy of the tool's result.
 func noteResult(res *agent.ToolResult, notes []string) *agent.ToolResult {
 	if len(notes) == 0 {
 		return res

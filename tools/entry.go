@@ -9,23 +9,24 @@ import (
 	"github.com/luthier-dev/luthier/tools/internal/argcheck"
 )
 
-// mended is a tool of this package: it can mend its arguments and run without doing so again.
+// mended is a tool of this package: it can repair its arguments separately, and run on repaired
+// arguments without repairing them again.
 type mended interface {
 	mend(call agent.ToolCall) (agent.ToolCall, []string, error)
 	callMended(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error)
 	outputLimit() int
 }
 
-// entry is a tool in a registry. It is what [Registry.Tools] gives out.
+// entry is a tool in a registry, as returned by [Registry.Tools].
 type entry struct {
 	r     *Registry
 	inner agent.Tool
-	own   mended // inner, when it is of this package
-	base  base   // of a foreign tool
+	own   mended // inner, if it is a tool of this package
+	base  base   // for a tool of another package
 	spec  agent.ToolSpec
 }
 
-// entries checks tools and wraps them.
+// entries checks tools and wraps each in an entry.
 func (r *Registry) entries(ts []agent.Tool) ([]*entry, error) {
 	var out []*entry
 	for i, t := range ts {
@@ -43,7 +44,7 @@ func (r *Registry) entries(ts []agent.Tool) ([]*entry, error) {
 
 func (r *Registry) entry(t agent.Tool) (*entry, error) {
 	if e, ok := t.(*entry); ok {
-		t = e.inner // from another registry: its limits stay there
+		t = e.inner // from another registry, whose limits do not apply here
 	}
 	e := &entry{r: r, inner: t, spec: t.Spec()}
 	if !nameShape.MatchString(e.spec.Name) {
@@ -61,7 +62,7 @@ func (r *Registry) entry(t agent.Tool) (*entry, error) {
 	return e, nil
 }
 
-// Spec returns the spec the tool had when it was added.
+// Spec returns the spec that the tool had when it was added.
 func (e *entry) Spec() agent.ToolSpec { return e.spec }
 
 // Call runs the call through the registry. The error is always nil.
@@ -92,7 +93,8 @@ func (e *entry) DescribeCall(call agent.ToolCall) agent.CallDescription {
 	return plainDescription(call)
 }
 
-// peek mends the arguments of a call for a foreign tool; tools of this package do so themselves.
+// peek repairs the arguments of a call for a tool of another package; tools of this package do so
+// themselves.
 func (e *entry) peek(call agent.ToolCall) (agent.ToolCall, bool) {
 	if e.own != nil {
 		return call, true
@@ -101,7 +103,7 @@ func (e *entry) peek(call agent.ToolCall) (agent.ToolCall, bool) {
 	return call, err == nil
 }
 
-// call carries out one call.
+// call runs one call.
 func (e *entry) call(ctx context.Context, call agent.ToolCall) *agent.ToolResult {
 	fixed, notes, err := e.mend(call)
 	if err != nil {
@@ -130,8 +132,8 @@ func (e *entry) run(ctx context.Context, call agent.ToolCall) (*agent.ToolResult
 	return e.inner.Call(ctx, call)
 }
 
-// finish makes a result safe to send to a model: never nil, of sound text, within its limit, with
-// the notes on repairs and the call's id. The tool's own value is not written to.
+// finish makes a result safe to send to a model: never nil, with valid text, within its limit, with
+// the notes on repairs and the call's id. The tool's own value is not modified.
 func (e *entry) finish(ctx context.Context, call agent.ToolCall, res *agent.ToolResult, notes []string) *agent.ToolResult {
 	out := agent.ToolResult{}
 	if res != nil {

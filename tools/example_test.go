@@ -37,8 +37,8 @@ func ExampleNew() {
 	// "tea" in [], at most 10
 }
 
-// A model that writes Python, gives a number as text and one value for a list is understood, and
-// told.
+// A model that writes Python, gives a number as text and a single value for a list is understood,
+// and it is informed of the repairs.
 func ExampleRegistry_Call() {
 	tool, err := tools.New("search", "Searches the notes.", search)
 	if err != nil {
@@ -73,7 +73,7 @@ func ExampleRepairArgs() {
 	// tools: repair arguments: the arguments are not valid JSON: at byte 26: the text ends inside a list: it was cut off (near "{\"path\":\"a.go\",\"lines\":[1,"). Nothing was run; send the whole call again, in smaller pieces if it is long. Arguments: {path: string, lines?: integer[]}. Example: {"path":"…"}
 }
 
-// A host shows an edit while the model still writes it.
+// A host shows an edit while the model is still writing it.
 func ExamplePreview() {
 	p := tools.NewPreview()
 	for _, piece := range []string{`{"path":"ma`, `in.go","content":"pack`, `age main\n`, `"}`} {

@@ -12,12 +12,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// timeoutError is the cause of a context that ended at a tool's limit.
+// timeoutError is the cause of a context that ended at a tool's time limit.
 type timeoutError struct{ limit time.Duration }
 
 func (e timeoutError) Error() string { return fmt.Sprintf("the time limit of %v was reached", e.limit) }
 
-// Is makes it an [context.DeadlineExceeded] to tools that look at the cause.
+// Is makes it match [context.DeadlineExceeded] for tools that look at the cause.
 func (e timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 type outcome struct {
@@ -25,8 +25,8 @@ type outcome struct {
 	err error
 }
 
-// guard runs the call on a goroutine of its own, under its time limit, and returns when the call
-// does, or, once its context ended, after the grace period.
+// guard runs the call on its own goroutine, under its time limit. It returns when the call does or,
+// once the call's context has ended, after the grace period at the latest.
 func (e *entry) guard(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
 	limit := e.spec.Timeout
 	if limit == 0 {
@@ -43,7 +43,7 @@ func (e *entry) guard(ctx context.Context, call agent.ToolCall) (*agent.ToolResu
 	f := &flight{call: AbandonedCall{Tool: e.spec.Name, CallID: call.ID}}
 	done := make(chan outcome, 1)
 	go func() {
-		o := outcome{err: errNoResult} // stands if the tool calls runtime.Goexit
+		o := outcome{err: errNoResult} // remains if the tool calls runtime.Goexit
 		defer func() {
 			e.r.calls.landed(f)
 			done <- o
@@ -68,7 +68,7 @@ func (e *entry) guard(ctx context.Context, call agent.ToolCall) (*agent.ToolResu
 	return o.res, o.err
 }
 
-// protect calls the tool and turns a panic into an error.
+// protect calls the tool and converts a panic to an error.
 func (e *entry) protect(ctx context.Context, call agent.ToolCall) (o outcome) {
 	defer func() {
 		p := recover()
@@ -85,8 +85,8 @@ func (e *entry) protect(ctx context.Context, call agent.ToolCall) (o outcome) {
 	return outcome{res, err}
 }
 
-// stackLines is how much of a panic's stack the model is shown: enough to name the place, not the
-// whole machinery.
+// stackLines is the number of lines of a panic's stack that the model is shown: enough to identify
+// the place, without the rest of the call chain.
 const stackLines = 8
 
 // shortStack returns the frames from the panic on, without addresses.
@@ -114,12 +114,12 @@ func shortStack(stack []byte) string {
 	return strings.Join(out, "\n")
 }
 
-// AbandonedCall is a call that did not return when its context ended. Its result was given without
-// it.
+// AbandonedCall is a call that did not return when its context ended. It was answered with an error
+// instead of its result.
 type AbandonedCall struct {
 	Tool   string
 	CallID string
-	Since  time.Time // when it was left behind
+	Since  time.Time // when it was abandoned
 }
 
 // flight is one running call.
@@ -128,14 +128,14 @@ type flight struct {
 	ended bool
 }
 
-// callTracker knows the calls that were left behind and still run.
+// callTracker holds the abandoned calls that are still running.
 type callTracker struct {
 	mu   sync.Mutex
 	left map[*flight]struct{}
-	idle chan struct{} // closed when left becomes empty; nil when nobody waits
+	idle chan struct{} // closed when left becomes empty; nil if nobody is waiting
 }
 
-// landed notes that the goroutine of f is about to end.
+// landed records that the goroutine of f is about to end.
 func (t *callTracker) landed(f *flight) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,7 @@ func (t *callTracker) landed(f *flight) {
 	}
 }
 
-// abandon leaves f behind, unless it ended in this moment, and returns the error for its result.
+// abandon abandons f, unless it has just ended, and returns the error for its result.
 func (e *entry) abandon(ctx context.Context, f *flight) error {
 	t := &e.r.calls
 	t.mu.Lock()
@@ -165,9 +165,9 @@ func (e *entry) abandon(ctx context.Context, f *flight) error {
 	return fmt.Errorf("%s did not stop: %w. It was left behind, may still be running, and may have taken effect in part", f.call.Tool, context.Cause(ctx))
 }
 
-// Abandoned returns the calls that ignored the end of their context and still run, oldest first. Go
-// cannot stop a goroutine: a tool that is listed here holds its memory, files and locks until it
-// returns, and is a defect to mend.
+// Abandoned returns the calls that ignored the end of their context and are still running, oldest
+// first. Go cannot stop a goroutine: a tool listed here keeps its memory, files and locks until it
+// returns, and needs to be fixed.
 func (r *Registry) Abandoned() []AbandonedCall {
 	r.calls.mu.Lock()
 	defer r.calls.mu.Unlock()
@@ -179,7 +179,7 @@ func (r *Registry) Abandoned() []AbandonedCall {
 	return out
 }
 
-// Wait returns when no abandoned call runs any more, or with the cause when ctx ends first.
+// Wait returns when no abandoned call is running any more. If ctx ends first, it returns the cause.
 func (r *Registry) Wait(ctx context.Context) error {
 	for {
 		r.calls.mu.Lock()

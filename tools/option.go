@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsonrepair"
 )
 
-// Option adjusts a tool built by [New] or [NewRaw].
+// Option configures a tool built by [New] or [NewRaw].
 type Option func(*options) error
 
 type options struct {
@@ -39,43 +39,45 @@ func collect(opts []Option) (*options, error) {
 	return o, nil
 }
 
-// WithEffects declares what any call of the tool may read, write or do. Without it nothing is
-// known: calls run alone and are never approved as harmless.
+// WithEffects declares what any call of the tool may read, write or do. Without it the effects are
+// unknown: calls run alone and are never approved as harmless.
 func WithEffects(e agent.Effects) Option {
 	return func(o *options) error { o.effects = &e; return nil }
 }
 
-// WithCallEffects says what one particular call would do, from its decoded arguments, before it
-// runs. In must be the tool's In. The effects of [WithEffects] stand for calls whose arguments
-// cannot be decoded. f must be quick and have no effects of its own.
+// WithCallEffects sets a function that returns the effects of a particular call from its decoded
+// arguments, before it runs. In must be the tool's In. If the arguments of a call cannot be
+// decoded, the effects of [WithEffects] are used. f must be quick and have no side effects.
 func WithCallEffects[In any](f func(in In) agent.Effects) Option {
 	return func(o *options) error { o.callEffects = f; return nil }
 }
 
-// WithDescribe explains one particular call to a person, from its decoded arguments, before it
-// runs. In must be the tool's In. f must be quick and have no effects of its own.
+// WithDescribe sets a function that explains a particular call to a person from its decoded
+// arguments, before it runs. In must be the tool's In. f must be quick and have no side effects.
 func WithDescribe[In any](f func(in In) agent.CallDescription) Option {
 	return func(o *options) error { o.describe = f; return nil }
 }
 
-// WithCheck refuses arguments that the schema cannot: rules between fields, for example. The error
-// is shown to the model, so it should say what to write instead. In must be the tool's In.
+// WithCheck sets a function that refuses arguments for reasons that the schema cannot express:
+// rules between fields, for example. The error is shown to the model, so it should say what to
+// write instead. In must be the tool's In.
 func WithCheck[In any](f func(in In) error) Option {
 	return func(o *options) error { o.check = f; return nil }
 }
 
-// WithTimeout limits one call. 0 leaves the limit to the registry or agent, negative means none.
+// WithTimeout limits the duration of one call. 0 leaves the limit to the registry or agent,
+// negative means none.
 func WithTimeout(d time.Duration) Option {
 	return func(o *options) error { o.timeout = &d; return nil }
 }
 
-// WithMaxOutput limits the text of one result, in bytes, in place of the registry's limit. Negative
+// WithMaxOutput limits the text of one result, in bytes, instead of the registry's limit. Negative
 // means none. It applies to calls through a [Registry].
 func WithMaxOutput(bytes int) Option {
 	return func(o *options) error { o.maxOutput = bytes; return nil }
 }
 
-// WithMaxArgs limits the arguments of one call, in bytes, in place of [DefaultMaxArgs].
+// WithMaxArgs limits the arguments of one call, in bytes, instead of [DefaultMaxArgs].
 func WithMaxArgs(bytes int) Option {
 	return func(o *options) error {
 		if bytes <= 0 {
@@ -86,18 +88,18 @@ func WithMaxArgs(bytes int) Option {
 	}
 }
 
-// Repair is how much the mending of malformed JSON may assume.
+// Repair limits the assumptions in repairing malformed JSON.
 type Repair uint8
 
 // The degrees of repair.
 const (
-	RepairSpelling  Repair = Repair(jsonrepair.Low)    // only what has no other reading: commas, quotes, literals, fences
+	RepairSpelling  Repair = Repair(jsonrepair.Low)    // only faults with a single interpretation: commas, quotes, literals, fences
 	RepairStructure Repair = Repair(jsonrepair.Medium) // also missing commas, colons and brackets, and text around the JSON
 	RepairLikely    Repair = Repair(jsonrepair.High)   // also unescaped quotes inside strings; the default
 )
 
-// WithRepair limits how much the mending of malformed JSON may assume, for tools whose calls must
-// not rest on a likelihood.
+// WithRepair limits how much the repair of malformed JSON may assume, for tools whose calls must
+// not depend on a likely guess.
 func WithRepair(r Repair) Option {
 	return func(o *options) error {
 		if r < RepairSpelling || r > RepairLikely {
@@ -108,7 +110,7 @@ func WithRepair(r Repair) Option {
 	}
 }
 
-// WithExamples gives right arguments to show to a model that called the tool wrongly. Each is
+// WithExamples sets valid arguments to show to a model that called the tool wrongly. Each is
 // encoded as JSON, and must be accepted by the schema.
 func WithExamples(args ...any) Option {
 	return func(o *options) error {
@@ -123,8 +125,8 @@ func WithExamples(args ...any) Option {
 	}
 }
 
-// WithSchema replaces the schema made from In, for rules that tags cannot express. Arguments it
-// accepts must decode into In.
+// WithSchema replaces the schema derived from In, for rules that tags cannot express. Arguments
+// that it accepts must decode into In.
 func WithSchema(schema json.RawMessage) Option {
 	return func(o *options) error { o.schema = schema; return nil }
 }

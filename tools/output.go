@@ -25,8 +25,8 @@ func safeText(s string) string {
 	return s
 }
 
-// safeParts returns parts with sound text and without nil ones, copied only when something has to
-// change.
+// safeParts returns parts with valid text and without nil parts. It copies them only if something
+// has to change.
 func safeParts(parts []agent.Part) []agent.Part {
 	sound := !slices.ContainsFunc(parts, func(p agent.Part) bool {
 		t, ok := p.(agent.Text)
@@ -48,8 +48,8 @@ func safeParts(parts []agent.Part) []agent.Part {
 	return out
 }
 
-// capParts keeps the text of parts within limit bytes: the head and the tail of the whole stay, the
-// middle goes to the store. Parts that are not text stay where they are.
+// capParts limits the text of parts to limit bytes: the beginning and the end of the whole text
+// stay, the middle goes to the store. Parts that are not text stay where they are.
 func (r *Registry) capParts(ctx context.Context, call agent.ToolCall, parts []agent.Part, limit int) []agent.Part {
 	total := 0
 	for _, p := range parts {
@@ -72,7 +72,7 @@ func (r *Registry) capParts(ctx context.Context, call agent.ToolCall, parts []ag
 	return out
 }
 
-// spill puts the full text into the store and returns the line that stands for what was left out.
+// spill puts the full text into the store and returns the line that replaces the omitted part.
 func (r *Registry) spill(ctx context.Context, call agent.ToolCall, full string, omitted int) string {
 	lines := strings.Count(full, "\n") + 1
 	if r.cfg.Store == nil {
@@ -86,9 +86,9 @@ func (r *Registry) spill(ctx context.Context, call agent.ToolCall, full string, 
 		omitted, len(full), lines, handle, ReadArtifactName)
 }
 
-// headTail returns the start and the end of s, together at most limit bytes, at line ends where one
-// is near, else at character boundaries. The end gets the smaller share, except that errors and
-// summaries are found there.
+// headTail returns the beginning and the end of s, together at most limit bytes, cut at line ends
+// if one is near, otherwise at character boundaries. The beginning gets 60 % of limit; the end gets
+// the rest, since errors and summaries are found there.
 func headTail(s string, limit int) (head, tail string) {
 	headLen := limit * 6 / 10
 	head = s[:boundary(s, headLen)]

@@ -9,26 +9,26 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsonstream"
 )
 
-// Preview reads the arguments of a call while a model still writes them, so that a host can show
-// the path of an edit early and its content as it grows. Each byte is read once, and looking costs
-// nothing, however often it is done.
+// Preview reads the arguments of a call while a model is still writing them, so that a host can
+// show the path of an edit early and its content as it grows. Each byte is read once, and looking
+// at the preview costs nothing, however often it is done.
 //
-// A preview is for showing. Arguments are only run when they are complete, by [Registry.Call] or
-// the tool itself, which also mend what is malformed; a preview shows malformed arguments up to the
-// fault. It is not safe for concurrent use.
+// A preview is only for display. Arguments are run only when they are complete, by [Registry.Call]
+// or the tool itself, which also repair malformed arguments; a preview shows malformed arguments up
+// to the fault. It is not safe for concurrent use.
 type Preview struct {
 	parser jsonstream.Parser
 	raw    strings.Builder
-	seen   map[string]int // bytes of text that Next gave out, by path
+	seen   map[string]int // bytes of text that Next has returned, by path
 	err    error
 }
 
-// NewPreview returns a preview of arguments that have not begun.
+// NewPreview returns an empty preview.
 func NewPreview() *Preview { return &Preview{} }
 
-// Feed reads the next piece, such as the Args of an agent.ToolCallDelta. The error says that the
-// text is not JSON; what came before stays visible, and later pieces are kept for [Preview.Args]
-// only.
+// Feed reads the next piece, such as the Args of an agent.ToolCallDelta. It returns an error if the
+// text is not JSON; the part before the fault stays visible, and later pieces are kept only for
+// [Preview.Args].
 func (p *Preview) Feed(piece string) error {
 	p.raw.WriteString(piece)
 	if p.err == nil {
@@ -39,10 +39,10 @@ func (p *Preview) Feed(piece string) error {
 	return p.err
 }
 
-// Text returns the text at path as far as it has come, and whether it is complete. A path names
-// members and list positions: Text("edits", "0", "old"). The text of a string is decoded; a number
-// or literal is as written; an object or list has none. An argument that has not begun is "" and
-// false.
+// Text returns the part of the text at path that has arrived, and whether it is complete. A path
+// consists of members and list positions: Text("edits", "0", "old"). The text of a string is
+// decoded; a number or literal is as written; an object or list has none. For an argument that has
+// not begun it returns "" and false.
 func (p *Preview) Text(path ...string) (text string, done bool) {
 	n := p.find(path)
 	if n == nil {
@@ -51,7 +51,7 @@ func (p *Preview) Text(path ...string) (text string, done bool) {
 	return n.Text(), n.Done
 }
 
-// Next returns the text at path that came since Next was last called for it.
+// Next returns the text at path that arrived since the last call of Next for it.
 func (p *Preview) Next(path ...string) string {
 	text, _ := p.Text(path...)
 	key := strings.Join(path, "\x00")
@@ -63,8 +63,8 @@ func (p *Preview) Next(path ...string) string {
 	return text[min(from, len(text)):]
 }
 
-// Keys returns the members of the object at path in order of arrival, the whole arguments for no
-// path.
+// Keys returns the members of the object at path in order of arrival. Without a path it returns
+// those of the whole arguments.
 func (p *Preview) Keys(path ...string) []string {
 	n := p.find(path)
 	if n == nil {
@@ -86,7 +86,7 @@ func (p *Preview) Args() (args json.RawMessage, complete bool) {
 }
 
 // Value returns the arguments so far as encoding/json decodes them into an any, numbers as
-// [json.Number], without reading the text again.
+// [json.Number], without parsing the text again.
 func (p *Preview) Value() any { return p.parser.Value() }
 
 func (p *Preview) find(path []string) *jsonstream.Node {

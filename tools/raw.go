@@ -8,12 +8,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Handler carries out a call whose arguments the tool's schema has accepted.
+// Handler runs a call whose arguments the tool's schema has accepted.
 type Handler func(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error)
 
 // NewRaw builds a tool from a spec and a handler, for arguments that are known only at run time,
-// such as those of a tool on another machine. The arguments are mended and validated against
-// spec.Schema as [New] does; a nil schema takes any JSON. Options that take In do not apply.
+// such as those of a tool on another machine. The arguments are repaired and validated against
+// spec.Schema as in [New]; a nil schema accepts any JSON. Options with a parameter In do not apply.
 func NewRaw(spec agent.ToolSpec, handler Handler, opts ...Option) (agent.Tool, error) {
 	t, err := newRaw(spec, handler, opts)
 	if err != nil {
@@ -46,7 +46,7 @@ type rawTool struct {
 	handler Handler
 }
 
-// Call mends and checks the arguments and runs the handler.
+// Call repairs and checks the arguments and runs the handler.
 func (t *rawTool) Call(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
 	call, notes, err := t.mend(call)
 	if err != nil {

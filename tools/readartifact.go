@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// ReadArtifactName is the name of the tool that [NewReadArtifact] makes, and that results name when
-// they were cut.
+// ReadArtifactName is the name of the tool returned by [NewReadArtifact]. Results that were cut
+// mention it.
 const ReadArtifactName = artifact.ReadTool
 
 // The limits of one read.
@@ -35,9 +35,9 @@ type readArtifactIn struct {
 	Context int    `json:"context,omitempty" jsonschema:"minimum=0,maximum=10,description=lines to show around each match"`
 }
 
-// NewReadArtifact returns the read_artifact tool: it reads a text that was too long for a result
-// back out of store, by lines, by bytes, or by the lines that match a regular expression, at most
-// 400 lines or 32 KiB at a time.
+// NewReadArtifact returns the read_artifact tool. It reads a text that was too long for a result
+// back from store, by lines, by bytes, or by the lines that match a regular expression, at most 400
+// lines or 32 KiB at a time.
 func NewReadArtifact(store agent.ArtifactStore) (agent.Tool, error) {
 	if store == nil {
 		return nil, errors.New("tools: new read_artifact: the store is nil")
@@ -117,9 +117,9 @@ func readLines(text string, in readArtifactIn) (string, error) {
 type linePrinter struct {
 	lines []string
 	b     strings.Builder
-	next  int // the first line not yet written
+	next  int // the first line not written yet
 	left  int // lines that may still be written
-	cut   int // the line at which the limit was reached, 0 if it was not
+	cut   int // the line at which the limit was reached, or 0
 }
 
 // print writes line i and reports whether there was room.
@@ -129,7 +129,7 @@ func (p *linePrinter) print(i int) bool {
 		if p.cut == 0 {
 			p.cut = i
 		}
-		if p.left > 0 && p.b.Len() == 0 { // one line longer than the limit
+		if p.left > 0 && p.b.Len() == 0 { // a single line that exceeds the limit
 			fmt.Fprintf(&p.b, "%d\t%s…\n", i, line[:boundary(line, readMaxBytes)])
 			p.next = i + 1
 		}
@@ -154,7 +154,7 @@ func (p *linePrinter) around(i, n int) {
 	}
 }
 
-// end returns what was written and where to go on.
+// end returns what was written, and where to continue.
 func (p *linePrinter) end(summary string) string {
 	if p.cut > 0 {
 		summary += fmt.Sprintf("; go on with start_line %d", p.cut)

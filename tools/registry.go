@@ -15,29 +15,29 @@ import (
 	"github.com/luthier-dev/luthier/tools/internal/argcheck"
 )
 
-// The limits of a [Registry] whose [RegistryConfig] names none.
+// The default limits of a [Registry], used if its [RegistryConfig] has none.
 const (
 	DefaultMaxOutput = 48 << 10               // bytes of one result's text
 	DefaultGrace     = 500 * time.Millisecond // for a call to return after its time limit
 )
 
-// RegistryConfig adjusts a [Registry]. The zero value is ready.
+// RegistryConfig configures a [Registry]. The zero value is ready to use.
 type RegistryConfig struct {
-	// Timeout limits a call whose tool names no limit. 0 or negative means none but the caller's
-	// context.
+	// Timeout limits a call whose tool has no limit. 0 or negative means no limit except the
+	// caller's context.
 	Timeout time.Duration
-	// Grace is how long a call may take to return once its context ended, to clean up and report
-	// what it had, before it is answered for and left behind. 0 means DefaultGrace.
+	// Grace is the time for a call to return after its context ended, to clean up and report what
+	// it had. After that it is answered with an error and abandoned. 0 means DefaultGrace.
 	Grace time.Duration
-	// MaxOutput limits the text of one result, in bytes; a tool may name its own limit with
+	// MaxOutput limits the text of one result, in bytes; a tool may set its own limit with
 	// WithMaxOutput. 0 means DefaultMaxOutput, negative none.
 	MaxOutput int
 	// Store keeps the full text of results that exceed MaxOutput. Without one the middle is
 	// dropped.
 	Store agent.ArtifactStore
-	// Logger is told of panics and of calls left behind. Nil is silent.
+	// Logger receives panics and abandoned calls. Nil is silent.
 	Logger *slog.Logger
-	// Now is the clock of Abandoned. Nil means time.Now.
+	// Now is the clock for Abandoned. Nil means time.Now.
 	Now func() time.Time
 }
 
@@ -52,14 +52,14 @@ type Registry struct {
 
 var _ agent.ToolSource = (*Registry)(nil)
 
-// toolSet is one state of a registry; it is replaced, never changed.
+// toolSet is one state of a registry; it is replaced, never modified.
 type toolSet struct {
 	list   []agent.Tool // of *entry
 	byName map[string]*entry
 }
 
-// NewRegistry returns a registry of ts with the default configuration. Every tool must have a name
-// of its own and a schema that compiles.
+// NewRegistry returns a registry of ts with the default configuration. Every tool must have a
+// unique name and a schema that compiles.
 func NewRegistry(ts ...agent.Tool) (*Registry, error) {
 	return NewRegistryWith(RegistryConfig{}, ts...)
 }
@@ -83,7 +83,7 @@ func NewRegistryWith(cfg RegistryConfig, ts ...agent.Tool) (*Registry, error) {
 	return r, nil
 }
 
-// Add adds tools at the end. When one is nil, has an invalid name or schema, or a name that is
+// Add adds tools at the end. If one is nil, has an invalid name or schema, or has a name that is
 // taken, none is added.
 func (r *Registry) Add(ts ...agent.Tool) error {
 	entries, err := r.entries(ts)
@@ -102,8 +102,8 @@ func (r *Registry) Add(ts ...agent.Tool) error {
 	})
 }
 
-// Remove removes the tool called name and reports whether there was one. Calls of it that run are
-// not disturbed.
+// Remove removes the tool called name and reports whether there was one. Its running calls are not
+// affected.
 func (r *Registry) Remove(name string) bool {
 	return r.update(func(s *toolSet) error {
 		e := s.byName[name]
@@ -116,7 +116,7 @@ func (r *Registry) Remove(name string) bool {
 	}) == nil
 }
 
-// Replace puts t in the place of the tool with its name. It is an error when there is none.
+// Replace replaces the tool that has the same name as t. It returns an error if there is none.
 func (r *Registry) Replace(t agent.Tool) error {
 	entries, err := r.entries([]agent.Tool{t})
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *Registry) Replace(t agent.Tool) error {
 	})
 }
 
-// update applies change to a copy of the set, and takes the copy when there is no error.
+// update applies change to a copy of the set, and makes the copy current if there is no error.
 func (r *Registry) update(change func(*toolSet) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,9 +150,9 @@ func (r *Registry) update(change func(*toolSet) error) error {
 	return nil
 }
 
-// Tools returns the tools in the order they were added. Each runs through the registry, as
-// [Registry.Call] does, and answers [agent.Effecter] and [agent.Describer] with what the inner tool
-// says of the mended arguments. The slice is the caller's to read only.
+// Tools returns the tools in the order in which they were added. Each runs through the registry,
+// like [Registry.Call], and answers [agent.Effecter] and [agent.Describer] with the inner tool's
+// answer for the repaired arguments. The caller must not modify the slice.
 func (r *Registry) Tools() []agent.Tool { return r.set.Load().list }
 
 // Lookup returns the tool called name, as in [Registry.Tools].
@@ -161,12 +161,12 @@ func (r *Registry) Lookup(name string) (agent.Tool, bool) {
 	return e, e != nil
 }
 
-// Call carries out one call and returns its result, which is never nil. It does not panic, and
-// there is no error beside the result: arguments that cannot be mended, an unknown tool, a failing,
-// panicking or hanging tool are results with IsError for the model to read.
+// Call runs one call and returns its result, which is never nil. It does not panic or return an
+// error: arguments that cannot be repaired, an unknown tool, and a failing, panicking or hanging
+// tool lead to results with IsError for the model to read.
 //
-// The steps are those of the package comment: mend, validate, run under the time limit, make the
-// output safe, cap it.
+// The steps are those of the package comment: repair, validate, run under the time limit, make the
+// output safe, limit its size.
 func (r *Registry) Call(ctx context.Context, call agent.ToolCall) *agent.ToolResult {
 	e := r.set.Load().byName[call.Name]
 	if e == nil {
@@ -177,7 +177,7 @@ func (r *Registry) Call(ctx context.Context, call agent.ToolCall) *agent.ToolRes
 	return e.call(ctx, call)
 }
 
-// maxListed bounds how many tool names an error spells out.
+// maxListed is the maximum number of tool names listed in an error.
 const maxListed = 30
 
 // unknown answers a call of a tool that does not exist.

@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/artifact"
 )
 
-// noLeak fails the test when goroutines are left at its end.
+// noLeak fails the test if goroutines are left at its end.
 func noLeak(t *testing.T) {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -31,7 +31,7 @@ func noLeak(t *testing.T) {
 	})
 }
 
-// foreign is a tool that is not of this package and does as little as the contract asks.
+// foreign is a tool from outside this package that implements only what the contract requires.
 type foreign struct {
 	name   string
 	schema string
@@ -131,7 +131,7 @@ func TestUnknownTool(t *testing.T) {
 	}
 }
 
-// TestMisbehaviour: whatever a tool does, Call returns a sound result.
+// TestMisbehaviour: whatever a tool does, Call returns a valid result.
 func TestMisbehaviour(t *testing.T) {
 	noLeak(t)
 	tests := map[string]struct {
@@ -300,7 +300,7 @@ func (brokenStore) Put(context.Context, string, []byte) (string, error) {
 	return "", errors.New("disk full")
 }
 
-// TestConcurrentChanges changes a registry while it is used, for the race detector.
+// TestConcurrentChanges changes a registry while it is in use, for the race detector.
 func TestConcurrentChanges(t *testing.T) {
 	noLeak(t)
 	r, err := NewRegistry(named(t, "fixed"))

@@ -10,7 +10,7 @@ import (
 
 const doneText = "Done."
 
-// toResult turns what a tool function returned into a result; see [New].
+// toResult converts the return value of a tool function to a result; see [New].
 func toResult(out any) (*agent.ToolResult, error) {
 	switch out := out.(type) {
 	case nil, struct{}:
@@ -42,8 +42,8 @@ func toResult(out any) (*agent.ToolResult, error) {
 	return agent.TextResult(string(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))), nil
 }
 
-// failed combines what a function returned beside its error: a result it built, such as the output
-// so far, is kept.
+// failed combines what a function returned along with its error: a result that it built, such as
+// the output so far, is kept.
 func failed(out any, err error) (*agent.ToolResult, error) {
 	res, ok := out.(*agent.ToolResult)
 	if !ok || res == nil || len(res.Parts) == 0 {

@@ -47,9 +47,10 @@ func (s *memStore) Get(ctx context.Context, handle string) ([]byte, error) {
 	return append(make([]byte, 0, len(data)), data...), nil
 }
 
-// NewDirStore returns a store that keeps each text as a file in dir, which is made if it is
-// missing. A text is written beside its place and renamed, so that a killed process leaves whole
-// texts only, and is checked against its handle when it is read. Several processes may share dir.
+// NewDirStore returns a store that keeps each text as a file in dir, which is created if it is
+// missing. A text is written to a temporary file in dir and renamed, so that a killed process
+// leaves only complete texts. It is checked against its handle when it is read. Several processes
+// may share dir.
 func NewDirStore(dir string) (agent.ArtifactStore, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("tools: open artifact store: %w", err)
@@ -59,7 +60,7 @@ func NewDirStore(dir string) (agent.ArtifactStore, error) {
 
 type dirStore struct{ dir string }
 
-// Put writes data unless it is there already.
+// Put writes data unless it is stored already.
 func (s *dirStore) Put(ctx context.Context, name string, data []byte) (string, error) {
 	handle := artifact.Handle(data)
 	path := filepath.Join(s.dir, handle)
@@ -72,7 +73,7 @@ func (s *dirStore) Put(ctx context.Context, name string, data []byte) (string, e
 	return handle, nil
 }
 
-// Get reads the text and checks that it is the one the handle names.
+// Get reads the text and checks that it matches the handle.
 func (s *dirStore) Get(ctx context.Context, handle string) ([]byte, error) {
 	if !artifact.Valid(handle) {
 		return nil, fmt.Errorf("tools: get artifact %.80q: %w", handle, errNoArtifact)

@@ -62,8 +62,8 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestDirStoreAfterKill leaves what a process leaves that is killed at any byte of a write: a part
-// of a temporary file, or, on a file system that reorders, of the text itself. Neither may ever be
+// TestDirStoreAfterKill leaves what a process killed at any byte of a write can leave: a part of a
+// temporary file or, on a file system that reorders writes, of the text itself. Neither may ever be
 // read as the text.
 func TestDirStoreAfterKill(t *testing.T) {
 	dir := t.TempDir()

@@ -18,20 +18,20 @@ import (
 // In is a struct (or a pointer to one) with a field for each argument. Its schema follows
 // encoding/json: names and omitempty come from the json tag, embedded structs are flattened,
 // unexported and "-" fields are left out. A field that is a pointer, has omitempty or omitzero, or
-// has a default is optional; every other argument is required. The tag jsonschema takes
+// has a default is optional; every other argument is required. The tag jsonschema accepts
 // description, enum, default, minimum, maximum, minLength, maxLength, pattern, format, minItems,
-// maxItems and the other keywords of github.com/invopop/jsonschema; a description may hold commas.
-// Nested structs, slices, maps with string keys, []byte (base64), [time.Time] (RFC 3339),
+// maxItems and the other keywords of github.com/invopop/jsonschema; a description may contain
+// commas. Nested structs, slices, maps with string keys, []byte (base64), [time.Time] (RFC 3339),
 // [time.Duration] (text such as "30s"), [json.RawMessage] and any (any JSON) may be fields; a type
 // that contains itself may not.
 //
-// Out becomes the result the model reads: a string, []byte or [json.RawMessage] as it is, an
-// [agent.ToolResult], a pointer to one, an [agent.Part] or a slice of them unchanged, struct{} and
-// nil as "Done.", anything else as compact JSON. An error of fn is shown to the model as a failed
+// Out becomes the result that the model reads: a string, []byte or [json.RawMessage] as it is; an
+// [agent.ToolResult], a pointer to one, an [agent.Part] or a slice of them unchanged; struct{} and
+// nil as "Done."; anything else as compact JSON. An error of fn is shown to the model as a failed
 // result, so it should say what to do next.
 //
 // New does all the work that does not depend on a call, and reports every mistake in In, the tags
-// and the options. The tool may be called concurrently, if fn may.
+// and the options. The tool may be called concurrently if fn may.
 func New[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error), opts ...Option) (agent.Tool, error) {
 	t, err := newTyped(name, description, fn, opts)
 	if err != nil {
@@ -77,8 +77,7 @@ func newTyped[In, Out any](name, description string, fn func(ctx context.Context
 	return t, t.checkDefaults()
 }
 
-// checkDefaults decodes the defaults, so that one which does not fit is found now and not at a
-// call.
+// checkDefaults decodes the defaults, so that an unsuitable one is found now and not during a call.
 func (t *typedTool[In, Out]) checkDefaults() error {
 	faults := t.checker.DefaultFaults()
 	if len(faults) > 0 {
@@ -87,7 +86,7 @@ func (t *typedTool[In, Out]) checkDefaults() error {
 	return nil
 }
 
-// base is what every tool of this package has: a spec, and a checker for its arguments.
+// base holds what every tool of this package has: a spec, and a checker for its arguments.
 type base struct {
 	spec      agent.ToolSpec
 	checker   *argcheck.Checker
@@ -123,13 +122,13 @@ func newBase(spec agent.ToolSpec, o *options) (base, error) {
 	return base{spec: spec, checker: checker, maxOutput: o.maxOutput}, nil
 }
 
-// Spec returns what the model and the loop are told of the tool.
+// Spec returns the description of the tool for the model and the loop.
 func (b *base) Spec() agent.ToolSpec { return b.spec }
 
 // outputLimit returns the limit of [WithMaxOutput].
 func (b *base) outputLimit() int { return b.maxOutput }
 
-// mend returns call with arguments that the schema accepts, and what was changed.
+// mend returns call with arguments that the schema accepts, and notes on the changes.
 func (b *base) mend(call agent.ToolCall) (agent.ToolCall, []string, error) {
 	args, notes, err := b.checker.Mend(call.Args)
 	if err != nil {
@@ -148,7 +147,7 @@ type typedTool[In, Out any] struct {
 	check       func(In) error
 }
 
-// Call mends and checks the arguments, decodes them and runs the function.
+// Call repairs and checks the arguments, decodes them and runs the function.
 func (t *typedTool[In, Out]) Call(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
 	call, notes, err := t.mend(call)
 	if err != nil {
@@ -184,8 +183,8 @@ func (t *typedTool[In, Out]) decode(args json.RawMessage) (in In, err error) {
 	return in, err
 }
 
-// CallEffects implements [agent.Effecter]: the effects of this call, or of any call when they
-// cannot be told.
+// CallEffects implements [agent.Effecter]. It returns the effects of this call, or those of any
+// call if this call's effects cannot be determined.
 func (t *typedTool[In, Out]) CallEffects(call agent.ToolCall) agent.Effects {
 	if t.callEffects == nil {
 		return t.spec.Effects
@@ -207,7 +206,7 @@ func (t *typedTool[In, Out]) DescribeCall(call agent.ToolCall) agent.CallDescrip
 	return plainDescription(call)
 }
 
-// peek decodes the arguments of a call that is not run yet.
+// peek decodes the arguments of a call that has not run yet.
 func (t *typedTool[In, Out]) peek(call agent.ToolCall) (in In, ok bool) {
 	call, _, err := t.mend(call)
 	if err != nil {

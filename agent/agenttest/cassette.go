@@ -16,14 +16,14 @@ import (
 // exchangeEntry is one line of a cassette: a request and its answer.
 type exchangeEntry struct {
 	Hash    string          `json:"hash"`
-	Request json.RawMessage `json:"request"` // for people: the last message; the hash covers all of it
+	Request json.RawMessage `json:"request"` // for people: only the last message; the hash covers the whole request
 	Chunks  []chunkEntry    `json:"chunks"`
 	Error   *errorEntry     `json:"error,omitempty"`
 }
 
-// chunkEntry is one chunk and when it came; exactly one of the other fields is set.
+// chunkEntry is one chunk with the time it arrived; exactly one of the other fields is set.
 type chunkEntry struct {
-	At       int64                `json:"ms"` // since the request
+	At       int64                `json:"ms"` // time since the request
 	Text     *agent.TextDelta     `json:"text,omitempty"`
 	Thinking *agent.ThinkingDelta `json:"thinking,omitempty"`
 	Start    *agent.ToolCallStart `json:"start,omitempty"`
@@ -82,7 +82,7 @@ func (e *chunkEntry) chunk() agent.Chunk {
 	return nil
 }
 
-// Recorder is a model that writes what passes through it to a cassette.
+// Recorder is a model that writes every exchange to a cassette.
 type Recorder struct {
 	model agent.Model
 	tape  *tape
@@ -90,9 +90,9 @@ type Recorder struct {
 }
 
 // Record returns a model that answers as m does and writes every request and answer to a new file
-// at path, with timings and errors. Secrets are taken out of texts first, see [Scrub]; a model's
-// credentials never come near it. Answers that the consumer left half-way are not written. Close it
-// when done.
+// at path, with timings and errors. Secrets are first removed from texts, see [Scrub]; a model's
+// credentials never reach the file. Answers that the consumer stopped reading are not written.
+// Close it when done.
 func Record(path string, m agent.Model, opts ...CassetteOption) (*Recorder, error) {
 	t, err := newTape(path)
 	if err != nil {
@@ -101,13 +101,13 @@ func Record(path string, m agent.Model, opts ...CassetteOption) (*Recorder, erro
 	return &Recorder{model: m, tape: t, opts: newCassetteOptions(opts)}, nil
 }
 
-// Name returns the name of the model behind.
+// Name returns the name of the wrapped model.
 func (r *Recorder) Name() string { return agent.ModelName(r.model) }
 
-// Close ends the recording and returns the first error of writing it.
+// Close ends the recording and returns the first write error.
 func (r *Recorder) Close() error { return r.tape.close() }
 
-// Stream passes the model's answer on and writes it down when it has ended.
+// Stream passes the model's answer on and records it when it has ended.
 func (r *Recorder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		entry, err := r.begin(req)
@@ -127,7 +127,7 @@ func (r *Recorder) Stream(ctx context.Context, req *agent.Request) iter.Seq2[age
 				if err == nil && !isFinish(c) {
 					return
 				}
-				break // it has all there is
+				break // the answer is complete
 			}
 		}
 		r.tape.write(r.scrubbed(entry))
@@ -160,9 +160,9 @@ func (r *Recorder) begin(req *agent.Request) (*exchangeEntry, error) {
 	return e, nil
 }
 
-// scrubbed takes the secrets out of everything in an entry. They are looked for in the JSON text,
-// where those that span chunks cannot be seen: so the texts of neighbouring deltas are joined first
-// when their sum holds one.
+// scrubbed removes the secrets from everything in an entry. Secrets are searched for in the JSON
+// text, where one that spans chunks cannot be seen: so the texts of neighbouring deltas are joined
+// first if together they hold a secret.
 func (r *Recorder) scrubbed(e *exchangeEntry) *exchangeEntry {
 	e.Chunks = r.joinSecret(e.Chunks)
 	data, err := json.Marshal(e)
@@ -176,7 +176,7 @@ func (r *Recorder) scrubbed(e *exchangeEntry) *exchangeEntry {
 	return &out
 }
 
-// joinSecret joins runs of deltas of one kind whose joined text would be scrubbed.
+// joinSecret joins runs of deltas of one kind if scrubbing would change their joined text.
 func (r *Recorder) joinSecret(in []chunkEntry) []chunkEntry {
 	var out []chunkEntry
 	for i := 0; i < len(in); {
@@ -243,9 +243,9 @@ type Player struct {
 	n       int
 }
 
-// Replay returns a model that answers from the cassette at path: each request gets the first unused
-// answer that was recorded for an equal one. Put faults in front of it with [Inject]. It is safe
-// for concurrent use.
+// Replay returns a model that answers from the cassette at path: each request receives the first
+// unused answer recorded for an equal request. Wrap it with [Inject] to add faults. It is safe for
+// concurrent use.
 func Replay(path string, opts ...CassetteOption) (*Player, error) {
 	entries, torn, err := readTape[exchangeEntry](path)
 	if err != nil {
@@ -254,11 +254,11 @@ func Replay(path string, opts ...CassetteOption) (*Player, error) {
 	return &Player{path: path, opts: newCassetteOptions(opts), torn: torn, entries: entries, used: make([]bool, len(entries))}, nil
 }
 
-// Torn reports whether the cassette's last line was cut while it was written, and therefore left
-// out.
+// Torn reports whether the cassette's last line was cut off while it was written, and is therefore
+// left out.
 func (p *Player) Torn() bool { return p.torn }
 
-// Left returns how many answers were not asked for yet.
+// Left returns the number of answers that were not requested yet.
 func (p *Player) Left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

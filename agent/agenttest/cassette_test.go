@@ -51,7 +51,7 @@ func ExampleRecord() {
 	// Output: 5 <nil>
 }
 
-// script is a live model that says one of everything.
+// script returns a live model whose answers contain one of everything.
 func script() *agenttest.Scripted {
 	return agenttest.Script(
 		agenttest.Join(agenttest.Thinking("hm ", ""), agenttest.Thinking("so", "sig=="), agenttest.Text("a ", "b"), agenttest.Call("c1", "x", `{"k":`, `1}`),
@@ -138,8 +138,8 @@ func TestCassetteIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// TestCassetteCutAnywhere cuts the file after every byte, as a killed process does: whole answers
-// are kept, a torn one is reported.
+// TestCassetteCutAnywhere truncates the file after every byte, as a killed process would, and
+// checks that whole answers are kept and a torn one is reported.
 func TestCassetteCutAnywhere(t *testing.T) {
 	data, err := os.ReadFile(record(t, script(), ask("1"), ask("2"), ask("3"), ask("4")))
 	if err != nil {
@@ -214,7 +214,7 @@ func post(t *testing.T, client *http.Client, url, body string) (int, string) {
 	return res.StatusCode, string(data)
 }
 
-// offer serves m under the chat completions API until t ends.
+// offer serves m through the chat completions API until t ends.
 func offer(t *testing.T, m agent.Model) *httptest.Server {
 	t.Helper()
 	handler, err := serve.New(m, serve.Config{})

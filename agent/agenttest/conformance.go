@@ -19,14 +19,16 @@ type ConformanceOption func(*conformance)
 
 type conformance struct{ skip map[string]string }
 
-// Skip leaves a scenario out and logs why. Use it for what [agent.Capabilities] cannot say.
+// Skip leaves a scenario out and logs the reason. Use it for limits that [agent.Capabilities]
+// cannot express.
 func Skip(scenario, reason string) ConformanceOption {
 	return func(c *conformance) { c.skip[scenario] = reason }
 }
 
 // Conformance runs every scenario of [Scenarios] against the models that newModel returns, each as
-// a subtest. The models must talk to a server that knows the scenarios, see [NewServer]. A scenario
-// that needs what a model's [agent.Capabilities] leave out is skipped with the reason.
+// a subtest. The models must connect to a server that knows the scenarios, see [NewServer]. A
+// scenario that needs a capability missing from a model's [agent.Capabilities] is skipped with the
+// reason.
 func Conformance(t *testing.T, newModel func() agent.Model, opts ...ConformanceOption) {
 	t.Helper()
 	c := conformance{skip: map[string]string{}}
@@ -55,10 +57,11 @@ func Conformance(t *testing.T, newModel func() agent.Model, opts ...ConformanceO
 	}
 }
 
-// scenarioLimit is the time one scenario may take.
+// scenarioLimit is the time limit of one scenario.
 const scenarioLimit = 60 * time.Second
 
-// Check runs one scenario against a model, whatever its capabilities, and returns what is wrong.
+// Check runs one scenario against a model, whatever its capabilities, and returns an error that
+// says what is wrong.
 func Check(ctx context.Context, m agent.Model, sc Scenario) error {
 	ctx, cancel := context.WithTimeout(ctx, scenarioLimit)
 	defer cancel()
@@ -72,7 +75,7 @@ func Check(ctx context.Context, m agent.Model, sc Scenario) error {
 // driver runs a scenario in its own way.
 type driver func(ctx context.Context, m agent.Model, sc Scenario) error
 
-// expect streams every exchange in turn and compares what came with what the server sent.
+// expect streams every exchange in turn and compares the responses with what the server sent.
 func expect(ctx context.Context, m agent.Model, sc Scenario) error {
 	var answers []*agent.Response
 	for i, ex := range sc.Exchanges {
@@ -124,7 +127,7 @@ func (ex *Exchange) judgeError(m agent.Model, err error) error {
 	return nil
 }
 
-// message returns the words a provider explained a failure with.
+// message returns the provider's explanation of a failure.
 func (r *Reply) message() string {
 	if r.Status != 0 {
 		if r.HTML {
@@ -140,7 +143,7 @@ func (r *Reply) message() string {
 	return ""
 }
 
-// outcome is what of a response is compared.
+// outcome holds the parts of a response that are compared.
 type outcome struct {
 	Text     string
 	Thinking []agent.Thinking
@@ -150,10 +153,10 @@ type outcome struct {
 	Finish   agent.FinishReason
 }
 
-// calledTool is an agent.ToolCall whose arguments compare, and show, as text.
+// calledTool is an agent.ToolCall whose arguments are compared and printed as text.
 type calledTool struct{ ID, Name, Args string }
 
-// compare holds a response against the events that were sent.
+// compare compares a response with the events that were sent.
 func compare(sent []WireEvent, resp *agent.Response, caps agent.Capabilities) error {
 	want, got := wantOutcome(sent), gotOutcome(resp)
 	for i := range got.Thinking {
@@ -161,7 +164,7 @@ func compare(sent []WireEvent, resp *agent.Response, caps agent.Capabilities) er
 		if t.Provider == "" && (t.Signature != "" || t.Redacted != nil) {
 			return fmt.Errorf("signed reasoning comes without its Provider, so that another provider may be sent it: %+v", *t)
 		}
-		t.Provider = "" // the wire does not know what the model calls itself
+		t.Provider = "" // the name that a model reports for itself is not part of the wire format
 	}
 	if !caps.Usage {
 		want.Usage, got.Usage = agent.Usage{}, agent.Usage{}
@@ -182,7 +185,7 @@ func clip(s string) string {
 	return s
 }
 
-// wantOutcome folds the events a server sends.
+// wantOutcome folds the server's events into the expected outcome.
 func wantOutcome(sent []WireEvent) outcome {
 	var o outcome
 	args := map[int]int{}

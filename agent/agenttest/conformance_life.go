@@ -11,14 +11,15 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// prompt is how long a stream may take to end once it was cancelled or left.
+// prompt is how quickly a stream must end after it was cancelled or abandoned.
 const prompt = 3 * time.Second
 
-// rounds is how often a stream is abandoned. Connections that are kept for later stay few; leaks
+// rounds is the number of times a stream is abandoned. Pooled connections stay few, while leaks
 // grow with the rounds.
 const rounds = 16
 
-// abandon runs a stream rounds times and fails if it is slow to end or leaves goroutines behind.
+// abandon runs a stream rounds times. It fails if the stream is slow to end or leaves goroutines
+// behind.
 func abandon(ctx context.Context, f func() error) error {
 	before := runtime.NumGoroutine()
 	for range rounds {
@@ -36,7 +37,7 @@ func abandon(ctx context.Context, f func() error) error {
 	return settle(before + rounds)
 }
 
-// settle waits until fewer than limit goroutines run.
+// settle waits until fewer than limit goroutines are running.
 func settle(limit int) error {
 	deadline := time.Now().Add(prompt)
 	for runtime.NumGoroutine() >= limit {
@@ -123,7 +124,7 @@ func driveBreak(ctx context.Context, m agent.Model, sc Scenario) error {
 
 func driveTwice(ctx context.Context, m agent.Model, sc Scenario) error {
 	seq := m.Stream(ctx, sc.Exchanges[0].Request(nil))
-	_ = seq // a stream that is never ranged over must cost nothing
+	_ = seq // a stream that is never ranged over must have no cost
 	return errors.Join(expect(ctx, m, sc), expect(ctx, m, sc))
 }
 
@@ -137,7 +138,8 @@ func driveConcurrent(ctx context.Context, m agent.Model, sc Scenario) error {
 	return errors.Join(errs...)
 }
 
-// driveRetryAfter also checks how long the error asks to wait, and that nothing waited inside.
+// driveRetryAfter also checks the waiting time in the error, and that the model itself did not
+// wait.
 func driveRetryAfter(low, high time.Duration) driver {
 	return func(ctx context.Context, m agent.Model, sc Scenario) error {
 		began := time.Now()
@@ -158,7 +160,7 @@ func driveRetryAfter(low, high time.Duration) driver {
 	}
 }
 
-// driveHuge checks that little of an endless error body is read.
+// driveHuge checks that only a small part of an endless error body is read.
 func driveHuge(ctx context.Context, m agent.Model, sc Scenario) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

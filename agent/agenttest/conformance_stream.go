@@ -12,15 +12,15 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// streamed is what one stream gave.
+// streamed is the outcome of one stream.
 type streamed struct {
 	chunks   []agent.Chunk
 	response *agent.Response
-	fault    error // a broken rule of the contract
+	fault    error // a violated rule of the contract
 }
 
-// stream runs one request and checks the rules that hold for every stream. The error is the
-// model's.
+// stream runs one request and checks the rules that apply to every stream. The returned error is
+// the model's.
 func stream(ctx context.Context, m agent.Model, req *agent.Request) (*streamed, error) {
 	before := cloneRequest(req)
 	got := &streamed{}
@@ -47,7 +47,7 @@ func stream(ctx context.Context, m agent.Model, req *agent.Request) (*streamed, 
 	return got, err
 }
 
-// streamRules checks a stream as it passes.
+// streamRules checks a stream while it is read.
 type streamRules struct {
 	fault    error
 	started  []int

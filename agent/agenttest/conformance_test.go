@@ -18,12 +18,12 @@ func TestConformanceOfReference(t *testing.T) {
 	Conformance(t, newReference(t, ""))
 }
 
-// TestConformanceNotices breaks the reference model in one way at a time: a suite that cannot fail
-// proves nothing.
+// TestConformanceNotices breaks the reference model in one way at a time and checks that the suite
+// fails: a suite that cannot fail proves nothing.
 func TestConformanceNotices(t *testing.T) {
 	for _, tt := range []struct {
 		fault, scenario string
-		hangs           bool // it is noticed when the time is over
+		hangs           bool // only the time limit detects it
 	}{
 		{"cut-is-success", "cut", false},
 		{"cut-is-success", "cut-in-call", false},
@@ -50,7 +50,7 @@ func TestConformanceNotices(t *testing.T) {
 		t.Run(tt.fault+"/"+tt.scenario, func(t *testing.T) {
 			limit := 2 * time.Second
 			if tt.hangs {
-				t.Parallel() // they wait, so they wait together
+				t.Parallel() // these tests wait, so they wait in parallel
 				limit = tier.Pick(time.Second/2, time.Second, limit)
 			}
 			sc, ok := FindScenario(tt.scenario)
@@ -64,8 +64,8 @@ func TestConformanceNotices(t *testing.T) {
 	}
 }
 
-// checkWithin is Check for models that may hang: it stops waiting, and the server's end unblocks
-// the model.
+// checkWithin is Check for models that may hang: it stops waiting after limit, and closing the
+// server unblocks the model.
 func checkWithin(ctx context.Context, m agent.Model, sc Scenario, limit time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

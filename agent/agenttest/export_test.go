@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// CheckLeaksFor is CheckLeaks with another time for goroutines to end.
+// CheckLeaksFor is CheckLeaks with a different time limit for goroutines to end.
 func CheckLeaksFor(t testing.TB, limit time.Duration) {
 	t.Helper()
 	checkLeaks(t, limit)

@@ -22,29 +22,29 @@ type Fault string
 const (
 	FaultNone      Fault = ""
 	FaultCut       Fault = "cut"        // the stream ends in the middle, without Finish or error
-	FaultArgs      Fault = "args"       // a call's arguments stop half-way, then the answer finishes as if all were well
+	FaultArgs      Fault = "args"       // a call's arguments stop half-way, then the answer finishes as if nothing were wrong
 	FaultRateLimit Fault = "rate_limit" // 429 with Retry-After
 	FaultServer    Fault = "server"     // 503, before the first chunk
 	FaultMidServer Fault = "mid_server" // an error object in the middle of the stream
 	FaultSlow      Fault = "slow"       // a pause before every chunk
 	FaultIdle      Fault = "idle"       // silence after the first chunk, until the context ends
-	FaultDuplicate Fault = "duplicate"  // every chunk comes twice
-	FaultGarbage   Fault = "garbage"    // chunks that make no sense between the others
+	FaultDuplicate Fault = "duplicate"  // every chunk arrives twice
+	FaultGarbage   Fault = "garbage"    // meaningless chunks between the others
 	FaultUnknown   Fault = "unknown"    // every call names a tool that does not exist
 )
 
-// Faults is a plan of faults. At most one hits a request. The plan depends on the seed and the
-// number of the request alone, so that a failure can be repeated.
+// Faults is a plan of faults. At most one fault affects a request. The plan depends only on the
+// seed and the number of the request, so that a failure can be repeated.
 type Faults struct {
 	Seed  uint64
 	Rates map[Fault]float64 // chance of each fault, in [0,1]; their sum must not exceed 1
-	At    map[int]Fault     // the fault of a certain request, from 1; goes before Rates
+	At    map[int]Fault     // the fault of a certain request, from 1; takes precedence over Rates
 
 	RetryAfter time.Duration // of FaultRateLimit
 	Pause      time.Duration // of FaultSlow; 0 means a millisecond
 }
 
-// fault returns the fault of request n and the dice for its details.
+// fault returns the fault of request n and the random source for its details.
 func (f *Faults) fault(n int) (Fault, *rand.Rand) {
 	dice := rand.New(rand.NewPCG(f.Seed, uint64(n)))
 	if at, ok := f.At[n]; ok {
@@ -59,7 +59,7 @@ func (f *Faults) fault(n int) (Fault, *rand.Rand) {
 	return FaultNone, dice
 }
 
-// Faulty is a model with faults put in front of it.
+// Faulty is a model with injected faults.
 type Faulty struct {
 	model  agent.Model
 	faults Faults
@@ -68,22 +68,22 @@ type Faulty struct {
 	hits   map[Fault]int
 }
 
-// Inject puts faults in front of a model. It is safe for concurrent use when m is.
+// Inject wraps a model and adds faults. The result is safe for concurrent use if m is.
 func Inject(m agent.Model, faults Faults) *Faulty {
 	return &Faulty{model: m, faults: faults, hits: map[Fault]int{}}
 }
 
-// Name returns the name of the model behind.
+// Name returns the name of the wrapped model.
 func (m *Faulty) Name() string { return agent.ModelName(m.model) }
 
-// Hits returns how often each fault struck; FaultNone counts the requests that were left alone.
+// Hits returns how often each fault occurred; FaultNone counts the requests without a fault.
 func (m *Faulty) Hits() map[Fault]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.hits)
 }
 
-// Stream streams the model's answer with the fault that the plan holds for it.
+// Stream streams the model's answer with the fault that is planned for it.
 func (m *Faulty) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		m.mu.Lock()
@@ -112,7 +112,7 @@ func (m *Faulty) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 
 var errInjected = errors.New("injected fault")
 
-// injection passes one stream on with one fault.
+// injection passes on one stream with one fault.
 type injection struct {
 	kind  Fault
 	ctx   context.Context
@@ -123,7 +123,7 @@ type injection struct {
 	mute  map[int]bool // calls whose arguments have stopped
 }
 
-// pass hands one chunk on and reports whether to go on.
+// pass passes on one chunk and reports whether to continue.
 func (in *injection) pass(c agent.Chunk, err error) bool {
 	if err != nil {
 		return in.yield(c, err)
@@ -164,7 +164,7 @@ func (in *injection) pass(c agent.Chunk, err error) bool {
 	return c == nil || in.yield(c, nil)
 }
 
-// halve cuts the first arguments of each call and swallows the rest.
+// halve cuts the first arguments of each call in half and drops the rest.
 func (in *injection) halve(c agent.Chunk) agent.Chunk {
 	d, ok := c.(agent.ToolCallDelta)
 	if !ok {
@@ -184,7 +184,7 @@ func (in *injection) halve(c agent.Chunk) agent.Chunk {
 	return d
 }
 
-// litter yields chunks that make no sense.
+// litter yields meaningless chunks.
 func (in *injection) litter() bool {
 	for _, c := range []agent.Chunk{
 		agent.TextDelta{}, agent.ThinkingDelta{Text: "\xff\xfe"}, agent.ToolCallDelta{Index: 99, Args: "}{"}, agent.ToolCallDelta{Index: -1},

@@ -24,14 +24,14 @@ const (
 	ToolFaultHuge  ToolFault = "huge"  // returns 8 MiB of text
 )
 
-// ToolFaults is a plan of a tool's faults, as [Faults] is one of a model's.
+// ToolFaults is a plan of a tool's faults, as [Faults] is for a model.
 type ToolFaults struct {
 	Seed  uint64
 	Rates map[ToolFault]float64
-	At    map[int]ToolFault // the fault of a certain call, from 1; goes before Rates
+	At    map[int]ToolFault // the fault of a certain call, from 1; takes precedence over Rates
 }
 
-// InjectTool puts faults in front of a tool. Its name, effects and descriptions stay as they are.
+// InjectTool wraps a tool and adds faults. Its name, effects and descriptions stay the same.
 func InjectTool(t agent.Tool, faults ToolFaults) agent.Tool {
 	f := &faultyTool{Tool: t, faults: faults}
 	if d, ok := t.(agent.Describer); ok {
@@ -50,12 +50,12 @@ type faultyTool struct {
 	n      int
 }
 
-// CallEffects returns what the tool behind would do.
+// CallEffects returns the effects of the wrapped tool.
 func (t *faultyTool) CallEffects(call agent.ToolCall) agent.Effects {
 	return agent.EffectsOf(t.Tool, call)
 }
 
-// Call runs the tool behind, or fails as planned.
+// Call runs the wrapped tool, or fails as planned.
 func (t *faultyTool) Call(ctx context.Context, call agent.ToolCall) (*agent.ToolResult, error) {
 	switch t.next() {
 	case ToolFaultError:

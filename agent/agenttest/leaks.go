@@ -8,16 +8,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// CheckLeaks fails t if a goroutine that was started after this call still runs when t and its
-// later cleanups are done. Call it first in the test, so that servers closed by t.Cleanup are gone
-// by then; goroutines get five seconds to end. It cannot be used in a test that calls t.Parallel,
-// whose neighbours' goroutines it would count.
+// CheckLeaks fails t if a goroutine that was started after this call is still running when t and
+// its later cleanups are done. Call it first in the test, so that servers closed by t.Cleanup are
+// gone by then; goroutines have five seconds to end. Do not use it in a test that calls t.Parallel:
+// it would count the goroutines of tests running at the same time.
 func CheckLeaks(t testing.TB) {
 	t.Helper()
 	checkLeaks(t, 5*time.Second)
 }
 
-// checkLeaks is CheckLeaks with another time for goroutines to end.
+// checkLeaks is CheckLeaks with a different time limit for goroutines to end.
 func checkLeaks(t testing.TB, limit time.Duration) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
@@ -29,8 +29,8 @@ func checkLeaks(t testing.TB, limit time.Duration) {
 	})
 }
 
-// awaitNoLeak looks for leaked goroutines until there are none or the time is over. Idle keep-alive
-// connections of the default transport are closed: they are a cache, not a leak.
+// awaitNoLeak looks for leaked goroutines until there are none or the time is over. It closes idle
+// keep-alive connections of the default transport: they are a cache, not a leak.
 func awaitNoLeak(limit time.Duration, opts ...goleak.Option) error {
 	deadline := time.Now().Add(limit)
 	for {

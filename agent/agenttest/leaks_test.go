@@ -32,7 +32,7 @@ func leakyWorker(stop chan struct{}) { <-stop }
 
 func TestCheckLeaksSeesALeak(t *testing.T) {
 	tb := &fakeTB{TB: t}
-	agenttest.CheckLeaksFor(tb, 50*time.Millisecond) // it stays, however long it is given
+	agenttest.CheckLeaksFor(tb, 50*time.Millisecond) // it never ends, however long the limit
 	stop := make(chan struct{})
 	go leakyWorker(stop)
 	tb.finish()

@@ -20,9 +20,10 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Reference returns a model that talks to a server of its own on loopback and knows every scenario
-// of [Conformance], in the plainest format a backend could have. Put it behind what takes models
-// and makes one, such as a router, and run the suite on that.
+// Reference returns a model that knows every scenario of [Conformance]. It connects to its own
+// server on loopback, in the simplest format a backend could have. To test something that takes
+// models and is itself a model, such as a router, put it over this model and run the suite on the
+// result.
 func Reference(t testing.TB) agent.Model { return newReference(t, "")() }
 
 func newReference(t testing.TB, fault string) func() agent.Model {
@@ -34,8 +35,8 @@ func newReference(t testing.TB, fault string) func() agent.Model {
 	}
 }
 
-// refWire is the plainest format a backend could have: one JSON object a line, holding chunks of
-// the contract as they are. It exists to test the suite itself.
+// refWire is the simplest format a backend could have: one JSON object per line, holding the chunks
+// of the contract unchanged. It exists to test the suite itself.
 type refWire struct{}
 
 type refEvent struct {
@@ -90,7 +91,7 @@ func (refWire) Error(_ int, f Failure) (string, string) {
 
 const refProvider = "reference"
 
-// refModel reads refWire. Its fault breaks it in one way, to show that the suite notices.
+// refModel reads refWire. Its fault breaks it in one way, to show that the suite detects it.
 type refModel struct {
 	url    string
 	client *http.Client

@@ -8,30 +8,31 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Scenario is one thing that every model must get right: requests, what the server answers, and
-// what must come out.
+// Scenario is one behaviour that every model must get right: requests, the server's answers, and
+// the expected result.
 type Scenario struct {
 	Name      string
-	About     string     // what it pins, in one sentence
+	About     string     // the tested behaviour, in one sentence
 	Exchanges []Exchange // most scenarios have one
 
 	needs []need
 	drive driver // nil means expect
 }
 
-// Exchange is one request of a scenario and its answer.
+// Exchange is one request of a scenario with its answer.
 type Exchange struct {
-	// Request builds the request from the answers so far. It carries the exchange's [Marker].
+	// Request builds the request from the answers so far. The request contains the exchange's
+	// [Marker].
 	Request func(answers []*agent.Response) *agent.Request
 	Reply   Reply
 	// Kinds lists the error kinds of which the model must report one; empty means that the response
-	// must be what the Reply's events say.
+	// must match the Reply's events.
 	Kinds []agent.ErrorKind
 	// KindsOrReply accepts the reply as well as one of Kinds.
 	KindsOrReply bool
 }
 
-// Missing returns why a model with these capabilities leaves the scenario out, or "".
+// Missing returns the reason to skip the scenario for a model with these capabilities, or "".
 func (s *Scenario) Missing(c agent.Capabilities) string {
 	for _, n := range s.needs {
 		if !n.have(c) {
@@ -41,9 +42,9 @@ func (s *Scenario) Missing(c agent.Capabilities) string {
 	return ""
 }
 
-// Marker is the text by which a server knows what is asked of it: "conformance:" and the scenario's
-// name; from the second exchange on, "@2" and so on follows. The last marker in a request's bytes
-// counts, be it in a user message or in a tool result.
+// Marker returns the text by which a server recognises which exchange is requested: "conformance:"
+// and the scenario's name, followed by "@2" and so on from the second exchange. The last marker in
+// a request's bytes counts, whether in a user message or in a tool result.
 func Marker(scenario string, exchange int) string {
 	if exchange <= 1 {
 		return "conformance:" + scenario
@@ -67,7 +68,7 @@ func FindMarker(body []byte) (scenario string, exchange int, ok bool) {
 	return string(last[1]), exchange, true
 }
 
-// Scenarios returns the suite. The order is stable.
+// Scenarios returns the suite. The order is fixed.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, part := range [][]Scenario{

@@ -8,10 +8,10 @@ import (
 
 const ms = time.Millisecond
 
-// soon is how far in the future an HTTP date of Retry-After lies.
+// soon is the distance into the future of the HTTP date in a Retry-After header.
 const soon = 30 * time.Second
 
-// httpDateSoon stands for that date in a header.
+// httpDateSoon is the placeholder for that date in a header.
 const httpDateSoon = "{date}"
 
 func finishScenarios() []Scenario {
@@ -30,7 +30,7 @@ func finishScenarios() []Scenario {
 	return append(all, filter)
 }
 
-// broken is a scenario whose only exchange must fail.
+// broken returns a scenario whose only exchange must fail.
 func broken(name, about string, reply Reply, needs []need, kinds ...agent.ErrorKind) Scenario {
 	s := one(name, about, reply, needs)
 	s.Exchanges[0].Kinds = kinds

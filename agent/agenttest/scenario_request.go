@@ -81,9 +81,9 @@ func requestScenarios() []Scenario {
 	)
 }
 
-// choiceScenarios only ask that a wire's own check is content and that the answer arrives: what a
-// mode looks like in a request differs too much between formats to be found by its text. Named is
-// the exception.
+// choiceScenarios returns the scenarios of tool choice. They only require that the wire format's
+// own check passes and that the answer arrives: the form of a mode in a request differs too much
+// between formats to be recognised by its text. The named mode is the exception.
 func choiceScenarios() []Scenario {
 	var all []Scenario
 	for _, c := range []struct {

@@ -18,20 +18,20 @@ func ask(name string, edit ...func(*agent.Request)) func([]*agent.Response) *age
 	}
 }
 
-// one is a scenario of one exchange.
+// one returns a scenario of one exchange.
 func one(name, about string, reply Reply, needs []need, edit ...func(*agent.Request)) Scenario {
 	return Scenario{Name: name, About: about, needs: needs,
 		Exchanges: []Exchange{{Request: ask(name, edit...), Reply: reply}}}
 }
 
-// events ends a list of events as most replies end.
+// events appends the usual end of a reply to a list of events.
 func events(evs ...WireEvent) Reply {
 	return Reply{Events: append(evs, WireUsage{smallUsage}, WireFinish{agent.FinishStop})}
 }
 
 var smallUsage = agent.Usage{Input: 11, Output: 7}
 
-// withTools offers two tools.
+// withTools adds two tools to the request.
 func withTools(r *agent.Request) {
 	r.Tools = []agent.ToolSpec{
 		{Name: "lookup", Description: "Looks a word up, in \"any\" language.", Schema: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string","description":"the word"}},"required":["word"],"additionalProperties":false}`)},

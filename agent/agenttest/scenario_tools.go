@@ -7,12 +7,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// calls ends a list of events as a reply that waits for tool results.
+// calls appends the end of a reply that waits for tool results to a list of events.
 func calls(evs ...WireEvent) Reply {
 	return Reply{Events: append(evs, WireUsage{smallUsage}, WireFinish{agent.FinishTools})}
 }
 
-// whole is a call in two events.
+// whole returns a complete call as two events.
 func whole(index int, id, name, args string) []WireEvent {
 	return []WireEvent{WireCallStart{index, id, name}, WireCallArgs{Index: index, Args: args}}
 }
@@ -55,12 +55,12 @@ func toolScenarios() []Scenario {
 	}, resultScenarios()...)
 }
 
-// twoCalls is the first answer of the scenarios that send results back.
+// twoCalls returns the first answer of the scenarios that send results back.
 func twoCalls() Reply {
 	return calls(append(whole(0, "call_a", "lookup", `{"word":"ant"}`), whole(1, "call_b", "now", `{}`)...)...)
 }
 
-// then builds the second request: the first one, its answer, and a message with the results.
+// then builds the second request: the first request, its answer, and a message with the results.
 func then(first func([]*agent.Response) *agent.Request, results ...agent.Part) func([]*agent.Response) *agent.Request {
 	return func(answers []*agent.Response) *agent.Request {
 		req := first(nil)
@@ -69,8 +69,8 @@ func then(first func([]*agent.Response) *agent.Request, results ...agent.Part) f
 	}
 }
 
-// follow is a scenario of two exchanges: a first answer, and what the server must find when it
-// comes back.
+// follow returns a scenario of two exchanges: a first answer, and the texts that the server must
+// find in the second request.
 func follow(name, about string, first Reply, needs []need, must []string, results func(mark agent.Text) []agent.Part, edit ...func(*agent.Request)) Scenario {
 	begin := ask(name, append([]func(*agent.Request){withTools}, edit...)...)
 	second := events(WireText{"done"})

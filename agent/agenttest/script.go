@@ -11,7 +11,7 @@ import (
 
 const scriptName = "agenttest"
 
-// Scripted is a model that replays what it was told to say. It is safe for concurrent use.
+// Scripted is a model that replays scripted turns. It is safe for concurrent use.
 type Scripted struct {
 	mu     sync.Mutex
 	turns  []Turn
@@ -24,8 +24,8 @@ type Scripted struct {
 }
 
 // Script returns a model that answers its first request with the first turn, its second with the
-// second, and so on. A turn without an end of its own ends with Finish: tool_calls when it calls a
-// tool, else stop. A request after the last turn is an error that says so.
+// second, and so on. A turn without an end of its own ends with Finish: tool_calls if it calls a
+// tool, otherwise stop. A request after the last turn fails with an error that says so.
 func Script(turns ...Turn) *Scripted {
 	m := &Scripted{turns: make([]Turn, len(turns))}
 	for i, t := range turns {
@@ -34,15 +34,15 @@ func Script(turns ...Turn) *Scripted {
 	return m
 }
 
-// ScriptFunc returns a model that answers every request with the turn that pick chooses from the
-// request alone, which suits models that many runs share.
+// ScriptFunc returns a model that answers every request with the turn that pick chooses. The choice
+// depends only on the request, which suits a model shared by many runs.
 func ScriptFunc(pick func(*agent.Request) Turn) *Scripted { return &Scripted{pick: pick} }
 
-// Loop makes the script start again after its last turn. It returns m.
+// Loop makes the script restart after its last turn. It returns m.
 func (m *Scripted) Loop() *Scripted { m.loop = true; return m }
 
-// Forget makes m keep no requests, so that long runs stay small and benchmarks count only what they
-// measure. It returns m.
+// Forget stops m from keeping requests, so that long runs stay small and benchmarks count only what
+// they measure. It returns m.
 func (m *Scripted) Forget() *Scripted { m.forget = true; return m }
 
 // Name returns "agenttest".
@@ -55,14 +55,14 @@ func (m *Scripted) Requests() []*agent.Request {
 	return append([]*agent.Request(nil), m.seen...)
 }
 
-// Calls returns how many requests came.
+// Calls returns the number of requests so far.
 func (m *Scripted) Calls() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.count
 }
 
-// Left returns how many turns were not used yet.
+// Left returns the number of unused turns.
 func (m *Scripted) Left() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +85,7 @@ func (m *Scripted) Stream(ctx context.Context, req *agent.Request) iter.Seq2[age
 	}
 }
 
-// take notes the request and returns the turn that answers it.
+// take records the request and returns the turn that answers it.
 func (m *Scripted) take(req *agent.Request) (*Turn, error) {
 	m.mu.Lock()
 	m.count++
@@ -94,7 +94,7 @@ func (m *Scripted) take(req *agent.Request) (*Turn, error) {
 		m.seen = append(m.seen, cloneRequest(req))
 	}
 	if m.pick != nil {
-		m.mu.Unlock() // pick is the caller's and may take its time
+		m.mu.Unlock() // pick is the caller's function and may be slow
 		t := m.pick(req).closed()
 		return &t, nil
 	}
@@ -110,7 +110,7 @@ func (m *Scripted) take(req *agent.Request) (*Turn, error) {
 	return &m.turns[m.next-1], nil
 }
 
-// tail describes the end of a request, for errors.
+// tail describes the end of a request, for error messages.
 func tail(req *agent.Request) string {
 	if len(req.Messages) == 0 {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// secretShapes are shapes of credentials.
+// secretShapes are patterns of credentials.
 var secretShapes = []string{
 	`(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}`,                            // OpenAI, Anthropic, OpenRouter
 	`(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}`,                // Stripe
@@ -21,13 +21,13 @@ var secretShapes = []string{
 	`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-[^-])*-----END [A-Z ]*PRIVATE KEY-----`,
 }
 
-// secrets finds them at the start of a word. The word may follow an escape of JSON text, whose
-// letter is none of it.
+// secrets matches them at the start of a word. A word may follow a JSON escape, whose letter is not
+// part of the word.
 var secrets = regexp.MustCompile(`(^|[^A-Za-z0-9\\]|\\[nrtbf/"\\])(?:` + strings.Join(secretShapes, "|") + `)`)
 
 const scrubbed = "[secret removed]"
 
-// scrubSecrets replaces what looks like a credential.
+// scrubSecrets replaces everything that looks like a credential.
 func scrubSecrets(s string) string {
 	return secrets.ReplaceAllString(s, "${1}"+scrubbed)
 }
@@ -41,18 +41,18 @@ type cassetteOptions struct {
 	order  bool
 }
 
-// Scrub adds a function that takes secrets out of every text before it is written or hashed. Give
-// the same one when replaying. Shapes of well-known credentials are taken out anyway.
+// Scrub adds a function that removes secrets from every text before it is written or hashed. Pass
+// the same function when replaying. Well-known forms of credentials are always removed.
 func Scrub(f func(string) string) CassetteOption {
 	return func(o *cassetteOptions) { o.scrubs = append(o.scrubs, f) }
 }
 
-// Paced makes a replay wait between pieces as the original did, times speed: 2 is twice as fast.
-// Without it a replay does not wait.
+// Paced makes a replay wait between pieces as the original did, speeded up by the factor speed: 2
+// is twice as fast. Without it a replay does not wait.
 func Paced(speed float64) CassetteOption { return func(o *cassetteOptions) { o.paced = speed } }
 
-// InOrder makes a replay give the answers in the order in which they were recorded, whatever is
-// asked. Without it an answer is found by its request.
+// InOrder makes a replay return the answers in the order in which they were recorded, whatever the
+// requests. Without it an answer is found by its request.
 func InOrder() CassetteOption { return func(o *cassetteOptions) { o.order = true } }
 
 func newCassetteOptions(opts []CassetteOption) *cassetteOptions {

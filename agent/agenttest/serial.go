@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// head is what of a request comes before its messages.
+// head holds the parts of a request that come before its messages.
 type head struct {
 	System string     `json:"system,omitempty"`
 	Tools  []toolHead `json:"tools,omitempty"`
@@ -23,7 +23,7 @@ type toolHead struct {
 	Schema      json.RawMessage `json:"schema,omitempty"`
 }
 
-// requestTail is what of a request changes an answer without being part of its prefix.
+// requestTail holds the parts of a request that change an answer but are not part of its prefix.
 type requestTail struct {
 	Choice      agent.ToolChoice           `json:"choice,omitzero"`
 	Output      *agent.OutputSchema        `json:"output,omitempty"`
@@ -36,7 +36,7 @@ type requestTail struct {
 }
 
 // prefix serialises system prompt, tools and messages in the order in which providers read them,
-// one line each.
+// one per line.
 func prefix(req *agent.Request) ([]byte, error) {
 	h := head{System: req.System}
 	for _, t := range req.Tools {
@@ -56,8 +56,8 @@ func prefix(req *agent.Request) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// hash identifies a request by everything that may change its answer. What names the conversation
-// is left out.
+// hash identifies a request by everything that may change its answer. Names of the conversation are
+// left out.
 func hash(req *agent.Request, scrub func(string) string) (string, error) {
 	b, err := prefix(req)
 	if err != nil {
@@ -71,7 +71,7 @@ func hash(req *agent.Request, scrub func(string) string) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// AssertPrefix fails t unless every request starts with the bytes of the one before it: system
+// AssertPrefix fails t unless every request starts with the bytes of the previous one: system
 // prompt, tools and messages, serialised in this order. Requests whose [agent.Request.Epoch] or
 // SessionID differ are not compared. A conversation that passes keeps a provider's prompt cache
 // warm.
@@ -93,7 +93,7 @@ func AssertPrefix(t testing.TB, reqs []*agent.Request) {
 	}
 }
 
-// extends reports where b stops starting with a.
+// extends returns an error that says where b stops starting with a, or nil.
 func extends(a, b *agent.Request) error {
 	pa, err := prefix(a)
 	if err != nil {

@@ -15,26 +15,26 @@ import (
 // WireRequest is a request that a conformance server received.
 type WireRequest struct {
 	HTTP     *http.Request
-	Body     []byte // whole; HTTP.Body is spent
+	Body     []byte // the whole body; HTTP.Body is already read
 	Scenario Scenario
 	Exchange int   // from 1
 	Reply    Reply // what will be sent
 }
 
-// NewServer starts a server on loopback that answers every request with the scenario its body's
-// [Marker] names, in the format that newWire's result writes. It is closed when t ends. Point a
-// model at its URL and hand it to [Conformance].
+// NewServer starts a server on loopback. It answers every request with the scenario named by the
+// [Marker] in its body, in the format that newWire's result writes. The server is closed when t
+// ends. Create a model with the server's URL and pass it to [Conformance].
 func NewServer(t testing.TB, newWire func(r *WireRequest) Wire) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(Handler(newWire))
 	t.Cleanup(func() {
-		srv.CloseClientConnections() // a stalled stream that a faulty model holds open must not hold the test
+		srv.CloseClientConnections() // a stalled stream that a faulty model holds open must not block the test
 		srv.Close()
 	})
 	return srv
 }
 
-// Handler is the handler behind [NewServer], for a server of one's own.
+// Handler returns the handler behind [NewServer], for use in another server.
 func Handler(newWire func(r *WireRequest) Wire) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -59,8 +59,8 @@ func Handler(newWire func(r *WireRequest) Wire) http.Handler {
 	})
 }
 
-// refused marks the server's complaint about a request, so that a scenario which expects an error
-// cannot pass by it.
+// refused begins the server's complaint about a request, so that a scenario that expects an error
+// does not pass because of the complaint.
 const refused = "agenttest: the request is wrong: "
 
 func identify(r *http.Request, body []byte) (*WireRequest, error) {
@@ -75,7 +75,7 @@ func identify(r *http.Request, body []byte) (*WireRequest, error) {
 	return &WireRequest{HTTP: r, Body: body, Scenario: sc, Exchange: n, Reply: sc.Exchanges[n-1].Reply}, nil
 }
 
-// check looks for the texts that the reply asks for, and asks the wire.
+// check looks for the texts that the reply requires, and calls the check of the wire format.
 func (r *WireRequest) check(wire Wire) error {
 	texts, err := jsonTexts(r.Body)
 	if err != nil {
@@ -105,8 +105,8 @@ func (r *WireRequest) check(wire Wire) error {
 	return nil
 }
 
-// jsonTexts returns every string in a JSON document, keys included. A string that is itself JSON is
-// also looked into, since formats carry arguments that way.
+// jsonTexts returns every string in a JSON document, including keys. A string that is itself JSON
+// is searched too, since formats carry arguments that way.
 func jsonTexts(body []byte) ([]string, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	var texts []string
@@ -182,8 +182,8 @@ func sendError(w http.ResponseWriter, wire Wire, reply Reply) {
 	}
 }
 
-// dribbler writes and flushes in pieces of n bytes, so that reads end inside lines, escapes and
-// characters.
+// dribbler writes and flushes in pieces of n bytes, so that reads end in the middle of lines,
+// escapes and characters.
 type dribbler struct {
 	w http.ResponseWriter
 	n int

@@ -11,14 +11,14 @@ import (
 	"sync"
 )
 
-// tape is a JSONL file that is written a line at a time.
+// tape is a JSONL file that is written one line at a time.
 type tape struct {
 	mu   sync.Mutex
 	file *os.File
 	err  error
 }
 
-// newTape creates the file; one that exists is an error, since a recording is made once.
+// newTape creates the file. It is an error if the file exists: a recording is never overwritten.
 func newTape(path string) (*tape, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
@@ -30,7 +30,7 @@ func newTape(path string) (*tape, error) {
 	return &tape{file: f}, nil
 }
 
-// write appends one entry. The first failure is kept for close.
+// write appends one entry. The first error is kept for close.
 func (t *tape) write(entry any) {
 	line, err := marshalLine(entry)
 	t.mu.Lock()
@@ -57,8 +57,8 @@ func marshalLine(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// readTape reads the entries of a file. A last line that was cut while it was written is left out
-// and reported.
+// readTape reads the entries of a file. If the last line was cut off while it was written, it is
+// left out and torn is true.
 func readTape[T any](path string) (entries []T, torn bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {

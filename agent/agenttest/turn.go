@@ -9,17 +9,17 @@ import (
 )
 
 // Turn is one answer of a scripted model: chunks in order, with waits and failures between them.
-// Build one with [Text], [Call], [Thinking], [Error] and the like, and join pieces with [Join]. A
-// Turn may be used many times.
+// Create one with [Text], [Call], [Thinking], [Error] and similar functions, and join pieces with
+// [Join]. A Turn may be used many times.
 type Turn struct {
 	steps []step
 	calls int
-	open  bool // no Finish of its own: one is added when the turn is scripted
+	open  bool // has no Finish of its own: one is added when the turn is scripted
 }
 
-// step is one thing to do: exactly one field is set.
+// step is one action: exactly one field is set.
 type step struct {
-	chunk agent.Chunk // boxed once, so that yielding it allocates nothing
+	chunk agent.Chunk // boxed once, so that yielding it does not allocate
 	err   error
 	delay time.Duration
 	hang  bool
@@ -28,7 +28,7 @@ type step struct {
 
 func turn(steps ...step) Turn { return Turn{steps: steps, open: true} }
 
-// Text is an answer of text, one delta per piece.
+// Text returns an answer of text, one delta per piece.
 func Text(pieces ...string) Turn {
 	t := turn()
 	for _, p := range pieces {
@@ -37,8 +37,8 @@ func Text(pieces ...string) Turn {
 	return t
 }
 
-// Call is a call of a tool. The pieces of args are joined; none means a call without arguments. The
-// index is given by [Join], in order.
+// Call returns a call of a tool. The pieces of args are joined; none means a call without
+// arguments. [Join] assigns the index, in order.
 func Call(id, name string, args ...string) Turn {
 	t := turn(step{chunk: agent.ToolCallStart{ID: id, Name: name}})
 	for _, a := range args {
@@ -48,12 +48,12 @@ func Call(id, name string, args ...string) Turn {
 	return t
 }
 
-// Thinking is a piece of reasoning, closed by its signature when that is not empty.
+// Thinking returns a piece of reasoning, closed by its signature if that is not empty.
 func Thinking(text, signature string) Turn {
 	return turn(step{chunk: agent.ThinkingDelta{Text: text, Signature: signature}})
 }
 
-// Usage reports tokens.
+// Usage returns a report of tokens.
 func Usage(u agent.Usage) Turn { return turn(step{chunk: u}) }
 
 // Finish ends the answer with a reason other than the one that follows from its content.
@@ -61,7 +61,7 @@ func Finish(reason agent.FinishReason) Turn {
 	return Turn{steps: []step{{chunk: agent.Finish{Reason: reason}}}}
 }
 
-// Chunks is an answer of exactly these chunks: nothing is added or renumbered.
+// Chunks returns an answer of exactly these chunks: nothing is added or renumbered.
 func Chunks(chunks ...agent.Chunk) Turn {
 	var t Turn
 	for _, c := range chunks {
@@ -79,10 +79,10 @@ func Cut() Turn { return Turn{steps: []step{{end: true}}} }
 // Delay waits at this point, or until the context ends.
 func Delay(d time.Duration) Turn { return turn(step{delay: d}) }
 
-// Hang says nothing more until the context ends.
+// Hang sends nothing more until the context ends.
 func Hang() Turn { return Turn{steps: []step{{hang: true}}} }
 
-// Join makes one answer of several pieces. Calls are numbered in order.
+// Join joins several pieces into one answer. Calls are numbered in order.
 func Join(parts ...Turn) Turn {
 	out := Turn{open: true}
 	for _, p := range parts {
@@ -107,7 +107,7 @@ func Join(parts ...Turn) Turn {
 	return out
 }
 
-// closed returns t with a finish, unless it ends on its own.
+// closed returns t with a Finish added, unless it has its own end.
 func (t Turn) closed() Turn {
 	if !t.open {
 		return t

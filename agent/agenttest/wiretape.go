@@ -27,16 +27,15 @@ type wireEntry struct {
 }
 
 type wirePiece struct {
-	At   int64  `json:"ms"` // since the request
+	At   int64  `json:"ms"` // time since the request
 	Data string `json:"data"`
 }
 
-// keptHeaders are the response headers that are written down; no others, and no request header,
-// ever are.
+// keptHeaders are the response headers that are recorded. No other header, and no request header,
+// is ever written.
 var keptHeaders = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Request-Id", "Request-Id"}
 
-// TransportRecorder is an [http.RoundTripper] that writes the exchanges that pass through it to a
-// cassette.
+// TransportRecorder is an [http.RoundTripper] that records the exchanges it carries to a cassette.
 type TransportRecorder struct {
 	next http.RoundTripper
 	tape *tape
@@ -45,9 +44,9 @@ type TransportRecorder struct {
 
 // RecordTransport returns a round tripper that sends requests through next (nil means
 // [http.DefaultTransport]) and writes them and their responses, byte for byte and with timings, to
-// a new file at path. Of the headers only a few harmless ones of the response are written; queries
-// are dropped; secrets in bodies are taken out, see [Scrub]. An exchange is written when its body
-// is closed. Close the recorder when done. [NewReplayServer] plays the file.
+// a new file at path. Only a few harmless response headers are written; queries are dropped;
+// secrets in bodies are removed, see [Scrub]. An exchange is written when its body is closed. Close
+// the recorder when done. [NewReplayServer] plays the file.
 func RecordTransport(path string, next http.RoundTripper, opts ...CassetteOption) (*TransportRecorder, error) {
 	if next == nil {
 		next = http.DefaultTransport
@@ -59,7 +58,7 @@ func RecordTransport(path string, next http.RoundTripper, opts ...CassetteOption
 	return &TransportRecorder{next: next, tape: t, opts: newCassetteOptions(opts)}, nil
 }
 
-// Close ends the recording and returns the first error of writing it.
+// Close ends the recording and returns the first write error.
 func (r *TransportRecorder) Close() error { return r.tape.close() }
 
 // RoundTrip sends req and records the exchange.
@@ -90,7 +89,7 @@ func (r *TransportRecorder) RoundTrip(req *http.Request) (*http.Response, error)
 	return res, nil
 }
 
-// recordedBody notes what is read of a response.
+// recordedBody records what is read of a response.
 type recordedBody struct {
 	body     io.ReadCloser
 	began    time.Time
@@ -124,9 +123,9 @@ func (b *recordedBody) Close() error {
 	return b.body.Close()
 }
 
-// scrubPieces takes secrets out of a body. Pieces are joined up to the ends of events, so that JSON
-// text, which must be valid UTF-8, never holds half a character, and are joined altogether when a
-// secret spans them.
+// scrubPieces removes secrets from a body. Pieces are joined up to the ends of events, so that JSON
+// text, which must be valid UTF-8, never holds half a character. All pieces are joined if a secret
+// spans them.
 func (r *TransportRecorder) scrubPieces(in []wirePiece) []wirePiece {
 	var all strings.Builder
 	var out []wirePiece
@@ -149,10 +148,10 @@ func (r *TransportRecorder) scrubPieces(in []wirePiece) []wirePiece {
 	return []wirePiece{{in[len(in)-1].At, whole}}
 }
 
-// NewReplayServer starts a server on loopback that plays the wire cassette at path: a request gets
-// the first unused response that was recorded for an equal body, or else the first unused one of
-// the same method and path. When none is left it answers with status 501 and t fails. It is closed
-// when t ends.
+// NewReplayServer starts a server on loopback that plays the wire cassette at path: a request
+// receives the first unused response recorded for an equal body, or else the first unused one of
+// the same method and path. If none is left, the server answers with status 501 and t fails. The
+// server is closed when t ends.
 func NewReplayServer(t testing.TB, path string, opts ...CassetteOption) *httptest.Server {
 	t.Helper()
 	entries, torn, err := readTape[wireEntry](path)

@@ -11,8 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A stamp is what the file system says of a file without reading it. While it stays the same, so
-// does the content.
+// A stamp holds the metadata that the file system returns for a file without reading it. While it
+// stays the same, so does the content.
 type stamp struct {
 	size, modified, changed int64 // times in nanoseconds
 	inode                   uint64
@@ -23,9 +23,9 @@ func stampOf(fi fs.FileInfo) stamp {
 	return stamp{size: fi.Size(), modified: fi.ModTime().UnixNano(), changed: changed, inode: inode}
 }
 
-// settled reports whether a write after the time of the look would give the file another stamp. A
-// file system that counts time in steps may give two writes close together the same time; one that
-// counts in seconds shows it by round numbers.
+// settled reports whether a write after the time look would change the file's stamp. A file system
+// with coarse timestamps may assign the same time to two writes close together; round numbers
+// reveal one that counts in seconds.
 func (s stamp) settled(look time.Time) bool {
 	last := max(s.modified, s.changed)
 	step := 50 * time.Millisecond
@@ -35,7 +35,7 @@ func (s stamp) settled(look time.Time) bool {
 	return last+int64(step) < look.UnixNano()
 }
 
-// statCache knows the contents of files by their stamps.
+// statCache maps files to their stamps and contents' hashes.
 type statCache map[string]cached
 
 type cached struct {
@@ -45,7 +45,7 @@ type cached struct {
 
 const cacheMagic = "luthier stat-cache 1\n"
 
-// encode writes the cache: for each file its path, stamp and hash, and at the end a checksum.
+// encode writes the cache: the path, stamp and hash of each file, and a checksum at the end.
 func (c statCache) encode() []byte {
 	b := make([]byte, 0, len(cacheMagic)+len(c)*100)
 	b = append(b, cacheMagic...)
@@ -61,8 +61,8 @@ func (c statCache) encode() []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// readCache returns an empty cache when the file is absent, cut short or damaged: it only saves
-// time.
+// readCache reads the cache. It returns an empty cache if the file is missing, truncated or
+// damaged: the cache only saves time.
 func readCache(file string) statCache {
 	data, err := os.ReadFile(file)
 	c := statCache{}

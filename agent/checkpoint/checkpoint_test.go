@@ -36,7 +36,8 @@ func must1[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-// put writes files; a name ending in "/" is a directory, a text beginning with "-> " a link.
+// put writes files. A name ending in "/" is a directory, a text beginning with "-> " a symbolic
+// link.
 func put(t testing.TB, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -55,7 +56,7 @@ func put(t testing.TB, root string, files map[string]string) {
 	}
 }
 
-// state lists a tree: type, permissions and content of everything, .git left out.
+// state lists a tree: type, permissions and content of everything except .git.
 func state(t testing.TB, root string) map[string]string {
 	t.Helper()
 	m := map[string]string{}
@@ -111,7 +112,7 @@ func runGit(t testing.TB, dir string, args ...string) string {
 	return string(out)
 }
 
-// messy is a workspace with one of everything.
+// messy is a workspace with one file of each kind.
 var messy = map[string]string{
 	".gitignore": "*.o\nbuild/\n!keep.o\n", "a.go": "package a\n", "sub/b.go": "package sub\n", "sub/.gitignore": "!x.o\nlocal\n", "sub/x.o": "kept by negation",
 	"sub/local": "ignored here", "keep.o": "kept", "out.o": "ignored", "build/big": "ignored", "crlf.txt": "a\r\nb", "empty": "", "binary": "\x00\xff\x01",
@@ -148,7 +149,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			meta := state(t, filepath.Join(work, ".git", ".."))
 
-			// everything is changed, removed, or replaced by something of another kind
+			// everything is changed, removed, or replaced by something of a different kind
 			for name := range messy {
 				if p := filepath.Join(work, name); !strings.Contains(name, "build") && name != "sub/local" && !strings.HasPrefix(name, "sub") && (name != "out.o" || repo) {
 					must(t, os.RemoveAll(p))
@@ -168,7 +169,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			got := state(t, work)
 			want["build/big"] = "-rw-r--r-- rebuilt"
-			want["new.o"] = "-rw-r--r-- ignored, new" // ignored files are left alone
+			want["new.o"] = "-rw-r--r-- ignored, new" // ignored files are not touched
 			if !repo {
 				delete(want, "out.o")
 				if _, ok := before["out.o"]; ok {
@@ -195,7 +196,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestGitUntouched hashes the repository's own files around every operation.
+// TestGitUntouched checks that no operation changes the workspace's own git repository, by hashing
+// its files before and after.
 func TestGitUntouched(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -240,7 +242,7 @@ func testUndoRedo(t *testing.T, packFrom int) {
 	}
 	undo := func(want string) { t.Helper(); must1[string](t)(s.Undo(ctx)); is(want) }
 	redo := func(want string) { t.Helper(); must1[string](t)(s.Redo(ctx)); is(want) }
-	for _, v := range []string{"1", "2", "2", "3"} { // a turn that wrote nothing is no step of its own
+	for _, v := range []string{"1", "2", "2", "3"} { // a turn that wrote nothing is not a step of its own
 		write(v)
 		must1[string](t)(s.Snapshot(ctx, v))
 	}
@@ -267,7 +269,7 @@ func testUndoRedo(t *testing.T, packFrom int) {
 	undo("2")
 	redo("new")
 
-	// what undo left behind is still in the list
+	// the states that undo left are still in the list
 	list := must1[[]Checkpoint](t)(s.List(ctx))
 	var four string
 	for _, c := range list {
@@ -279,7 +281,7 @@ func testUndoRedo(t *testing.T, packFrom int) {
 	is("4")
 	undo("new")
 
-	// another process sees the same
+	// another process sees the same history
 	again, err := Open(work, s.dir, Options{})
 	must(t, err)
 	defer again.Close()
@@ -294,8 +296,8 @@ func TestIgnoreRulesChange(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
 	s := open(t, work, Options{})
-	// ignored at the time of the checkpoint, so not recorded: not removed although it is no longer
-	// ignored
+	// a file that was ignored at the time of the checkpoint was not recorded, so it is not removed
+	// even though it is no longer ignored
 	put(t, work, map[string]string{".gitignore": "out\n", "out": "built", "f": "1"})
 	one := must1[string](t)(s.Snapshot(ctx, ""))
 	put(t, work, map[string]string{".gitignore": "", "f": "2"})
@@ -303,7 +305,8 @@ func TestIgnoreRulesChange(t *testing.T) {
 	if got := state(t, work)["out"]; got != "-rw-r--r-- built" {
 		t.Errorf("out is %q", got)
 	}
-	// recorded, then ignored and changed: the restore brings back the old one, its undo the new one
+	// a file that was recorded, then ignored and changed: the restore brings back the old content,
+	// its undo the new content
 	must1[string](t)(s.Restore(ctx, undo))
 	put(t, work, map[string]string{".gitignore": "out\nlater\n", "out": "rebuilt"})
 	before := state(t, work)
@@ -315,7 +318,7 @@ func TestIgnoreRulesChange(t *testing.T) {
 	if d := cmp.Diff(before, state(t, work)); d != "" {
 		t.Errorf("undone: -want +got\n%s", d)
 	}
-	// made by a restore under a name that is ignored: its undo removes it again
+	// a file that a restore created under a name that is ignored: its undo removes the file again
 	must(t, os.Remove(filepath.Join(work, "out")))
 	before = state(t, work)
 	back = must1[string](t)(s.Restore(ctx, undo))
@@ -365,7 +368,8 @@ func TestNotRecorded(t *testing.T) {
 	if d := cmp.Diff(before, state(t, work)); d != "" {
 		t.Errorf("-want +got %s", d)
 	}
-	// now small enough to be recorded: a restore to the time it was not still leaves it
+	// now small enough to be recorded: a restore to a time when it was not recorded still leaves it
+	// alone
 	put(t, work, map[string]string{"big": "shrunk"})
 	must1[string](t)(s.Restore(ctx, id))
 	if got := state(t, work)["big"]; got != "-rw-r--r-- shrunk" {
@@ -408,7 +412,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// TestSameSizeSameTime changes a file so that only its change time tells.
+// TestSameSizeSameTime: a change that is visible only in the file's change time is recorded.
 func TestSameSizeSameTime(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -431,8 +435,8 @@ func TestSameSizeSameTime(t *testing.T) {
 	}
 }
 
-// TestQuickWrites writes the same size again and again, as fast as snapshots are taken: none may be
-// missed.
+// TestQuickWrites: no write is missed, even if files of the same size are written as fast as
+// snapshots are taken.
 func TestQuickWrites(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -471,7 +475,7 @@ index 4cb29ea38f70d7c61b2a3a25b02e3bdf44905402..2a2b8ae2ccbbb23e3ec5f1a84ecd9f59
  three
 `
 	got := must1[string](t)(s.Diff(ctx, one, Now))
-	cut := func(s string) string { // without the index line, whose hashes are git's affair
+	cut := func(s string) string { // without the index line, whose hashes may differ from git's
 		var out []string
 		for l := range strings.Lines(s) {
 			if !strings.HasPrefix(l, "index ") {
@@ -488,7 +492,7 @@ index 4cb29ea38f70d7c61b2a3a25b02e3bdf44905402..2a2b8ae2ccbbb23e3ec5f1a84ecd9f59
 	}
 }
 
-// TestGitReadsTheStore has real git check the store and read a checkpoint.
+// TestGitReadsTheStore: git itself can check the store and read a checkpoint.
 func TestGitReadsTheStore(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -512,7 +516,7 @@ func TestGitReadsTheStore(t *testing.T) {
 	}
 }
 
-func TestSortedNames(t *testing.T) { // git orders "a" after "a.b" when it is a directory
+func TestSortedNames(t *testing.T) { // git sorts "a" after "a.b" if it is a directory
 	t.Parallel()
 	work := t.TempDir()
 	put(t, work, map[string]string{"a/x": "", "a.b": "", "a0": "", "a-": "", "ab/y": ""})

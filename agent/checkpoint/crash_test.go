@@ -26,7 +26,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// TestMain lets the test binary stand in for a program that is killed.
+// TestMain lets the test binary act as the program that is killed.
 func TestMain(m *testing.M) {
 	if work := os.Getenv("CHECKPOINT_TEST_CHILD"); work != "" {
 		child(work, os.Getenv("CHECKPOINT_TEST_STORE"))
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // made is the line that the child prints after each checkpoint.
 const made = "made"
 
-// child changes files, snapshots, restores, undoes and redoes without end.
+// child changes files, snapshots, restores, undoes and redoes in an endless loop.
 func child(work, store string) {
 	r := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(time.Now().UnixNano())))
 	s, err := Open(work, store, Options{})
@@ -79,7 +79,7 @@ func child(work, store string) {
 	}
 }
 
-// whole checks that every checkpoint can be read to the last byte.
+// whole checks that every checkpoint can be read completely.
 func whole(t *testing.T, s *Store) []Checkpoint {
 	t.Helper()
 	list, err := s.List(ctx)
@@ -123,14 +123,14 @@ func TestKill(t *testing.T) {
 			}
 			return true
 		}
-		if round%5 != 4 { // now and then it is killed as it starts
+		if round%5 != 4 { // in every fifth round it is killed while it starts
 			for range 1 + r.IntN(3) {
 				says()
 			}
 		}
 		time.Sleep(time.Duration(r.IntN(80)) * time.Millisecond)
 		cmd.Process.Kill()
-		for says() { // what it wrote before it died
+		for says() { // what it printed before it was killed
 		}
 		cmd.Wait()
 		if t.Failed() || complaint.Len() > 0 {
@@ -174,8 +174,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere cuts the files that may be cut, at every byte, and plants the leavings of a write
-// that stopped.
+// TestCutAnywhere truncates the files that may be truncated at every byte, adds the leftovers of an
+// interrupted write, and checks that the store still works.
 func TestCutAnywhere(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -216,7 +216,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestDamagedStore checks that damage is reported and the workspace left as it was.
+// TestDamagedStore: damage is reported, and the workspace is left unchanged.
 func TestDamagedStore(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -236,8 +236,8 @@ func TestDamagedStore(t *testing.T) {
 	}
 }
 
-// TestAgainstModel makes random changes and goes to random checkpoints, and compares with copies
-// kept aside.
+// TestAgainstModel makes random changes, restores random checkpoints, and compares the workspace
+// with copies kept separately.
 func TestAgainstModel(t *testing.T) {
 	tier.Normal(t)
 	for seed := range tier.Pick(3, 8, 24) {
@@ -303,7 +303,7 @@ func randomChange(t testing.TB, r *rand.Rand, work string) {
 	}
 }
 
-// TestWritersDuringSnapshots has files change, appear and vanish all the time.
+// TestWritersDuringSnapshots takes snapshots while files constantly change, appear and vanish.
 func TestWritersDuringSnapshots(t *testing.T) {
 	tier.Normal(t)
 	work := t.TempDir()
@@ -338,8 +338,8 @@ func TestWritersDuringSnapshots(t *testing.T) {
 	whole(t, s)
 }
 
-// TestManyUsers has several stores on one directory, as several processes would, and several
-// goroutines on each.
+// TestManyUsers opens several stores on one directory, as several processes would, and uses each
+// from several goroutines.
 func TestManyUsers(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
@@ -403,7 +403,7 @@ func FuzzCache(f *testing.F) {
 	})
 }
 
-// manyFiles makes a workspace of dirs × 100 files of some 1.5 kB.
+// manyFiles creates a workspace of dirs × 100 files of about 1.5 kB.
 func manyFiles(b *testing.B, dirs int) string {
 	b.Helper()
 	root := b.TempDir()

@@ -8,11 +8,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// Now stands for the workspace as it is, where [Store.Diff] and [Store.Changes] take a checkpoint's
-// id.
+// Now represents the current workspace wherever [Store.Diff] and [Store.Changes] take a
+// checkpoint's id.
 const Now = ""
 
-// Diff returns what changed from checkpoint a to b, either of which may be [Now], as a unified diff
+// Diff returns the changes from checkpoint a to b, either of which may be [Now], as a unified diff
 // in git's format.
 func (s *Store) Diff(ctx context.Context, a, b string) (string, error) {
 	var text string

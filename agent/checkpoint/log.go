@@ -14,14 +14,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// The history is a chain of commits, each an event, on one branch. What can be undone and redone
-// follows from replaying them, so that there is one thing to write at a time and nothing to keep in
-// step.
+// The history is a chain of commits on one branch, one per event. Replaying the events shows what
+// can be undone and redone. So there is only one thing to write at a time, and nothing to keep in
+// sync.
 
 const branch = "refs/heads/checkpoints"
 
-// The kinds of events. A snapshot or a restore adds a state at the current position and forgets
-// what could be redone; a move changes the position only.
+// The kinds of events. A snapshot or a restore adds a state at the current position and drops the
+// states that could be redone; a move changes only the position.
 const (
 	kindSnapshot = "snapshot"
 	kindRestore  = "restore"
@@ -33,7 +33,7 @@ type event struct {
 	tree     plumbing.Hash
 	key      plumbing.Hash // equal for equal states
 	kind     string
-	position plumbing.Hash // of a move: the state it went to
+	position plumbing.Hash // for a move: the state it went to
 	label    string
 	time     time.Time
 	files    int
@@ -47,11 +47,11 @@ type Checkpoint struct {
 	Time    time.Time
 	Files   int      // recorded files and links
 	Notes   []string // what was not recorded, and why: "path: reason"
-	Restore bool     // made by a restore, of what the workspace became
-	Current bool     // where Undo and Redo start from
+	Restore bool     // made by a restore, after it, to record the result
+	Current bool     // the state that Undo and Redo start from
 }
 
-// message writes an event as a commit message: facts, a blank line, the label.
+// message encodes an event as a commit message: facts, a blank line, the label.
 func (e *event) message() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "luthier checkpoint 1\nkind %s\nfiles %d\nkey %s\n", e.kind, e.files, e.key)
@@ -96,9 +96,9 @@ func parseEvent(c *object.Commit) (event, error) {
 	return e, nil
 }
 
-// readLog brings s.log up to what the store holds; another process may have added to it.
+// readLog updates s.log from the store, since another process may have added to it.
 func (s *Store) readLog() error {
-	ref, err := s.repo.Reference(branch) // also from where a git gc in the store put it
+	ref, err := s.repo.Reference(branch) // also if a git gc in the store has moved it
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
 		s.log, s.head = nil, plumbing.ZeroHash
 		return nil
@@ -107,7 +107,7 @@ func (s *Store) readLog() error {
 		return fmt.Errorf("checkpoint: read history: %w", err)
 	}
 	head := ref.Hash()
-	if head != s.head { // another process was here, and may have packed
+	if head != s.head { // another process has written, and may have added packs
 		s.repo.Reindex()
 		packs, _ := filepath.Glob(filepath.Join(s.dir, "objects", "pack", "*.idx"))
 		s.packed = len(packs) > 0
@@ -134,13 +134,13 @@ func (s *Store) readLog() error {
 	return nil
 }
 
-// append adds an event to the history. Everything it refers to is in the store already: the rename
-// of the branch file is the moment it exists.
+// append adds an event to the history. Everything that the event refers to is in the store already;
+// the event exists from the moment the branch file is renamed.
 func (s *Store) append(e event) (event, error) {
-	if err := s.flush(); err != nil { // before the commit, which would else be packed behind it
+	if err := s.flush(); err != nil { // before the commit, which would otherwise be packed after it
 		return e, err
 	}
-	e.time = s.opts.Now().Truncate(time.Second) // as git keeps it
+	e.time = s.opts.Now().Truncate(time.Second) // the precision that git keeps
 	who := object.Signature{Name: "luthier", Email: "luthier@localhost", When: e.time}
 	c := &object.Commit{Author: who, Committer: who, Message: e.message(), TreeHash: e.tree}
 	if !s.head.IsZero() {
@@ -160,8 +160,8 @@ func (s *Store) append(e event) (event, error) {
 	return e, nil
 }
 
-// timeline replays the history: the states that undo and redo step through, and the position among
-// them, -1 for none.
+// timeline replays the history. It returns the states that undo and redo step through, and the
+// current position among them, or -1.
 func (s *Store) timeline() (states []event, at int) {
 	at = -1
 	for _, e := range s.log {
@@ -177,7 +177,8 @@ func (s *Store) timeline() (states []event, at int) {
 	return states, at
 }
 
-// find returns the state that id names: all digits, or at least 7 that no other state begins with.
+// find returns the state with an id: either all digits, or at least 7 that no other state begins
+// with.
 func (s *Store) find(id string) (event, error) {
 	var found []event
 	for _, e := range s.log {

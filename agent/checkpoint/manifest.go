@@ -19,20 +19,20 @@ import (
 
 // A file is one recorded file or symbolic link.
 type file struct {
-	path string // from the workspace, with slashes
+	path string // relative to the workspace, with slashes
 	mode fs.FileMode
 	hash plumbing.Hash
-	stat stamp // as it was read; zero when it comes from the store
+	stat stamp // at the time it was read; zero if it comes from the store
 }
 
 // A manifest is one state of the workspace.
 type manifest struct {
-	files   []file                 // in the order of their paths
-	dirs    map[string]fs.FileMode // permissions of directories; of those without a recorded file, the empty ones
+	files   []file                 // sorted by path
+	dirs    map[string]fs.FileMode // permissions of directories; of directories without a recorded file, only the empty ones
 	empty   map[string]bool
-	skipped map[string]string // what was not recorded, and why
-	absent  map[string]bool   // paths that were looked for and did not exist
-	forced  map[string]bool   // files that are here only because they were asked for by name
+	skipped map[string]string // reasons why files were not recorded, by path
+	absent  map[string]bool   // paths that were checked and did not exist
+	forced  map[string]bool   // files that are included only because they were requested by name
 	started time.Time         // when reading it began
 }
 
@@ -40,7 +40,7 @@ func newManifest() *manifest {
 	return &manifest{dirs: map[string]fs.FileMode{}, empty: map[string]bool{}, skipped: map[string]string{}, absent: map[string]bool{}, forced: map[string]bool{}}
 }
 
-// sort orders the files and finds the directories that hold none of them.
+// sort orders the files and finds the directories that contain none of them.
 func (m *manifest) sort() {
 	slices.SortFunc(m.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	full := map[string]bool{}
@@ -92,7 +92,8 @@ func (m *manifest) notes() []string {
 	return notes
 }
 
-// defaults are the permissions most files and directories have; only others are listed.
+// defaults returns the most common permissions of files, executables and directories; only others
+// are listed.
 func (m *manifest) defaults() (files, execs, dirs fs.FileMode) {
 	count := map[fs.FileMode]int{}
 	for _, f := range m.files {
@@ -117,14 +118,14 @@ func (m *manifest) defaults() (files, execs, dirs fs.FileMode) {
 	return files, execs, most(func(fs.FileMode) bool { return true }, 0o755)
 }
 
-// The part of the encoding between these lines belongs to the state itself; what follows was found
-// on the way.
+// The part of the encoding between these lines belongs to the state itself; the rest was found
+// along the way.
 const (
 	metaHead = "luthier-meta 1\n"
 	metaRest = "rest\n"
 )
 
-// encode writes down what a git tree cannot hold, a fact a line, in a fixed order. Paths are quoted
+// encode writes what a git tree cannot hold, one fact per line, in a fixed order. Paths are quoted
 // as Go strings, so that any name survives.
 func (m *manifest) encode() []byte {
 	var b bytes.Buffer
@@ -161,7 +162,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// decode reads what encode wrote into a manifest whose files are listed already.
+// decode reads the output of encode into a manifest whose files are already listed.
 func (m *manifest) decode(text []byte) error {
 	special := map[string]fs.FileMode{}
 	files, execs, dirs := fs.FileMode(0o644), fs.FileMode(0o755), fs.FileMode(0o755)
@@ -225,7 +226,7 @@ const (
 	metaName  = "meta"
 )
 
-// putManifest stores a state and returns its tree, and a key that equal states share.
+// putManifest stores a state and returns its tree, with a key that is equal for equal states.
 func (s *Store) putManifest(m *manifest) (tree, key plumbing.Hash, err error) {
 	files, err := s.putFiles(m.files)
 	if err != nil {
@@ -265,8 +266,8 @@ func (s *Store) getManifest(tree plumbing.Hash) (*manifest, error) {
 	return m, nil
 }
 
-// same reports whether m, just read, holds what o says. Files it holds only because they were asked
-// for by name do not count when o does not have them.
+// same reports whether m, which was just read, has the same content as o. Files that m has only
+// because they were requested by name are ignored if o does not have them.
 func (m *manifest) same(o *manifest) bool {
 	rest := byPath(o)
 	for _, f := range m.files {

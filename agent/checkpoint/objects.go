@@ -15,8 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// put stores an object unless the store has it. It may be called concurrently, which go-git's own
-// writer may not.
+// put stores an object unless the store has it already. Unlike go-git's own writer, it may be
+// called concurrently.
 func (s *Store) put(t plumbing.ObjectType, content []byte) (plumbing.Hash, error) {
 	h := plumbing.ComputeHash(t, content)
 	if s.has(h) {
@@ -84,7 +84,7 @@ func (s *Store) putEncoded(o interface {
 	return s.put(m.Type(), data)
 }
 
-// blob reads a file's content and checks it against its name.
+// blob reads a file's content and checks it against its hash.
 func (s *Store) blob(h plumbing.Hash) ([]byte, error) {
 	o, err := s.repo.EncodedObject(plumbing.BlobObject, h)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Store) blob(h plumbing.Hash) ([]byte, error) {
 	return data, nil
 }
 
-// node is a directory on the way to being a git tree.
+// node is a directory that is to become a git tree.
 type node struct {
 	files []object.TreeEntry
 	dirs  map[string]*node
@@ -126,7 +126,7 @@ func (n *node) dir(path string) *node {
 	return n
 }
 
-// putFiles stores the trees of a list of files and returns the top one.
+// putFiles stores the trees for a list of files and returns the top one.
 func (s *Store) putFiles(files []file) (plumbing.Hash, error) {
 	top := &node{}
 	at, dir := top, ""
@@ -168,7 +168,7 @@ func gitMode(m os.FileMode) filemode.FileMode {
 	return filemode.Regular
 }
 
-// files lists the files of a stored tree, with the two permissions git knows.
+// files lists the files of a stored tree, with one of the two permissions that git distinguishes.
 func (s *Store) files(tree plumbing.Hash, prefix string, out []file) ([]file, error) {
 	t, err := object.GetTree(s.repo, tree)
 	if err != nil {

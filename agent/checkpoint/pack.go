@@ -17,12 +17,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-// packFrom is the number of new files from which on they are written into one pack instead of a
-// file each, which is several times as fast.
+// packFrom is the number of new files from which they are written into one pack instead of one file
+// each, which is several times as fast.
 const packFrom = 100
 
-// A packer writes objects into one git pack. Workers compress side by side and take turns to
-// append.
+// A packer writes objects into one git pack. Workers compress concurrently and append in turn.
 type packer struct {
 	f    *os.File
 	mu   sync.Mutex
@@ -32,7 +31,7 @@ type packer struct {
 	zips sync.Pool // of *zlib.Writer, which are large
 }
 
-// A pack starts with these words; the count is filled in at the end.
+// packHeader returns the first words of a pack; the count is filled in at the end.
 func packHeader(count uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), count)
 }
@@ -68,7 +67,7 @@ func (p *packer) add(t plumbing.ObjectType, h plumbing.Hash, content []byte) err
 	b.WriteByte(head)
 	w, _ := p.zips.Get().(*zlib.Writer)
 	if w == nil {
-		w, _ = zlib.NewWriterLevel(&b, zlib.BestSpeed) // the level is valid
+		w, _ = zlib.NewWriterLevel(&b, zlib.BestSpeed) // the error is nil: the level is valid
 	} else {
 		w.Reset(&b)
 	}
@@ -91,7 +90,7 @@ func (p *packer) add(t plumbing.ObjectType, h plumbing.Hash, content []byte) err
 	return nil
 }
 
-// finish completes the pack. Its objects can be read from the moment its index has its name.
+// finish completes the pack. Its objects can be read as soon as its index has its final name.
 func (p *packer) finish(dir string) error {
 	sum, err := p.seal()
 	if err != nil {
@@ -143,7 +142,7 @@ func (p *packer) discard() {
 	os.Remove(p.f.Name())
 }
 
-// flush makes what was packed readable.
+// flush makes the packed objects readable.
 func (s *Store) flush() error {
 	p := s.pack
 	if p == nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/ignore"
 )
 
-// Restore makes the workspace what it was at the checkpoint id. It first snapshots what is there
-// and returns that checkpoint's id, also when it then fails half way, so that nothing is lost.
-// Files that an ignore rule names are not removed, and a restore that would have to remove one to
-// make room changes nothing.
+// Restore returns the workspace to its state at the checkpoint id. So that nothing is lost, it
+// first snapshots the current state and returns that checkpoint's id, even if it then fails
+// half-way. Ignored files are not removed; if a restore would have to remove one to make room, it
+// changes nothing.
 func (s *Store) Restore(ctx context.Context, id string) (undo string, err error) {
 	err = s.locked(ctx, func() error {
 		if err := s.readLog(); err != nil {
@@ -51,9 +51,9 @@ func (s *Store) Restore(ctx context.Context, id string) (undo string, err error)
 	return undo, err
 }
 
-// Undo brings the workspace back to the last state that differs from it, and returns that
-// checkpoint's id. Changes since then are snapshotted first, so that [Store.Redo] brings them back.
-// It returns [ErrNothingToUndo] when there is no such state.
+// Undo returns the workspace to the last state that differs from it, and returns that checkpoint's
+// id. It first snapshots the changes since then, so that [Store.Redo] can bring them back. It
+// returns [ErrNothingToUndo] if there is no such state.
 func (s *Store) Undo(ctx context.Context) (id string, err error) {
 	return s.step(ctx, func(v view) (event, bool, error) {
 		switch {
@@ -69,8 +69,8 @@ func (s *Store) Undo(ctx context.Context) (id string, err error) {
 	})
 }
 
-// Redo takes back the last [Store.Undo] and returns the id of the checkpoint it went to. It returns
-// [ErrNothingToRedo] when there is none, or when the workspace changed since: going forward would
+// Redo reverses the last [Store.Undo] and returns the id of the checkpoint it went to. It returns
+// [ErrNothingToRedo] if there is none, or if the workspace has changed since, because redoing would
 // then lose the change.
 func (s *Store) Redo(ctx context.Context) (id string, err error) {
 	return s.step(ctx, func(v view) (event, bool, error) {
@@ -84,17 +84,17 @@ func (s *Store) Redo(ctx context.Context) (id string, err error) {
 	})
 }
 
-// A view is what a step along the timeline chooses by.
+// A view holds what is needed to choose a step along the timeline.
 type view struct {
 	states         []event
-	at             int // position, -1 for none
-	earlier, later int // the next states that differ from the one at the position, -1 for none
+	at             int // position, or -1
+	earlier, later int // the nearest states that differ from the one at the position, or -1
 	here, now      *manifest
-	same           bool // the workspace is as the position says
+	same           bool // the workspace matches the state at the position
 }
 
-// look reads the workspace together with every path of the states a step may go to, so that nothing
-// it would write over is unknown.
+// look reads the workspace together with every path in the states that a step may go to, so that
+// everything that would be overwritten is known.
 func (s *Store) look(ctx context.Context) (v view, err error) {
 	v.states, v.at = s.timeline()
 	v.earlier, v.later = -1, -1
@@ -126,13 +126,13 @@ func (s *Store) look(ctx context.Context) (v view, err error) {
 	if v.now, err = s.scan(ctx, known); err != nil {
 		return v, err
 	}
-	clear(v.now.absent) // a state in its own right, not one to go back to after a restore
+	clear(v.now.absent) // it is a state of its own, not one to return to after a restore
 	v.same = v.now.same(v.here)
 	return v, nil
 }
 
-// step moves along the timeline to the state that choose names; kept says that the workspace was
-// recorded for it.
+// step moves along the timeline to the state that choose returns; kept reports whether choose
+// recorded the workspace for it.
 func (s *Store) step(ctx context.Context, choose func(view) (to event, kept bool, err error)) (id string, err error) {
 	err = s.locked(ctx, func() error {
 		if err := s.readLog(); err != nil {
@@ -165,8 +165,8 @@ func (s *Store) step(ctx context.Context, choose func(view) (to event, kept bool
 	return id, err
 }
 
-// wouldLose refuses to write over a file that is in neither state because an ignore rule names it
-// now.
+// wouldLose returns an error if a step would overwrite a file that is in neither state because it
+// is now ignored.
 func wouldLose(v view, target *manifest) error {
 	here, want := byPath(v.here), byPath(target)
 	for _, f := range v.now.files {
@@ -192,12 +192,12 @@ type change struct {
 	*Store
 	ctx      context.Context
 	now, to  *manifest
-	from     map[string]file // of now
-	want     map[string]file // of to
+	from     map[string]file // files of now
+	want     map[string]file // files of to
 	keepDirs map[string]bool // directories of to
 }
 
-// apply makes the workspace, which is as now says, what to says.
+// apply changes the workspace from the state now to the state to.
 func (s *Store) apply(ctx context.Context, now, to *manifest) error {
 	c := &change{Store: s, ctx: ctx, now: now, to: to, from: byPath(now), want: byPath(to), keepDirs: to.holds()}
 	var write []file
@@ -237,13 +237,13 @@ func byPath(m *manifest) map[string]file {
 	return by
 }
 
-// hasRoom checks that what stands in the way of f is recorded, so that it may be removed.
+// hasRoom checks that everything in the way of f is recorded and may therefore be removed.
 func (c *change) hasRoom(f file) error {
 	if d := c.blocker(f.path); d != "" {
 		if _, ok := c.from[d]; !ok {
 			return fmt.Errorf("checkpoint: restore %s: %s is in the way, and is not recorded because an ignore rule names it or it is no file; move it away", f.path, d)
 		}
-		return nil // and behind it, through a link, is not where f goes
+		return nil // whatever is behind it, through a link, is not in the way of f
 	}
 	fi, err := c.root.Lstat(filepath.FromSlash(f.path))
 	if err != nil {
@@ -270,7 +270,7 @@ func (c *change) hasRoom(f file) error {
 	})
 }
 
-// write puts one file in place: beside it first, then by a rename.
+// write puts one file in place: it writes a temporary file in the same directory and renames it.
 func (c *change) write(f file) error {
 	fail := func(err error) error { return fmt.Errorf("checkpoint: restore %s: %w", f.path, err) }
 	content, err := c.blob(f.hash)
@@ -297,7 +297,7 @@ func (c *change) write(f file) error {
 	return nil
 }
 
-// writeTemp writes a new file and reads it back.
+// writeTemp writes a new file and reads it back to check it.
 func (c *change) writeTemp(name string, content []byte, perm fs.FileMode) error {
 	w, err := c.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -315,7 +315,7 @@ func (c *change) writeTemp(name string, content []byte, perm fs.FileMode) error 
 	return errors.Join(err, w.Chmod(perm), w.Close())
 }
 
-// unchanged refuses to touch a file that was written after it was recorded.
+// unchanged returns an error if a file was written after it was recorded.
 func (c *change) unchanged(p string) error {
 	f, ok := c.from[p]
 	fi, err := c.root.Lstat(filepath.FromSlash(p))
@@ -330,7 +330,7 @@ func (c *change) unchanged(p string) error {
 	return nil
 }
 
-// blocker returns the topmost directory of p that is something else now, such as a link, or "".
+// blocker returns the topmost directory of p that is now something else, such as a link, or "".
 func (s *Store) blocker(p string) string {
 	for i, ch := range p {
 		if ch != '/' {
@@ -347,8 +347,8 @@ func (s *Store) blocker(p string) string {
 	return ""
 }
 
-// makeRoom removes what stands where p, or a directory above it, goes; hasRoom has checked that it
-// is recorded.
+// makeRoom removes whatever is in the place of p or of a directory above it; hasRoom has checked
+// that it is recorded.
 func (c *change) makeRoom(p string) error {
 	if d := c.blocker(p); d != "" {
 		if err := c.unchanged(d); err != nil {
@@ -370,8 +370,8 @@ func (c *change) makeRoom(p string) error {
 	return nil
 }
 
-// removeOld removes the files that to does not have. Ignore files go first, so that the rules are
-// those of to when they are asked about the rest.
+// removeOld removes the files that to does not have. Ignore files are removed first, so that the
+// remaining files are checked against the rules of to.
 func (c *change) removeOld() error {
 	var old []string
 	for _, f := range c.now.files {
@@ -401,10 +401,10 @@ func (c *change) removeOld() error {
 
 func (c *change) remove(p string) error {
 	if c.blocker(p) != "" {
-		return nil // its directory has become something else already
+		return nil // its directory has already become something else
 	}
 	if fi, err := c.root.Lstat(filepath.FromSlash(p)); err == nil && fi.IsDir() {
-		return nil // replaced by a directory of to
+		return nil // already replaced by a directory of to
 	}
 	err := c.unchanged(p)
 	if err == nil {
@@ -416,8 +416,8 @@ func (c *change) remove(p string) error {
 	return nil
 }
 
-// directories removes those that to does not have and that are empty now, makes its empty ones, and
-// sets permissions.
+// directories removes the directories that to does not have and that are now empty, creates the
+// empty ones of to, and sets permissions.
 func (c *change) directories() error {
 	gone := map[string]bool{}
 	for d := range c.now.holds() {
@@ -429,7 +429,7 @@ func (c *change) directories() error {
 	slices.SortStableFunc(deepFirst, func(a, b string) int { return strings.Count(b, "/") - strings.Count(a, "/") })
 	for _, d := range deepFirst {
 		if fi, err := c.root.Lstat(filepath.FromSlash(d)); err == nil && fi.IsDir() && c.blocker(d) == "" {
-			c.root.Remove(filepath.FromSlash(d)) // fails when it holds ignored files, and then stays
+			c.root.Remove(filepath.FromSlash(d)) // fails if it holds ignored files, and then the directory stays
 		}
 	}
 	for _, d := range sortedKeys(c.to.dirs) {

@@ -26,11 +26,12 @@ type scanner struct {
 	ctx  context.Context
 	m    *manifest
 	seen map[string]bool // recorded or skipped
-	mu   sync.Mutex      // over m while contents are read
+	mu   sync.Mutex      // guards m while contents are read
 }
 
-// scan reads the state of the workspace and stores the contents it does not have yet. extra are
-// paths that are recorded whatever the ignore rules and limits say, or as absent.
+// scan reads the state of the workspace and stores the contents that the store does not have yet.
+// The paths in extra are recorded regardless of ignore rules and limits; if they do not exist, that
+// is recorded.
 func (s *Store) scan(ctx context.Context, extra []string) (*manifest, error) {
 	sc := &scanner{Store: s, ctx: ctx, m: newManifest(), seen: map[string]bool{}}
 	sc.m.started = time.Now()
@@ -59,7 +60,7 @@ func (s *Store) scan(ctx context.Context, extra []string) (*manifest, error) {
 	return sc.m, nil
 }
 
-// visit records what the walk finds.
+// visit records the file or directory that the walk found.
 func (sc *scanner) visit(p string, d fs.DirEntry, err error) error {
 	if ctxErr := sc.ctx.Err(); ctxErr != nil {
 		return ctxErr
@@ -67,12 +68,12 @@ func (sc *scanner) visit(p string, d fs.DirEntry, err error) error {
 	switch {
 	case err != nil && p == ".":
 		return err
-	case errors.Is(err, fs.ErrNotExist): // removed while we look
+	case errors.Is(err, fs.ErrNotExist): // removed during the walk
 		return nil
 	case err != nil:
 		sc.skip(p, "cannot be read: "+err.Error())
 		return nil
-	case strings.HasPrefix(d.Name(), tempPrefix): // left by a restore that died; the lock is ours
+	case strings.HasPrefix(d.Name(), tempPrefix): // left by a restore that was killed; we hold the lock
 		return sc.root.Remove(filepath.FromSlash(p))
 	}
 	fi, err := d.Info()
@@ -115,7 +116,7 @@ func kindOf(m fs.FileMode) string {
 	return "device"
 }
 
-// add records a path outside the walk. It reports false when there is nothing of that name.
+// add records a path outside the walk. It returns false if nothing exists at that path.
 func (sc *scanner) add(p string, always bool) bool {
 	if !fs.ValidPath(strings.ToValidUTF8(p, "_")) || sc.blocker(p) != "" {
 		return false
@@ -141,7 +142,7 @@ func (sc *scanner) addDirs(p string) {
 	}
 }
 
-// tracked lists the files in the index of the workspace's repository: git keeps those even when a
+// tracked lists the files in the index of the workspace's repository: git keeps those even if a
 // rule ignores them.
 func (s *Store) tracked() []string {
 	repo, ok := ignore.Locate(s.work)
@@ -155,7 +156,7 @@ func (s *Store) tracked() []string {
 	defer f.Close()
 	var idx index.Index
 	if index.NewDecoder(f).Decode(&idx) != nil {
-		return nil // of a version go-git does not know: then only what no rule ignores is recorded
+		return nil // an index version that go-git does not know: then only files that are not ignored are recorded
 	}
 	prefix, err := filepath.Rel(repo.Top, s.work)
 	if err != nil {
@@ -224,7 +225,7 @@ func (sc *scanner) readAll() error {
 	return nil
 }
 
-// dropUnread takes out files that were gone, or could not be read, when their turn came.
+// dropUnread removes files that were gone or unreadable when their turn came.
 func (sc *scanner) dropUnread() {
 	kept := sc.m.files[:0]
 	for _, f := range sc.m.files {
@@ -235,7 +236,7 @@ func (sc *scanner) dropUnread() {
 	sc.m.files = kept
 }
 
-// readOne stores a file's content. A file that changes while it is read is read again; only a
+// readOne stores a file's content. A file that changes while it is read is read again. Only a
 // failure of the store is an error.
 func (sc *scanner) readOne(f *file) error {
 	for try := 0; ; try++ {
@@ -263,7 +264,8 @@ func (sc *scanner) readOne(f *file) error {
 	}
 }
 
-// content reads a file, or a link's target, and says whether it stayed the same meanwhile.
+// content reads a file, or a link's target, and reports whether it stayed unchanged during the
+// read.
 func (sc *scanner) content(f *file) (data []byte, fi fs.FileInfo, stable bool, err error) {
 	name := filepath.FromSlash(f.path)
 	before, err := sc.root.Lstat(name)
@@ -296,8 +298,8 @@ func (sc *scanner) content(f *file) (data []byte, fi fs.FileInfo, stable bool, e
 	return data, after, stampOf(opened) == stampOf(after) && int64(len(data)) == after.Size(), nil
 }
 
-// remember makes the cache what m says, but for files so new that a later write might look the
-// same.
+// remember replaces the cache with the stamps of m, except for files so new that a later write
+// might not change the stamp.
 func (s *Store) remember(m *manifest) {
 	next := make(statCache, len(m.files))
 	changed := len(m.files) != len(s.cache)
@@ -312,6 +314,6 @@ func (s *Store) remember(m *manifest) {
 	}
 	s.cache = next
 	if changed {
-		_ = s.replace("stat-cache", next.encode()) // it only saves time
+		_ = s.replace("stat-cache", next.encode()) // errors are ignored: the cache only saves time
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Snapshot records the workspace and returns the checkpoint's id. The label is any text, for
-// people.
+// Snapshot records the workspace and returns the checkpoint's id. The label is any text for human
+// readers.
 func (s *Store) Snapshot(ctx context.Context, label string) (id string, err error) {
 	err = s.locked(ctx, func() error {
 		if err := s.readLog(); err != nil {
@@ -40,8 +40,7 @@ func (s *Store) keep(m *manifest, label string) (event, error) {
 	return e, nil
 }
 
-// List returns the checkpoints, oldest first: those of Snapshot, and those that restores made on
-// the way.
+// List returns the checkpoints, oldest first: those of Snapshot, and those that restores made.
 func (s *Store) List(ctx context.Context) ([]Checkpoint, error) {
 	var list []Checkpoint
 	err := s.locked(ctx, func() error {
@@ -61,7 +60,7 @@ func (s *Store) List(ctx context.Context) ([]Checkpoint, error) {
 	return list, err
 }
 
-// short is an id for people.
+// short returns an abbreviated id for human readers.
 func (e event) short() string { return e.id.String()[:10] }
 
 func (e event) title() string {

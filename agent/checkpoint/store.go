@@ -26,11 +26,11 @@ type Options struct {
 	// MaxFile is the size in bytes above which a file is not recorded; 0 means 64 MiB, negative no
 	// limit.
 	MaxFile int64
-	// Now gives the time of checkpoints; nil means [time.Now].
+	// Now returns the time for checkpoints; nil means [time.Now].
 	Now func() time.Time
 }
 
-// The errors a caller may want to tell apart.
+// The errors that a caller may want to distinguish.
 var (
 	ErrUnknown       = errors.New("checkpoint: there is no such checkpoint; see List")
 	ErrNothingToUndo = errors.New("checkpoint: there is no earlier state to go back to")
@@ -45,20 +45,20 @@ type Store struct {
 	repo      *filesystem.Storage
 	root      *os.Root
 
-	packs sync.Mutex // go-git's view of packed objects
+	packs sync.Mutex // guards go-git's view of packed objects
 	mu    sync.Mutex
 	log   []event
-	head  plumbing.Hash // what log was read from
+	head  plumbing.Hash // the commit that log was read from
 	cache statCache
 
-	pack   *packer // takes new objects while there are many
-	packed bool    // there are packs
+	pack   *packer // receives new objects while there are many
+	packed bool    // whether there are packs
 
-	packFrom int // see the constant; tests make it small
+	packFrom int // see the constant; tests set it to a small number
 }
 
-// Open opens the store of the workspace workDir in storeDir, and makes it where there is none.
-// storeDir must lie outside workDir, or in its .git; a store belongs to one workspace.
+// Open opens the store of the workspace workDir in storeDir, and creates it if it does not exist.
+// storeDir must be outside workDir, or in its .git; a store belongs to one workspace.
 func Open(workDir, storeDir string, opts Options) (*Store, error) {
 	work, err := realPath(workDir)
 	if err != nil {
@@ -100,14 +100,14 @@ func realPath(p string) (string, error) {
 	return filepath.EvalSymlinks(p)
 }
 
-// prepare makes the repository, ties it to the workspace, and removes what a process that died left
-// half written.
+// prepare creates the repository, binds it to the workspace, and removes what a killed process left
+// half-written.
 func (s *Store) prepare() error {
 	s.repo = filesystem.NewStorageWithOptions(osfs.New(s.dir), cache.NewObjectLRU(8*cache.MiByte), filesystem.Options{KeepDescriptors: true})
 	if _, err := git.Init(s.repo, nil); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
 		return fmt.Errorf("checkpoint: make store: %w", err)
 	}
-	if cfg, err := s.repo.Config(); err != nil || !cfg.Core.IsBare { // a process died while it made the store
+	if cfg, err := s.repo.Config(); err != nil || !cfg.Core.IsBare { // a process was killed while it created the store
 		cfg = config.NewConfig()
 		cfg.Core.IsBare = true
 		if err := s.repo.SetConfig(cfg); err != nil {
@@ -141,7 +141,7 @@ func (s *Store) Close() error {
 	return errors.Join(s.root.Close(), s.repo.Close())
 }
 
-// locked runs fn alone among the users of the store, in this process and others.
+// locked runs fn exclusively among all users of the store, in this process and others.
 func (s *Store) locked(ctx context.Context, fn func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,11 +149,11 @@ func (s *Store) locked(ctx context.Context, fn func() error) error {
 	if err != nil {
 		return fmt.Errorf("checkpoint: lock store: %w", err)
 	}
-	defer f.Close() // also drops the lock
+	defer f.Close() // also releases the lock
 	for delay := time.Millisecond; ; delay = min(2*delay, 100*time.Millisecond) {
 		ok, err := filelock.Try(f)
 		if errors.Is(err, errors.ErrUnsupported) {
-			break // nothing that ends with the process: one at a time is up to the host
+			break // this system has no lock that ends with the process: the host must ensure that only one process runs
 		}
 		if err != nil {
 			return fmt.Errorf("checkpoint: lock store: %w", err)
@@ -168,14 +168,15 @@ func (s *Store) locked(ctx context.Context, fn func() error) error {
 		}
 	}
 	err = fn()
-	if s.pack != nil { // left by a failure
+	if s.pack != nil { // left over from a failure
 		s.pack.discard()
 		s.pack = nil
 	}
 	return err
 }
 
-// replace writes a file of the store so that it is, at any time, either as before or complete.
+// replace writes a file of the store atomically: at any time it has either the old or the complete
+// new content.
 func (s *Store) replace(name string, data []byte) error {
 	if err := atomicfile.WriteBytes(filepath.Join(s.dir, name), atomicfile.Options{Temp: tempPrefix + "*"}, data); err != nil {
 		return fmt.Errorf("checkpoint: write store: %w", err)

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags keep an open from waiting, should the file have become a pipe meanwhile.
+// openFlags keep an open from blocking if the file has meanwhile become a pipe.
 const openFlags = os.O_RDONLY | unix.O_NONBLOCK
 
-// identity returns what tells a file from another one that took its name.
+// identity returns values that distinguish a file from another file that replaced it under the same
+// name.
 func identity(fi fs.FileInfo) (inode uint64, changed int64) {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Ino), changeTime(st)

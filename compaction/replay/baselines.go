@@ -19,11 +19,11 @@ func Baselines() []Policy {
 	}
 }
 
-// Raw leaves everything as it was.
+// Raw leaves everything unchanged.
 func Raw() Policy { return Policy{Name: "raw"} }
 
-// DropOldest drops the oldest turns when the prompt is over the budget, until it is at the share
-// keep of it, and leaves a line that says so.
+// DropOldest drops the oldest turns if the prompt is over the budget, until it is at the share keep
+// of the budget, and leaves a line that says so.
 func DropOldest(keep float64) Policy {
 	return onBudget("drop-oldest", 0, func(ms []agent.Message, budget int) []agent.Message {
 		head, tail := splitTask(ms)
@@ -44,20 +44,20 @@ func DropOldest(keep float64) Policy {
 	})
 }
 
-// MaskOnBudget replaces all results but those of the last n turns by a placeholder when the prompt
-// is over the budget.
+// MaskOnBudget replaces all results except those of the last n turns with a placeholder if the
+// prompt is over the budget.
 func MaskOnBudget(n int) Policy {
 	return onBudget(fmt.Sprintf("mask-%d", n), 0, func(ms []agent.Message, _ int) []agent.Message { return mask(ms, n) })
 }
 
-// MaskAlways replaces all results but those of the last n turns by a placeholder before every call
-// of the model.
+// MaskAlways replaces all results except those of the last n turns with a placeholder before every
+// model call.
 func MaskAlways(n int) Policy {
 	return onBudget(fmt.Sprintf("mask-always-%d", n), 1, func(ms []agent.Message, _ int) []agent.Message { return mask(ms, n) })
 }
 
-// Truncate cuts the middle out of every result of more than limit bytes as it is recorded, and
-// drops the oldest turns when the prompt is over the budget nonetheless.
+// Truncate cuts the middle out of every result of more than limit bytes as it is recorded. If the
+// prompt is still over the budget, it drops the oldest turns.
 func Truncate(name string, limit int) Policy {
 	drop := DropOldest(0.5)
 	return Policy{Name: name, New: func(m agent.Model) (Parts, error) {
@@ -76,7 +76,7 @@ func onBudget(name string, budget int, f func(ms []agent.Message, budget int) []
 	}}
 }
 
-// splitTask cuts a history after the user messages it begins with.
+// splitTask splits a history after the user messages at its beginning.
 func splitTask(ms []agent.Message) (task, rest []agent.Message) {
 	n := 0
 	for n < len(ms) && ms[n].Role == agent.RoleUser {
@@ -85,8 +85,8 @@ func splitTask(ms []agent.Message) (task, rest []agent.Message) {
 	return ms[:n], ms[n:]
 }
 
-// turn returns how many messages the first turn has: one that is no assistant message, or one with
-// its results.
+// turn returns the number of messages in the first turn: a single message that is not from the
+// assistant, or an assistant message with its results.
 func turn(ms []agent.Message) int {
 	if len(ms) > 1 && ms[1].Role == agent.RoleTool {
 		return 2
@@ -94,7 +94,7 @@ func turn(ms []agent.Message) int {
 	return min(len(ms), 1)
 }
 
-// mask replaces the results of all but the last n tool messages.
+// mask replaces the results in all but the last n tool messages.
 func mask(ms []agent.Message, n int) []agent.Message {
 	out := append([]agent.Message(nil), ms...)
 	for i := len(out) - 1; i >= 0; i-- {
@@ -119,7 +119,7 @@ func mask(ms []agent.Message, n int) []agent.Message {
 
 const maskPrefix = "[output left out: "
 
-// cutMiddle keeps the head and the tail of a text of more than limit bytes.
+// cutMiddle keeps the beginning and the end of a text of more than limit bytes.
 func cutMiddle(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -8,14 +8,14 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// builder puts a run together from messages in order and keeps calls and results paired, whatever
-// the record lacks.
+// builder assembles a run from messages in order and keeps calls and results paired, whatever the
+// record lacks.
 type builder struct {
 	run    *Run
 	inText bool // actions are code blocks in the text
 
 	calls   []agent.ToolCall // of the last message, awaiting results
-	given   []string         // the ids that the record gives them
+	given   []string         // their ids in the record
 	results map[string]string
 	action  bool // the open call is a code block, answered by the next user message
 	next    int  // number of the next call
@@ -35,7 +35,7 @@ func (b *builder) user(text string) {
 	b.add(agent.RoleUser, agent.Text{Text: text})
 }
 
-// assistant adds an answer of the model; answered says that a user message follows it.
+// assistant adds an answer of the model. answered reports whether a user message follows it.
 func (b *builder) assistant(m chatMessage, answered bool) {
 	b.close()
 	text := m.text()
@@ -59,8 +59,9 @@ func (b *builder) assistant(m chatMessage, answered bool) {
 	b.add(agent.RoleAssistant, parts...)
 }
 
-// result keeps the result of an open call. One that answers none is given to the first that has
-// none yet, since some records name no ids; with no call open it is what the user said.
+// result records the result of an open call. A result that matches no call goes to the first open
+// call without a result, since some records name no ids. If no call is open, it is recorded as a
+// user message.
 func (b *builder) result(id, text string) {
 	if len(b.calls) == 0 {
 		b.add(agent.RoleUser, agent.Text{Text: text})
@@ -86,7 +87,7 @@ func (b *builder) result(id, text string) {
 	b.results[b.calls[at].ID] = text
 }
 
-// close gives the open calls their results.
+// close assigns the results to the open calls.
 func (b *builder) close() {
 	if len(b.calls) == 0 {
 		return
@@ -111,7 +112,7 @@ func (b *builder) done() *Run {
 	return b.run
 }
 
-// textAction cuts the last fenced code block out of a text, for agents that act by writing one.
+// textAction splits off the last fenced code block of a text, for agents that act by writing one.
 func textAction(text string) (before, command string, ok bool) {
 	const fence = "```"
 	end := strings.LastIndex(text, fence)

@@ -4,9 +4,9 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Prices are what tokens cost, relative to an input token that no cache is concerned with.
+// Prices are the costs of tokens, relative to an input token when no cache is used.
 type Prices struct {
-	Input  float64 // an input token when Cache is off
+	Input  float64 // an input token if Cache is off
 	Read   float64 // an input token that the prompt cache held
 	Write  float64 // an input token that the prompt cache did not hold, and now does
 	Output float64 // a token that the model wrote
@@ -16,7 +16,7 @@ type Prices struct {
 // for a write and 5 for output.
 func DefaultPrices() Prices { return Prices{Input: 1, Read: 0.1, Write: 1.25, Output: 5} }
 
-// Cost returns what u costs, in plain input tokens.
+// Cost returns the cost of u in plain input tokens.
 func (p Prices) Cost(u agent.Usage) float64 {
 	plain := u.Input - u.CachedInput - u.CacheWrite
 	return float64(plain)*p.Input + float64(u.CachedInput)*p.Read + float64(u.CacheWrite)*p.Write + float64(u.Output)*p.Output
@@ -66,11 +66,11 @@ func partSegments(segs []segment, sizes []int, role agent.Role, ps []agent.Part)
 	return segs, sizes
 }
 
-// cache is the prompt cache of a provider: it holds the last request of each purpose. One model
+// cache simulates a provider's prompt cache: it holds the last request of each purpose. A model
 // call reads the longest prefix that it shares with one of them and writes the rest.
 type cache map[agent.Purpose][]segment
 
-// call returns what a request and an answer of output tokens use, and keeps the request.
+// call returns the usage of a request with an answer of output tokens, and keeps the request.
 func (c cache) call(req *agent.Request, output int) agent.Usage {
 	segs, sizes := segments(req)
 	shared := 0

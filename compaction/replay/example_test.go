@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/compaction/replay"
 )
 
-// A run of an agent that looked for a function in a long output, and a policy that keeps the ends
-// of outputs only.
+// A run of an agent that looked for a function in a long output, with a policy that keeps only the
+// beginning and end of outputs.
 func ExampleReplay() {
 	record := `{"messages": [
 		{"role": "user", "content": "Why does it crash?"},

@@ -15,8 +15,7 @@ import (
 )
 
 // TestLikeTheLoop runs a recorded run through the agent's own loop, with a model and a tool that
-// answer from the record, and compares what the model is sent at each step with what the replay
-// sends it.
+// answer from the record, and checks that each step sends the model the same as the replay does.
 func TestLikeTheLoop(t *testing.T) {
 	r := steps(30, func(i int) (string, string) {
 		return fmt.Sprintf(`{"command": "cat f%d.go"}`, i), strings.Repeat(fmt.Sprintf("line of file %d\n", i), 40*(1+i%5))
@@ -40,8 +39,8 @@ func TestLikeTheLoop(t *testing.T) {
 					wantCompactions++
 				}
 			}
-			// The loop estimates what the last answer has added to the prompt in its own way: it
-			// may compact a step later.
+			// The loop has its own estimate of what the last answer added to the prompt, and may
+			// compact one step later.
 			if d := wantCompactions - compactions; d < 0 || 4*d > wantCompactions || math.Abs(float64(input-wantInput)) > 0.05*float64(wantInput) {
 				t.Errorf("%d compactions and %d tokens of input, the replay has %d and %d", compactions, input, wantCompactions, wantInput)
 			}
@@ -52,7 +51,7 @@ func TestLikeTheLoop(t *testing.T) {
 	}
 }
 
-// loop runs the record through an agent and returns what each request used, and how often the
+// loop runs the record through an agent and returns the usage of each request, and how often the
 // history was compacted.
 func loop(t *testing.T, r *Run, p Policy, budget int) (used []agent.Usage, compactions int) {
 	var answers []agent.Message

@@ -7,22 +7,22 @@ import (
 	"github.com/luthier-dev/luthier/internal/chart"
 )
 
-// Picture draws replays of recorded runs: over the steps of a run what the model was sent, what
-// that cost, and what the prompt cache held of it, with a line for each policy.
+// Picture draws replays of recorded runs. Over the steps of a run it shows the size of what the
+// model was sent, its cost, and how much of it the prompt cache held, with one line per policy.
 type Picture struct {
-	Config Config // the replays' own: the budget is drawn, the prices are named
-	Bold   string // name of the policy that the picture is about; its line is wider
+	Config Config // that of the replays: it provides the budget to draw and the prices to name
+	Bold   string // name of the policy to emphasise with a wider line
 }
 
-// WriteSVG draws one run as an SVG document. The results are those of one run, the raw replay
+// WriteSVG draws one run as an SVG document. results are those of one run, with the raw replay
 // first.
 func (p Picture) WriteSVG(w io.Writer, results []*Result) error {
 	return p.figure(results).WriteSVG(w)
 }
 
-// WriteHTML writes a page with a table and a picture of each run, and a table of the means when
-// there are several. The page needs no other file. Each element of runs is the results of one run,
-// the raw replay first, by the same policies.
+// WriteHTML writes a page with a table and a picture of each run, and a table of means if there are
+// several runs. The page needs no other file. Each element of runs holds the results of one run by
+// the same policies, with the raw replay first.
 func (p Picture) WriteHTML(w io.Writer, runs [][]*Result) error {
 	p.Config.fill()
 	prices := *p.Config.Prices
@@ -44,7 +44,7 @@ func (p Picture) WriteHTML(w io.Writer, runs [][]*Result) error {
 	return chart.WriteHTML(w, page)
 }
 
-// name returns the name of the run that results are of.
+// name returns the name of the run that the results belong to.
 func name(results []*Result) string {
 	if len(results) == 0 {
 		return ""
@@ -52,7 +52,7 @@ func name(results []*Result) string {
 	return results[0].Run
 }
 
-// cells returns scores as rows without the first column, as the heading names the run.
+// cells returns scores as table rows without the first column, since the heading names the run.
 func cells(scores []Score) [][]string {
 	rows := [][]string{Columns()[1:]}
 	for _, s := range scores {

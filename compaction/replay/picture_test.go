@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/compaction/replay"
 )
 
-// TestPictures draws results made by hand: the page has a section for each run, the means before
-// them, and names the budget and prices; the picture's bold line is the policy's that it is about.
+// TestPictures draws handmade results and checks that the page has a section for each run after the
+// means, and names the budget and prices, and that the emphasised policy has the bold line.
 func TestPictures(t *testing.T) {
 	step := func(input, cached int64, cost float64) replay.Step {
 		s := replay.Step{Cost: cost}

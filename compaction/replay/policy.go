@@ -6,20 +6,19 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Policy is a way of keeping the context of a run short.
+// Policy is a method of keeping the context of a run short.
 type Policy struct {
 	Name string
-	// New returns what the policy does to one run; summariser is the model it may ask. Nil does
-	// nothing.
+	// New creates the parts that the policy adds to one run; summariser is the model that the
+	// policy may call. Nil adds nothing.
 	New func(summariser agent.Model) (Parts, error)
 }
 
-// Parts are what a policy puts into an agent's configuration. The zero value leaves everything as
-// it is.
+// Parts are the additions of a policy to an agent's configuration. The zero value changes nothing.
 type Parts struct {
-	Compactor  agent.Compactor  // asked when a prompt would be over the budget, and when it has a Due method that says so
-	Middleware agent.Middleware // around every model and tool call, for what is done as results are recorded
-	Budget     int              // tokens above which the Compactor is called; 0 means the replay's
+	Compactor  agent.Compactor  // called if a prompt would be over the budget, or if it has a Due method that returns true
+	Middleware agent.Middleware // wraps every model and tool call, to change results as they are recorded
+	Budget     int              // tokens above which the Compactor is called; 0 means the replay's budget
 }
 
 // CompactorFunc adapts a function that shortens a history to [agent.Compactor].

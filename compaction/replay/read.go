@@ -10,12 +10,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// maxFile is the largest file that Read takes.
+// maxFile is the largest file that Read accepts.
 const maxFile = 256 << 20
 
-// Read reads a recorded run. It knows a session log of this library ([agent.ReadEntries]) and a
-// JSON document of messages as chat completions have them: an array, or an object with "messages".
-// The name becomes the run's own.
+// Read reads a recorded run. It accepts a session log of this library ([agent.ReadEntries]), or a
+// JSON document with messages in the form of chat completions: an array, or an object with
+// "messages". name becomes the run's name.
 func Read(name string, r io.Reader) (*Run, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -57,7 +57,7 @@ func parse(data []byte) (*Run, error) {
 	return fromChat(doc.Messages)
 }
 
-// chatMessage is a message as chat completions have it.
+// chatMessage is a message in the form of chat completions.
 type chatMessage struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
@@ -77,7 +77,8 @@ type chatCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// call returns c as a tool call. Arguments that are a string hold JSON, as the API sends them.
+// call returns c as a tool call. If the arguments are a string, it holds JSON, as the API sends
+// them.
 func (c chatCall) call(id string) agent.ToolCall {
 	name, args := c.Function.Name, c.Function.Arguments
 	if name == "" {

@@ -94,8 +94,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestReadSession reads the log of a session that was compacted in its middle and ends in half a
-// line.
+// TestReadSession reads the log of a session that was compacted in the middle and that ends with
+// half a line.
 func TestReadSession(t *testing.T) {
 	const log = `{"type":"session","meta":{"id":"s","created":"2025-01-01T00:00:00Z"}}
 {"type":"message","message":{"role":"user","parts":[{"type":"text","text":"go"}]}}
@@ -117,7 +117,7 @@ func TestReadSession(t *testing.T) {
 	}
 }
 
-// TestReadRecorded reads every recorded run there is.
+// TestReadRecorded reads every available recorded run.
 func TestReadRecorded(t *testing.T) {
 	files := devdata.Glob(t, "compaction-dev/trajectories/*.json")
 	for _, name := range files {
@@ -139,7 +139,8 @@ func TestReadRecorded(t *testing.T) {
 	}
 }
 
-// FuzzRead reads anything: what is read is paired, can be replayed and costs the same each time.
+// FuzzRead reads arbitrary data: any run that it returns is paired, can be replayed and costs the
+// same each time.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"messages": [{"role": "user", "content": "go"}, {"role": "assistant", "tool_calls": [{"id": "a", "name": "x", "arguments": {"p": "a/b.go", "n": 12}}]}, {"role": "tool", "tool_call_id": "a", "content": "a/b.go:12: x"}, {"role": "assistant", "content": "a"}]}`))
 	f.Add([]byte("[{\"role\": \"assistant\", \"content\": \"```\\nls\\n```\"}, {\"role\": \"user\", \"content\": \"x\"}]"))

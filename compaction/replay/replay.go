@@ -10,17 +10,17 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Config says how a run is replayed. The zero value is what the figures of this project are
-// measured with.
+// Config configures a replay. The zero value is the configuration of this project's published
+// figures.
 type Config struct {
-	Budget int     // tokens above which a policy is asked to shorten the prompt; 0 means 50,000
+	Budget int     // tokens above which a policy must shorten the prompt; 0 means 50,000
 	Prices *Prices // nil means DefaultPrices
-	// Summarise answers the summariser's requests; nil writes the first sentence of each of the
-	// model's own messages.
+	// Summarise answers the summariser's requests. Nil answers with the first sentence of each of
+	// the model's own messages.
 	Summarise func(req *agent.Request) string
 }
 
-// fill puts the defaults where nothing is set.
+// fill sets the defaults of unset fields.
 func (c *Config) fill() {
 	if c.Budget == 0 {
 		c.Budget = 50_000
@@ -34,23 +34,23 @@ func (c *Config) fill() {
 	}
 }
 
-// Result is what a policy made of a run.
+// Result is the outcome of replaying a run with a policy.
 type Result struct {
 	Run, Policy string
 	Steps       []Step   // one for each answer of the model
 	Notes       []string // what went wrong: failed compactions, broken pairings
 }
 
-// Step is one call of the model.
+// Step is one model call.
 type Step struct {
 	Usage      agent.Usage // of the call itself
-	Summariser agent.Usage // of the calls that a policy made before it
-	Cost       float64     // of both, in plain input tokens
-	Reread     float64     // what it would cost to read again what the action refers to and the context lost
-	Compacted  bool        // the policy shortened the history before this step
+	Summariser agent.Usage // of the policy's calls before it
+	Cost       float64     // of both together, in plain input tokens
+	Reread     float64     // cost of reading again what the action refers to and the context has lost
+	Compacted  bool        // whether the policy shortened the history before this step
 
-	Referred, Standing int     // things that the next three calls refer to and the run had shown; those of them in the context
-	Known              int     // things that this step's own calls refer to and the run had shown
+	Referred, Standing int     // number of things that the next three calls refer to and the run had shown; number of those that are in the context
+	Known              int     // number of things that this step's own calls refer to and the run had shown
 	Lost               []Thing // those of Known that are not in the context
 }
 
@@ -91,7 +91,7 @@ func Replay(ctx context.Context, run *Run, p Policy, cfg Config) (*Result, error
 	return s.res, nil
 }
 
-// sim is a replay under way.
+// sim is a replay in progress.
 type sim struct {
 	cfg     Config
 	run     *Run
@@ -103,7 +103,7 @@ type sim struct {
 	res     *Result
 }
 
-// step is one call of the model, the message at index i its answer.
+// step replays one model call, whose answer is the message at index i.
 func (s *sim) step(ctx context.Context, i int) error {
 	st := Step{Compacted: s.compact(ctx)}
 	st.Summariser, s.spent = s.spent, agent.Usage{}
@@ -121,7 +121,7 @@ func (s *sim) step(ctx context.Context, i int) error {
 	if sent == nil || op.Response == nil {
 		return errors.New("the middleware did not call the model, or took its answer away")
 	}
-	answer := op.Response.Message // middleware may shorten what is kept of it, as in the loop
+	answer := op.Response.Message // middleware may shorten the recorded answer, as in the loop
 	if !slices.EqualFunc(answer.Calls(), s.run.Messages[i].Calls(), func(a, b agent.ToolCall) bool { return a.ID == b.ID }) {
 		return errors.New("the middleware changed the calls of an answer")
 	}
@@ -142,7 +142,7 @@ func (s *sim) handle(ctx context.Context, op *agent.Op, h agent.Handler) error {
 	return h(ctx, op)
 }
 
-// results records what the calls gave back, as the policy's middleware leaves it.
+// results records the results of the calls, as changed by the policy's middleware.
 func (s *sim) results(ctx context.Context, calls []agent.ToolCall, m agent.Message) error {
 	out := agent.Message{Role: agent.RoleTool}
 	for i, p := range m.Parts {
@@ -162,9 +162,9 @@ func (s *sim) results(ctx context.Context, calls []agent.ToolCall, m agent.Messa
 	return s.session.Append(out)
 }
 
-// compact asks the policy for a shorter history as the loop does: when the next prompt would be
-// over its budget, or the compactor says that it is worth its while. It reports whether the history
-// was rewritten.
+// compact asks the policy for a shorter history under the same conditions as the loop: if the next
+// prompt would be over its budget, or if the compactor says that it is worthwhile. It reports
+// whether the history was rewritten.
 func (s *sim) compact(ctx context.Context) bool {
 	live := s.session.Messages()
 	tokens := count(s.run.System) + Tokens(live)
@@ -173,7 +173,7 @@ func (s *sim) compact(ctx context.Context) bool {
 	}
 	calls := s.spent
 	after, rep, err := s.parts.Compactor.Compact(agent.WithLiveRequest(ctx, s.request(), int64(tokens)), live, s.parts.Budget)
-	if s.spent == calls { // it asked another model than the one it was given
+	if s.spent == calls { // it called another model than the one it was given
 		s.spent = s.spent.Add(rep.Usage)
 	}
 	fresh := agent.NewSession()
@@ -187,14 +187,15 @@ func (s *sim) compact(ctx context.Context) bool {
 		s.res.Notes = append(s.res.Notes, fmt.Sprintf("step %d: compaction failed: %v", len(s.res.Steps)+1, err))
 		return false
 	}
-	if len(after) == len(live) && (len(after) == 0 || &after[0] == &live[0]) { // it gave back what it was given
+	if len(after) == len(live) && (len(after) == 0 || &after[0] == &live[0]) { // it returned its argument
 		return false
 	}
 	s.session = fresh
 	return true
 }
 
-// due reports whether a compactor that can tell finds a history within the budget worth compacting.
+// due reports whether a compactor with a Due method considers a history within the budget worth
+// compacting.
 func due(c agent.Compactor, live []agent.Message) bool {
 	p, ok := c.(interface{ Due([]agent.Message) bool })
 	return ok && p.Due(live)
@@ -231,5 +232,5 @@ func (s *sim) measure(st *Step, sent *agent.Request, i int) {
 	}
 }
 
-// rereadCall is the size in tokens of the call that reads something again.
+// rereadCall is the size in tokens of a call that reads something again.
 const rereadCall = 100

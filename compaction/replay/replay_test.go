@@ -34,8 +34,8 @@ func play(t *testing.T, r *Run, p Policy, cfg Config) *Result {
 	return res
 }
 
-// TestRawReadsWhatItWrote: with nothing compacted, each prompt is read up to the end of the one
-// before.
+// TestRawReadsWhatItWrote: without compaction, each prompt is read from the cache up to the end of
+// the previous one.
 func TestRawReadsWhatItWrote(t *testing.T) {
 	r := steps(5, func(i int) (string, string) {
 		return fmt.Sprintf(`{"command": "cat f%d.go"}`, i), strings.Repeat("some words ", 30*i)
@@ -68,8 +68,8 @@ func TestRawReadsWhatItWrote(t *testing.T) {
 	}
 }
 
-// TestCompactionBreaksCache: a history rewritten from its second message on is read from the cache
-// up to there.
+// TestCompactionBreaksCache: a history that is rewritten from its second message on is read from
+// the cache only up to there.
 func TestCompactionBreaksCache(t *testing.T) {
 	r := steps(4, func(int) (string, string) { return `{}`, strings.Repeat("alpha beta ", 100) })
 	budget := r.Largest() - 10
@@ -116,7 +116,7 @@ func TestSupport(t *testing.T) {
 		{},            // nothing was shown yet
 		{Referred: 2}, // the third call from here
 		{Referred: 2},
-		{Referred: 2, Known: 2, Lost: []Thing{{KindIdentifier, "line_start"}, {KindLine, "120"}}}, // brand_new_name is the agent's own, 33 is no line
+		{Referred: 2, Known: 2, Lost: []Thing{{KindIdentifier, "line_start"}, {KindLine, "120"}}}, // brand_new_name is the agent's own, 33 is not a line
 		{Referred: 1, Standing: 1, Known: 1},                                                      // the action itself has shown it
 		{},
 	}
@@ -137,8 +137,8 @@ func TestSupport(t *testing.T) {
 	}
 }
 
-// TestSummariserIsCharged: a question after the live request reads nearly all of itself, and is
-// paid for once.
+// TestSummariserIsCharged: a question appended to the live request is read from the cache almost
+// entirely, and is paid for once.
 func TestSummariserIsCharged(t *testing.T) {
 	r := steps(4, func(int) (string, string) { return `{}`, strings.Repeat("alpha beta ", 100) })
 	var asked *agent.Response
@@ -150,7 +150,7 @@ func TestSummariserIsCharged(t *testing.T) {
 				return nil, agent.CompactionReport{}, err
 			}
 			asked = res
-			return []agent.Message{ms[0], agent.UserText(res.Message.Text())}, agent.CompactionReport{Usage: agent.Usage{Output: 1}}, nil // what it says does not count
+			return []agent.Message{ms[0], agent.UserText(res.Message.Text())}, agent.CompactionReport{Usage: agent.Usage{Output: 1}}, nil // the usage that it reports itself does not count
 		})}, nil
 	}}
 	res := play(t, r, p, Config{Budget: r.Largest() - 10})
@@ -170,7 +170,7 @@ func TestSummariserIsCharged(t *testing.T) {
 	}
 }
 
-// TestForeignSummariser: what a compactor says that it spent elsewhere is charged.
+// TestForeignSummariser: the usage that a compactor reports for calls made elsewhere is charged.
 func TestForeignSummariser(t *testing.T) {
 	r := steps(3, func(int) (string, string) { return `{}`, strings.Repeat("alpha beta ", 100) })
 	spent := agent.Usage{Input: 70, Output: 7}
@@ -233,8 +233,8 @@ func TestFailedCompactions(t *testing.T) {
 	}
 }
 
-// TestMiddleware sees the calls of model and tools as it would in the loop, and what it changes is
-// what the model sees.
+// TestMiddleware: a policy's middleware sees the model and tool calls as in the loop, and the model
+// sees what it changes.
 func TestMiddleware(t *testing.T) {
 	r := steps(2, func(i int) (string, string) { return fmt.Sprintf(`{"n": %d}`, i), "long result" })
 	var seen []string

@@ -8,12 +8,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Run is a recorded run of an agent: what its model was told, what it said and what it was
-// answered.
+// Run is a recorded run of an agent: its model's instructions, the model's messages, and what it
+// received in reply.
 type Run struct {
 	Name     string
-	System   string          // the system prompt, "" when it was not recorded
-	Messages []agent.Message // paired as [agent.CheckPairing] wants it; calls of the last message may lack results
+	System   string          // the system prompt, "" if it was not recorded
+	Messages []agent.Message // paired as [agent.CheckPairing] requires; calls of the last message may lack results
 }
 
 // Tokens returns the estimated size of everything in the run, in tokens.
@@ -21,8 +21,8 @@ func (r *Run) Tokens() int {
 	return count(r.System) + Tokens(r.Messages)
 }
 
-// Largest returns the size in tokens of the longest prompt of the run as it was recorded. Results
-// that came after the last answer of the model were never part of a prompt.
+// Largest returns the size in tokens of the longest prompt of the recorded run. Results that came
+// after the model's last answer were never part of a prompt.
 func (r *Run) Largest() int {
 	last := -1
 	for i, m := range r.Messages {
@@ -36,8 +36,8 @@ func (r *Run) Largest() int {
 	return count(r.System) + Tokens(r.Messages[:last])
 }
 
-// argTexts returns the strings and numbers among the arguments of a call, in the order of their
-// keys: what a reader of the call sees, without the escapes of JSON.
+// argTexts returns the strings and numbers in a call's arguments, in the order of their keys, as a
+// reader of the call sees them: without JSON escapes.
 func argTexts(args json.RawMessage) []string {
 	var v any
 	dec := json.NewDecoder(strings.NewReader(string(args)))
@@ -72,7 +72,7 @@ func argTexts(args json.RawMessage) []string {
 	return out
 }
 
-// writeText appends what a model reads of ms to b, a line break after each piece.
+// writeText appends to b the text that a model reads of ms, with a line break after each piece.
 func writeText(b *strings.Builder, ms ...agent.Message) {
 	for _, m := range ms {
 		writeParts(b, m.Parts)

@@ -8,18 +8,18 @@ import (
 	"text/tabwriter"
 )
 
-// Score is what a policy did over one run, or over several on average.
+// Score measures what a policy did over one run, or on average over several.
 type Score struct {
 	Policy      string
 	Run         string
 	Steps       int
 	Cost        float64 // total cost as a share of the raw replay's
-	CostReread  float64 // the same with the cost of reading again what was lost
-	Support     float64 // share of the things ahead that stand in the context
-	Reread      float64 // share of the steps at which something ahead was lost
-	Lost        float64 // share of the steps whose own action refers to something lost
+	CostReread  float64 // the same, plus the cost of reading again what was lost
+	Support     float64 // share of the things that the next calls refer to that are in the context
+	Reread      float64 // share of the steps at which something that the next calls refer to was lost
+	Lost        float64 // share of the steps whose own action refers to something that was lost
 	Input       int64   // input tokens of all calls
-	Cached      int64   // those of Input that the cache held
+	Cached      int64   // tokens of Input that the cache held
 	Peak        int     // tokens of the longest prompt
 	Compactions int
 }
@@ -79,8 +79,9 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Mean returns the mean of the scores of several runs, each run counting the same. Tokens, steps
-// and compactions are sums, so that the cache hits are those of all tokens; Peak is the largest.
+// Mean returns the mean of the scores of several runs, with equal weight for each run. Tokens,
+// steps and compactions are summed, so that the cache hit rate is that of all tokens; Peak is the
+// largest.
 func Mean(scores []Score) Score {
 	m := Score{Run: fmt.Sprintf("mean of %d", len(scores))}
 	n := float64(len(scores))
@@ -100,8 +101,8 @@ func Mean(scores []Score) Score {
 	return m
 }
 
-// Means returns each policy's mean over several runs, the scores of which are of the same policies
-// in the same order.
+// Means returns each policy's mean over several runs. All runs must have scores of the same
+// policies in the same order.
 func Means(runs [][]Score) []Score {
 	if len(runs) == 0 {
 		return nil
@@ -117,7 +118,7 @@ func Means(runs [][]Score) []Score {
 	return out
 }
 
-// Columns returns the names of what [Score.Row] returns.
+// Columns returns the column names of [Score.Row].
 func Columns() []string {
 	return []string{"run", "policy", "steps", "cost", "with re-reads", "support", "re-read steps", "lost now", "cache hit", "peak", "compactions"}
 }
@@ -129,7 +130,7 @@ func (s Score) Row() []string {
 		percent(s.Lost), percent(s.CacheHit()), strconv.Itoa(s.Peak), strconv.Itoa(s.Compactions)}
 }
 
-// WriteTable writes scores as a table of plain text.
+// WriteTable writes scores as a plain-text table.
 func WriteTable(w io.Writer, scores []Score) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, strings.Join(Columns(), "\t")+"\t")

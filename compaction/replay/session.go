@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// isSession reports whether data begins like a session log: a first line that is the session's own
-// entry.
+// isSession reports whether data begins like a session log, with the session's own entry in the
+// first line.
 func isSession(data []byte) bool {
 	for e, err := range agent.ReadEntries(bytes.NewReader(data)) {
 		return err == nil && e.Type == agent.EntrySession
@@ -16,8 +16,9 @@ func isSession(data []byte) bool {
 	return false
 }
 
-// parseSession rebuilds the conversation of a session log as if nothing had ever been compacted.
-// Results are as the log has them, so those that were shortened as they were recorded stay short.
+// parseSession rebuilds the conversation of a session log as if it had never been compacted.
+// Results are as they are in the log, so those that were shortened as they were recorded stay
+// short.
 func parseSession(data []byte) (*Run, error) {
 	run := &Run{}
 	results := map[string]agent.ToolResult{}
@@ -43,7 +44,7 @@ func parseSession(data []byte) (*Run, error) {
 	return run, nil
 }
 
-// closeCalls answers the calls of the last message, in call order.
+// closeCalls appends the results of the last message's calls, in call order.
 func (r *Run) closeCalls(results map[string]agent.ToolResult) {
 	if len(r.Messages) == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// summariser is the model that a policy may ask: it answers with a text made from the request, and
+// summariser is the model that a policy may call. It answers with a text made from the request, and
 // its tokens are charged like any other call on the same prompt cache.
 func (s *sim) summariser(_ context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
@@ -19,8 +19,8 @@ func (s *sim) summariser(_ context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// firstSentences is what a plain model would write of a run at the least: the first sentence of
-// each of its own messages, the newest 500 tokens of them.
+// firstSentences writes a minimal summary of a run: the first sentence of each of the model's own
+// messages, limited to the newest 500 tokens.
 func firstSentences(req *agent.Request) string {
 	var out []string
 	left := 500

@@ -8,29 +8,29 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Kind says what a [Thing] is.
+// Kind is the kind of a [Thing].
 type Kind string
 
 // The kinds of things that an action can refer to.
 const (
-	KindPath       Kind = "path"       // a path of at least two elements, or a file name with an ending
-	KindIdentifier Kind = "identifier" // a word with an underscore, a digit or a capital within, or several joined by dots
-	KindLine       Kind = "line"       // the number of a line
-	KindString     Kind = "string"     // a quoted string, or a whole line of an argument of several lines
+	KindPath       Kind = "path"       // a path of at least two elements, or a file name with an extension
+	KindIdentifier Kind = "identifier" // a word containing an underscore, a digit or a capital after the first letter, or several words joined by dots
+	KindLine       Kind = "line"       // a line number
+	KindString     Kind = "string"     // a quoted string, or a whole line of a multi-line argument
 )
 
-// Thing is something that an action refers to and that a model knows only from having read it: a
-// path, an identifier, the number of a line, a string.
+// Thing is something that an action refers to and that a model can only know from having read it: a
+// path, an identifier, a line number, a string.
 type Thing struct {
 	Kind Kind
 	Text string
 }
 
-// maxThings is how many things of a call count, so that a call that writes a large file does not
+// maxThings limits the things counted per call, so that a call that writes a large file does not
 // outweigh all others.
 const maxThings = 300
 
-// Things returns what the arguments of a call refer to, each once, sorted, 300 at the most.
+// Things returns what the arguments of a call refer to: sorted, without duplicates, at most 300.
 func Things(call agent.ToolCall) []Thing {
 	var out []Thing
 	for _, text := range argTexts(call.Args) {
@@ -66,8 +66,8 @@ func words(out []Thing, text string) []Thing {
 	return out
 }
 
-// word adds what one run of letters, digits and "_./-" refers to: the path it is, or the words it
-// is made of.
+// word adds what one run of letters, digits and "_./-" refers to: a path, or the words it consists
+// of.
 func word(out []Thing, w string) []Thing {
 	w = strings.TrimRight(strings.TrimLeft(w, "-"), ".-/")
 	if rest, ok := strings.CutPrefix(w, "./"); ok {
@@ -92,7 +92,7 @@ func word(out []Thing, w string) []Thing {
 }
 
 // isFile reports whether w names a file: several elements of which one has a letter, or a name with
-// a known ending.
+// a known extension.
 func isFile(w string) bool {
 	if len(w) > 200 || strings.Contains(w, "//") || strings.HasPrefix(w, "dev/") {
 		return false
@@ -113,8 +113,8 @@ var endings = func() map[string]bool {
 	return m
 }()
 
-// isIdentifier reports whether w is a name that somebody made up for a program, rather than a word
-// of a language: it has an underscore or a digit within, or a capital after a small letter.
+// isIdentifier reports whether w is a name made up for a program rather than a word of a language:
+// it contains an underscore or a digit, or a capital after a lowercase letter.
 func isIdentifier(w string) bool {
 	if len(w) < 4 || len(w) > 80 || isDigit(w[0]) || strings.HasPrefix(w, "__") && strings.HasSuffix(w, "__") {
 		return false
@@ -143,8 +143,7 @@ func isLineNumber(w string) bool {
 	return true
 }
 
-// quoted adds the strings of 8 to 120 bytes that stand between quotes in one line and are more than
-// a word.
+// quoted adds quoted strings of 8 to 120 bytes that are on one line and more than a single word.
 func quoted(out []Thing, text string) []Thing {
 	for line := range strings.SplitSeq(text, "\n") {
 		for i := 0; i < len(line); i++ {
@@ -165,8 +164,8 @@ func quoted(out []Thing, text string) []Thing {
 	return out
 }
 
-// lines adds the lines of a text of several lines that are 16 to 200 bytes long, without the space
-// around them.
+// lines adds the lines of a multi-line text that are 16 to 200 bytes long, without surrounding
+// space.
 func lines(out []Thing, text string) []Thing {
 	if !strings.Contains(text, "\n") {
 		return out
@@ -179,8 +178,8 @@ func lines(out []Thing, text string) []Thing {
 	return out
 }
 
-// isString reports whether s has a length in bytes from least to most, a letter, and something that
-// is no part of a word or path.
+// isString reports whether s is from least to most bytes long, has a letter, and has a character
+// that cannot be part of a word or path.
 func isString(s string, least, most int) bool {
 	return len(s) >= least && len(s) <= most && strings.ContainsFunc(s, isLetter) &&
 		strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || !isPath(byte(r)) })
@@ -193,8 +192,8 @@ func isPath(c byte) bool {
 	return c == '_' || c == '.' || c == '/' || c == '-' || isDigit(c) || isLetter(rune(c))
 }
 
-// in returns where t stands in text, from the byte at from on; -1 for nowhere. A string may stand
-// anywhere; the rest only where no longer word holds it.
+// in returns the position of t in text, searching from the byte at from on, or -1. A string may be
+// anywhere; other things must not be part of a longer word.
 func (t Thing) in(text string, from int) int {
 	for from <= len(text) {
 		n := strings.Index(text[from:], t.Text)
@@ -214,8 +213,8 @@ func wholeWord(text string, begin, end int) bool {
 	return (begin == 0 || !isWord(text[begin-1])) && (end == len(text) || !isWord(text[end]))
 }
 
-// shownIn is in, but for the number of a line it wants a place where line numbers are shown: at the
-// start of a line, after a colon, or after the word "line".
+// shownIn is like in, but finds a line number only where line numbers are shown: at the start of a
+// line, after a colon, or after the word "line".
 func (t Thing) shownIn(text string, from int) int {
 	for {
 		at := t.in(text, from)
@@ -226,7 +225,8 @@ func (t Thing) shownIn(text string, from int) int {
 	}
 }
 
-// numbersLine reports whether the number at text[begin:end] stands where the number of a line does.
+// numbersLine reports whether the number at text[begin:end] is in a position where line numbers are
+// shown.
 func numbersLine(text string, begin, end int) bool {
 	before := text[max(begin-16, 0):begin]
 	if n := len(before); n > 1 && before[n-1] == ':' && before[n-2] != ' ' {

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	perMessage    = 4    // tokens that frame a message or a tool result
-	perCall       = 8    // tokens that frame a tool call
-	tokensOfImage = 1500 // what providers charge for a picture of about a megapixel
+	perMessage    = 4    // tokens of overhead of a message or a tool result
+	perCall       = 8    // tokens of overhead of a tool call
+	tokensOfImage = 1500 // what providers charge for a picture of about one megapixel
 )
 
 func count(text string) int { return tokencount.Estimate(text) }

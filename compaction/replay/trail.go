@@ -8,12 +8,12 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// trail is the full text of a run as it was recorded, and what each of its calls refers to.
+// trail is the full text of a recorded run, with what each of its calls refers to.
 type trail struct {
 	text  string
-	start []int // where each message begins in text
+	start []int // offset in text where each message begins
 	calls []callThings
-	first map[Thing]int // where each thing is shown first; -1 for nowhere
+	first map[Thing]int // offset where each thing is first shown; -1 if nowhere
 }
 
 type callThings struct {
@@ -21,7 +21,7 @@ type callThings struct {
 	things  []Thing
 }
 
-// newTrail reads a run, until ctx ends.
+// newTrail builds the trail of a run. It stops if ctx ends.
 func newTrail(ctx context.Context, run *Run) (*trail, error) {
 	t := &trail{first: map[Thing]int{}}
 	var b strings.Builder
@@ -51,15 +51,15 @@ func newTrail(ctx context.Context, run *Run) (*trail, error) {
 	return t, nil
 }
 
-// ahead returns what the next n calls from message i on refer to and the run had shown before that
-// message, each once.
+// ahead returns the things that the next n calls, from message i on, refer to and that the run had
+// shown before that message, without duplicates.
 func (t *trail) ahead(i, n int) []Thing {
 	from := sort.Search(len(t.calls), func(k int) bool { return t.calls[k].message >= i })
 	return t.shown(t.calls[from:min(from+n, len(t.calls))], i)
 }
 
-// now returns what the calls of message i refer to and the run had shown before that message, each
-// once.
+// now returns the things that the calls of message i refer to and that the run had shown before
+// that message, without duplicates.
 func (t *trail) now(i int) []Thing {
 	from := sort.Search(len(t.calls), func(k int) bool { return t.calls[k].message >= i })
 	to := sort.Search(len(t.calls), func(k int) bool { return t.calls[k].message > i })
@@ -80,8 +80,7 @@ func (t *trail) shown(calls []callThings, i int) []Thing {
 	return out
 }
 
-// lastLine returns the line in which a thing was shown last before message i, 400 bytes of it at
-// the most.
+// lastLine returns the line that showed a thing last before message i, at most 400 bytes of it.
 func (t *trail) lastLine(th Thing, i int) string {
 	text := t.text[:t.start[i]]
 	at := strings.LastIndex(text, th.Text)

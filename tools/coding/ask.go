@@ -15,8 +15,8 @@ type askIn struct {
 	Options  []string `json:"options,omitempty" jsonschema_description:"answers to choose from"`
 }
 
-// askTool waits for a person without a time limit. Its calls touch nothing, so that asking needs no
-// permission.
+// askTool returns a tool that waits for a person without a time limit. Its calls touch nothing, so
+// that asking needs no permission.
 func (w *Workspace) askTool() (agent.Tool, error) {
 	return newTool("ask_user", w.ask, toolParts[askIn]{
 		any:      agent.ReadOnly(),
@@ -49,5 +49,5 @@ func (w *Workspace) ask(ctx context.Context, in askIn) (string, error) {
 	return answer, nil
 }
 
-// resourceAsk lets one question wait for another: a person can be asked one thing at a time.
+// resourceAsk makes one question wait for another: a person can be asked only one thing at a time.
 const resourceAsk = "user:question"

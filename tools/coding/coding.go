@@ -14,33 +14,33 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// Config says how a [Workspace] behaves. The zero value works.
+// Config configures a [Workspace]. The zero value works.
 type Config struct {
-	// Only names the tools to offer; empty means all of them.
+	// Only lists the tools to offer; empty means all of them.
 	Only []string
-	// Without names tools to leave out.
+	// Without lists tools to leave out.
 	Without []string
 
 	// Artifacts keeps texts that are too long to show; the read_artifact tool reads them back. Nil
-	// keeps them in a temporary directory, for as long as the workspace is open.
+	// keeps them in a temporary directory while the workspace is open.
 	Artifacts agent.ArtifactStore
-	// Index answers the search tool, which is offered only when it is set; repo_map and symbols ask
-	// it what its [IndexFeatures] allow. luthier.CodingIndex makes one of a retrieval index. The
-	// host closes it, after the workspace.
+	// Index answers the search tool, which is offered only if Index is set; repo_map and symbols
+	// use the features in its [IndexFeatures]. luthier.CodingIndex creates one from a retrieval
+	// index. The host closes it, after the workspace.
 	Index Index
-	// Ask puts a question of the model to a person. Nil means that nobody is there, and the model
-	// is told so.
+	// Ask asks a person a question of the model. Nil means that nobody is there, and the model
+	// receives that answer.
 	Ask AskFunc
-	// MemoryDir is the directory for the notes the model keeps from one session to the next, one
-	// file a workspace. Empty means .luthier in the workspace itself, where people can read and
-	// commit them.
+	// MemoryDir is the directory for the notes that the model keeps from one session to the next,
+	// one file per workspace. Empty means .luthier in the workspace itself, where people can read
+	// and commit them.
 	MemoryDir string
 	// Ripgrep is the rg program that grep runs. Empty means the one on PATH, or the built-in search
-	// when there is none; "none" means the built-in search.
+	// if there is none; "none" means the built-in search.
 	Ripgrep string
-	// Clock tells the time; nil means time.Now.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
-	// Limits bound what the tools read, write and show.
+	// Limits limit what the tools read, write and show.
 	Limits Limits
 
 	// Proc configures the tools that run programs.
@@ -54,7 +54,7 @@ type Workspace struct {
 	dir       string // absolute, as given
 	real      string // dir without symbolic links
 	root      *os.Root
-	folds     bool // the file system takes A and a for the same name
+	folds     bool // the file system treats A and a as the same name
 	locks     pathLocks
 	views     viewStore
 	sweeps    sweeper
@@ -66,7 +66,7 @@ type Workspace struct {
 	closeErr  error
 }
 
-// Open opens the directory dir, which must exist. The error of a wrong Config names the field.
+// Open opens the directory dir, which must exist. If cfg is invalid, the error names the field.
 func Open(dir string, cfg Config) (*Workspace, error) {
 	w, err := open(dir, cfg)
 	if err != nil {
@@ -100,7 +100,7 @@ func open(dir string, cfg Config) (*Workspace, error) {
 	return w, nil
 }
 
-// complete fills in defaults and reports the first field that cannot be used.
+// complete fills in defaults and returns an error that names the first invalid field.
 func (c *Config) complete() error {
 	for _, f := range []struct {
 		name  string
@@ -137,7 +137,8 @@ func (c *Config) complete() error {
 // Dir returns the absolute path of the directory, without symbolic links.
 func (w *Workspace) Dir() string { return w.real }
 
-// Close ends what the tools have started and releases the directory. Closing twice is harmless.
+// Close stops everything that the tools have started and releases the directory. Closing twice is
+// harmless.
 func (w *Workspace) Close() error {
 	w.closeOnce.Do(func() {
 		w.closeErr = errors.Join(w.procClose(), w.root.Close())
@@ -145,12 +146,12 @@ func (w *Workspace) Close() error {
 	return w.closeErr
 }
 
-// AskFunc puts a question to a person and returns the answer. It may take any time and must return
+// AskFunc asks a person a question and returns the answer. It may take any time and must return
 // when ctx ends.
 type AskFunc func(ctx context.Context, q Question) (string, error)
 
-// Question is what a model asks a person.
+// Question is a question that a model asks a person.
 type Question struct {
 	Text    string
-	Options []string // answers to choose from; the person may give another one
+	Options []string // answers to choose from; the person may give a different one
 }

@@ -15,23 +15,23 @@ import (
 
 // A change is the new content of one file, or its removal.
 type change struct {
-	at     target // info is the state the change was worked out from; nil for a file that must not exist yet
-	was    []byte // the content it was worked out from; nil to go by info alone
+	at     target // info is the state on which the change is based; nil for a file that must not exist yet
+	was    []byte // the content on which the change is based; nil to compare only info
 	data   []byte
 	mode   fs.FileMode // of a new file; 0 means 0666 less the umask
 	remove bool
 }
 
-// commit makes all changes or none. Contents are first written beside their files, then every file
-// is replaced by a rename; when one fails those before it are put back. The locks of all paths are
-// held by the caller.
+// commit makes all changes or none. The new contents are first written to temporary files next to
+// the targets, then every file is replaced by a rename; if one fails, those before it are restored.
+// The caller holds the locks of all paths.
 //
-// Between the last look at a file and its replacement, other workspaces on the same directory are
-// locked out, in this process and in others. A program that knows nothing of that lock has a few
-// microseconds to write unseen.
+// Between the last check of a file and its replacement, other workspaces on the same directory are
+// locked out, in this process and in others. A program that does not use that lock has a few
+// microseconds to write unnoticed.
 //
-// A crash leaves every single file old or new. Between the renames of several files it leaves some
-// of them old and some new, and temporary files, which later writes remove.
+// A crash leaves every single file either old or new. A crash between the renames of several files
+// leaves some of them old and some new, and it leaves temporary files, which later writes remove.
 func (w *Workspace) commit(ctx context.Context, changes []change) error {
 	tx := transaction{w: w}
 	for _, c := range changes {
@@ -57,7 +57,7 @@ func (w *Workspace) commit(ctx context.Context, changes []change) error {
 type transaction struct {
 	w      *Workspace
 	staged []stagedChange
-	dirs   []string // made for new files, outermost first
+	dirs   []string // created for new files, outermost first
 }
 
 type stagedChange struct {
@@ -96,14 +96,14 @@ func (tx *transaction) stage(c change) error {
 		w.sweep(path.Dir(c.at.rel))
 		s.temp = tempName(c.at.rel)
 	}
-	tx.staged = append(tx.staged, s) // before the file is made, so that a rollback finds it
+	tx.staged = append(tx.staged, s) // before the file is created, so that a rollback finds it
 	if c.remove {
 		return nil
 	}
 	return w.writeTemp(s.temp, c)
 }
 
-// makeDirs makes dir and what is missing above it.
+// makeDirs creates dir and its missing parents.
 func (tx *transaction) makeDirs(dir string) error {
 	var missing []string
 	for d := dir; d != "."; d = path.Dir(d) {
@@ -125,7 +125,7 @@ func (tx *transaction) makeDirs(dir string) error {
 		}
 		err := tx.w.root.Mkdir(d, 0o777)
 		if errors.Is(err, fs.ErrExist) {
-			continue // another call was quicker
+			continue // another call has just created it
 		}
 		if err != nil {
 			return dirError(d, err)
@@ -135,10 +135,10 @@ func (tx *transaction) makeDirs(dir string) error {
 	return nil
 }
 
-// writeTemp writes c's content under the name temp, with the permissions the file is to have, down
-// to the disk.
+// writeTemp writes c's content under the name temp, with the final permissions of the file, and
+// syncs it to disk.
 func (w *Workspace) writeTemp(temp string, c change) error {
-	mode := fs.FileMode(0o600) // nobody else reads it before it has the old file's permissions
+	mode := fs.FileMode(0o600) // nobody else can read it before it has the old file's permissions
 	if c.at.info == nil {
 		if mode = c.mode.Perm(); mode == 0 {
 			mode = 0o666
@@ -165,7 +165,8 @@ func (w *Workspace) writeTemp(temp string, c change) error {
 	return show.Cause(err)
 }
 
-// fill writes data. With a fault hook it does so in small pieces, each of which may be the last.
+// fill writes data. With a fault hook it writes small pieces, so that a test can stop after any of
+// them.
 func (w *Workspace) fill(f *os.File, temp string, data []byte) error {
 	piece := len(data)
 	if w.fault != nil {
@@ -184,7 +185,8 @@ func (w *Workspace) fill(f *os.File, temp string, data []byte) error {
 	return w.step("sync", temp)
 }
 
-// apply puts a staged change in place, unless the file is no longer what it was worked out from.
+// apply puts a staged change in place, unless the file has changed since the state that the change
+// is based on.
 func (tx *transaction) apply(s *stagedChange, keep bool) error {
 	w, rel := tx.w, s.at.rel
 	existed, err := w.unchanged(s.change)
@@ -216,9 +218,9 @@ func (tx *transaction) apply(s *stagedChange, keep bool) error {
 	return nil
 }
 
-// unchanged makes sure that the file is what the change was worked out from, and reports whether it
-// exists. The content is compared, too: a clock of the file system that stands still for
-// milliseconds hides a quick change.
+// unchanged checks that the file still has the state on which the change is based, and reports
+// whether it exists. It also compares the content, because a file system clock with a resolution of
+// milliseconds can hide a quick change.
 func (w *Workspace) unchanged(c change) (existed bool, err error) {
 	changed := errors.New("somebody else changed the file just now; read it again and repeat the change")
 	now, err := w.root.Lstat(c.at.rel)
@@ -242,7 +244,8 @@ func (w *Workspace) unchanged(c change) (existed bool, err error) {
 	return true, nil
 }
 
-// keep gives the old file a second name. A file system without hard links gets a copy.
+// keep makes a hard link to the old file under a second name. On a file system without hard links
+// it makes a copy.
 func (tx *transaction) keep(s *stagedChange) error {
 	w := tx.w
 	if err := w.step("backup", s.at.rel); err != nil {
@@ -262,8 +265,8 @@ func (tx *transaction) keep(s *stagedChange) error {
 	return nil
 }
 
-// placeNew moves temp to rel, where nothing may be. A link, unlike a rename, fails when somebody
-// else was quicker.
+// placeNew moves temp to rel, where nothing may exist. Unlike a rename, a link fails if somebody
+// else has created the file first.
 func (w *Workspace) placeNew(temp, rel string) error {
 	err := w.root.Link(temp, rel)
 	if errors.Is(err, fs.ErrExist) {
@@ -272,12 +275,12 @@ func (w *Workspace) placeNew(temp, rel string) error {
 	if err != nil {
 		return w.root.Rename(temp, rel)
 	}
-	// rel is complete. Should the temporary name stay, the next sweep removes it.
+	// rel is complete. If the temporary name cannot be removed, the next sweep removes it.
 	_ = w.root.Remove(temp)
 	return nil
 }
 
-// rollback undoes what was applied, the latest first, and removes everything temporary.
+// rollback undoes the applied changes, the latest first, and removes everything temporary.
 func (tx *transaction) rollback() error {
 	var errs []error
 	for _, s := range slices.Backward(tx.staged) {
@@ -298,7 +301,7 @@ func (tx *transaction) rollback() error {
 		}
 	}
 	for _, d := range slices.Backward(tx.dirs) {
-		_ = tx.w.root.Remove(d) // fails when somebody put a file there, as it should
+		_ = tx.w.root.Remove(d) // fails if somebody has put a file there, as it should
 	}
 	return errors.Join(errs...)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// The tests of crashes run this test binary again as a child that is killed, or that has fewer
+// The crash tests run this test binary again as a child process that is killed, or that has fewer
 // rights.
 const (
 	childEnv = "LUTHIER_CODING_CHILD"
@@ -30,14 +30,14 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Init() // in a child that isolates a program this does not return
+	sandbox.Init() // in a child that sandboxes a program this does not return
 	if dir := os.Getenv(childEnv); dir != "" {
 		child(dir, os.Getenv(stepEnv))
 		os.Exit(0)
 	}
 	tier.Beside(8)
 	code := m.Run()
-	// Tests that run beside others cannot count goroutines for themselves.
+	// Tests that run in parallel cannot count goroutines themselves.
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Println("after all tests:", err)
 		code = 1
@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// child writes files until it is killed: by its own hand before step n, or by its parent when n is
-// "forever". With "rights" it tries to write as a user who may not.
+// child writes files until it is killed: by itself before step n, or by its parent if n is
+// "forever". With "rights" it tries to write as a user without write permission.
 func child(dir, n string) {
 	w, err := Open(dir, Config{})
 	if err != nil {
@@ -99,7 +99,7 @@ func startChild(t testing.TB, dir, step string) *exec.Cmd {
 }
 
 // TestKilledAtAnyStep kills a program before each step of a patch of four files. Every file must be
-// whole, old or new, and a later run must be able to clean up.
+// complete, old or new, and a later run must be able to clean up.
 func TestKilledAtAnyStep(t *testing.T) {
 	tier.Normal(t)
 	after := files{"a.go": "package a\nvar A = 2\n", "new/deep/n.txt": "hello\n", "src/new.go": "package renamed\n", "other": "x\n"}
@@ -138,7 +138,8 @@ func TestKilledAtAnyStep(t *testing.T) {
 	}
 }
 
-// sweepAndCompare makes what a crash has left old enough, and expects later writes to remove it.
+// sweepAndCompare makes the leftovers of a crash look old, and checks that later writes remove
+// them.
 func sweepAndCompare(t *testing.T, dir string, step int) {
 	t.Helper()
 	w, err := Open(dir, Config{Clock: func() time.Time { return time.Now().Add(time.Hour) }})
@@ -157,7 +158,7 @@ func sweepAndCompare(t *testing.T, dir string, step int) {
 	}
 }
 
-// TestKilledAtAnyMoment kills a program that writes without pause from outside, at random.
+// TestKilledAtAnyMoment kills a program that writes continuously, from outside and at random times.
 func TestKilledAtAnyMoment(t *testing.T) {
 	rounds := 30
 	if testing.Short() {
@@ -180,8 +181,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// TestReadOnlyWorkspace runs the tools as a user who may read and not write. Root may do
-// everything, so that a child drops its rights.
+// TestReadOnlyWorkspace runs the tools as a user who may read but not write. Root may do
+// everything, so the child process drops its rights.
 func TestReadOnlyWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	files{"sub/f": "a\n", "sub/hidden": "a\n", "closed/x": "a\n"}.write(t, dir)
@@ -202,7 +203,7 @@ func TestReadOnlyWorkspace(t *testing.T) {
 	}
 	cmd := startChild(t, dir, "rights")
 	if os.Getuid() == 0 {
-		// The test binary itself may lie where nobody else can run it.
+		// The test binary itself may be in a place where other users cannot run it.
 		exe := filepath.Join(t.TempDir(), "child")
 		data, err := os.ReadFile(cmd.Path)
 		must(t, err)

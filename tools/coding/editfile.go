@@ -101,13 +101,13 @@ func (w *Workspace) edit(ctx context.Context, in editIn) (string, error) {
 // replaced is the outcome of several replacements in one text.
 type replaced struct {
 	text  string
-	base  string // what the model now believes the text to be
+	base  string // what the model believes the text to be afterwards
 	count int
 	notes []string
 }
 
-// replaceAll makes the replacements in order, all or none. base is what the model was shown, ""
-// when that is unknown.
+// replaceAll makes the replacements in order, all or none. base is the text that the model was
+// shown, or "" if unknown.
 func replaceAll(text, base string, list []replacement) (replaced, error) {
 	out := replaced{text: text, base: base}
 	for i, r := range list {
@@ -133,8 +133,8 @@ func replaceAll(text, base string, list []replacement) (replaced, error) {
 	return out, nil
 }
 
-// nextBase is what the model believes after an edit: what it believed before, with the edit. Where
-// the edit cannot be made in that, nothing is known any more but the file itself.
+// nextBase returns what the model believes the text to be after an edit: its previous belief with
+// the edit applied. If the edit cannot be applied to that, nothing is known except the file itself.
 func nextBase(base, before, after string, r replacement) string {
 	if base == "" || sameLines(base, before) {
 		return after
@@ -146,8 +146,8 @@ func nextBase(base, before, after string, r replacement) string {
 	return res.Content
 }
 
-// rememberEdit carries what was shown over an edit. Ranges behind the first change have moved; they
-// are dropped rather than guessed, so that nothing counts as shown that was not.
+// rememberEdit updates the shown ranges after an edit. Ranges behind the first change have moved;
+// they are dropped rather than guessed, so that nothing counts as shown that was not.
 func (w *Workspace) rememberEdit(ctx context.Context, rel string, v view, now string) {
 	next := view{text: now, known: true, whole: v.whole, epoch: v.epoch}
 	first := firstDifference(v.text, now)
@@ -157,7 +157,7 @@ func (w *Workspace) rememberEdit(ctx context.Context, rel string, v view, now st
 	w.views.set(ctx, rel, next)
 }
 
-// firstDifference is the number of the first line in which a and b differ.
+// firstDifference returns the number of the first line in which a and b differ.
 func firstDifference(a, b string) int {
 	line := 1
 	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {

@@ -44,8 +44,8 @@ func TestMultiEditIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestEditAfterSomebodyElse edits a place that moved, and one that somebody else changed, since the
-// model read the file.
+// TestEditAfterSomebodyElse edits a place that has moved, and one that somebody else has changed,
+// since the model read the file.
 func TestEditAfterSomebodyElse(t *testing.T) {
 	w := openWith(t, Config{}, files{"f": "a\nb\nc\nd\n"})
 	at := filepath.Join(w.Dir(), "f")
@@ -56,7 +56,7 @@ func TestEditAfterSomebodyElse(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	refused(t, w, "edit", args{"path": "f", "old": "c\nd", "new": "c\ne"}, "change")
-	// The model's own edit is not somebody else's.
+	// The model's own edit does not count as somebody else's.
 	do(t, w, "edit", args{"path": "f", "old": "B", "new": "BB"})
 	if got := content(t, w, "f"); got != "new\na\nBB\nc\nD\n" {
 		t.Errorf("got %q", got)
@@ -97,8 +97,8 @@ func TestParallelEdits(t *testing.T) {
 	}
 }
 
-// TestTwoWorkspacesOnOneDirectory has no locks of paths in common: a lost race must be an error,
-// never a lost edit.
+// TestTwoWorkspacesOnOneDirectory uses two workspaces, which share no path locks: a lost race must
+// be an error, never a lost edit.
 func TestTwoWorkspacesOnOneDirectory(t *testing.T) {
 	const n = 30
 	var b strings.Builder

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// project makes a small directory to work on.
+// project creates a small directory to work in.
 func project() string {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -63,7 +63,7 @@ func BenchmarkRead(b *testing.B) {
 	benchCall(b, w, "read", args{"path": "f.go"})
 }
 
-// BenchmarkEdit makes an edit and takes it back, in a file of 1,000 lines, down to the disk.
+// BenchmarkEdit makes an edit and reverts it, in a file of 1,000 lines, including the sync to disk.
 func BenchmarkEdit(b *testing.B) {
 	w := openWith(b, Config{}, files{"f.txt": strings.Repeat("\tx := compute(a, b, c) // a comment of usual length\n", 1000) + "mark one\n"})
 	edit := toolOf(b, w, "edit")

@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// toolParts are what a file tool is made of, besides its function.
+// toolParts holds the parts of a file tool other than its function.
 type toolParts[In any] struct {
 	any      agent.Effects // what any call may do
 	effects  func(In) agent.Effects
@@ -19,8 +19,8 @@ type toolParts[In any] struct {
 	opts     []tools.Option
 }
 
-// newTool builds the tool name, as toolbox describes it. The results are within the limits
-// of the workspace already, so that the registry need not cut them.
+// newTool builds the tool name with the description from toolbox. Its results are already within
+// the limits of the workspace, so the registry need not cut them.
 func newTool[In, Out any](name string, fn func(context.Context, In) (Out, error), p toolParts[In]) (agent.Tool, error) {
 	opts := append([]tools.Option{
 		tools.WithEffects(p.any), tools.WithCallEffects(p.effects), tools.WithDescribe(p.describe), tools.WithMaxOutput(-1),
@@ -66,7 +66,8 @@ func (w *Workspace) writeEffects(ps ...string) agent.Effects {
 	return e
 }
 
-// resource names a path in effects, where "a:b" would be a resource of another kind.
+// resource returns the name of a path in effects. A path such as "a:b" must be changed, since it
+// would name a resource of another kind.
 func resource(rel string) string {
 	if strings.Contains(rel, ":") {
 		return "./" + rel
@@ -74,15 +75,15 @@ func resource(rel string) string {
 	return rel
 }
 
-// outside marks the effects of a call whose path does not resolve. The call itself will be refused;
-// until then it counts as one that leaves the workspace.
+// outside marks the effects of a call whose path cannot be resolved. The call itself will be
+// refused; until then it counts as leaving the workspace.
 func (w *Workspace) outside(e agent.Effects, err error) agent.Effects {
 	e.Flags |= agent.EffectOutside
 	e.Reasons = append(e.Reasons, err.Error())
 	return e
 }
 
-// titled returns a function that describes a call by one line.
+// titled returns a function that describes a call in one line.
 func titled[In any](f func(In) string) func(In) agent.CallDescription {
 	return func(in In) agent.CallDescription { return agent.CallDescription{Title: f(in)} }
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// fileTypes are the languages that grep can be restricted to, by the endings of file names.
+// fileTypes returns the languages that grep can be restricted to, with their file name extensions.
 func fileTypes() map[string]string {
 	return map[string]string{
 		"c": "*.{c,h}", "cpp": "*.{cc,cpp,cxx,c++,hh,hpp,hxx,h++,h,inl}", "csharp": "*.{cs,csx}", "css": "*.{css,scss,sass,less}",
@@ -22,7 +22,7 @@ func fileTypes() map[string]string {
 	}
 }
 
-// otherTypeNames are further names of the types.
+// otherTypeNames returns aliases of the types.
 func otherTypeNames() map[string]string {
 	return map[string]string{
 		"golang": "go", "python": "py", "javascript": "js", "typescript": "ts", "tsx": "ts", "jsx": "js", "rs": "rust", "rb": "ruby",

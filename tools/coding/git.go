@@ -30,7 +30,7 @@ type gitIn struct {
 	EndLine   int    `json:"end_line,omitempty" jsonschema:"minimum=0" jsonschema_description:"blame: last line"`
 }
 
-// gitTimeout bounds one call: the history of some repositories takes hours to walk.
+// gitTimeout limits one call: walking the history of some repositories takes hours.
 const gitTimeout = 90 * time.Second
 
 func (w *Workspace) gitTool() (agent.Tool, error) {
@@ -55,7 +55,8 @@ func (w *Workspace) git(ctx context.Context, in gitIn) (string, error) {
 	return g.Answer(ctx, gitview.Query(in))
 }
 
-// openRepo opens the repository that holds the workspace. Its objects can be read until ctx ends.
+// openRepo opens the repository that contains the workspace. Its objects can be read until ctx
+// ends.
 func (w *Workspace) openRepo(ctx context.Context) (*gitview.Repo, error) {
 	return gitview.Open(ctx, gitview.Config{
 		Dir: w.real, Root: w.root, Files: gitFiles{w}, Resolve: w.gitPath, Temporary: isTempName,
@@ -64,7 +65,7 @@ func (w *Workspace) openRepo(ctx context.Context) (*gitview.Repo, error) {
 	})
 }
 
-// gitPath resolves a path of a call by its words alone: it may be of a file that only a commit has.
+// gitPath resolves a path of a call lexically, because the file may exist only in a commit.
 func (w *Workspace) gitPath(p string) (string, error) {
 	rel, err := w.relative(p)
 	if err != nil {
@@ -77,7 +78,7 @@ func (w *Workspace) gitPath(p string) (string, error) {
 	return rel, nil
 }
 
-// gitFiles reads the work tree with the care of the file tools.
+// gitFiles reads the work tree with the same precautions as the file tools.
 type gitFiles struct{ w *Workspace }
 
 func (f gitFiles) Open(rel string, info fs.FileInfo) (*os.File, error) {
@@ -92,7 +93,7 @@ func (f gitFiles) ReadAll(rel string, info fs.FileInfo, max int) ([]byte, error)
 
 func (f gitFiles) ReadDir(rel string) ([]fs.DirEntry, error) { return f.w.readDir(rel) }
 
-// changedFiles lists the files of the workspace that differ from the last commit, without deleted
+// changedFiles lists the files of the workspace that differ from the last commit, except deleted
 // ones.
 func (w *Workspace) changedFiles(ctx context.Context) ([]string, error) {
 	g, err := w.openRepo(ctx)

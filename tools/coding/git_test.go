@@ -21,14 +21,14 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/gitview"
 )
 
-// repo is a real repository that the git program made.
+// repo is a real repository created with the git program.
 type repo struct {
 	t     testing.TB
 	dir   string
-	steps int // commands so far
+	steps int // commands run so far
 }
 
-// newRepo makes a repository with one commit per set of files.
+// newRepo creates a repository with one commit per set of files.
 func newRepo(t testing.TB, commits ...files) *repo {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -60,7 +60,7 @@ func (r *repo) git(args ...string) string {
 func (r *repo) try(args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.dir
-	// Each commit is a minute after the one before, so that the order is certain.
+	// Each commit is a minute later than the previous one, so that the order is certain.
 	r.steps++
 	stamp := gitStart.Add(time.Duration(r.steps) * time.Minute).Format(time.RFC3339)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com",
@@ -71,7 +71,7 @@ func (r *repo) try(args ...string) (string, error) {
 
 func (r *repo) open(cfg Config) *Workspace { return openAt(r.t, r.dir, cfg) }
 
-// status is what git itself says, as lines without quoting.
+// status returns the status according to git itself, as lines without quoting.
 func (r *repo) status(extra ...string) []string {
 	out := r.git(append([]string{"-c", "status.renames=true", "status", "--porcelain", "-z"}, extra...)...)
 	var lines []string
@@ -94,11 +94,11 @@ func (r *repo) status(extra ...string) []string {
 	return lines
 }
 
-// ours is the same by the tool's own comparison.
+// ours returns the status according to the tool, in the same form.
 func (r *repo) ours(ignored bool) []string {
 	r.t.Helper()
 	out := run(r.t, r.open(Config{Limits: Limits{ListEntries: 1 << 20}}), "git", args{"op": "status", "ignored": ignored})
-	all := strings.Split(out, "\n")[1:] // behind the line of the branch
+	all := strings.Split(out, "\n")[1:] // after the line about the branch
 	lines := []string{}
 	for _, l := range all {
 		if l == "nothing to commit, work tree clean" || strings.HasPrefix(l, "note: ") {
@@ -131,7 +131,7 @@ func (r *repo) same(what string, ignored bool) {
 	}
 }
 
-// TestGitStatusAsGit compares with git status on real repositories.
+// TestGitStatusAsGit compares the tool's status with that of git on real repositories.
 func TestGitStatusAsGit(t *testing.T) {
 	tier.Normal(t)
 	agenttest.CheckLeaks(t)
@@ -266,8 +266,8 @@ func TestGitStatusRandom(t *testing.T) {
 			}
 		}
 		want, got := r.status("--no-renames"), r.ours(false)
-		// Which of several equal files was renamed is a matter of taste: renames are compared as
-		// what they consist of.
+		// Git and the tool may choose differently which of several equal files was renamed, so
+		// renames are compared as a deletion and an addition.
 		var flat []string
 		for _, l := range got {
 			if from, to, ok := strings.Cut(l[3:], " -> "); ok {
@@ -283,7 +283,8 @@ func TestGitStatusRandom(t *testing.T) {
 	}
 }
 
-// TestGitDiffApplies applies what diff prints with git apply and gets the other side.
+// TestGitDiffApplies applies the output of diff with git apply and checks that the result is the
+// other side.
 func TestGitDiffApplies(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a.txt": "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "gone.txt": "bye\n", "run.sh": "#!/bin/sh\n", "noeol.txt": "x", "dir/b c.txt": "b\n", "big.bin": "\x00\x01"})
@@ -338,7 +339,8 @@ func TestGitDiffNumbers(t *testing.T) {
 	}
 }
 
-// TestGitLogAsGit compares the commits with git log, for paths through merges too.
+// TestGitLogAsGit compares the listed commits with those of git log, including for paths through
+// merges.
 func TestGitLogAsGit(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n", "dir/b": "1\n"}, files{"a": "2\n"}, files{"dir/b": "2\n"})
@@ -410,7 +412,8 @@ func TestGitShowAndBlame(t *testing.T) {
 	contains(t, run(t, w, "git", args{"op": "push"}), "error:")
 }
 
-// TestGitRunsNothing sets every hook and program that git itself would run.
+// TestGitRunsNothing configures every hook and program that git itself would run, and checks that
+// the tool runs none.
 func TestGitRunsNothing(t *testing.T) {
 	needUnix(t)
 	r := newRepo(t, files{"a.txt": "a\n", ".gitattributes": "*.txt filter=evil diff=evil\n"})
@@ -488,8 +491,8 @@ func TestGitPlaces(t *testing.T) {
 	})
 }
 
-// TestGitDoesNotLeave points .git at another repository in every way there is; none of its commits
-// is shown.
+// TestGitDoesNotLeave points .git at another repository in every possible way and checks that none
+// of its commits is shown.
 func TestGitDoesNotLeave(t *testing.T) {
 	needUnix(t)
 	other := newRepo(t, files{"secret": "treasure\n"})
@@ -534,7 +537,7 @@ func TestGitCancel(t *testing.T) {
 	}
 }
 
-// bigRepo is a repository of n files in directories of 100.
+// bigRepo creates a repository of n files in directories of 100.
 func bigRepo(b testing.TB, n int) *repo {
 	r := newRepo(b)
 	fs := files{}

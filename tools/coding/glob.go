@@ -36,7 +36,7 @@ func orRoot(p string) string {
 	return p
 }
 
-// limit bounds what a call asks for.
+// limit returns the limit that a call asks for, within the workspace's own limits.
 func (w *Workspace) limit(asked int) int {
 	if asked <= 0 {
 		return w.cfg.Limits.Results
@@ -44,7 +44,7 @@ func (w *Workspace) limit(asked int) int {
 	return min(asked, w.cfg.Limits.MaxResults)
 }
 
-// startDir resolves the directory a search starts in.
+// startDir resolves the directory in which a search starts.
 func (w *Workspace) startDir(p string) (target, error) {
 	t, err := w.resolve(orRoot(p))
 	if err != nil {

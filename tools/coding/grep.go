@@ -83,7 +83,8 @@ func (w *Workspace) grepJob(in grepIn) (*grepJob, error) {
 	return j, err
 }
 
-// runGrep searches with ripgrep where that finds the same, else by itself.
+// runGrep searches with ripgrep if that finds the same as the built-in search, and otherwise with
+// the built-in search.
 func (w *Workspace) runGrep(ctx context.Context, j *grepJob, found *grepResults) error {
 	if !j.from.info.IsDir() {
 		w.grepFile(ctx, j, j.from, make([]byte, 0, w.grepPiece), found)
@@ -98,7 +99,7 @@ func (w *Workspace) runGrep(ctx context.Context, j *grepJob, found *grepResults)
 }
 
 // grepResults collects files in any order and keeps those that come first by path, up to a number
-// of matching lines (or of files, when only names are asked for). The rest is counted.
+// of matching lines (or of files, if only names are requested). The rest is only counted.
 type grepResults struct {
 	limit int
 	names bool
@@ -106,8 +107,8 @@ type grepResults struct {
 	mu       sync.Mutex
 	files    []fileMatches
 	kept     int // matching lines (or files) in files
-	lines    int // matching lines in all
-	total    int // files in all
+	lines    int // total number of matching lines
+	total    int // total number of files
 	failed   int // files that could not be read
 	oversize int
 }
@@ -131,7 +132,7 @@ func (g *grepResults) weight(f fileMatches) int {
 	return min(f.count, g.limit)
 }
 
-// prune drops the files that can no longer be shown: those behind enough others.
+// prune drops the files beyond the result limit.
 func (g *grepResults) prune() {
 	slices.SortFunc(g.files, func(a, b fileMatches) int { return cmp.Compare(a.rel, b.rel) })
 	sum := 0
@@ -149,7 +150,7 @@ func (g *grepResults) prune() {
 func (g *grepResults) unreadable() { g.mu.Lock(); g.failed++; g.mu.Unlock() }
 func (g *grepResults) tooLarge()   { g.mu.Lock(); g.oversize++; g.mu.Unlock() }
 
-// grepText is the result as the model sees it.
+// grepText returns the result in the form shown to the model.
 func (w *Workspace) grepText(in grepIn, j *grepJob, found *grepResults) string {
 	found.prune()
 	if found.total == 0 {
@@ -183,8 +184,8 @@ func (g *grepResults) skipped() string {
 type grepOutput struct {
 	b            strings.Builder
 	max          int
-	gaps         bool // mark where lines are left out between those shown
-	files, lines int  // shown
+	gaps         bool // mark gaps between the lines shown
+	files, lines int  // number shown
 }
 
 func (o *grepOutput) file(mode string, f fileMatches, limit int) bool {
@@ -225,7 +226,7 @@ func (o *grepOutput) file(mode string, f fileMatches, limit int) bool {
 	return true
 }
 
-// left says how much there is in all, and what was not shown.
+// left returns a line with the totals and the number of results that were not shown.
 func (o *grepOutput) left(g *grepResults) string {
 	all := fmt.Sprintf("%s in %s", plural(g.lines, "matching line"), plural(g.total, "file"))
 	if o.lines == g.lines && o.files == g.total {

@@ -69,7 +69,7 @@ func both(t testing.TB, dir string) (rg, own *Workspace) {
 	}
 	limits := Limits{MaxResults: 1 << 20, ReadBytes: 256 << 20}
 	rg, own = openAt(t, dir, Config{Limits: limits}), openAt(t, dir, Config{Limits: limits, Ripgrep: noRipgrep})
-	own.grepPiece = 1000 // so that small files have several pieces
+	own.grepPiece = 1000 // so that small files are read in several pieces
 	return rg, own
 }
 
@@ -90,7 +90,7 @@ func sameGrep(t testing.TB, rg, own *Workspace, in args) (matched bool) {
 
 var filler = strings.Repeat("filler text ", 400) + "\n"
 
-// nasty is a tree of what searches get wrong.
+// nasty is a tree of files that searches tend to get wrong.
 var nasty = files{
 	"plain.txt": "alpha beta\ngamma\n", "crlf.txt": "alpha\r\nbeta\r\n\r\ngamma", "cr.txt": "alpha\rbeta\rgamma\n", "bom.txt": bomUTF8 + "alpha\nbeta\n",
 	"le.txt": bomLE + "a\x00l\x00p\x00h\x00a\x00\n\x00b\x00\n\x00", "be.txt": bomBE + "\x00a\x00l\x00p\x00h\x00a\x00\n", "no16.txt": "a\x00l\x00p\x00h\x00a\x00\n\x00",
@@ -187,7 +187,7 @@ func TestRipgrepAgreesOnARealTree(t *testing.T) {
 	}
 }
 
-// TestRandomPatternsAgree makes up patterns from pieces.
+// TestRandomPatternsAgree checks that both searches agree on random patterns made of pieces.
 func TestRandomPatternsAgree(t *testing.T) {
 	tier.Normal(t)
 	dir := t.TempDir()
@@ -225,7 +225,7 @@ func TestRandomPatternsAgree(t *testing.T) {
 	}
 }
 
-// FuzzGrepScan compares the search in pieces with matching line by line.
+// FuzzGrepScan compares the search in pieces with a match line by line.
 func FuzzGrepScan(f *testing.F) {
 	f.Add("a+b", "xab\nb\r\naab", 3, 1)
 	f.Add("^$", "\n\n\nx", 1, 2)
@@ -276,7 +276,7 @@ func FuzzGrepScan(f *testing.F) {
 	})
 }
 
-// FuzzGrepPattern checks that the rewriting of patterns does not change what matches a line.
+// FuzzGrepPattern checks that rewriting a pattern does not change which lines match.
 func FuzzGrepPattern(f *testing.F) {
 	for _, p := range []string{"a", "a$", "^a", `\s+`, "[^b]", "(?i)k", `\Aa\z`, "a|b", "(?s).", "[[:^alpha:]]", "(a*)+", `\b`, "(?U)a+", "x{2,5}?"} {
 		f.Add(p, "a bk")
@@ -323,7 +323,7 @@ func TestGrepFilesThatVanish(t *testing.T) {
 	<-done
 }
 
-// TestRipgrepFallsBack uses programs that are not ripgrep.
+// TestRipgrepFallsBack: if the configured program is not ripgrep, the built-in search is used.
 func TestRipgrepFallsBack(t *testing.T) {
 	dir := t.TempDir()
 	files{"a.txt": "needle\n"}.write(t, dir)
@@ -337,7 +337,7 @@ func TestRipgrepFallsBack(t *testing.T) {
 	}
 }
 
-// TestIgnoreFilesOfRipgrepAlone has rules that only ripgrep would follow.
+// TestIgnoreFilesOfRipgrepAlone: ignore files that only ripgrep knows have no effect.
 func TestIgnoreFilesOfRipgrepAlone(t *testing.T) {
 	above := t.TempDir()
 	files{".gitignore": "*.txt\n", "work/a.txt": "needle\n", "work/.ignore": "a.txt\n", "other/a.txt": "needle\n", "other/.rgignore": "a.txt\n"}.write(t, above)

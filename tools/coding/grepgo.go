@@ -10,23 +10,23 @@ import (
 	"sync"
 )
 
-// grepJob is one search: where, for what, and how much of it to keep.
+// grepJob is one search: its place, its pattern, and how many results to keep.
 type grepJob struct {
 	from          target
-	all           bool // ignored files too
+	all           bool // include ignored files
 	names         nameFilter
 	types         nameFilter
 	p             *grepPattern
 	before, after int
-	keep          int // matching lines to keep of one file; 0 for none, -1 for all
+	keep          int // matching lines to keep per file; 0 for none, -1 for all
 }
 
 func (j *grepJob) wants(rel string) bool { return j.names.match(rel) && j.types.match(rel) }
 
 const (
 	grepWorkers = 8
-	grepPiece   = 1 << 20  // bytes read at once, unless a test says otherwise
-	grepMaxLine = 32 << 20 // a longer line is no text
+	grepPiece   = 1 << 20  // bytes per read, unless a test changes it
+	grepMaxLine = 32 << 20 // a file with a longer line is not text
 )
 
 // grepGo is the built-in search: one goroutine walks, several read and match.
@@ -61,8 +61,8 @@ func (w *Workspace) grepGo(ctx context.Context, j *grepJob, found *grepResults) 
 	return err
 }
 
-// grepFile searches one file and returns its buffer for the next. Files that vanish or cannot be
-// read are counted.
+// grepFile searches one file and returns its buffer for reuse. Files that vanish or cannot be read
+// are counted.
 func (w *Workspace) grepFile(ctx context.Context, j *grepJob, t target, buf []byte, found *grepResults) []byte {
 	if t.info == nil {
 		info, err := w.root.Lstat(t.rel)
@@ -96,7 +96,8 @@ func (w *Workspace) grepFile(ctx context.Context, j *grepJob, t target, buf []by
 
 var errBinary = errors.New("binary file")
 
-// run reads f in pieces of whole lines; all of it at once for a multiline pattern, and for UTF-16.
+// run reads f in pieces of whole lines. For a multiline pattern and for UTF-16 it reads the whole
+// file.
 func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, error) {
 	first, whole := true, s.p.multiline
 	for {
@@ -144,7 +145,7 @@ func (s *grepScan) run(ctx context.Context, f io.Reader, buf []byte) ([]byte, er
 	}
 }
 
-// last searches what is left at the end of a file.
+// last searches the remainder at the end of a file.
 func (s *grepScan) last(buf []byte) error {
 	if s.num == 0 && (bytes.HasPrefix(buf, []byte(bomLE)) || bytes.HasPrefix(buf, []byte(bomBE))) {
 		f, kind := decode(buf)

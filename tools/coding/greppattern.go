@@ -11,18 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// A grepPattern is one regular expression in the three forms that searching needs. They come from
-// one syntax tree, so that the built-in search and ripgrep mean the same by it.
+// A grepPattern is one regular expression in the three forms that searching needs. They are derived
+// from one syntax tree, so that it has the same meaning for the built-in search and for ripgrep.
 type grepPattern struct {
-	scan      *regexp.Regexp // finds candidates in a text of many lines; a match never spans lines unless multiline
-	line      *regexp.Regexp // decides on one line without its line ending
-	rg        string         // in ripgrep's syntax; "" when it cannot be said there
+	scan      *regexp.Regexp // finds candidates in a text of many lines; unless multiline, a match never spans lines
+	line      *regexp.Regexp // matches a single line without its line ending
+	rg        string         // in ripgrep's syntax; "" if it cannot be expressed there
 	multiline bool
 }
 
-// compileGrep reads a pattern as RE2. A pattern that has a newline in it is a multiline one.
+// compileGrep parses a pattern as RE2. A pattern that contains a newline is a multiline one.
 func compileGrep(expr string, literal, ignoreCase, multiline bool) (*grepPattern, error) {
-	flags := syntax.ClassNL | syntax.PerlX | syntax.UnicodeGroups // without OneLine: ^ and $ are at lines
+	flags := syntax.ClassNL | syntax.PerlX | syntax.UnicodeGroups // without OneLine: ^ and $ match at line boundaries
 	if literal {
 		flags = syntax.Literal
 	}
@@ -60,7 +60,8 @@ func patternError(expr string, err error) error {
 	return fmt.Errorf("the pattern %q is not a regular expression: %w; %s", expr, err, hint)
 }
 
-// needsNewline reports whether every way to match includes a literal newline, or some does by name.
+// needsNewline reports whether the pattern contains a literal newline anywhere, written directly or
+// as a class of one character.
 func needsNewline(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpLiteral {
 		for _, r := range re.Rune {
@@ -80,8 +81,7 @@ func needsNewline(re *syntax.Regexp) bool {
 	return false
 }
 
-// withinLine keeps a pattern from matching a newline, so that no match covers the line of another
-// one.
+// withinLine keeps a pattern from matching a newline, so that no match extends into the next line.
 func withinLine(re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -100,7 +100,7 @@ func withinLine(re *syntax.Regexp) {
 	}
 }
 
-// without cuts one character out of a class, given as pairs of first and last.
+// without removes one character from a class, given as pairs of first and last.
 func without(class []rune, r rune) []rune {
 	var out []rune
 	for i := 0; i+1 < len(class); i += 2 {
@@ -119,10 +119,10 @@ func without(class []rune, r rune) []rune {
 	return out
 }
 
-// withoutBadBytes keeps "." and classes from matching U+FFFD. To Go's regular expressions a byte
-// that is not UTF-8 is that character, to ripgrep's it is none at all; like this both mean the
-// same. It reports whether the pattern names U+FFFD as a literal, which then still matches such
-// bytes here and not in ripgrep.
+// withoutBadBytes keeps "." and classes from matching U+FFFD. For Go's regular expressions an
+// invalid UTF-8 byte is that character, for ripgrep's it is no character at all; after this change
+// both behave the same. It reports whether the pattern contains U+FFFD as a literal, which still
+// matches such bytes here but not in ripgrep.
 func withoutBadBytes(re *syntax.Regexp) (literal bool) {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -142,7 +142,7 @@ func withoutBadBytes(re *syntax.Regexp) (literal bool) {
 	return literal
 }
 
-// beforeCR lets $ match before the carriage return of a CRLF, too.
+// beforeCR lets $ also match before the carriage return of a CRLF.
 func beforeCR(re *syntax.Regexp) *syntax.Regexp {
 	if re.Op == syntax.OpEndLine {
 		cr := &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{'\r'}}
@@ -161,9 +161,9 @@ func hasOp(re *syntax.Regexp, op syntax.Op) bool {
 	return re.Op == op || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return hasOp(sub, op) })
 }
 
-// rustSyntax rewrites what Go's printer of regular expressions writes into the syntax of Rust's.
-// The printer spells out all classes, so that only word boundaries are left to differ: Go's are
-// ASCII. Their opposite, \B, is left to the built-in search: ripgrep 13 can loop for ever on it.
+// rustSyntax converts the output of Go's regexp printer to Rust's syntax. The printer spells out
+// all classes, so the only remaining difference is in word boundaries: Go's are ASCII. Their
+// opposite, \B, is left to the built-in search, because ripgrep 13 can loop forever on it.
 func rustSyntax(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -183,7 +183,7 @@ func rustSyntax(s string) string {
 	return b.String()
 }
 
-// matchLine decides on one line, given with or without its line ending.
+// matchLine reports whether one line matches, given with or without its line ending.
 func (p *grepPattern) matchLine(line []byte) bool {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	return p.line.Match(bytes.TrimSuffix(line, []byte("\r")))

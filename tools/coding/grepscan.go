@@ -12,7 +12,7 @@ import (
 type grepLine struct {
 	num   int
 	text  string
-	match bool // else it is context
+	match bool // otherwise it is context
 }
 
 // fileMatches are the matches in one file. lines holds as many as may be shown; count is the number
@@ -23,24 +23,24 @@ type fileMatches struct {
 	count int
 }
 
-// grepScan searches one file that is fed to it in pieces of whole lines.
+// grepScan searches one file that it receives in pieces of whole lines.
 type grepScan struct {
 	p             *grepPattern
 	before, after int
-	maxLines      int // matching lines to keep; more are counted
+	maxLines      int // matching lines to keep; more are only counted
 	lineBytes     int
 	size          int // of a piece
 
 	out     fileMatches
-	num     int      // lines in the pieces before this one
-	tail    []string // the last lines of them, as context
-	pending int      // lines of context still due behind the last match
+	num     int      // number of lines before this piece
+	tail    []string // the last lines before this piece, as context
+	pending int      // lines of context still to show after the last match
 	shown   int      // number of the last line in out
 }
 
 // piece searches buf, which ends with a newline unless it is the last.
 func (s *grepScan) piece(buf []byte) {
-	pos, num := 0, s.num // everything before pos is done; num lines lie before it
+	pos, num := 0, s.num // everything before pos is done; it has num lines
 	for pos < len(buf) {
 		loc := s.p.scan.FindIndex(buf[pos:])
 		if loc == nil {
@@ -48,7 +48,7 @@ func (s *grepScan) piece(buf []byte) {
 		}
 		start := pos + bytes.LastIndexByte(buf[pos:pos+loc[0]], '\n') + 1
 		if start == len(buf) {
-			break // an empty match behind the last newline is in no line
+			break // an empty match after the last newline is not in any line
 		}
 		end := s.matchEnd(buf, start, pos+loc[1])
 		line := num + bytes.Count(buf[pos:start], []byte{'\n'}) + 1
@@ -71,10 +71,10 @@ func (s *grepScan) piece(buf []byte) {
 	s.keepTail(buf)
 }
 
-// matchEnd is the end of the last line that a match up to m covers, with its newline.
+// matchEnd returns the end of the last line that a match up to m covers, including its newline.
 func (s *grepScan) matchEnd(buf []byte, start, m int) int {
 	if m > start && buf[m-1] == '\n' {
-		return m // a match that ends with a newline does not reach into the next line
+		return m // a match that ends with a newline does not extend into the next line
 	}
 	if i := bytes.IndexByte(buf[m:], '\n'); i >= 0 {
 		return m + i + 1
@@ -82,7 +82,7 @@ func (s *grepScan) matchEnd(buf []byte, start, m int) int {
 	return len(buf)
 }
 
-// context emits the lines still due behind the last match from text, whose lines are numbered from
+// context emits from text the lines still due after the last match. The lines are numbered from
 // num+1.
 func (s *grepScan) context(text []byte, num int) {
 	if s.pending == 0 {
@@ -121,7 +121,7 @@ func (s *grepScan) lead(buf []byte, start, line int) {
 
 func (s *grepScan) full() bool { return s.maxLines >= 0 && s.out.count >= s.maxLines }
 
-// emit adds a line; matching lines beyond the limit are counted only.
+// emit adds a line; matching lines beyond the limit are only counted.
 func (s *grepScan) emit(num int, text []byte, match bool) {
 	if match {
 		s.out.count++
@@ -137,7 +137,7 @@ func (s *grepScan) emit(num int, text []byte, match bool) {
 	s.out.lines = append(s.out.lines, grepLine{num, s.p.excerpt(text, s.lineBytes), match})
 }
 
-// keepTail remembers the last lines of a piece for matches at the start of the next one.
+// keepTail keeps the last lines of a piece as context for matches at the start of the next one.
 func (s *grepScan) keepTail(buf []byte) {
 	if s.before == 0 {
 		return
@@ -157,7 +157,7 @@ func (s *grepScan) keepTail(buf []byte) {
 	}
 }
 
-// excerpt is a line as it is shown: of a long one the part around the first match.
+// excerpt returns a line in the form shown: of a long line, only the part around the first match.
 func (p *grepPattern) excerpt(line []byte, max int) string {
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) <= max {

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"image"
 	_ "image/gif"  // image.DecodeConfig
-	_ "image/jpeg" // likewise
-	_ "image/png"  // likewise
+	_ "image/jpeg" // as above
+	_ "image/png"  // as above
 
 	"github.com/luthier-dev/luthier/agent"
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// imageType returns the media type of a picture that models take, or "".
+// imageType returns the media type of a picture that models accept, or "".
 func imageType(data []byte) string {
 	switch {
 	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
@@ -27,7 +27,7 @@ func imageType(data []byte) string {
 	return ""
 }
 
-// image shows a picture as one.
+// image returns a picture as an image part.
 func (w *Workspace) image(rel string, data []byte, mediaType string) ([]agent.Part, error) {
 	if len(data) > w.cfg.Limits.ImageBytes {
 		return nil, fmt.Errorf("%s is an image of %s, more than the %s that can be attached; make a smaller copy and read that", show.Path(rel), show.Size(int64(len(data))), show.Size(int64(w.cfg.Limits.ImageBytes)))

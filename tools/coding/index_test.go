@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeIndex finds the places it is given and remembers what it was asked and told.
+// fakeIndex returns the places it was set up with, and records the queries and changes it receives.
 type fakeIndex struct {
 	hits    []Hit
 	plain   bool // it only searches
@@ -39,7 +39,7 @@ var lamps = files{"a/lamp.go": "package a\n\nfunc Lamp() {}\n", "b/notes.go": "p
 var lampHit = []Hit{{Path: "a/lamp.go", StartLine: 3, EndLine: 3, Symbol: "Lamp", Snippet: "func Lamp() {}"}}
 
 // TestPlainIndex: with an index that only searches, search works and each tool does without the
-// rest.
+// missing features.
 func TestPlainIndex(t *testing.T) {
 	x := &fakeIndex{hits: lampHit, plain: true}
 	w := openWith(t, Config{Index: x}, lamps)
@@ -70,7 +70,8 @@ func namesOf(t *testing.T, w *Workspace) (out []string) {
 	return out
 }
 
-// TestIndexIsAsked: each feature of an index is used, and a search is told what the session holds.
+// TestIndexIsAsked: each feature of an index is used, and a search receives the places that the
+// session holds.
 func TestIndexIsAsked(t *testing.T) {
 	x := &fakeIndex{hits: lampHit}
 	w := openWith(t, Config{Index: x}, lamps)
@@ -83,11 +84,11 @@ func TestIndexIsAsked(t *testing.T) {
 	if d := cmp.Diff("an outline", do(t, w, "repo_map", args{})); d != "" {
 		t.Error(d)
 	}
-	contains(t, do(t, w, "symbols", args{"name": "Lamp"}), "a/lamp.go:3") // the index knows none, so all are read
+	contains(t, do(t, w, "symbols", args{"name": "Lamp"}), "a/lamp.go:3") // the index knows no file, so all are read
 }
 
-// TestWorkedOn: what a session reads and writes is worked on, the latest first; what a search has
-// shown is not.
+// TestWorkedOn: files that a session reads and writes count as worked on, the latest first; files
+// that a search has shown do not.
 func TestWorkedOn(t *testing.T) {
 	x := &fakeIndex{hits: lampHit}
 	w := openWith(t, Config{Index: x}, lamps)
@@ -110,7 +111,8 @@ func TestWorkedOn(t *testing.T) {
 	worked("a/lamp.go", "b/notes.go")
 }
 
-// TestNotesAreNotIndexed keeps the notes of the memory tool, which lie elsewhere, from the index.
+// TestNotesAreNotIndexed: the notes of the memory tool, which are kept elsewhere, are not reported
+// to the index.
 func TestNotesAreNotIndexed(t *testing.T) {
 	x := &fakeIndex{}
 	w := openWith(t, Config{Index: x, MemoryDir: t.TempDir()}, nil)

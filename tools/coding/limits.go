@@ -2,7 +2,7 @@ package coding
 
 import "fmt"
 
-// Limits bound what the tools read, write and show. A zero field stands for its default.
+// Limits limit what the tools read, write and show. A zero field means its default.
 type Limits struct {
 	ReadLines   int // lines one read shows; default 2,000
 	ReadBytes   int // bytes of text one read shows; default 64 KiB
@@ -10,10 +10,10 @@ type Limits struct {
 	ImageBytes  int // size of an image that read attaches; default 5 MiB
 	FileBytes   int // size of a text file that can be written, edited or outlined; default 32 MiB
 	ListEntries int // entries one list shows; default 400
-	Results     int // files glob names, and lines grep shows, when the call does not say; default 200
-	MaxResults  int // the most that a call may ask for; default 2,000
-	MemoryBytes int // size of the notes of the memory tool; default 64 KiB
-	ShownBytes  int // memory a session may hold on to for merging changes with what was shown; default 64 MiB
+	Results     int // files that glob names, and lines that grep shows, if the call does not say; default 200
+	MaxResults  int // the highest number that a call may request; default 2,000
+	MemoryBytes int // size of the memory tool's notes; default 64 KiB
+	ShownBytes  int // memory a session may use to merge changes with what was shown; default 64 MiB
 }
 
 func (l *Limits) complete() error {

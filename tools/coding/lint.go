@@ -37,11 +37,11 @@ func (w *Workspace) lintTool() (agent.Tool, error) {
 	})
 }
 
-// lintOutcome is what came of one linter.
+// lintOutcome is the outcome of one linter.
 type lintOutcome struct {
 	run    lintRun
 	found  []testreport.Diagnostic
-	failed string // why nothing can be said about the files; "" when the linter did its work
+	failed string // why nothing can be said about the files; "" if the linter did its work
 	wall   time.Duration
 }
 
@@ -71,8 +71,8 @@ func (w *Workspace) lint(ctx context.Context, in lintIn) (string, error) {
 	return renderLint(outs, files, whence), nil
 }
 
-// lintPaths are the paths to check: those given, or what has changed, or everything where that
-// cannot be known.
+// lintPaths returns the paths to check: the given ones, or the changed files, or everything if the
+// changes cannot be determined.
 func (w *Workspace) lintPaths(ctx context.Context, given []string) (paths []string, whence string, err error) {
 	for _, p := range given {
 		t, err := w.resolve(p)
@@ -122,10 +122,10 @@ func (w *Workspace) runLinter(ctx context.Context, r lintRun, root string) lintO
 	return o
 }
 
-// shownDiagnostics bounds a report.
+// shownDiagnostics is the maximum number of findings in a report.
 const shownDiagnostics = 150
 
-// renderLint writes the report. Only what really ran is called clean.
+// renderLint writes the report. Only files that a linter really checked are called clean.
 func renderLint(outs []lintOutcome, files []string, whence string) string {
 	var all []testreport.Diagnostic
 	ran, errs := 0, 0
@@ -181,7 +181,7 @@ func renderLint(outs []lintOutcome, files []string, whence string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// lintRank puts errors before warnings and the files that were asked about before others.
+// lintRank ranks errors before warnings, and the files that were asked about before others.
 func lintRank(d testreport.Diagnostic, asked bool) int {
 	rank := 0
 	if d.Severity != "error" && d.Severity != "" {

@@ -14,16 +14,18 @@ type lintRun struct {
 	Linter string
 	Dir    string // relative to the workspace
 	Args   []string
-	Merge  bool // the findings are on the standard error
+	Merge  bool // the findings are on standard error
 	parse  testreport.LintParser
-	found  []int // exit codes that mean findings, or none; others mean that the linter failed. 0 is always good
+	found  []int // exit codes with which the findings are complete; others mean that the linter failed. 0 is always good
 	hint   string
 }
 
-// maxLintPaths is how many paths are named on a command line; beyond, the whole project is checked.
+// maxLintPaths is the maximum number of paths on a command line; with more, the whole project is
+// checked.
 const maxLintPaths = 500
 
-// planLint decides which linters to run over files. only, when not empty, names the linters wanted.
+// planLint decides which linters to run on files. If only is not empty, it lists the allowed
+// linters.
 func (w *Workspace) planLint(files []string, only []string) []lintRun {
 	var runs []lintRun
 	for _, plan := range []func([]string) []lintRun{w.lintGo, w.lintPython, w.lintESLint, w.lintTSC, w.lintCargo} {
@@ -42,8 +44,8 @@ func (w *Workspace) planLint(files []string, only []string) []lintRun {
 }
 
 // byProject groups the files that have one of the extensions by the nearest directory above them
-// that holds a marker. Paths are told relative to that directory. A directory to check counts when
-// it has a project above it, or else for the projects right below it.
+// that contains a marker. Their paths are relative to that directory. A directory to check belongs
+// to the project above it, or else stands for the projects directly below it.
 func (w *Workspace) byProject(files, extensions []string, markers ...string) (dirs []string, groups map[string][]string) {
 	groups = map[string][]string{}
 	add := func(dir, rel string) {
@@ -57,7 +59,7 @@ func (w *Workspace) byProject(files, extensions []string, markers ...string) (di
 	for _, f := range files {
 		t, err := w.resolve(f)
 		if err != nil || t.info == nil {
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		}
 		isDir := t.info.IsDir()
 		if !isDir && !slices.Contains(extensions, strings.ToLower(path.Ext(t.rel))) {
@@ -173,7 +175,8 @@ func (w *Workspace) lintPython(files []string) []lintRun {
 		parse: testreport.ParseRuff, found: []int{1}, hint: "pip install ruff"}}
 }
 
-// holdsExt reports whether a directory, or one right below it, has a file with the extension.
+// holdsExt reports whether a directory, or one directly below it, contains a file with the
+// extension.
 func (w *Workspace) holdsExt(dir, ext string) bool {
 	entries, err := w.readDir(dir)
 	if err != nil {

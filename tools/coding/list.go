@@ -32,7 +32,7 @@ type treeNode struct {
 	rel      string
 	depth    int
 	dir      bool
-	opened   bool // children are the entries; else count says how many there are
+	opened   bool // children are the entries; otherwise count is their number
 	children []*treeNode
 	count    int
 	failed   error
@@ -103,7 +103,8 @@ func (l *lister) grow(ctx context.Context, root *treeNode, depth int) error {
 	return nil
 }
 
-// maxCounted bounds how many closed directories are counted, which costs reading each.
+// maxCounted limits the number of closed directories whose entries are counted, since each must be
+// read.
 const maxCounted = 2000
 
 func (l *lister) countOnly(n *treeNode) {
@@ -115,8 +116,8 @@ func (l *lister) countOnly(n *treeNode) {
 	n.count, n.failed = len(entries), err
 }
 
-// open fills in the children of n, as many as fit. One directory gets half of the room that is left
-// at most, so that its neighbours are seen too.
+// open fills in the children of n, as many as fit. One directory gets at most half of the remaining
+// room, so that its neighbours are shown too.
 func (l *lister) open(n *treeNode) {
 	entries, err := l.w.readDir(n.rel)
 	if err != nil {
@@ -144,7 +145,7 @@ func (l *lister) open(n *treeNode) {
 	}
 }
 
-// label is the name of an entry with what kind it is.
+// label returns the name of an entry with a mark for its kind.
 func (l *lister) label(rel string, e fs.DirEntry) string {
 	name := show.Path(e.Name())
 	switch {

@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// pathLocks gives every canonical path its own lock, for as long as somebody wants it. The zero
-// value is ready.
+// pathLocks provides a lock for every canonical path, for as long as somebody uses it. The zero
+// value is ready to use.
 type pathLocks struct {
 	mu   sync.Mutex
 	held map[string]*pathLock
 }
 
 type pathLock struct {
-	ch    chan struct{} // holds one token while the lock is taken
+	ch    chan struct{} // holds one token while the lock is held
 	users int
 }
 
-// lock takes the locks of all paths and returns the function that gives them back. The sorted order
-// keeps two calls that want the same paths from waiting for each other; ctx ends the waiting.
+// lock takes the locks of all paths and returns a function that releases them. Sorting the paths
+// keeps two calls with the same paths from deadlocking; ctx ends the waiting.
 func (l *pathLocks) lock(ctx context.Context, paths ...string) (unlock func(), err error) {
 	paths = slices.Clone(paths)
 	slices.Sort(paths)

@@ -21,7 +21,7 @@ const (
 	maxMapTokens     = 8000
 )
 
-// mapTool is nil without an index that can make the outline.
+// mapTool returns the repo_map tool, or nil if the index cannot make an outline.
 func (w *Workspace) mapTool() (agent.Tool, error) {
 	if w.indexFeatures().Map == nil {
 		return nil, nil

@@ -19,10 +19,11 @@ type memoryIn struct {
 	Text   string `json:"text,omitempty" jsonschema_description:"Markdown, for append and replace"`
 }
 
-// resourceMemory is what calls of the memory tool read and write, wherever the notes are kept.
+// resourceMemory is the resource that calls of the memory tool read and write, wherever the notes
+// are kept.
 const resourceMemory = "memory:notes"
 
-// memoryFile is where the notes are kept within a workspace.
+// memoryFile is the path of the notes within a workspace.
 const memoryFile = ".luthier/memory.md"
 
 func (w *Workspace) memoryTool() (agent.Tool, error) {
@@ -49,9 +50,9 @@ func (w *Workspace) memoryEffects(in memoryIn) agent.Effects {
 	return agent.Writing(w.memoryResource())
 }
 
-// memoryPlace returns the workspace the notes lie in, their path in it, and how to let go of it.
-// Notes outside the workspace get a workspace of their own, so that they are read and written with
-// the same care.
+// memoryPlace returns the workspace that contains the notes, their path in it, and a function that
+// releases it. Notes outside the workspace get a workspace of their own, so that they are read and
+// written with the same precautions.
 func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
 	if w.cfg.MemoryDir == "" {
 		return w, memoryFile, func() {}, nil
@@ -63,11 +64,11 @@ func (w *Workspace) memoryPlace() (*Workspace, string, func(), error) {
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("the directory for notes cannot be opened: %w", show.Cause(err))
 	}
-	// Two projects may have directories of one name.
+	// Two projects may have directories of the same name.
 	sum := sha256.Sum256([]byte(w.real))
 	name := fmt.Sprintf("%s-%x.md", strings.Trim(filepath.Base(w.real), ". "), sum[:6])
 	cfg := w.cfg
-	cfg.Index = nil // it is of another directory
+	cfg.Index = nil // it belongs to another directory
 	place := &Workspace{cfg: cfg, dir: w.cfg.MemoryDir, real: w.cfg.MemoryDir, root: root, fault: w.fault}
 	return place, name, func() { root.Close() }, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// A notebook in the format of Jupyter, nbformat 4, and as far as it is the same, 3.
+// notebook is a Jupyter notebook in nbformat 4, or in nbformat 3 where that is the same.
 // https://nbformat.readthedocs.io/en/latest/format_description.html
 type notebook struct {
 	Cells      []cell `json:"cells"`
@@ -49,8 +49,8 @@ type output struct {
 	Traceback []string             `json:"traceback"`
 }
 
-// multiline is a text stored as one string or as a list of them. Anything else (a JSON output) is
-// kept as its source.
+// multiline is a text stored as one string or as a list of strings. Anything else (a JSON output)
+// is kept as its source.
 type multiline string
 
 func (m *multiline) UnmarshalJSON(b []byte) error {
@@ -90,7 +90,7 @@ func (nb *notebook) language() string {
 	return ""
 }
 
-// notebook shows cells with their outputs; pictures among the outputs are attached.
+// notebook shows cells with their outputs. Pictures among the outputs are attached.
 func (w *Workspace) notebook(text string, in readIn) ([]agent.Part, error) {
 	nb, err := parseNotebook(text)
 	if err != nil {
@@ -118,13 +118,13 @@ const (
 	maxOutputBytes    = 8 << 10 // of one output of a cell
 )
 
-// imageBudget collects pictures up to a number and a size.
+// imageBudget collects pictures up to a maximum number and size.
 type imageBudget struct {
 	left, count int
 	parts       []agent.Part
 }
 
-// take returns what the text says in place of the picture.
+// take collects a picture and returns the text that stands in its place.
 func (b *imageBudget) take(mediaType string, encoded multiline) string {
 	data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(encoded)), ""))
 	if err != nil || imageType(data) == "" {
@@ -189,7 +189,7 @@ func writeBlock(b *strings.Builder, s string) {
 	}
 }
 
-// clip keeps the head and the tail of a text.
+// clip keeps the beginning and the end of a text.
 func clip(s string, max int) string {
 	if len(s) <= max {
 		return s

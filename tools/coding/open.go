@@ -14,11 +14,11 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// errChanging means that somebody wrote the file while it was read.
+// errChanging means that somebody kept writing the file while it was read.
 var errChanging = errors.New("the file keeps changing while it is read; try again later")
 
-// openFile opens a regular file. O_NONBLOCK keeps the open of a FIFO that was put in the file's
-// place from hanging; the check behind it is on what was really opened.
+// openFile opens a regular file. O_NONBLOCK keeps the open from hanging if a FIFO was put in the
+// file's place; the check after it examines what was really opened.
 func (w *Workspace) openFile(t target) (*os.File, fs.FileInfo, error) {
 	if err := w.checkRegular(t); err != nil {
 		return nil, nil, err
@@ -38,7 +38,7 @@ func (w *Workspace) openFile(t target) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// checkRegular says in words why t cannot be opened as a file.
+// checkRegular returns an error in words if t cannot be opened as a regular file.
 func (w *Workspace) checkRegular(t target) error {
 	switch {
 	case t.info == nil:
@@ -65,7 +65,8 @@ func kindName(m fs.FileMode) string {
 	return "special file"
 }
 
-// readAll returns the whole of a regular file of at most max bytes, as it was at one moment.
+// readAll returns the complete content of a regular file of at most max bytes, as it was at one
+// moment.
 func (w *Workspace) readAll(t target, max int) ([]byte, fs.FileInfo, error) {
 	for range 3 {
 		data, info, err := w.readOnce(t, max)
@@ -127,7 +128,7 @@ func tooLarge(rel string, size int64, max int) error {
 	return fmt.Errorf("%s has %s, more than the %s this tool takes; use read with offset and limit, or grep", show.Path(rel), show.Size(size), show.Size(int64(max)))
 }
 
-// sameState reports whether nothing suggests that a file was written between two looks at it.
+// sameState reports whether nothing suggests that a file was written between two checks.
 func sameState(a, b fs.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode() && os.SameFile(a, b)
 }
@@ -148,7 +149,7 @@ func (w *Workspace) readDir(rel string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// missing is the error for a path where nothing is, with the nearest names that exist.
+// missing returns the error for a path where nothing exists, with the nearest names that do.
 func (w *Workspace) missing(rel string) error {
 	if near := w.nearest(rel); len(near) > 0 {
 		return fmt.Errorf("%s does not exist; did you mean %s?", show.Path(rel), strings.Join(near, " or "))
@@ -156,7 +157,7 @@ func (w *Workspace) missing(rel string) error {
 	return fmt.Errorf("%s does not exist; use glob or list to find the file", show.Path(rel))
 }
 
-// nearest looks for similar names in the deepest directory of rel that exists, at most three.
+// nearest returns at most three similar names in the deepest existing directory of rel.
 func (w *Workspace) nearest(rel string) []string {
 	dir, name := path.Dir(rel), path.Base(rel)
 	entries, err := w.readDir(dir)
@@ -187,7 +188,7 @@ func (w *Workspace) nearest(rel string) []string {
 	return names
 }
 
-// distance is the number of one-byte edits between a and b, or limit+1 when there are more.
+// distance returns the number of one-byte edits between a and b, or limit+1 if there are more.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of the file it replaces. It matters where the agent runs as root in
-// somebody's directory; elsewhere the owner is the same already, or cannot be kept.
+// keepOwner sets the owner of f to that of the file it replaces. This matters if the agent runs as
+// root in another user's directory; otherwise the owner is the same already, or cannot be kept.
 func keepOwner(f *os.File, was fs.FileInfo) {
 	st, ok := was.Sys().(*syscall.Stat_t)
 	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
@@ -21,8 +21,8 @@ func keepOwner(f *os.File, was fs.FileInfo) {
 
 func isReadOnlyFS(err error) bool { return errors.Is(err, syscall.EROFS) }
 
-// lockRoot takes the advisory lock of the directory, which all programs that use this package
-// share. Where the file system has no such locks, there is none.
+// lockRoot takes the directory's advisory lock, which all programs that use this package share. If
+// the file system has no such locks, it does nothing.
 func lockRoot(root *os.Root) (unlock func()) {
 	d, err := root.Open(".")
 	if err != nil {
@@ -33,5 +33,5 @@ func lockRoot(root *os.Root) (unlock func()) {
 			break
 		}
 	}
-	return func() { d.Close() } // closing gives the lock back
+	return func() { d.Close() } // closing releases the lock
 }

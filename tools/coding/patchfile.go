@@ -26,12 +26,12 @@ func (w *Workspace) patchTool() (agent.Tool, error) {
 	})
 }
 
-// absoluteHeader is a header line with an absolute path, which the patch format does not have but
-// models write.
+// absoluteHeader matches a header line with an absolute path. The patch format does not allow that,
+// but models write it.
 var absoluteHeader = regexp.MustCompile(`(?m)^(\*\*\* (?:Add File|Update File|Delete File|Move to): )(/.*?)[ \t\r]*$`)
 
-// parsePatch parses a patch, after making absolute paths inside the workspace relative. It returns
-// the text to apply.
+// parsePatch parses a patch after making absolute paths inside the workspace relative. It also
+// returns the text to apply.
 func (w *Workspace) parsePatch(patch string) (string, *edit.Patch, error) {
 	patch = absoluteHeader.ReplaceAllStringFunc(patch, func(line string) string {
 		m := absoluteHeader.FindStringSubmatch(line)
@@ -48,7 +48,7 @@ func (w *Workspace) parsePatch(patch string) (string, *edit.Patch, error) {
 func (w *Workspace) patchEffects(in patchIn) agent.Effects {
 	_, p, err := w.parsePatch(in.Patch)
 	if err != nil {
-		// It will be refused without a look at any file.
+		// It will be refused without looking at any file.
 		e := agent.ReadOnly()
 		e.Reasons = []string{"the patch is malformed and changes nothing"}
 		return e
@@ -101,7 +101,7 @@ func (w *Workspace) applyPatch(ctx context.Context, in patchIn) (string, error) 
 	return p.report(made), nil
 }
 
-// lockAll takes the locks of all files that a patch names.
+// lockAll locks all files that a patch names.
 func (w *Workspace) lockAll(ctx context.Context, paths []string) (func(), error) {
 	var rels []string
 	for _, p := range paths {
@@ -114,7 +114,7 @@ func (w *Workspace) lockAll(ctx context.Context, paths []string) (func(), error)
 	return w.locks.lock(ctx, rels...)
 }
 
-// patchRun is one patch being worked out. files holds what was read, by canonical path.
+// patchRun is one patch being applied. files holds the files that were read, by canonical path.
 type patchRun struct {
 	w     *Workspace
 	files map[string]*currentFile
@@ -132,7 +132,7 @@ func (p *patchRun) read(name string) ([]byte, error) {
 	return []byte(cur.text), nil
 }
 
-// changes turns what the patch does into changes of files, in the encodings they have.
+// changes converts the patch's results to changes of files, in their own encodings.
 func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 	var out []change
 	used := map[string]bool{}
@@ -151,7 +151,7 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 		}
 		cur := p.files[t.rel]
 		if cur != nil {
-			t = cur.at // the state the hunks were found in, not the one of this moment
+			t = cur.at // the state in which the hunks were found, not the current one
 		}
 		c := change{at: t, remove: m.Delete}
 		if cur != nil {
@@ -188,7 +188,7 @@ func (p *patchRun) changes(made []edit.FileChange) ([]change, error) {
 	if len(out) == 0 {
 		return nil, errors.New("the patch changes nothing")
 	}
-	// A crash in between must leave a moved file in one place at least.
+	// If a crash occurs in between, a moved file must still be in at least one place.
 	slices.SortStableFunc(out, func(a, b change) int {
 		switch {
 		case a.remove == b.remove:
@@ -222,7 +222,8 @@ func (p *patchRun) remember(ctx context.Context, made []edit.FileChange) {
 	}
 }
 
-// names returns the canonical path a change leads to, and the one it came from, "" for a new file.
+// names returns the canonical path of a change's result, and the path it came from, or "" for a new
+// file.
 func (p *patchRun) names(m edit.FileChange) (rel, old string) {
 	if t, err := p.w.resolve(m.Path); err == nil {
 		rel = t.rel

@@ -70,7 +70,8 @@ func TestApplyPatchRefusals(t *testing.T) {
 	do(t, w, "apply_patch", args{"patch": "*** Begin Patch\n*** Delete File: " + filepath.Join(w.Dir(), "other") + "\n*** End Patch"})
 }
 
-// TestPatchRollsBack lets every single step of a patch fail, one after the other.
+// TestPatchRollsBack makes each step of a patch fail in turn, and checks that everything is rolled
+// back.
 func TestPatchRollsBack(t *testing.T) {
 	fault := errors.New("injected fault")
 	for failAt := 1; ; failAt += tier.Pick(4, 1, 1) {
@@ -101,7 +102,7 @@ func TestPatchRollsBack(t *testing.T) {
 			t.Errorf("after a fault at the %s a directory was left behind", where)
 		}
 		w.fault = nil
-		do(t, w, "apply_patch", args{"patch": bigPatch}) // and nothing stands in the way of another try
+		do(t, w, "apply_patch", args{"patch": bigPatch}) // and a second attempt succeeds
 	}
 }
 

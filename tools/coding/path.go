@@ -13,17 +13,17 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// A target is a path a model gave, brought to its one canonical form: relative to the root, with
-// slashes, without symbolic links. Two spellings of one file have the same rel, which is what
-// locks, views and effects go by.
+// A target is a path given by a model in its one canonical form: relative to the root, with
+// slashes, without symbolic links. Two spellings of one file have the same rel, which locks, views
+// and effects use as the key.
 type target struct {
-	rel  string      // "." is the root
-	info fs.FileInfo // nil when nothing is there yet; never a symbolic link
+	rel  string      // "." means the root
+	info fs.FileInfo // nil if nothing exists there yet; never a symbolic link
 }
 
 const (
 	maxPath  = 4096
-	maxLinks = 40 // as Linux
+	maxLinks = 40 // as on Linux
 )
 
 var (
@@ -31,9 +31,9 @@ var (
 	errLoop    = errors.New("symbolic links form a loop")
 )
 
-// resolve walks p from the root, following links itself: [os.Root] would follow them too, but would
-// not say where they lead. Whatever resolve returns is still opened through os.Root, so that a link
-// put in place meanwhile leads nowhere.
+// resolve walks p from the root and follows links itself: [os.Root] would follow them too, but
+// would not report where they lead. The result of resolve is still opened through os.Root, so that
+// a link put in place meanwhile cannot lead out of the root.
 func (w *Workspace) resolve(p string) (target, error) {
 	rest, err := w.relative(p)
 	if err != nil {
@@ -46,8 +46,8 @@ func (w *Workspace) resolve(p string) (target, error) {
 	return t, nil
 }
 
-// relative checks the spelling of p and makes it relative to the root, without looking at what the
-// elements are.
+// relative checks the spelling of p and makes it relative to the root, without looking at the file
+// system.
 func (w *Workspace) relative(p string) (string, error) {
 	switch {
 	case p == "":
@@ -61,7 +61,7 @@ func (w *Workspace) relative(p string) (string, error) {
 		return filepath.ToSlash(p), nil
 	}
 	for _, base := range []string{w.dir, w.real} {
-		// Compared by text: cleaning p would drop a link together with the ".." behind it.
+		// Compare as text: cleaning p would drop a link together with the ".." after it.
 		if rest, ok := strings.CutPrefix(p, base); ok && (rest == "" || os.IsPathSeparator(rest[0]) || strings.HasSuffix(base, "/")) {
 			return "./" + filepath.ToSlash(rest), nil
 		}
@@ -138,8 +138,8 @@ func (w *Workspace) parent(t target) (target, error) {
 	return up, nil
 }
 
-// readLink returns where a link leads; fromRoot says that dest starts at the root, not at the
-// link's directory.
+// readLink returns the destination of a link. fromRoot reports whether dest starts at the root
+// instead of the link's directory.
 func (w *Workspace) readLink(rel string) (dest string, fromRoot bool, err error) {
 	dest, err = w.root.Readlink(rel)
 	if err != nil {
@@ -155,8 +155,8 @@ func (w *Workspace) readLink(rel string) (dest string, fromRoot bool, err error)
 	return in, true, nil
 }
 
-// realName joins dir and elem. Where the file system takes other spellings of a name for the same
-// file, it returns the one the directory holds.
+// realName joins dir and elem. If the file system accepts other spellings of a name for the same
+// file, it returns the spelling in the directory.
 func (w *Workspace) realName(dir, elem string) string {
 	joined := path.Join(dir, elem)
 	if !w.folds {
@@ -183,7 +183,7 @@ func (w *Workspace) realName(dir, elem string) string {
 	return joined
 }
 
-// foldsCase tries whether the file system finds an entry of the root under a name in the other
+// foldsCase reports whether the file system finds an entry of the root under a name with the other
 // case.
 func foldsCase(root *os.Root) bool {
 	d, err := root.Open(".")
@@ -209,15 +209,15 @@ func foldsCase(root *os.Root) bool {
 	return false
 }
 
-// checkWritable refuses paths that no tool may write: inside .git, and new names nobody could have
-// meant.
+// checkWritable returns an error for paths that no tool may write: inside .git, and new names that
+// nobody could have intended.
 func checkWritable(t target) error {
 	if t.rel == "." {
 		return errors.New("it is the workspace itself, not a file")
 	}
 	for elem := range strings.SplitSeq(t.rel, "/") {
 		// The other spellings lead to .git on file systems that fold case, drop trailing dots or
-		// make short names.
+		// create short names.
 		if bare := strings.TrimRight(elem, ". "); strings.EqualFold(bare, ".git") || strings.EqualFold(bare, "git~1") {
 			return fmt.Errorf("%s: files inside .git are git's own and are not written by file tools; use git commands instead", show.Path(t.rel))
 		}

@@ -157,7 +157,7 @@ func TestOddNamesAreNotMade(t *testing.T) {
 	for _, p := range []string{" lead", "trail ", "dir /x", "a\nb", "a\tb", ".luthier-0123456789abcdef.tmp"} {
 		refused(t, w, "write", args{"path": p, "content": "x"})
 	}
-	do(t, w, "edit", args{"path": "kept ", "old": "x", "new": "y"}) // what exists can be changed
+	do(t, w, "edit", args{"path": "kept ", "old": "x", "new": "y"}) // a file that exists can be changed, whatever its name
 	for _, p := range []string{"a b.txt", "-dash", "ümläut", "日本", "a:b", `back\slash`, "quote\"", "#hash", "$(x)"} {
 		do(t, w, "write", args{"path": p, "content": p})
 		contains(t, do(t, w, "read", args{"path": p}), p)
@@ -215,15 +215,15 @@ func FuzzResolve(f *testing.F) {
 		if again, err := w.resolve(got.rel); err != nil || again.rel != got.rel {
 			t.Fatalf("resolve(%q) = %q, but that resolves to %q, %v", p, got.rel, again.rel, err)
 		}
-		// The same path by the operating system's own rules, where it stays inside.
+		// The same path resolved by the operating system's own rules, if it stays inside.
 		if want, err := filepath.EvalSymlinks(filepath.Join(root, p)); err == nil && !filepath.IsAbs(p) && !strings.Contains(p, "..") && want != filepath.Join(root, got.rel) {
 			t.Fatalf("resolve(%q) = %q, the system says %s", p, got.rel, want)
 		}
 	})
 }
 
-// TestOpenedFileIsWhatWasChecked swaps a file for a link out of the workspace and for a FIFO while
-// it is read.
+// TestOpenedFileIsWhatWasChecked replaces a file with a link out of the workspace and with a FIFO
+// while it is read.
 func TestOpenedFileIsWhatWasChecked(t *testing.T) {
 	outside := t.TempDir()
 	files{"secret": "OUT"}.write(t, outside)

@@ -71,7 +71,7 @@ func (w *Workspace) read(ctx context.Context, in readIn) ([]agent.Part, error) {
 		if parts, err := w.notebook(f.text, in); err == nil {
 			return parts, nil
 		}
-		// Not a notebook after all: the text says more than an error would.
+		// Not a notebook after all: showing the text is more useful than an error.
 	}
 	t.info = info
 	return []agent.Part{agent.Text{Text: w.showText(ctx, t, f, in)}}, nil
@@ -105,7 +105,7 @@ func (w *Workspace) showText(ctx context.Context, t target, f textFile, in readI
 	return p.finish(total, true, encodingNotes(f))
 }
 
-// encodingNotes tells what of a file the numbered lines do not show.
+// encodingNotes describes the properties of a file that the numbered lines do not show.
 func encodingNotes(f textFile) string {
 	var ns []string
 	if f.enc != encUTF8 {
@@ -127,12 +127,12 @@ func encodingNotes(f textFile) string {
 type page struct {
 	b           strings.Builder
 	first, last int // lines shown so far
-	limit       int // lines
+	limit       int // maximum number of lines
 	bytes       int
 	lineBytes   int
-	cut         bool // lines were shortened
+	cut         bool // some lines were shortened
 	full        bool // stopped by a limit
-	byBytes     bool // and that was ReadBytes
+	byBytes     bool // and the limit was ReadBytes
 }
 
 func (w *Workspace) newPage(in readIn) *page {
@@ -168,8 +168,8 @@ func (p *page) add(n int, line string) bool {
 	return true
 }
 
-// finish adds what the model must know beyond the lines. total is the number of lines seen; all
-// says that these are all the file has.
+// finish adds what the model must know besides the lines. total is the number of lines seen; all
+// reports whether that is the whole file.
 func (p *page) finish(total int, all bool, more string) string {
 	var ns []string
 	of := strconv.Itoa(total)
@@ -193,9 +193,9 @@ func (p *page) finish(total int, all bool, more string) string {
 	return strings.TrimSuffix(p.b.String(), "\n")
 }
 
-// readHuge shows a range of a file too large to hold. It is read once from the start, in pieces,
-// and only as far as needed. Nothing is remembered as shown: such a file is not edited by these
-// tools.
+// readHuge shows a range of a file too large for memory. It reads the file once from the start, in
+// pieces, and stops after the range. Nothing is recorded as shown: these tools do not edit such a
+// file.
 func (w *Workspace) readHuge(ctx context.Context, t target, in readIn) (string, error) {
 	f, info, err := w.openFile(t)
 	if err != nil {
@@ -224,13 +224,13 @@ func (w *Workspace) readHuge(ctx context.Context, t target, in readIn) (string, 
 	return p.finish(total, all, fmt.Sprintf("the file has %s: use grep to find places in it", show.Size(info.Size()))), nil
 }
 
-// scanLines feeds the lines of r to p until it is full. Of a long line only what p can show is kept
-// in memory.
+// scanLines adds the lines of r to p until it is full. Of a long line only the part that p can show
+// is kept in memory.
 func scanLines(ctx context.Context, r *bufio.Reader, p *page) (total int, all bool, err error) {
 	line := make([]byte, 0, p.lineBytes+2)
 	length := 0
 	for {
-		if p.last-p.first+1 == p.limit { // one byte tells that there is more; its line may be without end
+		if p.last-p.first+1 == p.limit { // one byte shows that there is more; the line may be endless
 			_, err := r.Peek(1)
 			p.full = err == nil
 			return total, err != nil, nil
@@ -262,7 +262,7 @@ func scanLines(ctx context.Context, r *bufio.Reader, p *page) (total int, all bo
 	}
 }
 
-// addCut is add for a line of which only the beginning is at hand.
+// addCut is add for a line of which only the beginning is available.
 func (p *page) addCut(n int, line []byte, length int) bool {
 	if n < p.first {
 		return true

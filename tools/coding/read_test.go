@@ -148,7 +148,8 @@ func TestReadNotebook(t *testing.T) {
 	contains(t, do(t, w, "read", args{"path": "a.ipynb", "raw": true}), `"cells": [`)
 	contains(t, do(t, w, "read", args{"path": "broken.ipynb"}), "1\t{\"cells\": 1")
 	contains(t, do(t, w, "read", args{"path": "other.ipynb"}), `{"x": 1}`)
-	// Cells shown are not the file: a whole write still needs to see it.
+	// Showing the cells is not showing the file: replacing the whole file still requires reading
+	// it.
 	w2 := openWith(t, Config{}, files{"a.ipynb": nb})
 	do(t, w2, "read", args{"path": "a.ipynb"})
 	refused(t, w2, "write", args{"path": "a.ipynb", "content": "x"}, "was not read yet")
@@ -190,8 +191,8 @@ func TestReadHugeFile(t *testing.T) {
 	}
 	fmt.Fprintf(b, "%s\nlast line", strings.Repeat("z", 3<<20))
 	must(t, b.Flush())
-	// A sparse tail makes the file larger than memory would like without writing it: 2 GiB of zero
-	// bytes on one line.
+	// A sparse tail makes the file too large for memory without writing it: 2 GiB of zero bytes on
+	// one line.
 	must(t, f.Truncate(2<<30))
 	must(t, f.Close())
 	start := time.Now()
@@ -202,8 +203,8 @@ func TestReadHugeFile(t *testing.T) {
 	refused(t, w, "edit", args{"path": "huge.log", "old": "a", "new": "b"}, "more than the 32 MiB")
 }
 
-// TestReadWhileTheFileChanges reads files that grow, shrink, are replaced and vanish. What is shown
-// must be a state that the file really had.
+// TestReadWhileTheFileChanges reads files that grow, shrink, are replaced and vanish. Whatever is
+// shown must be a state that the file really had.
 func TestReadWhileTheFileChanges(t *testing.T) {
 	tier.Normal(t)
 	w := openWith(t, Config{}, files{"f": strings.Repeat("a", 5000) + "\n"})

@@ -27,8 +27,8 @@ func (c *Config) completeRipgrep() error {
 		return nil
 	case "":
 		c.Ripgrep = noRipgrep
-		// LookPath refuses programs that only "." in PATH would find, which may be files of the
-		// workspace.
+		// LookPath refuses programs that would be found only through "." in PATH, since those may
+		// be files of the workspace.
 		if p, err := exec.LookPath("rg"); err == nil {
 			c.Ripgrep = p
 		}
@@ -42,19 +42,20 @@ func (c *Config) completeRipgrep() error {
 	return nil
 }
 
-// errNoRipgrep means that rg did not search at all, so that the built-in search should.
+// errNoRipgrep means that rg did not search at all, so the built-in search must.
 var errNoRipgrep = errors.New("ripgrep did not run")
 
-// canRipgrep reports whether rg would look at every file that the built-in search looks at. A
-// single file it would treat as text, whatever it holds; above a directory that is in no repository
-// it would take every .gitignore for valid; and an .rgignore cannot be switched off alone (one
-// below the root is not looked for: whoever puts it there means it).
+// canRipgrep reports whether rg would search every file that the built-in search searches. There
+// are three differences: rg treats a single file as text whatever it contains; above a directory
+// that is in no repository it applies every .gitignore; and .rgignore files cannot be disabled
+// separately. (An .rgignore below the root is not checked for: whoever puts it there wants it to
+// apply.)
 func (w *Workspace) canRipgrep(j *grepJob) bool {
 	if w.cfg.Ripgrep == noRipgrep || j.p.rg == "" || !j.from.info.IsDir() {
 		return false
 	}
 	if j.p.multiline && j.p.scan.MatchString("") {
-		return false // rg leaves out the empty match at the end of a file
+		return false // rg leaves out an empty match at the end of a file
 	}
 	if j.all {
 		return true
@@ -78,8 +79,8 @@ func strayIgnoreAbove(dir string) bool {
 	}
 }
 
-// rgArgs makes rg look at no less than the built-in search; what it finds beyond that is dropped by
-// [rgReader.end].
+// rgArgs returns arguments with which rg searches at least what the built-in search does;
+// [rgReader.end] drops what it finds beyond that.
 func (w *Workspace) rgArgs(j *grepJob) []string {
 	args := []string{"--no-config", "--no-mmap", "--hidden", "--no-ignore-global", "--no-ignore-dot",
 		"--no-require-git", "--no-messages", "--glob", "!.git"}
@@ -87,8 +88,8 @@ func (w *Workspace) rgArgs(j *grepJob) []string {
 		args = append(args, "--no-ignore")
 	}
 	if j.p.multiline {
-		// Names are enough: ripgrep looks for a NUL only in the beginning of what it searches in
-		// one piece, and repeats whole files in its output. The files it names are searched again.
+		// Names are enough: ripgrep looks for a NUL only at the beginning of what it searches in
+		// one piece, and it repeats whole files in its output. The named files are searched again.
 		args = append(args, "--files-with-matches", "--null", "--multiline", "--max-filesize", strconv.Itoa(w.cfg.Limits.FileBytes))
 	} else {
 		args = append(args, "--json")
@@ -102,7 +103,7 @@ func (w *Workspace) rgArgs(j *grepJob) []string {
 	return append(args, "--regexp", j.p.rg, "--", "./"+j.from.rel)
 }
 
-// grepRipgrep searches with rg. It fails with errNoRipgrep before anything was added to found.
+// grepRipgrep searches with rg. If it fails with errNoRipgrep, nothing was added to found.
 func (w *Workspace) grepRipgrep(ctx context.Context, j *grepJob, found *grepResults) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -129,16 +130,16 @@ func (w *Workspace) grepRipgrep(ctx context.Context, j *grepJob, found *grepResu
 	case ctx.Err() != nil && readErr == nil:
 		return context.Cause(ctx)
 	case r.summary || r.j.p.multiline && (waitErr == nil || cmd.ProcessState.ExitCode() == 1):
-		return nil // a status other than 0 then means that a file could not be read, or that nothing matched
+		return nil // then a nonzero status means that a file could not be read, or that nothing matched
 	case r.files == 0:
-		return errNoRipgrep // a pattern it does not take, or a program that is not ripgrep
+		return errNoRipgrep // a pattern that rg does not accept, or a program that is not ripgrep
 	case readErr != nil:
 		return fmt.Errorf("ripgrep: %w", readErr)
 	}
 	return fmt.Errorf("ripgrep ended early: %w", waitErr)
 }
 
-// rgText is a text in ripgrep's output; bytes that are not UTF-8 come in base64.
+// rgText is a text in ripgrep's output; bytes that are not UTF-8 are in base64.
 type rgText struct {
 	Text  *string `json:"text"`
 	Bytes []byte  `json:"bytes"`
@@ -244,7 +245,7 @@ func (r *rgReader) lines(ev rgEvent) {
 	}
 }
 
-// end hands the finished file on, if the built-in search would have.
+// end passes on the finished file, if the built-in search would have searched it too.
 func (r *rgReader) end(binary bool) {
 	if r.cur.count == 0 || binary || !r.wanted(r.cur.rel) {
 		return
@@ -253,7 +254,7 @@ func (r *rgReader) end(binary bool) {
 	r.found.add(r.cur)
 }
 
-// nearMatches drops context whose match was dropped.
+// nearMatches drops context lines whose match was dropped.
 func nearMatches(lines []grepLine, before, after int) []grepLine {
 	var at []int
 	for _, l := range lines {

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/tools"
 )
 
-// ownStore keeps long outputs when the host gave no artifact store: in a temporary directory, which
-// is made when there is something to keep and removed with the workspace.
+// ownStore keeps long outputs if the host has set no artifact store. It uses a temporary directory,
+// which is created when there is something to keep and removed with the workspace.
 type ownStore struct {
 	mu     sync.Mutex
 	dir    string
@@ -19,7 +19,7 @@ type ownStore struct {
 	closed bool
 }
 
-// artifacts returns the store that long outputs go to.
+// artifacts returns the store for long outputs.
 func (w *Workspace) artifacts() agent.ArtifactStore {
 	if w.cfg.Artifacts != nil {
 		return w.cfg.Artifacts
@@ -29,7 +29,7 @@ func (w *Workspace) artifacts() agent.ArtifactStore {
 
 // keep stores a text and returns its handle.
 func (w *Workspace) keep(ctx context.Context, name string, data []byte) (string, error) {
-	// What was printed is kept also when the call that printed it is being cancelled.
+	// The output is kept even if the call that printed it is being cancelled.
 	return w.artifacts().Put(context.WithoutCancel(ctx), name, data)
 }
 
@@ -82,7 +82,7 @@ func (s *ownStore) close() error {
 	return os.RemoveAll(s.dir)
 }
 
-// readArtifactTool reads back what the tools of this workspace kept.
+// readArtifactTool returns a tool that reads back what the tools of this workspace kept.
 func (w *Workspace) readArtifactTool() (agent.Tool, error) {
 	return tools.NewReadArtifact(w.artifacts())
 }

@@ -15,56 +15,56 @@ import (
 // shell_kill, test, lint, and agent. The zero value works.
 //
 // Programs run in Sandbox. Without one they are plain processes of this host in the workspace's
-// directory, with an environment from which credentials are withheld and with their whole process
-// tree under control, but with no isolation at all: a host that lets a model run commands
-// unattended should set it.
+// directory. Credentials are removed from their environment and their whole process tree is under
+// control, but they are not isolated at all: a host that lets a model run commands unattended
+// should set Sandbox.
 type ProcConfig struct {
 	// Sandbox runs every program. It must show the same directory as the workspace. The host closes
-	// it; programs that a command left behind on its own (with setsid or nohup) live until then.
+	// it; programs that a command detached (with setsid or nohup) live until then.
 	Sandbox sandbox.Sandbox
-	// Shell is the argument vector that a command line is appended to. Empty means bash -c, or sh
-	// -c where there is no bash.
+	// Shell is the argument vector to which a command line is appended. Empty means bash -c, or sh
+	// -c if there is no bash.
 	Shell []string
 	// Env is added to the environment of every program, as KEY=value.
 	Env []string
 
-	Timeout    time.Duration // how long shell waits for a command when the call does not say; default 2 minutes
-	MaxTimeout time.Duration // the longest a call may ask to wait; default 10 minutes
+	Timeout    time.Duration // how long shell waits for a command by default; default 2 minutes
+	MaxTimeout time.Duration // the longest time that a call may ask to wait; default 10 minutes
 	Lifetime   time.Duration // after which a background process is killed; default 2 hours, negative never
 	Grace      time.Duration // between SIGTERM and SIGKILL; default 2 seconds, negative none
-	Background int           // processes that may run in the background at a time; default 8
+	Background int           // maximum number of background processes; default 8
 
-	OutputBytes int   // bytes of output shown of one command, from its head and its tail; default 32 KiB
-	SpillBytes  int64 // bytes of output kept on disk for the artifact store, of one result; default 64 MiB
+	OutputBytes int   // bytes of output shown per command, from its beginning and its end; default 32 KiB
+	SpillBytes  int64 // bytes of output kept on disk for the artifact store, per result; default 64 MiB
 
-	TestTimeout time.Duration // limit of one test run; default 10 minutes
-	LintTimeout time.Duration // limit of one linter; default 3 minutes
-	Linters     []Linter      // run by lint in addition to those it knows; one of the same name replaces it
+	TestTimeout time.Duration // time limit of one test run; default 10 minutes
+	LintTimeout time.Duration // time limit of one linter; default 3 minutes
+	Linters     []Linter      // run by lint in addition to the known ones; one with the same name replaces a known one
 
-	// Agent, when set, offers the agent tool, which gives a task to a sub-agent of this
-	// configuration. Its Model is required. With no Tools of its own it gets the workspace's. Its
-	// Policy decides on the sub-agent's calls: a host that has one for the main agent sets the same
-	// here.
+	// Agent, if set, offers the agent tool, which delegates a task to a sub-agent of this
+	// configuration. Its Model is required. If it has no Tools, it gets the workspace's. Its Policy
+	// decides on the sub-agent's calls: a host with a policy for the main agent should set the same
+	// one here.
 	Agent *agent.Config
 }
 
-// Linter is a program that prints diagnostics, one on a line.
+// Linter is a program that prints diagnostics, one per line.
 type Linter struct {
 	Name string   // for the model, such as "golangci-lint"
-	Args []string // the command, run in the workspace; paths to check are appended when Paths is set
-	// Pattern is a regular expression with the named groups path, line and message, and optionally
-	// col, severity and rule, that matches a line which holds a diagnostic. Empty means
+	Args []string // the command, run in the workspace; the paths to check are appended if Paths is set
+	// Pattern is a regular expression that matches a line with a diagnostic. It has the named
+	// groups path, line and message, and optionally col, severity and rule. Empty means
 	// "path:line:col: message".
 	Pattern string
-	Paths   bool // whether the program takes paths
-	// Extensions are the file names the linter is for, such as ".go"; empty means any. It is run
-	// when one of the files to check has one of them.
+	Paths   bool // whether the program accepts paths
+	// Extensions are the file name extensions that the linter is for, such as ".go"; empty means
+	// any. It runs if one of the files to check has one of them.
 	Extensions []string
 
 	re *regexp.Regexp
 }
 
-// complete fills in defaults and reports the first field that cannot be used as "Field: cause".
+// complete fills in defaults and reports the first invalid field as "Field: cause".
 func (c *ProcConfig) complete() error {
 	for _, f := range []struct {
 		name     string

@@ -52,7 +52,8 @@ func runCtx(t testing.TB, ctx context.Context, w *Workspace, name string, in arg
 	return res.Text()
 }
 
-// soon fails a test whose step does not end by itself: what it started sleeps for a minute.
+// soon fails a test if f does not return by itself: the processes that it starts sleep for a
+// minute.
 func soon(t testing.TB, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -64,7 +65,7 @@ func soon(t testing.TB, what string, f func()) {
 	}
 }
 
-// alive reports whether a process exists and is no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -87,7 +88,8 @@ func pidIn(t testing.TB, w *Workspace, name string) int {
 	return 0
 }
 
-// readPid reads a process id that a program of the test writes; false until it is written.
+// readPid reads a process id that a program of the test writes. It returns false until it is
+// written.
 func readPid(w *Workspace, name string) (int, bool) {
 	data, err := os.ReadFile(filepath.Join(w.Dir(), name))
 	if err != nil {
@@ -133,8 +135,8 @@ func TestProcConfigErrors(t *testing.T) {
 	}
 }
 
-// TestToolsHaveEverything checks that every tool is in the list of names, has a text for the model
-// and a description.
+// TestProcToolsHaveEverything checks that every tool is in the list of names, and has a text for
+// the model and a description.
 func TestProcToolsHaveEverything(t *testing.T) {
 	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{}, nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding"
 )
 
-// Commands run in the workspace. One that does not end goes on in the background, and ends with the
-// workspace.
+// Commands run in the workspace. A command that does not end in time continues in the background
+// until the workspace is closed.
 func ExampleProcConfig() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -48,7 +48,7 @@ func ExampleProcConfig() {
 	// [exit code 3
 }
 
-// A linter of the host's own is a command and the pattern of its findings.
+// A custom linter consists of a command and a pattern that matches its findings.
 func ExampleLinter() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

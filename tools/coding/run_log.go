@@ -12,13 +12,13 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// procLog is what a program has printed and nobody has read yet. Up to its limit it is in memory;
-// beyond, memory holds the head and the tail, and a temporary file all of it, up to a limit of its
-// own.
+// procLog holds the output of a program that nobody has read yet. Up to its limit it is in memory;
+// beyond that, memory holds the beginning and the end, and a temporary file holds all of it, up to
+// a limit of its own.
 type procLog struct {
 	mu      sync.Mutex
-	limit   int   // bytes shown
-	maxDisk int64 // bytes of the file
+	limit   int   // maximum number of bytes shown
+	maxDisk int64 // maximum number of bytes in the file
 	head    []byte
 	tail    []byte
 	total   int64 // bytes since the last read
@@ -26,19 +26,19 @@ type procLog struct {
 	onDisk  int64
 	fileErr error
 
-	recent  []byte        // since the last look of a progress display, the end of it
+	recent  []byte        // the end of the output since the last progress display
 	changed chan struct{} // closed when there is more to read
 	closed  bool
 }
 
-// maxRecent bounds one piece of progress.
+// maxRecent limits one piece of progress.
 const maxRecent = 4 << 10
 
 func newProcLog(limit int, maxDisk int64) *procLog {
 	return &procLog{limit: limit, maxDisk: maxDisk, changed: make(chan struct{})}
 }
 
-// Write takes all of p; it never fails.
+// Write accepts all of p and never fails.
 func (l *procLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,8 +70,8 @@ func (l *procLog) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// appendTail appends p to b and keeps the last max bytes, or somewhat more, so that the copying
-// stays linear.
+// appendTail appends p to b and keeps the last max bytes, or slightly more, so that the total
+// copying stays linear.
 func appendTail(b, p []byte, max int) []byte {
 	if len(p) >= max {
 		return append(b[:0], p[len(p)-max:]...)
@@ -102,13 +102,13 @@ func (l *procLog) toDisk(p []byte) {
 	l.fileErr = err
 }
 
-// unlinkedTemp returns a file that is gone when it is closed, however the program ends.
+// unlinkedTemp returns a file that disappears when it is closed, however the program ends.
 func unlinkedTemp() (*os.File, error) {
 	f, err := os.CreateTemp("", "luthier-output-*")
 	if err != nil {
 		return nil, err
 	}
-	// Where an open file cannot be removed it is when it is closed.
+	// On systems where an open file cannot be removed, it is removed when it is closed.
 	_ = os.Remove(f.Name())
 	return f, nil
 }
@@ -128,14 +128,14 @@ func (l *procLog) close() {
 	l.file = nil
 }
 
-// more returns a channel that is closed at the next output, and how much there is now.
+// more returns a channel that is closed at the next output, and the amount of output so far.
 func (l *procLog) more() (<-chan struct{}, int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.changed, l.total
 }
 
-// progress returns the end of what came since the last call.
+// progress returns the end of the output since the last call.
 func (l *procLog) progress() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,7 @@ func (l *procLog) progress() string {
 	return s
 }
 
-// peek returns what take would show, for matching; it marks nothing as read.
+// peek returns what take would show, for matching, without marking it as read.
 func (l *procLog) peek() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,8 +154,8 @@ func (l *procLog) peek() string {
 // keepFunc stores a text and returns its handle.
 type keepFunc func(ctx context.Context, name string, data []byte) (handle string, err error)
 
-// take returns what was printed since the last take and marks it as read. When it is too long to be
-// shown, all of it is stored with keep, and a line in the middle says where.
+// take returns the output since the last take and marks it as read. If it is too long to show, all
+// of it is stored with keep, and a line in the middle says where.
 func (l *procLog) take(ctx context.Context, name string, keep keepFunc) string {
 	l.mu.Lock()
 	head, tail, total := show.Clean(l.head), lastBytes(l.tail, l.limit-l.limit/2), l.total
@@ -189,8 +189,8 @@ func (l *procLog) take(ctx context.Context, name string, keep keepFunc) string {
 	return head + "\n[... " + note + " ...]\n" + shown
 }
 
-// whole returns all that was printed, or its beginning when that is too long, and how many bytes
-// are missing.
+// whole returns the complete output, or its beginning if it is too long, and the number of missing
+// bytes.
 func (l *procLog) whole() (data []byte, lost int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,7 +201,8 @@ func (l *procLog) whole() (data []byte, lost int64, err error) {
 	return data, l.total - int64(len(data)), err
 }
 
-// end returns the last max bytes, or somewhat less, beginning at a line where there is one.
+// end returns the last max bytes or slightly fewer, starting at the beginning of a line if there is
+// one.
 func (l *procLog) end(max int) string {
 	l.mu.Lock()
 	text := show.Clean(lastBytes(append(append([]byte{}, l.head...), l.tail...), max))

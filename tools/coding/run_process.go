@@ -13,20 +13,20 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// process is one program, in the foreground at first.
+// process is one program; it starts in the foreground.
 type process struct {
-	id      int // in the background; 0 in the foreground
+	id      int // id in the background; 0 in the foreground
 	command string
 	dir     string
 	started time.Time
 	p       *sandbox.Process
 	log     *procLog
-	input   bool       // its standard input is open
+	input   bool       // its standard input is still open
 	inputMu sync.Mutex // one writer at a time
-	readMu  sync.Mutex // one reader at a time, so that none gets half of what another waits for
+	readMu  sync.Mutex // one reader at a time, so that no reader gets half of what another is waiting for
 }
 
-// programEnv makes programs that look for a terminal or a person do without.
+// programEnv makes programs that look for a terminal or a person work without one.
 var programEnv = []string{
 	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true",
 	"GIT_OPTIONAL_LOCKS=0", "DEBIAN_FRONTEND=noninteractive", "PYTHONUNBUFFERED=1", "COLUMNS=200",
@@ -36,7 +36,7 @@ func (w *Workspace) env(extra ...string) []string {
 	return slices.Concat(programEnv, extra, w.cfg.Proc.Env)
 }
 
-// start starts a program whose life is bounded by the workspace's, not by the call's.
+// start starts a program whose lifetime is bound to the workspace, not to the call.
 func (w *Workspace) start(cmd sandbox.Cmd) (*sandbox.Process, error) {
 	sb, err := w.runner()
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *Workspace) start(cmd sandbox.Cmd) (*sandbox.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.tellIndex(nil) // now, for a search while it runs, and again when it is done
+	w.tellIndex(nil) // now, for a search during the run, and again at the end
 	s.active.Go(func() {
 		<-p.Done()
 		w.tellIndex(nil)
@@ -88,7 +88,7 @@ func (w *Workspace) startShell(command, dir string, input bool) (*process, error
 	return nil, err
 }
 
-// shells are the shells to try, in order.
+// shells returns the shells to try, in order.
 func (w *Workspace) shells() [][]string {
 	w.procs.mu.Lock()
 	defer w.procs.mu.Unlock()
@@ -101,7 +101,7 @@ func (w *Workspace) shells() [][]string {
 	return [][]string{{"bash", "-c"}, {"sh", "-c"}}
 }
 
-// workDir resolves the directory a program is to run in.
+// workDir resolves the directory in which a program should run.
 func (w *Workspace) workDir(dir string) (string, error) {
 	if dir == "" {
 		return ".", nil
@@ -119,7 +119,7 @@ func (w *Workspace) workDir(dir string) (string, error) {
 	return t.rel, nil
 }
 
-// enlist puts a running process in the background table and gives it an id.
+// enlist adds a running process to the background table and assigns an id.
 func (w *Workspace) enlist(p *process) error {
 	s := &w.procs
 	s.mu.Lock()
@@ -139,7 +139,7 @@ func (w *Workspace) enlist(p *process) error {
 	if running >= w.cfg.Proc.Background {
 		return fmt.Errorf("%d processes run in the background already; end one with shell_kill first (shell_output without an id lists them)", running)
 	}
-	// What ended and was not asked about for long is forgotten, oldest first.
+	// Ended processes that nobody has asked about are dropped, oldest first.
 	slices.SortFunc(ended, func(a, b *process) int { return a.id - b.id })
 	for len(ended) > maxEnded {
 		ended[0].log.close()
@@ -152,7 +152,7 @@ func (w *Workspace) enlist(p *process) error {
 	return nil
 }
 
-// maxEnded is how many ended processes keep what they printed.
+// maxEnded is the number of ended processes whose output is kept.
 const maxEnded = 16
 
 func (p *process) running() bool {
@@ -175,7 +175,7 @@ func (w *Workspace) find(id int) (*process, error) {
 	return p, nil
 }
 
-// forget drops a process that has ended and whose output was read.
+// forget removes a process that has ended and whose output was read.
 func (w *Workspace) forget(p *process) {
 	w.procs.mu.Lock()
 	if w.procs.table[p.id] == p {

@@ -14,25 +14,25 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// program is a program that a tool runs to its end and whose standard output it reads as it comes.
+// program is a program that a tool runs to its end, reading its standard output as it arrives.
 type program struct {
 	Args    []string
 	Dir     string // relative to the workspace
 	Env     []string
 	Timeout time.Duration
-	// Read is given the standard output. What it leaves is discarded.
+	// Read receives the standard output. Whatever it does not read is discarded.
 	Read func(stdout io.Reader) error
-	// Merge sends the standard error into the standard output.
+	// Merge redirects the standard error to the standard output.
 	Merge bool
-	// LogStdout says that the standard output belongs in the log as it is.
+	// LogStdout copies the standard output to the log unchanged.
 	LogStdout bool
 }
 
 // errAbsent means that a program is not installed where programs run.
 var errAbsent = errors.New("it is not installed, or not on PATH, where programs run")
 
-// exec runs a program. The log is filled with its standard error and, if asked, its standard
-// output.
+// exec runs a program. It writes the standard error and, if requested, the standard output to the
+// log.
 func (w *Workspace) exec(ctx context.Context, pr program, log *procLog) (*sandbox.Exit, error) {
 	outR, outW := io.Pipe()
 	cmd := sandbox.Cmd{
@@ -42,7 +42,7 @@ func (w *Workspace) exec(ctx context.Context, pr program, log *procLog) (*sandbo
 				log.Write(b)
 			}
 			if s == sandbox.Stdout {
-				_, _ = outW.Write(b) // the reader drains, whatever it made of it
+				_, _ = outW.Write(b) // keep draining the reader, even if it fails
 			}
 		},
 	}
@@ -73,7 +73,7 @@ func (w *Workspace) exec(ctx context.Context, pr program, log *procLog) (*sandbo
 		exit.Canceled = true
 	}
 	if exit != nil && (exit.Canceled || exit.TimedOut) {
-		err = nil // how it ended says it
+		err = nil // the exit status says how it ended
 	}
 	return exit, err
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/luthier-dev/luthier/sandbox"
 )
 
-// procState is the state that the process tools of a workspace share.
+// procState is the state shared by the process tools of a workspace.
 type procState struct {
 	mu     sync.Mutex
-	own    sandbox.Sandbox // plain processes, when the host gave no sandbox
-	shell  []string        // once known
+	own    sandbox.Sandbox // plain processes, if the host has set no sandbox
+	shell  []string        // nil until known
 	closed bool
-	ctx    context.Context // ended by procClose
+	ctx    context.Context // cancelled by procClose
 	cancel context.CancelFunc
-	active sync.WaitGroup // processes that were started and not waited for
+	active sync.WaitGroup // processes that were started and not yet waited for
 	next   int
 	store  ownStore
-	table  map[int]*process // background processes, ended ones too until they are dropped
+	table  map[int]*process // background processes, including ended ones until they are dropped
 }
 
 var errClosed = errors.New("the workspace is closed")
@@ -50,7 +50,7 @@ func (w *Workspace) runner() (sandbox.Sandbox, error) {
 	return s.own, nil
 }
 
-// spawn runs fn beside the tools; procClose waits for it.
+// spawn runs fn in the background; procClose waits for it.
 func (s *procState) spawn(fn func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *procState) spawn(fn func()) bool {
 	return true
 }
 
-// procClose ends every program the tools have started and waits for it.
+// procClose kills every program that the tools have started and waits for it.
 func (w *Workspace) procClose() error {
 	s := &w.procs
 	s.mu.Lock()
@@ -83,8 +83,8 @@ func (w *Workspace) procClose() error {
 	return err
 }
 
-// place says where the programs of a call run, and whether the walls a host may rely on stand
-// there.
+// place adds to a description where the programs of a call run, and whether network and file system
+// isolation is enforced there.
 func (w *Workspace) place(d agent.CallDescription, dir string) agent.CallDescription {
 	d.Where = w.where(dir)
 	if sb := w.cfg.Proc.Sandbox; sb != nil {
@@ -94,7 +94,7 @@ func (w *Workspace) place(d agent.CallDescription, dir string) agent.CallDescrip
 	return d
 }
 
-// where says in words where programs run.
+// where describes in words where programs run.
 func (w *Workspace) where(dir string) string {
 	at := "host, no isolation"
 	if sb := w.cfg.Proc.Sandbox; sb != nil {

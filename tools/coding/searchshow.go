@@ -9,19 +9,20 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// The room for an answer of the search tool, in tokens. Each place has a floor; of what is left the
-// first takes half, the next a third of the rest, and so on, and the last what there is.
+// The budget for an answer of the search tool, in tokens. Each place gets a minimum. Of the
+// remainder the first place takes half, the next a third of what is then left, and so on; the last
+// takes all that is left.
 const (
 	answerTokens = 2300
 	hitTokens    = 90
-	wholeHits    = 3 // places that are widened to the whole definition
+	wholeHits    = 3 // number of places that are widened to the whole definition
 )
 
-// tokens estimates what text costs a model. Code with line numbers has 2.6 to 3 bytes a token in
-// the vocabularies of Qwen 2, StarCoder, GPT-2 and DeepSeek Coder.
+// tokens estimates the number of tokens of a text. Code with line numbers has 2.6 to 3 bytes per
+// token in the vocabularies of Qwen 2, StarCoder, GPT-2 and DeepSeek Coder.
 func tokens(text string) int { return (4*len(text) + 10) / 11 }
 
-// show writes the places and remembers their lines as shown.
+// show writes the places and records their lines as shown.
 func (l *lookup) show(hits []Hit) string {
 	var b strings.Builder
 	room := min(max(answerTokens, len(hits)*hitTokens*3/2), l.w.cfg.Limits.ReadBytes/3)
@@ -37,7 +38,7 @@ func (l *lookup) show(hits []Hit) string {
 		}
 		s := l.snippet(h, i < wholeHits, hitTokens+free)
 		if s.covered(shown[h.Path]) {
-			continue // a place before was widened to hold this one
+			continue // an earlier place was widened and contains this one
 		}
 		shown[h.Path] = mergeRanges(append(shown[h.Path], lineRange{s.first, s.last}))
 		text := s.String()
@@ -50,12 +51,12 @@ func (l *lookup) show(hits []Hit) string {
 	return b.String()
 }
 
-// A snippet is a place as it is shown: whole lines, as many as there is room for.
+// A snippet is the part of a place that is shown: as many whole lines as fit.
 type snippet struct {
 	hit         Hit
-	file        *foundFile // nil when the lines are those of the index alone
+	file        *foundFile // nil if the lines are only known from the index
 	first, last int        // lines shown
-	end         int        // of the place
+	end         int        // last line of the place
 	lines       []string
 }
 
@@ -107,18 +108,18 @@ func (l *lookup) snippet(h Hit, widen bool, room int) *snippet {
 	}
 	s.last = s.first + len(s.lines) - 1
 	if len(s.lines) == len(all) && len(all) > 0 {
-		s.end = max(s.last, s.first) // blank lines at the end count for nothing
+		s.end = max(s.last, s.first) // blank lines at the end do not count
 	}
 	return s
 }
 
 func lineCost(n int, line string) int { return tokens(fmt.Sprintf("  %d\t%s\n", n, line)) }
 
-// foundFile is a file of an answer, as it is on the disk now.
+// foundFile is a file of an answer, as it is now on disk.
 type foundFile struct {
 	rel  string
 	text string
-	ok   bool // it is a text that can be read
+	ok   bool // it is a readable text
 	defs []symbols.Def
 	read bool // defs are set
 }
@@ -137,14 +138,14 @@ func (l *lookup) file(p string) *foundFile {
 
 func (f *foundFile) count() int { return countLines(f.text) }
 
-// lastText is the last line from first to last that is not blank.
+// lastText returns the last non-blank line from first to last.
 func (f *foundFile) lastText(first, last int) int {
 	text := strings.TrimRight(linesOf(f.text, first, last), " \t\r\n")
 	return first + strings.Count(text, "\n")
 }
 
-// nextText is the next line after n that is not blank, or the one after the last: an index may
-// count blank lines, and the nothing behind the last newline, to what stands before them.
+// nextText returns the next non-blank line after n, or the one after the last. An index may count
+// blank lines, and the empty line after the last newline, as part of what precedes them.
 func (f *foundFile) nextText(n int) int {
 	for line := range strings.Lines(linesOf(f.text, n+1, f.count())) {
 		if n++; strings.TrimSpace(line) != "" {
@@ -154,7 +155,7 @@ func (f *foundFile) nextText(n int) int {
 	return n + 2
 }
 
-// has reports whether a hit's text still stands where the index found it.
+// has reports whether a hit's text is still where the index found it.
 func (f *foundFile) has(h Hit) bool {
 	norm := func(s string) string {
 		return strings.TrimRight(withLineEnding(strings.TrimPrefix(s, bomUTF8), "\n"), "\n")
@@ -171,8 +172,8 @@ func (f *foundFile) cost(first, last, lineBytes int) int {
 	return n
 }
 
-// definition widens a hit to all of the definition that it shows a part of: the one it is named
-// after, or else the innermost around its first line.
+// definition widens a hit to the whole definition that contains it: the one it is named after, or
+// else the innermost one around its first line.
 func (f *foundFile) definition(h Hit) (first, last int) {
 	if !f.read {
 		f.read = true
@@ -198,10 +199,10 @@ func (f *foundFile) definition(h Hit) (first, last int) {
 	return min(first, best.StartLine), max(last, best.EndLine)
 }
 
-// lastName is a name without what qualifies it.
+// lastName returns a name without its qualifiers.
 func lastName(name string) string { return name[strings.LastIndexAny(name, ".:#/")+1:] }
 
-// linesOf returns the lines first to last of a text, from 1 and both included.
+// linesOf returns the lines first to last of a text, from 1, both ends included.
 func linesOf(text string, first, last int) string {
 	from, n := -1, 1
 	if first <= 1 {

@@ -19,11 +19,12 @@ type searchIn struct {
 const (
 	defaultHits = 8
 	maxHits     = 50
-	nearFiles   = 8   // of those read or changed last
-	heldFiles   = 100 // of those shown last; more are not compared with what they hold now
+	nearFiles   = 8   // files read or changed most recently
+	heldFiles   = 100 // files shown most recently; others are not compared with their current content
 )
 
-// searchTool is nil without an index: a tool that cannot answer is worse than none.
+// searchTool returns the search tool, or nil without an index: a tool that cannot answer is worse
+// than none.
 func (w *Workspace) searchTool() (agent.Tool, error) {
 	if w.cfg.Index == nil {
 		return nil, nil
@@ -35,7 +36,7 @@ func (w *Workspace) searchTool() (agent.Tool, error) {
 	})
 }
 
-// tellIndex tells the index which files were changed, or with nil that a program has run.
+// tellIndex reports changed files to the index. A nil changes means that a program has run.
 func (w *Workspace) tellIndex(changes []change) {
 	changed := w.indexFeatures().Changed
 	if changed == nil {
@@ -82,7 +83,7 @@ func (w *Workspace) indexState() string {
 	return ""
 }
 
-// A lookup is one call of the search tool. It reads every file once.
+// A lookup is one call of the search tool. It reads each file only once.
 type lookup struct {
 	w     *Workspace
 	ctx   context.Context
@@ -90,8 +91,9 @@ type lookup struct {
 	files map[string]*foundFile
 }
 
-// run finds the places to show and, of those just as good, the ones that were shown before. What is
-// held is only looked for when it gets in the way, so that most calls search once.
+// run returns the places to show and, among equally good ones, those that were shown before. Places
+// that the model already holds are looked up only if they are in the way, so that most calls search
+// once.
 func (l *lookup) run(q IndexQuery) (hits, held []Hit, err error) {
 	if hits, err = l.find(q); err != nil {
 		return nil, nil, err
@@ -114,7 +116,7 @@ func (l *lookup) find(q IndexQuery) ([]Hit, error) {
 	return l.w.cfg.Index.Search(l.ctx, q)
 }
 
-// split parts what the model has already from what it has not.
+// split separates places that the model already has from new ones.
 func (l *lookup) split(hits []Hit) (news, held []Hit) {
 	for _, h := range hits {
 		f := l.file(h.Path)
@@ -129,7 +131,7 @@ func (l *lookup) split(hits []Hit) (news, held []Hit) {
 	return news, held
 }
 
-// held are all places that the model was shown and that are as they were.
+// held returns all places that were shown to the model and have not changed since.
 func (l *lookup) held() []IndexRange {
 	order, views := l.w.views.all(l.ctx)
 	var out []IndexRange
@@ -148,7 +150,7 @@ func (l *lookup) held() []IndexRange {
 	return out
 }
 
-// placesName names places in one line, those of a file together.
+// placesName names places in one line, grouped by file.
 func placesName(hits []Hit) string {
 	var order []string
 	by := map[string][]lineRange{}

@@ -25,11 +25,12 @@ type shellIn struct {
 	Interactive    bool   `json:"interactive,omitempty" jsonschema_description:"keep the standard input open for shell_input; otherwise it is empty"`
 }
 
-// maxCommand bounds a command line; beyond about 128 KiB Linux refuses a single argument.
+// maxCommand limits the length of a command line; Linux refuses a single argument beyond about 128
+// KiB.
 const maxCommand = 100 << 10
 
-// settle is how long a background command is watched before the call returns, so that one which
-// fails at once says so.
+// settle is the time for which a background command is watched before the call returns, so that an
+// immediate failure is reported.
 const settle = 300 * time.Millisecond
 
 func (w *Workspace) shellTool() (agent.Tool, error) {
@@ -89,7 +90,7 @@ func (w *Workspace) shell(ctx context.Context, in shellIn) (*agent.ToolResult, e
 		roundTime(limit), p.id, p.id))), nil
 }
 
-// killNow ends a command that cannot go on.
+// killNow kills a command that must not continue.
 func (w *Workspace) killNow(ctx context.Context, p *process, limit time.Duration, why string) (*agent.ToolResult, error) {
 	_ = p.p.Kill()
 	if exit, err := p.p.Wait(); err == nil {
@@ -125,7 +126,7 @@ const (
 	waitCanceled
 )
 
-// progressEvery is how often output of a waiting call is shown to the host.
+// progressEvery is the interval at which output of a waiting call is shown to the host.
 const progressEvery = 100 * time.Millisecond
 
 // wait waits for the process to end, showing its output as progress.
@@ -154,7 +155,7 @@ func (p *process) wait(ctx context.Context, limit time.Duration) waitResult {
 	}
 }
 
-// endedResult is the result of a process that has ended.
+// endedResult returns the result of a process that has ended.
 func (w *Workspace) endedResult(ctx context.Context, p *process) *agent.ToolResult {
 	exit, err := p.p.Wait()
 	text := p.log.take(ctx, p.logName(), w.keep)
@@ -169,7 +170,7 @@ func (p *process) logName() string {
 	return "output of " + show.Line(name, 60)
 }
 
-// exitWords says how a command ended.
+// exitWords describes how a command ended.
 func exitWords(exit *sandbox.Exit, err error) string {
 	switch {
 	case exit == nil:
@@ -191,7 +192,7 @@ func roundTime(d time.Duration) time.Duration {
 	return d.Round(100 * time.Millisecond)
 }
 
-// withStatus puts what is known about a command under what it printed.
+// withStatus appends what is known about a command to its output.
 func withStatus(text, status string) string {
 	text = strings.TrimRight(text, "\n")
 	if strings.TrimSpace(text) == "" {
@@ -200,11 +201,11 @@ func withStatus(text, status string) string {
 	return text + "\n[" + status + "]"
 }
 
-// shellEffects are what the command line would do, as far as that can be told from it. What cannot
-// be told, and whatever goes on after the call has returned, is unknown.
+// shellEffects returns the effects of a command line, where they can be derived from its text.
+// Everything else, and everything that continues after the call has returned, is unknown.
 func (w *Workspace) shellEffects(in shellIn) agent.Effects {
 	e := fromShell(shelleffects.Analyze(in.Command, shelleffects.Options{Root: w.real, Dir: in.Dir}))
-	// The analysis knows text only; where a name really leads is looked up here.
+	// The analysis only sees text; here the real destinations of names are looked up.
 	for _, p := range e.Reads {
 		if r := w.readEffects(p); r.Flags != 0 {
 			e.Flags |= r.Flags
@@ -225,7 +226,7 @@ func (w *Workspace) shellEffects(in shellIn) agent.Effects {
 	return e
 }
 
-// fromShell turns the analysis of a command line into effects.
+// fromShell converts the analysis of a command line to effects.
 func fromShell(a shelleffects.Analysis) agent.Effects {
 	e := agent.Effects{Known: a.Known && a.Err == nil, Reads: a.Reads, Writes: a.Writes, Reasons: a.Reasons}
 	for _, f := range []struct {
@@ -266,8 +267,8 @@ func (w *Workspace) describeShell(in shellIn) agent.CallDescription {
 	return d
 }
 
-// exactCommand is what a grant of this exact command covers: the text, and all that changes what it
-// means.
+// exactCommand returns what a grant of this exact command covers: the text, and everything that
+// changes its meaning.
 func exactCommand(in shellIn, dir string) string {
 	exact := in.Command
 	if dir != "." {

@@ -53,8 +53,8 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestShellIsNotPinned starts descendants that hold the output open; the call returns when the
-// command itself ends.
+// TestShellIsNotPinned: a call returns when the command itself ends, even if descendants hold its
+// output open.
 func TestShellIsNotPinned(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
@@ -73,7 +73,7 @@ func TestShellIsNotPinned(t *testing.T) {
 	var pids []int
 	for i := range 5 {
 		pid := pidIn(t, w, fmt.Sprintf("pid%d", i))
-		for range 500 { // until it has become sleep: in the middle of an exec no process can be told by its environment
+		for range 500 { // until it has become sleep: during an exec a process cannot be recognised by its environment
 			if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err != nil || string(comm) == "sleep\n" {
 				break
 			}
@@ -82,10 +82,10 @@ func TestShellIsNotPinned(t *testing.T) {
 		pids = append(pids, pid)
 	}
 	must(t, w.Close())
-	gone(t, pids...) // what commands left behind ends with the workspace
+	gone(t, pids...) // processes left behind by commands end with the workspace
 }
 
-// TestShellKillsTheTree times out commands whose descendants try to survive.
+// TestShellKillsTheTree: a timeout kills a command even if its descendants try to survive.
 func TestShellKillsTheTree(t *testing.T) {
 	needUnix(t)
 	for name, command := range map[string]string{
@@ -123,8 +123,8 @@ func TestShellCancel(t *testing.T) {
 	gone(t, pidIn(t, w, "pid"))
 }
 
-// TestShellMovesToBackground follows a command that does not end in time: nothing it prints is lost
-// or told twice.
+// TestShellMovesToBackground: if a command does not end in time, none of its output is lost or
+// reported twice.
 func TestShellMovesToBackground(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
@@ -152,7 +152,7 @@ func TestShellBackground(t *testing.T) {
 	w := openWith(t, Config{Proc: ProcConfig{Background: 2, Grace: 100 * time.Millisecond}}, nil)
 	out := run(t, w, "shell", args{"command": "echo ready; sleep 60", "background": true})
 	contains(t, out, "running in the background as process 1")
-	if !strings.Contains(out, "ready\n") { // on a slow machine
+	if !strings.Contains(out, "ready\n") { // needed on a slow machine
 		contains(t, run(t, w, "shell_output", args{"id": 1, "until": "ready"}), "ready\n")
 	}
 	out = run(t, w, "shell", args{"command": "echo oops; exit 2", "background": true})
@@ -186,7 +186,7 @@ func TestShellKillSignals(t *testing.T) {
 	contains(t, run(t, w, "shell_kill", args{"id": 1, "signal": "KILL"}), "ended by signal 9")
 }
 
-// TestShellLifetime ends what nobody ends.
+// TestShellLifetime: a process that nobody ends is killed after its lifetime.
 func TestShellLifetime(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
@@ -215,8 +215,8 @@ func TestCloseKillsEverything(t *testing.T) {
 	contains(t, run(t, w, "shell", args{"command": "true"}), "error:", "closed")
 }
 
-// TestShellHugeOutput prints a gigabyte (16 MiB with -short): memory stays bounded, head and tail
-// are shown and the rest can be read back.
+// TestShellHugeOutput prints a gigabyte (16 MiB with -short): memory stays limited, the beginning
+// and the end are shown, and the rest can be read back.
 func TestShellHugeOutput(t *testing.T) {
 	needUnix(t)
 	agenttest.CheckLeaks(t)
@@ -247,7 +247,7 @@ func TestShellHugeOutput(t *testing.T) {
 	}
 }
 
-// TestShellLongOutputIsKept reads the omitted middle back with the tool that the text names.
+// TestShellLongOutputIsKept: the omitted middle can be read back with the tool that the text names.
 func TestShellLongOutputIsKept(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
@@ -258,7 +258,7 @@ func TestShellLongOutputIsKept(t *testing.T) {
 	contains(t, run(t, w, "read_artifact", args{"handle": handle, "pattern": "^1000$"}), "1000")
 }
 
-// TestShellConcurrent runs many commands at a time over one workspace.
+// TestShellConcurrent runs many commands concurrently in one workspace.
 func TestShellConcurrent(t *testing.T) {
 	needUnix(t)
 	agenttest.CheckLeaks(t)
@@ -273,7 +273,7 @@ func TestShellConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestShellProgress sees output while the command still runs.
+// TestShellProgress: output is shown while the command is still running.
 func TestShellProgress(t *testing.T) {
 	needUnix(t)
 	log := newProcLog(100, 1000)
@@ -289,7 +289,8 @@ func TestShellProgress(t *testing.T) {
 	log.close()
 }
 
-// TestProcLog checks head, tail and the stored whole for every size around the limits.
+// TestProcLog checks the beginning, the end and the stored whole output for every size around the
+// limits.
 func TestProcLog(t *testing.T) {
 	ctx := context.Background()
 	for _, limit := range []int{10, 11, 64} {
@@ -397,7 +398,7 @@ func BenchmarkProcLog(b *testing.B) {
 	}
 }
 
-// TestInSandbox runs the process tools in the strongest sandbox this host has.
+// TestInSandbox runs the process tools in the strongest sandbox available on this host.
 func TestInSandbox(t *testing.T) {
 	needUnix(t)
 	t.Parallel()

@@ -21,7 +21,7 @@ type shellOutputIn struct {
 	Until       string `json:"until,omitempty" jsonschema_description:"regular expression: wait until the new output matches it, such as 'listening on|error'"`
 }
 
-// quiet is how long a process must print nothing for its output to count as a whole.
+// quiet is the time without output after which a process's output is considered complete.
 const quiet = 250 * time.Millisecond
 
 func procResource(id int) string { return fmt.Sprintf("proc:%d", id) }
@@ -55,7 +55,7 @@ func (w *Workspace) shellOutput(ctx context.Context, in shellOutputIn) (*agent.T
 	p.readMu.Lock()
 	defer p.readMu.Unlock()
 	if p.awaitOutput(ctx, min(time.Duration(in.WaitSeconds)*time.Second, w.cfg.Proc.MaxTimeout), until) == waitCanceled {
-		// What was printed stays unread, so that nothing is lost with the call.
+		// The output stays unread, so that nothing is lost with the call.
 		return nil, fmt.Errorf("stopped waiting: %w", context.Cause(ctx))
 	}
 	if !p.running() {
@@ -66,8 +66,8 @@ func (w *Workspace) shellOutput(ctx context.Context, in shellOutputIn) (*agent.T
 	return agent.TextResult(withStatus(p.log.take(ctx, p.logName(), w.keep), status)), nil
 }
 
-// awaitOutput waits until the process has ended, has printed something and then nothing for a
-// moment, or has printed what until matches.
+// awaitOutput waits until the process has ended, until it has printed something and then nothing
+// for a moment, or until its output matches until.
 func (p *process) awaitOutput(ctx context.Context, limit time.Duration, until *regexp.Regexp) waitResult {
 	if limit <= 0 {
 		return waitTimeout
@@ -95,7 +95,7 @@ func (p *process) awaitOutput(ctx context.Context, limit time.Duration, until *r
 			return waitEnded
 		case <-changed:
 			if until != nil {
-				// A process that prints without end is not matched at every piece.
+				// For a process that prints endlessly, not every piece is matched.
 				select {
 				case <-time.After(20 * time.Millisecond):
 				case <-ctx.Done():
@@ -105,7 +105,7 @@ func (p *process) awaitOutput(ctx context.Context, limit time.Duration, until *r
 	}
 }
 
-// listing says which background processes there are.
+// listing lists the background processes.
 func (w *Workspace) listing() string {
 	w.procs.mu.Lock()
 	var all []*process
@@ -136,7 +136,7 @@ type shellInputIn struct {
 	Close bool   `json:"close,omitempty" jsonschema_description:"end the input after it, as Ctrl-D does"`
 }
 
-// inputPatience is how long a program may take to read its input.
+// inputPatience is the time limit for a program to read its input.
 const inputPatience = 10 * time.Second
 
 func (w *Workspace) shellInputTool() (agent.Tool, error) {
@@ -172,7 +172,8 @@ func (w *Workspace) shellInput(ctx context.Context, in shellInputIn) (string, er
 		return "", fmt.Errorf("process %d has ended; shell_output says how", in.ID)
 	}
 	sent := make(chan error, 1)
-	// A program that does not read blocks the write until it ends; the call does not wait for that.
+	// If a program does not read its input, the write blocks until the program ends; the call does
+	// not wait for that.
 	if !w.procs.spawn(func() { sent <- p.send(in) }) {
 		return "", errClosed
 	}
@@ -238,8 +239,8 @@ func (w *Workspace) shellKill(ctx context.Context, in shellKillIn) (*agent.ToolR
 	if in.Signal == "KILL" && p.running() {
 		_ = p.p.Signal(syscall.SIGKILL)
 	}
-	// Not only the process but all it started: a tree whose root is gone already has nothing left
-	// to find.
+	// Kill everything it started as well, not only the process: for a tree whose root is already
+	// gone there is nothing left to find.
 	if err := p.p.Kill(); err != nil {
 		return nil, err
 	}

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	previewFile   = 1 << 20  // larger files get no preview
-	previewBytes  = 12 << 10 // of a preview
-	changedMax    = 120      // lines of a changed region
+	previewFile   = 1 << 20  // larger files have no preview
+	previewBytes  = 12 << 10 // maximum size of a preview
+	changedMax    = 120      // maximum lines of a changed region
 	changedAround = 2        // unchanged lines around it
 )
 
-// preview is the unified diff a call would make, for a person; "" when it would be too costly or
-// empty.
+// preview returns the unified diff that a call would make, for a person, or "" if it is empty or
+// too costly.
 func preview(name, before, after string) string {
 	if len(before) > previewFile || len(after) > previewFile {
 		return ""
@@ -25,8 +25,8 @@ func preview(name, before, after string) string {
 	return clip(udiff.Unified("a/"+name, "b/"+name, before, after), previewBytes)
 }
 
-// changedLines shows the lines of after that differ from before, numbered, with a few lines around
-// them.
+// changedLines shows the lines of after that differ from before, numbered, with a few lines of
+// context.
 func changedLines(before, after string, lineBytes int) string {
 	if len(before) > 8*previewFile || len(after) > 8*previewFile {
 		return ""

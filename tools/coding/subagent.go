@@ -18,8 +18,8 @@ type agentIn struct {
 	Mode string `json:"mode,omitempty" jsonschema:"enum=explore,enum=work" jsonschema_description:"explore (default) only reads and can run beside others; work may also change files and run programs"`
 }
 
-// agentTool runs sub-agents over this workspace, with its other tools. It is nil unless the host
-// configures them.
+// agentTool returns a tool that runs sub-agents in this workspace, with its other tools. It is nil
+// unless the host has configured them.
 func (w *Workspace) agentTool() (agent.Tool, error) {
 	if w.cfg.Proc.Agent == nil {
 		return nil, nil
@@ -66,12 +66,13 @@ func (w *Workspace) agentTool() (agent.Tool, error) {
 	})
 }
 
-// lastOfSubAgent are the tools that a sub-agent is shown after all others; the order of the rest is
-// the toolbox's. It need not grow with new tools: it keeps the bytes that requests of sub-agents
-// have begun with so far.
+// lastOfSubAgent lists the tools that a sub-agent is shown after all others; the rest are in the
+// toolbox's order. New tools need not be added: the list only preserves the bytes with which
+// requests of sub-agents have begun so far.
 var lastOfSubAgent = []string{"shell", "shell_output", "shell_input", "shell_kill", "lint", "test", "git", "plan", "read_artifact"}
 
-// subAgentRows returns what a sub-agent is offered, in its order: all but the agent tool itself.
+// subAgentRows returns the tools offered to a sub-agent, in order: all except the agent tool
+// itself.
 func subAgentRows() []toolRow {
 	rows := slices.DeleteFunc(toolbox(), func(r toolRow) bool { return r.name == "agent" })
 	slices.SortStableFunc(rows, func(a, b toolRow) int {
@@ -80,7 +81,7 @@ func subAgentRows() []toolRow {
 	return rows
 }
 
-// subAgent makes the agent behind one mode.
+// subAgent creates the agent behind one mode.
 func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, error) {
 	cfg := *w.cfg.Proc.Agent
 	if len(cfg.Tools) == 0 {
@@ -88,11 +89,11 @@ func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, er
 	}
 	mode, effects := "work", agent.Effects{}
 	if readOnly {
-		// Several explore at the same time: they conflict with calls that write, not with each
-		// other.
+		// Several explorers may run at the same time: they conflict with calls that write, not with
+		// each other.
 		mode, effects = "explore", agent.ReadOnly(".")
 		cfg.Tools = slices.DeleteFunc(slices.Clone(cfg.Tools), func(t agent.Tool) bool { return !onlyReads(t) })
-		// Its tools are fixed: a source that may grow could add one that writes.
+		// Its tools are fixed: a source that can grow might add one that writes.
 		cfg.ToolSource = nil
 		cfg.Policy = readOnlyPolicy(cfg.Policy)
 	}
@@ -106,15 +107,15 @@ func (w *Workspace) subAgent(others []agent.Tool, readOnly bool) (agent.Tool, er
 	return t, nil
 }
 
-// onlyReads reports whether t can be offered to an agent that must not change anything: some of its
-// calls at least are known to be read-only before they run.
+// onlyReads reports whether t can be offered to an agent that must not change anything: at least
+// some of its calls are known to be read-only before they run.
 func onlyReads(t agent.Tool) bool {
 	spec := t.Spec()
 	return spec.Effects.IsReadOnly() || spec.Name == "shell"
 }
 
-// readOnlyPolicy refuses every call that is not known to only read, and asks next about the others.
-// Nil next allows them.
+// readOnlyPolicy refuses every call that is not known to be read-only, and passes the others to
+// next. If next is nil, it allows them.
 func readOnlyPolicy(next agent.Policy) agent.Policy {
 	return agent.PolicyFunc(func(ctx context.Context, req *agent.PermissionRequest) agent.Verdict {
 		if !req.Effects.IsReadOnly() {
@@ -137,10 +138,11 @@ type planIn struct {
 	Plan string `json:"plan" jsonschema_description:"the whole plan, in Markdown; it replaces the one before"`
 }
 
-// maxPlan bounds a plan, which is part of the session and may be shown with every request.
+// maxPlan limits the size of a plan, which is part of the session and may be shown with every
+// request.
 const maxPlan = 64 << 10
 
-// planTool records the plan of a session.
+// planTool returns a tool that records the plan of a session.
 func (w *Workspace) planTool() (agent.Tool, error) {
 	effects := agent.Writing(agent.ResourcePlan)
 	return newTool("plan", w.setPlan, toolParts[planIn]{

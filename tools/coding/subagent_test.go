@@ -46,7 +46,7 @@ func call(id, name string, in args) agent.ToolCall {
 	return agent.ToolCall{ID: id, Name: name, Args: raw}
 }
 
-// lastResult is the text of the newest tool results.
+// lastResult returns the text of the newest tool results.
 func lastResult(req *agent.Request) string {
 	var out strings.Builder
 	for _, p := range req.Messages[len(req.Messages)-1].Parts {
@@ -65,8 +65,8 @@ func toolNamesOf(req *agent.Request) string {
 	return strings.Join(names, " ")
 }
 
-// TestSubAgents lets a main agent start four explorers in one turn: they run at the same time, can
-// only read, and their usage counts towards the main agent's.
+// TestSubAgents lets a main agent start four explorers in one turn: they run concurrently, can only
+// read, and their usage counts towards the main agent's.
 func TestSubAgents(t *testing.T) {
 	t.Parallel()
 	needUnix(t)
@@ -80,7 +80,7 @@ func TestSubAgents(t *testing.T) {
 			defer at.Add(-1)
 			for most.Load() < n && !most.CompareAndSwap(most.Load(), n) {
 			}
-			for range 200 { // the others arrive while this one waits
+			for range 200 { // the others arrive while this one is waiting
 				if most.Load() == 4 {
 					break
 				}
@@ -145,7 +145,7 @@ func TestSubAgentWorks(t *testing.T) {
 	}
 }
 
-// TestPlan records a plan in plan mode, where tools that change anything are not offered.
+// TestPlan records a plan in plan mode, in which tools that change anything are not offered.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	w := openWith(t, Config{}, nil)
@@ -174,7 +174,7 @@ func TestPlan(t *testing.T) {
 	contains(t, run(t, w, "plan", args{"plan": " "}), "error:")
 }
 
-// TestShellShowsProgress sees output in the run's events while the command goes on.
+// TestShellShowsProgress: output appears in the run's events while the command is running.
 func TestShellShowsProgress(t *testing.T) {
 	t.Parallel()
 	needUnix(t)

@@ -20,7 +20,7 @@ type symbolsIn struct {
 	Find string `json:"find,omitempty" jsonschema:"enum=declarations,enum=callers,enum=callees" jsonschema_description:"what to find of name: its declarations (default), who calls it or uses it as a type, or what it calls and uses"`
 }
 
-// What the tool finds of a name.
+// The kinds of results that the tool finds for a name.
 const (
 	findDeclarations = "declarations"
 	findCallers      = "callers"
@@ -32,7 +32,7 @@ func (w *Workspace) symbolsTool() (agent.Tool, error) {
 		any: agent.ReadOnly("."),
 		effects: func(in symbolsIn) agent.Effects {
 			if in.Find == findCallees {
-				return agent.ReadOnly(".") // what is called may be declared anywhere
+				return agent.ReadOnly(".") // a function that is called may be declared anywhere
 			}
 			return w.readEffects(orRoot(in.Path))
 		},
@@ -106,7 +106,7 @@ func (w *Workspace) outline(t target) (string, error) {
 	return joinLines(b.String(), notes(note)), nil
 }
 
-// maxIndent is how deep an outline is indented. Deeper code is made by programs.
+// maxIndent is the maximum indentation depth of an outline. Deeper code is machine-generated.
 const maxIndent = 20
 
 func noOutline(rel string, err error) error {
@@ -116,7 +116,7 @@ func noOutline(rel string, err error) error {
 	return fmt.Errorf("%s: %w; use grep for its declarations", show.Path(rel), err)
 }
 
-// defLines are the lines of a whole declaration.
+// defLines returns the line range of a whole declaration.
 func defLines(d symbols.Def) string {
 	if d.EndLine > d.StartLine {
 		return fmt.Sprintf("%d-%d", d.StartLine, d.EndLine)
@@ -145,7 +145,7 @@ func notDeclared(name, rel string) string {
 	return fmt.Sprintf("No declaration of %q found below %s; it may come from a dependency or an ignored file: use grep to see where it is used.", name, show.Path(rel))
 }
 
-// findSymbol looks for declarations of name in all files below t whose language is known.
+// findSymbol looks for declarations of name in all files below t in a known language.
 func (w *Workspace) findSymbol(ctx context.Context, t target, name, last string) (string, error) {
 	found, err := w.declarations(ctx, t, name, last)
 	if err != nil {
@@ -172,7 +172,7 @@ func (w *Workspace) findSymbol(ctx context.Context, t target, name, last string)
 	return joinLines(b.String(), notes(note)), nil
 }
 
-// declarations are those of name below t, in order.
+// declarations returns the declarations of name below t, in order.
 func (w *Workspace) declarations(ctx context.Context, t target, name, last string) (found []foundSymbol, err error) {
 	err = w.filesFor(ctx, t, []string{last}, w.indexFeatures().Declaring, func(f parsedFile) bool {
 		any := false
@@ -188,8 +188,8 @@ func (w *Workspace) declarations(ctx context.Context, t target, name, last strin
 	return found, err
 }
 
-// isCalled reports whether d is what a model calls name: its full name, or the last part of it. A
-// qualifier that the declaration does not have (a package, say) is not held against it.
+// isCalled reports whether a model may refer to d as name: by its full name, or by the last part of
+// it. A qualifier that the declaration does not have (such as a package) is ignored.
 func isCalled(d symbols.Def, name, last string) bool {
 	if d.Name != last {
 		return false

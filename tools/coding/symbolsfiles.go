@@ -12,16 +12,16 @@ import (
 	"github.com/luthier-dev/luthier/internal/symbols"
 )
 
-// A parsedFile is one whose declarations and uses are known.
+// A parsedFile is a file whose declarations and uses are known.
 type parsedFile struct {
 	rel, text string
 	symbols.Result
 }
 
-// filesFor calls fn, for one file at a time and in no order, with the files below t that hold one
-// of the words, each a name. ask asks the index for the files of each word, nil where it cannot. fn
-// reports whether the file is one of those that are looked for: when none of the index's is, all
-// are read.
+// filesFor calls fn, for one file at a time and in no particular order, with the files below t that
+// contain one of words; each word is a name. ask queries the index for the files of a word; nil
+// means that the index cannot answer. fn reports whether the file is one of those looked for: if
+// none of the files from the index is, all files are read.
 func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask NameFunc, fn func(parsedFile) bool) error {
 	var mu sync.Mutex
 	any := false
@@ -57,7 +57,7 @@ func (w *Workspace) filesFor(ctx context.Context, t target, words []string, ask 
 	})
 }
 
-// asked are the files below t that the index names, none where it cannot tell.
+// asked returns the files below t that the index names, or none if it cannot answer.
 func asked(ctx context.Context, t target, words []string, ask NameFunc) []string {
 	if ask == nil {
 		return nil
@@ -78,7 +78,7 @@ func asked(ctx context.Context, t target, words []string, ask NameFunc) []string
 	return slices.Compact(out)
 }
 
-// parseAll reads the files that list yields, several at once.
+// parseAll reads the files that list yields, several concurrently.
 func (w *Workspace) parseAll(ctx context.Context, words []string, fn func(parsedFile), list func(yield func(rel string) error) error) error {
 	paths := make(chan string, 64)
 	var wg sync.WaitGroup
@@ -104,7 +104,7 @@ func (w *Workspace) parseAll(ctx context.Context, words []string, fn func(parsed
 	return err
 }
 
-// parse reads a file, unless it has none of the words.
+// parse reads a file, unless it contains none of the words.
 func (w *Workspace) parse(rel string, words []string) (parsedFile, bool) {
 	info, err := w.root.Lstat(rel)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// byName is what is not known of uses.
+// byName is the caveat about uses.
 const byName = "uses are found by the name alone, whatever has it"
 
-// callers lists where name is called or used as a type below t.
+// callers lists the places below t where name is called or used as a type.
 func (w *Workspace) callers(ctx context.Context, t target, name, last string) (string, error) {
 	type line struct {
 		rel, in, text string
@@ -61,11 +61,11 @@ func (w *Workspace) callers(ctx context.Context, t target, name, last string) (s
 	return joinLines(b.String(), notes(byName)), nil
 }
 
-// maxPlaces is how many declarations of one callee are named.
+// maxPlaces is the maximum number of declarations listed per callee.
 const maxPlaces = 3
 
-// callees lists what the declarations of name call and which types they use, with where that is
-// declared.
+// callees lists what the declarations of name call and which types they use, with the places where
+// those are declared.
 func (w *Workspace) callees(ctx context.Context, t target, name, last string) (string, error) {
 	found, err := w.declarations(ctx, t, name, last)
 	if err != nil {
@@ -97,7 +97,7 @@ func (w *Workspace) callees(ctx context.Context, t target, name, last string) (s
 	return joinLines(b.String(), notes(byName)), nil
 }
 
-// placesOf are the declarations of names in the workspace.
+// placesOf returns the declarations of names in the workspace.
 func (w *Workspace) placesOf(ctx context.Context, names []string) (map[string][]foundSymbol, error) {
 	out := map[string][]foundSymbol{}
 	if len(names) == 0 {
@@ -110,7 +110,7 @@ func (w *Workspace) placesOf(ctx context.Context, names []string) (map[string][]
 	err = w.filesFor(ctx, root, names, w.indexFeatures().Declaring, func(f parsedFile) bool {
 		any := false
 		for _, d := range f.Defs {
-			if _, ok := slices.BinarySearch(names, d.Name); ok && d.Kind != symbols.Heading { // nobody calls a text's
+			if _, ok := slices.BinarySearch(names, d.Name); ok && d.Kind != symbols.Heading { // nobody calls a heading of a text
 				out[d.Name] = append(out[d.Name], foundSymbol{Def: d, rel: f.rel, exact: f.Exact})
 				any = true
 			}

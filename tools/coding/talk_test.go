@@ -63,7 +63,7 @@ func TestTodo(t *testing.T) {
 	refused(t, w, "todo", args{}, "no session")
 }
 
-// TestSessionsSeeForThemselves keeps what one agent read from counting as read by another one.
+// TestSessionsSeeForThemselves: a file that one agent read does not count as read by another.
 func TestSessionsSeeForThemselves(t *testing.T) {
 	w := openWith(t, Config{}, files{"f": "a\n"})
 	first, second := agent.NewSession(), agent.NewSession()
@@ -93,7 +93,7 @@ func TestSessionsSeeForThemselves(t *testing.T) {
 	t.Error("the views of sessions that are gone are kept")
 }
 
-// TestTwoEditsInOneTurn makes parallel calls on one file within a run.
+// TestTwoEditsInOneTurn makes parallel calls on one file in one run.
 func TestTwoEditsInOneTurn(t *testing.T) {
 	w := openWith(t, Config{}, files{"f": "one\ntwo\n"})
 	got := runAgent(t, w, agent.NewSession(), agenttest.Join(
@@ -123,7 +123,8 @@ func TestMemory(t *testing.T) {
 			refused(t, w, "memory", args{"action": "append", "text": strings.Repeat("x", 300)}, "more than the 200 bytes", "shorter")
 			refused(t, w, "memory", args{"action": "append"}, "text")
 			do(t, w, "memory", args{"action": "replace", "text": "- three\n"})
-			// Another workspace on the same directory finds the notes, and one elsewhere does not.
+			// Another workspace on the same directory finds the notes, and one on a different
+			// directory does not.
 			next := openAt(t, w.Dir(), Config{MemoryDir: dir})
 			refused(t, next, "memory", args{"action": "replace", "text": "gone"}, "read them first")
 			contains(t, do(t, next, "memory", args{"action": "read"}), "- three")

@@ -14,20 +14,20 @@ const (
 	tempPrefix = ".luthier-"
 	tempSuffix = ".tmp"
 	tempHex    = 16
-	// A temporary file of another process may be in use; one this old was left by a crash.
+	// A temporary file of another process may be in use; one older than this was left by a crash.
 	tempAge = 10 * time.Minute
 )
 
-// tempName returns a name beside rel for its next content or its backup. The name does not repeat
-// rel's, which may be as long as a name can be. It is random, not a secret: O_EXCL makes sure that
-// it is new.
+// tempName returns a name in the directory of rel for its next content or its backup. The name does
+// not include rel's name, which may already have the maximum length. It is random but not secret:
+// O_EXCL ensures that it is new.
 func tempName(rel string) string {
 	h := fnv.New32a()
 	h.Write([]byte(rel))
 	return path.Join(path.Dir(rel), fmt.Sprintf("%s%08x%08x%s", tempPrefix, h.Sum32(), rand.Uint32(), tempSuffix))
 }
 
-// isTempName reports whether a name (without directory) is one that tempName makes. Such files are
+// isTempName reports whether a name (without directory) was created by tempName. Such files are
 // invisible to the tools.
 func isTempName(name string) bool {
 	hex, ok := strings.CutPrefix(name, tempPrefix)
@@ -38,7 +38,7 @@ func isTempName(name string) bool {
 	return ok && len(hex) == tempHex && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// sweeper removes what a crash has left, once for every directory that is written to.
+// sweeper removes the leftovers of crashes, once for every directory that is written to.
 type sweeper struct {
 	mu   sync.Mutex
 	done map[string]bool
@@ -57,7 +57,8 @@ func (s *sweeper) first(dir string) bool {
 	return true
 }
 
-// sweep removes old temporary files of dir. Failing to is no fault of the write that asked for it.
+// sweep removes old temporary files from dir. A failure does not affect the write that triggered
+// it.
 func (w *Workspace) sweep(dir string) {
 	if !w.sweeps.first(dir) {
 		return

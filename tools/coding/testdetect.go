@@ -16,16 +16,15 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/testreport"
 )
 
-// testTarget is what a call asks to test: a directory and, in it, perhaps one file and a part of
-// it.
+// testTarget is the target of a test call: a directory, or a file in it, or a part of that file.
 type testTarget struct {
 	dir    string // relative to the workspace
 	file   string // base name, "" for the whole directory
-	nodeID string // "::TestA::test_b", pytest's way to name a test in a file
+	nodeID string // "::TestA::test_b", pytest's syntax for a test in a file
 }
 
-// rel is the target relative to the directory base above it, starting with "./", so that no name
-// can pass for an option.
+// rel returns the target relative to the directory base above it, starting with "./" so that no
+// name is mistaken for an option.
 func (t testTarget) rel(base string) string {
 	p := path.Join(t.dir, t.file)
 	if base != "." {
@@ -86,7 +85,7 @@ func (w *Workspace) testTarget(p string) (testTarget, error) {
 	return target, nil
 }
 
-// testExtensions are the files of each framework, in the order of preference.
+// testExtensions lists the files of each framework, in order of preference.
 var testExtensions = []struct {
 	framework  string
 	extensions []string
@@ -99,7 +98,7 @@ var testExtensions = []struct {
 }
 
 // findTests looks for a project at the target and in the directories above it, up to the workspace.
-// The nearest wins; frameworks are all that are equally near.
+// The nearest one wins; frameworks holds all that are equally near.
 func (w *Workspace) findTests(t testTarget, only string) (dir string, frameworks []string) {
 	nearest := -1
 	for _, f := range testExtensions {
@@ -118,8 +117,8 @@ func (w *Workspace) findTests(t testTarget, only string) (dir string, frameworks
 	return dir, frameworks
 }
 
-// testRoot returns the directory from which a framework tests what is at dir, and how deep the sign
-// of it was found, -1 for none.
+// testRoot returns the directory in which a framework must run to test dir, and the depth at which
+// its marker was found, or -1.
 func (w *Workspace) testRoot(framework, dir string) (root string, depth int) {
 	depth = -1
 	for at := dir; ; at = path.Dir(at) {
@@ -129,8 +128,8 @@ func (w *Workspace) testRoot(framework, dir string) (root string, depth int) {
 		}
 		switch {
 		case framework == "pytest" && !w.has(at, pytestRoots...):
-			// Test files alone do not make a root: pytest runs where its configuration is, or from
-			// the top.
+			// Test files alone do not make a root: pytest runs in the directory of its
+			// configuration, or at the top.
 			if depth < 0 && w.usesPytest(at) {
 				root, depth = ".", n
 			}
@@ -143,14 +142,14 @@ func (w *Workspace) testRoot(framework, dir string) (root string, depth int) {
 	}
 }
 
-// pytestRoots are the files that make a directory the root of a Python project.
+// pytestRoots lists the files that make a directory the root of a Python project.
 var pytestRoots = []string{"pytest.ini", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini"}
 
-// skippedDirs are not looked into for projects.
+// skippedDirs are not searched for projects.
 var skippedDirs = []string{"node_modules", "vendor", "target", "testdata", "dist", "build", "venv"}
 
-// findTestsBelow looks for projects one and two directories below the workspace. Several are an
-// error that lists them.
+// findTestsBelow looks for projects one and two directories below the workspace. If there are
+// several, it returns an error that lists them.
 func (w *Workspace) findTestsBelow(only string) (string, []string, error) {
 	type project struct {
 		dir        string
@@ -197,7 +196,7 @@ func (w *Workspace) findTestsBelow(only string) (string, []string, error) {
 	return "", nil, fmt.Errorf("the workspace holds %d projects; give the path of one: %s", len(found), strings.Join(names, "; "))
 }
 
-// hasTests reports whether dir is the root of a project that the framework tests.
+// hasTests reports whether dir is the root of a project that the framework can test.
 func (w *Workspace) hasTests(framework, dir string) bool {
 	switch framework {
 	case "go":
@@ -219,7 +218,7 @@ func (w *Workspace) has(dir string, names ...string) bool {
 	})
 }
 
-// small reads a configuration file; "" when it cannot be read.
+// small reads a configuration file. It returns "" if the file cannot be read.
 func (w *Workspace) small(p string) string {
 	t, err := w.resolve(p)
 	if err != nil || t.info == nil || !t.info.Mode().IsRegular() {
@@ -283,7 +282,7 @@ func isPytestFile(name string) bool {
 	return strings.HasSuffix(name, ".py") && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
 }
 
-// noTests says that nothing was found, and what the project offers instead.
+// noTests returns an error saying that nothing was found, and what the project offers instead.
 func (w *Workspace) noTests(t testTarget, framework string) error {
 	what := "go test, cargo test, jest, vitest or pytest"
 	if framework != "" {
@@ -326,7 +325,7 @@ func (w *Workspace) planGo(p *testPlan, t testTarget, in testIn) {
 		t.file = ""
 		pkgs = []string{t.rel(p.Dir)}
 	} else if t.dir == p.Dir && !w.has(p.Dir, "go.mod") {
-		// "./..." matches nothing at the root of a go.work that is not a module itself.
+		// "./..." matches nothing at the root of a go.work that is not itself a module.
 		if work, err := modfile.ParseWork("go.work", []byte(w.small(path.Join(p.Dir, "go.work"))), nil); err == nil && len(work.Use) > 0 {
 			pkgs = nil
 			for _, u := range work.Use {
@@ -360,7 +359,7 @@ func (w *Workspace) planPytest(p *testPlan, t testTarget, in testIn) {
 	}
 }
 
-// python is the interpreter of the project's virtual environment when it has one.
+// python returns the interpreter of the project's virtual environment, if it has one.
 func (w *Workspace) python(dir string) string {
 	for up, at := "", dir; ; up, at = up+"../", path.Dir(at) {
 		for _, venv := range []string{".venv", "venv"} {
@@ -394,13 +393,14 @@ func (w *Workspace) planJS(p *testPlan, t testTarget, in testIn) {
 			p.Args = append(p.Args, "--runTestsByPath")
 		}
 		if bare := strings.TrimPrefix(rel, "./"); !strings.HasPrefix(bare, "-") {
-			rel = bare // the runners match it with paths that have no "./"
+			rel = bare // the runners match it against paths without "./"
 		}
 		p.Args = append(p.Args, rel)
 	}
 }
 
-// nodeBin finds an installed program of a package, here or in a directory above, as npm hoists it.
+// nodeBin finds an installed program of a package, in this directory or in one above, where npm
+// hoists it.
 func (w *Workspace) nodeBin(dir, name string) string {
 	for up, at := "./", dir; ; up, at = up+"../", path.Dir(at) {
 		if w.has(path.Join(at, "node_modules/.bin"), name) {
@@ -415,7 +415,7 @@ func (w *Workspace) nodeBin(dir, name string) string {
 // plainWord matches what needs no quotes in a command line.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
 
-// commandLine shows an argument vector as a shell would take it.
+// commandLine formats an argument vector as a shell command line.
 func commandLine(args []string) string {
 	var out []string
 	for _, a := range args {

@@ -25,14 +25,14 @@ type testIn struct {
 // testPlan is one way to run a project's tests.
 type testPlan struct {
 	Framework string // as in testIn
-	Title     string // as a person calls it, such as "go test"
-	Dir       string // where the runner runs, relative to the workspace
+	Title     string // the name for people, such as "go test"
+	Dir       string // working directory of the runner, relative to the workspace
 	Module    string // Go module path
 	Args      []string
 	Env       []string
-	Others    []string // frameworks found beside this one
+	Others    []string // other frameworks that were found
 	parse     func(r io.Reader, paths testreport.Paths, log io.Writer) (*testreport.Report, error)
-	logStdout bool // the standard output is fit to be read
+	logStdout bool // the standard output is readable
 }
 
 func (w *Workspace) testTool() (agent.Tool, error) {
@@ -58,7 +58,8 @@ func (w *Workspace) describeTest(in testIn) agent.CallDescription {
 	return d
 }
 
-// shownTail is how much of a run's output is shown when the report does not explain it.
+// shownTail is the number of bytes of a run's output that are shown if the report does not explain
+// it.
 const shownTail = 4 << 10
 
 func (w *Workspace) test(ctx context.Context, in testIn) (string, error) {
@@ -107,8 +108,8 @@ func (w *Workspace) test(ctx context.Context, in testIn) (string, error) {
 	return rep.Render(out), nil
 }
 
-// withLimit tells a runner that knows about time limits to stop by itself somewhat earlier, since
-// it can say which test hangs.
+// withLimit adds a slightly shorter time limit to the command of a runner that has such an option,
+// since the runner can say which test hangs.
 func (p *testPlan) withLimit(limit time.Duration) []string {
 	if p.Framework != "go" || limit < 5*time.Second {
 		return p.Args
@@ -123,7 +124,7 @@ func (p *testPlan) withLimit(limit time.Duration) []string {
 	return append(args, p.Args[3:]...)
 }
 
-// hint says what to do when the runner is absent.
+// hint says what to do if the runner is not installed.
 func (p *testPlan) hint() string {
 	switch p.Framework {
 	case "jest", "vitest":
@@ -134,7 +135,7 @@ func (p *testPlan) hint() string {
 	return "install it, or run what the project offers with shell"
 }
 
-// keepLog stores the full log and says where it is.
+// keepLog stores the full log and returns a line that says where.
 func (w *Workspace) keepLog(ctx context.Context, log *procLog, name string) string {
 	data, lost, err := log.whole()
 	if err != nil {
@@ -153,7 +154,7 @@ func (w *Workspace) keepLog(ctx context.Context, log *procLog, name string) stri
 	return fmt.Sprintf("Full log: artifact %s (%s)", handle, show.Size(int64(len(data))))
 }
 
-// plainParser makes a parser of one that has no log of its own to write.
+// plainParser adapts a parser that has no log of its own to write.
 func plainParser(parse func(io.Reader, testreport.Paths) (*testreport.Report, error)) func(io.Reader, testreport.Paths, io.Writer) (*testreport.Report, error) {
 	return func(r io.Reader, paths testreport.Paths, _ io.Writer) (*testreport.Report, error) {
 		return parse(r, paths)

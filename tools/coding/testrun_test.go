@@ -31,7 +31,7 @@ func needProgram(t testing.TB, name string, args ...string) {
 
 const goPass = "package p\n\nimport \"testing\"\n\nfunc TestPass(t *testing.T) {}\n"
 
-// goModule is a small module with one package for every way a test run can end.
+// goModule is a small module with one package for each way in which a test run can end.
 var goModule = files{
 	"go.mod":             "module example.com/m\n\ngo 1.21\n",
 	"pass/p_test.go":     goPass,
@@ -51,7 +51,7 @@ func TestGoTests(t *testing.T) {
 	needProgram(t, "go")
 	agenttest.CheckLeaks(t)
 	w := openWith(t, Config{Proc: ProcConfig{Grace: 100 * time.Millisecond}}, goModule)
-	// Each builds a program of its own, so that -short has one for each verdict.
+	// Each case builds its own program, so -short has only one for each verdict.
 	more := []string{"file", "filter", "no tests", "exit", "panic", "hang", "TestMain", "flood", "bad option"}
 	for _, tc := range []struct {
 		name string
@@ -94,7 +94,7 @@ func TestGoTests(t *testing.T) {
 	})
 }
 
-// TestGoTestsKilled stops a run whose test waits for a child of its own.
+// TestGoTestsKilled stops a run whose test is waiting for a child process.
 func TestGoTestsKilled(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -128,7 +128,7 @@ func TestGoRaceReport(t *testing.T) {
 	contains(t, run(t, w, "test", args{"args": []string{"-race", "-vet=off"}}), "FAIL: 1 failed", "WARNING: DATA RACE", "data race detected in example.com/m TestRace", "p_test.go:8", "p_test.go:9")
 }
 
-// TestGoWorkspace finds modules below a go.work, and several projects below a directory.
+// TestFindTests finds modules below a go.work, and several projects below a directory.
 func TestFindTests(t *testing.T) {
 	tier.Normal(t)
 	needProgram(t, "go")
@@ -148,7 +148,7 @@ func TestFindTests(t *testing.T) {
 	contains(t, run(t, w, "test", args{}), "error:", "no project for go test, cargo test, jest, vitest or pytest")
 }
 
-// TestTestCommands checks which command is made of which call.
+// TestTestCommands checks which command each call results in.
 func TestTestCommands(t *testing.T) {
 	w := openWith(t, Config{}, files{
 		"go.mod": "module m\n", "pkg/x_test.go": "package pkg\n", "pytest.ini": "", "tests/test_a.py": "", "crate/Cargo.toml": "", "crate/tests/it.rs": "", "crate/src/lib.rs": "",
@@ -218,7 +218,7 @@ func TestCargoRuns(t *testing.T) {
 	contains(t, run(t, w, "lint", args{}), "src/lib.rs:1:21: error: mismatched types", "cargo check: 1 findings")
 }
 
-// replay makes a program that prints a recording.
+// replay creates a program that prints a recording.
 func replay(t testing.TB, file, recording string, code int) {
 	t.Helper()
 	needUnix(t)
@@ -228,7 +228,7 @@ func replay(t testing.TB, file, recording string, code int) {
 	must(t, os.WriteFile(file, []byte(fmt.Sprintf("#!/bin/sh\ncat '%s'\nexit %d\n", abs, code)), 0o755))
 }
 
-// TestJestRuns runs programs in the place of jest and vitest that print what the real ones printed.
+// TestJestRuns runs programs in place of jest and vitest that print what the real ones printed.
 func TestJestRuns(t *testing.T) {
 	for _, framework := range []string{"jest", "vitest"} {
 		w := openWith(t, Config{}, files{"package.json": `{"devDependencies":{"` + framework + `":"1"}}`})
@@ -237,8 +237,8 @@ func TestJestRuns(t *testing.T) {
 	}
 }
 
-// TestTestFlood has a test print four times what the heap may grow by (a gigabyte in the long
-// tier).
+// TestTestFlood runs a test that prints four times what the heap may grow by (a gigabyte in the
+// long tier).
 func TestTestFlood(t *testing.T) {
 	tier.Normal(t)
 	needUnix(t)
@@ -291,7 +291,7 @@ func TestLint(t *testing.T) {
 	contains(t, run(t, w, "lint", args{"paths": []string{"../x"}}), "error:", "outside")
 }
 
-// TestLintAbsent never calls clean what nobody looked at.
+// TestLintAbsent: code that no linter checked is never reported as clean.
 func TestLintAbsent(t *testing.T) {
 	needUnix(t)
 	empty := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 )
 
-// encoding is how a text file stores its characters.
+// encoding is the character encoding of a text file.
 type encoding uint8
 
 const (
@@ -20,8 +20,9 @@ const (
 
 func (e encoding) String() string { return [...]string{"UTF-8", "UTF-16LE", "UTF-16BE"}[e] }
 
-// textFile is a file as text, with what is needed to write it back the same way. The text is UTF-8
-// without a byte order mark; line endings, and bytes that are no UTF-8, are as in the file.
+// textFile is a file decoded to text, with what is needed to encode it the same way. The text is
+// UTF-8 without a byte order mark; line endings, and bytes that are not UTF-8, are kept as in the
+// file.
 type textFile struct {
 	text string
 	enc  encoding
@@ -32,10 +33,10 @@ const (
 	bomUTF8  = "\xef\xbb\xbf"
 	bomLE    = "\xff\xfe"
 	bomBE    = "\xfe\xff"
-	sniffLen = 8000 // as git: a NUL in here makes a file binary
+	sniffLen = 8000 // as in git: a NUL within these bytes makes a file binary
 )
 
-// decode returns the content of a text file, or the kind of a binary one.
+// decode returns the content of a text file, or the kind of a binary file.
 func decode(data []byte) (f textFile, binaryKind string) {
 	switch {
 	case bytes.HasPrefix(data, []byte(bomUTF8)):
@@ -74,12 +75,12 @@ func (f textFile) encode() []byte {
 	return out
 }
 
-// lossless reports whether encoding the file again gives the bytes it was decoded from.
+// lossless reports whether encoding the file again results in the original bytes.
 func (f textFile) lossless(data []byte) bool {
 	return f.enc == encUTF8 || bytes.Equal(f.encode(), data)
 }
 
-// order is both ways of a byte order, which the standard library names apart.
+// order combines both interfaces of a byte order, which are separate in the standard library.
 type order interface {
 	binary.ByteOrder
 	binary.AppendByteOrder
@@ -127,7 +128,7 @@ func looksBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), sniffLen)], 0) >= 0 || bytes.HasPrefix(data, []byte("%PDF-"))
 }
 
-// binaryName names a binary format, as far as its first bytes tell.
+// binaryName returns the name of a binary format, where its first bytes show it.
 func binaryName(data []byte) string {
 	for _, m := range []struct{ magic, name string }{
 		{"\x7fELF", "ELF program"}, {"MZ", "Windows program"}, {"\xcf\xfa\xed\xfe", "Mach-O program"},
@@ -145,7 +146,7 @@ func binaryName(data []byte) string {
 	return "binary file"
 }
 
-// lineEnding is the one that most lines of s have, "\n" when there is no line.
+// lineEnding returns the ending of most lines in s, or "\n" if there is no line.
 func lineEnding(s string) string {
 	if strings.Count(s, "\r\n")*2 > strings.Count(s, "\n") {
 		return "\r\n"
@@ -153,7 +154,7 @@ func lineEnding(s string) string {
 	return "\n"
 }
 
-// withLineEnding gives the lines of s, which end in "\n" or "\r\n", the ending eol.
+// withLineEnding replaces the endings of the lines of s, "\n" or "\r\n", with eol.
 func withLineEnding(s, eol string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	if eol == "\r\n" {

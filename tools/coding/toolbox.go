@@ -9,19 +9,20 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// A toolRow is one coding tool: its name, how it is made, and its texts for the model.
+// A toolRow is one coding tool: its name, its constructor, and its texts for the model.
 type toolRow struct {
 	name string
 	// make returns nil for a tool that the workspace's Config cannot offer.
 	make func(*Workspace) (agent.Tool, error)
-	// prompts are files in prompts/. The first describes the tool; the others are of the tool's own
-	// making.
+	// prompts are files in prompts/. The first describes the tool; the tool uses the others in its
+	// own way.
 	prompts []string
 }
 
-// toolbox lists the coding tools in the order in which a model is shown them. A new tool is a file
-// NAME.go with its constructor, a text prompts/NAME.md and a row here. The order is part of every
-// prompt: a row put in the middle ends the prompt caches of sessions under way.
+// toolbox lists the coding tools in the order in which a model is shown them. To add a tool, write
+// a file NAME.go with its constructor and a text prompts/NAME.md, and add a row here. The order is
+// part of every prompt: a row inserted in the middle invalidates the prompt caches of running
+// sessions.
 func toolbox() []toolRow {
 	return []toolRow{
 		{"read", (*Workspace).readTool, []string{"read.md"}},
@@ -68,7 +69,7 @@ func (w *Workspace) Tools() ([]agent.Tool, error) {
 	return ts, nil
 }
 
-// makeTools makes those of the rows that the Config selects.
+// makeTools creates the tools of the rows that the Config selects.
 func (w *Workspace) makeTools(rows []toolRow) ([]agent.Tool, error) {
 	var out []agent.Tool
 	for _, row := range rows {
@@ -91,7 +92,7 @@ func (w *Workspace) offers(name string) bool {
 	return (len(w.cfg.Only) == 0 || slices.Contains(w.cfg.Only, name)) && !slices.Contains(w.cfg.Without, name)
 }
 
-// description returns the text that describes a tool to the model, "" for a tool without a row.
+// description returns the text that describes a tool to the model, or "" for a tool without a row.
 func description(tool string) string {
 	for _, row := range toolbox() {
 		if row.name == tool && len(row.prompts) > 0 {
@@ -104,8 +105,8 @@ func description(tool string) string {
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// prompt returns the text of a file in prompts/. A missing one is a fault of this package, which a
-// test reports; the text is then empty.
+// prompt returns the text of a file in prompts/. If the file is missing, the text is empty; a test
+// reports such a mistake in this package.
 func prompt(file string) string {
 	text, err := promptFiles.ReadFile("prompts/" + file)
 	if err != nil {

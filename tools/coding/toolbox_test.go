@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// TestToolboxIsWhole: every row makes the tool of its name and has its texts in prompts/, and no
-// text is without a row.
+// TestToolboxIsWhole: every row creates the tool of its name and has its texts in prompts/, and
+// every text belongs to a row.
 func TestToolboxIsWhole(t *testing.T) {
 	w := openWith(t, Config{Index: &fakeIndex{}}, nil)
 	w.cfg.Proc.Agent = &agent.Config{Model: modelFunc(nil)}
@@ -48,8 +48,8 @@ func TestToolboxIsWhole(t *testing.T) {
 	}
 }
 
-// TestToolOrder pins the order in which models are shown the tools: requests begin with it, and so
-// do prompt caches.
+// TestToolOrder checks the order in which models are shown the tools: requests begin with it, and
+// so do prompt caches.
 func TestToolOrder(t *testing.T) {
 	want := strings.Fields("read write edit apply_patch list glob grep search repo_map symbols shell shell_output shell_input shell_kill " +
 		"read_artifact lint test git todo plan memory ask_user agent")

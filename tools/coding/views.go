@@ -11,24 +11,24 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// A view is what a model believes a file to hold: the text it was shown, with its own edits
-// applied.
+// A view is the content that a model believes a file to have: the text it was shown, with its own
+// edits applied.
 type view struct {
-	text  string // the whole text, also of the lines that were not shown
-	known bool   // text is kept; it is not for files too large to remember
+	text  string // the whole text, including lines that were not shown
+	known bool   // text is kept; false for files too large to keep
 	whole bool   // every line was shown
 	lines []lineRange
 	fresh []lineRange // the lines shown since the session's history was last rewritten
-	epoch int         // of the session at that time
+	epoch int         // epoch of the session at that time
 	found bool        // only a search has shown it
 }
 
-// lineRange is the lines first to last, from 1, both included.
+// lineRange is a range of lines from first to last, from 1, both ends included.
 type lineRange struct{ first, last int }
 
-// viewStore remembers the views of each session. A session that is gone takes its views along.
+// viewStore holds the views of each session. The views of a session are dropped with the session.
 type viewStore struct {
-	limit    int // bytes of text kept for one session
+	limit    int // bytes of text kept per session
 	mu       sync.Mutex
 	sessions map[weak.Pointer[agent.Session]]*sessionViews
 }
@@ -39,7 +39,7 @@ type sessionViews struct {
 	bytes  int
 }
 
-// get returns what the session of ctx was shown of the file rel.
+// get returns the view that ctx's session has of the file rel.
 func (s *viewStore) get(ctx context.Context, rel string) (view, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *viewStore) get(ctx context.Context, rel string) (view, bool) {
 	return v, ok
 }
 
-// set replaces what the session of ctx was shown of the file rel.
+// set replaces the view that ctx's session has of the file rel.
 func (s *viewStore) set(ctx context.Context, rel string, v view) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,20 +61,20 @@ func (s *viewStore) set(ctx context.Context, rel string, v view) {
 	}
 }
 
-// forget drops what the session of ctx was shown of rel, because the file is gone.
+// forget drops the view that ctx's session has of rel, because the file is gone.
 func (s *viewStore) forget(ctx context.Context, rel string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(ctx).drop(rel)
 }
 
-// add extends what was shown of rel by one range. A range of a text that differs from the one seen
-// before starts anew: what was shown earlier is no longer what the file holds.
+// add extends the view of rel by one range. If the range belongs to a different text from before,
+// the view is reset: what was shown earlier is no longer the content of the file.
 func (s *viewStore) add(ctx context.Context, rel, text string, r lineRange, whole bool) {
 	s.extend(ctx, rel, text, r, whole, false)
 }
 
-// addFound is add for a range that a search has shown: it does not make the file one that the
+// addFound is add for a range that a search has shown: it does not mark the file as one that the
 // session works on.
 func (s *viewStore) addFound(ctx context.Context, rel, text string, r lineRange) {
 	s.extend(ctx, rel, text, r, false, true)
@@ -87,7 +87,7 @@ func (s *viewStore) extend(ctx context.Context, rel, text string, r lineRange, w
 		v = view{text: text, known: true, found: v.found}
 	}
 	if epoch := epochOf(ctx); v.epoch != epoch {
-		v.fresh, v.epoch = nil, epoch // what was shown before may be gone from the history
+		v.fresh, v.epoch = nil, epoch // what was shown before may no longer be in the history
 	}
 	v.fresh = mergeRanges(append(slices.Clone(v.fresh), r))
 	v.lines = mergeRanges(append(slices.Clone(v.lines), r))
@@ -95,7 +95,7 @@ func (s *viewStore) extend(ctx context.Context, rel, text string, r lineRange, w
 	s.set(ctx, rel, v)
 }
 
-// epochOf tells how often the history of ctx's session was rewritten.
+// epochOf returns how often the history of ctx's session was rewritten.
 func epochOf(ctx context.Context) int {
 	if session := agent.SessionFrom(ctx); session != nil {
 		return session.Epoch()
@@ -113,7 +113,7 @@ func (v *view) holds(epoch int, text string, first, last int) bool {
 	return i >= 0 && (v.text == text || linesOf(v.text, first, last) == linesOf(text, first, last))
 }
 
-// worked returns the files that the session of ctx read or changed, the latest first, at most n.
+// worked returns at most n files that ctx's session read or changed, the latest first.
 func (s *viewStore) worked(ctx context.Context, n int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func (s *viewStore) worked(ctx context.Context, n int) []string {
 	return out
 }
 
-// all returns the views of the session of ctx by path, in the order in which they were last used.
+// all returns the views of ctx's session by path, with the paths in the order of their last use.
 func (s *viewStore) all(ctx context.Context) ([]string, map[string]view) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *viewStore) all(ctx context.Context) ([]string, map[string]view) {
 	return slices.Clone(sv.order), maps.Clone(sv.byPath)
 }
 
-// of returns the views of the session of ctx; calls outside any session share one. s.mu is held.
+// of returns the views of ctx's session; calls outside any session share one. s.mu is held.
 func (s *viewStore) of(ctx context.Context) *sessionViews {
 	session := agent.SessionFrom(ctx)
 	key := weak.Make(session)
@@ -171,7 +171,7 @@ func (sv *sessionViews) drop(rel string) {
 	sv.order = slices.Delete(sv.order, i, i+1)
 }
 
-// mergeRanges sorts ranges and joins those that touch.
+// mergeRanges sorts ranges and joins those that touch or overlap.
 func mergeRanges(rs []lineRange) []lineRange {
 	slices.SortFunc(rs, func(a, b lineRange) int { return a.first - b.first })
 	out := rs[:0]

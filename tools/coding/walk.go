@@ -12,10 +12,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/ignore"
 )
 
-// walk calls fn for every file and directory below from, in lexical order, directories before what
-// they hold. Ignored files are left out, unless from itself is ignored or all is set; .git and
-// temporary files always are. Symbolic links are reported, not followed. fn may return [fs.SkipDir]
-// and [fs.SkipAll]. What cannot be read is counted, not an error.
+// walk calls fn for every file and directory below from, in lexical order, directories before their
+// contents. Ignored files are skipped, unless from itself is ignored or all is set; .git and
+// temporary files are always skipped. Symbolic links are reported but not followed. fn may return
+// [fs.SkipDir] and [fs.SkipAll]. Files that cannot be read are counted; they are not an error.
 func (w *Workspace) walk(ctx context.Context, from target, all bool, fn func(rel string, d fs.DirEntry) error) (unreadable int, err error) {
 	visit := func(rel string, d fs.DirEntry, err error) error {
 		switch {
@@ -47,7 +47,7 @@ func (w *Workspace) walk(ctx context.Context, from target, all bool, fn func(rel
 	return unreadable, err
 }
 
-// ignored returns the ignore rules as they are now.
+// ignored returns the current ignore rules.
 func (w *Workspace) ignored() *ignore.Matcher { return ignore.New(w.real) }
 
 // walkAll is walk without ignore rules.
@@ -80,13 +80,13 @@ func (w *Workspace) walkDir(rel string, d fs.DirEntry, visit fs.WalkDirFunc) err
 	return nil
 }
 
-// A nameFilter selects files by their path. The zero value selects all.
+// A nameFilter selects files by path. The zero value selects all.
 type nameFilter struct {
 	patterns []string // doublestar patterns of the path below base
 	base     string
 }
 
-// newNameFilter reads a glob as models write them: without a slash it is looked for in every
+// newNameFilter parses a glob in the forms that models write: one without a slash matches in every
 // directory, and a leading slash or "./" stands for base.
 func newNameFilter(base, glob string) (nameFilter, error) {
 	if glob == "" {

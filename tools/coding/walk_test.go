@@ -36,7 +36,7 @@ func TestList(t *testing.T) {
 		{args{}, "./\n  .github/\n    ci.yml\n  .gitignore\n  README.md\n  alias -> main.go\n  empty/\n  internal/\n    app/\n      app.go\n      app_test.go\n    db/\n      db.go\n    up -> ..\n  main.go\n  web/\n    src/\n      index.ts\n      style.css\n      view.tsx"},
 		{args{"path": "internal", "depth": 1}, "internal/\n  app/ (2 entries)\n  db/ (1 entry)\n  up -> .."},
 		{args{"path": "empty"}, "empty/\n(empty directory)"},
-		{args{"path": "build"}, "build/\n  out.go"}, // ignored, but asked for by name
+		{args{"path": "build"}, "build/\n  out.go"}, // ignored, but requested by name
 		{args{"path": "web/src", "ignored": true}, "web/src/\n  index.ts\n  style.css\n  view.tsx"},
 	} {
 		if d := cmp.Diff(c.want, do(t, w, "list", c.in)); d != "" {
@@ -97,8 +97,7 @@ func TestGlob(t *testing.T) {
 	contains(t, do(t, w, "glob", args{"pattern": "*.zig"}), "No file matches", ".gitignore")
 }
 
-// TestSubdirectoryOfARepository keeps the ignore rules of the repository that lies above the
-// workspace.
+// TestSubdirectoryOfARepository: the ignore rules of a repository above the workspace apply.
 func TestSubdirectoryOfARepository(t *testing.T) {
 	dir := t.TempDir()
 	files{".gitignore": "*.gen\n", "sub/a.gen": "needle\n", "sub/b.txt": "needle\n"}.write(t, dir)
@@ -115,7 +114,7 @@ func TestSubdirectoryOfARepository(t *testing.T) {
 	}
 }
 
-// TestLargeTree is the bound for what is too much to show: answers stay short and come soon.
+// TestLargeTree: for a tree that is too large to show, answers stay short and come quickly.
 func TestLargeTree(t *testing.T) {
 	tier.Normal(t)
 	t.Parallel()
@@ -125,7 +124,7 @@ func TestLargeTree(t *testing.T) {
 		dir := filepath.Join(w.Dir(), fmt.Sprintf("dir%02d/sub%02d", d/10, d%10))
 		must(t, os.MkdirAll(dir, 0o755))
 		for f := range n / 100 {
-			// Hard links are quicker to make than files, and no different to read.
+			// Hard links are faster to create than files, and read the same.
 			name := filepath.Join(dir, fmt.Sprintf("file%05d.txt", f))
 			if f == 0 {
 				must(t, os.WriteFile(name, []byte("needle in a haystack\n"), 0o644))

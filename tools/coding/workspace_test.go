@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/agent"
 )
 
-// files are the contents of a directory by path; a path that ends in "/" is an empty directory.
+// files maps paths in a directory to contents; a path that ends in "/" is an empty directory.
 type files map[string]string
 
 func (fs files) write(t testing.TB, dir string) {
@@ -38,7 +38,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// openWith opens a new directory that holds fs.
+// openWith creates a directory that holds fs and opens a workspace over it.
 func openWith(t testing.TB, cfg Config, fs files) *Workspace {
 	t.Helper()
 	dir := t.TempDir()
@@ -195,7 +195,8 @@ func TestToolSelection(t *testing.T) {
 	}
 }
 
-// TestEveryToolIsDescribed holds the parts that a model and a permission policy go by to a minimum.
+// TestEveryToolIsDescribed checks that every tool has at least the parts that a model and a
+// permission policy need.
 func TestEveryToolIsDescribed(t *testing.T) {
 	w := openWith(t, Config{Index: &fakeIndex{}}, nil)
 	ts, err := w.Tools()

@@ -37,14 +37,14 @@ func (w *Workspace) describeWrite(in writeIn) agent.CallDescription {
 	return d
 }
 
-// A current file is a text file as it is now on the disk.
+// A currentFile is a text file as it is now on disk.
 type currentFile struct {
 	textFile
 	at   target
 	data []byte
 }
 
-// current reads the text file at p. The error of a file that does not exist is an [fs.ErrNotExist].
+// current reads the text file at p. If the file does not exist, the error is an [fs.ErrNotExist].
 func (w *Workspace) current(p string) (*currentFile, error) {
 	t, err := w.resolve(p)
 	if err != nil {
@@ -69,16 +69,16 @@ func (w *Workspace) currentAt(t target) (*currentFile, error) {
 	return c, nil
 }
 
-// notThere is the error of a missing file, with a text for the model.
+// notThere is the error for a missing file, with a text for the model.
 type notThere struct{ error }
 
 func (*notThere) Unwrap() error { return fs.ErrNotExist }
 
-// notText is the error of a file that is no text.
+// notText is the error for a file that is not text.
 type notText struct{ error }
 
-// lockFile resolves p and takes its lock. What resolve saw before the lock may be out of date, so
-// it looks again.
+// lockFile resolves p and locks it. Because the result of resolving before the lock may be out of
+// date, it resolves p again.
 func (w *Workspace) lockFile(ctx context.Context, p string) (target, func(), error) {
 	t, err := w.resolve(p)
 	if err != nil {
@@ -157,15 +157,14 @@ func (w *Workspace) overwrite(ctx context.Context, t target, in writeIn) (string
 	if err := w.commit(ctx, []change{{at: cur.at, was: cur.data, data: next.encode()}}); err != nil {
 		return "", err
 	}
-	// What the model believes the file to hold is what it wrote, without the changes of others that
-	// were merged in.
+	// The model believes the file to hold what it wrote, without the merged changes of others.
 	w.views.set(ctx, t.rel, view{text: withLineEnding(in.Content, lineEnding(cur.text)), known: true, whole: true})
 	return joinLines(fmt.Sprintf("Replaced %s: %d lines, before %d.", show.Path(t.rel), countLines(next.text), countLines(cur.text)),
 		notes(note, encodingKept(next), edit.CheckSyntax(t.rel, cur.text, next.text))), nil
 }
 
-// mergeWrite decides what to write where the model wants to replace cur by text: it must have seen
-// all of the file, and what others changed since is merged in.
+// mergeWrite decides what to write if the model wants to replace cur with text: the model must have
+// seen the whole file, and what others have changed since is merged in.
 func (w *Workspace) mergeWrite(ctx context.Context, cur *currentFile, text string) (merged, note string, err error) {
 	name := show.Path(cur.at.rel)
 	v, seen := w.views.get(ctx, cur.at.rel)
@@ -199,7 +198,7 @@ func rangesName(rs []lineRange) string {
 	return "lines " + strings.Join(names, ", ")
 }
 
-// encodingKept tells what was done to the text on its way to the disk.
+// encodingKept describes how the text was converted for writing to disk.
 func encodingKept(f textFile) string {
 	switch {
 	case f.enc != encUTF8:
@@ -210,7 +209,7 @@ func encodingKept(f textFile) string {
 	return ""
 }
 
-// joinLines joins the parts of a result that are not empty.
+// joinLines joins the non-empty parts of a result.
 func joinLines(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {

@@ -57,7 +57,7 @@ func TestWriteAfterSomebodyElse(t *testing.T) {
 	if got := content(t, w, "a.txt"); got != "ONE\n2\n3\n4\n5\nSIX\n" {
 		t.Errorf("merged to %q", got)
 	}
-	// The model does not know of SIX; its next whole write must not lose it either.
+	// The model does not know about SIX; its next whole write must not lose it either.
 	do(t, w, "write", args{"path": "a.txt", "content": "ONE\nTWO\n3\n4\n5\n6\n"})
 	if got := content(t, w, "a.txt"); got != "ONE\nTWO\n3\n4\n5\nSIX\n" {
 		t.Errorf("merged to %q", got)

@@ -2,20 +2,20 @@ package edit
 
 import "slices"
 
-// Bounds of the reading of an old text that is off by one line.
+// Limits for recognising an old text that is wrong in one line.
 const (
-	maxOff      = 3  // letters by which the line may be off
+	maxOff      = 3  // letters by which the line may differ
 	minWitness  = 2  // lines with words in them that must match
-	maxNearly   = 64 // places looked at
-	minWordLine = 4  // letters of a line that says anything about the place
+	maxNearly   = 64 // maximum number of places examined
+	minWordLine = 4  // minimum letters in a line that says anything about the place
 )
 
 // agreed finds an old text that differs from the file in one line, if the new text has that line as
-// the file has it. This is no guess at what a slip was meant to be: the new text itself quotes the
-// line as it stands, so old text, file and new text make a three-way merge in which file and new
-// text agree, and what the old text says there makes no difference. The line is kept. An old text
-// that is off in a line that the new text keeps from it, or rewrites, is never accepted: that line
-// may have been changed by somebody else.
+// it is in the file. This is not a guess at what a slip was meant to be: the new text itself quotes
+// the line correctly. So old text, file and new text make a three-way merge in which file and new
+// text agree, and the old text's version does not matter. The line is kept. If the wrong line of
+// the old text is kept or rewritten by the new text, the edit is never accepted: somebody else may
+// have changed that line.
 func (t *target) agreed(r Replacement) (*found, error) {
 	p, _ := peel(r)
 	old, new, note := matchEnds(splitBlock(p.Old), splitBlock(p.New))
@@ -43,8 +43,8 @@ func (t *target) agreed(r Replacement) (*found, error) {
 	return f, nil
 }
 
-// nearly finds the only window in which exactly one line differs, and that line. One half of the
-// text matches whole in any such window, so the halves are what is searched for.
+// nearly finds the only window in which exactly one line differs, and that line. In any such window
+// one half of the text matches completely, so nearly searches for the halves.
 func (t *target) nearly(old []string) (start, off int, ok bool) {
 	h := len(old) / 2
 	at := windows(levelRight, t.split(), old[:h])
@@ -73,8 +73,8 @@ func (t *target) nearly(old []string) (start, off int, ok bool) {
 	return start, off, ok
 }
 
-// onlyDifference gives the line in which a window differs from old, if it is one, and how many of
-// the others have words.
+// onlyDifference returns the line in which a window differs from old, if it is the only one, and
+// the number of other lines that contain words.
 func onlyDifference(window []line, old []string) (off, words int, single bool) {
 	off = -1
 	for i, o := range old {
@@ -102,15 +102,15 @@ func letters(s string) int {
 	return n
 }
 
-// agreement aligns old and new and adds that line off of old, which the new text drops, is the one
-// line of the new text that replaces it and is like the file's.
+// agreement aligns old and new. It then adds a pair for line off of old: the new text drops that
+// line, and replaces it with a single line that equals the file's.
 func agreement(old, new []string, file string, off int) ([]pair, bool) {
 	if letters(file) < minWordLine || !within(old[off], file, maxOff) {
 		return nil, false
 	}
 	kept, _ := alignments(old, new)
 	k, isKept := slices.BinarySearchFunc(kept, off, func(p pair, i int) int { return p.a - i })
-	if isKept { // the new text keeps the line as the old text has it
+	if isKept { // the new text keeps the line of the old text
 		return nil, false
 	}
 	from, to := 0, len(new)
@@ -135,14 +135,13 @@ func agreement(old, new []string, file string, off int) ([]pair, bool) {
 	return slices.Insert(kept, k, pair{off, line}), true
 }
 
-// elsewhere reports whether the line as the old text has it is in the file: then the old text may
-// be about that place.
+// elsewhere reports whether the old text's version of the line is in the file: if so, the old text
+// may refer to that place.
 func (t *target) elsewhere(l string) bool {
 	return slices.ContainsFunc(t.lines, func(f line) bool { return same(levelTrimPunct, f.text, l) })
 }
 
-// within reports whether a becomes b by at most n insertions, deletions and replacements of
-// letters.
+// within reports whether at most n insertions, deletions and replacements of letters turn a into b.
 func within(a, b string, n int) bool {
 	head := commonPrefix(a, b)
 	a, b = a[head:], b[head:]

@@ -2,13 +2,13 @@ package edit
 
 import "strings"
 
-// replaceInBase makes the edit in the text that the model was shown and merges it into the text of
-// today.
+// replaceInBase makes the edit in the text that the model was shown and merges the result into the
+// current text.
 func replaceInBase(mark, body, base string, r Replacement) (Result, error) {
 	f, err := resolve(base, r)
 	switch KindOf(err) {
 	case "":
-	case NotFound, AlreadyApplied, Elided, OverEscaped: // the model may quote what it wrote itself since
+	case NotFound, AlreadyApplied, Elided, OverEscaped: // the model may be quoting what it has written itself since
 		f, err := resolve(body, r)
 		if err == nil {
 			f.notes = append(f.notes, "the file was changed since it was last shown; the old text was found in it as it is now")
@@ -48,7 +48,7 @@ func replaceInBase(mark, body, base string, r Replacement) (Result, error) {
 	return done, nil
 }
 
-// editHunks turns an edit of base into hunks. Of a single change the place is known and only its
+// editHunks converts an edit of base to hunks. For a single change the place is known and only its
 // own lines are compared, so that the change cannot drift to an equal line elsewhere.
 func editHunks(lines []line, base, edited string, changes []change) []hunk {
 	if len(changes) != 1 {
@@ -73,7 +73,7 @@ func editHunks(lines []line, base, edited string, changes []change) []hunk {
 	return hs
 }
 
-// changedLines is the range of lines of after in which it differs from before.
+// changedLines returns the range of lines of after in which it differs from before.
 func changedLines(before, after string) (first, last int) {
 	head := commonPrefix(before, after)
 	tail := commonSuffix(before[head:], after[head:])

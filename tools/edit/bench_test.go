@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// benchFile is a Go file of a thousand lines.
+// benchFile returns a Go file of a thousand lines.
 func benchFile() string {
 	var b strings.Builder
 	b.WriteString("package p\n\n")
@@ -30,7 +30,7 @@ func benchReplace(b *testing.B, content string, r Replacement, want string) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "edits/s")
 }
 
-// both makes the same edit with old and new written otherwise.
+// both applies f to old and new of the same edit.
 func both(f func(string) string) Replacement {
 	return Replacement{Old: f(benchOld), New: f(strings.Replace(benchOld, "\ty :=", "\t// new\n\ty :=", 1))}
 }
@@ -98,7 +98,7 @@ func BenchmarkReplaceRejectAmbiguous(b *testing.B) {
 }
 
 // BenchmarkReplaceRejectHuge refuses a text of 50,000 lines in a file of 50,000 lines that are
-// nearly all alike, where anything quadratic would not come back.
+// nearly all alike; a quadratic algorithm would not finish.
 func BenchmarkReplaceRejectHuge(b *testing.B) {
 	content := strings.Repeat("same\n", 50_000)
 	benchReplace(b, content, Replacement{Old: strings.Repeat("same\n", 49_999) + "other", New: "x"}, "")

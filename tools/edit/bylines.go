@@ -2,11 +2,12 @@ package edit
 
 import "fmt"
 
-// levelWords say what each level overlooked, for notes and errors.
+// levelWords describes what each level ignores, for notes and errors.
 var levelWords = [levels]string{"", "ignoring white space at line ends", "ignoring typographic punctuation",
 	"ignoring indentation", "ignoring indentation and typographic punctuation"}
 
-// byLines finds the old text as a run of whole lines under ever weaker readings of "the same line".
+// byLines finds the old text as a run of whole lines, with increasingly weak definitions of "the
+// same line".
 func (t *target) byLines(r Replacement) (*found, error) {
 	old, new, note := matchEnds(splitBlock(r.Old), splitBlock(r.New))
 	if allBlank(old.lines) {
@@ -44,8 +45,8 @@ func (t *target) byLines(r Replacement) (*found, error) {
 	return f, nil
 }
 
-// matchEnds makes the two texts end alike, so that what follows is about whole lines. The file
-// keeps the newline after the last old line.
+// matchEnds makes both texts end the same way, so that the following steps deal with whole lines.
+// The file keeps the newline after the last old line.
 func matchEnds(old, new block) (block, block, string) {
 	switch {
 	case old.closed && !new.closed:
@@ -64,7 +65,8 @@ func lineNumbers(at []int) []int {
 	return out
 }
 
-// rewrite renders the new lines over the window that begins at line i and byte off.
+// rewrite returns the change that puts the new lines in place of the window that begins at line i
+// and byte off.
 func (t *target) rewrite(l level, i, off int, old, new []string) (change, error) {
 	window := t.lines[i : i+len(old)]
 	r := &renderer{window: window, old: old, new: new, level: l, eol: t.eol}
@@ -88,7 +90,7 @@ func (t *target) rewrite(l level, i, off int, old, new []string) (change, error)
 	return change{off, off + sizeOf(window), join(out)}, nil
 }
 
-// habits is how the file is indented, for a window of it.
+// habits returns how the file is indented, as it applies to one of its windows.
 func (t *target) habits(window []line) fileUnit {
 	if t.unit == nil {
 		u := unitOf(t.lines)
@@ -96,7 +98,7 @@ func (t *target) habits(window []line) fileUnit {
 	}
 	u := *t.unit
 	if c := indentChar(window, true); c != 0 && c != u.char {
-		u = fileUnit{char: c} // a part of another kind, whose steps are unknown
+		u = fileUnit{char: c} // a window with the other indent character; the width of its steps is unknown
 	}
 	return u
 }
@@ -113,7 +115,7 @@ func sameLines(a, b []line) bool {
 	return true
 }
 
-// oddIndent and cannotIndent say why an indentation is unclear.
+// oddIndent and cannotIndent explain why an indentation is unclear.
 const oddIndent = "the lines of the old text are not all indented less or more than there in the same way"
 
 func cannotIndent(text string) string {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// intent is an edit as it is meant: lines from to to of a file become the lines new, and the file
-// as it then is.
+// intent is an edit as intended: the lines from from to to of a file become the lines new, and the
+// resulting file.
 type intent struct {
 	src      source
 	from, to int
 	old, new []string
 }
 
-// pick chooses a window of a file and a change within it. The text of the window is in the file
-// once.
+// pick chooses a window of a file and a change in it. The text of the window occurs in the file
+// only once.
 func pick(rnd *rand.Rand, s source) (intent, bool) {
 	for range 30 {
 		n := 4 + rnd.IntN(9)
@@ -38,8 +38,8 @@ func pick(rnd *rand.Rand, s source) (intent, bool) {
 	return intent{}, false
 }
 
-// otherIndent reports whether lines are indented in another way than their file, or are blank with
-// white space on them, of which nobody can say how it should change with the indentation.
+// otherIndent reports whether lines are indented differently from their file, or are blank but
+// contain white space. For such lines nobody can say how they should change with the indentation.
 func otherIndent(ls []string, unit string) bool {
 	return slices.ContainsFunc(ls, func(l string) bool {
 		in := indentOf(l)
@@ -60,7 +60,7 @@ func words(ls []string) int {
 	return n
 }
 
-// change makes one of the changes models make.
+// change makes one of the changes that models typically make.
 func (in intent) change(rnd *rand.Rand) []string {
 	w := in.old
 	k := rnd.IntN(len(w))
@@ -77,15 +77,15 @@ func (in intent) change(rnd *rand.Rand) []string {
 		return at(k, ind+mark)
 	case 2:
 		return at(k+1, ind+mark)
-	case 3: // a nested block
+	case 3: // add a nested block
 		return at(k, ind+"if ready {", ind+in.src.unit+"run(1)", ind+"}")
-	case 4: // another end of the line
+	case 4: // change the end of the line
 		out := append([]string{}, w...)
 		out[k] += " " + mark
 		return out
-	case 5: // a line less
+	case 5: // delete a line
 		return append(append([]string{}, w[:k]...), w[k+1:]...)
-	case 6: // the lines from k on go one step deeper
+	case 6: // indent the lines from k on by one more step
 		end := k
 		for end < len(w) && (blank(w[end]) || strings.HasPrefix(indentOf(w[end]), ind)) {
 			end++
@@ -98,7 +98,7 @@ func (in intent) change(rnd *rand.Rand) []string {
 			out = append(out, l)
 		}
 		return append(append(out, ind+"}"), w[end:]...)
-	default: // two changes with lines between
+	default: // two changes with unchanged lines between them
 		j := len(w) - 1
 		if j-k < 2 {
 			return nil
@@ -109,14 +109,14 @@ func (in intent) change(rnd *rand.Rand) []string {
 	}
 }
 
-// result is the text of the file when the edit is made in it.
+// result returns the text of the file with the edit made in it.
 func (in intent) result(lines []string) string {
 	out := append(append(append([]string{}, lines[:in.from]...), in.new...), lines[in.to:]...)
 	return strings.Join(out, "\n") + "\n"
 }
 
-// edited is one case of the corpus: an edit as a model asks for it, and the results that are right.
-// No result is right when it has to be refused.
+// edited is one case of the corpus: an edit as a model requests it, and the acceptable results. If
+// there are none, the edit has to be refused.
 type edited struct {
 	kind, file string
 	content    string
@@ -124,7 +124,7 @@ type edited struct {
 	right      []string
 }
 
-// mapLines applies f to every line that is not blank.
+// mapLines applies f to every non-blank line.
 func mapLines(ls []string, f func(string) string) []string {
 	out := make([]string, len(ls))
 	for i, l := range ls {

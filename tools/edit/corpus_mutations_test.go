@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// mutation turns an edit as it is meant into the edit that a model asks for; ok is false where the
-// mutation does not apply.
+// mutation turns an intended edit into the edit that a model requests; ok is false if the mutation
+// does not apply.
 type mutation struct {
 	name  string
-	apply bool // it should be carried out
+	apply bool // the edit should be made
 	make  func(rnd *rand.Rand, in intent) (e edited, ok bool)
 }
 
-// mutations are the ways in which the edits of models are off, and the ways in which files are.
+// mutations lists typical mistakes in the edits of models, and peculiarities of files.
 var mutations = []mutation{
 	{"exact", true, same2(nil)},
 	{"trailing space in old", true, func(rnd *rand.Rand, in intent) (edited, bool) {
@@ -283,7 +283,7 @@ var mutations = []mutation{
 	{"gone, and the rest shuffled", false, func(rnd *rand.Rand, in intent) (edited, bool) {
 		rest := slices.Concat(in.src.lines[:in.from], in.src.lines[in.to:])
 		e := edited{content: join2(shuffleBlocks(rnd, rest)) + "\n", r: Replacement{Old: join2(in.old), New: join2(in.new)}}
-		return e, len(occurrences(e.content, e.r.Old)) == 0 // shuffling may have put the block together out of its like
+		return e, len(occurrences(e.content, e.r.Old)) == 0 // shuffling may have reassembled the block from similar parts
 	}},
 	{"both changed one line, with base", false, func(rnd *rand.Rand, in intent) (edited, bool) {
 		kept, _ := alignments(in.old, in.new)
@@ -300,13 +300,13 @@ var mutations = []mutation{
 	}},
 }
 
-// plainCase is the edit as it is meant.
+// plainCase returns the edit as intended.
 func plainCase(in intent) edited {
 	return edited{content: in.src.text, r: Replacement{Old: join2(in.old), New: join2(in.new)}, right: []string{in.result(in.src.lines)}}
 }
 
-// fileCase is the edit as it is meant in another file. Lines that do not change stay as they are
-// there.
+// fileCase returns the intended edit in another file. Lines that do not change stay as they are in
+// that file.
 func fileCase(in intent, lines []string) (edited, bool) {
 	e := edited{content: join2(lines) + "\n", r: Replacement{Old: join2(in.old), New: join2(in.new)}}
 	if in.to <= len(lines) {
@@ -321,7 +321,7 @@ func fileCase(in intent, lines []string) (edited, bool) {
 	return e, true
 }
 
-// same2 changes every line of old and new alike.
+// same2 changes every line of old and new in the same way.
 func same2(f func(string) string) func(*rand.Rand, intent) (edited, bool) {
 	return func(_ *rand.Rand, in intent) (edited, bool) {
 		e := plainCase(in)
@@ -329,7 +329,7 @@ func same2(f func(string) string) func(*rand.Rand, intent) (edited, bool) {
 			return e, true
 		}
 		e.r.Old, e.r.New = join2(mapLines(in.old, f)), join2(mapLines(in.new, f))
-		return e, len(occurrences(in.src.text, e.r.Old)) == 0 // else it is another edit, and an exact one
+		return e, len(occurrences(in.src.text, e.r.Old)) == 0 // otherwise it is a different edit, and an exact one
 	}
 }
 
@@ -355,8 +355,8 @@ func swapIndent(l, unit string) string {
 	return strings.ReplaceAll(in, unit, "\t") + l[len(in):]
 }
 
-// typographic gives a line of the file the punctuation of a word processor, which the model does
-// not see.
+// typographic changes the punctuation in a line of the file to that of a word processor, which the
+// model does not see.
 func typographic(in intent, f func(string) string) (edited, bool) {
 	lines := slices.Clone(in.src.lines)
 	kept, _ := alignments(in.old, in.new)
@@ -389,7 +389,7 @@ func numberWith(form string, n int, ls []string) string {
 	return join2(out)
 }
 
-// slip drops a letter from, or doubles a letter of, one line of the window.
+// slip drops or doubles a letter in one line of the window.
 func slip(rnd *rand.Rand, in intent) (k int, bad string, ok bool) {
 	k = rnd.IntN(len(in.old))
 	l := in.old[k]
@@ -406,7 +406,7 @@ func slip(rnd *rand.Rand, in intent) (k int, bad string, ok bool) {
 	return k, l[:i] + "zQ" + l[i:], true
 }
 
-// userChange changes a line that has nothing to do with the edit.
+// userChange changes a line that is unrelated to the edit.
 func userChange(in intent, e edited, k int) edited {
 	e.r.Base = in.src.text
 	lines := slices.Clone(in.src.lines)

@@ -14,18 +14,18 @@ import (
 	"unicode/utf8"
 )
 
-// source is a real file that edits are made in.
+// source is a real file in which edits are made.
 type source struct {
 	path, text, comment string
 	lines               []string
 	unit                string // one step of indentation
 }
 
-// comments is how a line comment starts, for each kind of file the corpus takes.
+// comments maps the file extensions in the corpus to the start of a line comment.
 var comments = map[string]string{".go": "//", ".py": "#", ".ts": "//", ".js": "//", ".rs": "//", ".c": "//"}
 
 // sources picks real files: from the Go distribution, which every machine that runs these tests
-// has, and whatever other languages there are.
+// has, and from whatever other languages are installed.
 func sources(t testing.TB, rnd *rand.Rand, wanted int) []source {
 	t.Helper()
 	perRoot := map[string]int{filepath.Join(build.Default.GOROOT, "src"): wanted / 2}
@@ -48,13 +48,13 @@ func sources(t testing.TB, rnd *rand.Rand, wanted int) []source {
 			}
 		}
 	}
-	for short := wanted - len(out); short > 0; short-- { // fewer languages: more of what there is
+	for short := wanted - len(out); short > 0; short-- { // with fewer languages, take more files of those available
 		out = append(out, out[rnd.IntN(len(out))])
 	}
 	return out
 }
 
-// otherRoots are the folders of libraries in other languages that this machine has.
+// otherRoots returns the folders on this machine with libraries in other languages.
 func otherRoots() []string {
 	globs := []string{filepath.Join(build.Default.GOPATH, "pkg", "mod", "github.com")}
 	for tool, pattern := range map[string]string{"python3": "../lib/python3.*", "node": "../lib/node_modules", "rustc": "../lib/rustlib"} {
@@ -82,7 +82,7 @@ func otherRoots() []string {
 
 const maxWalked = 20000
 
-// under lists the source files below root, as far as a quick walk gets.
+// under lists the source files below root that a quick walk finds.
 func under(root string) []string {
 	var out []string
 	seen := 0
@@ -104,7 +104,8 @@ func under(root string) []string {
 	return out
 }
 
-// load reads a file that is fit for the corpus: text of a sane size with LF line endings.
+// load reads a file that is suitable for the corpus: text of a reasonable size with LF line
+// endings.
 func load(p string) (source, bool) {
 	data, err := os.ReadFile(p)
 	if err != nil || len(data) < 1000 || len(data) > 120_000 || !utf8.Valid(data) {

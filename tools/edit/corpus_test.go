@@ -16,19 +16,19 @@ type tally struct{ right, refused, wrong int }
 
 func (c tally) n() int { return c.right + c.refused + c.wrong }
 
-// Bars that the engine has to clear.
+// Thresholds that the engine has to meet.
 const (
 	minCases = 2000
-	minRight = 92.0 // percent of the edits that should be made
+	minRight = 92.0 // percentage of the edits that should be made
 )
 
-// seeds is how often the corpus is drawn anew: go test -run Corpus -v -args -seeds 50 for a long
-// search.
+// seeds is the number of times that the corpus is generated: go test -run Corpus -v -args -seeds 50
+// for a long search.
 var seeds = flag.Uint64("seeds", 2, "how many times TestCorpus draws its cases")
 
-// TestCorpus makes thousands of edits in real files, off in the ways in which models are off. None
-// may come out wrong, none that has to be refused may be made, and nearly all others have to be
-// made. Run it with -v for the table.
+// TestCorpus makes thousands of edits in real files, with the typical mistakes of models. No result
+// may be wrong, no edit that has to be refused may be made, and nearly all others have to be made.
+// Run it with -v for the table.
 func TestCorpus(t *testing.T) {
 	tier.Normal(t)
 	const files = 120
@@ -53,7 +53,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// runMutation makes one case of a kind, if the file allows, and counts what comes of it.
+// runMutation makes one case of a kind, if the file allows it, and counts the outcome.
 func runMutation(t *testing.T, rnd *rand.Rand, src source, m *mutation, c, twinCount *tally) {
 	for range 12 {
 		in, ok := pick(rnd, src)
@@ -90,10 +90,10 @@ func runMutation(t *testing.T, rnd *rand.Rand, src source, m *mutation, c, twinC
 	}
 }
 
-// twins are edits of a block that is gone, while one other block of the file is like it but for the
-// indentation. Nothing in such an edit tells it from an edit of the other block with the wrong
-// indentation, which has to be made; only the base tells. They are one case in ten thousand and are
-// counted on their own, not held against the engine.
+// twins are edits of a block that is gone, while one other block of the file is the same except for
+// the indentation. Nothing in such an edit distinguishes it from an edit of the other block with
+// the wrong indentation, which has to be made; only the base does. They are one case in ten
+// thousand; they are counted separately and not held against the engine.
 var twins = mutation{name: "gone, with a twin of other indentation"}
 
 func hasTwin(e edited) bool {
@@ -101,7 +101,7 @@ func hasTwin(e edited) bool {
 	return len(windows(levelRight, splitLines(e.content), old)) == 0 && len(windows(levelTrim, splitLines(e.content), old)) == 1
 }
 
-// wrongness shows a wrong edit.
+// wrongness describes a wrong edit.
 func wrongness(e edited, got, want string) string {
 	first, last := changedLines(want, got)
 	lines := func(s string) string {
@@ -111,7 +111,7 @@ func wrongness(e edited, got, want string) string {
 	return fmt.Sprintf("old:\n%s\nnew:\n%s\ngot lines %d-%d:\n%s\nwant:\n%s", e.r.Old, e.r.New, first, last, lines(got), lines(want))
 }
 
-// report prints the table and sums it up.
+// report prints the table with its totals.
 func report(t *testing.T, counts []tally) (should, must tally) {
 	t.Logf("%-42s %6s %6s %8s %6s", "kind", "cases", "made", "refused", "wrong")
 	twin := counts[len(mutations)]

@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// recorded is one record of the mutated edits kept beside the project. A nil Truth has to be
-// refused.
+// recorded is one record of the mutated edits kept next to the project. If Truth is nil, the edit
+// has to be refused.
 type recorded struct {
 	ID, Kind, Content, Old, New string
 	Truth                       *string
@@ -21,8 +21,8 @@ type recorded struct {
 	MergeTruth                  *string `json:"merge_truth"`
 }
 
-// TestRecordedEdits makes the edits kept beside the project, and those of a file that the user
-// changed once more with the text that the model had seen.
+// TestRecordedEdits makes the edits kept next to the project. Edits of a file that the user has
+// changed are made again with the text that the model had seen.
 func TestRecordedEdits(t *testing.T) {
 	f, err := os.Open(devdata.Path(t, "tools-dev/edit-mutations.jsonl"))
 	if err != nil {
@@ -59,7 +59,7 @@ func TestRecordedEdits(t *testing.T) {
 	}
 }
 
-// try makes one edit and counts what comes of it; it returns 1 when the edit is right.
+// try makes one edit and counts the outcome; it returns 1 if the edit is right.
 func (c *recorded) try(t *testing.T, k *tally) int {
 	r, err := Replace(c.Content, Replacement{Old: c.Old, New: c.New})
 	switch {
@@ -78,7 +78,7 @@ func (c *recorded) try(t *testing.T, k *tally) int {
 	return 0
 }
 
-// tryMerge makes the edit with the text as it was before the user changed one line of it.
+// tryMerge makes the edit with the text from before the user changed one of its lines.
 func (c *recorded) tryMerge(t *testing.T) {
 	lines, old := strings.Split(c.Content, "\n"), strings.Split(c.Old, "\n")
 	for i := 0; i+len(old) <= len(lines); i++ {

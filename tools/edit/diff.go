@@ -5,16 +5,17 @@ import "slices"
 // pair says that line a of one text and line b of another are the same line.
 type pair struct{ a, b int }
 
-// maxCells bounds the table of the quadratic part of a diff. A stretch without a line that is
-// unique on both sides and larger than this is taken as replaced as a whole, which can only make a
-// merge refuse more.
+// maxCells limits the table of the quadratic part of a diff. A larger stretch without a line that
+// is unique on both sides is treated as completely replaced, which can only make a merge refuse
+// more.
 const maxCells = 1 << 20
 
-// diff aligns two texts given as line numbers of equal meaning. The result rises in both members.
+// diff aligns two texts, in which equal numbers stand for equal lines. The resulting pairs increase
+// in both members.
 //
-// It is a patience diff (Bram Cohen): after the common head and tail, lines that occur once on each
-// side are the fixed points, and only the stretches between them are compared line against line.
-// Fixed points keep unrelated braces and blank lines from being matched across functions. Of
+// It is a patience diff (Bram Cohen): after the common beginning and end, lines that occur once on
+// each side are the fixed points, and only the stretches between them are compared line by line.
+// Fixed points keep unrelated braces and blank lines from being matched across functions. Among
 // equally good alignments the one that matches earlier lines wins.
 func diff(a, b []int32) []pair {
 	return diffInto(nil, a, b, 0, 0)
@@ -64,8 +65,8 @@ func diffInto(out []pair, a, b []int32, offA, offB int) []pair {
 	return out
 }
 
-// fixedPoints are the lines that occur once in a and once in b, thinned to the longest run that
-// rises in both.
+// fixedPoints returns the lines that occur once in a and once in b, reduced to the longest sequence
+// that increases in both.
 func fixedPoints(a, b []int32) []pair {
 	type seen struct{ na, nb, ia, ib int }
 	count := make(map[int32]seen, len(a))
@@ -89,8 +90,8 @@ func fixedPoints(a, b []int32) []pair {
 	return rising(ps)
 }
 
-// rising is the longest subsequence of ps (which rises in a) that also rises in b: patience
-// sorting.
+// rising returns the longest subsequence of ps (which increases in a) that also increases in b, by
+// patience sorting.
 func rising(ps []pair) []pair {
 	if len(ps) == 0 {
 		return nil
@@ -116,7 +117,7 @@ func rising(ps []pair) []pair {
 	return out
 }
 
-// longest appends a longest common subsequence found with the textbook table.
+// longest appends a longest common subsequence, found with the textbook table.
 func longest(out []pair, a, b []int32, offA, offB int) []pair {
 	n, m := len(a), len(b)
 	if n*m > maxCells {
@@ -147,7 +148,7 @@ func longest(out []pair, a, b []int32, offA, offB int) []pair {
 	return out
 }
 
-// interner gives equal lines equal numbers.
+// interner assigns equal numbers to equal lines.
 type interner map[string]int32
 
 func (in interner) number(s string) int32 {
@@ -159,7 +160,7 @@ func (in interner) number(s string) int32 {
 	return n
 }
 
-// numberLines numbers lines by their text without white space at the end.
+// numberLines numbers lines by their text without trailing white space.
 func (in interner) numberLines(ls []string) []int32 {
 	out := make([]int32, len(ls))
 	for i, l := range ls {

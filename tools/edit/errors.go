@@ -7,29 +7,30 @@ import (
 	"strings"
 )
 
-// Kind says why an edit was refused. Its text is stable and may be shown or logged.
+// Kind is the reason why an edit was refused. Its text is stable and may be shown or logged.
 type Kind string
 
-// The reasons for which an edit is refused. Nothing is ever changed when one of them is returned.
+// The reasons for refusing an edit. If an edit is refused, nothing is changed.
 const (
-	// NotFound: the old text is nowhere in the file.
+	// NotFound: the old text does not occur in the file.
 	NotFound Kind = "not found"
-	// Ambiguous: the old text is in the file more than once; Error.Lines has every place.
+	// Ambiguous: the old text occurs in the file more than once; Error.Lines has every place.
 	Ambiguous Kind = "ambiguous"
 	// AlreadyApplied: the old text is gone and the new text is there.
 	AlreadyApplied Kind = "already applied"
-	// OverEscaped: the old text only resembles the file once its backslash escapes are undone, but
-	// not surely enough to act on.
+	// OverEscaped: the old text resembles the file only once its backslash escapes are undone,
+	// which is not certain enough to act on.
 	OverEscaped Kind = "over-escaped"
 	// Elided: the old text has a "..." line that stands for lines left out.
 	Elided Kind = "elided"
-	// FileChanged: the old text was in the base the model was shown and is no longer in the file.
+	// FileChanged: the old text was in the base that the model was shown but is no longer in the
+	// file.
 	FileChanged Kind = "file changed"
-	// Conflict: the file was changed in the very lines that this edit changes.
+	// Conflict: the file was changed in the same lines that this edit changes.
 	Conflict Kind = "conflict"
 	// Indentation: the place is certain, but not the indentation that the new lines should have.
 	Indentation Kind = "indentation unclear"
-	// NoOp: the edit would leave the file as it is.
+	// NoOp: the edit would not change the file.
 	NoOp Kind = "no change"
 	// Empty: there is no old text to look for.
 	Empty Kind = "empty"
@@ -48,39 +49,39 @@ const (
 // Error is the refusal of one edit. Its text is written for a language model: it says what was
 // looked for, what is there instead, and what to do next.
 type Error struct {
-	// Op is what was being done: "replace", "merge" or "apply patch".
+	// Op is the operation: "replace", "merge" or "apply patch".
 	Op string
 	// Kind is the reason.
 	Kind Kind
-	// Path, Hunk and PatchLine locate the fault within a patch; Hunk and PatchLine count from 1 and
-	// are 0 elsewhere.
+	// Path, Hunk and PatchLine are the position of the fault in a patch. Hunk and PatchLine count
+	// from 1 and are 0 for other operations.
 	Path      string
 	Hunk      int
 	PatchLine int
-	// Lines are the line numbers (from 1) of the file that the refusal is about: every candidate of
-	// an ambiguous match, the lines of a conflict, the place where the new text already is.
+	// Lines are the line numbers (from 1) in the file that the refusal refers to: every candidate
+	// of an ambiguous match, the lines of a conflict, the place where the new text already is.
 	Lines []int
-	// Near is the window of the file that resembles the old text most, nil when nothing does.
+	// Near is the window of the file most similar to the old text, or nil if nothing is similar.
 	Near *Near
-	// Detail says what is wrong and Advice what to do, each one sentence without a full stop.
+	// Detail says what is wrong and Advice what to do, each in one sentence without a full stop.
 	Detail, Advice string
-	// Err is the cause, when there is one.
+	// Err is the cause, if there is one.
 	Err error
 }
 
-// Near is the place in the file that resembles the old text most, and the first line in which the
-// two differ.
+// Near is the place in the file most similar to the old text, with the first line in which the two
+// differ.
 type Near struct {
 	// Start and End are the first and last line (from 1) of the window.
 	Start, End int
-	// Line is the line of the file, and OldLine the line of the old text, at which they first
-	// differ (both from 1).
+	// Line is the line of the file, and OldLine the line of the old text, where they first differ
+	// (both from 1).
 	Line, OldLine int
-	// Have and Want are those two lines, of the file and of the old text.
+	// Have is that line of the file, and Want that of the old text.
 	Have, Want string
 }
 
-// Error gives the whole refusal on a few lines.
+// Error formats the whole refusal in a few lines.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("edit: ")
@@ -128,7 +129,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// span words a range of lines.
+// span formats a range of lines.
 func span(first, last int) string {
 	if first >= last {
 		return "line " + strconv.Itoa(first)
@@ -136,10 +137,10 @@ func span(first, last int) string {
 	return fmt.Sprintf("lines %d-%d", first, last)
 }
 
-// maxListed bounds how many places one message names.
+// maxListed is the maximum number of places named in one message.
 const maxListed = 20
 
-// places words a list of line numbers.
+// places formats a list of line numbers.
 func places(lines []int) string {
 	if len(lines) == 1 {
 		return "line " + strconv.Itoa(lines[0])
@@ -159,11 +160,11 @@ func places(lines []int) string {
 	return b.String()
 }
 
-// maxShown bounds how much of one line a message quotes.
+// maxShown is the maximum length of a line quoted in a message.
 const maxShown = 160
 
-// visible shows a line with its white space and control characters made visible, cut to a size a
-// message can hold.
+// visible makes white space and control characters in a line visible, and shortens it to fit into a
+// message.
 func visible(s string) string {
 	var b strings.Builder
 	n := 0

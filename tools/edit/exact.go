@@ -2,8 +2,8 @@ package edit
 
 import "strings"
 
-// occurrences lists where old stands in s, overlapping places included: two places that overlap are
-// as ambiguous as two that do not.
+// occurrences lists the positions of old in s, including overlapping ones: two overlapping places
+// are as ambiguous as two separate ones.
 func occurrences(s, old string) []int {
 	var out []int
 	for from := 0; from <= len(s)-len(old); {
@@ -17,11 +17,12 @@ func occurrences(s, old string) []int {
 	return out
 }
 
-// maxMisses bounds how often index looks around its anchor in vain.
+// maxMisses is the number of failed matches around its anchor after which index gives up on the
+// anchor.
 const maxMisses = 32
 
-// index is strings.Index for a text of several lines. It looks for the longest line first, without
-// its indentation: texts of code begin with white space, which is everywhere and makes a plain
+// index is strings.Index for a text of several lines. It searches for the longest line first,
+// without its indentation: code begins with white space, which is everywhere and makes a plain
 // search slow.
 func index(s, old string) int {
 	at, n := longestLine(old)
@@ -45,7 +46,7 @@ func index(s, old string) int {
 	return strings.Index(s, old)
 }
 
-// longestLine is the place and the length of the longest line of s without its indentation.
+// longestLine returns the position and the length of the longest line of s without its indentation.
 func longestLine(s string) (at, n int) {
 	for start := 0; start < len(s); {
 		end := strings.IndexByte(s[start:], '\n')
@@ -62,7 +63,8 @@ func longestLine(s string) (at, n int) {
 	return at, n
 }
 
-// apart thins ascending places of something n long to those that do not overlap, from the left.
+// apart reduces ascending positions of something of length n to those that do not overlap, from the
+// left.
 func apart(at []int, n int) []int {
 	out := at[:0:0]
 	end := 0
@@ -75,8 +77,8 @@ func apart(at []int, n int) []int {
 	return out
 }
 
-// offsets translates rising offsets in toLF(raw) to offsets in raw. A place before a CRLF stays
-// before both bytes.
+// offsets translates increasing offsets in toLF(raw) to offsets in raw. An offset before a CRLF
+// stays before both bytes.
 type offsets struct {
 	raw       string
 	atRaw, at int // the same place in raw and in toLF(raw)
@@ -93,8 +95,8 @@ func (o *offsets) of(off int) int {
 	}
 }
 
-// localEOL gives the LF text new the line endings of s[a:b]. Where those are mixed, lines that new
-// shares with old keep their own.
+// localEOL changes the line endings of the LF text new to those of s[a:b]. If those are mixed,
+// lines that new shares with old keep their own.
 func localEOL(s string, a, b int, old, new string) string {
 	if !strings.Contains(new, lf) {
 		return new
@@ -112,7 +114,7 @@ func localEOL(s string, a, b int, old, new string) string {
 	return mixedEOL(splitLines(here), strings.Split(old, lf), strings.Split(new, lf))
 }
 
-// eolAround is the line ending of the line that s[a:b] is on, or of the line before.
+// eolAround returns the ending of the line that contains s[a:b], or of the line before.
 func eolAround(s string, a, b int) string {
 	i := strings.IndexByte(s[b:], '\n')
 	if i >= 0 {

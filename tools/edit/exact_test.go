@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOccurrences compares the search with the plain one on texts that are hard for it.
+// TestOccurrences compares the search with a plain one on texts that are difficult for it.
 func TestOccurrences(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	letters := []string{"a", "b", "\n", "\t", "abab", " "}

@@ -17,8 +17,8 @@ func main() {
 }
 `
 
-// A model that writes four spaces where the file has a tab still gets its edit, and the file keeps
-// its tabs.
+// A model writes four spaces where the file has a tab: the edit is made, and the file keeps its
+// tabs.
 func ExampleReplace() {
 	res, err := edit.Replace(server, edit.Replacement{
 		Old: "    if err := serve(\":8080\"); err != nil {",
@@ -42,8 +42,8 @@ func ExampleReplace() {
 	// }
 }
 
-// With the text that the model was shown, an edit of a file that the user has changed meanwhile
-// keeps both changes.
+// An edit of a file that the user has changed meanwhile keeps both changes, if Replace receives the
+// text that the model was shown.
 func ExampleReplace_base() {
 	shown := "timeout = 10\nretries = 3\nverbose = false\n"
 	today := "timeout = 60\nretries = 3\nverbose = false\n"
@@ -60,7 +60,8 @@ func ExampleReplace_base() {
 	// merged+exact <nil>
 }
 
-// A text that is in the file more than once is never replaced at a place of the engine's choice.
+// A text that occurs in the file more than once is refused: the engine never chooses a place
+// itself.
 func ExampleError() {
 	_, err := edit.Replace("a = 1\nb = 2\na = 1\n", edit.Replacement{Old: "a = 1", New: "a = 2"})
 	fmt.Println(err)

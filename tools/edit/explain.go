@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// notFound words the refusal of a text that is nowhere in the file: which known mishap it is, and
-// what is nearest.
+// notFound explains the refusal of a text that is nowhere in the file: which known mistake it is,
+// and the most similar place.
 func (t *target) notFound(r Replacement) *Error {
 	old, new := splitBlock(r.Old), splitBlock(r.New)
 	if at := t.applied(r, old.lines, new.lines); at > 0 {
@@ -34,8 +34,8 @@ func (t *target) notFound(r Replacement) *Error {
 	return e
 }
 
-// applied finds the new text in the file, where it is more than the old text was: its line number,
-// 0 when it is not there.
+// applied looks for the new text in the file, provided that it contains something that the old text
+// lacks. It returns its line number, or 0.
 func (t *target) applied(r Replacement, old, new []string) int {
 	has := make(map[string]bool, len(old))
 	for _, o := range old {
@@ -62,7 +62,7 @@ func (t *target) applied(r Replacement, old, new []string) int {
 	return 0
 }
 
-// elided reports whether a line of a text is an ellipsis, bare or as a comment.
+// elided reports whether a line of a text is an ellipsis, alone or as a comment.
 func elided(ls []string) bool {
 	for _, l := range ls {
 		s := strings.Trim(trimLeft(trimRight(l)), "/*#<!->;{}()[] \t")
@@ -80,7 +80,7 @@ func elided(ls []string) bool {
 	return false
 }
 
-// overEscaped reports whether the text is in the file but for its backslashes.
+// overEscaped reports whether the text is in the file except for its backslashes.
 func (t *target) overEscaped(old string) bool {
 	if !strings.Contains(old, `\`) {
 		return false
@@ -93,13 +93,13 @@ func (t *target) overEscaped(old string) bool {
 	return !allBlank(b.lines) && (strings.Contains(t.lf, plain) || len(windows(levelTrimPunct, t.split(), b.lines)) > 0)
 }
 
-// maxVotes bounds how many places of one line of the old text are considered: a line that is
-// everywhere says nothing about where the text belongs.
+// maxVotes limits the places considered for one line of the old text: a line that is everywhere
+// does not show where the text belongs.
 const maxVotes = 16
 
 // nearest finds the window of the file that has most lines in common with old, in time linear in
-// both. Every line of old votes for the place at which the text would have to begin for that line
-// to match.
+// both. Every line of old votes for the position at which the text would have to begin for that
+// line to match.
 func nearest(file []line, old []string) *Near {
 	if len(old) == 0 || len(file) == 0 {
 		return nil
@@ -134,10 +134,10 @@ func nearest(file []line, old []string) *Near {
 	return nearAt(file, old, start)
 }
 
-// nearAt describes the window of the file in which line 0 of old would stand at line start.
+// nearAt describes the window of the file that has line 0 of old at line start.
 func nearAt(file []line, old []string, start int) *Near {
 	n := &Near{Start: max(start, 0) + 1, End: min(start+len(old), len(file))}
-	for l := levelTrimPunct; l >= levelExact; l-- { // a difference in words tells more than one in white space
+	for l := levelTrimPunct; l >= levelExact; l-- { // a difference in words is more informative than one in white space
 		for j, o := range old {
 			i := start + j
 			if i < 0 || i >= len(file) {
@@ -149,7 +149,7 @@ func nearAt(file []line, old []string, start int) *Near {
 			}
 		}
 	}
-	n.Line, n.OldLine = n.End, len(old) // it runs over an end of the file
+	n.Line, n.OldLine = n.End, len(old) // the window extends beyond an end of the file
 	n.Have, n.Want = "(end of file)", old[len(old)-1]
 	if start < 0 {
 		n.Line, n.OldLine, n.Have, n.Want = 1, 1, "(start of file)", old[0]
@@ -157,7 +157,7 @@ func nearAt(file []line, old []string, start int) *Near {
 	return n
 }
 
-// cutLong cuts a long line to the part around its first difference from other.
+// cutLong shortens a long line to the part around its first difference from other.
 func cutLong(s, other string) string {
 	if len(s) <= maxShown {
 		return s
@@ -170,11 +170,11 @@ func cutLong(s, other string) string {
 	return s[from:]
 }
 
-// Bounds of the search for a similar line.
+// Limits of the search for a similar line.
 const (
 	maxScanned = 1 << 20 // bytes of the file
-	gram       = 4       // letters that count as one thing in common
-	gramBits   = 13      // size of the table of them; that two may share a place does no harm to a hint
+	gram       = 4       // letters of an n-gram
+	gramBits   = 13      // size of the table of n-grams; collisions do no harm to a hint
 )
 
 func hashGram(s string) uint32 {
@@ -182,8 +182,8 @@ func hashGram(s string) uint32 {
 	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) * 2654435761 >> (32 - gramBits)
 }
 
-// nearestLine is for a text that shares no line with the file: it finds the line most like the
-// longest line of old, by the short runs of letters the two have in common.
+// nearestLine handles a text that shares no line with the file: it finds the line most similar to
+// the longest line of old, by their common n-grams.
 func nearestLine(file []line, old []string) *Near {
 	want, at := "", 0
 	for j, o := range old {
@@ -195,7 +195,7 @@ func nearestLine(file []line, old []string) *Near {
 	if len(want) < gram {
 		return nil
 	}
-	var last [1 << gramBits]int32 // by run of letters: 0 when want lacks it, else 1 more than the line it was last counted for
+	var last [1 << gramBits]int32 // by n-gram: 0 if want lacks it, otherwise 1 more than the line for which it was last counted
 	total := 0
 	for i := 0; i+gram <= len(want); i++ {
 		if h := hashGram(want[i:]); last[h] == 0 {

@@ -90,8 +90,8 @@ func FuzzApplyPatch(f *testing.F) {
 	})
 }
 
-// bare is a text without what a merge does not count as a change: byte order mark, line endings,
-// final newline.
+// bare returns a text without what a merge does not count as a change: byte order mark, line
+// endings, final newline.
 func bare(s string) string {
 	s, _ = cutBOM(s)
 	return strings.TrimSuffix(strings.ReplaceAll(s, "\r", ""), lf)

@@ -2,20 +2,20 @@ package edit
 
 import "strings"
 
-// indents translates the indentation a model wrote into that of the file. Its evidence is the
-// matched window: for every line of the old text that is not blank, how the model indented it and
-// how the file does.
+// indents translates the indentation that a model wrote into that of the file. Its evidence is the
+// matched window: for every non-blank line of the old text, how the model indented it and how the
+// file does.
 //
 // One rule has to explain all the evidence: the same run of white space added or removed
 // everywhere, tabs for spaces of one width (possibly at another depth), or a step of another width.
-// Where no single rule does, or several rules explain the evidence and disagree about the line in
-// hand, the translation fails and the edit is refused. One exception is common enough to be known:
-// a first line whose indentation was cut off while the other lines kept theirs.
+// If no single rule does, or if several rules explain the evidence but disagree about the line in
+// question, the translation fails and the edit is refused. There is one exception, for a common
+// mistake: a first line whose indentation was cut off while the other lines kept theirs.
 type indents struct {
 	seen []seenIndent
-	unit int      // columns of one step of the model's indentation by spaces, 0 when it cannot be told
-	file fileUnit // the habits of the file as a whole
-	// cutFirst says that the rule explains all the evidence but the first line.
+	unit int      // columns of one step if the model indents with spaces, 0 if unknown
+	file fileUnit // the indentation of the file as a whole
+	// cutFirst reports that the rule explains all the evidence except for the first line.
 	cutFirst bool
 	rule     indentRule
 }
@@ -45,9 +45,9 @@ func newIndents(window []line, old, new []string, file fileUnit) *indents {
 	return in
 }
 
-// clear reports whether the evidence makes sense: a rule explains it, or the model left out all
-// indentation. A window in which single lines are indented otherwise is not the text the model saw;
-// often a line with a brace is missing.
+// clear reports whether the evidence is consistent: a rule explains it, or the model left out all
+// indentation. A window in which single lines are indented differently is not the text that the
+// model saw; often a line with a brace is missing.
 func (in *indents) clear() bool {
 	if in.rule != nil {
 		return true
@@ -60,14 +60,15 @@ func (in *indents) clear() bool {
 	return true
 }
 
-// place says where in the old text a new line goes: before line at; run is how many new lines go
-// there together, and first whether the line is the first of the new text.
+// place describes where in the old text a new line belongs: before line at. run is the number of
+// new lines inserted there together, and first reports whether the line is the first of the new
+// text.
 type place struct {
 	at, run int
 	first   bool
 }
 
-// translate gives the file's indentation for a new line that the model indented by x.
+// translate returns the file's indentation for a new line that the model indented with x.
 func (in *indents) translate(x string, p place) (string, bool) {
 	y, ok := in.translated(x, p)
 	if !ok {
@@ -88,13 +89,14 @@ func (in *indents) translated(x string, p place) (string, bool) {
 	}
 	y, ok := in.rule(x)
 	if s := in.seen[0]; ok && in.cutFirst && s.model == x && s.file != y {
-		return "", false // cut off like the first line, or meant: there is no telling
+		return "", false // either cut off like the first line, or intended: there is no way to tell
 	}
 	return y, ok
 }
 
-// alike is the last resort when no rule explains the evidence: a single new line goes by the
-// nearest old lines that the model indented alike, if they agree in the file too.
+// alike is the last resort if no rule explains the evidence: a single new line takes the
+// indentation of the nearest old lines that the model indented in the same way, if those agree in
+// the file too.
 func (in *indents) alike(x string, p place) (string, bool) {
 	if p.run > 1 {
 		return "", false
@@ -122,7 +124,7 @@ func (in *indents) alike(x string, p place) (string, bool) {
 	return "", false
 }
 
-// explain finds one rule for all of the evidence, nil when there is none.
+// explain finds one rule for all of the evidence, or nil.
 func (in *indents) explain(seen []seenIndent) indentRule {
 	if len(seen) == 0 {
 		return func(x string) (string, bool) { return x, in.fits("", x, false) }
@@ -142,7 +144,7 @@ func (in *indents) explain(seen []seenIndent) indentRule {
 	return scale(seen)
 }
 
-// orConvert tries the plain rule, then the conversion between tabs and spaces.
+// orConvert tries the plain rule first, then the conversion between tabs and spaces.
 func (in *indents) orConvert(seen []seenIndent, plain indentRule) indentRule {
 	return func(x string) (string, bool) {
 		y, ok := plain(x)
@@ -151,7 +153,7 @@ func (in *indents) orConvert(seen []seenIndent, plain indentRule) indentRule {
 		}
 		y, ok = in.convert(seen, x)
 		for _, s := range seen {
-			if s.model == x { // said by the evidence itself, which the rule must not contradict
+			if s.model == x { // the evidence itself covers this case, and the rule must not contradict it
 				return s.file, !ok || s.file == y
 			}
 		}
@@ -159,8 +161,9 @@ func (in *indents) orConvert(seen []seenIndent, plain indentRule) indentRule {
 	}
 }
 
-// sharesSpaces reports whether the model has copied spaces that the file indents with, in spite of
-// its habits. Then the spaces of its other lines mean spaces too.
+// sharesSpaces reports whether the model has copied indentation that consists of spaces in the file
+// too, although the file usually uses tabs. Then the spaces of the model's other lines mean spaces
+// too.
 func sharesSpaces(seen []seenIndent) bool {
 	for _, s := range seen {
 		if strings.HasSuffix(s.model, "  ") && strings.HasSuffix(s.file, "  ") {
@@ -170,8 +173,8 @@ func sharesSpaces(seen []seenIndent) bool {
 	return false
 }
 
-// sameShift finds the white space that the file has more (or, with more false, less) than the model
-// at the start of every line.
+// sameShift finds the white space that the file has in addition to the model's (or, if more is
+// false, that the model has in addition) at the start of every line.
 func sameShift(seen []seenIndent, more bool) (string, bool) {
 	shift := ""
 	for k, s := range seen {
@@ -191,8 +194,8 @@ func sameShift(seen []seenIndent, more bool) (string, bool) {
 	return shift, true
 }
 
-// known is the longest indentation in the evidence that x goes on from, or x itself when the
-// evidence goes on from x.
+// known returns the longest indentation in the evidence that is a prefix of x, or x itself if the
+// evidence contains an indentation that x is a prefix of.
 func known(seen []seenIndent, x string) string {
 	best := ""
 	for _, s := range seen {
@@ -206,9 +209,9 @@ func known(seen []seenIndent, x string) string {
 	return best
 }
 
-// fits reports whether what x has beyond the indentation base is white space as the file indents
-// with. A single space is alignment (the star of a comment block) and fits anywhere; so do spaces
-// after tabs that the file has too, and spaces when they are native to the window.
+// fits reports whether the part of x after the indentation base is white space of the kind that the
+// file uses. A single space is alignment (the star of a comment block) and always fits; so do
+// spaces after tabs if the file has them too, and spaces if they are native to the window.
 func (in *indents) fits(base, x string, native bool) bool {
 	more := x[len(base):]
 	if len(more) == 0 || more == " " {

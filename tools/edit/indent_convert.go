@@ -23,8 +23,8 @@ func hasTab(seen []seenIndent) bool {
 	return false
 }
 
-// depth is how many columns deeper the file is than the model when a tab is u columns, if that is
-// the same on every line.
+// depth returns the number of columns by which the file is indented deeper than the model if a tab
+// is u columns, provided that it is the same on every line.
 func depth(seen []seenIndent, u int) (int, bool) {
 	d := 0
 	for k, s := range seen {
@@ -37,9 +37,9 @@ func depth(seen []seenIndent, u int) (int, bool) {
 	return d, true
 }
 
-// convert translates x by the widths of a tab that explain the evidence: those that need no change
-// of depth if there are any, and the width that the habits of the model or the file suggest if it
-// is among them. All of these must agree.
+// convert translates x by the widths of a tab that explain the evidence. It prefers those that need
+// no change of depth, if there are any, and the width suggested by the usual indentation of the
+// model or the file, if it is among them. All remaining widths must agree.
 func (in *indents) convert(seen []seenIndent, x string) (string, bool) {
 	var level, shifted []int
 	likely := 0
@@ -59,7 +59,7 @@ func (in *indents) convert(seen []seenIndent, x string) (string, bool) {
 	}
 	units := level
 	if len(units) != 1 && likely > 0 {
-		units = nil // the evidence does not tell
+		units = nil // the evidence does not show it
 	} else if len(units) == 0 {
 		units = shifted
 	}
@@ -78,8 +78,8 @@ func (in *indents) convert(seen []seenIndent, x string) (string, bool) {
 	return result, found
 }
 
-// likelyUnit is the width of one step: the model's spaces where the file has tabs, the file's
-// spaces where it has spaces.
+// likelyUnit returns the width of one step: the model's spaces if the file uses tabs, the file's
+// spaces if it uses spaces.
 func (in *indents) likelyUnit() int {
 	if in.file.char == '\t' {
 		return in.unit
@@ -87,7 +87,7 @@ func (in *indents) likelyUnit() int {
 	return in.file.width
 }
 
-// write makes an indentation of n columns as the file does.
+// write returns an indentation of n columns in the file's style.
 func (in *indents) write(n, u int) (string, bool) {
 	switch {
 	case n < 0:
@@ -100,7 +100,7 @@ func (in *indents) write(n, u int) (string, bool) {
 	return "", false
 }
 
-// scale explains evidence in which model and file both indent by spaces, with steps of different
+// scale explains evidence in which both model and file indent with spaces, in steps of different
 // width.
 func scale(seen []seenIndent) indentRule {
 	num, den, steps := 0, 0, map[int]bool{}
@@ -120,7 +120,7 @@ func scale(seen []seenIndent) indentRule {
 		}
 		steps[m] = true
 	}
-	if len(steps) < 2 { // one step could as well be a shift
+	if len(steps) < 2 { // a single step could also be a shift
 		return nil
 	}
 	return func(x string) (string, bool) {
@@ -131,5 +131,5 @@ func scale(seen []seenIndent) indentRule {
 	}
 }
 
-// columns is the width of an indentation when a tab is u columns.
+// columns returns the width of an indentation if a tab is u columns.
 func columns(s string, u int) int { return len(s) + (u-1)*strings.Count(s, "\t") }

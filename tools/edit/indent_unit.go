@@ -2,8 +2,8 @@ package edit
 
 import "strings"
 
-// spaceUnit is the step by which the model indents with spaces: the common divisor of all
-// differences, when it is a usual one.
+// spaceUnit returns the step by which the model indents with spaces: the common divisor of all
+// differences, if it is a usual step.
 func spaceUnit(texts ...[]string) int {
 	lo, g := -1, 0
 	for _, t := range texts {
@@ -33,14 +33,14 @@ func gcd(a, b int) int {
 	return a
 }
 
-// fileUnit is how a file indents: with what character (0 when it cannot be told) and by how many
-// spaces a step.
+// fileUnit describes how a file is indented: with which character (0 if unknown) and, for spaces,
+// how many per step.
 type fileUnit struct {
 	char  byte
 	width int
 }
 
-// unitOf tells how the lines of a file are indented.
+// unitOf returns how the lines of a file are indented.
 func unitOf(file []line) fileUnit {
 	u := fileUnit{char: indentChar(file, false)}
 	var steps [maxUnit + 1]int
@@ -64,7 +64,8 @@ func unitOf(file []line) fileUnit {
 	return u
 }
 
-// indentChar is the character that indents lines: every line when all is set, else nine in ten.
+// indentChar returns the character that indents lines: every line if all is set, otherwise nine in
+// ten.
 func indentChar(ls []line, all bool) byte {
 	tabs, spaces := 0, 0
 	for _, l := range ls {

@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// level is how much two lines may differ and still be the same line. They are in the order in which
-// they are tried; the last allows all that any other does.
+// level is the degree to which two lines may differ and still count as the same line. The levels
+// are in the order in which they are tried; the last allows everything that any other does.
 type level int
 
 const (
-	levelExact      level = iota // nothing but the line ending
-	levelRight                   // white space at the end
-	levelRightPunct              // that, and the look-alikes of Unicode punctuation
-	levelTrim                    // white space at both ends
-	levelTrimPunct               // that, and the look-alikes
+	levelExact      level = iota // only the line ending
+	levelRight                   // trailing white space
+	levelRightPunct              // trailing white space, and Unicode look-alikes of punctuation
+	levelTrim                    // leading and trailing white space
+	levelTrimPunct               // leading and trailing white space, and Unicode look-alikes of punctuation
 	levels
 )
 
 var levelNames = [levels]string{"exact", "trailing-space", "punctuation", "indentation", "indentation+punctuation"}
 
-// strip takes the white space off a line that level l overlooks.
+// strip removes the white space that level l ignores from a line.
 func (l level) strip(s string) string {
 	switch l {
 	case levelExact:
@@ -32,7 +32,7 @@ func (l level) strip(s string) string {
 	return trimLeft(trimRight(s))
 }
 
-// alike compares two lines that strip has been at.
+// alike compares two lines that were processed by strip.
 func (l level) alike(a, b string) bool {
 	if a == b {
 		return true
@@ -43,13 +43,13 @@ func (l level) alike(a, b string) bool {
 	return l.strip(fold(a)) == l.strip(fold(b))
 }
 
-// same reports whether a and b are the same line at level l. At every level it is an equivalence,
-// which the window search relies on.
+// same reports whether a and b are the same line at level l. At every level this is an equivalence
+// relation, which the window search relies on.
 func same(l level, a, b string) bool { return a == b || l.alike(l.strip(a), l.strip(b)) }
 
-// sureDifferent reports that a and b differ first in a byte that is ASCII on both sides, which no
-// folding can mend. It settles nearly every comparison of two different lines without folding
-// either.
+// sureDifferent reports whether the first difference between a and b is in bytes that are ASCII on
+// both sides, which no folding can make equal. It decides nearly every comparison of two different
+// lines without folding either.
 func sureDifferent(a, b string) bool {
 	n := min(len(a), len(b))
 	i := 0
@@ -76,8 +76,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// fold replaces the typographic look-alikes of ASCII punctuation and the invisible spaces, which
-// models normalise away when they copy text, by what they look like.
+// fold replaces typographic look-alikes and invisible spaces with the ASCII characters that they
+// look like. Models normalise them away when they copy text.
 func fold(s string) string {
 	if isASCII(s) {
 		return s
@@ -89,7 +89,7 @@ func fold(s string) string {
 		if f, ok := foldRune(r); ok {
 			b.WriteString(f)
 		} else {
-			b.WriteString(s[i : i+n]) // a byte that is not UTF-8 stands for itself
+			b.WriteString(s[i : i+n]) // a byte that is not UTF-8 is kept
 		}
 		i += n
 	}
@@ -101,8 +101,8 @@ func foldable(r rune) bool {
 	return ok
 }
 
-// foldRune gives the ASCII look-alike of r. The list is short on purpose: only characters that
-// editors and models put in place of ASCII punctuation, never letters.
+// foldRune returns the ASCII look-alike of r. The list is deliberately short: only characters that
+// editors and models use instead of ASCII punctuation, never letters.
 func foldRune(r rune) (string, bool) {
 	switch r {
 	case '‘', '’', '‚', '‛', '′':
@@ -124,9 +124,9 @@ func foldRune(r rune) (string, bool) {
 	return "", false
 }
 
-// windows finds every place in file at which the lines of pat stand, in order, at level l. It is
-// the search of Knuth, Morris and Pratt over lines instead of letters, so that files of many equal
-// lines stay linear.
+// windows finds every position in file where the lines of pat occur, in order, at level l. It is
+// the Knuth–Morris–Pratt search over lines instead of letters, so that files with many equal lines
+// stay linear.
 func windows(l level, file []line, pat []string) []int {
 	if len(pat) == 0 || len(pat) > len(file) {
 		return nil
@@ -163,8 +163,8 @@ func windows(l level, file []line, pat []string) []int {
 	return out
 }
 
-// strongest finds the places of pat at the first level that has any. Finding several is an answer
-// too: the caller must not go on to a weaker level to get rid of them.
+// strongest finds the positions of pat at the first level that has any. Finding several is an
+// answer too: the caller must not go on to a weaker level to get rid of them.
 func (t *target) strongest(pat []string) (level, []int) {
 	file := t.split()
 	at, known := t.lookup(pat)
@@ -172,9 +172,9 @@ func (t *target) strongest(pat []string) (level, []int) {
 		at = windows(levelTrimPunct, file, pat)
 	}
 	if len(at) == 0 {
-		return 0, nil // this level allows all that the others do
+		return 0, nil // this level allows everything that the others do
 	}
-	if len(at)*len(pat) > len(file) { // windows that overlap: search anew rather than look at every line of each
+	if len(at)*len(pat) > len(file) { // the windows overlap: search again instead of checking every line of each
 		for l := levelExact; l < levels; l++ {
 			if at := windows(l, file, pat); len(at) > 0 {
 				return l, at
@@ -195,10 +195,10 @@ func (t *target) strongest(pat []string) (level, []int) {
 	return 0, nil
 }
 
-// weakKey is what lines that are the same at the weakest level have in common.
+// weakKey returns a key that is equal for lines that are the same at the weakest level.
 func weakKey(s string) string { return levelTrimPunct.strip(fold(levelTrimPunct.strip(s))) }
 
-// buildIndex prepares for many searches of the same file.
+// buildIndex prepares for many searches in the same file.
 func (t *target) buildIndex() {
 	t.index = make(map[string][]int, len(t.lines))
 	for i := range t.lines {
@@ -207,8 +207,8 @@ func (t *target) buildIndex() {
 	}
 }
 
-// lookup finds the places of pat at the weakest level with the index; known is false when the index
-// is of no help.
+// lookup finds the positions of pat at the weakest level with the index; known is false if the
+// index does not help.
 func (t *target) lookup(pat []string) (at []int, known bool) {
 	if t.index == nil {
 		return nil, false
@@ -230,7 +230,7 @@ func (t *target) lookup(pat []string) (at []int, known bool) {
 	return at, true
 }
 
-// sameAll reports whether the first lines of file are those of pat.
+// sameAll reports whether file begins with the lines of pat.
 func sameAll(l level, file []line, pat []string) bool {
 	for i, p := range pat {
 		if !same(l, file[i].text, p) {

@@ -38,14 +38,14 @@ func joinLines(b *strings.Builder, ls []line) {
 	}
 }
 
-// join is joinLines on its own.
+// join joins lines into a string.
 func join(ls []line) string {
 	var b strings.Builder
 	joinLines(&b, ls)
 	return b.String()
 }
 
-// sizeOf is the length of lines in bytes.
+// sizeOf returns the length of lines in bytes.
 func sizeOf(ls []line) int {
 	n := 0
 	for _, l := range ls {
@@ -62,7 +62,7 @@ func toLF(s string) string {
 	return strings.ReplaceAll(s, crlf, lf)
 }
 
-// withEOL gives every line of the LF text s the line ending eol.
+// withEOL changes every line ending of the LF text s to eol.
 func withEOL(s, eol string) string {
 	if eol != crlf {
 		return s
@@ -70,7 +70,7 @@ func withEOL(s, eol string) string {
 	return strings.ReplaceAll(s, lf, crlf)
 }
 
-// mainEOL is the line ending that most lines have; LF when there is none or a tie.
+// mainEOL returns the line ending of most lines, or LF if there is none or a tie.
 func mainEOL(ls []line) string {
 	n := 0
 	for _, l := range ls {
@@ -87,10 +87,10 @@ func mainEOL(ls []line) string {
 	return lf
 }
 
-// lineAt is the number (from 1) of the line of s that has byte offset off.
+// lineAt returns the number (from 1) of the line of s that contains byte offset off.
 func lineAt(s string, off int) int { return 1 + strings.Count(s[:off], lf) }
 
-// indentOf is the leading white space of a line.
+// indentOf returns the leading white space of a line.
 func indentOf(s string) string {
 	i := 0
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
@@ -99,10 +99,10 @@ func indentOf(s string) string {
 	return s[:i]
 }
 
-// isSpace reports the white space that may stand at the ends of a line.
+// isSpace reports whether c is white space that may occur at the ends of a line.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' }
 
-// blank reports whether a line has nothing but white space.
+// blank reports whether a line contains only white space.
 func blank(s string) bool { return trimLeft(s) == "" }
 
 func trimLeft(s string) string {
@@ -119,15 +119,14 @@ func trimRight(s string) string {
 	return s
 }
 
-// block is the old or the new side of a replacement as lines. closed tells that the last line ended
-// with a newline.
+// block is the old or the new side of a replacement as lines. closed reports whether the last line
+// ended with a newline.
 type block struct {
 	lines  []string
 	closed bool
 }
 
-// splitBlock cuts LF text into a block. The empty text is a block of no lines that is closed:
-// nothing at all.
+// splitBlock splits LF text into a block. The empty text is a closed block without lines.
 func splitBlock(s string) block {
 	if s == "" {
 		return block{closed: true}

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// hunk says that lines a to b (from 0, end excluded) of a base become the given lines.
+// hunk replaces lines a to b (from 0, end excluded) of a base with the given lines.
 type hunk struct {
 	a, b int
 	text []line
 }
 
-// Merge carries the difference between base and theirs over to ours, line by line: a three-way
-// merge. It is for a file that was changed (ours) between being read (base) and being written
-// (theirs).
+// Merge applies the difference between base and theirs to ours, line by line: a three-way merge. It
+// is for a file that was changed (ours) between being read (base) and being written (theirs).
 //
-// Changes in different places are both kept, and so are changes in lines that border on each other.
-// Where both sides changed the same lines, inserted different lines at one place, or one side
-// deleted the lines beside which the other inserts, Merge fails with an [*Error] of kind [Conflict]
-// that names the lines of ours. The same change on both sides is made once. Line endings do not
-// count as changes: ours keeps those it has.
+// Changes in different places are both kept, and so are changes in adjacent lines. Merge fails with
+// an [*Error] of kind [Conflict] that names the lines of ours if both sides changed the same lines,
+// if they inserted different lines at one place, or if one side deleted the lines next to which the
+// other inserts. If both sides made the same change, it is made once. Line endings do not count as
+// changes: ours keeps its own.
 func Merge(base, ours, theirs string) (string, error) {
 	ours, mark := cutBOM(ours)
 	base, _ = cutBOM(base)
@@ -42,7 +41,7 @@ func (in interner) numberExactly(ls []line) []int32 {
 	return out
 }
 
-// diffHunks is the difference between two texts.
+// diffHunks returns the difference between two texts as hunks.
 func diffHunks(base, other []line) []hunk {
 	head := 0
 	for head < len(base) && head < len(other) && base[head].text == other[head].text {
@@ -65,12 +64,12 @@ func diffHunks(base, other []line) []hunk {
 	return out
 }
 
-// clashes reports whether two hunks of one base cannot both be carried out.
+// clashes reports whether two hunks of one base cannot both be applied.
 func clashes(m, t hunk) bool {
 	if m.a == m.b && t.a == t.b {
 		return m.a == t.a
 	}
-	if m.a == m.b || t.a == t.b { // one inserts: beside changed lines is fine, beside deleted ones it is not
+	if m.a == m.b || t.a == t.b { // one inserts: that is fine next to changed lines, but not next to deleted ones
 		ins, other := m, t
 		if t.a == t.b {
 			ins, other = t, m
@@ -93,7 +92,7 @@ func mergeHunks(op string, base, ours []line, theirs []hunk) ([]line, error) {
 	eol := mainEOL(ours)
 	var out []line
 	var clash []int
-	at, shift := 0, 0 // the next line of ours; how many lines ours is ahead of base here
+	at, shift := 0, 0 // at: the next line of ours; shift: number of lines that ours is ahead of base here
 	for _, t := range theirs {
 		for len(mine) > 0 && mine[0].b <= t.a && !clashes(mine[0], t) {
 			shift += len(mine[0].text) - (mine[0].b - mine[0].a)
@@ -122,7 +121,8 @@ func mergeHunks(op string, base, ours []line, theirs []hunk) ([]line, error) {
 	return append(out, ours[at:]...), nil
 }
 
-// joinMerged joins merged lines. The last line ends as it does in ours, unless theirs changed that.
+// joinMerged joins merged lines. The last line has the same ending as in ours, unless theirs
+// changed it.
 func joinMerged(merged []line, eol string, base, ours, theirs string) string {
 	ends := strings.HasSuffix(ours, lf)
 	if was, is := strings.HasSuffix(base, lf), strings.HasSuffix(theirs, lf); was != is || ours == "" {

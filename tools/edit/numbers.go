@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// numberStyle is how a tool that shows files sets the line number off from the line.
+// numberStyle is how a tool that shows files separates the line number from the line.
 type numberStyle struct {
 	sep string
-	// sure tells that source code hardly ever begins like this, so that a line with the prefix
-	// among lines without is still known to be a copy.
+	// sure reports that source code hardly ever begins like this, so that a line with this prefix
+	// is recognised as a copy even among lines without it.
 	sure bool
 }
 
 var numberStyles = [...]numberStyle{{"\t", true}, {"→", true}, {"|", true}, {": ", false}, {":", false}}
 
 // numbered strips the line numbers that a file viewer put before every line of the old text, and
-// tries again. The numbers of the old text have to count up by one; those of the new text do not
-// matter.
+// tries again. The numbers of the old text must increase by one per line; those of the new text do
+// not matter.
 func (t *target) numbered(r Replacement) (*found, error) {
 	p, _ := peel(r)
 	style, old, ok := stripCounting(p.Old)
@@ -47,8 +47,8 @@ func (t *target) numbered(r Replacement) (*found, error) {
 	return f, err
 }
 
-// stripCounting strips the numbers if every line has one, in one style, each one more than the
-// last.
+// stripCounting strips the numbers if every line has one, in one style, each one more than that of
+// the previous line.
 func stripCounting(s string) (numberStyle, string, bool) {
 	lines := strings.Split(s, lf)
 styles:
@@ -70,7 +70,7 @@ styles:
 	return numberStyle{}, "", false
 }
 
-// cutNumber cuts "  12<sep>" off a line. A bare number is the prefix of a blank line.
+// cutNumber cuts "  12<sep>" off a line. A bare number is the prefix of an empty line.
 func cutNumber(l string, style numberStyle) (n int, rest string, ok bool) {
 	s := strings.TrimPrefix(strings.TrimLeft(l, " "), "L")
 	digits := 0

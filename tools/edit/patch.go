@@ -7,37 +7,37 @@ import (
 	"strings"
 )
 
-// FileChange is what a patch does to one file.
+// FileChange is the change that a patch makes to one file.
 type FileChange struct {
 	// Path is the file to write or delete, clean and relative.
 	Path string
-	// Content is its whole new content; nil for a deletion.
+	// Content is the complete new content; nil for a deletion.
 	Content []byte
-	// Delete says that the file is to be removed.
+	// Delete reports that the file must be removed.
 	Delete bool
-	// MovedFrom is the path the file had, which is to be removed once Path is written; "" when it
-	// was not moved.
+	// MovedFrom is the former path of the file, which must be removed once Path is written; "" if
+	// it was not moved.
 	MovedFrom string
-	// Added says that the file is new: nothing may be at Path when it is written.
+	// Added reports that the file is new: nothing may exist at Path when it is written.
 	Added bool
-	// Notes say in words what was done beyond matching the exact text, for the model to read.
+	// Notes describe in words what was done beyond matching the exact text, for the model to read.
 	Notes []string
 }
 
-// manyHunks is from how many hunks on an index of the lines pays.
+// manyHunks is the number of hunks from which an index of the lines pays off.
 const manyHunks = 8
 
-// maxPatchErrors bounds how many faults of one patch are reported together.
+// maxPatchErrors is the maximum number of faults of one patch that are reported together.
 const maxPatchErrors = 10
 
 // ApplyPatch applies a patch in the "*** Begin Patch" format to the files that read returns, in
-// memory and as a transaction: it returns the changes of all files, or, when anything at all does
-// not fit, an error and no change. The caller writes the changes, best all or none.
+// memory and as a transaction: it returns the changes of all files or, if anything at all does not
+// fit, an error and no change. The caller writes the changes, ideally all or none.
 //
-// read gets clean relative paths and has to fail with [fs.ErrNotExist] for a file that is not
-// there. Hunks are found by the same reading of lines as in [Replace]. A hunk that fits in several
-// places is an error, unless its @@ lines or the order of the hunks leave one. Where several hunks
-// fail, the error joins one [*Error] for each.
+// read receives clean relative paths and must fail with [fs.ErrNotExist] for a file that does not
+// exist. Hunks are found by the same comparison of lines as in [Replace]. A hunk that fits in
+// several places is an error, unless its @@ lines or the order of the hunks leave only one. If
+// several hunks fail, the error joins one [*Error] for each.
 func ApplyPatch(read func(path string) ([]byte, error), patch string) ([]FileChange, error) {
 	p, err := ParsePatch(patch)
 	if err != nil {
@@ -58,12 +58,12 @@ func ApplyPatch(read func(path string) ([]byte, error), patch string) ([]FileCha
 	return out, nil
 }
 
-// fault makes an error about the file.
+// fault returns an error about the file.
 func (f *PatchFile) fault(k Kind, line int, detail, advice string) *Error {
 	return &Error{Op: opPatch, Kind: k, Path: f.Path, PatchLine: line, Detail: detail, Advice: advice}
 }
 
-// apply makes the change of one section.
+// apply makes the changes of one section.
 func (f *PatchFile) apply(read func(string) ([]byte, error)) (FileChange, []error) {
 	if f.Op == AddFile {
 		if err := f.mustNotExist(read, f.Path, f.line); err != nil {
@@ -148,13 +148,13 @@ func (f *PatchFile) edit(data string) (string, []string, []error) {
 	return f.write(t, mark, placed, order)
 }
 
-// atHunk says of which hunk an error is.
+// atHunk adds to an error which hunk it is about.
 func (f *PatchFile) atHunk(err *Error, i int) error {
 	err.Op, err.Path, err.Hunk, err.PatchLine = opPatch, f.Path, i+1, f.hunks[i].line
 	return err
 }
 
-// write renders the hunks, which have their places, in the order of the file.
+// write renders the hunks, whose places are settled, in the order of the file.
 func (f *PatchFile) write(t *target, mark string, placed []placement, order []int) (string, []string, []error) {
 	var out []line
 	var notes []string

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// placement is a hunk and where it may go.
+// placement is a hunk with the places where it may go.
 type placement struct {
 	old, new   []string
 	steps      []step
 	lead, tail int   // context lines before the first and after the last change
-	at         []int // the lines (from 0) at which its old lines may begin, rising; one, once it is settled
+	at         []int // the lines (from 0) at which its old lines may begin, in ascending order; a single one, once it is settled
 	level      level
 	note       string
 }
 
-// core is the range of lines of the file that the hunk changes. Context may overlap that of other
-// hunks; cores may not.
+// core returns the range of lines of the file that the hunk changes. Context may overlap that of
+// other hunks; cores may not.
 func (p *placement) core() (start, end int) { return p.coreAt(p.at[0]) }
 
 func (p *placement) coreAt(at int) (start, end int) { return at + p.lead, at + len(p.old) - p.tail }
 
-// newPlacement takes a hunk apart.
+// newPlacement splits a hunk into context and changes.
 func newPlacement(lines []patchLine) placement {
 	var p placement
 	for _, l := range lines {
@@ -46,7 +46,7 @@ func newPlacement(lines []patchLine) placement {
 	return p
 }
 
-// candidates finds the places a hunk may go, as far as the hunk alone can tell.
+// candidates finds the places where a hunk may go, judging by the hunk alone.
 func (t *target) candidates(h *patchHunk) (placement, *Error) {
 	p := newPlacement(h.lines)
 	if len(p.old) == 0 {
@@ -82,7 +82,7 @@ func (t *target) candidates(h *patchHunk) (placement, *Error) {
 	return p, nil
 }
 
-// hunkNotFound words the refusal of a hunk whose old lines are nowhere.
+// hunkNotFound explains the refusal of a hunk whose old lines do not occur.
 func (t *target) hunkNotFound(p placement) *Error {
 	if len(p.at) > 1 {
 		return hunkAmbiguous(lineNumbers(p.at), "")
@@ -99,7 +99,7 @@ func hunkAmbiguous(lines []int, how string) *Error {
 		Advice: "Add context lines, or an @@ line with the function or class it is in, until it fits one place only"}
 }
 
-// insertion places a hunk that has new lines only.
+// insertion places a hunk that has only new lines.
 func (t *target) insertion(h *patchHunk, p placement) (placement, *Error) {
 	if len(h.anchors) > 0 && !h.eof && len(t.lines) > 0 {
 		return p, &Error{Kind: Malformed, Detail: "the hunk has + lines only, so it does not say on which side of what they go",
@@ -112,7 +112,7 @@ func (t *target) insertion(h *patchHunk, p placement) (placement, *Error) {
 	return p, nil
 }
 
-// peelContext leaves out the blank context lines at both ends.
+// peelContext removes the blank context lines at both ends.
 func peelContext(ls []patchLine) []patchLine {
 	for len(ls) > 0 && ls[0].op == ' ' && blank(ls[0].text) {
 		ls = ls[1:]
@@ -123,7 +123,7 @@ func peelContext(ls []patchLine) []patchLine {
 	return ls
 }
 
-// atEnd reports whether nothing but blank lines comes from line i on.
+// atEnd reports whether only blank lines follow from line i on.
 func (t *target) atEnd(i int) bool {
 	for _, l := range t.lines[i:] {
 		if !blank(l.text) {
@@ -133,8 +133,8 @@ func (t *target) atEnd(i int) bool {
 	return true
 }
 
-// byAnchors narrows the places to those that the @@ lines allow: after the line they name and,
-// where that leaves several, within the block that the line opens.
+// byAnchors reduces the places to those that the @@ lines allow: after the line they name and, if
+// that leaves several, within the block that the line opens.
 func (t *target) byAnchors(h *patchHunk, p *placement) *Error {
 	if len(h.anchors) == 0 {
 		return nil
@@ -166,14 +166,14 @@ func (t *target) byAnchors(h *patchHunk, p *placement) *Error {
 	return nil
 }
 
-// scope is a line and the end of the block it opens, as far as indentation tells.
+// scope is a line with the end of the block it opens, judging by indentation.
 type scope struct{ start, end int }
 
-// maxScopes bounds how many lines an @@ line may name; one that names more is of no use.
+// maxScopes is the maximum number of lines that an @@ line may match; with more it is of no use.
 const maxScopes = 100
 
-// scopes finds the places of the last of the anchors, each of which comes after the one before it,
-// within its block if it is there.
+// scopes finds the places of the last of the anchors. Each anchor comes after the previous one,
+// inside its block if it occurs there.
 func (t *target) scopes(anchors []string) ([]scope, *Error) {
 	out := []scope{{-1, len(t.lines)}}
 	for _, a := range anchors {
@@ -203,9 +203,9 @@ func (t *target) scopes(anchors []string) ([]scope, *Error) {
 	return out, nil
 }
 
-// anchorLines finds the lines that an @@ line names: equal but for white space, else but for
-// punctuation look-alikes, else beginning with it, else containing it. It stops after one more than
-// maxScopes.
+// anchorLines finds the lines that an @@ line names. It looks for lines that are equal except for
+// white space, then except for punctuation look-alikes, then lines that begin with it, then lines
+// that contain it. It stops after maxScopes+1 lines.
 func (t *target) anchorLines(a string) []int {
 	folded := fold(a)
 	for _, fits := range []func(string) bool{
@@ -227,8 +227,8 @@ func (t *target) anchorLines(a string) []int {
 	return nil
 }
 
-// blockEnd is the line after the block that line i opens: everything that is indented deeper, and
-// closing or opening brackets at its own depth.
+// blockEnd returns the line after the block that line i opens: all lines with deeper indentation,
+// and lines of brackets at the depth of line i.
 func (t *target) blockEnd(i int) int {
 	depth := len(indentOf(t.lines[i].text))
 	for j := i + 1; j < len(t.lines); j++ {
@@ -244,9 +244,9 @@ func (t *target) blockEnd(i int) int {
 	return len(t.lines)
 }
 
-// settle gives every hunk one place. Hunks that fit one place each may come in any order; otherwise
-// the hunks go by their order in the patch, and that has to leave one way only to place them. bad
-// is the hunk that an error is about.
+// settle chooses one place for every hunk. Hunks that fit in only one place each may come in any
+// order. Otherwise the hunks must be in the order of the patch, and there must be only one way to
+// place them. bad is the hunk that an error is about.
 func settle(ps []placement) (order []int, bad int, err *Error) {
 	order = make([]int, len(ps))
 	alone := true
@@ -278,8 +278,8 @@ func settle(ps []placement) (order []int, bad int, err *Error) {
 	return order, 0, nil
 }
 
-// byOrder places the hunks one after another as early as they go, and as late as they go. Only
-// where the two agree is there one way to place them.
+// byOrder places the hunks one after another, once as early and once as late as possible. Only if
+// both agree, there is just one way to place them.
 func byOrder(ps []placement) (bad int, err *Error) {
 	early := make([]int, len(ps))
 	end := 0
@@ -313,7 +313,7 @@ func byOrder(ps []placement) (bad int, err *Error) {
 	return 0, nil
 }
 
-// hunkAmbiguousOrLate words that a hunk fits before the hunks that precede it only.
+// hunkAmbiguousOrLate explains that a hunk only fits before the hunks that precede it.
 func hunkAmbiguousOrLate(p placement, end int) *Error {
 	if len(p.at) > 1 {
 		return hunkAmbiguous(lineNumbers(p.at), fmt.Sprintf(", all of them before line %d, where the hunk before it ends", end+1))
@@ -323,7 +323,7 @@ func hunkAmbiguousOrLate(p placement, end int) *Error {
 		Advice: "Give the hunks in the order of the file"}
 }
 
-// renderHunk makes the new lines of the part of the window that the hunk changes.
+// renderHunk returns the new lines for the part of the window that the hunk changes.
 func (t *target) renderHunk(p *placement) ([]line, *Error) {
 	start := p.at[0]
 	window := t.lines[start : start+len(p.old)]

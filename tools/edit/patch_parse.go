@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// PatchOp is what a section of a patch does to its file.
+// PatchOp is the operation of a section of a patch.
 type PatchOp string
 
-// The sections a patch may have. A file is moved by an Update that has a MoveTo.
+// The kinds of sections in a patch. An Update with a MoveTo moves a file.
 const (
 	AddFile    PatchOp = "add"
 	UpdateFile PatchOp = "update"
@@ -16,16 +16,16 @@ const (
 
 // Patch is a parsed patch.
 type Patch struct {
-	// Files are its sections, in order. No two of them touch the same file.
+	// Files are the sections of the patch, in order. No two of them touch the same file.
 	Files []PatchFile
 }
 
-// PatchFile is one section of a patch: what happens to one file.
+// PatchFile is one section of a patch: the changes of one file.
 type PatchFile struct {
 	Op PatchOp
-	// Path is the file, cleaned and relative; MoveTo is its new name, "" when it keeps its own.
+	// Path is the file, cleaned and relative; MoveTo is its new name, or "" if it keeps its name.
 	Path, MoveTo string
-	// Added and Removed count the lines that come and go.
+	// Added and Removed are the numbers of lines added and removed.
 	Added, Removed int
 
 	line     int // of the header, from 1
@@ -39,7 +39,7 @@ type patchHunk struct {
 	line    int      // its first line in the patch, from 1
 	anchors []string // the text of its @@ lines
 	lines   []patchLine
-	eof     bool // it was closed by *** End of File
+	eof     bool // it ends with *** End of File
 }
 
 // patchLine is one line of a hunk; op is a space, '-' or '+'.
@@ -48,8 +48,8 @@ type patchLine struct {
 	text string
 }
 
-// Reads lists the files that applying the patch looks at, in order: all of them, since an added
-// file must not exist.
+// Reads lists the files that applying the patch reads, in order. These are all files of the patch,
+// since an added file must not exist.
 func (p *Patch) Reads() []string {
 	var out []string
 	for _, f := range p.Files {
@@ -74,19 +74,19 @@ const (
 	eofMark    = "*** End of File"
 )
 
-// patchParser reads a patch line by line.
+// patchParser parses a patch line by line.
 type patchParser struct {
 	lines []string
 	at    int // index of the next line
 	patch Patch
 }
 
-// ParsePatch parses a patch and checks its paths, without looking at any file. It is how a tool
-// learns what a patch would touch before it is applied. Errors are [*Error] of kind [Malformed],
+// ParsePatch parses a patch and checks its paths, without looking at any file. A tool can use it to
+// find what a patch would touch before applying it. Errors are [*Error] of kind [Malformed],
 // [BadPath] or [NoOp] with the line of the patch.
 //
-// Text around the envelope is tolerated as far as it is a code fence or a here-document; a patch
-// without its end is not, because it may have been cut off.
+// Code fences and here-documents around the envelope are tolerated. A patch without its end mark is
+// not, because it may have been cut off.
 func ParsePatch(patch string) (*Patch, error) {
 	p := &patchParser{lines: strings.Split(toLF(strings.TrimPrefix(patch, bom)), lf)}
 	if err := p.envelope(); err != nil {
@@ -106,14 +106,14 @@ func ParsePatch(patch string) (*Patch, error) {
 	return &p.patch, nil
 }
 
-// fault makes an error about the line that was read last.
+// fault returns an error about the line that was read last.
 func (p *patchParser) fault(k Kind, detail, advice string) *Error {
 	return &Error{Op: opPatch, Kind: k, PatchLine: max(p.at, 1), Detail: detail, Advice: advice}
 }
 
 const opPatch = "apply patch"
 
-// envelope finds the two marks and narrows the lines to what is between them.
+// envelope finds the two marks and reduces the lines to those between them.
 func (p *patchParser) envelope() error {
 	for ; p.at < len(p.lines) && strings.TrimSpace(p.lines[p.at]) != beginMark; p.at++ {
 		if !wrapping(p.lines[p.at]) {
@@ -140,15 +140,15 @@ func (p *patchParser) envelope() error {
 	return nil
 }
 
-// wrapping reports whether a line outside the envelope means nothing: blank, a code fence, or the
-// ends of a here-document.
+// wrapping reports whether a line outside the envelope can be ignored: blank, a code fence, or an
+// end of a here-document.
 func wrapping(l string) bool {
 	l = strings.TrimSpace(l)
 	return l == "" || l == "EOF" || l == "PATCH" || l == "'" || l == `"` || l == ")" ||
 		strings.HasPrefix(l, "```") || strings.Contains(l, "<<")
 }
 
-// section reads one file section.
+// section parses one file section.
 func (p *patchParser) section() error {
 	head := strings.TrimSpace(p.lines[p.at])
 	p.at++
@@ -196,7 +196,7 @@ func (p *patchParser) header() bool {
 	return false
 }
 
-// gap reports whether nothing but blank lines is left of the section, and skips them if so.
+// gap reports whether only blank lines are left in the section. If so, it skips them.
 func (p *patchParser) gap() bool {
 	start := p.at
 	for p.at < len(p.lines) && p.lines[p.at] == "" {
@@ -265,7 +265,7 @@ func (p *patchParser) update(f *PatchFile) error {
 	return nil
 }
 
-// hunk reads the @@ lines and the body of one hunk.
+// hunk parses the @@ lines and the body of one hunk.
 func (p *patchParser) hunk() (patchHunk, error) {
 	h := patchHunk{line: p.at + 1}
 	for !p.header() && strings.HasPrefix(p.lines[p.at], "@@") {
@@ -302,8 +302,9 @@ func (p *patchParser) hunk() (patchHunk, error) {
 	return h, nil
 }
 
-// anchorText is what an @@ line names. The line numbers of a unified diff are nothing to go by, and
-// the function that git puts after them is the one before the hunk.
+// anchorText returns the text that an @@ line names. A header of a unified diff names nothing: its
+// line numbers are unreliable, and the function that git puts after them is the one before the
+// hunk.
 func anchorText(l string) string {
 	s := strings.TrimSpace(strings.TrimPrefix(l, "@@"))
 	if strings.HasPrefix(s, "-") && strings.Contains(s, " +") && strings.Contains(s, "@@") {

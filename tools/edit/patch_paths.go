@@ -7,7 +7,7 @@ import (
 )
 
 // checkPaths cleans the paths of a patch in place. It refuses a path that could leave the root, and
-// two names that could be one file.
+// two names that could refer to the same file.
 func checkPaths(files []PatchFile) error {
 	seen := &claims{map[string]named{}, map[string]named{}}
 	for i := range files {
@@ -32,7 +32,7 @@ func checkPaths(files []PatchFile) error {
 			return badPath(f.Path, f.moveLine, "the file is moved to itself", "Leave out *** Move to, or give another path")
 		}
 		if strings.EqualFold(to, f.Path) {
-			continue // a change of case only, which is a move of its own kind
+			continue // only a change of case, which is handled as a special kind of move
 		}
 		if err := seen.claim(named{to, f.moveLine}); err != nil {
 			return err
@@ -51,11 +51,11 @@ type named struct {
 	line int
 }
 
-// claims are the paths that a patch has named so far, and the directories that these need.
+// claims holds the paths that a patch has named so far, and the directories that these need.
 type claims struct{ files, dirs map[string]named }
 
-// claim records a path. Paths are compared without case, because on some systems such names are one
-// file, and a path may not lie within another, because a file is no directory.
+// claim records a path. Paths are compared ignoring case, because on some systems such names are
+// the same file. A path may not be inside another one, because a file is not a directory.
 func (c *claims) claim(n named) error {
 	key := strings.ToLower(n.path)
 	if old, ok := c.files[key]; ok {

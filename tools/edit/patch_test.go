@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// files is a file system for ApplyPatch.
+// files is an in-memory file system for ApplyPatch.
 type files map[string]string
 
 func (f files) read(name string) ([]byte, error) {
@@ -19,7 +19,7 @@ func (f files) read(name string) ([]byte, error) {
 	return []byte(s), nil
 }
 
-// after is what the files are once the changes are made.
+// after returns the files with the changes made.
 func (f files) after(cs []FileChange) files {
 	out := files{}
 	for k, v := range f {
@@ -38,7 +38,7 @@ func (f files) after(cs []FileChange) files {
 	return out
 }
 
-// envelope puts the marks around the sections of a patch.
+// envelope puts the begin and end marks around the sections of a patch.
 func envelope(sections ...string) string {
 	return "*** Begin Patch\n" + strings.Join(sections, "\n") + "\n*** End Patch\n"
 }
@@ -126,7 +126,7 @@ func TestApplyPatchRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name, patch string
 		kind        Kind
-		text        string // has to be in the message
+		text        string // must be in the message
 	}{
 		{"empty", "", Malformed, "no *** Begin Patch"},
 		{"prose first", "Here it is\n" + envelope("*** Delete File: a"), Malformed, "patch line 1"},

@@ -2,13 +2,13 @@ package edit
 
 import "strings"
 
-// borders tells at which ends blank lines were peeled off. There the rest must border on a line's
-// end, or the peeled text would match in the middle of a line.
+// borders records at which ends blank lines were peeled off. The rest of the text must be at a line
+// boundary there; otherwise the peeled text could match in the middle of a line.
 type borders struct{ head, tail bool }
 
 func (p borders) any() bool { return p.head || p.tail }
 
-// filter keeps the places at which old stands between line ends where it was peeled.
+// filter keeps the places at which old is at a line boundary wherever it was peeled.
 func (p borders) filter(s, old string, at []int) []int {
 	out := at[:0]
 	for _, i := range at {
@@ -21,8 +21,8 @@ func (p borders) filter(s, old string, at []int) []int {
 	return out
 }
 
-// peel takes off the blank lines that both texts begin with, and those that both end with. The text
-// of old itself is never peeled away.
+// peel removes the blank lines that both texts begin with, and those that both end with. It never
+// removes the text of old itself.
 func peel(r Replacement) (Replacement, borders) {
 	var p borders
 	if blank(strings.ReplaceAll(r.Old, lf, "")) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// similarFunctions is a file of functions that differ in little but their number.
+// similarFunctions returns a file of functions that hardly differ except in their number.
 func similarFunctions(rnd *rand.Rand, n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -18,8 +18,8 @@ func similarFunctions(rnd *rand.Rand, n int) []string {
 	return out
 }
 
-// TestSimilarFunctions edits one of many functions that are nearly the same. Only that one may
-// change, and none when it is gone.
+// TestSimilarFunctions edits one of many nearly identical functions. Only that one may change, and
+// none if it is gone.
 func TestSimilarFunctions(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	views := map[string]func(string) string{
@@ -46,7 +46,7 @@ func TestSimilarFunctions(t *testing.T) {
 		for name, view := range views {
 			r := Replacement{Old: view(was), New: view(is)}
 			res, err := Replace(content, r)
-			if res.Content != want && (err == nil || name != "dedented") { // flat texts may be refused
+			if res.Content != want && (err == nil || name != "dedented") { // texts without indentation may be refused
 				t.Fatalf("round %d, %s: %v\n%s", round, name, err, wrongness(edited{r: r}, res.Content, want))
 			}
 			if res, err := Replace(gone, r); err == nil {
@@ -56,8 +56,8 @@ func TestSimilarFunctions(t *testing.T) {
 	}
 }
 
-// TestPatchCorpus applies real edits as patches: with a view of the text that is off now and then,
-// and more often than not with too little context to be sure.
+// TestPatchCorpus applies real edits as patches: with a view of the text that is sometimes wrong,
+// and in most cases with too little context to be certain.
 func TestPatchCorpus(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	right, refused := 0, map[Kind]int{}
@@ -72,7 +72,7 @@ func TestPatchCorpus(t *testing.T) {
 			case 0:
 				f = func(l string) string { return swapIndent(l, src.unit) }
 				if commonIndent(in.old) == "" || !slices.ContainsFunc(in.old, func(l string) bool { return f(l) != l }) {
-					continue // such a hunk may match as it is, and then it is meant as it is
+					continue // if such a hunk matches unchanged, it is meant that way
 				}
 			case 1:
 				f = func(l string) string { return l + " " }
@@ -95,13 +95,12 @@ func TestPatchCorpus(t *testing.T) {
 	}
 }
 
-// sameBut compares texts without the white space at line ends, which the view of the patch may have
-// brought in.
+// sameBut compares texts without trailing white space, which the patch's view may have introduced.
 func sameBut(a, b string) bool {
 	return slices.EqualFunc(strings.Split(a, "\n"), strings.Split(b, "\n"), func(x, y string) bool { return trimRight(x) == trimRight(y) })
 }
 
-// hunkOf writes an intent as the lines of a hunk, with so many lines of context.
+// hunkOf formats an intent as the lines of a hunk, with the given number of context lines.
 func hunkOf(in intent, context int, f func(string) string) []string {
 	kept, _ := alignments(in.old, in.new)
 	var out []string
@@ -139,8 +138,7 @@ func hunkOf(in intent, context int, f func(string) string) []string {
 	return out
 }
 
-// TestHugeInputs is here to be slow if anything is quadratic: the time limit of the test run is
-// what fails it.
+// TestHugeInputs is slow if anything is quadratic: then it fails by the time limit of the test run.
 func TestHugeInputs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")

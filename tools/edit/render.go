@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// step is one step of an edit script: old is a line of the old text, new a line of the new text, -1
-// where there is none. Both set keeps the line, only old deletes it, only new inserts it.
+// step is one step of an edit script: old is a line of the old text, new a line of the new text, or
+// -1 for none. With both set the line is kept, with only old it is deleted, with only new it is
+// inserted.
 type step struct{ old, new int }
 
-// script turns an alignment into steps. Between kept lines the deletions come before the
+// script converts an alignment to steps. Between kept lines the deletions come before the
 // insertions.
 func script(kept []pair, nOld, nNew int) []step {
 	out := make([]step, 0, max(nOld, nNew)+4)
@@ -35,15 +36,15 @@ type renderer struct {
 	window   []line // the matched lines
 	old, new []string
 	level    level
-	eol      string // for a new line that has no neighbour to take its line ending from
+	eol      string // for a new line without a neighbour whose line ending it could take
 	indent   *indents
 }
 
-// render carries out the steps. Kept lines come from the file byte for byte; the indentation of the
-// others is translated. It fails on the first line (of the new text) whose indentation cannot be
-// told.
+// render executes the steps. Kept lines are copied from the file byte for byte; the indentation of
+// the others is translated. It fails at the first line (of the new text) whose indentation cannot
+// be determined.
 func (r *renderer) render(steps []step) (out []line, failed int) {
-	at := 0 // the line of the window that comes next
+	at := 0 // the next line of the window
 	for i := 0; i < len(steps); {
 		s := steps[i]
 		if s.old >= 0 && s.new >= 0 {
@@ -100,7 +101,7 @@ func (r *renderer) replaceRun(out []line, at, dels int, inserted []step) ([]line
 	return out, -1
 }
 
-// eolAt is the line ending of line i of the window, or of the nearest that has one.
+// eolAt returns the line ending of line i of the window, or of the nearest line that has one.
 func (r *renderer) eolAt(i int) string {
 	i = max(i, 0)
 	if i < len(r.window) && r.window[i].eol != "" {
@@ -112,7 +113,7 @@ func (r *renderer) eolAt(i int) string {
 	return r.eol
 }
 
-// closeEnds sees to it that every line but the last has a line ending, and that the last has one if
+// closeEnds ensures that every line except the last has a line ending, and that the last has one if
 // the window had.
 func (r *renderer) closeEnds(out []line) []line {
 	if len(out) == 0 {
@@ -133,10 +134,9 @@ func (r *renderer) closeEnds(out []line) []line {
 	return out
 }
 
-// keepPunct writes the change from old to new into the file's line, so that the typographic
-// characters the model could not see stay where nothing changed. text is the new line as it would
-// be written otherwise; it is returned when the change cannot be carried over. The indentation is
-// that of text.
+// keepPunct applies the change from old to new to the file's line, so that typographic characters
+// that the model could not see are kept where nothing changed. text is the new line without this
+// treatment; it is returned if the change cannot be applied. The indentation is that of text.
 func keepPunct(old, file, new, text string) string {
 	o, f, n := trimLeft(trimRight(old)), trimLeft(trimRight(file)), trimLeft(new)
 	if o == f {
@@ -153,12 +153,12 @@ func keepPunct(old, file, new, text string) string {
 		return text
 	}
 	if o[head:len(o)-tail] != f[fileHead:len(f)-fileTail] {
-		return text // half a pair of quotes would stay
+		return text // half of a pair of quotes would remain
 	}
 	return indentOf(text) + f[:fileHead] + n[head:len(n)-tail] + f[len(f)-fileTail:]
 }
 
-// commonPrefix and commonSuffix are in bytes and end between characters.
+// commonPrefix and commonSuffix return lengths in bytes that end between characters.
 func commonPrefix(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -181,7 +181,7 @@ func commonSuffix(a, b string) int {
 	return i
 }
 
-// foldedPrefix is the length of the start of f that folds to what s folds to.
+// foldedPrefix returns the length of the prefix of f that folds to the same as s.
 func foldedPrefix(s, f string) (int, bool) {
 	want := fold(s)
 	i := 0
@@ -199,7 +199,7 @@ func foldedPrefix(s, f string) (int, bool) {
 	return i, true
 }
 
-// foldedSuffix is the length of the end of f that folds to what s folds to.
+// foldedSuffix returns the length of the suffix of f that folds to the same as s.
 func foldedSuffix(s, f string) (int, bool) {
 	want := fold(s)
 	i := len(f)
@@ -217,9 +217,9 @@ func foldedSuffix(s, f string) (int, bool) {
 	return len(f) - i, true
 }
 
-// alignments gives the earliest and the latest of the best alignments of two texts. Where they
-// differ, the new text repeats lines of the old one and it cannot be told which of the repeats are
-// the old lines.
+// alignments returns the earliest and the latest of the best alignments of two texts. If they
+// differ, the new text repeats lines of the old one, and it is unknown which of the repeats are the
+// old lines.
 func alignments(old, new []string) (early, late []pair) {
 	in := interner{}
 	a, b := in.numberLines(old), in.numberLines(new)

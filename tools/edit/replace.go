@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// Replacement is one edit of one file, as a model asks for it.
+// Replacement is one edit of one file, as requested by a model.
 type Replacement struct {
-	// Old is the text to find. It need not be whole lines. It must be in the file exactly once,
-	// unless All is set.
+	// Old is the text to find. It need not consist of whole lines. It must occur in the file
+	// exactly once, unless All is set.
 	Old string
-	// New is the text to put in its place. It is literal: "$1", "\1" and the like mean themselves.
+	// New is the text to put in its place. It is literal: "$1", "\1" and similar have no special
+	// meaning.
 	New string
-	// All replaces every place instead of demanding that there is only one.
+	// All replaces every occurrence instead of requiring that there is only one.
 	All bool
-	// Base is the whole text of the file as the model was last shown it, when the host knows. If
-	// the file has changed since, Old is looked for in Base and the edit is merged into today's
-	// file.
+	// Base is the whole text of the file as the model was last shown it, if the host knows it. If
+	// the file has changed since, Old is searched for in Base and the edit is merged into the
+	// current file.
 	Base string
 }
 
@@ -24,37 +25,37 @@ type Replacement struct {
 type Result struct {
 	// Content is the whole new text of the file.
 	Content string
-	// Strategy names the step of the ladder that found the place: "exact" or one of those in the
-	// package comment.
+	// Strategy is the name of the step that found the place: "exact" or one of those in the package
+	// comment.
 	Strategy string
-	// Notes say in words what was done beyond replacing the exact text, for the model to read.
-	// Empty for an exact edit.
+	// Notes describe in words what was done beyond replacing the exact text, for the model to read.
+	// They are empty for an exact edit.
 	Notes []string
-	// Count is how many places were replaced.
+	// Count is the number of places that were replaced.
 	Count int
-	// Line and EndLine are the first and last line (from 1) of the new text of the first place, in
-	// Content. EndLine is Line-1 when nothing but a deletion happened there.
+	// Line and EndLine are the first and last line (from 1) of the new text at the first place, in
+	// Content. If text was only deleted there, EndLine is Line-1.
 	Line, EndLine int
 }
 
-// change is one replacement of bytes a to b of a text.
+// change replaces bytes a to b of a text.
 type change struct {
 	a, b int
 	text string
 }
 
-// found is where an edit goes and what it writes there.
+// found is the place of an edit and what it writes there.
 type found struct {
-	changes  []change // rising and apart
+	changes  []change // in ascending order, not overlapping
 	strategy string
 	notes    []string
 }
 
-// Replace makes one edit in a text. It either makes the edit that was meant or fails with an
-// [*Error] and changes nothing; the package comment tells the steps by which it finds the place.
+// Replace makes one edit in a text. It either makes the intended edit or fails with an [*Error] and
+// changes nothing; the package comment lists the steps by which it finds the place.
 //
-// A byte order mark, CRLF and mixed line endings, and a missing final newline all stay as they are
-// in content, whatever Old and New use. An empty Old is refused, except in an empty file, which New
+// A byte order mark, CRLF and mixed line endings, and a missing final newline stay unchanged in
+// content, whatever Old and New use. An empty Old is refused, except in an empty file, which New
 // then fills.
 func Replace(content string, r Replacement) (Result, error) {
 	body, mark := cutBOM(content)
@@ -87,12 +88,12 @@ func cutBOM(s string) (body, mark string) {
 	return s, ""
 }
 
-// refuse makes the error of a replacement.
+// refuse returns the error of a replacement.
 func refuse(k Kind, detail, advice string) *Error {
 	return &Error{Op: "replace", Kind: k, Detail: detail, Advice: advice}
 }
 
-// finish carries the changes out.
+// finish applies the changes.
 func finish(mark, body string, f found) (Result, error) {
 	var b strings.Builder
 	size := len(mark) + len(body)
@@ -123,7 +124,7 @@ func finish(mark, body string, f found) (Result, error) {
 	return res, nil
 }
 
-// resolve climbs the whole ladder.
+// resolve tries all the steps in order.
 func resolve(body string, r Replacement) (found, error) {
 	t := target{body: body, lf: toLF(body)}
 	if f, err := t.byteForByte(r); f != nil || err != nil {
@@ -145,15 +146,15 @@ func deref(f *found) found {
 	return *f
 }
 
-// target is the text that is edited, without its byte order mark.
+// target is the text to edit, without its byte order mark.
 type target struct {
 	body  string
 	lf    string // body with LF line endings
-	not   string // a text that is known not to be in lf
-	lines []line // body cut into lines, once it is needed
-	eol   string // the line ending that most lines have, once lines are there
+	not   string // a text that is known not to occur in lf
+	lines []line // body split into lines, once needed
+	eol   string // the line ending of most lines, once lines are set
 	unit  *fileUnit
-	index map[string][]int // where each line is, by its text at the weakest level; nil when there is none
+	index map[string][]int // positions of each line, by its text at the weakest level; nil if there is no index
 }
 
 func (t *target) split() []line {
@@ -164,8 +165,8 @@ func (t *target) split() []line {
 	return t.lines
 }
 
-// byteForByte handles what must not be touched by any reading of line endings: a file without CRLF,
-// and an edit whose very purpose is to change line endings.
+// byteForByte handles cases in which line endings must not be normalised: a file without CRLF, and
+// an edit whose purpose is to change line endings.
 func (t *target) byteForByte(r Replacement) (*found, error) {
 	if len(t.lf) != len(t.body) && toLF(r.Old) != toLF(r.New) {
 		return nil, nil
@@ -180,7 +181,7 @@ func (t *target) byteForByte(r Replacement) (*found, error) {
 	return nil, nil
 }
 
-// plain is the ladder for old and new as they are.
+// plain tries the steps for old and new as they are.
 func (t *target) plain(r Replacement) (*found, error) {
 	if r.Old != t.not {
 		if at := occurrences(t.lf, r.Old); len(at) > 0 {
@@ -228,8 +229,8 @@ func (t *target) exactly(view string, at []int, r Replacement) (*found, error) {
 	return f, nil
 }
 
-// cutFirstLine refuses an exact match that begins behind the indentation of a line when the new
-// text moves that line down: it would come to stand without indentation.
+// cutFirstLine refuses an exact match that begins behind the indentation of a line if the new text
+// moves that line down: the line would lose its indentation.
 func cutFirstLine(view string, at int, r Replacement) error {
 	start := strings.LastIndexByte(view[:at], '\n') + 1
 	first, rest, many := strings.Cut(r.Old, lf)
@@ -251,8 +252,8 @@ func cutFirstLine(view string, at int, r Replacement) error {
 	return nil
 }
 
-// alsoNear notes the places that an exact replacement of all left alone because they differ in
-// white space.
+// alsoNear lists the places that an exact replacement of all occurrences left alone because they
+// differ in white space.
 func (t *target) alsoNear(r Replacement, replaced int) []string {
 	old := splitBlock(r.Old)
 	if allBlank(old.lines) {
@@ -270,7 +271,7 @@ func (t *target) alsoNear(r Replacement, replaced int) []string {
 	return []string{fmt.Sprintf("replaced %d exact matches; similar text that differs in white space was left at %s", replaced, places(near))}
 }
 
-// ambiguous makes the error for a text found at several offsets of view.
+// ambiguous returns the error for a text found at several offsets of view.
 func ambiguous(view string, at []int, how string) *Error {
 	lines := make([]int, len(at))
 	n, from := 1, 0

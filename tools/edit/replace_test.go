@@ -112,7 +112,7 @@ func TestReplaceRefuses(t *testing.T) {
 		r     Replacement
 		kind  Kind
 		lines []int
-		text  string // has to be in the message
+		text  string // must be in the message
 	}{
 		{"empty", Replacement{New: "x"}, Empty, nil, "nothing to look for"},
 		{"same", Replacement{Old: "x", New: "x"}, NoOp, nil, "are the same"},

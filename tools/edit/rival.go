@@ -2,15 +2,15 @@ package edit
 
 import "fmt"
 
-// maxSeen bounds how often one line of the file may vote for a rival; beyond that it says nothing
-// about the place.
+// maxSeen limits how often one line of the file may vote for a rival; a line that occurs more often
+// says nothing about the place.
 const maxSeen = 256
 
-// rival looks for a place that has a better claim to an old text than the one at which it matches
-// only when indentation is ignored: a window with the very indentation of the old text, in which
-// half of its lines stand, or the first and the last. Then the model most likely means that place,
-// which somebody has changed since, and the match is of a block that happens to be alike. It
-// returns the line (from 1), or 0 when there is none.
+// rival looks for a place that fits an old text better than the one at which it matches only when
+// indentation is ignored: a window with exactly the old text's indentation that contains half of
+// its lines, or the first and the last. Then the model most likely means that place, which somebody
+// has changed since, and the match is a block that happens to be similar. rival returns the line
+// (from 1), or 0 if there is none.
 func (t *target) rival(old []string, at int) int {
 	where, total := map[string][]int{}, 0
 	for j, o := range old {
@@ -48,7 +48,7 @@ func (t *target) rival(old []string, at int) int {
 	return best
 }
 
-// rivalry words the refusal of a match that has a rival.
+// rivalry explains the refusal of a match that has a rival.
 func rivalry(at, other int) *Error {
 	e := refuse(Ambiguous, fmt.Sprintf("the old text matches at line %d only when indentation is ignored, while the text at line %d has its indentation and some of its lines",
 		at, other), "Read both places again and copy the old text with its exact indentation")

@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// SyntaxCheck parses the text of a file and returns what is wrong with it, nil when it parses.
+// SyntaxCheck parses the text of a file and returns what is wrong with it, or nil if it parses.
 type SyntaxCheck func(path, src string) error
 
-// Syntax holds the check for every file name extension, such as ".go", that has one. A host adds
-// its own, for instance from a tree-sitter grammar.
+// Syntax maps file name extensions, such as ".go", to their checks. A host can add its own, for
+// instance from a tree-sitter grammar.
 type Syntax map[string]SyntaxCheck
 
-// StandardSyntax returns the checks that need nothing beyond the standard library: Go and JSON. The
-// map is the caller's to extend.
+// StandardSyntax returns the checks that need only the standard library: Go and JSON. The caller
+// may extend the map.
 func StandardSyntax() Syntax {
 	return Syntax{".go": checkGo, ".json": checkJSON}
 }
 
-// Check says in words whether a file still parses after an edit: the note is empty when it does,
-// when it did not before either, or when nothing is known about such files. A file that parses
-// again where it did not before is noted too.
+// Check describes in words whether a file still parses after an edit. The note is empty if it does,
+// if it did not parse before either, or if there is no check for such files. A file that parses
+// again is noted too.
 func (s Syntax) Check(name, before, after string) string {
 	check := s[strings.ToLower(path.Ext(name))]
 	if check == nil {
@@ -57,7 +57,7 @@ func CheckSyntax(name, before, after string) string {
 func checkGo(name, src string) error {
 	_, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
 	var list scanner.ErrorList
-	if errors.As(err, &list) && len(list) > 0 { // the first is the one that matters; the rest follow from it
+	if errors.As(err, &list) && len(list) > 0 { // only the first matters; the others follow from it
 		return fmt.Errorf("line %d: %s", list[0].Pos.Line, list[0].Msg)
 	}
 	return err

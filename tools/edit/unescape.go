@@ -4,11 +4,11 @@ import (
 	"strings"
 )
 
-// unescaping undoes one way in which texts get escaped once too often on their way out of a model.
-// It fails when the two texts are not escaped alike throughout.
+// unescaping undoes one way in which a model may have escaped texts once too often. It fails if the
+// two texts are not escaped consistently.
 type unescaping func(r Replacement) (Replacement, bool)
 
-// escaped tries the old text with its escapes undone. Where two ways of undoing them both match and
+// escaped tries the old text with its escapes undone. If two ways of undoing them both match and
 // lead to different results, the edit is refused.
 func (t *target) escaped(r Replacement) (*found, error) {
 	if !strings.Contains(r.Old, `\`) {
@@ -52,7 +52,7 @@ func sameChanges(a, b []change) bool {
 	return true
 }
 
-// unescapeQuotes takes the backslash before every quote, when there is one before every quote.
+// unescapeQuotes removes the backslash before every quote, if every quote has one.
 func unescapeQuotes(r Replacement) (Replacement, bool) {
 	done := false
 	for _, q := range []string{`"`, `'`, "`"} {
@@ -69,9 +69,9 @@ func unescapeQuotes(r Replacement) (Replacement, bool) {
 	return r, done
 }
 
-// unescapeAll undoes a whole round of string escapes, as of JSON. Every backslash of both texts has
-// to start an escape and every double quote has to be escaped. Line breaks are either all escaped
-// or all real.
+// unescapeAll undoes a whole round of string escapes, as in JSON. Every backslash of both texts
+// must start an escape and every double quote must be escaped. Line breaks must be either all
+// escaped or all real.
 func unescapeAll(r Replacement) (Replacement, bool) {
 	real := strings.Contains(r.Old, lf)
 	o, ok := unescapeString(r.Old, !real)
@@ -121,9 +121,9 @@ func (t *target) unescapeQuotedLines(r Replacement) (Replacement, bool) {
 	return t.unescapeLines(u)
 }
 
-// unescapeLines undoes a text on one line in which \n stands for the line breaks. The text may have
-// string literals with a true \n in them, so the file decides about each: the old text is looked
-// for in a view of the file that has its line breaks spelled \n too.
+// unescapeLines handles a text on one line in which \n stands for the line breaks. The text may
+// also contain string literals with a genuine \n, so the file decides about each: the old text is
+// searched for in a view of the file in which line breaks are spelled \n too.
 func (t *target) unescapeLines(r Replacement) (Replacement, bool) {
 	if strings.Contains(r.Old, lf) || strings.Contains(r.New, lf) || !strings.Contains(r.Old, `\n`) {
 		return r, false
@@ -139,7 +139,7 @@ func (t *target) unescapeLines(r Replacement) (Replacement, bool) {
 	}
 	for _, i := range at[1:min(len(at), maxVotes)] {
 		if _, other, ok := t.spell(i, r.Old); !ok || other != old {
-			return r, false // it can be read in two ways
+			return r, false // it is ambiguous
 		}
 	}
 	n, ok := respell(strings.Split(r.Old, `\n`), strings.Split(r.New, `\n`), breaks)
@@ -150,9 +150,9 @@ func (t *target) unescapeLines(r Replacement) (Replacement, bool) {
 	return r, true
 }
 
-// spell tells, for the text that stands at offset at of the view with spelled-out line breaks,
-// which of its \n are line breaks of the file, and what the text is in the file. The first and the
-// last of breaks are for the ends of the text.
+// spell looks at the text that is at offset at of the view with spelled-out line breaks. It returns
+// which of its \n are line breaks of the file, and the text as it is in the file. The first and the
+// last element of breaks are for the ends of the text.
 func (t *target) spell(at int, text string) (breaks []bool, old string, ok bool) {
 	start, v := 0, 0 // the same place in t.lf and in the view
 	for v < at {
@@ -190,9 +190,9 @@ func (t *target) spell(at int, text string) (breaks []bool, old string, ok bool)
 	return breaks, t.lf[start:p], true
 }
 
-// respell joins the pieces of the new text by line breaks or by true \n, as the old text has them;
-// breaks[i] tells what is before old[i], breaks[i+1] what is after it. A place the old text does
-// not have has to be a line break beyond doubt.
+// respell joins the pieces of the new text with line breaks or with a genuine \n, as in the old
+// text. breaks[i] refers to what is before old[i], breaks[i+1] to what is after it. Between pieces
+// that the old text does not have there must clearly be a line break.
 func respell(old, new []string, breaks []bool) (string, bool) {
 	from := matchPieces(old, new)
 	begins := func(i int) bool { return i >= 0 && breaks[i] && (breaks[i+1] || letters(old[i]) >= minWordLine) }
@@ -211,7 +211,7 @@ func respell(old, new []string, breaks []bool) (string, bool) {
 		case l >= 0 && r == l+1:
 			isBreak = breaks[r]
 		case ends(l), begins(r):
-		case l >= 0 && !breaks[l+1]: // the line goes on, in other words than before
+		case l >= 0 && !breaks[l+1]: // the line continues, but with different words
 			if isBreak = false; !quoteOpen(text) {
 				return "", false
 			}
@@ -229,8 +229,8 @@ func respell(old, new []string, breaks []bool) (string, bool) {
 	return b.String(), true
 }
 
-// matchPieces gives, for every piece of new, the piece of old that it is but for its indentation,
-// -1 when it is none.
+// matchPieces returns, for every piece of new, the index of the piece of old that is equal except
+// for its indentation, or -1 if there is none.
 func matchPieces(old, new []string) []int {
 	in := interner{}
 	number := func(ls []string) []int32 {
@@ -251,8 +251,8 @@ func matchPieces(old, new []string) []int {
 	return from
 }
 
-// surelyBreak reports whether a \n after text ends the line: no string is open, and it is not
-// within a comment.
+// surelyBreak reports whether a \n after text ends the line: no string is open, and it is not in a
+// comment.
 func surelyBreak(text, next string) bool {
 	if quoteOpen(text) {
 		return false
@@ -265,7 +265,7 @@ func surelyBreak(text, next string) bool {
 	return true
 }
 
-// quoteOpen reports whether a line may end within a string.
+// quoteOpen reports whether a line may end inside a string.
 func quoteOpen(text string) bool {
 	for _, q := range []string{`"`, `'`, "`"} {
 		if (strings.Count(text, q)-strings.Count(text, `\`+q))%2 != 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Mend returns args in a form that the schema accepts, with a note in words for each thing that was
-// changed. Arguments that are right come back as they are, the same slice. A fault that cannot be
-// mended is an *[Error].
+// Mend returns args in a form that the schema accepts, with a note in words for each change. Valid
+// arguments are returned unchanged, as the same slice. If a fault cannot be repaired, the error is
+// an *[Error].
 func (c *Checker) Mend(args json.RawMessage) (json.RawMessage, []string, error) {
 	if len(args) > c.cfg.MaxBytes {
 		return nil, nil, &Error{Faults: []string{fmt.Sprintf("the arguments are %d bytes long, and at most %d are taken; send less at a time", len(args), c.cfg.MaxBytes)}}
@@ -82,7 +82,7 @@ func excerpt(args []byte, at int) string {
 	return strings.ToValidUTF8(string(args[lo:hi]), "")
 }
 
-// Validate reports the faults of args without mending anything.
+// Validate reports the faults of args without repairing anything.
 func (c *Checker) Validate(args json.RawMessage) error {
 	root, err := jsontree.Parse(args)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Checker) Validate(args json.RawMessage) error {
 }
 
 // hugeNumber finds a number whose exponent has more than three digits. Comparing such a number
-// exactly, as validation does, would take unbounded memory, and no Go number holds it.
+// exactly, as validation does, would take unlimited memory, and no Go number can hold it.
 func hugeNumber(text []byte) string {
 	inString := false
 	for i := 0; i < len(text); i++ {
@@ -127,7 +127,8 @@ func hugeNumber(text []byte) string {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// fill gives absent members of v and below their defaults and reports whether it changed anything.
+// fill sets absent members of v, at all levels, to their defaults and reports whether it changed
+// anything.
 func (c *Checker) fill(s *jsonschema.Schema, v *jsontree.Value, depth int) bool {
 	if s == nil || depth > 64 {
 		return false
@@ -160,7 +161,7 @@ func (c *Checker) keys(s *jsonschema.Schema) []string {
 	return sortedKeys(s.Properties)
 }
 
-// fromAny turns a decoded JSON value into a tree.
+// fromAny converts a decoded JSON value to a tree.
 func fromAny(x any) *jsontree.Value {
 	text, err := json.Marshal(x)
 	if err != nil {

@@ -151,8 +151,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestQuickAgrees holds the fast path to the validator on real schemas, with every instance and
-// every mutilation of it.
+// TestQuickAgrees compares the fast path with the validator on real schemas, for every instance and
+// every mutation of it.
 func TestQuickAgrees(t *testing.T) {
 	schemas, accepted, valid := 0, 0, 0
 	for _, f := range schemaCorpus(t) {

@@ -1,11 +1,11 @@
-// Package argcheck holds the arguments of a tool call to the tool's JSON Schema: it mends what can
-// be mended without guessing, and lists every fault of what cannot, in words that a model can act
+// Package argcheck checks the arguments of a tool call against the tool's JSON Schema. It repairs
+// what can be repaired without guessing, and lists every other fault in words that a model can act
 // on.
 //
-// The order is fixed: read strictly; if that fails mend the syntax; validate; coerce what the typed
-// errors point at (JSON given as text, a number given as text, null for an optional argument, one
-// value for a list, a key in another case, an unknown key); fill in defaults; validate again. What
-// is returned was validated last.
+// The order is fixed: parse strictly; if that fails, repair the syntax; validate; coerce what the
+// typed errors point at (JSON given as text, a number given as text, null for an optional argument,
+// one value for a list, a key in another case, an unknown key); fill in defaults; validate again.
+// Whatever is returned has passed the last validation.
 package argcheck
 
 import (
@@ -19,30 +19,30 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// Config adjusts a [Checker].
+// Config configures a [Checker].
 type Config struct {
-	Examples     []json.RawMessage // right arguments, shown in errors
-	FillDefaults bool              // give absent members the schema's defaults, also in arguments that are valid
-	MaxRisk      jsonrepair.Risk   // the most that a syntax repair may assume; 0 means [jsonrepair.High]
-	QuietNull    bool              // do not note a null that stands for an argument not given: strict modes have no other way
-	MaxBytes     int               // the longest arguments; 0 means [DefaultMaxBytes]
+	Examples     []json.RawMessage // valid arguments, shown in errors
+	FillDefaults bool              // set absent members to the schema's defaults, even in arguments that are valid
+	MaxRisk      jsonrepair.Risk   // the highest risk that a syntax repair may take; 0 means [jsonrepair.High]
+	QuietNull    bool              // do not note a null that stands for an omitted argument: strict modes have no other way to omit one
+	MaxBytes     int               // maximum size of the arguments; 0 means [DefaultMaxBytes]
 }
 
-// DefaultMaxBytes is the longest text of arguments that is read: 16 MiB.
+// DefaultMaxBytes is the maximum size of arguments by default: 16 MiB.
 const DefaultMaxBytes = 16 << 20
 
-// Checker validates and mends arguments for one schema. It is safe for concurrent use.
+// Checker validates and repairs arguments for one schema. It is safe for concurrent use.
 type Checker struct {
 	cfg      Config
-	schema   *jsonschema.Schema            // nil: any JSON
+	schema   *jsonschema.Schema            // nil accepts any JSON
 	byLoc    map[string]*jsonschema.Schema // every subschema by its location
-	defaults bool                          // some subschema has a default
-	quick    *matcher                      // nil when the schema is beyond it
+	defaults bool                          // at least one subschema has a default
+	quick    *matcher                      // nil if the schema is too complex for it
 	order    map[string][]string           // property names in source order, by location
 }
 
-// noLoader refuses references to anything outside the schema itself: a schema may come from a
-// stranger, and must not make the host read files or the network.
+// noLoader refuses references to anything outside the schema itself: a schema may be untrusted, and
+// must not make the host read files or access the network.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
@@ -51,7 +51,7 @@ func (noLoader) Load(url string) (any, error) {
 
 const schemaURL = "mem:///arguments.json"
 
-// Compile prepares a schema. An empty one accepts any JSON.
+// Compile compiles a schema. An empty schema accepts any JSON.
 func Compile(schema json.RawMessage, cfg Config) (*Checker, error) {
 	if cfg.MaxRisk == 0 {
 		cfg.MaxRisk = jsonrepair.High
@@ -129,8 +129,8 @@ func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// propertyOrder records the order in which each object schema lists its properties, which compiling
-// loses.
+// propertyOrder records the order in which each object schema lists its properties, since compiling
+// loses it.
 func propertyOrder(v *jsontree.Value, at string, order map[string][]string) {
 	switch v.Kind {
 	case jsontree.Object:

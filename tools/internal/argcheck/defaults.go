@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// DefaultFaults lists the defaults that their own schema refuses.
+// DefaultFaults lists the defaults that their own schema does not accept.
 func (c *Checker) DefaultFaults() []string {
 	var out []string
 	for _, loc := range sortedKeys(c.byLoc) {

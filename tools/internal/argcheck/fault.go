@@ -15,18 +15,18 @@ import (
 	"github.com/luthier-dev/luthier/internal/toolschema"
 )
 
-// Error says why arguments were refused, for the model that wrote them.
+// Error explains why arguments were refused, for the model that wrote them.
 type Error struct {
-	Faults    []string        // each with the argument it is about; at most a dozen or so
+	Faults    []string        // each names its argument; at most about a dozen
 	Excerpt   string          // the text around a syntax fault
-	Shape     string          // what the arguments look like, such as {path: string, limit?: integer}
-	Example   json.RawMessage // right arguments
+	Shape     string          // form of the arguments, such as {path: string, limit?: integer}
+	Example   json.RawMessage // valid arguments
 	Truncated bool            // the arguments were cut off
 
-	more int // faults beyond those in Faults
+	more int // number of faults not listed in Faults
 }
 
-// maxFaults bounds how many faults are spelled out.
+// maxFaults is the maximum number of faults that are listed.
 const maxFaults = 10
 
 // Error lists the faults and the correct shape.
@@ -57,7 +57,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// fault builds the error for what a validation found, or for one message.
+// fault builds the error for the faults found by a validation, or for one message.
 func (c *Checker) fault(root *jsontree.Value, err error, msg string) *Error {
 	e := &Error{Shape: c.shape(), Example: c.example()}
 	if msg != "" {
@@ -160,8 +160,8 @@ func (c *Checker) describeExtra(e *jsonschema.ValidationError, extra []string, v
 	return out
 }
 
-// describeUnion describes the form that was most likely meant: the one whose faults lie deepest,
-// and so whose outer shape fits. When no form fits at all the types are listed.
+// describeUnion describes the form that was most likely meant: the one whose faults are deepest, so
+// that its outer shape fits. If no form fits at all, the types are listed.
 func (c *Checker) describeUnion(root *jsontree.Value, e *jsonschema.ValidationError, at string, v *jsontree.Value) []string {
 	var best *jsonschema.ValidationError
 	for _, cause := range e.Causes {
@@ -192,7 +192,7 @@ func (c *Checker) describeUnion(root *jsontree.Value, e *jsonschema.ValidationEr
 	return out
 }
 
-// show writes a value for an error message: its type, and its text when that is short.
+// show formats a value for an error message: its type, and its text if that is short.
 func show(v *jsontree.Value) string {
 	if v == nil {
 		return "nothing"

@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// fixType turns v into one of the wanted types when there is one reading of it.
+// fixType converts v to one of the wanted types if there is only one interpretation.
 func (m *mender) fixType(path, want []string, v *jsontree.Value, at slot, s *jsonschema.Schema) bool {
 	if v.Kind == jsontree.Null {
 		return m.dropNull(path, at)
@@ -49,8 +49,8 @@ func article(k jsontree.Kind) string {
 	return "a"
 }
 
-// dropNull removes a null that stands for "not given". Only declared arguments can be not given: in
-// a map a null is data.
+// dropNull removes a null that stands for an omitted argument. Only declared arguments can be
+// omitted: in a map a null is data.
 func (m *mender) dropNull(path []string, at slot) bool {
 	if at.in == nil || at.in.Kind != jsontree.Object || !m.declared(path) {
 		return false
@@ -73,7 +73,7 @@ func (m *mender) declared(path []string) bool {
 	return false
 }
 
-// fromText reads text as one of the wanted types, or returns nil.
+// fromText parses text as one of the wanted types, or returns nil.
 func fromText(text string, want []string) *jsontree.Value {
 	t := strings.TrimSpace(text)
 	for _, w := range want {
@@ -99,7 +99,7 @@ func fromText(text string, want []string) *jsontree.Value {
 	return nil
 }
 
-// textContainer reads JSON that was given as text.
+// textContainer parses JSON that was given as text.
 func textContainer(t, want string) *jsontree.Value {
 	if t == "" || want == "array" && t[0] != '[' && t[0] != '(' || want == "object" && t[0] != '{' {
 		return nil
@@ -115,8 +115,8 @@ func textContainer(t, want string) *jsontree.Value {
 	return v
 }
 
-// textNumber reads a number that was given as text. Text that a person could mean otherwise, such
-// as 1,000 or 007, is left alone.
+// textNumber parses a number that was given as text. Text with more than one possible meaning for a
+// person, such as 1,000 or 007, is left alone.
 func textNumber(t string, whole bool) *jsontree.Value {
 	if len(t) == 0 || len(t) > 64 || !json.Valid([]byte(t)) {
 		return nil
@@ -131,8 +131,8 @@ func textNumber(t string, whole bool) *jsontree.Value {
 	return v
 }
 
-// wrap puts a single value into a list. Text of several words may be a list written as text, so it
-// is not wrapped.
+// wrap puts a single value into a list. Text of several words might be a list written as text, so
+// it is not wrapped.
 func (m *mender) wrap(v *jsontree.Value, s *jsonschema.Schema) bool {
 	if v.Kind == jsontree.Array || v.Kind == jsontree.Null {
 		return false
@@ -159,7 +159,7 @@ func (m *mender) wrap(v *jsontree.Value, s *jsonschema.Schema) bool {
 	return true
 }
 
-// fixEnum replaces text that differs from one allowed value only in case, blanks and separators.
+// fixEnum replaces text that differs from one allowed value only in case, spaces and separators.
 func (m *mender) fixEnum(path []string, want []any, v *jsontree.Value) bool {
 	if v.Kind == jsontree.Array || v.Kind == jsontree.Object {
 		return false
@@ -191,7 +191,7 @@ func anyText(x any) string {
 	return string(fromAny(x).JSON())
 }
 
-// fold removes what spellings of one name differ in: case, blanks, '_' and '-'.
+// fold removes the differences between spellings of a name: case, spaces, '_' and '-'.
 func fold(s string) string {
 	return strings.Map(func(c rune) rune {
 		switch c {
@@ -202,7 +202,7 @@ func fold(s string) string {
 	}, strings.TrimSpace(s))
 }
 
-// fixRequired finds a missing member under another spelling of its key, or gives it its default.
+// fixRequired finds a missing member under another spelling of its key, or sets it to its default.
 func (m *mender) fixRequired(path, missing []string, v *jsontree.Value, s *jsonschema.Schema) bool {
 	if s == nil || v.Kind != jsontree.Object {
 		return false
@@ -220,7 +220,7 @@ func (m *mender) fixRequired(path, missing []string, v *jsontree.Value, s *jsons
 	return changed
 }
 
-// rename gives the one undeclared member whose key is another spelling of key that key.
+// rename renames the one undeclared member whose key is another spelling of key.
 func (m *mender) rename(path []string, key string, v *jsontree.Value, s *jsonschema.Schema) bool {
 	found := -1
 	for i, x := range v.Members {
@@ -239,8 +239,8 @@ func (m *mender) rename(path []string, key string, v *jsontree.Value, s *jsonsch
 	return true
 }
 
-// fixExtra renames members whose key is another spelling of an absent one and removes those that
-// resemble none. A key that may be a typing error of an absent argument stays, and is reported:
+// fixExtra renames members whose key is another spelling of an absent one, and removes those that
+// resemble none. A key that may be a misspelling of an absent argument stays and is reported:
 // dropping it would lose what was meant.
 func (m *mender) fixExtra(path, extra []string, v *jsontree.Value, s *jsonschema.Schema) bool {
 	if s == nil || v.Kind != jsontree.Object {
@@ -266,7 +266,7 @@ func (m *mender) fixExtra(path, extra []string, v *jsontree.Value, s *jsonschema
 }
 
 // nearProperty returns the declared property that key may stand for, or "": one with the same
-// letters, or an absent one a typing error away.
+// letters, or an absent one that differs by one typing error.
 func nearProperty(key string, v *jsontree.Value, s *jsonschema.Schema) string {
 	best, bestDist := "", 3
 	for _, p := range sortedKeys(s.Properties) {

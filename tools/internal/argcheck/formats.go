@@ -10,11 +10,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// uriChars is the character set of RFC 3986 with whole percent-escapes; net/url takes blanks and
-// more.
+// uriChars matches the characters of RFC 3986 with complete percent-escapes; net/url also accepts
+// spaces and other characters.
 var uriChars = regexp.MustCompile(`^([A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*$`)
 
-// uriFormat returns the format name, which must also be absolute when abs is set.
+// uriFormat returns the format called name. If abs is set, the URI must be absolute.
 func uriFormat(name string, abs bool) *jsonschema.Format {
 	return &jsonschema.Format{Name: name, Validate: func(v any) error {
 		s, ok := v.(string)
@@ -35,21 +35,22 @@ func uriFormat(name string, abs bool) *jsonschema.Format {
 	}}
 }
 
-// matchTimeout bounds one match of a pattern that backtracks. Patterns may come from strangers, and
-// text from a model.
+// matchTimeout limits one match of a backtracking pattern. Patterns may be untrusted, and text
+// comes from a model.
 const matchTimeout = 100 * time.Millisecond
 
-// backtracking is a pattern that Go's linear engine cannot run, such as one with a look-ahead.
+// backtracking is a pattern that Go's linear engine does not support, such as one with a
+// look-ahead.
 type backtracking struct{ *regexp2.Regexp }
 
-// MatchString reports a match. A match that takes too long counts as none.
+// MatchString reports whether s matches. A match that takes too long counts as no match.
 func (b backtracking) MatchString(s string) bool {
 	ok, err := b.Regexp.MatchString(s)
 	return ok && err == nil
 }
 
-// compilePattern compiles a JSON Schema pattern: with Go's engine, which runs in linear time, when
-// it can, else with one for JavaScript's dialect, which the specification asks for.
+// compilePattern compiles a JSON Schema pattern. It uses Go's engine, which runs in linear time, if
+// possible, and otherwise one for JavaScript's dialect, which the specification recommends.
 func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	if re, err := regexp.Compile(pattern); err == nil {
 		return re, nil

@@ -12,28 +12,27 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// The work that one call may cause. Mending text inside text, or trying the forms of nested unions,
-// could otherwise multiply.
+// Limits of the work that one call may cause. Without them, repairing text inside text, or trying
+// the forms of nested unions, could multiply the work.
 const (
-	maxRounds      = 6   // of one value: text holding JSON reveals new faults
-	maxValidations = 64  // in all
-	maxFixes       = 512 // in all
+	maxRounds      = 6   // rounds per value: text containing JSON reveals new faults
+	maxValidations = 64  // in total
+	maxFixes       = 512 // in total
 	maxNotes       = 8
 )
 
-// mender coerces one set of arguments.
+// mender repairs one set of arguments.
 type mender struct {
 	c       *Checker
-	schema  *jsonschema.Schema // of the value being mended
+	schema  *jsonschema.Schema // schema of the value being repaired
 	budget  int
 	fixes   int
 	changed bool
 	notes   []string
-	prefix  []string // of the value being mended, within the arguments
+	prefix  []string // path of the value being repaired within the arguments
 }
 
-// mend changes v until s accepts it. It returns the last error when there is nothing left to
-// change.
+// mend changes v until s accepts it. It returns the last error if nothing can be changed any more.
 func (m *mender) mend(s *jsonschema.Schema, v *jsontree.Value) *jsonschema.ValidationError {
 	m.schema = s
 	var last *jsonschema.ValidationError
@@ -62,7 +61,7 @@ func (m *mender) round(err *jsonschema.ValidationError, root *jsontree.Value) bo
 		}
 		at, parent, ok := find(root, leaf.InstanceLocation)
 		if !ok {
-			continue // an earlier fix of this round moved it
+			continue // an earlier fix in this round moved it
 		}
 		if m.fix(leaf, at, parent, root) {
 			m.fixes++
@@ -74,7 +73,7 @@ func (m *mender) round(err *jsonschema.ValidationError, root *jsontree.Value) bo
 }
 
 // leaves flattens an error tree to the errors that name a fault. Unions stay whole: which of their
-// errors counts depends on the form that was meant.
+// errors counts depends on the intended form.
 func leaves(err *jsonschema.ValidationError, out []*jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch err.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf, *kind.Not, *kind.Contains, *kind.PropertyNames:
@@ -89,8 +88,8 @@ func leaves(err *jsonschema.ValidationError, out []*jsonschema.ValidationError) 
 	return out
 }
 
-// sortedLeaves returns the leaves of an error tree in an order of their own: the validator walks
-// maps.
+// sortedLeaves returns the leaves of an error tree in a deterministic order, since the validator
+// iterates over maps.
 func sortedLeaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	all := leaves(err, nil)
 	for _, e := range all {
@@ -107,7 +106,7 @@ func sortedLeaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError
 	return all
 }
 
-// slot is where a value hangs: in an object or in an array.
+// slot is the position of a value in an object or in an array.
 type slot struct {
 	in    *jsontree.Value // nil at the root
 	key   string
@@ -153,7 +152,7 @@ func (m *mender) note(path []string, format string, args ...any) {
 	}
 }
 
-// pathName writes a path as a person would: edits[2].old.
+// pathName formats a path as a person would: edits[2].old.
 func pathName(path []string) string {
 	if len(path) == 0 {
 		return "arguments"
@@ -172,7 +171,7 @@ func pathName(path []string) string {
 	return b.String()
 }
 
-// fix acts on one fault.
+// fix repairs one fault.
 func (m *mender) fix(e *jsonschema.ValidationError, v *jsontree.Value, at slot, root *jsontree.Value) bool {
 	path := e.InstanceLocation
 	switch k := e.ErrorKind.(type) {
@@ -198,8 +197,8 @@ func (m *mender) fix(e *jsonschema.ValidationError, v *jsontree.Value, at slot, 
 	return false
 }
 
-// fixUnion tries to mend v for each form of a union, and keeps the result if all forms that could
-// be reached agree.
+// fixUnion tries to repair v for each form of a union. It keeps the result if all successful
+// repairs agree.
 func (m *mender) fixUnion(path []string, forms []*jsonschema.Schema, v *jsontree.Value) bool {
 	var found *jsontree.Value
 	var notes []string
@@ -212,7 +211,7 @@ func (m *mender) fixUnion(path []string, forms []*jsonschema.Schema, v *jsontree
 			continue
 		}
 		if found != nil && !found.Equal(try) {
-			return false // two forms, two readings
+			return false // two forms lead to two different results
 		}
 		if found == nil {
 			found, notes = try, trial.notes

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Nearest returns the names that are most like name, best first, at most n.
+// Nearest returns at most n names that are most similar to name, best first.
 func Nearest(name string, names []string, n int) []string {
 	type scored struct {
 		name string
@@ -26,10 +26,10 @@ func Nearest(name string, names []string, n int) []string {
 	return out
 }
 
-// maxCompared bounds the work of comparing names, which grows with the product of their lengths.
+// maxCompared limits the work of comparing names, which grows with the product of their lengths.
 const maxCompared = 64
 
-// distance is the Damerau-Levenshtein distance (optimal string alignment) of two short names.
+// distance returns the Damerau-Levenshtein distance (optimal string alignment) of two short names.
 func distance(a, b string) int {
 	if len(a) > maxCompared || len(b) > maxCompared {
 		if a == b {

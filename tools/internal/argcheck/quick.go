@@ -9,23 +9,23 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// matcher accepts the common case, arguments that are right, without building anything: it walks
-// the text beside the schema. It knows the keywords that schemas of tools use; a schema with any
-// other has no matcher. It only ever says yes or "not sure": whatever it does not accept goes the
-// long way, through the validator.
+// matcher accepts valid arguments, the common case, without allocating: it compares the text
+// directly with the schema. It supports the keywords that are common in schemas of tools; a schema
+// with any other has no matcher. Its answer is only ever yes or "not sure": anything it does not
+// accept is checked by the validator.
 type matcher struct {
-	any      bool // no type is named
+	any      bool // no type is specified
 	types    map[string]bool
 	props    map[string]property
-	need     uint64   // properties that must be there, a bit each
-	extra    *matcher // for other members; nil refuses them
-	items    *matcher // nil takes any
+	need     uint64   // required properties, one bit each
+	extra    *matcher // for other members; nil does not accept them
+	items    *matcher // nil accepts any
 	forms    []*matcher
-	enum     map[string]bool // allowed JSON texts; nil takes any
+	enum     map[string]bool // allowed JSON texts; nil accepts any
 	minLen   int
-	maxLen   int // -1: none
+	maxLen   int // -1 means no limit
 	minItems int
-	maxItems int // -1: none
+	maxItems int // -1 means no limit
 	min, max *int64
 }
 
@@ -34,15 +34,15 @@ type property struct {
 	m   *matcher
 }
 
-// anything takes any value.
+// anything accepts any value.
 var anything = func() *matcher {
 	m := &matcher{any: true, maxLen: -1, maxItems: -1}
 	m.extra = m
 	return m
 }()
 
-// unsure takes no value: it stands for a part of the schema that is beyond a matcher, so that only
-// calls which use that part go the long way.
+// unsure accepts no value: it stands for a part of the schema that a matcher does not support, so
+// that only calls that use that part need the validator.
 var unsure = &matcher{types: map[string]bool{}, enum: map[string]bool{}}
 
 // part returns the matcher of a subschema.
@@ -53,8 +53,8 @@ func part(s *jsonschema.Schema, fill bool, depth int) *matcher {
 	return unsure
 }
 
-// newMatcher returns the matcher of s, or nil when s is beyond one. With fill, members with a
-// default must be there.
+// newMatcher returns the matcher of s, or nil if s is not supported. With fill, members with a
+// default are required.
 func newMatcher(s *jsonschema.Schema, fill bool, depth int) *matcher {
 	switch {
 	case s == nil || depth > 32:
@@ -179,7 +179,7 @@ func (m *matcher) setForms(s *jsonschema.Schema, fill bool, depth int) bool {
 	return true
 }
 
-// accepts reports whether args are certainly right.
+// accepts reports whether args are certainly valid.
 func (m *matcher) accepts(args []byte) bool {
 	if !json.Valid(args) {
 		return false
@@ -188,7 +188,7 @@ func (m *matcher) accepts(args []byte) bool {
 	return m.match(&c)
 }
 
-// cursor walks valid JSON.
+// cursor iterates over valid JSON.
 type cursor struct {
 	s []byte
 	i int
@@ -274,8 +274,8 @@ func (m *matcher) matchLength(body []byte, escaped bool) bool {
 	return n >= m.minLen && (m.maxLen < 0 || n <= m.maxLen)
 }
 
-// matchNumber takes integers of up to 18 digits, and other plain numbers where there are no bounds
-// to compare with.
+// matchNumber accepts integers of up to 18 digits. If there are no bounds to compare with, it also
+// accepts other plain numbers.
 func (m *matcher) matchNumber(text []byte) bool {
 	if bytes.ContainsAny(text, "eE") || len(text) > 18 {
 		return false
@@ -316,7 +316,7 @@ func (m *matcher) matchObject(c *cursor) bool {
 			}
 		}
 		if seen&p.bit != 0 {
-			return false // given twice
+			return false // occurs twice
 		}
 		seen |= p.bit
 		if !p.m.match(c) {

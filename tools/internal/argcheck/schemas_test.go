@@ -40,8 +40,8 @@ func schemaCorpus(t testing.TB) []schemaFile {
 }
 
 // TestSchemaCorpus: validation alone accepts every valid instance and refuses every invalid one,
-// formats included; mending leaves valid instances as they are, byte for byte, and what it makes of
-// an invalid one is valid.
+// formats included. Repairing leaves valid instances unchanged, byte for byte, and its result for
+// an invalid instance is valid.
 func TestSchemaCorpus(t *testing.T) {
 	tier.Normal(t)
 	var valid, invalid, mended int

@@ -11,15 +11,15 @@ import (
 	"github.com/luthier-dev/luthier/internal/toolschema"
 )
 
-// The size of the hints in an error: enough for a model to write the call again, short enough for
-// one line.
+// The size of the hints in an error: enough for a model to write the call again, but short enough
+// for one line.
 const (
 	maxShape   = 600
 	maxExample = 400
 	shapeDepth = 3
 )
 
-// shape writes what the arguments look like, in the notation of TypeScript, which models read well.
+// shape describes the arguments in the notation of TypeScript, which models read well.
 func (c *Checker) shape() string {
 	if c.schema == nil {
 		return ""
@@ -27,7 +27,7 @@ func (c *Checker) shape() string {
 	return clip(c.typeName(c.schema, shapeDepth), maxShape)
 }
 
-// typeName writes the type that s describes, objects down to depth levels.
+// typeName returns the type that s describes, with objects expanded down to depth levels.
 func (c *Checker) typeName(s *jsonschema.Schema, depth int) string {
 	switch {
 	case s == nil || s.Bool != nil && *s.Bool:
@@ -131,7 +131,8 @@ func (c *Checker) objectName(s *jsonschema.Schema, depth int) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// example returns right arguments: the host's, or the smallest that can be made up from the schema.
+// example returns valid arguments: the host's, or the smallest that can be generated from the
+// schema.
 func (c *Checker) example() json.RawMessage {
 	for _, ex := range c.cfg.Examples {
 		if len(ex) <= maxExample {
@@ -143,7 +144,7 @@ func (c *Checker) example() json.RawMessage {
 	}
 	v := c.sample(c.schema, 0)
 	if v == nil || c.schema.Validate(v.Any()) != nil {
-		return nil // a pattern or a rule between members: better no example than a wrong one
+		return nil // because of a pattern or a rule between members: no example is better than a wrong one
 	}
 	if text := v.JSON(); len(text) <= maxExample && len(v.Members) > 0 {
 		return text
@@ -151,7 +152,7 @@ func (c *Checker) example() json.RawMessage {
 	return nil
 }
 
-// sample makes up the smallest value of s, or nil.
+// sample generates the smallest value of s, or nil.
 func (c *Checker) sample(s *jsonschema.Schema, depth int) *jsontree.Value {
 	switch {
 	case s == nil || depth > 8:

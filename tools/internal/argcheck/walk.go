@@ -6,7 +6,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// schemasAt returns the schemas that may describe the value at path within a value of schema s.
+// schemasAt returns the schemas that may describe the value at path inside a value of schema s.
 func schemasAt(s *jsonschema.Schema, path []string) []*jsonschema.Schema {
 	level := expand(s, nil)
 	for _, seg := range path {

@@ -17,28 +17,28 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// maxDiffFile bounds a file whose differences are shown line by line.
+// maxDiffFile is the largest file whose differences are shown line by line.
 const maxDiffFile = 2 << 20
 
-// diffText is a diff as it grows: a summary of every file, and patches as long as there is room.
+// diffText is a diff under construction: a summary of every file, and patches while there is room.
 type diffText struct {
 	g       *Repo
 	room    int // bytes left for patches
 	context int
 	stat    []string
 	patch   strings.Builder
-	cut     int // files whose patch found no room
+	cut     int // files whose patch did not fit
 	plus    int
 	minus   int
 }
 
-// errStopDiff ends a diff that nobody would read on.
+// errStopDiff ends a diff that has become too long to be read.
 var errStopDiff = errors.New("enough")
 
-// maxDiffFiles bounds the files of one diff.
+// maxDiffFiles is the maximum number of files in one diff.
 const maxDiffFiles = 2000
 
-// add puts one change into the diff.
+// add adds one change to the diff.
 func (d *diffText) add(ctx context.Context, c fileChange) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (d *diffText) add(ctx context.Context, c fileChange) error {
 	return nil
 }
 
-// sides returns the two texts of a change, or a note on why they are not compared.
+// sides returns the two texts of a change, or a note that says why they are not compared.
 func (d *diffText) sides(c fileChange) (before, after, note string, err error) {
 	if c.from != nil && c.from.mode == filemode.Submodule || c.to != nil && c.to.mode == filemode.Submodule {
 		return "", "", "submodule", nil
@@ -137,8 +137,8 @@ func (d *diffText) file(c fileChange) ([]byte, string, error) {
 	if err != nil {
 		return nil, err.Error(), nil
 	}
-	// What git would store: a file whose line endings it normalises differs only where the text
-	// does.
+	// Compare what git would store: if git normalises the line endings of a file, it differs only
+	// if the text does.
 	if d.g.normalizesLines() && c.from != nil {
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	}
@@ -163,12 +163,12 @@ func (d *diffText) hunks(before, after string) (text string, plus, minus int, er
 	}
 	text = u.String()
 	if i := strings.Index(text, "@@"); i >= 0 {
-		text = text[i:] // the names are in the header
+		text = text[i:] // the header already has the names
 	}
 	return text, plus, minus, nil
 }
 
-// header is git's extended header, so that git apply takes the patch.
+// header returns git's extended header, so that git apply accepts the patch.
 func (d *diffText) header(c fileChange, note string) string {
 	var b strings.Builder
 	newPath := d.g.local(c.path)
@@ -203,7 +203,7 @@ func (d *diffText) header(c fileChange, note string) string {
 
 func modeText(m filemode.FileMode) string { return fmt.Sprintf("%06o", uint32(m)) }
 
-// gitQuote quotes a path as git does with core.quotePath off: only where a line could be misread.
+// gitQuote quotes a path as git does with core.quotePath off: only if a line could be misread.
 func gitQuote(p string) string {
 	if !strings.ContainsFunc(p, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == 0x7f }) {
 		return p
@@ -240,7 +240,7 @@ func (d *diffText) statLine(c fileChange, plus, minus int, note string) string {
 	return fmt.Sprintf("%c %s +%d -%d", c.letter(), name, plus, minus)
 }
 
-// String is the summary with the patches.
+// text returns the summary, followed by the patches unless statOnly is set.
 func (d *diffText) text(statOnly bool) string {
 	if len(d.stat) == 0 {
 		return "No differences."
@@ -262,8 +262,8 @@ func (d *diffText) text(statOnly bool) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// treeChanges lists what differs between two trees below a path, with renames joined. Either may be
-// nil.
+// treeChanges lists the differences between two trees below a path, with renames detected. Either
+// tree may be nil.
 func (g *Repo) treeChanges(ctx context.Context, from, to *object.Tree, under string) ([]fileChange, error) {
 	changes, err := object.DiffTreeWithOptions(ctx, from, to, nil)
 	if err != nil {
@@ -291,7 +291,8 @@ func (g *Repo) treeChanges(ctx context.Context, from, to *object.Tree, under str
 	return g.renames(out, tree), nil
 }
 
-// workChanges lists what differs between a tree, or the index when tree is nil, and the work tree.
+// workChanges lists the differences between a tree and the work tree. If tree is nil, it compares
+// the index with the work tree.
 func (g *Repo) workChanges(ctx context.Context, tree *object.Tree, under string) ([]fileChange, error) {
 	idx, err := g.r.Storer.Index()
 	if err != nil {
@@ -317,7 +318,7 @@ func (g *Repo) workChanges(ctx context.Context, tree *object.Tree, under string)
 			c.from, c.oldPath = s.from, s.oldPath
 		}
 		if c.from == nil && c.to == nil {
-			delete(by, c.path) // added to the index and deleted again
+			delete(by, c.path) // added to the index and then deleted again
 			continue
 		}
 		by[c.path] = c

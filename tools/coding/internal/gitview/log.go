@@ -16,17 +16,17 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// logQuery says which commits to list.
+// logQuery selects the commits to list.
 type logQuery struct {
 	from    *object.Commit
-	without *object.Commit // and what it descends from; nil for none
+	without *object.Commit // leave out this commit and its ancestors; nil for none
 	path    string         // only commits that change it; "" for all
 	grep    *regexp.Regexp
 	limit   int
 }
 
-// log lists commits, the newest first. With a path it simplifies the history as git does: a merge
-// that took the path from one parent unchanged is followed there only.
+// log lists commits, the newest first. With a path it simplifies the history as git does: at a
+// merge that took the path unchanged from one parent, it follows only that parent.
 func (g *Repo) log(ctx context.Context, q logQuery) ([]*object.Commit, error) {
 	hidden, err := g.ancestors(ctx, q.without)
 	if err != nil {
@@ -67,8 +67,8 @@ func (g *Repo) log(ctx context.Context, q logQuery) ([]*object.Commit, error) {
 	return out, nil
 }
 
-// parents returns the parents that are here: in a shallow clone the oldest commits have parents
-// that are not.
+// parents returns the parents that exist in the repository: in a shallow clone the parents of the
+// oldest commits are missing.
 func (g *Repo) parents(c *object.Commit) ([]*object.Commit, error) {
 	var out []*object.Commit
 	for _, h := range c.ParentHashes {
@@ -102,7 +102,7 @@ func simplify(c *object.Commit, parents []*object.Commit, p string) (changed boo
 	return len(parents) > 0 || own != (fileEntry{}), parents, nil
 }
 
-// pathHash identifies what a commit has at a path; the zero value is nothing.
+// pathHash identifies the content of a commit at a path; the zero value means nothing is there.
 func pathHash(c *object.Commit, p string) (fileEntry, error) {
 	tree, err := c.Tree()
 	if err != nil {
@@ -118,7 +118,7 @@ func pathHash(c *object.Commit, p string) (fileEntry, error) {
 	return fileEntry{e.Hash, e.Mode}, nil
 }
 
-// ancestors returns a commit and all it descends from.
+// ancestors returns a commit and all its ancestors.
 func (g *Repo) ancestors(ctx context.Context, c *object.Commit) (map[plumbing.Hash]bool, error) {
 	if c == nil {
 		return nil, nil
@@ -153,7 +153,7 @@ func (q commitQueue) Less(i, j int) bool {
 }
 func (q commitQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
-// Push and Pop are for container/heap.
+// Push and Pop implement heap.Interface.
 func (q *commitQueue) Push(x any) { *q = append(*q, x.(*object.Commit)) }
 
 func (q *commitQueue) Pop() any {
@@ -163,13 +163,13 @@ func (q *commitQueue) Pop() any {
 	return c
 }
 
-// commitLine is a commit on one line.
+// commitLine formats a commit as one line.
 func commitLine(c *object.Commit) string {
 	subject, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
 	return fmt.Sprintf("%s %s %s: %s", c.Hash.String()[:10], c.Author.When.Format("2006-01-02"), show.Clean([]byte(c.Author.Name)), show.Line(show.Clean([]byte(subject)), 200))
 }
 
-// commitHeader is a commit in full.
+// commitHeader formats a commit in full.
 func commitHeader(c *object.Commit) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "commit %s\n", c.Hash)
@@ -187,10 +187,10 @@ func commitHeader(c *object.Commit) string {
 	return show.Clean([]byte(b.String()))
 }
 
-// maxBlameLines bounds the lines of a file that is blamed.
+// maxBlameLines is the maximum number of lines of a file for blame.
 const maxBlameLines = 50_000
 
-// blame tells for every line of a file as committed who wrote it.
+// blame reports the author of every line of a file as committed.
 func (g *Repo) blame(c *object.Commit, p string, start, end int) (string, error) {
 	tree, err := c.Tree()
 	if err != nil {

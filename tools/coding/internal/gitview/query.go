@@ -16,23 +16,23 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// Query is one question to a repository. Op is one of status, diff, log, blame and show; the others
-// are as for the git commands of those names.
+// Query is one question to a repository. Op is status, diff, log, blame or show; the other fields
+// correspond to the options of the git command of that name.
 type Query struct {
 	Op        string
-	Path      string // file or directory to keep to, relative to the workspace; required for blame
+	Path      string // limits the answer to a file or directory, relative to the workspace; required for blame
 	Rev       string // commit, branch or tag; for log and diff also a range, for show also REV:PATH
 	Staged    bool   // diff: the index against the last commit
 	Stat      bool   // diff and show: only the summary of files
 	Context   int    // diff and show: unchanged lines around a change; 0 means 3
-	Limit     int    // log: how many commits; 0 means 20
+	Limit     int    // log: maximum number of commits; 0 means 20
 	Grep      string // log: only commits whose message matches this regular expression
-	Ignored   bool   // status: list ignored files too
+	Ignored   bool   // status: also list ignored files
 	StartLine int    // blame: first line
 	EndLine   int    // blame: last line
 }
 
-// maxLog bounds a listing of commits.
+// maxLog is the maximum number of commits in a listing.
 const maxLog = 500
 
 // Answer returns the answer to a query as text for a model.
@@ -63,7 +63,7 @@ func (g *Repo) Answer(ctx context.Context, in Query) (string, error) {
 	return "", fmt.Errorf("op %q is none of status, diff, log, blame and show; other git commands go through shell", in.Op)
 }
 
-// statusText is the status in the form of git status --short.
+// statusText returns the status in the form of git status --short.
 func (g *Repo) statusText(ctx context.Context, under string, ignored bool) (string, error) {
 	st, err := g.status(ctx, under, ignored)
 	if err != nil {
@@ -132,7 +132,7 @@ func (st *workStatus) short(local func(string) string) []string {
 	return out
 }
 
-// branchLine says where HEAD is and what is under way.
+// branchLine describes where HEAD is and which operation, such as a merge, is in progress.
 func (g *Repo) branchLine() string {
 	line := "HEAD is detached"
 	head, err := g.r.Reference(plumbing.HEAD, false)
@@ -227,7 +227,7 @@ func cutRange(rev string) (a, b, dots string) {
 	return rev, "", ""
 }
 
-// rangeEnds are the two commits of a range; with three dots the first is the merge base.
+// rangeEnds returns the two commits of a range; with three dots the first is the merge base.
 func (g *Repo) rangeEnds(a, b, dots string) (from, to *object.Commit, err error) {
 	if from, err = g.commit(a); err != nil {
 		return nil, nil, err
@@ -248,7 +248,7 @@ func (g *Repo) rangeEnds(a, b, dots string) (from, to *object.Commit, err error)
 	return from, to, nil
 }
 
-// commitChanges lists what differs between two commits; a nil from is the empty tree.
+// commitChanges lists the differences between two commits; a nil from means the empty tree.
 func (g *Repo) commitChanges(ctx context.Context, from, to *object.Commit, under string) ([]fileChange, error) {
 	var a *object.Tree
 	var err error
@@ -346,7 +346,7 @@ func (g *Repo) showOp(ctx context.Context, in Query, under string) (string, erro
 	return head + commitHeader(c) + "\n" + diff, nil
 }
 
-// showFile shows a file or directory as a commit has it. The path is relative to the workspace.
+// showFile returns a file or directory as it is in a commit. The path is relative to the workspace.
 func (g *Repo) showFile(rev, p string) (string, error) {
 	c, err := g.commit(rev)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package gitview answers questions about a git repository as text for a model: status, diff, log,
-// blame and show. It reads objects by go-git and the work tree through its host, and runs no
+// blame and show. It reads objects with go-git and the work tree through its host, and runs no
 // program.
 package gitview
 
@@ -21,29 +21,29 @@ import (
 	"github.com/go-git/go-git/v5/storage"
 )
 
-// maxPath bounds a path that a file of git holds, and the depth of its trees.
+// maxPath limits the length of a path in git's files, and the depth of its trees.
 const maxPath = 4096
 
-// ErrNoRepo means that the workspace is in no repository.
+// ErrNoRepo means that the workspace is not in a repository.
 var ErrNoRepo = errors.New("the workspace is not in a git repository; create one with shell: git init, or go on without git")
 
-// Config says where a repository is looked for and how the files of its work tree are read.
+// Config sets where to look for a repository and how to read the files of its work tree.
 type Config struct {
 	Dir   string   // the workspace, absolute and without symbolic links
 	Root  *os.Root // the same, opened
 	Files Files
-	// Resolve turns a path of a query into one relative to the workspace, or refuses it.
+	// Resolve converts a path of a query into one relative to the workspace, or returns an error.
 	Resolve func(p string) (string, error)
-	// Temporary reports whether a file name is one that the host's own writes leave for a moment.
+	// Temporary reports whether a file name is one of the host's temporary files.
 	Temporary func(name string) bool
 	// Attributes returns the text of the .gitattributes at the top of the workspace.
 	Attributes func() string
 
-	OutputBytes int // bytes of a diff, a file or a blame
-	ListEntries int // entries of a status or a directory
+	OutputBytes int // maximum size of a diff, a file or a blame
+	ListEntries int // maximum number of entries of a status or a directory
 }
 
-// Files reads the work tree. Paths are relative to the workspace; info is what Lstat said of them.
+// Files reads the work tree. Paths are relative to the workspace; info is the result of Lstat.
 type Files interface {
 	// Open opens a regular file.
 	Open(rel string, info fs.FileInfo) (*os.File, error)
@@ -59,10 +59,10 @@ type Repo struct {
 	cfg    Config
 	r      *git.Repository
 	top    string // the work tree's absolute path
-	prefix string // of the workspace in the work tree, "" or ending with "/": only paths below it are told
+	prefix string // path of the workspace in the work tree, "" or ending with "/": only paths below it are reported
 }
 
-// Open opens the repository that holds cfg.Dir. Its objects can be read until ctx ends.
+// Open opens the repository that contains cfg.Dir. Its objects can be read until ctx ends.
 func Open(ctx context.Context, cfg Config) (*Repo, error) {
 	top, err := findDotGit(cfg.Dir)
 	if err != nil {
@@ -97,9 +97,9 @@ func findDotGit(dir string) (string, error) {
 	}
 }
 
-// checkDotGit makes sure that what .git leads to belongs to the work tree top. Whoever writes the
-// workspace could point it at any repository of the host otherwise, and read that through this tool
-// from inside a sandbox.
+// checkDotGit checks that the directory that .git leads to belongs to the work tree top. Otherwise
+// anyone who can write the workspace could point .git at any repository of the host, and read that
+// through this tool from inside a sandbox.
 func checkDotGit(top string) error {
 	dotGit := filepath.Join(top, ".git")
 	info, err := os.Lstat(dotGit)
@@ -134,7 +134,7 @@ func checkDotGit(top string) error {
 	return checkBackLink(dir, top)
 }
 
-// readGitFile reads a small file that holds a path, and resolves it against base.
+// readGitFile reads a small file that contains a path, and resolves the path against base.
 func readGitFile(file, prefix, base string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -160,8 +160,8 @@ func readGitFile(file, prefix, base string) (string, error) {
 	return real, nil
 }
 
-// checkBackLink checks that a git directory outside the work tree names that work tree: a linked
-// work tree's has a file gitdir, a submodule's a core.worktree.
+// checkBackLink checks that a git directory outside the work tree refers back to that work tree: a
+// linked work tree has a file gitdir, a submodule a core.worktree.
 func checkBackLink(dir, top string) error {
 	refused := fmt.Errorf(".git points to %s, which does not point back to %s; this tool does not follow it, use git with shell", dir, top)
 	if back, err := readGitFile(filepath.Join(dir, "gitdir"), "", dir); err == nil {
@@ -196,7 +196,7 @@ func inDir(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// ctxStorer stops reading objects when its context ends; go-git's own walks do not look at one.
+// ctxStorer stops reading objects when its context ends; go-git's own walks do not check one.
 type ctxStorer struct {
 	storage.Storer
 	ctx context.Context
@@ -216,7 +216,7 @@ func (s ctxStorer) IterEncodedObjects(t plumbing.ObjectType) (storer.EncodedObje
 	return s.Storer.IterEncodedObjects(t)
 }
 
-// commit resolves a revision. "" is HEAD.
+// commit resolves a revision. "" means HEAD.
 func (g *Repo) commit(rev string) (*object.Commit, error) {
 	if rev == "" {
 		rev = "HEAD"
@@ -242,7 +242,7 @@ func (g *Repo) shallowHint() string {
 	return ""
 }
 
-// headTree returns the tree of HEAD, nil before the first commit.
+// headTree returns the tree of HEAD, or nil before the first commit.
 func (g *Repo) headTree() (*object.Tree, error) {
 	ref, err := g.r.Head()
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
@@ -258,7 +258,7 @@ func (g *Repo) headTree() (*object.Tree, error) {
 	return c.Tree()
 }
 
-// path turns a path of the workspace into one of the repository.
+// path converts a path relative to the workspace to one relative to the repository.
 func (g *Repo) path(p string) (string, error) {
 	if p == "" {
 		return strings.TrimSuffix(g.prefix, "/"), nil
@@ -270,10 +270,10 @@ func (g *Repo) path(p string) (string, error) {
 	return strings.TrimSuffix(path.Join(g.prefix, rel), "/"), nil
 }
 
-// local turns a path of the repository into one of the workspace.
+// local converts a path relative to the repository to one relative to the workspace.
 func (g *Repo) local(p string) string { return strings.TrimPrefix(p, g.prefix) }
 
-// below reports whether the repository path p is under itself or within it; "" holds everything.
+// below reports whether the repository path p is under or inside it; everything is below "".
 func below(p, under string) bool {
 	return under == "" || under == "." || p == under || strings.HasPrefix(p, under+"/")
 }

@@ -27,15 +27,16 @@ type fileEntry struct {
 	mode filemode.FileMode
 }
 
-// fileChange is a path that differs between two sides. A nil side means that the file is not there.
+// fileChange is a path that differs between two sides. A nil side means that the file does not
+// exist there.
 type fileChange struct {
-	path     string // in the repository
+	path     string // relative to the repository
 	from, to *fileEntry
-	oldPath  string // with a rename
-	disk     bool   // to is the file in the work tree
+	oldPath  string // for a rename
+	disk     bool   // the field to describes the file in the work tree
 }
 
-// letter is git's one-letter name of the change.
+// letter returns git's one-letter code for the change.
 func (c fileChange) letter() byte {
 	switch {
 	case c.oldPath != "":
@@ -59,21 +60,21 @@ func kindOf(m filemode.FileMode) filemode.FileMode {
 
 // workStatus is the state of the work tree.
 type workStatus struct {
-	staged    []fileChange // index against HEAD
-	unstaged  []fileChange // work tree against index
+	staged    []fileChange // the index compared with HEAD
+	unstaged  []fileChange // the work tree compared with the index
 	unmerged  []string
 	untracked []string // a directory without tracked files is one entry, ending with "/"
-	ignored   []string // when asked for
+	ignored   []string // only if requested
 	more      int      // untracked and ignored entries beyond maxUntracked
 	notes     []string
 }
 
-// maxUntracked bounds the untracked and the ignored entries that are kept.
+// maxUntracked is the maximum number of untracked, and of ignored, entries that are kept.
 const maxUntracked = 2000
 
 // status compares HEAD, index and work tree below the repository path under. Like git, it trusts
-// the index about files whose size and times have not changed since; unlike go-git, it reads
-// neither the trees that the index knows to be equal to HEAD's nor ignored directories.
+// the index for files whose size and times have not changed since. Unlike go-git, it reads neither
+// ignored directories nor the trees that the index records as equal to HEAD's.
 func (g *Repo) status(ctx context.Context, under string, ignored bool) (*workStatus, error) {
 	idx, err := g.r.Storer.Index()
 	if err != nil {
@@ -96,7 +97,7 @@ func (g *Repo) status(ctx context.Context, under string, ignored bool) (*workSta
 	return st, nil
 }
 
-// againstIndex lists what differs between a tree (nil is empty) and the index.
+// againstIndex lists the differences between a tree (nil means empty) and the index.
 func (g *Repo) againstIndex(tree *object.Tree, idx *index.Index, under string) ([]fileChange, error) {
 	t := &treeFlattener{g: g, under: under, equal: cachedTrees(idx), same: map[string]bool{}, files: map[string]fileEntry{}}
 	if tree != nil {
@@ -127,7 +128,7 @@ func (g *Repo) againstIndex(tree *object.Tree, idx *index.Index, under string) (
 	return g.renames(out, tree), nil
 }
 
-// treeFlattener lists the files of a tree, leaving out directories that the index holds unchanged.
+// treeFlattener lists the files of a tree, except in directories that are unchanged in the index.
 type treeFlattener struct {
 	g     *Repo
 	under string
@@ -161,7 +162,7 @@ func (t *treeFlattener) walk(tree *object.Tree, prefix string) error {
 	return nil
 }
 
-// isSame reports whether a directory above p is known to be equal, remembering the answer for every
+// isSame reports whether a directory above p is known to be equal. It caches the answer for every
 // directory.
 func (t *treeFlattener) isSame(p string) bool {
 	if len(t.same) == 0 {
@@ -179,15 +180,14 @@ func (t *treeFlattener) isSame(p string) bool {
 	return v
 }
 
-// cachedTrees returns the hashes of the directories that the index keeps in its TREE extension, by
-// path.
+// cachedTrees returns the hashes of the directories in the index's TREE extension, by path.
 func cachedTrees(idx *index.Index) map[string]plumbing.Hash {
 	out := map[string]plumbing.Hash{}
 	if idx.Cache == nil {
 		return out
 	}
 	entries := idx.Cache.Entries
-	// Entries come in pre-order, each with the number of its subtrees; an invalidated one has a
+	// Entries are in pre-order, each with the number of its subtrees; an invalidated entry has a
 	// negative count.
 	var read func(prefix string, depth int)
 	read = func(prefix string, depth int) {
@@ -208,10 +208,10 @@ func cachedTrees(idx *index.Index) map[string]plumbing.Hash {
 	return out
 }
 
-// maxRenames bounds the pairs of a rename search by content.
+// maxRenames limits the pairs compared in a rename search by content.
 const maxRenames = 60
 
-// renames joins a deleted and an added file of the same or similar content.
+// renames detects renames: it joins a deleted and an added file with the same or similar content.
 func (g *Repo) renames(changes []fileChange, tree *object.Tree) []fileChange {
 	if tree == nil {
 		return changes
@@ -243,7 +243,7 @@ func (g *Repo) renames(changes []fileChange, tree *object.Tree) []fileChange {
 	found, err := object.DetectRenames(all, &object.DiffTreeOptions{DetectRenames: true, RenameScore: 50, RenameLimit: maxRenames,
 		OnlyExactRenames: added > maxRenames || deleted > maxRenames})
 	if err != nil {
-		return changes // told as deleted and added, which is true as well
+		return changes // reported as deleted and added, which is also correct
 	}
 	for _, f := range found {
 		if f.From.Name != "" && f.To.Name != "" && f.From.Name != f.To.Name {
@@ -277,7 +277,8 @@ func (g *Repo) unstaged(ctx context.Context, idx *index.Index, under string, st 
 	}
 	changes := make([]*fileChange, len(idx.Entries))
 	errs := make([]error, len(idx.Entries))
-	// Only files whose times changed are read, but after a checkout or a copy those may be all.
+	// Only files whose times changed are read, but after a checkout or a copy that may be all of
+	// them.
 	var wg sync.WaitGroup
 	work := make(chan int, 256)
 	for range min(runtime.GOMAXPROCS(0), 8) {
@@ -345,7 +346,7 @@ func (d *diskComparer) compare(e *index.Entry) (*fileChange, error) {
 	}
 	to := &fileEntry{mode: diskMode(info)}
 	if e.Mode == filemode.Submodule {
-		return nil, nil // its own repository tells what changed in it
+		return nil, nil // the nested repository itself reports its changes
 	}
 	if kindOf(e.Mode) != kindOf(to.mode) {
 		if info.IsDir() {
@@ -386,8 +387,8 @@ func diskMode(info fs.FileInfo) filemode.FileMode {
 	return filemode.Regular
 }
 
-// unchanged reports whether size and time say that the file is as it was when the index was
-// written. A file written in the same moment as the index is "racily clean" and must be read
+// unchanged reports whether size and time show that the file has not changed since the index was
+// written. A file written at the same time as the index is "racily clean" and must be read
 // (gitformat-index, racy-git).
 func (d *diskComparer) unchanged(e *index.Entry, info fs.FileInfo) bool {
 	return uint32(info.Size()) == e.Size && info.ModTime().Equal(e.ModifiedAt) &&
@@ -403,7 +404,7 @@ func (d *diskComparer) sameContent(rel string, e *index.Entry, info fs.FileInfo)
 		return false, nil
 	}
 	if uint32(info.Size()) != e.Size && e.Size != 0 {
-		return false, nil // like git, without reading: another size is another content
+		return false, nil // like git, without reading: a different size means different content
 	}
 	f, err := d.g.cfg.Files.Open(rel, info)
 	if err != nil {
@@ -420,10 +421,10 @@ func (d *diskComparer) sameContent(rel string, e *index.Entry, info fs.FileInfo)
 	return d.crlf && d.sameNormalized(f, info.Size(), e.Hash), nil
 }
 
-// maxNormalized bounds the files whose line endings are normalised in memory.
+// maxNormalized is the largest file whose line endings are normalised in memory.
 const maxNormalized = 16 << 20
 
-// sameNormalized compares a file as git would store it: with LF where it has CRLF.
+// sameNormalized compares a file in the form git would store: with LF instead of CRLF.
 func (d *diskComparer) sameNormalized(f *os.File, size int64, want plumbing.Hash) bool {
 	if size > maxNormalized {
 		return false
@@ -436,8 +437,8 @@ func (d *diskComparer) sameNormalized(f *os.File, size int64, want plumbing.Hash
 	return plumbing.ComputeHash(plumbing.BlobObject, []byte(text)) == want
 }
 
-// normalizesLines reports whether the repository stores text with other line endings than the work
-// tree has.
+// normalizesLines reports whether the repository stores text with different line endings from those
+// in the work tree.
 func (g *Repo) normalizesLines() bool {
 	if cfg, err := g.r.Config(); err == nil {
 		if v := strings.ToLower(cfg.Raw.Section("core").Option("autocrlf")); v == "true" || v == "input" {

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// untracked finds the files that git does not know and, if asked, those it leaves alone.
+// untracked finds the files that git does not track and, if requested, those it ignores.
 func (g *Repo) untracked(ctx context.Context, idx *index.Index, under string, ignored bool, st *workStatus) error {
 	u := &untrackedWalk{ctx: ctx, g: g, under: under, files: map[string]bool{}, dirs: map[string]bool{"": true, ".": true}, st: st}
 	for _, e := range idx.Entries {
@@ -35,9 +35,9 @@ type untrackedWalk struct {
 	ctx   context.Context
 	g     *Repo
 	under string
-	files map[string]bool // tracked, by repository path
-	dirs  map[string]bool // that hold a tracked file
-	last  string          // the untracked directory that was told last, ending with "/"
+	files map[string]bool // tracked files, by repository path
+	dirs  map[string]bool // directories that contain a tracked file
+	last  string          // the untracked directory that was reported last, ending with "/"
 	st    *workStatus
 }
 
@@ -79,13 +79,14 @@ func (u *untrackedWalk) visit(rel string, d fs.DirEntry, err error) error {
 	return nil
 }
 
-// isRepo reports whether a directory is a repository of its own, which git does not look into.
+// isRepo reports whether a directory is a repository of its own, which git does not descend into.
 func (u *untrackedWalk) isRepo(rel string) bool {
 	_, err := u.g.cfg.Root.Lstat(path.Join(rel, ".git"))
 	return err == nil
 }
 
-// collapse tells an untracked file by the topmost directory above it that holds nothing tracked.
+// collapse reports an untracked file as the topmost directory above it that contains nothing
+// tracked.
 func (u *untrackedWalk) collapse(p string) string {
 	out := p
 	for dir := path.Dir(p); dir != "." && !u.dirs[dir] && below(dir, u.under) && dir+"/" != u.g.prefix; dir = path.Dir(dir) {
@@ -105,14 +106,14 @@ func (u *untrackedWalk) add(p string) {
 	u.st.untracked = append(u.st.untracked, p)
 }
 
-// findIgnored lists what is ignored, each directory as one entry.
+// findIgnored lists ignored files, each ignored directory as one entry.
 func (u *untrackedWalk) findIgnored(m *ignore.Matcher, dir string) error {
 	if err := context.Cause(u.ctx); err != nil {
 		return err
 	}
 	entries, err := u.g.cfg.Files.ReadDir(dir)
 	if err != nil {
-		return nil // told by the walk before
+		return nil // already reported by the walk
 	}
 	for _, e := range entries {
 		rel := path.Join(dir, e.Name())
@@ -127,7 +128,7 @@ func (u *untrackedWalk) findIgnored(m *ignore.Matcher, dir string) error {
 			}
 			u.addIgnored(p)
 		case e.IsDir() && !u.dirs[p] && !u.untrackedIn(p):
-			// Nothing in it is tracked or could be: told as a whole, unless it is empty.
+			// Nothing in it is tracked or could be: report the whole directory, unless it is empty.
 			if sub, err := u.g.cfg.Files.ReadDir(rel); err == nil && len(sub) > 0 {
 				u.addIgnored(p + "/")
 			}
@@ -148,7 +149,7 @@ func (u *untrackedWalk) addIgnored(p string) {
 	u.st.ignored = append(u.st.ignored, p)
 }
 
-// untrackedIn reports whether an untracked file was found in the directory p, or p lies in an
+// untrackedIn reports whether an untracked file was found in the directory p, or p is inside an
 // untracked directory.
 func (u *untrackedWalk) untrackedIn(p string) bool {
 	for _, f := range u.st.untracked {
@@ -159,7 +160,7 @@ func (u *untrackedWalk) untrackedIn(p string) bool {
 	return u.st.more > 0
 }
 
-// Changed lists the files of the workspace that differ from the last commit, without deleted ones.
+// Changed lists the files of the workspace that differ from the last commit, except deleted ones.
 func (g *Repo) Changed(ctx context.Context) ([]string, error) {
 	st, err := g.status(ctx, strings.TrimSuffix(g.prefix, "/"), false)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package show makes names, sizes and texts fit to be shown to a model: unmistakable, bounded and
-// valid UTF-8.
+// Package show makes names, sizes and texts suitable to be shown to a model: unambiguous, limited
+// in length and valid UTF-8.
 package show
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/ansi"
 )
 
-// Clean returns what a program printed as text without terminal sequences, in valid UTF-8.
+// Clean returns the output of a program as valid UTF-8 text without terminal sequences.
 func Clean(b []byte) string {
 	return strings.ToValidUTF8(ansi.Strip(string(b)), "\uFFFD")
 }
 
-// Ends keeps the head and the tail of s, cut at runes, with a mark between them.
+// Ends keeps the beginning and the end of s, cut at runes, with a mark between them.
 func Ends(s string, max int) string {
-	if len(s) <= max+max/8 { // a cut that saves next to nothing only hurts
+	if len(s) <= max+max/8 { // a cut that saves next to nothing only does harm
 		return s
 	}
 	head := strings.ToValidUTF8(s[:max*2/3], "")
@@ -29,8 +29,8 @@ func Ends(s string, max int) string {
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head, len(s)-len(head)-len(tail), tail)
 }
 
-// Line shortens a line to at most max bytes, at a character, and says so. Bytes that are no UTF-8
-// are shown as U+FFFD.
+// Line shortens a line to at most max bytes, at a character boundary, and marks the cut. Bytes that
+// are not UTF-8 are shown as U+FFFD.
 func Line(s string, max int) string {
 	if len(s) <= max {
 		return strings.ToValidUTF8(s, "\uFFFD")
@@ -42,10 +42,10 @@ func Line(s string, max int) string {
 	return strings.ToValidUTF8(s[:cut], "\uFFFD") + "… [" + Size(int64(len(s)-cut)) + " more on this line]"
 }
 
-// maxQuoted bounds a path that is quoted whole.
+// maxQuoted is the longest path that is quoted in full.
 const maxQuoted = 4096
 
-// Path returns a path for a message: as it is when that is unmistakable, else quoted.
+// Path formats a path for a message: unchanged if that is unambiguous, otherwise quoted.
 func Path(p string) string {
 	if p != "" && strings.TrimSpace(p) == p && !strings.ContainsFunc(p, func(r rune) bool {
 		return !unicode.IsPrint(r) || r == unicode.ReplacementChar || r == '"'
@@ -58,7 +58,7 @@ func Path(p string) string {
 	return fmt.Sprintf("%q", p)
 }
 
-// Size words a number of bytes for people.
+// Size formats a number of bytes for people.
 func Size(n int64) string {
 	switch {
 	case n < 10<<10:
@@ -71,7 +71,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d GiB", n>>30)
 }
 
-// Cause strips the operation and path that the os package puts in front: the messages here have
+// Cause strips the operation and path that the os package adds to an error: the messages here have
 // their own.
 func Cause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {

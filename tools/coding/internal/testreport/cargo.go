@@ -36,8 +36,8 @@ type cargoMessage struct {
 	}
 }
 
-// parseCargoMessage turns a line of cargo's JSON into a Diagnostic. Known says whether the line is
-// cargo's at all.
+// parseCargoMessage parses a line of cargo's JSON as a Diagnostic. known reports whether the line
+// is from cargo at all.
 func parseCargoMessage(line []byte, tool string, p Paths) (d Diagnostic, known, finding bool) {
 	var m cargoMessage
 	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil || m.Reason == "" {
@@ -62,22 +62,22 @@ func parseCargoMessage(line []byte, tool string, p Paths) (d Diagnostic, known, 
 			break
 		}
 	}
-	return d, true, d.Path != "" // summaries such as "2 warnings emitted" have no place
+	return d, true, d.Path != "" // summaries such as "2 warnings emitted" have no position
 }
 
 type cargoParser struct {
 	rep    *Report
 	paths  Paths
-	open   map[string]*clipBuf // output of failing tests of the current target, nil before its block
+	open   map[string]*clipBuf // output of failing tests of the current target; the value is nil before its block
 	order  []string
 	cur    *clipBuf
-	begun  bool // "running n tests" without its totals yet
+	begun  bool // "running n tests" was seen, but not yet its totals
 	lastly string
 	noise  clipBuf
 }
 
 // ParseCargo reads the standard output of "cargo test --message-format=json": cargo's JSON lines
-// with the compiler's errors, and between them the text of the test harness.
+// with the compiler's errors, interleaved with the text of the test harness.
 func ParseCargo(r io.Reader, paths Paths) (*Report, error) {
 	p := &cargoParser{rep: &Report{}, paths: paths, open: map[string]*clipBuf{}}
 	err := eachLine(r, func(line []byte, _ bool) {
@@ -155,7 +155,7 @@ func (p *cargoParser) flush() {
 	p.order, p.cur = p.order[:0], nil
 }
 
-// cargoText drops the backtrace from a test's output and starts at the panic when there is one.
+// cargoText drops the backtrace from a test's output. If there is a panic, the text starts at it.
 func cargoText(text string) string {
 	var keep []string
 	for _, l := range strings.Split(text, "\n") {

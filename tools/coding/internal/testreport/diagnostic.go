@@ -8,16 +8,16 @@ import (
 
 // Diagnostic is one finding of a compiler or linter.
 type Diagnostic struct {
-	Path     string // relative to the workspace where it lies in it
-	Line     int    // from 1; 0 when unknown
-	Col      int    // from 1; 0 when unknown
-	Severity string // "error", "warning" or "note"; "" when the tool does not say
+	Path     string // relative to the workspace if inside it
+	Line     int    // from 1; 0 if unknown
+	Col      int    // from 1; 0 if unknown
+	Severity string // "error", "warning" or "note"; "" if the tool does not say
 	Message  string
 	Rule     string // the tool's name for the rule, such as "F401"
 	Tool     string
 }
 
-// String formats d as "path:line:col: severity: message (rule, tool)", leaving out what is unknown.
+// String formats d as "path:line:col: severity: message (rule, tool)", omitting unknown fields.
 func (d Diagnostic) String() string {
 	var b strings.Builder
 	b.WriteString(d.Path)
@@ -47,7 +47,7 @@ func (d Diagnostic) String() string {
 // column.
 var positioned = regexp.MustCompile(`^((?:[A-Za-z]:)?[^:\s][^:]*):(\d+)(?::(\d+))?(?:-\d+(?::\d+)?)?:\s+(.*)$`)
 
-// parsePositioned reads one line of that form.
+// parsePositioned parses one line of that form.
 func parsePositioned(line, tool string, p Paths) (Diagnostic, bool) {
 	m := positioned.FindStringSubmatch(line)
 	if m == nil {

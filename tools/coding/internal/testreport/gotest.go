@@ -26,24 +26,25 @@ type goTestKey struct{ pkg, test string }
 
 type goTestRun struct {
 	out       clipBuf
-	subFailed bool // a subtest failed, so this failure is only its echo
+	subFailed bool // a subtest failed, so this failure merely follows from it
 }
 
-// goTestParser folds the events of a run. Output of passing tests is dropped as soon as they pass.
+// goTestParser processes the events of a run. Output of passing tests is dropped as soon as they
+// pass.
 type goTestParser struct {
 	rep   *Report
 	log   io.Writer
 	paths Paths
 	open  map[goTestKey]*goTestRun
 	pkgs  map[string]*clipBuf // output of packages outside any test
-	raw   clipBuf             // lines that are no events
+	raw   clipBuf             // lines that are not events
 	none  map[string]bool     // packages in which no test was selected
-	last  Diagnostic          // build error that continuation lines belong to
+	last  Diagnostic          // build error to which continuation lines belong
 	bad   map[string]bool     // packages with a failing test
 }
 
-// parseGoTestJSON reads the output of "go test -json". Lines that are no events, which older tool
-// chains print for build failures, are read as compiler output.
+// parseGoTestJSON reads the output of "go test -json". Lines that are not events, which older tool
+// chains print for build failures, are parsed as compiler output.
 func parseGoTestJSON(r io.Reader, paths Paths) (*Report, error) {
 	return ParseGoTest(r, paths, io.Discard)
 }
@@ -54,7 +55,7 @@ func ParseGoTest(r io.Reader, paths Paths, log io.Writer) (*Report, error) {
 	err := eachLine(r, func(line []byte, whole bool) {
 		var ev goEvent
 		if whole && len(line) > 0 && line[0] == '{' && json.Unmarshal(line, &ev) == nil && ev.Action != "" {
-			_, _ = io.WriteString(p.log, ev.Output) // a log keeps what it can
+			_, _ = io.WriteString(p.log, ev.Output) // a write error is ignored: the log keeps what it can
 			p.event(&ev)
 			return
 		}
@@ -108,7 +109,7 @@ func (p *goTestParser) output(ev *goEvent) {
 	c.add(ev.Output)
 }
 
-// noteOutput picks up what changes how the counts must be read.
+// noteOutput handles output that changes how the counts must be interpreted.
 func (p *goTestParser) noteOutput(ev *goEvent) {
 	out := strings.TrimSpace(ev.Output)
 	switch {
@@ -121,7 +122,7 @@ func (p *goTestParser) noteOutput(ev *goEvent) {
 	}
 }
 
-// isGoChatter reports the lines by which package testing announces state.
+// isGoChatter reports whether s is one of the lines with which package testing announces state.
 func isGoChatter(s string) bool {
 	s = strings.TrimLeft(s, " ")
 	if strings.HasPrefix(s, "testing.go:") && strings.HasSuffix(s, ": race detected during execution of test\n") {
@@ -149,8 +150,8 @@ func (p *goTestParser) endTest(ev *goEvent) {
 	}
 }
 
-// failTest counts one failing test. A parent that failed only because a subtest did is counted, as
-// "go test" does, but not listed: its subtest says why.
+// failTest counts one failing test. A parent test that failed only because a subtest did is
+// counted, as in "go test", but not listed: its subtest has the reason.
 func (p *goTestParser) failTest(key goTestKey, run *goTestRun, otherwise string) {
 	p.rep.Failed++
 	p.bad[key.pkg] = true
@@ -173,7 +174,7 @@ func (p *goTestParser) failTest(key goTestKey, run *goTestRun, otherwise string)
 	p.rep.fail(Failure{Suite: key.pkg, Name: key.test, Message: msg, Frames: p.paths.frames(text, p.pkgDir(key.pkg))})
 }
 
-// goMessage cuts the goroutine dump off a panic; the frames in it are told separately.
+// goMessage cuts the goroutine dump off a panic; its frames are reported separately.
 func goMessage(text string) string {
 	if i := strings.Index(text, "panic: "); i >= 0 {
 		if j := strings.Index(text[i:], "\ngoroutine "); j >= 0 {
@@ -183,7 +184,7 @@ func goMessage(text string) string {
 	return text
 }
 
-// pkgDir is the workspace directory of a package of the module under test, or "".
+// pkgDir returns the workspace directory of a package of the module under test, or "".
 func (p *goTestParser) pkgDir(pkg string) string {
 	if p.paths.Module == "" {
 		return ""
@@ -212,8 +213,8 @@ func (p *goTestParser) endPackage(ev *goEvent) {
 	}
 }
 
-// failPackage tells of a package that failed other than by a failing test: its build, TestMain, or
-// a test that ended the process.
+// failPackage reports a package that failed for another reason than a failing test: its build,
+// TestMain, or a test that ended the process.
 func (p *goTestParser) failPackage(ev *goEvent, out *clipBuf) {
 	if ev.FailedBuild != "" {
 		p.rep.Errors++
@@ -229,7 +230,8 @@ func (p *goTestParser) failPackage(ev *goEvent, out *clipBuf) {
 	p.rep.fail(Failure{Suite: ev.Package, Message: goMessage(text), Frames: p.paths.frames(text, p.pkgDir(ev.Package))})
 }
 
-// endOpen fails the tests of pkg that never ended, innermost first; all of them when pkg is "".
+// endOpen fails the tests of pkg that never ended, innermost first. If pkg is "", it fails those of
+// all packages.
 func (p *goTestParser) endOpen(pkg, why string) (any bool) {
 	var keys []goTestKey
 	for k := range p.open {
@@ -250,7 +252,7 @@ func (p *goTestParser) endOpen(pkg, why string) (any bool) {
 	return any
 }
 
-// unfinished closes a stream that ended early, as one does when the run was killed.
+// unfinished closes a stream that ended early, as after a killed run.
 func (p *goTestParser) unfinished() {
 	if p.endOpen("", "did not finish: the run ended while it ran") {
 		p.rep.Complete = false
@@ -260,7 +262,7 @@ func (p *goTestParser) unfinished() {
 	}
 }
 
-// rawLine reads a line that is no event.
+// rawLine parses a line that is not an event.
 func (p *goTestParser) rawLine(line string) {
 	line = string(bytes.ToValidUTF8([]byte(line), []byte("\uFFFD")))
 	if !p.buildLine(line) {
@@ -268,7 +270,7 @@ func (p *goTestParser) rawLine(line string) {
 	}
 }
 
-// buildLine reads one line of compiler output: a header, an error, or the continuation of one.
+// buildLine parses one line of compiler output: a header, an error, or the continuation of one.
 func (p *goTestParser) buildLine(line string) bool {
 	if strings.HasPrefix(line, "# ") {
 		p.flushBuild()

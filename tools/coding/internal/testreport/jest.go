@@ -37,12 +37,12 @@ type jestAssertion struct {
 	FailureMessages []string
 }
 
-// maxJestReport bounds the report that is kept for decoding.
+// maxJestReport is the largest report that is kept for decoding.
 const maxJestReport = 64 << 20
 
-// ParseJest reads the standard output of "jest --json" or "vitest run --reporter=json". What tests
-// print themselves is skipped: the report is the last line that starts as one, or the rest of the
-// output from there.
+// ParseJest reads the standard output of "jest --json" or "vitest run --reporter=json". It skips
+// what the tests themselves print: the report is the last line that looks like the start of one, or
+// everything from there to the end of the output.
 func ParseJest(r io.Reader, paths Paths) (*Report, error) {
 	rep := &Report{}
 	data, noise, err := jestJSON(r)
@@ -85,7 +85,7 @@ func jestJSON(r io.Reader) (data []byte, noise string, err error) {
 		if i < 0 {
 			break
 		}
-		// The decoder stops at the end of the value, whatever is printed behind it.
+		// The decoder stops at the end of the value, whatever follows.
 		var raw json.RawMessage
 		if json.NewDecoder(bytes.NewReader(all[i:])).Decode(&raw) == nil && bytes.Contains(raw, []byte(`"testResults"`)) {
 			return raw, "", nil
@@ -120,13 +120,14 @@ func jestSuiteFailures(rep *Report, s jestSuite, paths Paths) {
 		rep.Errors++
 		text := ansi.Strip(s.Message)
 		if i := strings.Index(text, "Details:\n"); i >= 0 && strings.Contains(text[:i], "Jest encountered an unexpected token") {
-			text = text[i+len("Details:\n"):] // before it is general advice
+			text = text[i+len("Details:\n"):] // the text before it is general advice
 		}
 		rep.fail(Failure{Suite: suite, Message: clipped(dedent(text)), Frames: paths.frames(text, "")})
 	}
 }
 
-// jestMessage cuts the stack off a failure; the project's frames in it are told separately.
+// jestMessage cuts the stack trace off a failure; its frames in the project are reported
+// separately.
 func jestMessage(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {

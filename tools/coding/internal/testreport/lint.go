@@ -13,17 +13,17 @@ import (
 	"github.com/luthier-dev/luthier/tools/coding/internal/show"
 )
 
-// maxDiagnostics bounds what is kept of one linter.
+// maxDiagnostics is the maximum number of findings kept per linter.
 const maxDiagnostics = 1000
 
-// maxLintReport bounds a linter's JSON report.
+// maxLintReport is the maximum size of a linter's JSON report.
 const maxLintReport = 64 << 20
 
-// LintParser reads what a linter printed.
+// LintParser parses the output of a linter.
 type LintParser func(r io.Reader, p Paths) ([]Diagnostic, error)
 
-// ParseLines reads "path:line:col: message" lines, as go vet, gopls check and most compilers print
-// them. Other lines are passed over.
+// ParseLines parses "path:line:col: message" lines, as go vet, gopls check and most compilers print
+// them. Other lines are skipped.
 func ParseLines(tool string) LintParser {
 	return func(r io.Reader, p Paths) ([]Diagnostic, error) {
 		var out []Diagnostic
@@ -37,7 +37,7 @@ func ParseLines(tool string) LintParser {
 	}
 }
 
-// ParsePattern reads lines that a pattern with named groups matches.
+// ParsePattern parses the lines that match a pattern with named groups.
 func ParsePattern(tool string, re *regexp.Regexp) LintParser {
 	return func(r io.Reader, p Paths) ([]Diagnostic, error) {
 		var out []Diagnostic
@@ -61,7 +61,7 @@ func ParsePattern(tool string, re *regexp.Regexp) LintParser {
 	}
 }
 
-// in tells d's path relative to the workspace where it lies in it.
+// in returns d with a path relative to the workspace, if the file is inside it.
 func (d Diagnostic) in(p Paths) Diagnostic {
 	if rel, ok := p.rel(d.Path); ok && d.Path != "" {
 		d.Path = rel
@@ -71,8 +71,8 @@ func (d Diagnostic) in(p Paths) Diagnostic {
 
 var tscLine = regexp.MustCompile(`^(?P<path>.+?)\((?P<line>\d+),(?P<col>\d+)\): (?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>.*)$`)
 
-// ParseTSC reads "tsc --pretty false". Errors without a place, such as a wrong tsconfig.json, are
-// findings too.
+// ParseTSC parses the output of "tsc --pretty false". Errors without a position, such as a wrong
+// tsconfig.json, are findings too.
 func ParseTSC(r io.Reader, p Paths) ([]Diagnostic, error) {
 	placeless := regexp.MustCompile(`^(error) (TS\d+): (.*)$`)
 	var rest []Diagnostic
@@ -90,7 +90,7 @@ func ParseTSC(r io.Reader, p Paths) ([]Diagnostic, error) {
 	return append(out, rest...), err
 }
 
-// ParseCargoCheck reads "cargo check --message-format=json".
+// ParseCargoCheck parses the output of "cargo check --message-format=json".
 func ParseCargoCheck(r io.Reader, p Paths) ([]Diagnostic, error) {
 	var out []Diagnostic
 	err := eachLine(r, func(line []byte, _ bool) {
@@ -112,7 +112,7 @@ func decodeReport(r io.Reader, v any) error {
 		return errors.New("the report is too large; check fewer paths")
 	}
 	if len(strings.TrimSpace(string(data))) == 0 {
-		return nil // it failed before it had anything to report, which its exit code tells
+		return nil // it failed before it could report anything, which its exit code shows
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("its report is not the JSON it should be: %w", err)
@@ -120,7 +120,7 @@ func decodeReport(r io.Reader, v any) error {
 	return nil
 }
 
-// ParseRuff reads "ruff check --output-format=json".
+// ParseRuff parses the output of "ruff check --output-format=json".
 func ParseRuff(r io.Reader, p Paths) ([]Diagnostic, error) {
 	var found []struct {
 		Code     *string
@@ -145,7 +145,7 @@ func ParseRuff(r io.Reader, p Paths) ([]Diagnostic, error) {
 	return out, nil
 }
 
-// ParseESLint reads "eslint --format json".
+// ParseESLint parses the output of "eslint --format json".
 func ParseESLint(r io.Reader, p Paths) ([]Diagnostic, error) {
 	var files []struct {
 		FilePath string

@@ -38,7 +38,7 @@ type pytestParser struct {
 	tail    clipBuf
 }
 
-// ParsePytest reads the text that pytest prints, with any --tb style, verbosity and width. Names
+// ParsePytest parses the text that pytest prints, with any --tb style, verbosity and width. Names
 // come from its short test summary (options -rfE), messages and positions from the blocks above it.
 func ParsePytest(r io.Reader, paths Paths) (*Report, error) {
 	p := &pytestParser{rep: &Report{}, paths: paths, blocks: map[string][]*pytestFailed{}}
@@ -69,7 +69,7 @@ func (p *pytestParser) line(line string) {
 	}
 }
 
-// totals reads the closing line, such as "== 1 failed, 2 passed in 0.12s ==".
+// totals parses the closing line, such as "== 1 failed, 2 passed in 0.12s ==".
 func (p *pytestParser) totals(line string) bool {
 	m := pytestTotals.FindStringSubmatch(line)
 	if m == nil || m[2] == "" && p.section != "short test summary info" {
@@ -131,7 +131,7 @@ func (p *pytestParser) blockLine(line string) {
 	}
 }
 
-// summaryLine reads "FAILED tests/test_x.py::test_y[a - b] - AssertionError: ...".
+// summaryLine parses "FAILED tests/test_x.py::test_y[a - b] - AssertionError: ...".
 func (p *pytestParser) summaryLine(line string) {
 	rest, failed := strings.CutPrefix(line, "FAILED ")
 	if !failed {
@@ -156,7 +156,7 @@ func (p *pytestParser) summaryLine(line string) {
 }
 
 // match splits a summary line into node id and message and finds the block that belongs to it.
-// Parameters may themselves hold " - ", so that every place to cut is tried against the titles.
+// Parameters may themselves contain " - ", so every possible split is compared with the titles.
 func (p *pytestParser) match(rest string) (id, why string, b *pytestFailed) {
 	for from := 0; ; {
 		i := strings.Index(rest[from:], " - ")
@@ -190,7 +190,7 @@ func (b *pytestFailed) fill(f Failure, paths Paths) Failure {
 		f.Message = dedent(b.all.String())
 	}
 	f.Frames = paths.frames(b.all.String(), "")
-	// pytest prints the outermost frame first; the failing one is of more use.
+	// pytest prints the outermost frame first; the failing one is more useful.
 	for i, j := 0, len(f.Frames)-1; i < j; i, j = i+1, j-1 {
 		f.Frames[i], f.Frames[j] = f.Frames[j], f.Frames[i]
 	}
@@ -221,8 +221,8 @@ func (p *pytestParser) finish() {
 	if len(p.rep.Failures) > 0 {
 		return
 	}
-	// Without a short summary (-r or --no-summary in the project's own options) the blocks alone
-	// tell.
+	// Without a short summary (if the project's own options have -r or --no-summary), only the
+	// blocks are available.
 	for _, b := range p.order {
 		if b.title != "" {
 			title := b.title

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	shownFailures = 25       // failures told with their messages
-	shownNames    = 100      // further failures told by name
+	shownFailures = 25       // failures reported with their messages
+	shownNames    = 100      // further failures reported by name
 	shownMessage  = 1500     // bytes of one message
-	shownReport   = 24 << 10 // bytes of the whole report, about
+	shownReport   = 24 << 10 // approximate bytes of the whole report
 )
 
 // Outcome holds how the runner itself ended.
@@ -21,13 +21,14 @@ type Outcome struct {
 	Framework string // such as "go test"
 	Command   string
 	ExitCode  int
-	Ended     string // "" when the runner ended by itself; else how, such as "killed after 10m0s"
+	Ended     string // "" if the runner ended by itself; otherwise how it ended, such as "killed after 10m0s"
 	Wall      time.Duration
-	Tail      string // the end of what the runner printed, for when the report alone does not explain
+	Tail      string // the end of the runner's output, for when the report alone does not explain the failure
 	Log       string // where the full log is
 }
 
-// verdict is the first word of a report. Only a runner that ended well, and ran something, passes.
+// verdict returns the first word of a report. Only a run that ended well and ran at least one test
+// passes.
 func (r *Report) verdict(o Outcome) string {
 	switch {
 	case o.Ended != "":
@@ -42,12 +43,12 @@ func (r *Report) verdict(o Outcome) string {
 	return "FAIL"
 }
 
-// explained says whether the report gives a reason for its verdict.
+// explained reports whether the report contains a reason for its verdict.
 func (r *Report) explained() bool {
 	return len(r.Build) > 0 || slices.ContainsFunc(r.Failures, func(f Failure) bool { return f.Message != "" && f.Message != buildFailed })
 }
 
-// buildFailed is the message of a suite whose compile errors are told elsewhere.
+// buildFailed is the message of a suite whose compile errors are reported elsewhere.
 const buildFailed = "build failed"
 
 // Render returns the report as text for a model.

@@ -1,6 +1,6 @@
-// Package testreport reads what test runners and linters print, and writes a test run's outcome for
-// a model. It runs nothing: each reader takes a stream in one program's format, and keeps bounded
-// parts of it and exact counts.
+// Package testreport parses the output of test runners and linters, and writes a test run's outcome
+// for a model. It runs nothing: each parser reads a stream in one program's format, and keeps
+// limited parts of it and exact counts.
 package testreport
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// The bounds of a test report. They keep a runner that prints without end, or fails a million
+// The limits of a test report. They keep a runner that prints endlessly, or that fails a million
 // tests, from filling memory; counts stay exact.
 const (
 	maxTestFailures = 200     // failures kept with their messages
@@ -25,7 +25,7 @@ const (
 	maxTestNotes    = 20
 	maxTestBuild    = 100     // build diagnostics
 	maxTestLine     = 1 << 20 // bytes of one line; the rest of a longer line is dropped
-	maxTestOpen     = 50_000  // tests that run at once
+	maxTestOpen     = 50_000  // tests running at the same time
 )
 
 // Report is the outcome of a run of a project's tests.
@@ -34,8 +34,8 @@ type Report struct {
 	Errors                  int           // suites that could not run: setup errors, import errors, crashed packages
 	Failures                []Failure     // the first maxTestFailures of Failed and Errors
 	Build                   []Diagnostic  // compile errors
-	Notes                   []string      // what a reader must know beside the counts, such as a data race
-	Elapsed                 time.Duration // as the runner reports it; 0 if it does not
+	Notes                   []string      // what a reader must know besides the counts, such as a data race
+	Elapsed                 time.Duration // as reported by the runner; 0 if it does not report it
 	Complete                bool          // the runner's own closing summary was seen
 }
 
@@ -55,7 +55,7 @@ type Frame struct {
 
 func (f Frame) String() string { return f.Path + ":" + strconv.Itoa(f.Line) }
 
-// ran is the number of tests that gave a verdict.
+// ran returns the number of tests with a verdict.
 func (r *Report) ran() int { return r.Passed + r.Failed }
 
 func (r *Report) fail(f Failure) {
@@ -65,7 +65,8 @@ func (r *Report) fail(f Failure) {
 	}
 }
 
-// Note adds what a reader must know beside the counts, once and within bounds.
+// Note adds something that a reader must know besides the counts. Duplicates and notes beyond the
+// limit are dropped.
 func (r *Report) Note(s string) {
 	if s = strings.TrimSpace(s); s != "" && len(r.Notes) < maxTestNotes && !slices.Contains(r.Notes, s) {
 		r.Notes = append(r.Notes, s)
@@ -78,16 +79,16 @@ func (r *Report) build(d Diagnostic) {
 	}
 }
 
-// Paths says where the tests ran, so that the positions a runner prints can be told as workspace
-// paths.
+// Paths describes where the tests ran, so that the positions a runner prints can be converted to
+// workspace paths.
 type Paths struct {
 	Root   string // absolute path of the workspace as the runner saw it
-	Dir    string // where the runner ran, relative to Root; "." for Root
-	Module string // the Go module path, when there is one
+	Dir    string // working directory of the runner, relative to Root; "." for Root
+	Module string // the Go module path, if there is one
 }
 
-// rel turns a path that a runner printed into one relative to the workspace, and says whether it
-// lies in it.
+// rel converts a path that a runner printed to one relative to the workspace, and reports whether
+// it is inside the workspace.
 func (p Paths) rel(name string) (string, bool) {
 	name = strings.ReplaceAll(strings.TrimPrefix(name, "file://"), `\`, "/")
 	if !path.IsAbs(name) && !(len(name) > 2 && name[1] == ':') {
@@ -102,7 +103,7 @@ func (p Paths) rel(name string) (string, bool) {
 	return rest, ok
 }
 
-// thirdParty matches path elements below which files are not the project's own.
+// thirdParty matches path elements below which files do not belong to the project.
 var thirdParty = regexp.MustCompile(`(^|/)(node_modules|site-packages|dist-packages|vendor|\.venv|venv|\.tox|\.nox|pkg/mod|\.cargo|target|node:internal)/`)
 
 // frameAt matches a position in any of the languages whose runners are parsed. Group 3 or 4 is the
@@ -110,7 +111,7 @@ var thirdParty = regexp.MustCompile(`(^|/)(node_modules|site-packages|dist-packa
 var frameAt = regexp.MustCompile(`((?:[A-Za-z]:)?[^\s"'():<>\[\]]+\.(go|py|rs|js|jsx|ts|tsx|mjs|cjs|mts|cts|vue|svelte))(?::(\d+)|", line (\d+))`)
 
 // frames returns the project's own positions in text, in order and without repetition. A bare file
-// name is taken to lie in dir.
+// name is assumed to be in dir.
 func (p Paths) frames(text, dir string) []Frame {
 	var out []Frame
 	for _, m := range frameAt.FindAllStringSubmatch(text, 64) {
@@ -135,9 +136,9 @@ func (p Paths) frames(text, dir string) []Frame {
 	return out
 }
 
-// eachLine calls fn for every line of r without its line end. Of a line longer than maxTestLine
-// only the beginning is passed on; whole says whether that is all of it. The slice is valid during
-// the call.
+// eachLine calls fn for every line of r without its line ending. For a line longer than maxTestLine
+// only the beginning is passed; whole reports whether that is the complete line. The slice is valid
+// only during the call.
 func eachLine(r io.Reader, fn func(line []byte, whole bool)) error {
 	br := bufio.NewReaderSize(r, 64<<10)
 	var long []byte
@@ -174,7 +175,7 @@ func trimEOL(b []byte) []byte {
 	return b
 }
 
-// clipBuf keeps the head and the tail of a text in bounded memory.
+// clipBuf keeps the beginning and the end of a text in limited memory.
 type clipBuf struct {
 	head, tail []byte
 	dropped    int
@@ -191,7 +192,7 @@ func (c *clipBuf) add(s string) {
 		return
 	}
 	c.tail = append(c.tail, s...)
-	// Compacting only at twice the size makes the copying linear.
+	// Compacting only at twice the size keeps the total copying linear.
 	if len(c.tail) > 2*clipTail {
 		c.cut()
 	}

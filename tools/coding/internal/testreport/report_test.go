@@ -21,7 +21,7 @@ type testParser func(io.Reader, Paths) (*Report, error)
 
 var srcPaths = Paths{Root: "/src/proj", Dir: ".", Module: "example.com/shop"}
 
-// testParserOf tells from a recording's name which runner wrote it.
+// testParserOf derives from a recording's name which runner wrote it.
 func testParserOf(name string) (testParser, string) {
 	switch {
 	case strings.HasPrefix(name, "go-"):
@@ -34,8 +34,8 @@ func testParserOf(name string) (testParser, string) {
 	return ParseJest, "jest"
 }
 
-// TestRecordedRuns parses what the real runners printed (testdata/testrun) and compares the text a
-// model gets.
+// TestRecordedRuns parses the output of real runners (testdata/testrun) and compares the text for
+// the model.
 func TestRecordedRuns(t *testing.T) {
 	exit := map[string]int{"go-nomatch.json": 0, "cargo-nomatch.txt": 0, "pytest-nomatch.txt": 5, "pytest-nofile.txt": 4, "cargo-broken.txt": 101}
 	files, err := filepath.Glob("testdata/testrun/*.[jt][sx]*")
@@ -84,8 +84,8 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// TestRecordedCounts pins the numbers the runners themselves print, independent of the golden
-// files.
+// TestRecordedCounts checks the numbers that the runners themselves print, independently of the
+// golden files.
 func TestRecordedCounts(t *testing.T) {
 	type counts struct{ Passed, Failed, Skipped, Errors, Build int }
 	for name, want := range map[string]counts{
@@ -118,7 +118,8 @@ func TestRecordedCounts(t *testing.T) {
 	}
 }
 
-// TestCutRuns cuts every recording after each line: a run that was killed is never told as a pass.
+// TestCutRuns truncates every recording after each line: a run that was killed is never reported as
+// passed.
 func TestCutRuns(t *testing.T) {
 	files, _ := filepath.Glob("testdata/testrun/*-all.*[nt]")
 	for _, file := range files {
@@ -167,7 +168,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestTestReportBounds feeds a million failures and a line without end; the report stays small and
+// TestTestReportBounds parses a million failures and an endless line; the report stays small and
 // the counts exact.
 func TestTestReportBounds(t *testing.T) {
 	var b strings.Builder
@@ -208,7 +209,8 @@ func fuzzTestParser(f *testing.F, prefix string, parse testParser) {
 	files, _ := filepath.Glob("testdata/testrun/" + prefix + "-*")
 	for _, file := range files {
 		if data, err := os.ReadFile(file); err == nil && !strings.HasSuffix(file, ".golden") {
-			// Whole recordings are too long to be mutated often; their parts reach the same code.
+			// Whole recordings are too long to be mutated often; their parts exercise the same
+			// code.
 			for part := range slices.Chunk(data, 1500) {
 				f.Add(part)
 			}
