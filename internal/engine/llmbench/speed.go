@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// chunk is how many tokens of a prompt go through the network in one pass, as in llama-bench.
+// chunk is the number of prompt tokens that go through the network in one pass, as in llama-bench.
 const chunk = 512
 
 // job is one row of the table.
