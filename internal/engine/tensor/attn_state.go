@@ -96,7 +96,7 @@ func (a *Attention) values(l TileLayout, vt []byte, c, last int) {
 	}
 }
 
-// Sink gives a learned logit a share of row r's attention without adding a value (gpt-oss).
+// Sink adds a learned logit as a share of row r's attention without adding a value (gpt-oss).
 func (a *Attention) Sink(r int, logit float32) {
 	top := max(a.top[r], logit)
 	fix := float32(0)
