@@ -72,7 +72,7 @@ func TestWriterAlignment(t *testing.T) {
 	}
 }
 
-// TestSplit opens a model in three files by the first.
+// TestSplit: opening the first file of a model split into three opens the whole model.
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	part := func(i, no, count int, tensor string) string {

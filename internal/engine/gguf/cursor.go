@@ -8,7 +8,7 @@ import (
 // maxDepth is how deep arrays of arrays may nest. No known file nests at all.
 const maxDepth = 4
 
-// cursor walks a file's bytes. All its methods check what is left before they look at it.
+// cursor walks a file's bytes. All its methods check how many bytes are left before they read them.
 type cursor struct {
 	data []byte
 	at   int
@@ -16,7 +16,7 @@ type cursor struct {
 
 func (c *cursor) left() int { return len(c.data) - c.at }
 
-// take moves over n bytes; what names them in the error.
+// take advances over n bytes. The error message names them as what.
 func (c *cursor) take(n uint64, what string) ([]byte, error) {
 	if n > uint64(c.left()) {
 		return nil, fmt.Errorf("%s of %d bytes at offset %d runs past the end of the file (%d bytes): the file is truncated or damaged", what, n, c.at, len(c.data))
@@ -51,8 +51,8 @@ func (c *cursor) str(what string) ([]byte, error) {
 	return c.take(n, what)
 }
 
-// count reads a number of things each of at least size bytes, and refuses one that what is left
-// cannot hold.
+// count reads the number of elements of at least size bytes each. It refuses a number that does not
+// fit into the bytes left.
 func (c *cursor) count(size int, what string) (int, error) {
 	n, err := c.u64(what)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *cursor) count(size int, what string) (int, error) {
 	return int(n), nil
 }
 
-// value reads a metadata value of the kind; the views in it are into the file.
+// value reads a metadata value of kind k. The slices in it are views of the file.
 func (c *cursor) value(k Kind, depth int) (value, error) {
 	start := c.at
 	v := value{kind: k}
@@ -83,8 +83,8 @@ func (c *cursor) value(k Kind, depth int) (value, error) {
 	return v, err
 }
 
-// array reads the rest of an array into v: the kind of its elements, their number, and walks over
-// them.
+// array reads the rest of an array into v: the kind and number of its elements. Then it skips the
+// elements.
 func (c *cursor) array(v *value, depth int) error {
 	if depth >= maxDepth {
 		return fmt.Errorf("arrays nest deeper than %d at offset %d", maxDepth, c.at)
@@ -110,7 +110,7 @@ func (c *cursor) array(v *value, depth int) error {
 	}
 	start := c.at
 	if size > 0 {
-		c.at += v.count * size // count saw to it that this fits
+		c.at += v.count * size // count has checked that this fits
 	}
 	for i := 0; size == 0 && i < v.count; i++ {
 		if v.elem == KindString {

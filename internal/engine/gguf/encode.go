@@ -12,7 +12,7 @@ func appendString(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// kindOf tells the kind of metadata value that a Go type is written as.
+// kindOf returns the kind of metadata value that a Go type is written as.
 func kindOf(t reflect.Type) (Kind, bool) {
 	switch t.Kind() {
 	case reflect.Uint8:
@@ -45,7 +45,7 @@ func kindOf(t reflect.Type) (Kind, bool) {
 	return 0, false
 }
 
-// appendValue appends a metadata value as it is in the file, without its kind.
+// appendValue appends a metadata value as it is stored in the file, without its kind.
 func appendValue(b []byte, value any) ([]byte, Kind, error) {
 	v := reflect.ValueOf(value)
 	if !v.IsValid() {

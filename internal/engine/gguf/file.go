@@ -10,11 +10,11 @@ import (
 type Tensor struct {
 	Name string
 	Type Type
-	Dims []int  // Dims[0] is the fastest: the columns of a matrix, as in ggml
-	Data []byte // a view of the file, read-only, gone after File.Close
+	Dims []int  // Dims[0] varies fastest: the columns of a matrix, as in ggml
+	Data []byte // a read-only view of the file, invalid after File.Close
 }
 
-// Rows is the number of rows of Dims[0] values: the product of the other dimensions.
+// Rows returns the number of rows of Dims[0] values: the product of the other dimensions.
 func (t Tensor) Rows() int {
 	n := 1
 	for _, d := range t.Dims[1:] {
@@ -23,7 +23,7 @@ func (t Tensor) Rows() int {
 	return n
 }
 
-// File is an opened GGUF file. Its methods may be used concurrently, but for Close.
+// File is an opened GGUF file. Its methods may be used concurrently, except Close.
 type File struct {
 	version   int
 	alignment int
@@ -36,10 +36,10 @@ type File struct {
 	maps      []*mapping
 }
 
-// Open maps the file into memory and parses it. Where the operating system has no mapping, it is
-// read. The first of the files of a split model opens them all. The file must not be truncated
-// while it is open: the operating system ends a program that touches a mapped page whose bytes are
-// gone.
+// Open maps the file into memory and parses it. If the operating system cannot map files, Open
+// reads the file instead. If path names the first file of a split model, Open opens all of them.
+// The file must not be truncated while it is open: the operating system ends a program that touches
+// a mapped page whose bytes are gone.
 func Open(path string) (*File, error) {
 	f, err := openOne(path)
 	if err != nil {
@@ -64,8 +64,8 @@ func openOne(path string) (*File, error) {
 	return f, nil
 }
 
-// Close gives the mapping back. Every Tensor's Data is invalid afterwards, even to look at; keys,
-// strings and what the array getters returned before stay valid. Closing twice is no error.
+// Close unmaps the file. Afterwards every Tensor's Data is invalid and must not even be read; keys,
+// strings and results of the array getters stay valid. Closing twice is not an error.
 func (f *File) Close() error {
 	f.open = false
 	var errs []error
@@ -91,12 +91,12 @@ func (f *File) Tensor(name string) (Tensor, bool) {
 // Tensors lists the tensors in the order of the file.
 func (f *File) Tensors() []Tensor { return slices.Clone(f.tensors) }
 
-// Size is the number of bytes of the file, of all files of a split model.
+// Size returns the number of bytes of the file, or of all files of a split model.
 func (f *File) Size() int64 { return f.size }
 
-// Release tells that t's bytes are not needed for now: the memory that holds its pages is given
-// back, so that a repacked copy does not double the resident size. They can still be read; then
-// they come from the file again.
+// Release says that t's bytes are not needed for now. The memory of their pages is freed, so that a
+// repacked copy does not double the resident size. The bytes can still be read; they then come from
+// the file again.
 func (f *File) Release(t Tensor) {
 	for _, m := range f.maps {
 		m.release(t.Data)
@@ -104,8 +104,8 @@ func (f *File) Release(t Tensor) {
 }
 
 // Read copies view, a part of a tensor's Data, to the front of dst. It reads the file instead of
-// touching mapped pages, which is faster for bytes that are needed once, and a file that was
-// truncated meanwhile is an error here.
+// touching mapped pages, which is faster for bytes that are needed only once. If the file was
+// truncated meanwhile, Read returns an error.
 func (f *File) Read(dst, view []byte) error {
 	if len(dst) < len(view) {
 		return fmt.Errorf("gguf: read: %d bytes into room for %d", len(view), len(dst))

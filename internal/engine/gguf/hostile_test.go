@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// small is a file with every kind of value and two tensors.
+// small returns a file with every kind of value and two tensors.
 func small(t testing.TB) []byte {
 	t.Helper()
 	w := &Writer{}
@@ -69,7 +69,7 @@ func touch(f *File) (sum int) {
 	return sum
 }
 
-// TestTruncated cuts a file at each byte: only within the padding at its end is it still a file.
+// TestTruncated: a file cut off at any byte is refused, except within the padding at its end.
 func TestTruncated(t *testing.T) {
 	data := small(t)
 	f, err := Parse(data)
@@ -91,7 +91,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped changes each byte of a file: whatever comes of it is read without a panic.
+// TestFlipped: a file with any one byte changed is parsed and read without a panic.
 func TestFlipped(t *testing.T) {
 	data := small(t)
 	for i := range data {
@@ -105,7 +105,7 @@ func TestFlipped(t *testing.T) {
 	}
 }
 
-// raw builds a file piece by piece, with whatever it should not hold.
+// raw builds a file piece by piece, including invalid contents.
 type raw struct{ b []byte }
 
 func header(version uint32, tensors, pairs uint64) *raw {
@@ -117,7 +117,7 @@ func (r *raw) u64(v uint64) *raw { r.b = binary.LittleEndian.AppendUint64(r.b, v
 func (r *raw) str(s string) *raw { r.b = appendString(r.b, s); return r }
 func (r *raw) pad(n int) *raw    { r.b = append(r.b, make([]byte, n)...); return r }
 
-// tensor describes a tensor and nothing of its bytes.
+// tensor appends a tensor's description, without its bytes.
 func (r *raw) tensor(name string, t Type, offset uint64, dims ...uint64) *raw {
 	r.str(name).u32(uint32(len(dims)))
 	for _, d := range dims {
@@ -190,11 +190,11 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileAllocation: what a file claims to hold is not what is allocated.
+// TestHostileAllocation: memory is not allocated on a file's word alone.
 func TestHostileAllocation(t *testing.T) {
 	cases := hostile()
 	large := cases["empty"]
-	large.data = header(3, 1<<18, 1<<19).pad(16 << 20).b // counts that its size does allow
+	large.data = header(3, 1<<18, 1<<19).pad(16 << 20).b // counts that are possible for the file's size
 	cases["large file"] = large
 	for name, tt := range cases {
 		var before, after runtime.MemStats
@@ -247,7 +247,7 @@ func FuzzParse(f *testing.F) {
 		touch(g)
 		var once, twice bytes.Buffer
 		if _, err := rewrite(g).WriteTo(&once); err != nil {
-			return // names and keys that are read but not written
+			return // names and keys that can be read but not written
 		}
 		h, err := Parse(once.Bytes())
 		if err != nil {

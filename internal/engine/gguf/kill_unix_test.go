@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killFile and killAt tell the test's own program, run again, what to write and at which byte to
-// die.
+// killFile and killAt pass to the test's own program, run again as a child, what to write and at
+// which byte to die.
 const (
 	killFile = "GGUF_TEST_KILL_FILE"
 	killAt   = "GGUF_TEST_KILL_AT"
 )
 
-// TestMain is also the program that TestKill kills.
+// TestMain also serves as the program that TestKill kills.
 func TestMain(m *testing.M) {
 	path := os.Getenv(killFile)
 	if path == "" {
@@ -72,8 +72,8 @@ func newFile() *Writer {
 	return w
 }
 
-// TestKill ends a process at many bytes of a file it is writing: under the file's name is the old
-// one or the new one.
+// TestKill: if the process dies at any byte of a file it is writing, the file's name still holds
+// the old file or the new one.
 func TestKill(t *testing.T) {
 	var want bytes.Buffer
 	if _, err := newFile().WriteTo(&want); err != nil {

@@ -4,7 +4,7 @@ package gguf
 
 import "os"
 
-// mapping is a file's bytes in memory.
+// mapping holds a file's bytes in memory.
 type mapping struct{ data []byte }
 
 func mapFile(path string) (*mapping, error) {

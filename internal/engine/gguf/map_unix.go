@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapping is a file's bytes in memory, and the file.
+// mapping holds a file's bytes in memory, and the open file.
 type mapping struct {
 	data []byte
 	file *os.File
@@ -48,7 +48,7 @@ func (m *mapping) close() error {
 	return errors.Join(unix.Munmap(data), m.file.Close())
 }
 
-// offset returns where in the file b begins, when b is inside the mapping.
+// offset returns the offset in the file at which b begins, if b is inside the mapping.
 func (m *mapping) offset(b []byte) (uintptr, bool) {
 	if len(b) == 0 || len(m.data) == 0 {
 		return 0, false
@@ -61,7 +61,7 @@ func (m *mapping) offset(b []byte) (uintptr, bool) {
 	return at - base, true
 }
 
-// read copies view, a part of the mapping, into dst through the file.
+// read copies view, a part of the mapping, into dst by reading the file.
 func (m *mapping) read(dst, view []byte) (found bool, err error) {
 	at, ok := m.offset(view)
 	if !ok {
@@ -71,7 +71,7 @@ func (m *mapping) read(dst, view []byte) (found bool, err error) {
 	return true, err
 }
 
-// release gives back the whole pages inside b, when b is inside the mapping.
+// release frees the memory of the whole pages inside b, if b is inside the mapping.
 func (m *mapping) release(b []byte) {
 	at, ok := m.offset(b)
 	if !ok {
@@ -81,7 +81,8 @@ func (m *mapping) release(b []byte) {
 	lo := (at + page - 1) / page * page
 	hi := (at + uintptr(len(b))) / page * page
 	if lo < hi {
-		// Advice only: when it is refused the pages stay, which costs memory but breaks nothing.
+		// This is only advice: if it is refused, the pages stay, which costs memory but breaks
+		// nothing.
 		_ = unix.Madvise(m.data[lo:hi], unix.MADV_DONTNEED)
 	}
 }

@@ -14,21 +14,21 @@ const (
 	magic            = "GGUF"
 	defaultAlignment = 32
 	maxDims          = 4
-	// The least bytes a key with its value and a tensor's description take: a count that needs more
-	// is a lie.
+	// The fewest bytes that a key with its value and a tensor's description take. A count that
+	// needs more bytes than the file has is a lie.
 	leastPair   = 8 + 4 + 1
 	leastTensor = 8 + 4 + 8 + 4 + 8
-	// The most entries that memory is reserved for on a count's word alone; real files have some
-	// hundred.
+	// The most entries for which memory is reserved on the word of a count alone; real files have
+	// some hundred.
 	mostReserved = 1024
 )
 
-// keyAlignment is the metadata key of the tensors' alignment in the file.
+// keyAlignment is the metadata key for the alignment of the tensors in the file.
 const keyAlignment = "general.alignment"
 
 // Parse reads a GGUF file that is in memory. Tensors and arrays are views of data, which must not
-// change while the File is used. Whatever data holds, the result is a File whose every view is
-// inside data, or an error.
+// change while the File is used. For any data, the result is an error or a File whose views are all
+// inside data.
 func Parse(data []byte) (*File, error) {
 	f, err := parse(data)
 	if err != nil {
@@ -113,7 +113,7 @@ func parsePairs(c *cursor, f *File, n int) error {
 			return fmt.Errorf("metadata key %q: %w", key, err)
 		}
 		if v.kind != KindArray {
-			v.raw = bytes.Clone(v.raw) // small, and so usable after Close
+			v.raw = bytes.Clone(v.raw) // small, and so copied to stay usable after Close
 		}
 		f.keys = append(f.keys, key)
 		f.values[key] = v
@@ -139,7 +139,7 @@ func parseAlignment(f *File) error {
 	return nil
 }
 
-// info is a tensor before its bytes have been found.
+// info describes a tensor whose bytes have not been located yet.
 type info struct {
 	Tensor
 	offset uint64
@@ -206,7 +206,7 @@ func parseInfo(c *cursor, f *File, t *info) error {
 	return nil
 }
 
-// tensorBytes is the size of a tensor of rows of cols values each.
+// tensorBytes returns the size of a tensor with rows of cols values each.
 func tensorBytes(t Type, cols int, values uint64) (uint64, error) {
 	l := t.layout()
 	if l.block == 0 {
@@ -222,8 +222,8 @@ func tensorBytes(t Type, cols int, values uint64) (uint64, error) {
 	return size, nil
 }
 
-// placeTensors finds the tensors' bytes behind the descriptions and checks that they are in the
-// file and apart.
+// placeTensors locates the tensors' bytes after the descriptions, and checks that they lie in the
+// file and do not overlap.
 func placeTensors(c *cursor, f *File, infos []info) error {
 	f.tensors = make([]Tensor, len(infos))
 	if len(infos) == 0 {

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// resident is how much of f's mapping this process holds in memory, in bytes.
+// resident returns how many bytes of f's mapping this process holds in memory.
 func resident(t *testing.T, f *File) int {
 	t.Helper()
 	fd, err := os.Open("/proc/self/smaps")
@@ -64,5 +64,5 @@ func TestReleaseKeepsBytes(t *testing.T) {
 	if !bytes.Equal(x.Data, data) {
 		t.Error("the tensor changed with its release")
 	}
-	f.Release(Tensor{Data: []byte("elsewhere")}) // not of this file: nothing happens
+	f.Release(Tensor{Data: []byte("elsewhere")}) // not of this file: Release does nothing
 }

@@ -8,18 +8,19 @@ import (
 	"strconv"
 )
 
-// Keys of a model that is split over several files.
+// Metadata keys of a model that is split over several files.
 const (
 	keySplitNo    = "split.no"
 	keySplitCount = "split.count"
 )
 
-// maxSplits bounds what a file may ask to be opened; its number has five digits in a file's name.
+// maxSplits limits how many files a file may ask to open; file names have five digits for the
+// number.
 const maxSplits = 99999
 
 var splitName = regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})\.gguf$`)
 
-// openSplits opens the files after the first of a split model and takes their tensors over into f.
+// openSplits opens the files after the first of a split model and moves their tensors into f.
 func (f *File) openSplits(path string) error {
 	count, ok := f.Uint(keySplitCount)
 	if !ok || count <= 1 {
@@ -48,7 +49,7 @@ func (f *File) addSplit(path string, no uint64) error {
 	if err != nil {
 		return err
 	}
-	f.maps = append(f.maps, part.maps...) // f closes them, also after an error
+	f.maps = append(f.maps, part.maps...) // so that f closes them, also after an error
 	if n, ok := part.Uint(keySplitNo); !ok || n != no {
 		return fmt.Errorf("gguf: open %s: its %s is %d, not %d: the parts are of different models", path, keySplitNo, n, no)
 	}
@@ -63,7 +64,8 @@ func (f *File) addSplit(path string, no uint64) error {
 	return nil
 }
 
-// regularSize is the size of a file; a pipe or device would block or never end.
+// regularSize returns the size of a regular file. It refuses pipes and devices, which would block
+// or never end.
 func regularSize(path string) (int64, error) {
 	st, err := os.Stat(path)
 	if err != nil {

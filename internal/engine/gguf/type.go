@@ -34,14 +34,14 @@ const (
 	TypeMXFP4  Type = 39
 )
 
-// layout is the shape of one block of a type; block and bytes are 0 for a type that is known by
-// name only.
+// layout describes one block of a type; block and bytes are 0 for a type that is known by name
+// only.
 type layout struct {
 	name         string
 	block, bytes int
 }
 
-// layouts is indexed by Type. The types without sizes are there so that an error can name them.
+// layouts is indexed by Type. The types without sizes are listed so that an error can name them.
 var layouts = [...]layout{
 	0:  {"F32", 1, 4},
 	1:  {"F16", 1, 2},
@@ -85,7 +85,7 @@ func (t Type) layout() layout {
 	return layout{}
 }
 
-// String is the type's name as ggml's tools print it, such as "Q4_K".
+// String returns the type's name as ggml's tools print it, such as "Q4_K".
 func (t Type) String() string {
 	if n := t.layout().name; n != "" {
 		return n
@@ -104,15 +104,15 @@ func ParseType(name string) (Type, bool) {
 	return 0, false
 }
 
-// BlockSize is the number of values in a block: 1 for plain types, 0 when the type is not
+// BlockSize returns the number of values in a block: 1 for plain types, 0 when the type is not
 // supported.
 func (t Type) BlockSize() int { return t.layout().block }
 
-// BlockBytes is the number of bytes of a block, 0 when the type is not supported.
+// BlockBytes returns the number of bytes of a block, 0 when the type is not supported.
 func (t Type) BlockBytes() int { return t.layout().bytes }
 
-// RowBytes is the number of bytes of a row of cols values. It is an error when the type is not
-// supported, when cols is not a multiple of the block or when the result does not fit an int.
+// RowBytes returns the number of bytes of a row of cols values. It returns an error if the type is
+// not supported, if cols is not a multiple of the block or if the result does not fit an int.
 func (t Type) RowBytes(cols int) (int, error) {
 	l := t.layout()
 	switch {

@@ -27,10 +27,10 @@ const (
 
 var kindNames = [...]string{"uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "bool", "string", "array", "uint64", "int64", "float64"}
 
-// kindSizes are the bytes of a value; 0 for those whose size is in the file.
+// kindSizes holds the bytes that a value of each kind takes; 0 for kinds whose size is in the file.
 var kindSizes = [...]int{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8}
 
-// String is the kind's name, such as "uint32".
+// String returns the kind's name, such as "uint32".
 func (k Kind) String() string {
 	if int64(k) < int64(len(kindNames)) {
 		return kindNames[k]
@@ -38,13 +38,13 @@ func (k Kind) String() string {
 	return "unknown kind"
 }
 
-// value is one metadata value: its bytes in the file, already checked, and what is needed to read
+// value is one metadata value: its bytes in the file, already checked, and what is needed to decode
 // them.
 type value struct {
 	kind  Kind
 	elem  Kind   // of an array
 	count int    // of an array
-	raw   []byte // the value as the file has it, without the kind; a copy but for arrays
+	raw   []byte // the value as it is in the file, without the kind; a copy, except for arrays
 	body  []byte // the elements of an array
 }
 
@@ -62,7 +62,7 @@ func number(k Kind, b []byte) uint64 {
 	}
 }
 
-// integer reads an integer value; neg tells that u is the two's complement of a negative number.
+// integer reads an integer value; neg reports that u is the two's complement of a negative number.
 func integer(k Kind, b []byte) (u uint64, neg, ok bool) {
 	u = number(k, b)
 	switch k {
@@ -99,26 +99,27 @@ func float(k Kind, b []byte) (float64, bool) {
 // Keys lists the metadata keys in the order of the file.
 func (f *File) Keys() []string { return append([]string(nil), f.keys...) }
 
-// Kind tells the kind of a key's value; for an array also the kind of its elements and their
-// number.
+// Kind returns the kind of a key's value, and for an array also the kind and number of its
+// elements.
 func (f *File) Kind(key string) (kind, elem Kind, count int, ok bool) {
 	v, ok := f.values[key]
 	return v.kind, v.elem, v.count, ok
 }
 
-// scalar finds a value that is neither string nor array.
+// scalar returns a value that is neither a string nor an array.
 func (f *File) scalar(key string) (value, bool) {
 	v, ok := f.values[key]
 	return v, ok && kindSizes[v.kind] > 0
 }
 
-// array finds an array; after Close there is none.
+// array returns an array, or false after Close.
 func (f *File) array(key string) (value, bool) {
 	v, ok := f.values[key]
 	return v, ok && v.kind == KindArray && f.open
 }
 
-// Uint is the value of an integer key of any width, false when there is none or it is negative.
+// Uint returns the value of an integer key of any width, or false if there is none or it is
+// negative.
 func (f *File) Uint(key string) (uint64, bool) {
 	v, ok := f.scalar(key)
 	if !ok {
@@ -131,7 +132,8 @@ func (f *File) Uint(key string) (uint64, bool) {
 	return u, true
 }
 
-// Int is the value of an integer key of any width, false when there is none or it does not fit.
+// Int returns the value of an integer key of any width, or false if there is none or it does not
+// fit.
 func (f *File) Int(key string) (int64, bool) {
 	v, ok := f.scalar(key)
 	if !ok {
@@ -144,7 +146,7 @@ func (f *File) Int(key string) (int64, bool) {
 	return int64(u), true
 }
 
-// Float is the value of a number key, false when there is none. Integers are converted.
+// Float returns the value of a number key, or false if there is none. Integers are converted.
 func (f *File) Float(key string) (float64, bool) {
 	v, ok := f.scalar(key)
 	if !ok {
@@ -153,7 +155,7 @@ func (f *File) Float(key string) (float64, bool) {
 	return float(v.kind, v.raw)
 }
 
-// Bool is the value of a boolean key; found tells whether there is one.
+// Bool returns the value of a boolean key; found reports whether there is one.
 func (f *File) Bool(key string) (val, found bool) {
 	v, ok := f.values[key]
 	if !ok || v.kind != KindBool {
@@ -162,8 +164,8 @@ func (f *File) Bool(key string) (val, found bool) {
 	return v.raw[0] != 0, true
 }
 
-// String is the value of a string key. It stays valid after Close. The bytes are as the file has
-// them, UTF-8 or not.
+// String returns the value of a string key. It stays valid after Close. The bytes are as in the
+// file, which need not be UTF-8.
 func (f *File) String(key string) (string, bool) {
 	v, ok := f.values[key]
 	if !ok || v.kind != KindString {
@@ -172,9 +174,9 @@ func (f *File) String(key string) (string, bool) {
 	return string(v.raw[8:]), true
 }
 
-// Strings is the value of an array of strings. All share one copy of the array's bytes, which
-// outlives Close; keep one of them alive and all stay in memory. After Close there are no arrays to
-// be had.
+// Strings returns the value of an array of strings. The strings share one copy of the array's
+// bytes, which outlives Close; keeping one string alive keeps all of them in memory. After Close no
+// array is available.
 func (f *File) Strings(key string) ([]string, bool) {
 	v, ok := f.array(key)
 	if !ok || v.elem != KindString {
@@ -191,8 +193,8 @@ func (f *File) Strings(key string) ([]string, bool) {
 	return out, true
 }
 
-// Floats is a copy of an array of numbers, false when there is none or an element is no number.
-// Integers are converted.
+// Floats returns a copy of an array of numbers, or false if there is none or an element is not a
+// number. Integers are converted.
 func (f *File) Floats(key string) ([]float32, bool) {
 	v, ok := f.array(key)
 	if !ok || kindSizes[v.elem] == 0 || v.elem == KindBool {
@@ -207,8 +209,8 @@ func (f *File) Floats(key string) ([]float32, bool) {
 	return out, true
 }
 
-// Ints is a copy of an array of integers of any width or of booleans (as 0 and 1), false when there
-// is none or an element does not fit.
+// Ints returns a copy of an array of integers of any width or of booleans (as 0 and 1), or false if
+// there is none or an element does not fit.
 func (f *File) Ints(key string) ([]int64, bool) {
 	v, ok := f.array(key)
 	if !ok || kindSizes[v.elem] == 0 || v.elem == KindFloat32 || v.elem == KindFloat64 {

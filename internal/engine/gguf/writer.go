@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// maxName is the longest tensor name that ggml takes.
+// maxName is the longest tensor name that ggml accepts.
 const maxName = 63
 
 // Writer collects metadata and tensors and writes them as a GGUF file of version 3. The zero value
-// is ready to use. The bytes depend only on what was set and added, and in which order.
+// is ready to use. The bytes depend only on what was set and added, and on the order.
 //
-// Mistakes, such as a name that is there twice, are kept and reported by WriteTo and Create.
+// Mistakes, such as a duplicate name, are recorded and reported by WriteTo and Create.
 type Writer struct {
 	keys    []string
 	values  map[string][]byte // kind and value as in the file
@@ -38,7 +38,7 @@ func (w *Writer) fail(format string, args ...any) {
 }
 
 // Set sets a metadata value: a bool, an integer or float of fixed size, a string, or a slice of one
-// of these (of slices, too). A key that was set before keeps its place.
+// of these (slices may nest). A key that was set before keeps its position.
 func (w *Writer) Set(key string, value any) {
 	raw, kind, err := appendValue(nil, value)
 	if err != nil {
@@ -77,8 +77,8 @@ func (w *Writer) SetBool(key string, value bool) { w.Set(key, value) }
 // SetStrings sets an array of strings.
 func (w *Writer) SetStrings(key string, value []string) { w.Set(key, value) }
 
-// CopyMetadata sets every key of f that keep accepts, all when it is nil, with the same bytes. f
-// must be open.
+// CopyMetadata copies the keys of f that keep accepts, or all if keep is nil, byte for byte. f must
+// be open.
 func (w *Writer) CopyMetadata(f *File, keep func(key string) bool) {
 	for _, k := range f.keys {
 		if keep == nil || keep(k) {
@@ -96,8 +96,8 @@ func (w *Writer) AddTensor(name string, t Type, dims []int, data []byte) {
 	})
 }
 
-// AddTensorFunc adds a tensor whose bytes write produces when the file is written: just as many as
-// t and dims tell.
+// AddTensorFunc adds a tensor whose bytes are produced by write when the file is written. write
+// must produce exactly as many bytes as t and dims imply.
 func (w *Writer) AddTensorFunc(name string, t Type, dims []int, write func(io.Writer) error) {
 	p := pending{Tensor: Tensor{Name: name, Type: t, Dims: slices.Clone(dims)}, write: write}
 	switch {
@@ -131,7 +131,7 @@ func (w *Writer) AddTensorFunc(name string, t Type, dims []int, write func(io.Wr
 	w.tensors = append(w.tensors, p)
 }
 
-// alignment is what general.alignment was set to.
+// alignment returns the value set for general.alignment.
 func (w *Writer) alignment() (uint64, error) {
 	v, ok := w.values[keyAlignment]
 	if !ok {
@@ -147,7 +147,7 @@ func (w *Writer) alignment() (uint64, error) {
 	return a, nil
 }
 
-// WriteTo writes the file and tells how many bytes that were.
+// WriteTo writes the file and returns the number of bytes written.
 func (w *Writer) WriteTo(out io.Writer) (int64, error) {
 	if w.err != nil {
 		return 0, w.err
@@ -189,7 +189,7 @@ func (w *Writer) write(c *counter, align uint64) error {
 	return nil
 }
 
-// header is everything before the tensors' bytes.
+// header returns everything that precedes the tensors' bytes.
 func (w *Writer) header(align uint64) []byte {
 	le := binary.LittleEndian
 	b := []byte(magic)
@@ -214,7 +214,7 @@ func (w *Writer) header(align uint64) []byte {
 	return b
 }
 
-// counter counts what is written.
+// counter counts the bytes written.
 type counter struct {
 	w io.Writer
 	n int64

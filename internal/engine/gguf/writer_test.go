@@ -19,8 +19,8 @@ func rewrite(f *File) *Writer {
 	return w
 }
 
-// TestRewriteReal: a file that another program wrote comes out with the same metadata and tensors,
-// and as both lay them out the same way, with the same bytes.
+// TestRewriteReal: rewriting a file from another program keeps its metadata and tensors, and, as
+// both programs lay them out the same way, its bytes.
 func TestRewriteReal(t *testing.T) {
 	for _, path := range sharedFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestRewriteReal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := out.Bytes() // padded at the end, where some writers do not pad
+			got := out.Bytes() // padded at the end, which some writers omit
 			if len(got) >= len(want)+defaultAlignment || !bytes.Equal(got, append(want, make([]byte, len(got)-len(want))...)) {
 				t.Errorf("the bytes differ: %d read, %d rewritten", len(want), len(got))
 			}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// applicatorKeys are the keywords that apply other schemas to the same value, in the order in which
-// they are worked out: what narrows most comes first.
+// applicatorKeys lists the keywords that apply other schemas to the same value, in the order in
+// which they are processed: the most restrictive first.
 var applicatorKeys = []string{"$ref", "allOf", "dependentRequired", "not", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"}
 
 // applicators narrows f by the keywords that apply other schemas to the same value.
@@ -80,8 +80,8 @@ func (k *keywords) applicator(f *form, key string, raw any) (*form, error) {
 	return g, err
 }
 
-// all narrows f by every expression; those that only state facts come before those that offer
-// choices.
+// all narrows f by every expression. Expressions that only state facts come before those that offer
+// alternatives.
 func (s *schemas) all(f *form, es []*expr) (*form, error) {
 	var err error
 	for _, choices := range []bool{false, true} {
@@ -97,7 +97,7 @@ func (s *schemas) all(f *form, es []*expr) (*form, error) {
 	return f, nil
 }
 
-// each narrows f by each expression by itself.
+// each narrows f by each expression separately.
 func (s *schemas) each(f *form, es []*expr) ([]*form, error) {
 	fs := make([]*form, len(es))
 	for i, e := range es {
@@ -109,8 +109,8 @@ func (s *schemas) each(f *form, es []*expr) ([]*form, error) {
 	return fs, nil
 }
 
-// exactlyOne returns the part of f that is in exactly one expression: from each part, what overlaps
-// with others is taken away.
+// exactlyOne returns the part of f that is in exactly one expression: from each part, the overlap
+// with the others is removed.
 func (s *schemas) exactlyOne(f *form, es []*expr) (*form, error) {
 	fs, err := s.each(f, es)
 	if err != nil {
@@ -161,8 +161,8 @@ func (k *keywords) condition(f *form, raw any) (*form, error) {
 	return k.s.or(yes, no), nil
 }
 
-// dependencies says for each name: the object lacks it, or it has more names or is valid for
-// another schema.
+// dependencies says for each name: either the object lacks it, or the object also has other names
+// or is valid for another schema.
 func (k *keywords) dependencies(f *form, key string, raw any) (*form, error) {
 	m, ok := raw.(map[string]any)
 	if !ok {

@@ -45,13 +45,13 @@ func (untilNode) isNode()  {}
 // Lit matches exactly this text.
 func Lit(text string) Node { return litNode{text} }
 
-// Seq matches its parts one after the other; of no parts it matches the empty text.
+// Seq matches its parts one after the other. With no parts it matches the empty text.
 func Seq(parts ...Node) Node { return seqNode{parts} }
 
-// Alt matches any one of its parts; of no parts it matches nothing at all.
+// Alt matches any one of its parts. With no parts it matches nothing at all.
 func Alt(parts ...Node) Node { return altNode{parts} }
 
-// Repeat matches part min to max times; a negative max is without limit.
+// Repeat matches part min to max times; a negative max means no limit.
 func Repeat(part Node, min, max int) Node { return repeatNode{part, min, max} }
 
 // Opt matches part or nothing.
@@ -60,8 +60,8 @@ func Opt(part Node) Node { return repeatNode{part, 0, 1} }
 // Token matches the one token id, such as a control token that no text produces.
 func Token(id int32) Node { return tokenNode{id} }
 
-// Rule matches the rule of that name in the rules given to [CompileRules]; rules may be recursive,
-// but not on the left.
+// Rule matches the rule of that name in the rules given to [CompileRules]. Rules may be recursive,
+// but not left-recursive.
 func Rule(name string) Node { return ruleNode{name} }
 
 // JSON matches JSON text that is valid for the schema.
@@ -73,22 +73,22 @@ func Regex(pattern string) Node { return regexNode{pattern} }
 // Until matches text up to and including the first of the stops.
 func Until(stops ...string) Node { return untilNode{stops, true} }
 
-// Without matches text that none of the stops occurs in, of any length.
+// Without matches text of any length that contains none of the stops.
 func Without(stops ...string) Node { return untilNode{stops, false} }
 
-// SchemaOptions tell how JSON text may be laid out.
+// SchemaOptions controls the layout of JSON text.
 type SchemaOptions struct {
 	Space Space
 }
 
-// Space says which white space JSON text may have.
+// Space says which white space JSON text may contain.
 type Space int
 
 // Layouts of JSON text.
 const (
-	SpaceAny     Space = iota // after any part one blank, or a line break and up to 96 characters of indentation; or nothing
+	SpaceAny     Space = iota // after any part: nothing, one blank, or a line break and up to 96 characters of indentation
 	SpaceNone                 // none at all
-	SpaceUniform              // one blank after every comma and colon and none elsewhere, as Python's json.dumps writes
+	SpaceUniform              // one blank after every comma and colon and none elsewhere, like Python's json.dumps
 )
 
 // Compile compiles a grammar of one node.
@@ -96,7 +96,7 @@ func Compile(n Node, v *Vocab) (*Grammar, error) {
 	return CompileRules("root", map[string]Node{"root": n}, v)
 }
 
-// CompileRules compiles a grammar of named rules that starts at the rule root.
+// CompileRules compiles a grammar of named rules that starts with the rule root.
 func CompileRules(root string, rules map[string]Node, v *Vocab) (*Grammar, error) {
 	if v == nil {
 		return nil, fmt.Errorf("grammar: compile rules: no vocabulary")
@@ -114,7 +114,7 @@ func CompileRules(root string, rules map[string]Node, v *Vocab) (*Grammar, error
 }
 
 // CompileSchema compiles a JSON Schema (draft-07 or 2020-12) to the grammar of the JSON texts that
-// are valid for it. A keyword that cannot be enforced is an [UnsupportedError].
+// are valid for it. If a keyword cannot be enforced, it returns an [UnsupportedError].
 func CompileSchema(schema json.RawMessage, v *Vocab) (*Grammar, error) {
 	if v == nil {
 		return nil, fmt.Errorf("grammar: compile schema: no vocabulary")
@@ -134,10 +134,10 @@ func CompileSchema(schema json.RawMessage, v *Vocab) (*Grammar, error) {
 func newGrammar(p *program) *Grammar { return &Grammar{p: p, m: newMachine(p)} }
 
 // UnsupportedError reports a part of a schema or pattern that is understood but cannot be enforced.
-// Nothing is ever compiled that accepts more than the schema does.
+// The package never compiles a grammar that accepts more than the schema does.
 type UnsupportedError struct {
 	Keyword string // the keyword, such as "uniqueItems"
-	Path    string // JSON pointer to the schema that holds it
+	Path    string // JSON pointer to the schema that contains it
 	Reason  string // why, and where possible what to write instead
 }
 

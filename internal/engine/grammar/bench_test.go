@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// BenchmarkMask computes masks of a real vocabulary, each for the first time, along real instances.
+// BenchmarkMask computes masks of a real vocabulary along real instances, each mask for the first
+// time.
 func BenchmarkMask(b *testing.B) {
 	v, tok := needVocab(b)
 	cases := schemaCases(b)
@@ -48,7 +49,7 @@ func BenchmarkMask(b *testing.B) {
 	}
 }
 
-// BenchmarkNext reads tokens along real instances.
+// BenchmarkNext advances over the tokens of real instances.
 func BenchmarkNext(b *testing.B) {
 	v, tok := needVocab(b)
 	g, err := CompileSchema([]byte(trickySchemas[0]), v)

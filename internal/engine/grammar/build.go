@@ -19,9 +19,9 @@ type builder struct {
 const (
 	maxOps    = 500_000
 	maxNest   = 500
-	maxFold   = 4000 // states of an automaton that a regular part of a grammar may become
-	maxFailed = 3    // automata that may turn out too large before no more are tried
-	maxRound  = 1000 // rounds of a repetition of something that may be empty
+	maxFold   = 4000 // states of the DFA that a regular part of a grammar may become
+	maxFailed = 3    // DFAs that may turn out too large before no more are tried
+	maxRound  = 1000 // repetitions of a part that may be empty
 )
 
 var errTooLarge = errors.New("grammar is too large: simplify it or split it")
@@ -39,7 +39,7 @@ func (b *builder) rule(name string) (int32, error) {
 	if !ok {
 		return 0, fmt.Errorf("no rule %q", name)
 	}
-	id := b.p.add(op{kind: opSeq}) // a sequence of one, so that the rule can be named before it is built
+	id := b.p.add(op{kind: opSeq}) // a sequence of one, so that the rule has an id before it is built
 	b.ids[name] = id
 	kid, err := b.node(n)
 	if err != nil {
@@ -108,8 +108,8 @@ func (b *builder) repeat(n repeatNode) (int32, error) {
 	return b.p.add(op{kind: opRepeat, kids: []int32{kid}, min: int32(n.min), max: int32(n.max)}), nil
 }
 
-// fold turns a regular node into one automaton; ok is false for nodes that are not regular or would
-// become too large.
+// fold turns a regular node into a single DFA. ok is false for nodes that are not regular or whose
+// DFA would be too large.
 func (b *builder) fold(n Node) (id int32, ok bool, err error) {
 	switch n := n.(type) {
 	case litNode, tokenNode, ruleNode, schemaNode, nil:
@@ -136,7 +136,7 @@ func (b *builder) fold(n Node) (id int32, ok bool, err error) {
 	}
 	switch n.(type) {
 	case seqNode, altNode, repeatNode:
-		b.folds++ // its parts are compiled one by one instead
+		b.folds++ // the parts of n are then compiled one by one
 		return 0, false, nil
 	}
 	return 0, false, err
@@ -149,8 +149,8 @@ func (b *builder) raw(d *dfa) int32 {
 	return b.p.add(op{kind: opString, lex: newLexer(d, false), max: -1})
 }
 
-// regularSize returns the number of code points in a regular node, repetitions written out; -1 if
-// not regular or over.
+// regularSize returns the number of code points in a regular node, with repetitions written out. It
+// returns -1 if the node is not regular or exceeds the budget.
 func regularSize(n Node, budget int) int {
 	size := 0
 	switch n := n.(type) {
@@ -199,7 +199,7 @@ func regularSum(kids []Node, budget int) int {
 	return sum
 }
 
-// node returns the expression of a regular node.
+// node returns the regular expression of a regular node.
 func (p *rxPool) node(n Node) *rx {
 	switch n := n.(type) {
 	case litNode:

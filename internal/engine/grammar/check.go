@@ -2,9 +2,9 @@ package grammar
 
 import "errors"
 
-// check refuses grammars that cannot run: those that match nothing, that call themselves before
-// reading anything, and that repeat something empty very often. Alternatives that match nothing are
-// cut away, so that every state met later can be completed.
+// check refuses grammars that cannot run: those that match nothing, those that call themselves
+// before reading anything, and those that repeat an empty part very often. It removes alternatives
+// that match nothing, so that every state reached later can be completed.
 func (b *builder) check() error {
 	p := b.p
 	live := p.productive()
@@ -95,7 +95,7 @@ func (o *objectOp) live(live []bool) bool {
 	return true
 }
 
-// prune refuses names whose values cannot be written.
+// prune removes names whose values cannot be written.
 func (o *objectOp) prune(live []bool) {
 	for i, v := range o.values {
 		if v >= 0 && !live[v] {
@@ -107,7 +107,7 @@ func (o *objectOp) prune(live []bool) {
 	}
 }
 
-// live reports whether as many items as are needed can be written.
+// live reports whether the minimum number of items can be written.
 func (a *arrayOp) live(live []bool) bool {
 	if a.max >= 0 && a.max < a.min {
 		return false

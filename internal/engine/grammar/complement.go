@@ -52,7 +52,7 @@ func (s *schemas) not(f *form) (*form, error) {
 	return out, err
 }
 
-// orEmpty tells an empty union from a missing one.
+// orEmpty turns a missing union into an empty one.
 func orEmpty[T any](x []*T) []*T {
 	if x == nil {
 		return []*T{}
@@ -100,9 +100,9 @@ func (s *schemas) notArr(a *arrC) ([]*arrC, error) {
 	return out, nil
 }
 
-// notObj returns sets that together hold every object not in a. Properties that tell schemas apart
-// (those with a short list of values) come first, and the further sets agree with a on them: then
-// the complements of many branches of a oneOf multiply out to few sets.
+// notObj returns sets that together contain every object not in a. Properties that discriminate
+// between schemas (those with a short list of values) come first, and the later sets agree with a
+// on them. Thus the product of the complements of many oneOf branches has few sets.
 func (s *schemas) notObj(a *objC) ([]*objC, error) {
 	var out []*objC
 	agree := &objC{max: -1}
@@ -118,7 +118,7 @@ func (s *schemas) notObj(a *objC) ([]*objC, error) {
 	}
 	need := func(name string) []string {
 		if slices.Contains(a.required, name) {
-			return nil // being absent is wrong as well
+			return nil // being absent is not allowed either
 		}
 		return []string{name}
 	}
@@ -168,7 +168,7 @@ func (s *schemas) notObj(a *objC) ([]*objC, error) {
 	return out, nil
 }
 
-// short reports whether an expression is a list of a few plain values.
+// short reports whether an expression is a short list of plain values.
 func (s *schemas) short(e *expr) bool {
 	if e.kind == exprNot {
 		return false
@@ -190,7 +190,7 @@ func (s *schemas) short(e *expr) bool {
 	return true
 }
 
-// notRest returns the part of the complement that is not about listed or required properties.
+// notRest returns the part of the complement that does not concern listed or required properties.
 func (s *schemas) notRest(a *objC) []*objC {
 	var out []*objC
 	if a.min > 0 {

@@ -17,7 +17,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// real is the vocabulary of Qwen2 (151k tokens) and its tokenizer, read once: all tests share them.
+// real holds the vocabulary of Qwen2 (151k tokens) and its tokenizer. They are read once and shared
+// by all tests.
 var real struct {
 	once  sync.Once
 	vocab *Vocab
@@ -80,7 +81,8 @@ func schemaCases(t testing.TB) []schemaCase {
 	return out
 }
 
-// layouts writes JSON text compactly, with blanks after commas and colons, and over several lines.
+// layouts returns JSON text in three layouts: compact, with blanks after commas and colons, and
+// over several lines.
 func layouts(data json.RawMessage) []string {
 	var compact, pretty bytes.Buffer
 	if json.Compact(&compact, data) != nil || json.Indent(&pretty, data, "", "  ") != nil {
@@ -135,8 +137,8 @@ func percentile(d []time.Duration, p float64) time.Duration {
 	return d[min(len(d)-1, int(p*float64(len(d))))]
 }
 
-// TestSchemas walks the instances of real schemas. Nothing invalid may be accepted by what
-// compiles.
+// TestSchemas walks the instances of real schemas. A compiled grammar must accept no invalid
+// instance.
 func TestSchemas(t *testing.T) {
 	tier.Normal(t)
 	v, tok := needVocab(t)
@@ -171,7 +173,7 @@ func TestSchemas(t *testing.T) {
 				got := false
 				rounds := 1
 				if j == 0 && x.Valid && !testing.Short() {
-					rounds = 3 // each time cold; the quickest is what the work costs on a busy machine
+					rounds = 3 // each with cold caches; the fastest round measures the cost even on a busy machine
 				}
 				for range rounds {
 					var times []time.Duration

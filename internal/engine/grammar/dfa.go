@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// alphabet divides the code points into classes that an automaton does not tell apart.
+// alphabet divides the code points into classes whose members an automaton treats alike.
 type alphabet struct {
 	ascii  [128]uint16
 	starts []rune // first code point of each interval
@@ -14,7 +14,7 @@ type alphabet struct {
 	reps   []rune // one code point of each class
 }
 
-// newAlphabet returns the coarsest division that respects every set.
+// newAlphabet returns the coarsest division in which every set is a union of classes.
 func newAlphabet(sets [][]span) *alphabet {
 	cuts := []rune{0}
 	for _, set := range sets {
@@ -75,15 +75,14 @@ func (a *alphabet) of(r rune) uint16 {
 	return a.find(r)
 }
 
-// dfa is a complete automaton over code points whose live states all reach acceptance. It is
-// immutable.
+// dfa is a complete DFA over code points. All its live states reach acceptance. It is immutable.
 type dfa struct {
 	alpha  *alphabet
 	k      int     // number of classes
 	next   []int32 // state*k+class, -1 for dead
-	labels []int32 // by state, -1 for not accepting
+	labels []int32 // by state, -1: not accepting
 	all    []bool  // by state: accepts everything with its own label
-	safe   []bool  // by state: no continuation dies
+	safe   []bool  // by state: no continuation reaches the dead state
 	first  int32
 	lit    bool
 
@@ -109,13 +108,13 @@ func (d *dfa) spans(q int32, lo, hi rune) bool {
 	return false
 }
 
-// empty reports whether nothing is accepted.
+// empty reports whether the automaton accepts nothing.
 func (d *dfa) empty() bool { return d.first < 0 }
 
 const maxDFAStates = 20_000
 
-// automaton builds the automaton of texts for which x accepts the text between the marks. It fails
-// when the automaton would be too large.
+// automaton builds the DFA of the texts for which x accepts the text between the begin and end
+// marks. It fails if the DFA would be too large.
 func (p *rxPool) automaton(x *rx) (*dfa, error) {
 	var sets [][]span
 	for _, s := range p.sets {
@@ -155,8 +154,8 @@ func (p *rxPool) automaton(x *rx) (*dfa, error) {
 	return d, nil
 }
 
-// trim makes transitions to states that cannot accept dead and finds the states where nothing can
-// go wrong.
+// trim redirects transitions to states that cannot accept to the dead state. It also finds the
+// states from which no continuation can fail.
 func (d *dfa) trim() {
 	n := len(d.labels)
 	back := d.backward()
@@ -223,8 +222,8 @@ func (d *dfa) backward() [][]int32 {
 	return back
 }
 
-// product runs several automata side by side. label maps the labels they reached (-1 where one does
-// not accept, or is dead) to a label of the product, -1 for none.
+// product builds the product of several automata. label maps the labels they reached (-1 if one
+// does not accept, or is dead) to a label of the product, -1 for none.
 func product(parts []content, alphas []*alphabet, extra [][]span, label func([]int32) int32) (*dfa, error) {
 	sets := slices.Clone(extra)
 	for _, a := range alphas {

@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/grammar"
 )
 
-// bytesVocab has one token for each byte, and token 256 for the end.
+// bytesVocab returns a vocabulary with one token for each byte, and token 256 for the end.
 func bytesVocab() *grammar.Vocab {
 	return grammar.NewVocab(257, func(id int32) []byte {
 		if id == 256 {
@@ -17,7 +17,7 @@ func bytesVocab() *grammar.Vocab {
 	}, []int32{256})
 }
 
-// read reads text and tells where it is refused.
+// read reads text and reports where it is refused.
 func read(g *grammar.Grammar, text string) string {
 	s := g.Start()
 	for i := range len(text) {

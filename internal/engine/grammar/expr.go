@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// expr is a set of JSON values that is put into normal form only when it is needed. Equal
-// expressions are one node.
+// expr is a set of JSON values that is converted to normal form only when needed. Equal expressions
+// are the same node.
 type expr struct {
 	kind exprKind
 	id   int32
 	src  *source
 	kids []*expr
-	form *form // the normal form, once made
+	form *form // the normal form, once computed
 	busy bool
 	void int8 // 0 unknown, 1 certainly empty, 2 not
 }
@@ -27,7 +27,7 @@ const (
 	exprNot
 )
 
-// schemas makes expressions and forms of one JSON Schema document.
+// schemas builds the expressions and forms of one JSON Schema document.
 type schemas struct {
 	v       *Vocab
 	any     *expr
@@ -167,8 +167,8 @@ func (s *schemas) compute(e *expr) (*form, error) {
 	return out, err
 }
 
-// narrow returns the part of f that is in e. What f already says is used while e is worked out:
-// alternatives that it rules out never have to be told apart.
+// narrow returns the part of f that is in e. It uses the facts in f while e is worked out, so that
+// alternatives ruled out by f are never expanded.
 func (s *schemas) narrow(f *form, e *expr) (*form, error) {
 	if e.kind != exprSource || e.form != nil || !e.src.applies() {
 		g, err := s.norm(e)
@@ -205,8 +205,8 @@ func (src *source) applies() bool {
 	return false
 }
 
-// never reports whether an expression certainly has no value. What is still being worked out counts
-// as having one.
+// never reports whether an expression certainly has no value. An expression that is still being
+// worked out counts as having one.
 func (s *schemas) never(e *expr) (bool, error) {
 	if e.void != 0 {
 		return e.void == 1, nil

@@ -5,8 +5,8 @@ import (
 )
 
 // A form is a set of JSON values sorted by type: a union of conjunctions. The algebra of schemas
-// (allOf, anyOf, oneOf, not, if) is done on forms. What lies inside arrays and objects stays an
-// expression, so that recursive schemas have finite forms.
+// (allOf, anyOf, oneOf, not, if) works on forms. The contents of arrays and objects stay
+// expressions, so that recursive schemas have finite forms.
 type form struct {
 	null, yes, no bool
 	nums          []*numC
@@ -15,35 +15,35 @@ type form struct {
 	objs          []*objC
 }
 
-// arrC is a set of arrays that meet every condition.
+// arrC is the set of arrays that meet all its conditions.
 type arrC struct {
 	prefix   []*expr
 	rest     *expr // items beyond the prefix
-	min, max int   // max < 0 is without limit
+	min, max int   // max < 0 means no limit
 	holds    []holds
 	unique   bool
-	src      *source // where holds or unique stand
+	src      *source // where contains or uniqueItems appears in the schema
 }
 
-// holds asks for min to max items, from item number from on, that match.
+// holds requires min to max matching items, counting from item number from.
 type holds struct {
 	what     *expr
 	from     int
-	min, max int // max < 0 is without limit
+	min, max int // max < 0 means no limit
 }
 
-// objC is a set of objects that meet every condition.
+// objC is the set of objects that meet all its conditions.
 type objC struct {
 	layers   []*layer
 	required []string
 	min, max int
-	names    []*expr // what each name must match, as a string
+	names    []*expr // expressions that each name must match, as a string
 	some     []*some
-	src      *source // where the limits stand
+	src      *source // where the limits appear in the schema
 }
 
-// layer is what one schema says of the properties of an object: a name it lists, or that its
-// patterns match, has those values; any other name has the value extra.
+// layer holds the constraints of one schema on the properties of an object. A name that is listed
+// or that matches a pattern has the corresponding values; any other name has the value extra.
 type layer struct {
 	props map[string]*expr
 	order []string
@@ -56,12 +56,12 @@ type namePattern struct {
 	value *expr
 }
 
-// some asks for a property that the layer does not list (in, nil), or whose name is in a language
-// (in), and that has the value.
+// some requires a property that has the value. If in is nil, the layer must not list the property;
+// otherwise its name must be in the language in.
 type some struct {
 	of    *layer
 	in    *lang
-	name  *expr // when not nil: the name, as a string, must match
+	name  *expr // if not nil: the name, as a string, must match
 	value *expr
 }
 
@@ -79,7 +79,7 @@ func (f *form) empty() bool {
 	return !f.null && !f.yes && !f.no && len(f.nums) == 0 && len(f.strs) == 0 && len(f.arrs) == 0 && len(f.objs) == 0
 }
 
-// or unites forms.
+// or returns the union of forms.
 func (s *schemas) or(fs ...*form) *form {
 	out := &form{}
 	for _, f := range fs {
@@ -92,7 +92,7 @@ func (s *schemas) or(fs ...*form) *form {
 	return out
 }
 
-// and intersects two forms.
+// and returns the intersection of two forms.
 func (s *schemas) and(f, g *form) (*form, error) {
 	out := &form{null: f.null && g.null, yes: f.yes && g.yes, no: f.no && g.no}
 	var err error
@@ -159,7 +159,7 @@ func (s *schemas) andArr(a, b *arrC) (*arrC, error) {
 	return s.tidyArr(c)
 }
 
-// tidyArr shortens an array to what can be; nil if nothing can.
+// tidyArr tightens the conditions of an array to what is possible. It returns nil if nothing is.
 func (s *schemas) tidyArr(c *arrC) (*arrC, error) {
 	for i, p := range c.prefix {
 		none, err := s.never(p)
@@ -211,7 +211,7 @@ func (s *schemas) andObj(a, b *objC) (*objC, error) {
 	return s.tidyObj(c)
 }
 
-// tidyObj returns nil if no object is in c, as far as that is easy to see.
+// tidyObj returns nil if c obviously contains no object.
 func (s *schemas) tidyObj(c *objC) (*objC, error) {
 	if c.max >= 0 && (c.max < c.min || c.max < len(c.required)) {
 		return nil, nil
@@ -233,8 +233,8 @@ func (s *schemas) tidyObj(c *objC) (*objC, error) {
 	return c, nil
 }
 
-// property returns the expression for the value of a property of that name; it matches nothing if
-// the name is refused.
+// property returns the expression for the value of a property of that name. The expression matches
+// nothing if the name is refused.
 func (s *schemas) property(c *objC, name string) (*expr, error) {
 	out := s.any
 	for _, l := range c.layers {
@@ -290,7 +290,8 @@ func (s *schemas) matchesName(n *expr, name string) (bool, error) {
 	return false, nil
 }
 
-// overlap reports whether two forms have a value in common, as far as that is easy to see.
+// overlap reports whether two forms may have a value in common. It returns false only if a simple
+// check rules that out.
 func (s *schemas) overlap(f, g *form) (bool, error) {
 	h, err := s.and(f, g)
 	if err != nil {
@@ -318,7 +319,7 @@ func (s *schemas) void(f *form) (bool, error) {
 	return true, nil
 }
 
-// number returns the automaton of a set of numbers; nil means the empty set.
+// number returns the automaton of a set of numbers, nil for the empty set.
 func (s *schemas) number(c *numC) (content, error) {
 	if c.vals != nil {
 		return newTrie(c.list(), func(int) int32 { return 0 }, -1), nil

@@ -1,8 +1,8 @@
 package grammar
 
-// Formats are assertions here, as validators that check formats treat them. The patterns follow the
-// RFCs that JSON Schema names, on the side of refusing what is only sometimes valid. A format that
-// is not listed is an annotation.
+// Formats are assertions here, as in validators that check formats. The patterns follow the RFCs
+// that JSON Schema names; when in doubt, they refuse text that is only sometimes valid. A format
+// that is not listed is an annotation.
 
 const (
 	fmtDate = `(\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(0[469]|11)-(0[1-9]|[12]\d|30)|02-(0[1-9]|1\d|2[0-8]))` +
@@ -17,7 +17,7 @@ const (
 	fmtLS32    = `(` + fmtH16 + `:` + fmtH16 + `|` + fmtIPv4 + `)`
 	fmtPct     = `%[0-9A-Fa-f]{2}`
 	fmtPchar   = `([A-Za-z0-9._~!$&'()*+,;=:@-]|` + fmtPct + `)`
-	fmtReg     = `[A-Za-z0-9._~!$&'()*+,;=-]*` // without escapes, which validators disagree on
+	fmtReg     = `[A-Za-z0-9._~!$&'()*+,;=-]*` // without escapes, on which validators disagree
 	fmtUser    = `(([A-Za-z0-9._~!$&'()*+,;=:-]|` + fmtPct + `)*@)?`
 	fmtAuth    = fmtUser + `(\[` + fmtIPv6 + `\]|` + fmtReg + `)(:\d{0,5})?`
 	fmtTail    = `(\?(` + fmtPchar + `|[/?])*)?(#(` + fmtPchar + `|[/?])*)?`
@@ -28,15 +28,16 @@ const (
 	fmtRel     = `(//` + fmtAuth + fmtAbEmpty + `|` + fmtAbs + `|` + fmtNoColon + `+(/` + fmtPchar + `*)*|)` + fmtTail
 	fmtAtext   = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]"
 	fmtPointer = `(/([^~/]|~[01])*)*`
-	// fmtRegex is a part of the expressions on which validators agree: literals, escapes, classes
-	// and groups up to three deep, with quantifiers.
+	// fmtRegex matches the subset of regular expressions on which validators agree: literals,
+	// escapes, classes and groups up to three deep, with quantifiers.
 	fmtRegexChar = `([^\\\[\](){}*+?|^$]|\\[dDwWsStnrfv.\\/\[\](){}*+?|^$-]|\[\^?([^\\\[\]^-]|\\[dDwWsStnrfv.\\/\[\]-])(([^\\\[\]-]|\\[dDwWsStnrfv.\\/\[\]-])*|([A-Y]-Z|[a-y]-z|[0-8]-9|-)*)*\])`
 	fmtQuant     = `([*+?]|\{\d\}|\{\d,\})?`
 	fmtRegex0    = `(\^?(` + fmtRegexChar + fmtQuant + `)*\$?)`
 	fmtRegex1    = `(\^?(` + fmtRegexChar + fmtQuant + `|\((\?:)?` + fmtRegex0 + `(\|` + fmtRegex0 + `)*\)` + fmtQuant + `)*\$?)`
 )
 
-// formatPatterns returns the patterns whose intersection a format is; nil for an annotation.
+// formatPatterns returns the patterns whose intersection defines a format. It returns nil for an
+// annotation.
 func formatPatterns(name string) []string {
 	switch name {
 	case "date":

@@ -12,7 +12,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// fuzzVocab has few tokens, so that a walk is quick.
+// fuzzVocab has few tokens, so that a walk is fast.
 var fuzzVocab = sync.OnceValue(func() *Vocab { return byteVocab(`"a"`, `": `, "true", "abc", "\n  ", "é", "12") })
 
 // stroll reads the bytes as tokens where they are allowed and checks that the mask agrees.
@@ -84,7 +84,8 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// TestHostile compiles what is meant to hurt: each ends soon, with a grammar or a clear error.
+// TestHostile compiles grammars that are meant to do harm: each ends soon, with a grammar or a
+// clear error.
 func TestHostile(t *testing.T) {
 	tier.Normal(t)
 	v := fuzzVocab()
@@ -151,7 +152,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestUnsupported checks that what is not enforced is named, with its place.
+// TestUnsupported: a keyword that is not enforced is reported with its path.
 func TestUnsupported(t *testing.T) {
 	for _, c := range []struct{ schema, keyword, path string }{
 		{`{"properties":{"a/b":{"items":{"type":"array","items":{"type":"string"},"uniqueItems":true}}}}`, "uniqueItems", "/properties/a~1b/items"},

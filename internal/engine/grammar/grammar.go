@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// Grammar is a compiled grammar together with the parse states met so far. A state is one int32; it
-// stays valid as long as the Grammar, so going back (after a rejected draft) is using an older
-// number. All methods may be called from several goroutines at once. Requests that run for long can
-// each take a [Grammar.Fork], whose states go when the request goes.
+// Grammar is a compiled grammar together with the parse states met so far. A state is one int32. It
+// stays valid as long as the Grammar, so going back (after a rejected draft) only means using an
+// older number. All methods may be called from several goroutines at once. Long-running requests
+// can each take a [Grammar.Fork], whose states are freed with the request.
 type Grammar struct {
 	p *program
 	m *machine
 }
 
-// ErrStates is reported by [Grammar.Err] when a grammar has met more states than it may keep (about
-// two million).
+// ErrStates is reported by [Grammar.Err] when a grammar has reached its limit of states (about two
+// million).
 var ErrStates = errors.New("grammar: too many parse states: take a Fork for each request")
 
-// Fork returns a Grammar over the same compiled tables with states of its own.
+// Fork returns a Grammar that shares the compiled tables but has states of its own.
 func (g *Grammar) Fork() *Grammar {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
 	return &Grammar{p: g.p, m: newMachine(g.p)}
 }
 
-// Err returns [ErrStates] once states had to be refused, else nil.
+// Err returns [ErrStates] if states had to be refused, else nil.
 func (g *Grammar) Err() error {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
@@ -38,7 +38,7 @@ func (g *Grammar) Err() error {
 // Start returns the state before the first token.
 func (g *Grammar) Start() int32 { return 0 }
 
-// Next returns the state after token; false means that the token is not allowed in state.
+// Next returns the state after token. It returns false if the token is not allowed in state.
 func (g *Grammar) Next(state, token int32) (int32, bool) {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
@@ -50,8 +50,8 @@ func (g *Grammar) Next(state, token int32) (int32, bool) {
 }
 
 // Mask sets allowed to the bit set of the tokens that may follow in state: token t is bit t%64 of
-// allowed[t/64]. Tokens that end the generation are among them where the text may end. Words beyond
-// the vocabulary are cleared.
+// allowed[t/64]. If the text may end in state, the end tokens are included. Words beyond the
+// vocabulary are cleared.
 func (g *Grammar) Mask(state int32, allowed []uint64) {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
@@ -69,9 +69,9 @@ func (g *Grammar) Accepts(state int32) bool {
 	return state >= 0 && int(state) < len(g.m.accepts) && g.m.accepts[state]
 }
 
-// Forced appends to dst the tokens that must follow in state, if any: it follows the bytes while
-// exactly one is possible and cuts them into tokens as the tokenizer would. A last token that the
-// text after it might lengthen is left out.
+// Forced appends to dst the tokens that must follow in state, if any. It follows the bytes while
+// exactly one is possible, and splits them into tokens as the tokenizer would. It omits a last
+// token that the text after it might lengthen.
 func (g *Grammar) Forced(state int32, dst []int32) []int32 {
 	g.p.mu.Lock()
 	defer g.p.mu.Unlock()
@@ -114,14 +114,14 @@ func (m *machine) next(s, token int32) int32 {
 	return s
 }
 
-// mask returns the mask of state s, from the cache or computed now.
+// mask returns the mask of state s, cached or newly computed.
 func (m *machine) mask(s int32) []uint64 {
 	if w, ok := m.masks[s]; ok {
 		return w
 	}
 	var w []uint64
 	if len(m.masks) >= m.maskLimit {
-		for old, words := range m.masks { // any one will do
+		for old, words := range m.masks { // evicts any one
 			delete(m.masks, old)
 			clear(words)
 			w = words
@@ -188,7 +188,7 @@ func (m *machine) only(s int32) (byte, int32) {
 	return found, next
 }
 
-// cut tokenises forced text after which the grammar stands in state end.
+// cut tokenises forced text; end is the state of the grammar after the text.
 func (m *machine) cut(text []byte, end int32) []int32 {
 	v := m.p.v
 	var toks []int32
@@ -221,7 +221,7 @@ func (m *machine) cut(text []byte, end int32) []int32 {
 	return toks
 }
 
-// greedy cuts text into the longest tokens, as far as the vocabulary reaches.
+// greedy splits text into the longest tokens, and stops where the vocabulary has none.
 func (v *Vocab) greedy(text []byte) (toks []int32) {
 	for len(text) > 0 {
 		node, best, length := int32(0), int32(-1), 0

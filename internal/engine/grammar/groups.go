@@ -7,19 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// Tokens are sorted into groups by the kinds of characters they are made of. A mask of a pattern
-// then looks at most groups once: if the pattern's automaton cannot die (or end) within the longest
-// token of a group, whatever its characters, the whole group is allowed; if it dies on every
-// character of the first kind, none is. Only groups in between are walked.
+// Tokens are sorted into groups by the kinds of characters they consist of. A mask of a pattern
+// then checks most groups only once. If the pattern's automaton cannot die (or end) within the
+// longest token of a group, whatever its characters, the whole group is allowed. If it dies on
+// every character of the first kind, no token of the group is allowed. Only the groups in between
+// are walked.
 type tokenGroup struct {
-	first   int8   // kind of the first character; -1 for the group of all that is irregular
-	kinds   uint32 // kinds of all further characters
+	first   int8   // kind of the first character; -1 for the group of irregular tokens
+	kinds   uint32 // kinds of all other characters
 	longest int    // in code points
 	mask    []uint64
-	sorted  []int32                  // the tokens by their number of code points
-	upTo    [groupLongest + 1]uint32 // how many have at most so many
-	root    int32                    // trie of the group
-	json    bool                     // may stand inside a JSON string without escapes
+	sorted  []int32                  // the tokens, sorted by length in code points
+	upTo    [groupLongest + 1]uint32 // upTo[n]: number of tokens of at most n code points
+	root    int32                    // root of the group's trie
+	json    bool                     // tokens can occur in a JSON string without escapes
 }
 
 const (
@@ -35,9 +36,9 @@ const (
 	kindQuote
 	kindBackslash
 	kindControl
-	kindPunct // all other ASCII
+	kindPunct // all other ASCII characters
 	kindSpace // spaces beyond ASCII
-	kindOther // all else
+	kindOther // everything else
 	kindCount
 )
 
@@ -78,13 +79,13 @@ func kindOf(r rune) int {
 }
 
 const (
-	groupMin     = 48 // smaller groups join the irregular one
+	groupMin     = 48 // smaller groups are merged into the irregular one
 	groupLongest = 40 // longer tokens are irregular
 	groupFew     = 800
 )
 
-// sortGroups sorts the tokens. The irregular group holds the tokens with parts of runes, quotes or
-// backslashes, the long ones and those of kinds too rare for a group.
+// sortGroups sorts the tokens into groups. The irregular group holds the tokens with partial runes,
+// quotes or backslashes, long tokens, and tokens whose kinds are too rare for a group.
 func (v *Vocab) sortGroups(ids []int32) {
 	type key struct {
 		first int8
@@ -123,8 +124,8 @@ func (v *Vocab) sortGroups(ids []int32) {
 	}
 }
 
-// groupOf returns the kinds of a token's first character and of all; ok is false for an irregular
-// token.
+// groupOf returns the kind of a token's first character and the kinds of all characters; ok is
+// false for an irregular token.
 func groupOf(piece []byte) (first int8, kinds uint32, ok bool) {
 	if !utf8.Valid(piece) || utf8.RuneCount(piece) > groupLongest {
 		return 0, 0, false
@@ -195,7 +196,7 @@ func (g *tokenGroup) between(lo, hi int) []int32 {
 	return g.sorted[at(lo):max(at(lo), at(hi))]
 }
 
-// kindClasses returns, for each kind of character, the classes of the alphabet that it meets.
+// kindClasses returns, for each kind of character, the classes of the alphabet that it intersects.
 func (a *alphabet) kindClasses() [kindCount][]uint16 {
 	var out [kindCount][]uint16
 	add := func(kind int, c uint16) {
@@ -238,9 +239,9 @@ type reachKey struct {
 	raw   bool
 }
 
-// survives returns how many characters, one of the kind first and then any of the kinds, the
-// automaton is sure to read from state q without dying, or, if raw, without reaching a state where
-// the text may end; at most groupLongest.
+// survives returns how many characters, the first of the kind first and the others of any of the
+// kinds, the automaton is certain to read from state q without dying or, if raw, without reaching a
+// state where the text may end. It returns at most groupLongest.
 func (d *dfa) survives(l *lexer, q int32, g *tokenGroup, raw bool) int {
 	key := reachKey{q, g.first, g.kinds, raw}
 	if n, ok := l.sure[key]; ok {
@@ -300,10 +301,11 @@ func (d *dfa) dies(q int32, kind int8) bool {
 	return true
 }
 
-// maxWith limits the lists of tokens that hold a certain byte.
+// maxWith limits the length of a list of tokens that contain a certain byte.
 const maxWith = 4000
 
-// listBytes lists, for each byte that few tokens hold, those tokens; the others have no list.
+// listBytes makes, for each byte that few tokens contain, the list of those tokens; other bytes
+// have no list.
 func (v *Vocab) listBytes(ids []int32) {
 	var many [256]bool
 	for b := range v.with {

@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// refused are keywords that assert something which is not enforced here; a schema that holds one is
-// refused.
+// refused lists keywords that assert something that this package does not enforce. A schema that
+// contains one is refused.
 var refused = map[string]string{
 	"$dynamicRef":   "dynamic references cannot be enforced: use $ref",
 	"$recursiveRef": "dynamic references cannot be enforced: use $ref",
 }
 
-// Any other keyword that keyword does not name is an annotation, as the specification says of
-// keywords it does not define: title, description, default, examples, readOnly, deprecated,
-// contentEncoding, $comment, x-….
+// Any keyword that keyword does not name is an annotation, as the specification requires for
+// undefined keywords: title, description, default, examples, readOnly, deprecated, contentEncoding,
+// $comment, x-….
 
 // source returns the part of f that is in a subschema.
 func (s *schemas) source(src *source, f *form) (*form, error) {
@@ -25,7 +25,7 @@ func (s *schemas) source(src *source, f *form) (*form, error) {
 		return nil, src.bad("", "a schema must be an object or a boolean")
 	}
 	if ref, ok := m["$ref"].(string); ok && src.res.draft <= 7 {
-		e, err := s.ref(src, "$ref", ref) // in these drafts a reference hides everything beside it
+		e, err := s.ref(src, "$ref", ref) // in these drafts a reference hides its sibling keywords
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (k *keywords) refusal() (reason, key string) {
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// base returns the form that the keywords about single types, enum and const describe.
+// base returns the form described by the keywords for single types, enum and const.
 func (k *keywords) base() (*form, error) {
 	f, err := k.types()
 	if err != nil {
@@ -182,7 +182,7 @@ func (k *keywords) strings() (*strC, error) {
 	if c.max >= 0 && c.max < c.min {
 		return nil, nil
 	}
-	_, err := c.content(k.s.v) // so that a pattern too large is reported where it stands
+	_, err := c.content(k.s.v) // reports a pattern that is too large at its place in the schema
 	if err != nil {
 		return nil, k.patternError("pattern", err)
 	}
@@ -222,7 +222,7 @@ func (k *keywords) numbers(c *numC) (*numC, error) {
 			if k.src.res.draft > 4 && b {
 				return k.src.bad(keyword, "must be a number")
 			}
-			return nil // draft 4: a property of minimum and maximum
+			return nil // draft 4: part of minimum and maximum
 		}
 		v, err := k.src.number(keyword, raw)
 		if err != nil {

@@ -1,31 +1,32 @@
 package grammar
 
-// content is a deterministic automaton over code points: what a string may say, before any
-// escaping. Every state it returns can still reach acceptance; -1 is the dead state.
+// content is a DFA over code points for the contents of a string, before escaping. Every state it
+// returns can still reach acceptance; -1 is the dead state.
 type content interface {
 	start() int32
 	step(q int32, r rune) int32
-	spans(q int32, lo, hi rune) bool          // whether some rune in [lo,hi] leads on
-	accept(q int32) int32                     // label of the match that may end here, -1 for none
+	spans(q int32, lo, hi rune) bool          // whether some rune in [lo,hi] leads to a live state
+	accept(q int32) int32                     // label of the match that may end here, -1: none
 	universal(q int32) (label int32, ok bool) // every continuation is accepted with this one label
-	total(q int32) bool                       // no continuation ever dies before the end
-	literal(q int32) bool                     // only the canonical spelling of the text is wanted from here
+	total(q int32) bool                       // no continuation reaches the dead state before the end
+	literal(q int32) bool                     // from here on, only the canonical spelling of the text is accepted
 }
 
-// Kinds of lexer states: where in the spelling of a code point the text stands.
+// Kinds of lexer states: the position within the spelling of a code point.
 const (
 	lexOpen  uint8 = iota // before the opening quote
 	lexBase               // between code points
-	lexUTF8               // inside a UTF-8 sequence: need continuation bytes are missing
+	lexUTF8               // inside a UTF-8 sequence; need: continuation bytes missing
 	lexEsc                // after a backslash
-	lexHex                // after \u: need hex digits are missing
+	lexHex                // after \u; need: hex digits missing
 	lexHigh               // after a high surrogate: a backslash must follow
 	lexHighU              // after a high surrogate and a backslash: u must follow
-	lexLow                // inside the low surrogate: need hex digits are missing
+	lexLow                // inside the low surrogate; need: hex digits missing
 )
 
-// lexState is a state of a lexer: the content automaton's state and the place inside a code point's
-// spelling. The code point lies in [lo,hi]; high holds a high surrogate already read.
+// lexState is a state of a lexer: the content automaton's state and the position within a code
+// point's spelling. The code point lies in [lo,hi]; high holds a high surrogate that was already
+// read.
 type lexState struct {
 	q          int32
 	kind, need uint8
@@ -39,19 +40,19 @@ const dead = int32(-1)
 func finish(label int32) int32 { return -2 - label }
 func label(t int32) int32      { return -2 - t }
 
-// lexer spells a content automaton in bytes: as plain UTF-8, or as a JSON string with quotes and
-// escapes. States and rows are made when first needed; the owner serialises access.
+// lexer spells a content automaton in bytes, as plain UTF-8 or as a JSON string with quotes and
+// escapes. States and rows are created lazily; the owner serialises access.
 type lexer struct {
 	c      content
 	json   bool
 	states []lexState
 	rows   []*[256]int32
 	first  []byteSet
-	acc    []int32 // raw mode: label of a match that may end in this state, -1 for none
-	univ   []int32 // label+1 where everything is accepted from here on, 0 elsewhere
-	plain  []int32 // the state of the plain string lexer that spells as this one does; -1 while unknown
+	acc    []int32 // raw mode: label of a match that may end in this state, -1: none
+	univ   []int32 // label+1 if everything is accepted from here on, else 0
+	plain  []int32 // state of the plain string lexer with the same spellings; -1: unknown
 	index  map[lexState]int32
-	bases  []int32 // by content state: the state between two code points + 1
+	bases  []int32 // by content state: 1 + the state between two code points
 	sure   map[reachKey]int8
 }
 
@@ -102,8 +103,8 @@ func (l *lexer) id(s lexState) int32 {
 	return id
 }
 
-// canonical forgets what no longer matters about a partly spelled code point when every code point
-// is welcome.
+// canonical clears the details of a partly spelled code point that no longer matter if every code
+// point is accepted.
 func canonical(s lexState) lexState {
 	switch s.kind {
 	case lexUTF8:
@@ -127,7 +128,7 @@ func canonical(s lexState) lexState {
 	return s
 }
 
-// row returns the transitions of state s.
+// row returns the transitions from state s.
 func (l *lexer) row(s int32) *[256]int32 {
 	if r := l.rows[s]; r != nil {
 		return r
@@ -145,7 +146,7 @@ func (l *lexer) row(s int32) *[256]int32 {
 	return r
 }
 
-// firsts returns the bytes that lead on from state s.
+// firsts returns the bytes that may be read in state s.
 func (l *lexer) firsts(s int32) *byteSet {
 	l.row(s)
 	return &l.first[s]
@@ -261,7 +262,7 @@ func (l *lexer) continuation(s lexState, b byte) int32 {
 	return l.partial(s.q, s.need-1, lo, hi)
 }
 
-// alive returns the id of an escape state unless none of its spellings is wanted.
+// alive returns the id of an escape state, unless none of its spellings is accepted.
 func (l *lexer) alive(s lexState) int32 {
 	for b := range 256 {
 		if l.wouldEscape(s, byte(b)) {
@@ -279,7 +280,7 @@ func (l *lexer) wouldEscape(s lexState, b byte) bool {
 	return ok && l.c.step(s.q, r) >= 0
 }
 
-// short decodes the two-character escape \b.
+// short decodes a two-character escape \b, where b is the second character.
 func (l *lexer) short(q int32, b byte) (rune, bool) {
 	switch b {
 	case '"', '\\':
@@ -313,8 +314,8 @@ func (l *lexer) escape(s lexState, b byte) int32 {
 	return dead
 }
 
-// hexSpans reports whether some code point whose \u escape starts with a value in [lo,hi] is wanted
-// in state q.
+// hexSpans reports whether state q accepts some code point whose \u escape starts with a value in
+// [lo,hi].
 func (l *lexer) hexSpans(q int32, lo, hi rune) bool {
 	in := func(a, b rune) bool {
 		a, b = max(a, lo), min(b, hi)
@@ -359,7 +360,7 @@ func (l *lexer) low(s lexState, d rune) int32 {
 	return l.take(s.q, pair(rune(s.high), lo))
 }
 
-// pair joins two surrogates.
+// pair combines two surrogates into a code point.
 func pair(high, low rune) rune { return 0x10000 + (high-0xd800)<<10 + (low - 0xdc00) }
 
 func hexDigit(b byte) (rune, bool) {

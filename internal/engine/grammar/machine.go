@@ -6,9 +6,9 @@ import (
 )
 
 // machine holds the parse states of one or more texts read with a program. A frame is one entry of
-// a stack, linked to its parent and hash-consed, so that equal stacks are one number. A state is a
-// set of frames (the grammar may be ambiguous), hash-consed as well. Nothing is ever changed once
-// made: going back to an earlier state is keeping its number.
+// a stack, linked to its parent and hash-consed, so that equal stacks have the same number. A state
+// is a set of frames (the grammar may be ambiguous), also hash-consed. Frames and states are
+// immutable, so going back to an earlier state only requires its number.
 type machine struct {
 	p *program
 
@@ -25,11 +25,11 @@ type machine struct {
 
 	trans transTable
 
-	seen    []uint64 // sets of property names, objectOp.words each plus one word for the number of others
+	seen    []uint64 // sets of property names: objectOp.words words each, plus one word for the number of other names
 	seenOff []int32
 	seenTab map[string]int32
 
-	out      []int32 // frames of the state being made
+	out      []int32 // frames of the state under construction
 	outAcc   bool
 	epoch    uint32
 	outStamp []uint32
@@ -39,15 +39,15 @@ type machine struct {
 	masks     map[int32][]uint64
 	hits      map[int32][]int32
 	maskLimit int
-	soft      int // states beyond which exploration is forgotten
+	soft      int // number of states beyond which exploration is discarded
 	full      bool
 }
 
-// frame is one entry of a stack. What pos and aux mean depends on the operation.
+// frame is one entry of a stack. The meaning of pos and aux depends on the operation.
 type frame struct{ op, pos, aux, parent int32 }
 
-// Limits of what a matcher keeps. Beyond softStates the states met while a mask is explored are
-// forgotten again; beyond hardStates nothing more is accepted.
+// Limits of a machine. Beyond softStates, the states created while exploring a mask are discarded
+// afterwards; beyond hardStates, nothing more is accepted.
 const (
 	softStates = 1 << 17
 	hardStates = 1 << 21
@@ -85,7 +85,7 @@ func (f frame) hash() uint32 {
 	return uint32(h >> 32)
 }
 
-// frame interns a stack entry; -1 means that the stack is too deep.
+// frame interns a stack entry. It returns -1 if the stack is too deep.
 func (m *machine) frame(op, pos, aux, parent int32) int32 {
 	f := frame{op, pos, aux, parent}
 	mask := uint32(len(m.ftab) - 1)
@@ -129,7 +129,7 @@ func (m *machine) begin() {
 	m.epoch++
 }
 
-// emit adds a frame that waits for input to the state being made.
+// emit adds a frame that waits for input to the state under construction.
 func (m *machine) emit(f int32) {
 	if f >= 0 && m.outStamp[f] != m.epoch {
 		m.outStamp[f] = m.epoch
@@ -151,7 +151,7 @@ func hashSet(items []int32, acc bool) uint32 {
 	return uint32(h >> 16)
 }
 
-// close interns the state made since begin; -1 is the dead state.
+// close interns the state under construction since begin; -1 is the dead state.
 func (m *machine) close() int32 {
 	if len(m.out) == 0 && !m.outAcc && len(m.accepts) > 0 {
 		return dead
@@ -265,13 +265,13 @@ func (t *transTable) place(key uint64, val int32) {
 	t.keys[i], t.vals[i] = key+1, val
 }
 
-// mark is a point in the life of a machine that it can be taken back to.
+// mark is a point in the history of a machine to which it can be rewound.
 type mark struct{ frames, sets, trans int }
 
 func (m *machine) mark() mark { return mark{len(m.frames), len(m.accepts), len(m.trans.log)} }
 
-// rewind forgets everything made since the mark. Entries leave the open-addressing tables in the
-// reverse of the order in which they came, so no probe sequence is ever cut.
+// rewind discards everything created since the mark. Entries are removed from the open-addressing
+// tables in reverse order of insertion, so no probe sequence is broken.
 func (m *machine) rewind(k mark) {
 	for len(m.trans.log) > k.trans {
 		key := m.trans.log[len(m.trans.log)-1]
@@ -309,7 +309,7 @@ func (m *machine) rewind(k mark) {
 	m.full = false
 }
 
-// names returns the set of names seen under id, and how many others.
+// names returns the set of names with this id, and the number of other names.
 func (m *machine) names(id int32, words int) ([]uint64, int32) {
 	s := m.seen[m.seenOff[id] : int(m.seenOff[id])+words+1]
 	return s[:words], int32(s[words])
@@ -348,7 +348,7 @@ func missing(required, seen []uint64) (n int32) {
 	return n
 }
 
-// count returns how many single names are in a set.
+// count returns the number of single names in a set.
 func (o *objectOp) count(set []uint64) (n int32) {
 	for i, w := range set {
 		n += int32(bits.OnesCount64(w & o.welcome[i]))

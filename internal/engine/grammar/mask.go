@@ -3,8 +3,8 @@ package grammar
 import "math/bits"
 
 // fill computes the mask of state s. A token is allowed if any frame of the state reads it, so the
-// masks of the frames are united: frames inside strings by bulk, the others by a walk over the
-// token trie.
+// mask is the union of the masks of the frames. For frames inside strings it is computed in bulk,
+// for others by a walk over the token trie.
 func (m *machine) fill(s int32, mask []uint64) {
 	frames := append(make([]int32, 0, 16), m.set(s)...)
 	if m.accepts[s] {
@@ -41,7 +41,7 @@ func (m *machine) fill(s int32, mask []uint64) {
 	}
 }
 
-// walk allows the tokens under trie node n that state s reads.
+// walk sets the bits of the tokens under trie node n that state s reads.
 func (m *machine) walk(n, s int32, mask []uint64) {
 	v := m.p.v
 	first := *m.firsts(s)
@@ -75,14 +75,14 @@ func (m *machine) walkChild(c, s int32, mask []uint64) {
 	}
 }
 
-// after returns the state that follows the end of what parent waits for.
+// after returns the state after the value that parent waits for has ended.
 func (m *machine) after(parent int32) int32 {
 	m.begin()
 	m.finish(parent)
 	return m.close()
 }
 
-// suffixHits returns the suffixes of closing tokens that state s reads.
+// suffixHits returns the suffixes of string-closing tokens that state s reads.
 func (m *machine) suffixHits(s int32) []int32 {
 	if h, ok := m.hits[s]; ok {
 		return h
@@ -109,8 +109,8 @@ func (m *machine) suffixWalk(n, s int32, h []int32) []int32 {
 	return h
 }
 
-// plainState returns the state of the plain string lexer that reads what lexer state s reads, or
-// -1.
+// plainState returns the state of the plain string lexer that reads the same text as lexer state s,
+// or -1.
 func (m *machine) plainState(l *lexer, s int32) int32 {
 	if l.univ[s] == 0 || !l.json {
 		return -1
@@ -125,15 +125,15 @@ func (m *machine) plainState(l *lexer, s int32) int32 {
 	return l.plain[s]
 }
 
-// reader is a string or a name being read: its lexer, the states that are no dead end, and what
+// reader is a string or a name being read: its lexer, the states that are not dead ends, and what
 // follows its end.
 type reader struct {
 	lex   *lexer
-	o     *op // counts code points, when not nil
+	o     *op // if not nil, its code points are counted
 	alive func(q int32) bool
 	end   func(label int32) int32
-	after int32 // what follows label 0 for strings; -2 while not known
-	stay  bool  // only what stays inside is wanted
+	after int32 // the state after label 0, for strings; -2: not known yet
+	stay  bool  // only tokens that stay inside are needed
 }
 
 func (m *machine) fillString(fr frame, o *op, mask []uint64) {
@@ -161,8 +161,8 @@ func (m *machine) fillString(fr frame, o *op, mask []uint64) {
 	}
 }
 
-// fillCounted allows what a string that may say anything reads when n code points have begun and
-// their number is limited.
+// fillCounted allows the tokens that an unconstrained string with limited length reads after n code
+// points have begun.
 func (m *machine) fillCounted(s, n int32, o *op, after int32, mask []uint64) {
 	p := m.p.v.plain
 	left := int32(255)
@@ -191,8 +191,8 @@ func (m *machine) fillCounted(s, n int32, o *op, after int32, mask []uint64) {
 	}
 }
 
-// fillPlain allows what a plain string in lexer state s reads, with state after following its
-// closing quote.
+// fillPlain allows the tokens that a plain string in lexer state s reads; after is the state that
+// follows its closing quote.
 func (m *machine) fillPlain(s, after int32, mask []uint64) {
 	sl := &m.p.v.plain.slices[s]
 	for i, w := range sl.inside {
@@ -208,7 +208,7 @@ func (m *machine) fillPlain(s, after int32, mask []uint64) {
 	}
 }
 
-// fillReader allows what a reader in lexer state s reads, by the quickest way there is for its
+// fillReader allows the tokens that a reader in lexer state s reads, by the fastest method for its
 // content.
 func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 	v := m.p.v
@@ -253,7 +253,7 @@ func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 			g.allow(mask)
 		case sure < enough:
 			m.walkReader(r, g.root, s, 0, mask)
-		default: // the short ones are fine, the long ones are read one by one
+		default: // short tokens are allowed; long ones are checked one by one
 			g.allowUpTo(sure, mask)
 			for _, t := range g.between(sure, groupLongest) {
 				if r.stays(s, v.pieces[t]) {
@@ -264,10 +264,12 @@ func (m *machine) fillReader(r *reader, s int32, mask []uint64) {
 	}
 }
 
-// enough is how many characters a group must survive for its long tokens to be read one by one.
+// enough is the number of characters for which a group must survive before its long tokens are
+// checked one by one.
 const enough = 5
 
-// stays reports whether all of text is read from state s without an end.
+// stays reports whether the whole text can be read from state s without reaching the end of the
+// string.
 func (r *reader) stays(s int32, text []byte) bool {
 	for _, b := range text {
 		if s = r.lex.row(s)[b]; s < 0 {
@@ -277,9 +279,9 @@ func (r *reader) stays(s int32, text []byte) bool {
 	return true
 }
 
-// leave allows the tokens in which a text without quotes ends and what follows it begins. It looks
-// only at tokens that hold a byte with which that can begin; if these are too many it does nothing
-// and returns false.
+// leave allows the tokens in which unquoted text ends and the following text begins. It looks only
+// at tokens that contain a byte with which the following text can begin. If there are too many of
+// them, it does nothing and returns false.
 func (m *machine) leave(r *reader, s int32, mask []uint64) bool {
 	v := m.p.v
 	after := r.end(0)
@@ -313,8 +315,8 @@ func (m *machine) leave(r *reader, s int32, mask []uint64) bool {
 
 const maxLeave = 8000
 
-// leaves reports whether text ends what the reader reads before some byte b and goes on in state
-// after.
+// leaves reports whether the reader's text ends within text, before some byte b, and the rest is
+// read from state after.
 func (m *machine) leaves(r *reader, s, after int32, b byte, text []byte) bool {
 	for i, c := range text {
 		if c == b && i > 0 && r.lex.acc[s] >= 0 {
@@ -335,7 +337,7 @@ func (m *machine) leaves(r *reader, s, after int32, b byte, text []byte) bool {
 	return false
 }
 
-// readerExits allows the closing tokens whose text before the quote leads to an end.
+// readerExits allows the closing tokens whose text before the quote leads to an end of the string.
 func (m *machine) readerExits(r *reader, n, s int32, mask []uint64) {
 	p := &m.p.v.plain.prefixes
 	row := r.lex.row(s)

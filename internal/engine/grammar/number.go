@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// numC is a set of numbers: all those that meet every condition.
+// numC is the set of the numbers that meet all its conditions.
 type numC struct {
 	integer bool
 	notInt  bool
 	lo, hi  *bound
 	mults   []multiple
-	not     []*big.Rat // values left out
-	vals    []numVal   // when not nil: only these, which meet the other conditions
+	not     []*big.Rat // values that are excluded
+	vals    []numVal   // if not nil: only these, all of which meet the other conditions
 }
 
 // numVal is a number with its spelling in the schema.
@@ -24,16 +24,16 @@ type numVal struct {
 
 type bound struct {
 	v    *big.Rat
-	open bool // the value itself is outside
+	open bool // the value itself is excluded
 }
 
-// multiple asks that a number be (or not be) a multiple of v.
+// multiple requires a number to be (or not to be) a multiple of v.
 type multiple struct {
 	v   *big.Rat
 	not bool
 }
 
-// and intersects two sets; nil is the empty one.
+// and returns the intersection of two sets; nil is the empty set.
 func (a *numC) and(b *numC) *numC {
 	c := &numC{integer: a.integer || b.integer, notInt: a.notInt || b.notInt, lo: a.lo, hi: a.hi}
 	if c.integer && c.notInt {
@@ -85,7 +85,7 @@ func tighter(a, b *bound, sign int) bool {
 	return d > 0 || d == 0 && a.open && !b.open
 }
 
-// has reports whether v meets the conditions, the list of values aside.
+// has reports whether v meets the conditions, ignoring the list of values.
 func (a *numC) has(v *big.Rat) bool {
 	if a.integer && !v.IsInt() || a.notInt && v.IsInt() {
 		return false
@@ -113,7 +113,7 @@ func (a *numC) has(v *big.Rat) bool {
 	return true
 }
 
-// complement returns sets that together hold every number not in a.
+// complement returns sets that together contain every number not in a.
 func (a *numC) complement() []*numC {
 	if a.vals != nil {
 		c := &numC{}
@@ -144,7 +144,7 @@ func (a *numC) complement() []*numC {
 	return out
 }
 
-// free reports whether the set is all numbers, or all integers.
+// free reports whether the set contains all numbers, or all integers.
 func (a *numC) free() bool {
 	return a.lo == nil && a.hi == nil && len(a.mults) == 0 && len(a.not) == 0 && !a.notInt
 }
@@ -170,11 +170,11 @@ func (a *numC) key() string {
 	return b.String()
 }
 
-// automaton returns the automaton of the set's spellings: JSON numbers without exponents where
-// there is any condition but integrality, since a range of values in scientific notation is not
-// regular in any useful size.
+// automaton returns the DFA of the spellings of the set. If there is any condition other than
+// integrality, exponents are not allowed, since the DFA of a range in scientific notation is too
+// large to be useful.
 func (a *numC) automaton() (*dfa, error) {
-	if a.free() { // bounded, so that a model cannot lose itself in digits and any reader can take the exponent
+	if a.free() { // bounded, so that a model cannot write digits forever and any parser can read the exponent
 		if a.integer {
 			return compilePattern(`-?(0|[1-9][0-9]{0,39})`, true)
 		}
@@ -191,8 +191,8 @@ func (a *numC) automaton() (*dfa, error) {
 	return explore(pos, neg)
 }
 
-// list spells out a finite set: as in the schema, in the shortest form, and whole numbers with a
-// fraction of zero too.
+// list returns the spellings of a finite set: as in the schema, in the shortest form, and for whole
+// numbers also with a fraction of zero.
 func (a *numC) list() []string {
 	var texts []string
 	for _, v := range a.vals {
@@ -214,18 +214,18 @@ func (a *numC) list() []string {
 }
 
 // magnitude reads the digits of a number without its sign and compares them with several decimals
-// as it goes.
+// at the same time.
 type magnitude struct {
 	frac     bool // fractions may be written
-	needFrac bool // a digit other than 0 must stand in the fraction
+	needFrac bool // the fraction must contain a digit other than 0
 	never    bool
 	refs     []reference
 	mults    []residue
-	maxInt   int // digits of the longest whole part of a reference
+	maxInt   int // number of digits of the longest whole part of a reference
 	maxFrac  int
 }
 
-// reference is a decimal to compare with, and the outcomes that are fine.
+// reference is a decimal to compare with, and the accepted outcomes of the comparison.
 type reference struct {
 	whole, frac      string
 	less, same, more bool
@@ -233,7 +233,7 @@ type reference struct {
 
 type residue struct {
 	mod   int64
-	scale int // digits after the point that count
+	scale int // significant digits after the point
 	not   bool
 }
 
@@ -291,11 +291,11 @@ func newReference(v *big.Rat, less, same, more bool) reference {
 	return reference{whole, frac, less, same, more}
 }
 
-// magState is what matters of the digits read so far.
+// magState summarises the digits read so far.
 type magState struct {
 	phase   int // 0 nothing, 1 a lone zero, 2 whole digits, 3 the point, 4 fraction digits
 	n       int
-	nonzero bool // a digit other than 0 in the fraction, where needFrac
+	nonzero bool // the fraction contains a digit other than 0; only with needFrac
 	cmp     string
 	res     string
 }
@@ -327,7 +327,7 @@ func (m *magnitude) digit(s magState, d byte) (magState, bool) {
 		if s.n < len(digits) {
 			want = digits[s.n]
 		} else if s.phase != 4 {
-			continue // longer than the reference: settled at the point
+			continue // longer than the reference: decided at the point
 		}
 		if cmp[i] == '=' && d != want {
 			cmp[i] = '<'
@@ -343,7 +343,7 @@ func (m *magnitude) digit(s magState, d byte) (magState, bool) {
 		case s.phase != 4 || s.n < r.scale:
 			res[2*i] = rune((int64(res[2*i])*10 + int64(d-'0')) % r.mod)
 		case d != '0':
-			res[2*i+1] = 1 // digits beyond the scale: no multiple
+			res[2*i+1] = 1 // digits beyond the scale: not a multiple
 		}
 	}
 	s.res = string(res)
@@ -356,7 +356,7 @@ func (m *magnitude) digit(s magState, d byte) (magState, bool) {
 	return s, true
 }
 
-// whole settles the comparisons at the end of the whole part.
+// whole decides the comparisons at the end of the whole part.
 func (m *magnitude) whole(s magState) magState {
 	cmp := []byte(s.cmp)
 	for i, r := range m.refs {
@@ -404,7 +404,7 @@ func (m *magnitude) accepts(s magState) bool {
 	return true
 }
 
-// explore builds the automaton of an optional minus sign and one of two magnitudes.
+// explore builds the DFA of an optional minus sign followed by one of two magnitudes.
 func explore(pos, neg *magnitude) (*dfa, error) {
 	sets := [][]span{{{'-', '-'}}, {{'.', '.'}}}
 	for d := '0'; d <= '9'; d++ {

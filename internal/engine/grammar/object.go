@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// objectBuilder collects what the names of one set of objects may be.
+// objectBuilder collects the possible names of one set of objects.
 type objectBuilder struct {
 	sb     *schemaBuilder
 	c      *objC
@@ -15,7 +15,7 @@ type objectBuilder struct {
 	class  []*nameClass
 }
 
-// nameClass is what the names of one class of unlisted names have in common.
+// nameClass describes one class of unlisted names.
 type nameClass struct {
 	pats  map[string]bool // keys of the pattern languages they are in
 	exprs map[*expr]bool  // name expressions they match
@@ -55,7 +55,7 @@ func (sb *schemaBuilder) object(c *objC) (int32, error) {
 	return ob.build(keys)
 }
 
-// list collects the names that are told apart.
+// list collects the names that must be distinguished.
 func (ob *objectBuilder) list() {
 	add := func(n string) {
 		if _, ok := ob.index[n]; !ok {
@@ -78,7 +78,7 @@ func (ob *objectBuilder) list() {
 			}
 		}
 	}
-	for _, n := range ob.c.names { // a list of names is as good as properties
+	for _, n := range ob.c.names { // a list of names is treated like properties
 		if f, err := ob.sb.s.norm(n); err == nil {
 			for _, sc := range f.strs {
 				if vals, ok, err := sc.list(ob.sb.s.v); ok && err == nil {
@@ -91,7 +91,7 @@ func (ob *objectBuilder) list() {
 	}
 }
 
-// languages returns the pattern languages that the names must be sorted by.
+// languages returns the pattern languages by which the names must be classified.
 func (ob *objectBuilder) languages() []*lang {
 	var out []*lang
 	add := func(l *lang) { out = mergeLangs(out, []*lang{l}) }
@@ -113,7 +113,7 @@ func (ob *objectBuilder) languages() []*lang {
 	return out
 }
 
-// keys builds the automaton of the names; nil if there is none.
+// keys builds the automaton of the names. It returns nil if there is none.
 func (ob *objectBuilder) keys() (content, error) {
 	langs := ob.languages()
 	exprs := slices.Clone(ob.c.names)
@@ -128,7 +128,7 @@ func (ob *objectBuilder) keys() (content, error) {
 	s := ob.sb.s
 	trie := newTrie(ob.names, func(i int) int32 { return int32(i) }, -1)
 	parts, alphas := []content{trie}, []*alphabet{trie.alphabet()}
-	var owner []any // the language or expression that each further part belongs to
+	var owner []any // the language or expression to which each further part belongs
 	add := func(c content, of any) {
 		if c == nil {
 			return
@@ -197,7 +197,8 @@ func (ob *objectBuilder) keys() (content, error) {
 	return d, nil
 }
 
-// classify returns the label of the unlisted names that reach these labels, -1 if they are refused.
+// classify returns the label of the unlisted names that reach these labels, or -1 if they are
+// refused.
 func (ob *objectBuilder) classify(labels []int32, owner []any) (int32, error) {
 	nc := &nameClass{pats: map[string]bool{}, exprs: map[*expr]bool{}}
 	for i, l := range labels {
@@ -243,7 +244,7 @@ func (ob *objectBuilder) other(nc *nameClass) (int32, error) {
 	return int32(len(ob.values) - 1), nil
 }
 
-// plainKeys is keys where no name needs more than comparing.
+// plainKeys is keys for the case in which names only need to be compared.
 func (ob *objectBuilder) plainKeys() (content, error) {
 	others, err := ob.other(&nameClass{})
 	if err != nil {
@@ -265,8 +266,8 @@ func (ob *objectBuilder) plainKeys() (content, error) {
 	return newTrie(names, func(i int) int32 { return labels[i] }, -1), nil
 }
 
-// satisfies reports whether the property labelled lab may be the one that so asks for, its value
-// aside.
+// satisfies reports whether the property labelled lab can be the one required by so, ignoring its
+// value.
 func (ob *objectBuilder) satisfies(so *some, lab int) (bool, error) {
 	s := ob.sb.s
 	if lab < len(ob.names) {
@@ -302,7 +303,8 @@ func (ob *objectBuilder) satisfies(so *some, lab int) (bool, error) {
 	return true, nil
 }
 
-// choices returns the labels that may be what so asks for, with the values they then have.
+// choices returns the labels that can be the property required by so, each with the value it must
+// then have.
 func (ob *objectBuilder) choices(so *some) (map[int]*expr, error) {
 	out := map[int]*expr{}
 	for lab := range ob.values {
@@ -328,7 +330,8 @@ func (ob *objectBuilder) choices(so *some) (map[int]*expr, error) {
 	return out, nil
 }
 
-// expand replaces a wanted property that only listed names can be by a choice among those.
+// expand replaces a required property that only listed names can satisfy with a choice among those
+// names.
 func (ob *objectBuilder) expand() (done bool, id int32, err error) {
 	for i, so := range ob.c.some {
 		ch, err := ob.choices(so)
@@ -425,7 +428,7 @@ func (ob *objectBuilder) fill(o *objectOp, keys content) error {
 		o.reach, o.reachMore = k.reach(o.names, o.words)
 	}
 	o.reachAll = true
-	for q, more := range o.reachMore { // states that reach no name either are never entered
+	for q, more := range o.reachMore { // states that lead to no name are never entered
 		for _, w := range o.reach[q*o.words : (q+1)*o.words] {
 			o.reachAll = o.reachAll && (more || w == 0)
 		}

@@ -1,25 +1,25 @@
 package grammar
 
-// plainTables are the masks of the JSON string that may say anything, one slice for each state of
-// its lexer. A slice is the set of tokens that stay inside the string, and, for the tokens that
-// close it, what they say after the closing quote. With these a mask inside a string is a bulk OR
-// and a walk over a few hundred short suffixes.
+// plainTables holds the masks of an unconstrained JSON string, one slice for each state of its
+// lexer. A slice holds the set of tokens that stay inside the string and, for the tokens that close
+// the string, their text after the closing quote. With these tables, a mask inside a string takes a
+// bulk OR and a walk over a few hundred short suffixes.
 type plainTables struct {
 	lex      *lexer
 	slices   []plainSlice
 	suffixes suffixTrie
-	runes    []uint8    // per token: code points begun when read from between code points
+	runes    []uint8    // per token: number of code points begun, if read from between code points
 	within   [][]uint64 // within[n]: tokens that stay inside and begin at most n code points
 	long     []int32    // tokens that stay inside and begin more than len(within)-1
-	prefixes prefixTrie // what closing tokens say before the quote
+	prefixes prefixTrie // the text of closing tokens before the quote
 }
 
 type plainSlice struct {
 	inside []uint64
-	exits  [][]int32 // by suffix: the tokens that close the string with it
+	exits  [][]int32 // by suffix: the tokens that close the string and end with that suffix
 }
 
-// suffixTrie holds what tokens say after a quote. Node 0 is the empty suffix.
+// suffixTrie holds the text of tokens after a quote. Node 0 is the empty suffix.
 type suffixTrie struct {
 	nodes []suffixNode
 }
@@ -54,7 +54,8 @@ next:
 	return n
 }
 
-// prefixTrie holds what closing tokens say before the quote, with the closing tokens at each node.
+// prefixTrie holds the text of closing tokens before the quote, with the closing tokens at each
+// node.
 type prefixTrie struct {
 	suffixTrie
 	exits [][]exitToken
@@ -107,7 +108,7 @@ func (p *plainTables) slice(v *Vocab, sl *plainSlice, n, s int32) {
 	}
 }
 
-// exit records every token under node n, which stands after a closing quote and the bytes of
+// exit records every token under node n, which is reached after a closing quote and the bytes of
 // suffix.
 func (p *plainTables) exit(v *Vocab, sl *plainSlice, n int32, suffix []byte) {
 	nd := v.nodes[n]
@@ -125,7 +126,7 @@ func (p *plainTables) exit(v *Vocab, sl *plainSlice, n int32, suffix []byte) {
 	}
 }
 
-// count measures the tokens that stay inside the string in code points begun.
+// count counts, for each token that stays inside the string, the code points that it begins.
 func (p *plainTables) count(v *Vocab, base int32) {
 	p.within = make([][]uint64, withinMax+1)
 	inside := p.slices[base].inside
@@ -153,7 +154,7 @@ func (p *plainTables) count(v *Vocab, base int32) {
 	}
 }
 
-// begun counts the code points begun by text read from state s up to the closing quote.
+// begun returns the number of code points begun by text, read from state s up to the closing quote.
 func (p *plainTables) begun(s int32, text []byte) int {
 	n := 0
 	for _, b := range text {
@@ -169,7 +170,7 @@ func (p *plainTables) begun(s int32, text []byte) int {
 	return n
 }
 
-// exitPrefixes sorts the tokens that close a string by what they say before the quote.
+// exitPrefixes groups the tokens that close a string by their text before the quote.
 func (p *plainTables) exitPrefixes(v *Vocab, base int32) {
 	for suffix, toks := range p.slices[base].exits {
 		for _, id := range toks {

@@ -3,8 +3,8 @@ package grammar
 import "sync"
 
 // program is a compiled grammar: a table of operations that push each other on the stack of the
-// matching automaton. It is shared by the matchers of all requests; mu guards the lexers, whose
-// states are made lazily.
+// matching automaton. It is shared by the machines of all requests; mu guards the lexers, whose
+// states are created lazily.
 type program struct {
 	mu   sync.Mutex
 	v    *Vocab
@@ -17,13 +17,13 @@ type opKind uint8
 const (
 	opFail   opKind = iota // matches nothing
 	opLit                  // exactly these bytes
-	opString               // a lexer's language; min and max count code points of a JSON string that may say anything
+	opString               // a lexer's language; min and max count code points of an unconstrained JSON string
 	opSeq                  // children one after the other
 	opAlt                  // any child
-	opRepeat               // the child min to max times; max < 0 is without limit
+	opRepeat               // the child min to max times; max < 0 means no limit
 	opToken                // one named token
 	opObject               // a JSON object
-	opKey                  // the key inside the object before it in the table
+	opKey                  // the key of the object before it in the table
 	opArray                // a JSON array
 )
 
@@ -39,46 +39,46 @@ type op struct {
 	space    spacing
 }
 
-// objectOp accepts the properties of an object in any order. The names of the first len(bits)
-// labels of the key lexer may come once each and are remembered as bits; further labels are classes
+// objectOp accepts the properties of an object in any order. The names with the first len(bits)
+// labels of the key lexer may occur once each and are recorded as bits; further labels are classes
 // of other names.
 type objectOp struct {
 	keys      *lexer
 	values    []int32 // by label
 	names     int     // labels below names are single properties
-	words     int     // words of a set of names
+	words     int     // words per set of names
 	required  []uint64
-	welcome   []uint64 // names whose value can be right
-	others    bool     // names beyond the known ones are welcome
-	reach     []uint64 // by content state: words of names it may still become
-	reachMore []bool   // by content state: whether it may still become another name
+	welcome   []uint64 // names whose value can be valid
+	others    bool     // names other than the listed ones are allowed
+	reach     []uint64 // by content state: set of names that the text can still become
+	reachMore []bool   // by content state: whether the text can still become another name
 	reachAll  bool     // reachMore everywhere
-	min, max  int32    // number of properties; max < 0 is without limit
-	closed    bool     // no name at all is welcome
+	min, max  int32    // number of properties; max < 0 means no limit
+	closed    bool     // no name is allowed
 	wanted    [][]wanted
 }
 
-// wanted is a value which, given to a property of its label, sets a bit that the object needs to be
-// complete.
+// wanted sets a bit that the object needs to be complete if a property with its label has this
+// value.
 type wanted struct{ bit, value int32 }
 
 // arrayOp accepts the items of an array.
 type arrayOp struct {
 	prefix   []int32
-	rest     int32 // operation of the items after the prefix, -1 for none
+	rest     int32 // operation of the items after the prefix, -1: none
 	min, max int32
-	sat      int32 // counts beyond this are not told apart
+	sat      int32 // counts beyond this are not distinguished
 
-	// With contains, each item is one of the variants, and the automaton counts how many of each
-	// kind there were.
+	// With contains, each item matches one of the variants, and the automaton counts the items of
+	// each kind.
 	holds    []holdOp
 	variants []itemVariant
 }
 
-// holdOp asks for min to max items of a kind; max < 0 is without limit.
+// holdOp requires min to max items of a kind; max < 0 means no limit.
 type holdOp struct{ min, max int32 }
 
-// itemVariant is an item that counts for the kinds whose bits are in set.
+// itemVariant is an item that counts towards the kinds whose bits are in set.
 type itemVariant struct {
 	value int32
 	set   int
@@ -89,7 +89,7 @@ func (p *program) add(o op) int32 {
 	return int32(len(p.ops) - 1)
 }
 
-// spacing says which white space JSON text may have.
+// spacing says which white space JSON text may contain.
 type spacing uint8
 
 // White space between the parts of JSON text.
@@ -99,11 +99,11 @@ const (
 	spaceLine                    // one blank after each comma and colon, none elsewhere
 )
 
-// maxIndent is the most blanks or tabs after a line break.
+// maxIndent is the maximum number of blanks or tabs after a line break.
 const maxIndent = 96
 
 // ws is the automaton of white space: 0 none yet, 1 after a blank, 2 after a carriage return, 3+n
-// after a line break and n characters of indentation. It returns -1 where b may not follow.
+// after a line break and n characters of indentation. It returns -1 if b may not follow.
 func (s spacing) ws(state int32, b byte, separated bool) int32 {
 	switch s {
 	case spaceNone:
@@ -134,7 +134,7 @@ func (s spacing) ws(state int32, b byte, separated bool) int32 {
 	return -1
 }
 
-// done reports whether the text may go on after white space in this state.
+// done reports whether other text may follow the white space in this state.
 func (s spacing) done(state int32, separated bool) bool {
 	if s == spaceLine && separated {
 		return state == 1

@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// validator compiles a schema with an independent implementation that asserts formats; nil if that
-// refuses it.
+// validator compiles a schema with an independent implementation that asserts formats. It returns
+// nil if that implementation refuses the schema.
 func validator(schema json.RawMessage) *jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schema)))
 	if err != nil {
@@ -29,8 +29,8 @@ func validator(schema json.RawMessage) *jsonschema.Schema {
 	return sch
 }
 
-// ramble generates a text by picking allowed tokens at random, with a liking for what closes
-// things; ok is false if the text did not come to an end.
+// ramble generates a text by picking allowed tokens at random, preferring tokens that close things;
+// ok is false if the text did not end.
 func ramble(t *testing.T, g *Grammar, v *Vocab, r *rand.Rand, steps int) (text []byte, ok bool) {
 	s := g.Start()
 	mask := make([]uint64, v.words)
@@ -121,7 +121,7 @@ var trickySchemas = []string{
 	`{"type":"object","minProperties":3}`,
 }
 
-// TestGenerated generates texts and has them judged by another implementation.
+// TestGenerated: generated texts are valid according to an independent implementation.
 func TestGenerated(t *testing.T) {
 	v := byteVocab(`"a"`, `": `, `"}`, `", "`, "é", "😀", `\u00e9`, "true", "null", "  ", "\n  ", "12", "abc", "2024-02-29", "://", "@")
 	check := func(t *testing.T, name string, schema json.RawMessage, rounds int) {
@@ -172,7 +172,7 @@ func TestGenerated(t *testing.T) {
 	})
 }
 
-// TestMaskBrute compares masks with asking for every token.
+// TestMaskBrute: masks agree with testing every token separately.
 func TestMaskBrute(t *testing.T) {
 	v := byteVocab(`"a"`, `": `, `"}`, `", "`, "é", "😀", `\u00e9`, "true", "null", "  ", "\n  ", "12", "abc", `a":`, `b","`, `c"]`, "-1", `\"`, `"\n`, "xy", "a b", "\xc3", "\xa9\"")
 	r := rand.New(rand.NewPCG(3, 4))

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// The dialect of patterns is that of ECMA-262 with the u flag, as JSON Schema asks: classes,
+// The dialect of patterns is that of ECMA-262 with the u flag, as JSON Schema requires: classes,
 // groups, alternation, greedy and lazy repetition, anchors, \d \w \s and their complements,
 // \p{...}, \u and \x escapes, and lookahead outside repetitions. Lookbehind, word boundaries and
-// references to groups are refused.
+// backreferences are refused.
 
 // reNode is the syntax tree of a pattern.
 type reNode struct {
@@ -19,7 +19,7 @@ type reNode struct {
 	kids     []*reNode
 	min, max int
 	not      bool // negative lookahead
-	looks    bool // holds a lookahead
+	looks    bool // contains a lookahead
 }
 
 type reKind uint8
@@ -36,8 +36,8 @@ const (
 
 const maxPattern = 1 << 16
 
-// compilePattern compiles a pattern to an automaton over the text. whole says that the pattern must
-// match the text as a whole; otherwise a match anywhere in it will do.
+// compilePattern compiles a pattern to a DFA over the text. whole says that the pattern must match
+// the whole text; otherwise a match anywhere in the text is enough.
 func compilePattern(pattern string, whole bool) (*dfa, error) {
 	p := newRxPool()
 	x, err := p.pattern(pattern, whole)
@@ -47,7 +47,7 @@ func compilePattern(pattern string, whole bool) (*dfa, error) {
 	return p.automaton(x)
 }
 
-// pattern returns the expression of the texts, with marks, that the pattern matches.
+// pattern returns the expression of the texts, including marks, that the pattern matches.
 func (p *rxPool) pattern(pattern string, whole bool) (*rx, error) {
 	ps := &reParser{src: pattern}
 	n, err := ps.parse()
@@ -56,8 +56,8 @@ func (p *rxPool) pattern(pattern string, whole bool) (*rx, error) {
 	}
 	begin, end := p.class(span{markBegin, markBegin}), p.class(span{markEnd, markEnd})
 	if whole {
-		// Anchors may stand at the ends of a whole pattern as well: the marks are consumed by them
-		// or beside them.
+		// Anchors may also appear at the ends of a whole pattern: the marks are consumed by the
+		// anchors or next to them.
 		return p.cat(p.alt(begin, p.empty), p.regex(n, p.alt(end, p.empty))), p.spent()
 	}
 	after := p.alt(p.empty, p.cat(p.all, end))
@@ -78,8 +78,8 @@ func clip(s string) string {
 	return s
 }
 
-// regex returns the expression of n followed by rest. Lookaheads need the rest; anything else is
-// made once and put before it.
+// regex returns the expression of n followed by rest. Lookaheads need the rest; any other
+// expression is built once and prepended to it.
 func (p *rxPool) regex(n *reNode, rest *rx) *rx {
 	if !n.looks {
 		return p.cat2(p.simple(n), rest)
@@ -198,8 +198,8 @@ func (ps *reParser) alternation() (*reNode, error) {
 	return alt, nil
 }
 
-// without returns n without the anchors of a kind at its begin or its end, where another such
-// anchor stands already: a mark is consumed only once.
+// without returns n without the anchors of one kind at its beginning or end, for use where there is
+// such an anchor already, because a mark is consumed only once.
 func (n *reNode) without(anchor reKind) *reNode {
 	switch n.kind {
 	case anchor:
@@ -273,7 +273,7 @@ func (ps *reParser) quantifier() (lo, hi int, ok bool, err error) {
 	}
 	if !ok || !ps.accept("}") {
 		ps.pos = start
-		return 0, 0, false, nil // a brace that counts nothing is itself
+		return 0, 0, false, nil // a brace that is not a quantifier is literal
 	}
 	if hi >= 0 && hi < lo {
 		return 0, 0, false, errors.New("repetition with its limits out of order")

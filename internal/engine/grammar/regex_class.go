@@ -34,7 +34,7 @@ func (ps *reParser) class() ([]span, error) {
 				}
 				lo = []span{{lo[0].lo, hi[0].lo}}
 			} else {
-				ps.pos = save // as in [a-\d]: the dash is itself
+				ps.pos = save // as in [a-\d]: the dash is literal
 			}
 		}
 		set = append(set, lo...)

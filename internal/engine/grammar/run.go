@@ -1,7 +1,7 @@
 package grammar
 
-// Phases of objects and arrays: what comes next. The position of such a frame is the phase, the
-// state of the white space before it and, for objects, the label of the name just read.
+// The phases of objects and arrays, that is, what comes next. The pos of such a frame holds the
+// phase, the state of the white space before it and, for objects, the label of the name just read.
 const (
 	phaseOpen  = iota // the opening bracket
 	phaseFirst        // after the opening bracket: a first member or the closing bracket
@@ -18,7 +18,7 @@ func phaseOf(pos int32) (phase, ws, label int32) { return pos & 7, pos >> 3 & 0x
 // separated reports whether the white space before this phase follows a comma or a colon.
 func separated(phase int32) bool { return phase == phaseValue || phase == phaseNext }
 
-// enter starts an operation whose end is up to the parent frame.
+// enter starts an operation; the parent frame continues when it ends.
 func (m *machine) enter(id, parent int32) {
 	o := &m.p.ops[id]
 	switch o.kind {
@@ -52,7 +52,7 @@ func (m *machine) enterString(id int32, o *op, lex, n, parent int32) {
 	}
 }
 
-// sequence goes on with child i of a sequence.
+// sequence continues with child i of a sequence.
 func (m *machine) sequence(id, i, parent int32) {
 	kids := m.p.ops[id].kids
 	switch int(i) {
@@ -67,7 +67,7 @@ func (m *machine) sequence(id, i, parent int32) {
 	}
 }
 
-// repeat goes on after n rounds.
+// repeat continues after n repetitions.
 func (m *machine) repeat(id, n, parent int32) {
 	o := &m.p.ops[id]
 	if n >= o.min {
@@ -85,8 +85,8 @@ func (m *machine) repeat(id, n, parent int32) {
 	}
 }
 
-// finish goes on with what a frame waits for. Finishing a frame twice for the same byte adds
-// nothing, which is also what ends a repetition of something empty.
+// finish continues with what a frame waits for. Finishing a frame twice for the same byte adds
+// nothing, which also ends a repetition of an empty part.
 func (m *machine) finish(f int32) {
 	if f == bottom {
 		m.outAcc = true
@@ -103,7 +103,7 @@ func (m *machine) finish(f int32) {
 	case opRepeat:
 		m.repeat(fr.op, fr.pos, fr.parent)
 	case opObject, opArray:
-		m.emit(f) // the frame already stands after the value
+		m.emit(f) // the frame is already after the value
 	}
 }
 
@@ -145,8 +145,8 @@ func (m *machine) stepString(fr frame, o *op, b byte) {
 	}
 }
 
-// advance counts code points: n have begun before byte b is read in lexer state s. It refuses one
-// too many, and a closing quote that comes too early.
+// advance counts code points: n have begun before byte b is read in lexer state s. It refuses a
+// code point beyond the maximum and a closing quote before the minimum.
 func (o *op) advance(s, n int32, b byte) (int32, bool) {
 	if o.min == 0 && o.max < 0 {
 		return 0, true
@@ -243,11 +243,11 @@ func (m *machine) mayAdd(o *objectOp, seen int32) bool {
 
 const (
 	roomNone     = iota // no further property
-	roomRequired        // only those still required
+	roomRequired        // only required ones that are still missing
 	roomAny
 )
 
-// room tells which properties the limit on their number still admits.
+// room returns which properties the limit on their number still allows.
 func (m *machine) room(o *objectOp, names []uint64, others int32) int {
 	if o.max < 0 {
 		return roomAny
@@ -277,8 +277,7 @@ func (m *machine) mayClose(o *objectOp, seen int32) bool {
 	return missing(o.required, names) == 0 && o.count(names)+others >= o.min
 }
 
-// keyAlive reports whether a name that stands in content state q may still become one that is
-// welcome.
+// keyAlive reports whether a name in content state q can still become an allowed one.
 func (m *machine) keyAlive(o *objectOp, q int32, names []uint64, room int) bool {
 	if o.reachMore[q] && room == roomAny {
 		return true
@@ -292,7 +291,7 @@ func (m *machine) keyAlive(o *objectOp, q int32, names []uint64, room int) bool 
 	return false
 }
 
-// keyEnds reports whether the name labelled lab is welcome.
+// keyEnds reports whether the name labelled lab is allowed.
 func (o *objectOp) keyEnds(lab int32, names []uint64, room int) bool {
 	if int(lab) >= o.names {
 		return room == roomAny && o.values[lab] >= 0
@@ -397,7 +396,8 @@ func (m *machine) mayEnd(a *arrayOp, aux int32) bool {
 	return n >= a.min && a.lacking(counts) == 0
 }
 
-// lacking returns how many more items of the kinds that contains asks for are needed at most.
+// lacking returns an upper bound on the number of further items needed for the kinds that contains
+// requires.
 func (a *arrayOp) lacking(counts []uint64) (n int32) {
 	for i, h := range a.holds {
 		n += max(h.min-int32(counts[i]), 0)
@@ -405,7 +405,8 @@ func (a *arrayOp) lacking(counts []uint64) (n int32) {
 	return n
 }
 
-// held returns the counts after an item that counts for the kinds in set, or -1 if that may not be.
+// held returns the counts after an item that counts towards the kinds in set, or -1 if the item is
+// not allowed.
 func (m *machine) held(a *arrayOp, aux int32, set int) int32 {
 	counts, n := m.names(aux, len(a.holds))
 	next := append(make([]uint64, 0, 8), counts...)
@@ -425,7 +426,7 @@ func (m *machine) held(a *arrayOp, aux int32, set int) int32 {
 	return m.remember(next, min(n+1, a.sat))
 }
 
-// item starts the item after those that aux stands for.
+// item starts the item that follows the items counted in aux.
 func (m *machine) item(fr frame, o *op, aux int32) {
 	a := o.array
 	start := func(value, next int32) {
@@ -468,8 +469,8 @@ func (m *machine) frameFirsts(f int32, set *byteSet) {
 	}
 }
 
-// bracketFirsts may name a byte that is refused after all (a comma after which nothing is left); it
-// never omits one.
+// bracketFirsts may include a byte that is refused after all (a comma after which nothing is
+// possible); it never omits one.
 func (m *machine) bracketFirsts(fr frame, o *op, set *byteSet) {
 	phase, ws, _ := phaseOf(fr.pos)
 	open, closing := byte('{'), byte('}')

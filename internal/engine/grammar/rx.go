@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Regular expressions with intersection and complement, taken apart by derivatives (Brzozowski
-// 1964; Owens, Reppy and Turon 2009). Equal expressions are one node, so an automaton's states are
-// compared by number. The alphabet is the Unicode code points and two marks, for the begin and the
-// end of the text, that anchors consume.
+// Regular expressions with intersection and complement, evaluated by derivatives (Brzozowski 1964;
+// Owens, Reppy and Turon 2009). Equal expressions are the same node, so the states of an automaton
+// are compared by identity. The alphabet consists of the Unicode code points and two marks, for the
+// begin and the end of the text, which anchors consume.
 const (
 	runeMax   = rune(0x10ffff)
 	markBegin = rune(0x110000)
@@ -25,7 +25,7 @@ const (
 	rxAlt
 	rxAnd
 	rxNot
-	rxRep // kid, min to max times; max < 0 is without limit
+	rxRep // kid, min to max times; max < 0 means no limit
 )
 
 type rx struct {
@@ -40,15 +40,15 @@ type rx struct {
 // span is a range of code points, both ends included.
 type span struct{ lo, hi rune }
 
-// rxPool makes expressions; within one pool equal ones are identical.
+// rxPool creates expressions. Within one pool, equal expressions are identical.
 type rxPool struct {
 	byKey map[string]*rx
 	sets  []*rx
 	none  *rx
 	empty *rx
 	all   *rx // any text, without marks
-	fuel  int // nodes that may still be made
-	steps int // derivatives that may still be taken
+	fuel  int // number of nodes that may still be created
+	steps int // number of derivatives that may still be taken
 }
 
 var errRxSize = errors.New("pattern is too complex")
@@ -101,7 +101,7 @@ func (p *rxPool) class(spans ...span) *rx {
 	return p.make(rx{kind: rxSet, set: s})
 }
 
-// normalise sorts spans and joins those that touch.
+// normalise sorts spans and merges adjacent ones.
 func normalise(spans []span) []span {
 	s := slices.Clone(spans)
 	slices.SortFunc(s, func(a, b span) int { return int(a.lo - b.lo) })
@@ -191,7 +191,7 @@ func (p *rxPool) alt(xs ...*rx) *rx {
 		}
 		nullable = nullable || k.nullable
 	}
-	if nullable && len(kids) > 1 { // the empty text says nothing new beside a nullable expression
+	if nullable && len(kids) > 1 { // the empty text adds nothing to a nullable expression
 		kids = slices.DeleteFunc(kids, func(k *rx) bool { return k.kind == rxEmpty && anyOther(kids, k) })
 	}
 	switch len(kids) {
@@ -207,7 +207,7 @@ func anyOther(kids []*rx, not *rx) bool {
 	return slices.ContainsFunc(kids, func(k *rx) bool { return k != not && k.nullable })
 }
 
-// isAll recognises the language of all texts, marks included.
+// isAll reports whether x is the language of all texts, including marks.
 func (p *rxPool) isAll(x *rx) bool { return x.kind == rxNot && x.kids[0].kind == rxNone }
 
 func (p *rxPool) and(xs ...*rx) *rx {
@@ -282,7 +282,7 @@ func (p *rxPool) text(s string) *rx {
 	return p.cat(xs...)
 }
 
-// derive returns what must follow after code point r.
+// derive returns the expression of what must follow after code point r.
 func (p *rxPool) derive(x *rx, r rune, memo map[*rx]*rx) *rx {
 	switch x.kind {
 	case rxNone, rxEmpty:

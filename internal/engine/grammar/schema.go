@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// schemaBuilder turns forms into operations.
+// schemaBuilder converts forms to operations.
 type schemaBuilder struct {
 	b     *builder
 	s     *schemas
@@ -177,9 +177,8 @@ func (sb *schemaBuilder) array(c *arrC) (int32, error) {
 	return id, sb.holds(c, a)
 }
 
-// distinct returns the operation of an array of distinct items that are all from one short list of
-// plain values; ok is false for other arrays. Each value is a kind of item of which there may be
-// one.
+// distinct returns the operation of an array of distinct items that all come from one short list of
+// plain values; ok is false for other arrays. Each value is a kind of item that may occur once.
 func (sb *schemaBuilder) distinct(c *arrC) (id int32, ok bool, err error) {
 	if len(c.prefix) > 0 || len(c.holds) > 0 {
 		return 0, false, nil
@@ -201,7 +200,7 @@ func (sb *schemaBuilder) distinct(c *arrC) (id int32, ok bool, err error) {
 		}
 	}
 	if len(f.nums) > 1 || len(f.strs) > 1 {
-		return 0, false, nil // the same value might come from both
+		return 0, false, nil // the same value might come from both lists
 	}
 	for _, sc := range f.strs {
 		texts, _, err := sc.list(sb.s.v)
@@ -236,7 +235,7 @@ func (sb *schemaBuilder) distinct(c *arrC) (id int32, ok bool, err error) {
 
 const maxDistinct = 60
 
-// repeats reports whether a list names a number twice.
+// repeats reports whether a list contains a number twice.
 func repeats(nums []*numC) bool {
 	for _, n := range nums {
 		for i, v := range n.vals {
@@ -250,7 +249,7 @@ func repeats(nums []*numC) bool {
 
 const maxHolds = 3
 
-// holds adds what contains asks for: each item may be one that counts or one that does not.
+// holds adds the requirements of contains: each item may be one that counts or one that does not.
 func (sb *schemaBuilder) holds(c *arrC, a *arrayOp) error {
 	if len(c.holds) == 0 {
 		return nil
@@ -291,7 +290,7 @@ func (sb *schemaBuilder) holds(c *arrC, a *arrayOp) error {
 			alive = alive || v.set>>i&1 == 1
 		}
 		if !alive {
-			a.min, a.max = 1, 0 // no item can ever count
+			a.min, a.max = 1, 0 // no item can match
 		}
 	}
 	return nil

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// source is a subschema as it stands in the document.
+// source is a subschema as it appears in the document.
 type source struct {
 	raw  any
 	path string // JSON pointer from the root of the document
 	res  *resource
 }
 
-// resource is a schema with an identity of its own: the document, or a subschema with an $id.
+// resource is a schema with an identifier of its own: the document, or a subschema with an $id.
 type resource struct {
 	root  *source
 	base  *url.URL
@@ -96,7 +96,7 @@ func (s *schemas) of(src *source) *expr {
 	return e
 }
 
-// sub returns the source under a key of src.
+// sub returns the subschema at the path keys below src.
 func (src *source) sub(raw any, keys ...string) *source {
 	path := src.path
 	for _, k := range keys {
@@ -249,7 +249,7 @@ func (src *source) rational(keyword, text string) (*big.Rat, error) {
 	return r, nil
 }
 
-// count reads a JSON number that must be a whole number from 0.
+// count reads a JSON number that must be a non-negative integer.
 func (src *source) count(keyword string, raw any) (int, error) {
 	r, err := src.number(keyword, raw)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMaskBruteReal compares masks over the real vocabulary with asking for every token, on states
-// along instances.
+// TestMaskBruteReal: masks over the real vocabulary agree with testing every token separately, in
+// states along instances.
 func TestMaskBruteReal(t *testing.T) {
 	v, tok := needVocab(t)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -32,7 +32,7 @@ func TestMaskBruteReal(t *testing.T) {
 			if i < 3 || r.IntN(len(ids)/2+1) == 0 {
 				checked++
 				g.Mask(s, mask)
-				g.m.soft = 0 // do not keep a million states
+				g.m.soft = 0 // so that a million states are not kept
 				k := g.m.mark()
 				for id := range int32(v.size) {
 					ok := g.m.next(s, id) >= 0
@@ -51,7 +51,7 @@ func TestMaskBruteReal(t *testing.T) {
 	t.Logf("%d states", checked)
 }
 
-// TestRewind checks that forgetting what a mask explored changes nothing.
+// TestRewind: discarding the states explored for a mask changes nothing.
 func TestRewind(t *testing.T) {
 	v := fuzzVocab()
 	for _, src := range trickySchemas {
@@ -96,7 +96,7 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// TestShared reads with one grammar from many goroutines; all see the same.
+// TestShared: many goroutines that read with one grammar see the same results.
 func TestShared(t *testing.T) {
 	v := fuzzVocab()
 	g, err := CompileSchema(json.RawMessage(`{"type":"object","properties":{"a":{"type":"array","items":{"pattern":"^x+y"}}},"additionalProperties":{"type":"number"}}`), v)
@@ -138,8 +138,7 @@ func TestShared(t *testing.T) {
 	wg.Wait()
 }
 
-// TestForced checks that forced text is what must follow, and that it is cut as the tokenizer cuts
-// it.
+// TestForced: forced text must indeed follow, and is split into tokens as by the tokenizer.
 func TestForced(t *testing.T) {
 	v, tok := needVocab(t)
 	schema := json.RawMessage(`{"type":"object","properties":{"destination":{"enum":["north-west"]}},"required":["destination"],"additionalProperties":false}`)
@@ -162,7 +161,7 @@ func TestForced(t *testing.T) {
 	if !g.Accepts(s) || len(g.Forced(s, nil)) > 0 {
 		t.Error("the text should be complete")
 	}
-	// After the name the value is free: a token that may still grow is left to the model.
+	// The value after the name is free: a token that may still grow is left to the model.
 	g, err = CompileSchema(json.RawMessage(`{"type":"object","properties":{"destination":{"type":"string"}},"required":["destination"],"additionalProperties":false}`), v)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +176,7 @@ func TestForced(t *testing.T) {
 	}
 }
 
-// TestTokens reaches control tokens, which no text produces, by name and number.
+// TestTokens: control tokens, which no text produces, can be reached by name and by number.
 func TestTokens(t *testing.T) {
 	pieces := []string{"a", "b", "", "c"}
 	v := NewVocab(5, func(id int32) []byte {
@@ -238,7 +237,7 @@ func TestSpacing(t *testing.T) {
 	}
 }
 
-// TestMaskBruteText does the same for grammars of text.
+// TestMaskBruteText does the same as TestMaskBrute for grammars of text.
 func TestMaskBruteText(t *testing.T) {
 	v, tok := needVocab(t)
 	mask := make([]uint64, v.words)

@@ -10,7 +10,7 @@ import (
 // strC is a set of strings: those of min to max code points that are in every language of pos and
 // in none of neg.
 type strC struct {
-	min, max int // max < 0 is without limit
+	min, max int // max < 0 means no limit
 	pos, neg []*lang
 }
 
@@ -18,10 +18,10 @@ type strC struct {
 type lang struct {
 	key     string
 	pattern string
-	and     []*lang  // when not empty: the intersection of these instead
-	values  []string // when not nil: exactly these
+	and     []*lang  // if not empty: the intersection of these instead
+	values  []string // if not nil: exactly these
 	set     map[string]bool
-	max     int // code points at most, 0 for no limit beside the pattern's
+	max     int // maximum number of code points; 0: no limit other than the pattern's
 }
 
 func newStrC() *strC { return &strC{max: -1} }
@@ -143,7 +143,7 @@ func (l *lang) has(v *Vocab, s string) (bool, error) {
 	return c != nil && reads(c, s) >= 0, nil
 }
 
-// content returns the automaton of a language; nil means the empty one.
+// content returns the automaton of a language, nil for the empty one.
 func (l *lang) content(v *Vocab) (content, error) {
 	if l.values != nil {
 		if len(l.values) == 0 {
@@ -167,8 +167,8 @@ func (l *lang) content(v *Vocab) (content, error) {
 	})
 }
 
-// build multiplies the automata of all conditions. An upper limit of the length is not multiplied
-// in where it can be kept beside the automaton.
+// build multiplies the automata of all conditions. An upper limit on the length is kept outside the
+// product if possible.
 func (a *strC) build(v *Vocab) (content, error) {
 	var parts []content
 	var alphas []*alphabet

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// CompileText compiles a grammar written in the language that the package comment describes. The
-// rule root is where the text starts.
+// CompileText compiles a grammar written in the language described in the package comment. The text
+// starts with the rule root.
 func CompileText(src string, v *Vocab) (*Grammar, error) {
 	if v == nil {
 		return nil, errors.New("grammar: compile text: no vocabulary")
@@ -65,7 +65,7 @@ func (ps *textParser) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", line, fmt.Sprintf(format, args...))
 }
 
-// blank skips white space and comments; line breaks only where they do not end a rule.
+// blank skips white space and comments. It skips line breaks only if they do not end a rule.
 func (ps *textParser) blank(lines bool) {
 	for ps.pos < len(ps.src) {
 		switch c := ps.src[ps.pos]; {
@@ -122,7 +122,7 @@ func (ps *textParser) alternation(nested bool) (Node, error) {
 		}
 		alts = append(alts, n)
 		save := ps.pos
-		ps.blank(true) // an alternative may stand on a line of its own
+		ps.blank(true) // an alternative may be on a line of its own
 		if !ps.accept("|") {
 			if !nested {
 				ps.pos = save

@@ -2,7 +2,7 @@ package grammar
 
 import "testing"
 
-// byteVocab is a vocabulary of all single bytes, some words, and an end token.
+// byteVocab returns a vocabulary of all single bytes, some words, and an end token.
 func byteVocab(words ...string) *Vocab {
 	pieces := make([][]byte, 0, 300)
 	for b := range 256 {
@@ -20,7 +20,7 @@ func byteVocab(words ...string) *Vocab {
 	}, []int32{end})
 }
 
-// accepts reads text byte by byte.
+// accepts reads text byte by byte and reports whether it is accepted.
 func accepts(g *Grammar, text string) bool {
 	s := g.Start()
 	for i := range len(text) {

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// trieContent accepts a fixed list of texts, the i-th with label i (or all with label 0), and, if
-// others is not negative, every other text with the label others.
+// trieContent accepts a fixed list of texts, the i-th with label i (or all with label 0). If others
+// is not negative, it accepts every other text with the label others.
 type trieContent struct {
 	edges  [][]trieEdge
 	labels []int32
-	others int32 // label of any other text, -1 for none
+	others int32 // label of any other text, -1: none
 }
 
 type trieEdge struct {
@@ -18,8 +18,8 @@ type trieEdge struct {
 	q int32
 }
 
-// newTrie builds the automaton. State 0 is the start; if other texts are welcome the last state is
-// where they go.
+// newTrie builds the automaton. State 0 is the start. If other texts are accepted, they lead to the
+// last state.
 func newTrie(texts []string, label func(i int) int32, others int32) *trieContent {
 	t := &trieContent{edges: make([][]trieEdge, 1), labels: []int32{-1}, others: others}
 	for i, s := range texts {
@@ -92,7 +92,7 @@ func (t *trieContent) universal(q int32) (int32, bool) {
 func (t *trieContent) total(int32) bool   { return t.others >= 0 }
 func (t *trieContent) literal(int32) bool { return t.others < 0 }
 
-// alphabet returns the code points that matter.
+// alphabet returns the code points that the texts use.
 func (t *trieContent) alphabet() *alphabet {
 	var all []rune
 	for _, es := range t.edges {
@@ -109,8 +109,8 @@ func (t *trieContent) alphabet() *alphabet {
 	return newAlphabet(sets)
 }
 
-// reach finds, for each state, the labels below names that it leads to, and whether it leads to
-// other ones.
+// reach finds, for each state, the labels less than names that it leads to, and whether it leads to
+// other labels.
 func (t *trieContent) reach(names, words int) ([]uint64, []bool) {
 	sets := make([]uint64, words*len(t.edges))
 	more := make([]bool, len(t.edges))
@@ -129,7 +129,7 @@ func (t *trieContent) reach(names, words int) ([]uint64, []bool) {
 	return sets, more
 }
 
-// reach does the same for an automaton.
+// reach does the same for a DFA.
 func (d *dfa) reach(names, words int) ([]uint64, []bool) {
 	n := len(d.labels)
 	sets := make([]uint64, words*n)
@@ -166,7 +166,7 @@ func (d *dfa) reach(names, words int) ([]uint64, []bool) {
 	return sets, more
 }
 
-// lengths accepts texts of min to max code points; max < 0 is without limit.
+// lengths accepts texts of min to max code points; max < 0 means no limit.
 type lengths struct{ min, max int32 }
 
 func (l lengths) start() int32 { return 0 }
@@ -190,7 +190,7 @@ func (l lengths) universal(q int32) (int32, bool) { return 0, l.max < 0 && q >= 
 func (l lengths) total(int32) bool                { return l.max < 0 }
 func (l lengths) literal(int32) bool              { return false }
 
-// reads reports the label with which c accepts s, -1 for none.
+// reads returns the label with which c accepts s, -1 for none.
 func reads(c content, s string) int32 {
 	q := c.start()
 	for _, r := range s {
@@ -206,15 +206,15 @@ func reads(c content, s string) int32 {
 }
 
 // bounded is an automaton with an upper limit on the length. A state is a state of the automaton
-// and a count; it is dead when the nearest acceptance is too far.
+// and a count; it is dead if the nearest acceptance is too far away.
 type bounded struct {
 	d    *dfa
 	max  int32
 	near []int32 // by state: code points to the nearest acceptance
-	far  int32   // the largest of these
+	far  int32   // the largest value in near
 }
 
-// newBounded limits d to max code points; nil if nothing is that short.
+// newBounded limits d to max code points. It returns nil if no text is that short.
 func newBounded(d *dfa, max int32) content {
 	n := len(d.labels)
 	b := &bounded{d: d, max: max, near: make([]int32, n)}

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Vocab holds what every grammar of one tokenizer shares: a byte trie of the token pieces and the
-// precomputed masks of JSON string bodies. It is built once per tokenizer and may be shared by any
-// number of goroutines.
+// Vocab holds the tables shared by all grammars of one tokenizer: a byte trie of the token pieces
+// and the precomputed masks of JSON string bodies. It is built once per tokenizer and may be shared
+// by any number of goroutines.
 type Vocab struct {
 	size    int
 	words   int // length of a mask in uint64
@@ -20,7 +20,7 @@ type Vocab struct {
 	root    [256]int32
 	plain   *plainTables
 	groups  []tokenGroup
-	with    [256][]int32 // by byte: the tokens that hold it, nil where they are many
+	with    [256][]int32 // by byte: the tokens that contain it, nil if there are many
 	names   map[string]int32
 
 	mu       sync.Mutex
@@ -36,10 +36,10 @@ type trieNode struct {
 	label byte
 }
 
-// NewVocab builds the tables of a tokenizer of size tokens. piece returns the raw bytes of a token
-// (possibly part of a rune); nil or no bytes marks a token that no text can produce, such as a
-// control token, which a grammar reaches only by naming it. end lists the tokens that end a
-// generation.
+// NewVocab builds the tables for a tokenizer of size tokens. piece returns the raw bytes of a
+// token, possibly part of a rune. If it returns nil or no bytes, no text can produce the token; a
+// control token, for example, is reached only if a grammar names it. end lists the tokens that end
+// a generation.
 func NewVocab(size int, piece func(id int32) []byte, end []int32) *Vocab {
 	v := &Vocab{size: size, words: (size + 63) / 64, end: slices.Clone(end)}
 	v.pieces = make([][]byte, size)
@@ -55,7 +55,7 @@ func NewVocab(size int, piece func(id int32) []byte, end []int32) *Vocab {
 		v.next[id] = -1
 		if p := piece(id); len(p) > 0 {
 			v.pieces[id] = bytes.Clone(p)
-			if !v.isEnd(id) { // the end is a decision, never a by-product of text
+			if !v.isEnd(id) { // ending is a decision, never a by-product of text
 				ids = append(ids, id)
 			}
 		}
@@ -87,14 +87,14 @@ func (v *Vocab) byText(a, b int32) int {
 // Size returns the number of tokens.
 func (v *Vocab) Size() int { return v.size }
 
-// SetTokenizer gives the canonical tokenisation that [Grammar.Forced] uses for forced text. Without
-// one, forced text is cut greedily into the longest tokens. Call it before the vocabulary is
+// SetTokenizer sets the canonical tokenisation that [Grammar.Forced] uses for forced text. Without
+// one, forced text is split greedily into the longest tokens. Call it before the vocabulary is
 // shared.
 func (v *Vocab) SetTokenizer(f func(text []byte) []int32) { v.tokenise = f }
 
 func (v *Vocab) isEnd(id int32) bool { return v.endMask[id>>6]&(1<<(id&63)) != 0 }
 
-// grow hangs the sorted tokens ids, which agree in their first depth bytes, under node n.
+// grow inserts the sorted tokens ids, which agree in their first depth bytes, under node n.
 func (v *Vocab) grow(n int32, depth int, ids []int32) {
 	for len(ids) > 0 && len(v.pieces[ids[0]]) == depth {
 		id := ids[0]
@@ -145,7 +145,7 @@ func (v *Vocab) allow(n int32, mask []uint64) {
 	}
 }
 
-// NameToken gives a token the name by which the grammar language calls it, such as <|im_end|>. Call
+// NameToken sets the name by which the grammar language refers to a token, such as <|im_end|>. Call
 // it before the vocabulary is shared.
 func (v *Vocab) NameToken(name string, id int32) {
 	if v.names == nil {
@@ -171,8 +171,8 @@ func (v *Vocab) named(name string) (int32, bool) {
 
 const maxCached = 4096
 
-// cached returns the automaton stored under key, or makes and stores it: patterns and formats come
-// back in schema after schema, and a compiled automaton never changes.
+// cached returns the automaton stored under key, or builds and stores it. Patterns and formats
+// recur in schema after schema, and a compiled automaton never changes.
 func (v *Vocab) cached(key string, build func() (content, error)) (content, error) {
 	v.mu.Lock()
 	a, ok := v.automata[key]
@@ -190,8 +190,8 @@ func (v *Vocab) cached(key string, build func() (content, error)) (content, erro
 	return a.c, a.err
 }
 
-// automaton is what became of a pattern or a format: an automaton, nil for the empty language, or
-// the reason for none.
+// automaton is the compiled result of a pattern or a format: an automaton, nil for the empty
+// language, or the reason why there is none.
 type automaton struct {
 	c   content
 	err error

@@ -23,7 +23,7 @@ func method(obj Value, name string) *builtin {
 	return nil
 }
 
-// getAttr is obj.name: an attribute, else an item, else undefined.
+// getAttr returns obj.name: an attribute, else an item, else undefined.
 func getAttr(obj Value, name string, key Value) (Value, error) {
 	if v := attribute(obj, name); v != nil {
 		return v, nil
@@ -39,7 +39,7 @@ func getAttr(obj Value, name string, key Value) (Value, error) {
 	return &undefined{obj: obj, name: key}, nil
 }
 
-// attribute is Python's getattr, nil when there is none.
+// attribute is Python's getattr; it returns nil if there is no such attribute.
 func attribute(obj Value, name string) Value {
 	if m := method(obj, name); m != nil {
 		return &boundMethod{obj, m}
@@ -71,7 +71,7 @@ func attribute(obj Value, name string) Value {
 	return nil
 }
 
-// getItem is obj[index]: an item, else an attribute, else undefined.
+// getItem returns obj[index]: an item, else an attribute, else undefined.
 func getItem(obj, index Value) (Value, error) {
 	switch o := obj.(type) {
 	case *Dict:
@@ -93,7 +93,7 @@ func getItem(obj, index Value) (Value, error) {
 	return &undefined{obj: obj, name: index}, nil
 }
 
-// element is the element of a sequence, nil when there is none.
+// element returns an element of a sequence, nil if there is none.
 func element(obj, index Value) Value {
 	i, ok := intValue(index)
 	if !ok {
@@ -130,7 +130,7 @@ func pick(items []Value, i int64) Value {
 	return items[i]
 }
 
-// runeAt is the i-th code point of s, empty when there is none.
+// runeAt returns the i-th code point of s, "" if there is none.
 func runeAt(s string, i int64) string {
 	n := int64(runeLen(s))
 	if i < 0 {
@@ -150,7 +150,7 @@ func runeAt(s string, i int64) string {
 	return s[:size]
 }
 
-// slice is obj[from:to:step].
+// slice returns obj[from:to:step].
 func (r *run) slice(obj Value, bounds [3]Value) (Value, error) {
 	if u, ok := obj.(*undefined); ok {
 		return nil, u.err()

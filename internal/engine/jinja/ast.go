@@ -54,8 +54,8 @@ type (
 	constExpr struct{ v Value }
 	nameExpr  struct {
 		name  string
-		refs  []ref // slots to look at, innermost scope first
-		vars  int   // index into the table of variables the template takes from outside
+		refs  []ref // slots to search, innermost scope first
+		vars  int   // index into the table of variables that come from outside the template
 		scope *scope
 	}
 	listExpr  struct{ items []expr }
@@ -84,7 +84,7 @@ type (
 	negExpr    struct{ x expr }
 	posExpr    struct{ x expr }
 	condExpr   struct {
-		cond, yes, no expr // no is nil when there is no else
+		cond, yes, no expr // no is nil if there is no else
 		line          int
 	}
 	callExpr struct {
@@ -92,9 +92,9 @@ type (
 		args callArgs
 	}
 	filterExpr struct {
-		x    expr // nil in a filter block or a filtered set: the text comes from outside
+		x    expr // nil in a filter block or a filtered set: the text is passed in
 		name string
-		fn   *builtin // nil: unknown, an error when it runs
+		fn   *builtin // nil: unknown, an error when it is called
 		args callArgs
 	}
 	testExpr struct {
@@ -105,7 +105,7 @@ type (
 	}
 )
 
-// callArgs are the arguments as written.
+// callArgs holds the arguments of a call as written.
 type callArgs struct {
 	pos      []expr
 	names    []string // of the keyword arguments
@@ -139,7 +139,7 @@ type (
 		no     []stmt
 		slots  [2]int // the slots of the body's scope, cleared for each round
 		loop   int    // the slot of the loop object
-		// A recursive loop calls its body like a function: func holds the size of the frame.
+		// A recursive loop calls its body like a function: size is the size of the frame.
 		recursive bool
 		size      int
 	}
@@ -183,7 +183,7 @@ type (
 	jumpStmt  struct{ sig signal }
 )
 
-// scoped is a body whose variables live in the slots [slots[0], slots[1]).
+// scoped is a body whose variables are in the slots [slots[0], slots[1]).
 type scoped struct {
 	body  []stmt
 	slots [2]int
@@ -197,7 +197,7 @@ type macroDef struct {
 	defaults []expr // aligned with the end of params
 	body     []stmt
 	size     int // of the frame
-	caller   int // slot of the name, or -1 when the body does not mention it
+	caller   int // slot of the name caller, or -1 if the body does not mention it
 	varargs  int
 	kwargs   int
 }
@@ -208,7 +208,7 @@ type nameTarget struct{ slot int }
 // tupleTarget unpacks into several targets.
 type tupleTarget struct{ items []target }
 
-// attrTarget is ns.name in a set.
+// attrTarget is ns.name on the left of a set.
 type attrTarget struct {
 	ns   *nameExpr
 	attr string

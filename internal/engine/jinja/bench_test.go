@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// conversation is an agent's: n messages, of which every third calls a tool and every third is a
-// result.
+// conversation returns an agent's conversation of n messages: every third message calls a tool, and
+// every third is a result.
 func conversation(n int) *Dict {
 	messages := NewList(NewDict().Set("role", Str("system")).Set("content", Str("You are a coding agent.")))
 	for i := 1; i < n; i++ {

@@ -8,16 +8,16 @@ import (
 // builtin is a function written in Go: a filter, a test, a method or a global function.
 type builtin struct {
 	name   string   // set when the tables are built
-	params []string // after the value a filter, test or method works on; a trailing "=" marks an optional one
+	params []string // besides the value that a filter, test or method works on; a trailing "=" marks an optional one
 	rest   bool     // takes more positional arguments
 	kwargs bool     // takes any keyword arguments
 	mutate bool     // changes its value: refused unless Options.AllowMutation
 	fn     func(r *run, c call) (Value, error)
 }
 
-// call is one call of a builtin. Its slices are valid during the call only.
+// call is one call of a builtin. Its slices are valid only during the call.
 type call struct {
-	self Value   // the value before the bar, the dot or the is
+	self Value   // the value before the |, the dot or the is
 	args []Value // by parameter; nil when not given
 	rest []Value
 	kw   []kwarg
@@ -29,10 +29,10 @@ type kwarg struct {
 	v    Value
 }
 
-// table is what filters, tests, methods and globals are looked up in.
+// table maps names to filters, tests, methods or globals.
 type table map[string]*builtin
 
-// newTable names the rows of a table.
+// newTable returns the table with each builtin's name set.
 func newTable(rows map[string]builtin) table {
 	t := make(table, len(rows))
 	for name, b := range rows {
@@ -45,14 +45,13 @@ func newTable(rows map[string]builtin) table {
 // params splits a signature such as "old new count=".
 func params(signature string) []string { return strings.Fields(signature) }
 
-// arguments are evaluated arguments of a call. pos lies on the run's stack.
+// arguments holds the evaluated arguments of a call. pos lies on the run's stack.
 type arguments struct {
 	pos []Value
 	kw  []kwarg
 }
 
-// evalArgs evaluates arguments onto the stack; the caller gives the stack back with r.stack =
-// r.stack[:base].
+// evalArgs evaluates arguments onto the stack; the caller pops them with r.stack = r.stack[:base].
 func (a *callArgs) evalArgs(r *run, f *frame) (arguments, error) {
 	base := len(r.stack)
 	for _, x := range a.pos {
@@ -115,8 +114,8 @@ func (a *callArgs) evalStars(r *run, f *frame, kw []kwarg) ([]kwarg, error) {
 	return kw, nil
 }
 
-// invoke binds arguments to the parameters and calls the function. The stack is used for the bound
-// values.
+// invoke binds arguments to the parameters and calls the function. The bound values lie on the
+// stack.
 func (b *builtin) invoke(r *run, self Value, a arguments) (Value, error) {
 	cost := 1
 	if s, ok := text(self); ok {
@@ -150,7 +149,7 @@ func (b *builtin) invoke(r *run, self Value, a arguments) (Value, error) {
 	return b.fn(r, c)
 }
 
-// bind puts keyword arguments in their places and checks that nothing required is missing.
+// bind moves keyword arguments to their positions and checks that nothing required is missing.
 func (b *builtin) bind(c *call, given int) error {
 	if !b.kwargs {
 		for _, k := range c.kw {
@@ -190,7 +189,7 @@ func (*builtin) typeName() string { return "function" }
 
 func (b *builtin) String() string { return "<function " + b.name + ">" }
 
-// callValue calls whatever can be called.
+// callValue calls any callable value.
 func (r *run) callValue(fn Value, a arguments) (Value, error) {
 	switch fn := fn.(type) {
 	case *macro:

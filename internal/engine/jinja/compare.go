@@ -6,8 +6,8 @@ import (
 	"math/big"
 )
 
-// comparer compares values up to a nesting depth and a number of steps: parts that are shared many
-// times over would take exponential time otherwise.
+// comparer compares values up to a nesting depth and a number of steps. Without the limits, values
+// that share parts many times over would take exponential time.
 type comparer struct {
 	steps int
 	err   error
@@ -24,7 +24,7 @@ func (r *run) equal(a, b Value) (bool, error) {
 	return eq, r.spent(&c)
 }
 
-// spent charges the fuel for a comparison and returns its error.
+// spent charges the fuel for a comparison and returns any error.
 func (r *run) spent(c *comparer) error {
 	if c.err != nil {
 		return c.err
@@ -119,7 +119,7 @@ func (c *comparer) equalViews(a, b *dictView, depth int) bool {
 	return true
 }
 
-// compareNumbers orders two numbers of any kinds; ok is false when one is none or is NaN.
+// compareNumbers orders two numbers of any kinds; ok is false if one is NaN or not a number.
 func compareNumbers(a, b Value) (int, bool) {
 	x, ok1 := intValue(a)
 	y, ok2 := intValue(b)
@@ -145,7 +145,7 @@ func compareNumbers(a, b Value) (int, bool) {
 	return exactFloat(a).Cmp(exactFloat(b)), true
 }
 
-// exactFloat holds a number without rounding.
+// exactFloat returns a number without rounding.
 func exactFloat(v Value) *big.Float {
 	if f, ok := v.(Float); ok {
 		return new(big.Float).SetFloat64(float64(f))

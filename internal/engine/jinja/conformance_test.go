@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestConformance compares with what Python's Jinja2 made of the templates in
-// testdata/conformance.jsonl, which testdata/oracle.py wrote: the same text, or an error of the
-// same kind (a syntax error at the same line).
+// TestConformance: the templates in testdata/conformance.jsonl, written by testdata/oracle.py,
+// render as in Python's Jinja2: the same text, or an error of the same kind (a syntax error at the
+// same line).
 func TestConformance(t *testing.T) {
 	path := "testdata/conformance.jsonl"
 	if p := os.Getenv("JINJA_CONFORMANCE"); p != "" { // a larger file from the same script
@@ -54,7 +54,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// outcome is what a template comes to, and of an error only its kind.
+// outcome returns the result of a template; of an error, only its kind.
 func outcome(src string, vars *Dict) (full, kind string) {
 	tmpl, err := Parse(src)
 	var se *SyntaxError

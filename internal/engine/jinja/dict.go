@@ -15,21 +15,21 @@ type Dict struct {
 }
 
 type entry struct {
-	hash  Value // key, normalised so that == on it is Python's equality of keys
+	hash  Value // the key, normalised so that == on it is Python's equality of keys
 	key   Value
 	value Value
 }
 
-// scanLimit is the size up to which a scan beats a map.
+// scanLimit is the size up to which a scan is faster than a map.
 const scanLimit = 8
 
 // NewDict returns an empty dict.
 func NewDict() *Dict { return &Dict{} }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (d *Dict) Len() int { return len(d.entries) }
 
-// Set sets a string key, keeping its place when it is there already, and returns d for chaining.
+// Set sets a string key and returns d for chaining. A key that is already present keeps its place.
 func (d *Dict) Set(key string, v Value) *Dict {
 	d.put(Str(key), Str(key), v)
 	return d
@@ -46,7 +46,7 @@ func (d *Dict) Get(key string) (Value, bool) {
 // Delete removes a string key and reports whether it was there.
 func (d *Dict) Delete(key string) bool { return d.remove(Str(key)) }
 
-// All yields keys and values in order. A key that is not a string is yielded as it prints.
+// All yields keys and values in order. A key that is not a string is converted to its printed form.
 func (d *Dict) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for _, e := range d.entries {
@@ -64,7 +64,7 @@ func (d *Dict) Clone() *Dict {
 	return c
 }
 
-// find returns the place of the entry with the hash key h, or -1.
+// find returns the index of the entry with the hash key h, or -1.
 func (d *Dict) find(h Value) int {
 	if d.index != nil {
 		if i, ok := d.index[h]; ok {
@@ -122,7 +122,7 @@ func (d *Dict) reindex() {
 	}
 }
 
-// setItem is d[key] = v for any hashable key.
+// setItem does d[key] = v for any hashable key.
 func (d *Dict) setItem(key, v Value) error {
 	h, err := hashKey(key)
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *Dict) setItem(key, v Value) error {
 	return nil
 }
 
-// getItem is d[key]; ok is false when it is missing.
+// getItem returns d[key]; ok is false if it is missing.
 func (d *Dict) getItem(key Value) (v Value, ok bool, err error) {
 	h, err := hashKey(key)
 	if err != nil {
@@ -144,13 +144,13 @@ func (d *Dict) getItem(key Value) (v Value, ok bool, err error) {
 	return nil, false, nil
 }
 
-// opaqueKey is the hash key of values that have no natural comparable form.
+// opaqueKey is the hash key of a value that has no natural comparable form.
 type opaqueKey string
 
 func (opaqueKey) typeName() string { return "key" }
 
 // hashKey maps a key to a comparable value such that == on it is Python's equality: 1, 1.0 and True
-// are one key.
+// are the same key.
 func hashKey(v Value) (Value, error) { return hashKeyDepth(v, 0) }
 
 func hashKeyDepth(v Value, depth int) (Value, error) {
@@ -178,11 +178,11 @@ func hashKeyDepth(v Value, depth int) (Value, error) {
 	case *List, *Dict, *dictView:
 		return nil, typeError("unhashable type: %s", quoteRepr(v.typeName()))
 	}
-	return v, nil // the rest are pointers: equal when the same object
+	return v, nil // the rest are pointers: equal if they are the same object
 }
 
-// maxTupleKey bounds tuples as keys, since parts shared many times over would make them
-// exponentially large.
+// maxTupleKey limits the size of tuples as keys, since tuples that share parts many times over
+// would make keys exponentially large.
 const maxTupleKey = 1 << 14
 
 func tupleKey(t *tuple, depth int) (Value, error) {

@@ -2,7 +2,7 @@ package jinja
 
 import "fmt"
 
-// SyntaxError is a template that cannot be parsed.
+// SyntaxError reports a template that cannot be parsed.
 type SyntaxError struct {
 	Line    int    // from 1
 	Message string // what is wrong and what was expected
@@ -12,18 +12,18 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("jinja: parse line %d: %s", e.Line, e.Message)
 }
 
-// RenderError is a template that failed while it ran.
+// RenderError reports a template that failed while it was rendered.
 type RenderError struct {
 	Line    int    // from 1, of the statement that failed
-	Kind    string // the Python exception, such as UndefinedError or TypeError; TemplateError for raise_exception; LimitError for Options
-	Message string // in the words of Python and Jinja2
+	Kind    string // the Python exception, such as UndefinedError or TypeError; TemplateError for raise_exception; LimitError for a limit in Options
+	Message string // worded as in Python and Jinja2
 }
 
 func (e *RenderError) Error() string {
 	return fmt.Sprintf("jinja: render line %d: %s: %s", e.Line, e.Kind, e.Message)
 }
 
-// fault is an error before the line it belongs to is known.
+// fault is an error whose line is not known yet.
 type fault struct{ kind, msg string }
 
 func (f *fault) Error() string { return f.kind + ": " + f.msg }
@@ -40,13 +40,14 @@ func limitError(format string, args ...any) error {
 	return &fault{"LimitError", fmt.Sprintf(format, args...)}
 }
 
-// maxValueDepth bounds the nesting of values that are printed, compared or read; Python's recursion
+// maxValueDepth limits the nesting of values that are printed, compared or read; Python's recursion
 // limit is the same.
 const maxValueDepth = 1000
 
 var errValueDepth = &fault{"RecursionError", fmt.Sprintf("value is nested more than %d levels deep", maxValueDepth)}
 
-// at gives err the line of the statement that failed, unless an inner statement did.
+// at sets the line of the statement that failed in err, unless an inner statement has already set
+// it.
 func at(line int, err error) error {
 	if f, ok := err.(*fault); ok {
 		return &RenderError{Line: line, Kind: f.kind, Message: f.msg}

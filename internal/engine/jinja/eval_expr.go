@@ -218,7 +218,7 @@ func (x *condExpr) eval(r *run, f *frame) (Value, error) {
 
 func (x *callExpr) eval(r *run, f *frame) (Value, error) { return x.evalWith(r, f, nil) }
 
-// evalWith calls with the body of a call block as caller, unless that is nil.
+// evalWith makes the call with the body of a call block as caller, unless that is nil.
 func (x *callExpr) evalWith(r *run, f *frame, caller *macro) (Value, error) {
 	fn, self, err := x.callee(r, f)
 	if err != nil {
@@ -242,7 +242,8 @@ func (x *callExpr) evalWith(r *run, f *frame, caller *macro) (Value, error) {
 	return v, err
 }
 
-// callee evaluates what is called; a method is not bound first but comes with its object.
+// callee evaluates the function to be called. A method is not bound first; it is returned with its
+// object.
 func (x *callExpr) callee(r *run, f *frame) (fn, self Value, err error) {
 	attr, ok := x.fn.(*attrExpr)
 	if !ok {
@@ -282,7 +283,7 @@ func (x *filterExpr) apply(r *run, f *frame, v Value) (Value, error) {
 	return v, err
 }
 
-// applyFilters applies a chain of filters whose innermost has no operand of its own.
+// applyFilters applies a chain of filters to v; the innermost filter has no operand of its own.
 func applyFilters(r *run, f *frame, x expr, v Value) (Value, error) {
 	filter := x.(*filterExpr)
 	if filter.x != nil {

@@ -1,6 +1,6 @@
 package jinja
 
-// exec runs statements until one breaks or continues the loop around them.
+// exec runs statements until one breaks or continues the enclosing loop.
 func (r *run) exec(body []stmt, f *frame) (signal, error) {
 	for _, s := range body {
 		if r.fuel--; r.fuel < 0 {
@@ -134,8 +134,8 @@ func (s *callBlock) exec(r *run, f *frame) (signal, error) {
 	return sigNone, at(s.line, err)
 }
 
-// The generation tag marks what the model wrote, for training; it renders its body in a scope of
-// its own.
+// The generation tag marks the text that the model wrote, for training. It renders its body in a
+// scope of its own.
 func (s *generationBlock) exec(r *run, f *frame) (signal, error) {
 	v, err := r.callMacro(&macro{def: s.def, env: f}, arguments{})
 	if err == nil {

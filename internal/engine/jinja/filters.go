@@ -1,7 +1,7 @@
 package jinja
 
-// filterTable are the filters that follow a bar. It is filled in init because map and its like look
-// filters up.
+// filterTable holds the filters that follow a |. It is filled in init because map and similar
+// filters look up filters in it.
 var filterTable table
 
 func init() {
@@ -61,7 +61,7 @@ func init() {
 	})
 }
 
-// onText makes a filter that maps the value's text; other values are printed first.
+// onText makes a filter that maps the value's text; other values are first converted to text.
 func onText(f func(string) string) func(*run, call) (Value, error) {
 	return func(r *run, c call) (Value, error) {
 		s, err := r.str(c.self)

@@ -22,7 +22,7 @@ func filterMap(r *run, c call) (Value, error) {
 	return mapLazily(r, self, func(v Value) (Value, error) { return fn.invoke(r, v, a) }), nil
 }
 
-// mapGetter is the getter of map(attribute=…, default=…).
+// mapGetter returns the getter for map(attribute=…, default=…).
 func mapGetter(kw []kwarg) (getter, error) {
 	var g getter
 	var def Value
@@ -48,7 +48,7 @@ func mapGetter(kw []kwarg) (getter, error) {
 
 func mapLazily(r *run, v Value, f func(Value) (Value, error)) Value {
 	return lazy(func() (func() (Value, bool, error), error) {
-		if !truth(v) { // whatever it is: Jinja2 does not even look whether it can be iterated
+		if !truth(v) { // a false value of any kind: Jinja2 does not even check whether it can be iterated
 			return over(nil), nil
 		}
 		next, err := r.iterate(v)
@@ -63,7 +63,7 @@ func mapLazily(r *run, v Value, f func(Value) (Value, error)) Value {
 	})
 }
 
-// namedBuiltin looks up the filter or test a template names with a string.
+// namedBuiltin looks up the filter or test that a template names in a string.
 func namedBuiltin(t table, what string, name Value) (*builtin, error) {
 	s, _ := text(name)
 	if b := t[s]; b != nil {

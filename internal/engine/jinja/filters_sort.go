@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// getter reads an attribute path such as "a.b.0" off a value.
+// getter reads an attribute path such as "a.b.0" from a value.
 type getter struct {
 	parts []Value
 	fold  bool  // lower-case text, for comparisons that ignore case
-	def   Value // stands in for what is missing; nil: none
+	def   Value // stands in for a missing value; nil: none
 }
 
 func newGetter(attribute Value) getter {
@@ -47,7 +47,7 @@ func (g getter) get(v Value) (Value, error) {
 	return v, nil
 }
 
-// keyed pairs items with the keys a filter compares them by.
+// keyed pairs an item with the key by which a filter compares it.
 type keyed struct{ item, key Value }
 
 func keysOf(r *run, v Value, key func(Value) (Value, error)) ([]keyed, error) {
@@ -126,7 +126,7 @@ func filterDictsort(r *run, c call) (Value, error) {
 	return &List{itemsOf(ks)}, err
 }
 
-// noAttribute is the error of using a missing attribute.
+// noAttribute returns the error for using a missing attribute.
 func noAttribute(v Value, name string) error {
 	if u, ok := v.(*undefined); ok {
 		return u.err()

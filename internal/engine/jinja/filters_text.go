@@ -143,7 +143,7 @@ func filterWordcount(r *run, c call) (Value, error) {
 	return Int(len(words)), nil
 }
 
-// filterWordwrap wraps each line of a text greedily. It breaks at spaces and, unless told not to,
+// filterWordwrap wraps each line of a text greedily. It breaks at spaces and, unless disabled,
 // after hyphens between letters and inside words longer than a line.
 func filterWordwrap(r *run, c call) (Value, error) {
 	s, ok := text(c.self)

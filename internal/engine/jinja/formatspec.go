@@ -8,11 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// spec is how one value is formatted: Python's format specification, and what a % directive can
-// say.
+// spec describes how one value is formatted: Python's format specification, or a % directive.
 type spec struct {
 	fill      rune
-	align     byte // '<', '>', '^', '=' or 0 for the kind's own
+	align     byte // '<', '>', '^', '=', or 0: the default for the value's kind
 	sign      byte // '+', ' ' or 0
 	alt       bool
 	zero      bool // pad numbers with zeros after the sign
@@ -20,7 +19,7 @@ type spec struct {
 	group     byte // ',' or '_' or 0
 	precision int  // -1: none
 	verb      byte // 0: none
-	percent   bool // a % directive: precision of an integer is a number of digits
+	percent   bool // a % directive: the precision of an integer is its number of digits
 }
 
 // parseSpec reads [[fill]align][sign][#][0][width][grouping][.precision][type].
@@ -125,7 +124,7 @@ func (s *spec) text(r *run, t string) (string, error) {
 	return r.pad(t, s.width, fill, align)
 }
 
-// centered puts the odd fill on the right, as format does (str.center differs).
+// centered puts an odd fill character on the right, as format does (str.center differs).
 func (s *spec) centered(r *run, t string) (string, error) {
 	n := max(0, s.width-runeLen(t))
 	if err := r.grow(n); err != nil {
@@ -224,7 +223,8 @@ func (s *spec) float(r *run, f float64) (string, error) {
 	return s.number(r, sign, whole, rest+suffix, 3)
 }
 
-// general is the g format: an exponent when it is below -4 or not below the precision.
+// general is the g format: it uses an exponent if the exponent is below -4 or not below the
+// precision.
 func (s *spec) general(f float64, verb byte, precision int) string {
 	precision = max(precision, 1)
 	e := strconv.FormatFloat(f, 'e', precision-1, 64)
@@ -255,7 +255,7 @@ func (s *spec) general(f float64, verb byte, precision int) string {
 	return body
 }
 
-// number puts a number together: sign, grouped digits, the rest, padding.
+// number assembles a number from sign, grouped digits, the rest and padding.
 func (s *spec) number(r *run, sign, digits, rest string, groupSize int) (string, error) {
 	align, fill := s.align, s.fill
 	if s.zero && (align == 0 || align == '=') {

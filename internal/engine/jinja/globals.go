@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// globalTable are the functions a template finds without being given them.
+// globalTable holds the functions available to every template.
 var globalTable table
 
 func init() {
@@ -20,7 +20,7 @@ func init() {
 	})
 }
 
-// maxRange is the sandbox's bound on the length of a range.
+// maxRange is the sandbox's limit on the length of a range.
 const maxRange = 100_000
 
 func globalRange(_ *run, c call) (Value, error) {
@@ -119,7 +119,7 @@ func globalStrftime(r *run, c call) (Value, error) {
 	return Str(strftime(r.opts.Now, format)), r.grow(len(format))
 }
 
-// cycler goes round its items.
+// cycler cycles through its items.
 type cycler struct {
 	items []Value
 	i     int
@@ -147,7 +147,7 @@ var cyclerMethods = newTable(map[string]builtin{
 	}},
 })
 
-// joiner is empty text the first time it is called and its separator after that.
+// joiner returns empty text on the first call and its separator afterwards.
 type joiner struct {
 	sep  Value
 	used bool

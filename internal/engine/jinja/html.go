@@ -21,7 +21,7 @@ func filterStriptags(r *run, c call) (Value, error) {
 	return Str(html.UnescapeString(strings.Join(strings.FieldsFunc(s, isSpace), " "))), nil
 }
 
-// cutBetween removes every part from open to the end that follows it.
+// cutBetween removes every part of s from open to the next end.
 func cutBetween(s, open, end string) string {
 	var b strings.Builder
 	for {
@@ -74,8 +74,8 @@ func filterXMLAttr(r *run, c call) (Value, error) {
 	return Str(b.String()), nil
 }
 
-// quoteURL is Python's quote: letters, digits and _.-~ stay, and / unless the text is part of a
-// query.
+// quoteURL is Python's quote: it keeps letters, digits and _.-~, and also / unless the text is part
+// of a query.
 func quoteURL(s string, query bool) string {
 	s = strings.ReplaceAll(url.QueryEscape(s), "%7E", "~")
 	if !query {

@@ -1,7 +1,7 @@
 package jinja
 
-// items returns what iterating over v yields. The slice must not be changed; a generator is used
-// up.
+// items returns what iterating over v yields. The slice must not be changed; a generator is
+// consumed.
 func (r *run) items(v Value) ([]Value, error) {
 	switch v := v.(type) {
 	case *List:
@@ -62,7 +62,7 @@ func (r *run) drain(g *generator) ([]Value, error) {
 	}
 }
 
-// iterate returns an iterator over v that asks for one item at a time.
+// iterate returns an iterator over v that fetches one item at a time.
 func (r *run) iterate(v Value) (func() (Value, bool, error), error) {
 	if g, ok := v.(*generator); ok {
 		return g.next, nil
@@ -86,7 +86,7 @@ func over(items []Value) func() (Value, bool, error) {
 	}
 }
 
-// lazy makes a generator that opens its source when the first item is asked for, as a Python
+// lazy makes a generator that opens its source when the first item is requested, as a Python
 // generator does.
 func lazy(open func() (func() (Value, bool, error), error)) *generator {
 	var next func() (Value, bool, error)

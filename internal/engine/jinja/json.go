@@ -11,8 +11,8 @@ import (
 )
 
 // FromJSON reads one JSON value and keeps the order of keys. Integers stay integers of any size; a
-// number with a point or an exponent becomes a Float; of a repeated key the last value counts, at
-// the place of the first, as in Python.
+// number with a point or an exponent becomes a Float. Of a repeated key, the last value counts, at
+// the position of the first, as in Python.
 func FromJSON(data []byte) (Value, error) {
 	var probe json.RawMessage
 	if err := json.Unmarshal(data, &probe); err != nil {
@@ -26,7 +26,7 @@ func FromJSON(data []byte) (Value, error) {
 	return v, nil
 }
 
-// jsonReader walks text that encoding/json has accepted, so it only has to find its way.
+// jsonReader walks text that encoding/json has accepted, so it does not check the syntax.
 type jsonReader struct {
 	s string
 	i int
@@ -114,7 +114,7 @@ func (p *jsonReader) string() string {
 		return raw[1 : len(raw)-1]
 	}
 	var s string
-	_ = json.Unmarshal([]byte(raw), &s) // accepted before
+	_ = json.Unmarshal([]byte(raw), &s) // cannot fail: encoding/json has accepted it
 	return s
 }
 
@@ -125,7 +125,7 @@ func (p *jsonReader) number() Value {
 	}
 	raw := p.s[start:p.i]
 	if strings.ContainsAny(raw, ".eE") {
-		f, _ := strconv.ParseFloat(raw, 64) // beyond the range: ±Inf, as in Python
+		f, _ := strconv.ParseFloat(raw, 64) // out of range: ±Inf, as in Python
 		return Float(f)
 	}
 	if n, err := strconv.ParseInt(raw, 10, 64); err == nil {

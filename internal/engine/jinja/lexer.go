@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// tokenKind names tokens; an operator is its own text.
+// tokenKind is the kind of a token; the kind of an operator is its own text.
 type tokenKind string
 
 const (
@@ -27,7 +27,7 @@ const (
 
 type token struct {
 	kind tokenKind
-	text string // the name, the data, the contents of the string
+	text string // the name, the data or the contents of the string
 	num  Value  // of a number
 	line int
 }
@@ -45,10 +45,10 @@ type lexer struct {
 	pos    int
 	line   int
 	toks   []token
-	braces []byte // closers that are still to come inside a tag
+	braces []byte // closing brackets still expected inside a tag
 }
 
-// lexFault carries an error out of the lexer's and the parser's recursion; Parse recovers it.
+// lexFault carries an error out of the recursion of the lexer and the parser; Parse recovers it.
 type lexFault struct{ err *SyntaxError }
 
 func fail(line int, format string, args ...any) {
@@ -71,7 +71,7 @@ func (l *lexer) emit(t token) {
 	l.toks = append(l.toks, t)
 }
 
-// advance moves over n bytes and counts their lines.
+// advance moves over n bytes and counts the lines in them.
 func (l *lexer) advance(n int) string {
 	s := l.src[l.pos : l.pos+n]
 	l.line += strings.Count(s, "\n")
@@ -81,7 +81,7 @@ func (l *lexer) advance(n int) string {
 
 func (l *lexer) rest() string { return l.src[l.pos:] }
 
-// root reads data up to the next tag, and the tag.
+// root reads data up to the next tag, and then the tag.
 func (l *lexer) root() {
 	lineStart := l.pos == 0 || l.src[l.pos-1] == '\n'
 	at := nextTag(l.rest())
@@ -120,7 +120,7 @@ func (l *lexer) root() {
 	}
 }
 
-// nextTag finds the first opener in s.
+// nextTag finds the first opening delimiter in s.
 func nextTag(s string) int {
 	for from := 0; ; {
 		i := strings.IndexByte(s[from:], '{')
@@ -134,8 +134,8 @@ func nextTag(s string) int {
 	}
 }
 
-// data emits the text before a tag, stripped as the tag's sign asks; lstrip says that the tag is
-// one lstrip_blocks is for.
+// data emits the text before a tag, stripped as the tag's sign requires; lstrip says that
+// lstrip_blocks applies to the tag.
 func (l *lexer) data(s string, sign byte, lstrip, lineStart bool) {
 	out := s
 	switch {
@@ -154,7 +154,7 @@ func (l *lexer) data(s string, sign byte, lstrip, lineStart bool) {
 	l.advance(len(s))
 }
 
-// rawBegin is the length of a raw tag at the start of s, or 0.
+// rawBegin returns the length of a raw tag at the start of s, or 0.
 func rawBegin(s string) int {
 	t, ok := strings.CutPrefix(s, "{%")
 	if !ok {
@@ -205,7 +205,8 @@ func (l *lexer) raw() {
 	}
 }
 
-// closer is the length of the tag end at the start of s with its sign and the space it takes, or 0.
+// closer returns the length of the tag end at the start of s, including its sign and the white
+// space it removes, or 0.
 func closer(s, end string, block bool) int {
 	if u, ok := strings.CutPrefix(s, "-"+end); ok {
 		return len(s) - len(strings.TrimLeftFunc(u, isSpace))
@@ -249,7 +250,7 @@ func (l *lexer) tag(kind tokenKind, end string) {
 	if len(l.braces) > 0 {
 		fail(l.line, "unexpected end of template, expected %q", l.braces[len(l.braces)-1])
 	}
-	// The parser reports the end that is missing.
+	// The parser reports the missing end.
 }
 
 // inner reads one token inside a tag.
@@ -284,7 +285,7 @@ func (l *lexer) name() {
 	l.advance(n)
 }
 
-// operators by length, the longest first.
+// operators lists the operators by length, longest first.
 var operators = [...]string{"**", "//", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".", ":", "|", ",", ";"}
 
 func (l *lexer) operator() {
@@ -322,7 +323,7 @@ func (l *lexer) balance(op string) {
 	}
 }
 
-// digits is the length of a run of digits with single underscores between them.
+// digits returns the length of a run of digits with single underscores between them.
 func digits(s string, ok func(c byte) bool) int {
 	n := 0
 	for n < len(s) && (ok(s[n]) || s[n] == '_' && n > 0 && n+1 < len(s) && ok(s[n+1])) {
@@ -351,7 +352,7 @@ func (l *lexer) number() {
 	l.advance(n)
 }
 
-// floatLen is the length of a float literal at the start of s, or 0.
+// floatLen returns the length of a float literal at the start of s, or 0.
 func floatLen(s string) int {
 	n := digits(s, isDigit)
 	frac := 0

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// isSpace is Python's notion of white space.
+// isSpace reports whether Python counts r as white space.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
 // quoted reads a string literal.
@@ -32,7 +32,7 @@ func (l *lexer) quoted(quote byte) {
 	l.advance(end + 1)
 }
 
-// simpleEscapes are the escapes of one letter.
+// simpleEscapes maps the one-letter escapes to their text.
 var simpleEscapes = map[byte]string{
 	'\n': "", '\\': "\\", '\'': "'", '"': "\"", 'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v",
 }
@@ -59,7 +59,7 @@ func unescape(s string) (string, error) {
 	return b.String(), nil
 }
 
-// escapeAt resolves the escape at the start of s and says how long it is.
+// escapeAt resolves the escape at the start of s and returns its length.
 func escapeAt(s string) (string, int, error) {
 	c := s[1]
 	if out, ok := simpleEscapes[c]; ok {
@@ -87,7 +87,7 @@ func escapeAt(s string) (string, int, error) {
 		return string(rune(v)), 1 + n, nil
 	case c == 'N':
 		return "", 0, fmt.Errorf("\\N escapes are not supported in strings: write the character or its \\u escape")
-	case c >= utf8.RuneSelf: // Jinja2 turns the character into an escape before it looks for escapes
+	case c >= utf8.RuneSelf: // Jinja2 converts the character to an escape before it resolves escapes
 		r, n := utf8.DecodeRuneInString(s[1:])
 		form := `\x%02x`
 		if r > 0xffff {

@@ -68,7 +68,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestErrors pins what an error looks like: the line of the statement and the words of Python.
+// TestErrors: an error names the line of the statement and uses Python's wording.
 func TestErrors(t *testing.T) {
 	cases := []struct{ src, want string }{
 		{"a\n{{ x.y }}", "jinja: render line 2: UndefinedError: 'x' is undefined"},
@@ -110,7 +110,7 @@ func TestMutation(t *testing.T) {
 	}
 }
 
-// TestShared: one template and one set of variables serve many goroutines.
+// TestShared: one template and one set of variables can be used by many goroutines.
 func TestShared(t *testing.T) {
 	tmpl, err := Parse("{% set ns = namespace(n=0) %}{% for m in l %}{% set ns.n = ns.n + m %}{% endfor %}{{ ns.n }}{{ l|sort }}{{ l|map('string')|join }}")
 	if err != nil {
@@ -131,8 +131,8 @@ func TestShared(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzTemplate: whatever the template and its variables, parsing and rendering end, without a
-// panic, inside their limits.
+// FuzzTemplate: for any template and variables, parsing and rendering end within their limits and
+// without a panic.
 func FuzzTemplate(f *testing.F) {
 	for _, src := range []string{"{% for a, b in x.items() recursive %}{{ loop(a) }}{% else %}{% endfor %}", "{% macro m(a, b=1) %}{{ caller() }}{% endmacro %}{% call(x) m(*a, **b) %}{% endcall %}",
 		"{{ '%05.2f {}'.format(1)|upper[::-1] if x is not none else -y ** 2 ~ [1, {'a': (2,)}] }}", "{% raw %}{% endraw %}{#- -#}{% set a %}{% endset %}{% with a=1 %}{% endwith %}{% filter upper|trim %}{% endfilter %}"} {
@@ -166,7 +166,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzFromJSON: what FromJSON reads, tojson writes back so that it reads the same.
+// FuzzFromJSON: tojson writes a value from FromJSON so that FromJSON reads the same value again.
 func FuzzFromJSON(f *testing.F) {
 	f.Add(`{"b": [1, 2.5, null, true, "é\n\ud83d\ude00"], "a": {"b": {}}, "n": 123456789012345678901234567890}`)
 	tmpl, err := Parse("{{ v|tojson }}")

@@ -5,8 +5,8 @@ type loopState struct {
 	items   []Value
 	i       int // of the current item
 	depth   int
-	changed []Value // the last arguments of loop.changed; nil before the first
-	// of a recursive loop:
+	changed []Value // the last arguments of loop.changed; nil before the first call
+	// only for a recursive loop:
 	stmt *forStmt
 	env  *frame
 }
@@ -69,7 +69,7 @@ func (s *forStmt) run(r *run, f, env *frame, v Value, loop *loopState) error {
 	return nil
 }
 
-// filtered keeps the items for which the if of the for tag holds.
+// filtered keeps the items that satisfy the if of the for tag.
 func (s *forStmt) filtered(r *run, f *frame, items []Value) ([]Value, error) {
 	var kept []Value
 	for _, x := range items {
@@ -91,7 +91,7 @@ func (s *forStmt) filtered(r *run, f *frame, items []Value) ([]Value, error) {
 	return kept, nil
 }
 
-// recurse is loop(items) inside a recursive loop: the text of the loop over the items.
+// recurse is loop(items) inside a recursive loop. It returns the text of the loop over the items.
 func (r *run) recurse(l *loopState, a arguments) (Value, error) {
 	if l.stmt == nil {
 		return nil, typeError("the loop must have the 'recursive' marker to be called recursively")

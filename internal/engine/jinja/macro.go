@@ -33,7 +33,7 @@ func (m *macro) attr(name string) Value {
 	return nil
 }
 
-// push enters a macro; pop leaves it.
+// push counts the entry into a macro; pop counts the exit.
 func (r *run) push() error {
 	if r.depth++; r.depth > maxDepth {
 		r.depth--
@@ -104,7 +104,7 @@ func (m *macro) bind(r *run, f *frame, a arguments) error {
 	return nil
 }
 
-// bindRest sets varargs and kwargs, or refuses what the macro does not take.
+// bindRest sets varargs and kwargs, or refuses arguments that the macro does not accept.
 func (m *macro) bindRest(f *frame, pos []Value, kw []kwarg) error {
 	d := m.def
 	if d.kwargs >= 0 {

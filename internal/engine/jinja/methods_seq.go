@@ -2,7 +2,7 @@ package jinja
 
 import "slices"
 
-// Methods of dicts, lists and tuples. Those that change their value carry mutate.
+// Methods of dicts, lists and tuples. Those that modify their value set mutate.
 var dictMethods, listMethods, tupleMethods table
 
 func init() {
@@ -106,7 +106,7 @@ func dictUpdate(r *run, c call) (Value, error) {
 	return None{}, nil
 }
 
-// seqItems are the items of a list or a tuple.
+// seqItems returns the items of a list or a tuple.
 func seqItems(v Value) []Value {
 	if t, ok := v.(*tuple); ok {
 		return t.items

@@ -56,7 +56,7 @@ func init() {
 	})
 }
 
-// selfText is the text a method works on.
+// selfText returns the text that a method works on.
 func (c *call) selfText() string {
 	s, _ := text(c.self)
 	return s
@@ -95,7 +95,7 @@ func (r *run) pad(s string, width int, fill rune, align byte) (string, error) {
 	case '>':
 		left = n
 	case '^':
-		left = n/2 + n&width&1 // Python's str.center
+		left = n/2 + n&width&1 // rounds like Python's str.center
 	}
 	f := string(fill)
 	return strings.Repeat(f, left) + s + strings.Repeat(f, n-left), nil
@@ -131,8 +131,8 @@ func strZfill(r *run, c call) (Value, error) {
 	return like(c.self, sign+s), err
 }
 
-// window cuts s to the optional bounds in the arguments i and i+1; ok is false when the start lies
-// beyond the end.
+// window cuts s to the optional bounds in arguments i and i+1; ok is false if the start lies beyond
+// the end.
 func (c *call) window(i int) (s string, offset int, ok bool, err error) {
 	s = c.selfText()
 	if c.args[i] == nil && c.args[i+1] == nil {
@@ -191,7 +191,7 @@ func (r *run) texts(model Value, parts []string) (Value, error) {
 	return l, nil
 }
 
-// splitArgs are the separator, empty for white space, and the limit, -1 for none.
+// splitArgs returns the separator ("" for white space) and the limit (-1 for none).
 func splitArgs(c call) (sep string, n int, err error) {
 	if n, err = c.intArg(1, -1); err != nil {
 		return "", 0, err
@@ -235,7 +235,7 @@ func strRsplit(r *run, c call) (Value, error) {
 		return nil, err
 	}
 	s := c.selfText()
-	var parts []string // from the end
+	var parts []string // from the end backwards
 	if sep != "" {
 		for n < 0 || len(parts) < n {
 			i := strings.LastIndex(s, sep)

@@ -5,7 +5,8 @@ import (
 	"math/big"
 )
 
-// maxBits bounds integers; more bits end in an error, so that powers cannot eat the memory.
+// maxBits limits the size of integers. Larger results are an error, so that powers cannot exhaust
+// the memory.
 const maxBits = 1 << 16
 
 // intOf returns the integer as Int when it fits.
@@ -92,7 +93,7 @@ func arith(op operator, a, b Value) (Value, error) {
 
 var errZeroDiv = &fault{"ZeroDivisionError", "integer division or modulo by zero"}
 
-// smallArith works in 64 bits; ok is false when the result may not fit.
+// smallArith works in 64 bits; ok is false if the result may not fit.
 func smallArith(op operator, x, y int64) (v Value, ok bool, err error) {
 	switch op {
 	case opAdd:
@@ -155,7 +156,7 @@ func bigArith(op operator, x, y *big.Int) (Value, error) {
 		if x.BitLen() > 1 && (!y.IsInt64() || y.Int64() > maxBits/int64(x.BitLen()-1)) {
 			return nil, limitError("integer power is larger than %d bits", maxBits)
 		}
-		if x.BitLen() <= 1 { // -1, 0 and 1, whatever the power
+		if x.BitLen() <= 1 { // -1, 0 and 1, for any power
 			if y.Sign() > 0 {
 				odd := y.Bit(0)
 				y = big.NewInt(int64(2 - odd))
@@ -192,7 +193,7 @@ func floatArith(op operator, a, b Value) (Value, error) {
 	case opDiv:
 		bx, ok1 := bigOf(a)
 		by, ok2 := bigOf(b)
-		if ok1 && ok2 && (bx.BitLen() > 53 || by.BitLen() > 53) { // rounded once, not three times
+		if ok1 && ok2 && (bx.BitLen() > 53 || by.BitLen() > 53) { // round once instead of three times
 			q, _ := new(big.Rat).SetFrac(bx, by).Float64()
 			return Float(q), nil
 		}
@@ -256,7 +257,8 @@ func floatPow(x, y float64) (Value, error) {
 	return Float(z), nil
 }
 
-// pow rounds whole powers correctly, as the C library does; math.Pow is some last digits off.
+// pow rounds whole powers correctly, as the C library does; math.Pow can be wrong in the last
+// digits.
 func pow(x, y float64) float64 {
 	if y != math.Trunc(y) || math.Abs(y) > 1024 || x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
 		return math.Pow(x, y)

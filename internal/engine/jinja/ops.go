@@ -8,7 +8,7 @@ import (
 // binary applies an arithmetic operator as Python does.
 func (r *run) binary(op operator, a, b Value) (Value, error) {
 	if s, ok := a.(Str); ok && op == opAdd {
-		if t, ok := b.(Str); ok { // what templates do most
+		if t, ok := b.(Str); ok { // the most common case in templates
 			if err := r.grow(len(s) + len(t)); err != nil {
 				return nil, err
 			}
@@ -74,7 +74,7 @@ func (r *run) joinItems(a, b []Value) (*List, error) {
 	return &List{append(append(items, a...), b...)}, nil
 }
 
-// addText joins texts; safe text stays safe and escapes the other.
+// addText joins texts. If one is safe text, the result is safe and the other text is escaped.
 func (r *run) addText(a, b Value) (Value, error) {
 	s, _ := text(a)
 	t, ok := text(b)
@@ -182,7 +182,7 @@ func (r *run) compare(op operator, a, b Value) (bool, error) {
 	return r.order(op, a, b)
 }
 
-// contains is x in v.
+// contains reports x in v.
 func (r *run) contains(v, x Value) (bool, error) {
 	switch v := v.(type) {
 	case Str, markup:

@@ -14,8 +14,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// The development data holds real templates and what Python's Jinja2, set up as Hugging Face does,
-// makes of them.
+// The development data holds real templates and their output from Python's Jinja2, set up as
+// Hugging Face does.
 const dataDir = "moe-dev/templates/"
 
 var testClock = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -91,7 +91,7 @@ func parseFile(t testing.TB, name string) *Template {
 	return tmpl
 }
 
-// errorText is an error as the oracle records it: the Python class and its message.
+// errorText returns an error as the oracle records it: the Python class and its message.
 func errorText(err error) string {
 	var re *RenderError
 	if errors.As(err, &re) {
@@ -100,8 +100,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestRealTemplates renders every real template with every fixture: the text, or the error with its
-// message, must be the oracle's.
+// TestRealTemplates: every real template with every fixture renders to the oracle's text, or fails
+// with the oracle's error and message.
 func TestRealTemplates(t *testing.T) {
 	type row struct {
 		Template, Fixture, Text, Error string
@@ -143,7 +143,7 @@ func TestRealTemplates(t *testing.T) {
 	t.Logf("%d renders, %d errors, %d templates", rendered, failed, len(templates))
 }
 
-// TestEngineUnits runs the unit cases of two other engines that Python agrees with.
+// TestEngineUnits runs the unit tests of two other engines, where Python agrees with them.
 func TestEngineUnits(t *testing.T) {
 	type row struct {
 		Src, Name, Template, Expect string

@@ -1,7 +1,7 @@
 package jinja
 
-// Expressions by precedence, from the loosest: conditional, or, and, not, comparison, + -, ~, * /
-// // %, **, unary, postfix.
+// Expressions by precedence, from the lowest: conditional, or, and, not, comparison, + -, ~, * / //
+// %, **, unary, postfix.
 
 // enter counts a level of nesting; leave ends it.
 func (p *parser) enter() {
@@ -12,7 +12,8 @@ func (p *parser) enter() {
 
 func (p *parser) leave() { p.depth-- }
 
-// link counts an operator, call, filter or subscript: a chain of them makes a deep tree too.
+// link counts an operator, call, filter or subscript, because a chain of them also makes a deep
+// tree.
 func (p *parser) link() {
 	if p.chain++; p.chain > maxChain {
 		fail(p.cur().line, "a statement has more than %d operators, calls and filters", maxChain)
@@ -63,7 +64,7 @@ func (p *parser) expression() expr {
 		if p.skipName("else") {
 			c.no = p.expression()
 		}
-		p.unknown = p.unknown[:known] // an error only when it is reached
+		p.unknown = p.unknown[:known] // an error only if it is reached
 		x, line = c, p.cur().line
 	}
 	return x

@@ -1,7 +1,7 @@
 package jinja
 
-// The statements, one function a tag. Each starts at the name of its tag and stops before the end
-// of the tag.
+// The statements, one function per tag. Each function starts at the name of its tag and stops
+// before the end of the tag.
 
 func (p *parser) forTag() stmt {
 	s := &forStmt{line: p.next().line, recursive: p.tagEndsWith("recursive")}
@@ -15,7 +15,7 @@ func (p *parser) forTag() stmt {
 	s.target = p.assignTarget(false)
 	s.loop = p.declare("loop", s.line).slot
 	p.expectName("in")
-	p.scope = outer // the iterated expression does not see the targets
+	p.scope = outer // the iterated expression cannot see the targets
 	s.iter = p.tuple(false, "recursive")
 	p.scope = inner
 	if p.skipName("if") {
@@ -73,7 +73,7 @@ func (p *parser) ifTag() stmt {
 
 func (p *parser) setTag() stmt {
 	line := p.next().line
-	// {% set x = x + 1 %} reads before it assigns: slots are resolved late, so parsing the target
+	// {% set x = x + 1 %} reads before it assigns. Slots are resolved late, so parsing the target
 	// first does no harm.
 	tgt := p.assignTarget(true)
 	if p.skip("=") {
@@ -99,7 +99,7 @@ func (p *parser) withTag() stmt {
 		}
 		s.targets = append(s.targets, p.assignTarget(false))
 		p.expect("=")
-		p.scope = inner.parent // values do not see the targets
+		p.scope = inner.parent // values cannot see the targets
 		s.values = append(s.values, p.expression())
 		p.scope = inner
 	}
@@ -180,7 +180,7 @@ func (p *parser) callTag() stmt {
 			p.signature(def)
 		}
 		body := p.scope
-		p.scope = body.parent // the call does not see the parameters
+		p.scope = body.parent // the call cannot see the parameters
 		call, ok := p.expression().(*callExpr)
 		if !ok {
 			fail(s.line, "expected a call after the call tag")
@@ -195,7 +195,7 @@ func (p *parser) generationTag() stmt {
 	return &generationBlock{line, p.macro("caller", "endgeneration", func(*macroDef) {})}
 }
 
-// macro parses what becomes a function: the head in the scope of its parameters, then the body.
+// macro parses a macro or call block: the head in the scope of its parameters, then the body.
 func (p *parser) macro(name, end string, head func(def *macroDef)) *macroDef {
 	def := &macroDef{name: name, caller: -1, varargs: -1, kwargs: -1}
 	done := p.openFunc()
@@ -210,14 +210,13 @@ func (p *parser) macro(name, end string, head func(def *macroDef)) *macroDef {
 	return def
 }
 
-// implicit declares caller, varargs and kwargs where the body mentions them without assigning them
-// itself.
+// implicit declares caller, varargs and kwargs if the body mentions them without assigning them.
 func (p *parser) implicit(sc *scope, n *nameExpr, def *macroDef) {
 	if _, own := sc.names[n.name]; own {
 		return
 	}
 	for s := n.scope; s != nil && s != sc; s = s.parent {
-		if s.fn != sc.fn { // mentioned by a macro inside this one, which has its own
+		if s.fn != sc.fn { // mentioned by a macro inside this one, which has its own variables
 			return
 		}
 	}
@@ -249,8 +248,8 @@ func (p *parser) signature(def *macroDef) {
 	p.expect(")")
 }
 
-// assignTarget parses what stands left of an assignment; attributes of namespaces are allowed in
-// set only.
+// assignTarget parses the left side of an assignment; attributes of namespaces are allowed only in
+// set.
 func (p *parser) assignTarget(attrs bool) target {
 	line := p.cur().line
 	var items []target

@@ -2,8 +2,7 @@ package jinja
 
 import "slices"
 
-// Limits of the parser. They keep the depth of the tree, and with it the stack that walks it,
-// small.
+// Limits of the parser. They limit the depth of the tree, and thus the stack needed to walk it.
 const (
 	maxNesting = 100    // of brackets, unary operators and conditional expressions in an expression
 	maxBlocks  = 100    // of statements in statements
@@ -16,16 +15,16 @@ type parser struct {
 	toks    []token
 	i       int
 	scope   *scope
-	names   []*nameExpr    // to be resolved when all assignments are known
+	names   []*nameExpr    // to be resolved once all assignments are known
 	depth   int            // of the expression
 	blocks  int            // of open statements
 	chain   int            // operators in the statement
-	soft    int            // of open if tags, in which an unknown filter or test fails only when it is reached
-	unknown []*SyntaxError // the unknown filters and tests outside of them
-	loops   int            // of open for bodies in this function
+	soft    int            // number of open if tags; in them an unknown filter or test fails only when it is reached
+	unknown []*SyntaxError // the unknown filters and tests outside if tags
+	loops   int            // number of open for bodies in this function
 }
 
-// Parse parses a template. A *SyntaxError says where and why it cannot.
+// Parse parses a template. If that fails, it returns a *SyntaxError that says where and why.
 func Parse(src string) (t *Template, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -54,7 +53,7 @@ func Parse(src string) (t *Template, err error) {
 	return t, nil
 }
 
-// resolve gives every name its slots and lists the names that may come from outside.
+// resolve assigns slots to every name and returns the names that may come from outside.
 func (p *parser) resolve() []string {
 	at := map[string]int{}
 	var vars []string
@@ -120,14 +119,14 @@ func (p *parser) expectName(name string) token {
 	return p.next()
 }
 
-// name makes a name node in the current scope.
+// name returns a name node in the current scope.
 func (p *parser) name(s string) *nameExpr {
 	n := &nameExpr{name: s, scope: p.scope}
 	p.names = append(p.names, n)
 	return n
 }
 
-// declare makes a target of a name: assigned in the current scope.
+// declare turns a name into a target that is assigned in the current scope.
 func (p *parser) declare(s string, line int) *nameTarget {
 	switch s {
 	case "true", "false", "none", "True", "False", "None":
@@ -136,7 +135,7 @@ func (p *parser) declare(s string, line int) *nameTarget {
 	return &nameTarget{slot: p.scope.declare(s)}
 }
 
-// open enters a scope; the function it returns leaves it and tells its slots.
+// open enters a scope. The function it returns leaves the scope and returns its slots.
 func (p *parser) open(hidden bool) func() [2]int {
 	s := newScope(p.scope, p.scope.fn)
 	s.hidden = hidden
@@ -147,8 +146,8 @@ func (p *parser) open(hidden bool) func() [2]int {
 	}
 }
 
-// openFunc enters the scope of a new function; the function it returns leaves it and tells the size
-// of its frame.
+// openFunc enters the scope of a new function. The function it returns leaves the scope and returns
+// the size of its frame.
 func (p *parser) openFunc() func() int {
 	s := newScope(p.scope, &function{})
 	loops := p.loops
@@ -159,8 +158,8 @@ func (p *parser) openFunc() func() int {
 	}
 }
 
-// statements parses up to one of the end tags, whose name is then the current token, or without any
-// to the end.
+// statements parses up to one of the end tags and leaves that tag's name as the current token. With
+// no end tags, it parses to the end.
 func (p *parser) statements(ends ...string) []stmt {
 	if len(ends) > 0 {
 		p.skip(":")
@@ -198,14 +197,14 @@ func (p *parser) statements(ends ...string) []stmt {
 	}
 }
 
-// bodyUntil parses a body with a single end tag and takes the tag.
+// bodyUntil parses a body with a single end tag and consumes the tag.
 func (p *parser) bodyUntil(end string) []stmt {
 	body := p.statements(end)
 	p.next()
 	return body
 }
 
-// tags are the statements, by the name that opens them. It is filled in init because statements
+// tags maps the name that opens a statement to its parser. It is filled in init because statements
 // contain statements.
 var tags map[string]func(p *parser) stmt
 

@@ -2,8 +2,8 @@ package jinja
 
 import "slices"
 
-// filterPprint prints a value as Python's pprint does when it fits on a line: repr with the keys of
-// dicts sorted. Longer values stay on one line too.
+// filterPprint prints a value as Python's pprint does if it fits on one line: repr with the keys of
+// dicts sorted. Longer values also stay on one line.
 func filterPprint(r *run, c call) (Value, error) {
 	v, err := sortedKeys(r, c.self, 0)
 	if err != nil {
@@ -14,7 +14,7 @@ func filterPprint(r *run, c call) (Value, error) {
 	return Str(p.b), p.err
 }
 
-// sortedKeys copies a value with the keys of its dicts sorted where they can be.
+// sortedKeys copies a value with the keys of its dicts sorted where possible.
 func sortedKeys(r *run, v Value, depth int) (Value, error) {
 	if depth > maxValueDepth {
 		return nil, errValueDepth
@@ -32,7 +32,7 @@ func sortedKeys(r *run, v Value, depth int) (Value, error) {
 	case *Dict:
 		entries := slices.Clone(v.entries)
 		if sortBy(r, entries, func(e entry) Value { return e.key }, false) != nil {
-			entries = slices.Clone(v.entries) // keys of kinds that have no order stay as they are
+			entries = slices.Clone(v.entries) // keys of kinds without an order stay as they are
 		}
 		d := NewDict()
 		for _, e := range entries {

@@ -29,8 +29,8 @@ func (r *run) percent(model Value, format string, args Value) (Value, error) {
 
 func isMarkup(v Value) bool { _, ok := v.(markup); return ok }
 
-// isIndexable says which single values Python takes for a mapping, so that leaving them unused is
-// no error.
+// isIndexable reports whether Python treats a single value as a mapping, so that leaving it unused
+// is not an error.
 func isIndexable(v Value) bool {
 	switch v.(type) {
 	case *List, *rangeValue, *undefined:
@@ -94,7 +94,7 @@ func (p *percentFormatter) next() (Value, error) {
 	return p.args[p.used-1], nil
 }
 
-// width reads a number or a star.
+// width reads a number or a *.
 func (p *percentFormatter) width() (int, error) {
 	if strings.HasPrefix(p.in, "*") {
 		p.in = p.in[1:]

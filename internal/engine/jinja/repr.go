@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// printer writes values as Python prints them, up to a size and a nesting depth, so that values
-// that contain themselves or share parts many times over end in an error.
+// printer writes values as Python prints them, up to a size and a nesting depth. Values that
+// contain themselves or share parts many times over end in an error.
 type printer struct {
 	b     []byte
 	limit int
 	err   error
 }
 
-// str is Python's str(v), bounded to limit bytes.
+// str is Python's str(v), limited to limit bytes.
 func str(v Value, limit int) (string, error) {
 	switch v := v.(type) {
 	case Str:
@@ -32,10 +32,10 @@ func str(v Value, limit int) (string, error) {
 	return string(p.b), p.err
 }
 
-// messageLimit bounds values shown in error messages.
+// messageLimit limits the size of values in error messages.
 const messageLimit = 1 << 16
 
-// toStr is str for messages, keys and other places where a cut value does no harm.
+// toStr is str for messages, keys and other places where a truncated value does no harm.
 func toStr(v Value) string { s, _ := str(v, messageLimit); return s }
 
 // repr is Python's repr(v) for messages.
@@ -130,7 +130,7 @@ func (p *printer) dict(d *Dict, depth int) {
 	p.b = append(p.b, '}')
 }
 
-// object prints the kinds that only templates make.
+// object prints the kinds of values that only templates create.
 func (p *printer) object(v Value, depth int) {
 	switch v := v.(type) {
 	case *undefined:
@@ -160,8 +160,8 @@ func (p *printer) object(v Value, depth int) {
 	}
 }
 
-// appendFloat writes f as Python's repr: shortest digits that read back, an exponent below 1e-4 and
-// from 1e16 on.
+// appendFloat writes f as Python's repr does: with the shortest digits that read back as f, and
+// with an exponent below 1e-4 and from 1e16 up.
 func appendFloat(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -182,8 +182,8 @@ func appendFloat(b []byte, f float64) []byte {
 	return b
 }
 
-// appendStrRepr quotes s as Python does: single quotes unless only they occur in it, escapes for
-// what does not print.
+// appendStrRepr quotes s as Python does: in single quotes, unless s contains single but no double
+// quotes, and with escapes for unprintable characters.
 func appendStrRepr(b []byte, s string) []byte {
 	quote := byte('\'')
 	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {

@@ -4,29 +4,29 @@ import (
 	"time"
 )
 
-// run is one rendering.
+// run is the state of one rendering.
 type run struct {
 	t     *Template
 	opts  Options
 	given *Dict
-	vars  []Value // the variables of the template by index, looked up once
-	out   []byte  // the text so far; captures take their part off its end
+	vars  []Value // the template's variables by index, looked up once
+	out   []byte  // the text so far; captures cut their part off its end
 	stack []Value // arguments of the calls in progress
 	fuel  int
-	depth int // of macros in macros
+	depth int // depth of nested macro calls
 }
 
-// maxDepth bounds macros that call macros, as Python's recursion limit does.
+// maxDepth limits the depth of nested macro calls, as Python's recursion limit does.
 const maxDepth = 250
 
-// frame holds the variables of a function while it runs; nil is unset.
+// frame holds the variables of a running function; nil is unset.
 type frame struct {
 	slots []Value
 	outer *frame // of the function around this one
 }
 
-// Render renders the template with the variables, which it does not change. A *RenderError says
-// what failed and where.
+// Render renders the template with the variables, which it does not change. On failure it returns a
+// *RenderError that says where and why.
 func (t *Template) Render(vars *Dict, opts Options) (string, error) {
 	if opts.Fuel <= 0 {
 		opts.Fuel = DefaultFuel
@@ -48,7 +48,7 @@ func (t *Template) Render(vars *Dict, opts Options) (string, error) {
 	return string(r.out), nil
 }
 
-// step spends fuel.
+// step consumes fuel.
 func (r *run) step(n int) error {
 	if r.fuel -= n; r.fuel < 0 {
 		return limitError("the template took more than %d steps: it loops too long, or Options.Fuel is too low for its input", r.opts.Fuel)
@@ -56,7 +56,7 @@ func (r *run) step(n int) error {
 	return nil
 }
 
-// grow accounts for n bytes of text about to be made.
+// grow counts n bytes of text about to be produced against the limit.
 func (r *run) grow(n int) error {
 	if n > r.opts.MaxOutput {
 		return limitError("text is longer than %d bytes: see Options.MaxOutput", r.opts.MaxOutput)
@@ -64,7 +64,7 @@ func (r *run) grow(n int) error {
 	return r.step(n / 16)
 }
 
-// growItems accounts for n list items about to be made.
+// growItems counts n list items about to be produced against the limit.
 func (r *run) growItems(n int) error {
 	if n > r.opts.MaxOutput/16 {
 		return limitError("list is longer than %d items: see Options.MaxOutput", r.opts.MaxOutput/16)

@@ -1,19 +1,19 @@
 package jinja
 
 // Names are resolved once, after parsing. A function (the template, a macro, the body of a call
-// block, a recursive loop) has one frame of slots when it runs; the scopes inside it (loops, with,
+// block, a recursive loop) has one frame of slots while it runs. The scopes inside it (loops, with,
 // captured blocks) own ranges of those slots. Reading a name looks at the slot of the innermost
-// scope that assigns it and, while that is unset, at the next one outwards, then at the variables
-// given to Render and the global functions.
+// scope that assigns the name. While that slot is unset, it looks at the next scope outwards, and
+// finally at the variables given to Render and the global functions.
 
-// ref is the place of a variable: slot in the frame of the function that lies up functions
-// outwards.
+// ref is the location of a variable: a slot in the frame of the function that is up functions
+// further out.
 type ref struct{ up, slot int }
 
 // function is the unit that gets a frame.
 type function struct{ size int }
 
-// scope is a range of names.
+// scope is a range of names with their slots.
 type scope struct {
 	parent *scope
 	fn     *function
@@ -37,12 +37,12 @@ func (s *scope) declare(name string) int {
 	return slot
 }
 
-// span is the range of slots to clear when the scope is entered: its own and those of the scopes
-// inside it. It is known once the scope is closed; slots are handed out in order, so it holds no
-// slot of an outer scope.
+// span returns the range of slots to clear when the scope is entered: its own and those of the
+// scopes inside it. It is known only after the scope is closed. Slots are assigned in order, so the
+// range contains no slot of an outer scope.
 func (s *scope) span() [2]int { return [2]int{s.first, s.fn.size} }
 
-// resolve lists the slots where a name may be found, innermost first.
+// resolve lists the slots in which a name may be found, innermost first.
 func (s *scope) resolve(name string) []ref {
 	var refs []ref
 	up := 0

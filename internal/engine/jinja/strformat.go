@@ -34,7 +34,7 @@ type braceFormatter struct {
 	r    *run
 	args []Value
 	kw   *Dict
-	auto int // of the next {}; -1 once fields are numbered
+	auto int // index of the next {}; -1 once fields are numbered
 	safe bool
 }
 
@@ -74,7 +74,7 @@ func (f *braceFormatter) format(in string, depth int) (string, error) {
 	}
 }
 
-// fieldEnd is the place of the brace that closes a field.
+// fieldEnd returns the index of the brace that closes a field.
 func fieldEnd(s string) int {
 	depth := 0
 	for i := range len(s) {

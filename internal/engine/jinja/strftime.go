@@ -36,7 +36,7 @@ func strftime(t time.Time, format string) string {
 	return b.String()
 }
 
-// composed are the directives that stand for others.
+// composed maps directives to the combinations of directives they stand for.
 var composed = map[byte]string{
 	'c': "%a %b %e %H:%M:%S %Y", 'D': "%m/%d/%y", 'F': "%Y-%m-%d", 'R': "%H:%M", 'T': "%H:%M:%S", 'r': "%I:%M:%S %p",
 	'x': "%m/%d/%y", 'X': "%H:%M:%S", 'n': "\n", 't': "\t", '%': "%",
@@ -63,7 +63,7 @@ func directive(t time.Time, c, flag byte) (string, bool) {
 	case 'P':
 		return t.Format("pm"), true
 	case 'z':
-		return "", true // the clock is naive, as Python's datetime.now()
+		return "", true // the clock has no time zone, like Python's datetime.now()
 	case 'Z':
 		return "", true
 	case 'f':
@@ -87,8 +87,8 @@ func directive(t time.Time, c, flag byte) (string, bool) {
 	return strings.Repeat(string(pad), max(0, width-len(s))) + s, true
 }
 
-// number is the value of a numeric directive, its width and its padding; the width is 0 for an
-// unknown one.
+// number returns the value of a numeric directive, its width and its padding; the width is 0 for an
+// unknown directive.
 func number(t time.Time, c byte) (n, width int, pad byte) {
 	hour12 := (t.Hour()+11)%12 + 1
 	switch c {
@@ -126,7 +126,7 @@ func number(t time.Time, c byte) (n, width int, pad byte) {
 	return week(t, c)
 }
 
-// week is the number of the week in one of three countings.
+// week returns the number of the week in one of three numbering systems.
 func week(t time.Time, c byte) (n, width int, pad byte) {
 	year, iso := t.ISOWeek()
 	switch c {

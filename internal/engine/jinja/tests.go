@@ -1,6 +1,6 @@
 package jinja
 
-// testTable are the tests that follow is.
+// testTable holds the tests that follow is.
 var testTable table
 
 func init() {
@@ -60,8 +60,8 @@ func isIterable(v Value) bool {
 	return ok
 }
 
-// isSequence asks for a length and for subscripts, as Jinja2 does: dicts and undefined values
-// count.
+// isSequence reports whether v has a length and subscripts, as Jinja2 tests it: dicts and undefined
+// values count.
 func isSequence(v Value) bool {
 	switch v.(type) {
 	case *dictView, *loopState:

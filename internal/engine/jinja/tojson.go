@@ -18,12 +18,12 @@ type jsonWriter struct {
 	ascii    bool
 	sortKeys bool
 	indent   string
-	lines    bool // indent was given: one item a line
+	lines    bool // indent was given: one item per line
 	itemSep  string
 	keySep   string
 }
 
-// filterToJSON is Hugging Face's tojson: no HTML escaping, no sorting, text beyond ASCII kept.
+// filterToJSON is Hugging Face's tojson: no HTML escaping, no sorting, and non-ASCII text is kept.
 func filterToJSON(r *run, c call) (Value, error) {
 	w := jsonWriter{r: r, limit: r.opts.MaxOutput, ascii: c.boolArg(0, false), itemSep: ", ", keySep: ": "}
 	switch v := c.arg(1, None{}).(type) {
@@ -84,7 +84,7 @@ func (w *jsonWriter) value(v Value, depth int) error {
 	return nil
 }
 
-// jsonScalar is the JSON of null, a truth value or a number.
+// jsonScalar returns the JSON of null, a boolean or a number.
 func jsonScalar(v Value) (string, bool) {
 	switch v := v.(type) {
 	case None:
@@ -107,7 +107,7 @@ func jsonScalar(v Value) (string, bool) {
 	return "", false
 }
 
-// line starts a new line when there is an indent.
+// line starts a new line if there is an indent.
 func (w *jsonWriter) line(depth int) {
 	if !w.lines {
 		return

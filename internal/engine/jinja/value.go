@@ -6,8 +6,8 @@ import (
 )
 
 // Value is a value of the template language: one of None, Bool, Int, Float, Str, *List, *Dict or
-// one of the kinds only templates make (tuples, generators, namespaces, functions, undefined). The
-// set is sealed.
+// one of the kinds that only templates create (tuples, generators, namespaces, functions,
+// undefined). The set is sealed.
 type Value interface {
 	// typeName is the name of the Python type, as error messages show it.
 	typeName() string
@@ -16,10 +16,10 @@ type Value interface {
 // None is Python's None and JSON's null.
 type None struct{}
 
-// Bool is a truth value; it prints as True or False and counts as 1 or 0 in arithmetic.
+// Bool is a boolean; it prints as True or False and counts as 1 or 0 in arithmetic.
 type Bool bool
 
-// Int is an integer; arithmetic that leaves 64 bits goes on in an arbitrary-precision kind.
+// Int is an integer; results that exceed 64 bits become an arbitrary-precision integer.
 type Int int64
 
 // Float is a double; it prints as Python's repr does (1.0, 1e+16, inf).
@@ -31,18 +31,17 @@ type Str string
 // List is a Python list.
 type List struct{ Items []Value }
 
-// NewList returns a list of the items; it keeps the slice.
+// NewList returns a list of the items. It keeps the slice, without a copy.
 func NewList(items ...Value) *List { return &List{Items: items} }
 
 // markup is text marked safe by the safe and escape filters; adding plain text to it escapes that
 // text, as markupsafe does.
 type markup string
 
-// bigInt is an integer outside the range of Int; normal results come from intOf, which narrows.
+// bigInt is an integer outside the range of Int. intOf returns an Int if the value fits.
 type bigInt struct{ v *big.Int }
 
-// tuple is a Python tuple. fields, when set, names its elements as attributes (the pairs of
-// groupby).
+// tuple is a Python tuple. fields, if set, names its elements as attributes (the pairs of groupby).
 type tuple struct {
 	items  []Value
 	fields []string
@@ -50,16 +49,16 @@ type tuple struct {
 
 func pair(a, b Value) *tuple { return &tuple{items: []Value{a, b}} }
 
-// undefined is what a missing name, attribute or element evaluates to: it prints as nothing, is
-// false and empty, and any other use of it is an error that names what was missing.
+// undefined is the value of a missing name, attribute or element. It prints as nothing, is false
+// and empty, and any other use of it is an error that names what is missing.
 type undefined struct {
-	hint string // the whole message, when set
+	hint string // the whole message, if set
 	obj  Value  // the object that lacks name; nil for a variable
 	name Value
-	kind string // of the error; UndefinedError when empty
+	kind string // of the error; UndefinedError if empty
 }
 
-// message says what was missing, in Jinja2's words.
+// message says what is missing, in Jinja2's wording.
 func (u *undefined) message() string {
 	switch name, isStr := u.name.(Str); {
 	case u.hint != "":
@@ -89,7 +88,7 @@ func objectName(v Value) string {
 	return v.typeName() + " object"
 }
 
-// namespace is the mutable object whose attributes survive scopes: {% set ns.x = 1 %}.
+// namespace is the mutable object whose attributes outlive scopes: {% set ns.x = 1 %}.
 type namespace struct{ attrs *Dict }
 
 // rangeValue is Python's lazy range.
@@ -97,7 +96,7 @@ type rangeValue struct{ start, stop, step, n int64 }
 
 func (r *rangeValue) at(i int64) Value { return Int(r.start + i*r.step) }
 
-// dictView is what keys, values and items of a dict return.
+// dictView is the result of a dict's keys, values and items.
 type dictView struct {
 	d    *Dict
 	kind byte // 'k', 'v' or 'i'
@@ -155,7 +154,8 @@ func text(v Value) (string, bool) {
 	return "", false
 }
 
-// like returns s as the kind of text that model is, so that string methods of safe text stay safe.
+// like returns s as the same kind of text as model, so that string methods of safe text return safe
+// text.
 func like(model Value, s string) Value {
 	if _, ok := model.(markup); ok {
 		return markup(s)
@@ -185,7 +185,7 @@ func truth(v Value) bool {
 	return true
 }
 
-// length is Python's len(v); ok is false for what has none.
+// length is Python's len(v); ok is false if v has no length.
 func length(v Value) (int, bool) {
 	switch v := v.(type) {
 	case Str:

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// bandwidth compares the weights that generation reads a second with the rate at which the same
-// threads read plain memory.
+// bandwidth compares how many bytes of weights generation reads per second with the rate at which
+// the same threads read plain memory.
 func bandwidth(o options, file string, threads int) error {
 	m, err := open(file, threads, o)
 	if err != nil {
@@ -43,8 +43,8 @@ func bandwidth(o options, file string, threads int) error {
 	return nil
 }
 
-// touched is how many bytes of weights one token needs: all matrices, but of the experts those that
-// are active, and of the embedding one row unless it is the output matrix as well.
+// touched returns how many bytes of weights one token needs: all matrices, except that only the
+// active experts count, and only one row of the embedding unless it is also the output matrix.
 func (m *model) touched() int {
 	h := m.net.Hyper()
 	_, untied := m.file.Tensor("output.weight")
@@ -86,7 +86,7 @@ func newReader(threads, size int) *reader {
 
 func (r *reader) close() { r.arena.Close() }
 
-// rate reads everything a few times and returns the best bytes a second.
+// rate reads everything a few times and returns the best rate in bytes per second.
 func (r *reader) rate(o options) float64 {
 	best := 0.0
 	for range 3 {
@@ -101,8 +101,8 @@ func (r *reader) rate(o options) float64 {
 	return best
 }
 
-// sumStreams reads a word of each cache line, in four streams at once, which keeps more reads under
-// way than one.
+// sumStreams reads one word of each cache line. It reads four streams at once, which keeps more
+// reads in flight than one stream.
 func sumStreams(w []uint64) uint64 {
 	n := len(w) / 4
 	a, b, c, d := w[:n], w[n:2*n], w[2*n:3*n], w[3*n:4*n]

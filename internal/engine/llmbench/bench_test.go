@@ -29,8 +29,8 @@ func plainOptions() options {
 		prompt: 32, seed: 1, plain: 16 << 20, accept: 0.8, now: time.Now}
 }
 
-// Scripted texts come out as they are whatever is drafted, and wrong drafts are computed, not
-// refused for free.
+// TestScript: a scripted text is generated unchanged whatever is drafted, and wrong drafts are
+// computed, not refused for free.
 func TestScript(t *testing.T) {
 	m, err := open(tiny(t), 1, plainOptions())
 	if err != nil {
@@ -60,7 +60,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// Every test runs on a small model.
+// TestTests runs every test on a small model.
 func TestTests(t *testing.T) {
 	tier.Normal(t)
 	path := tiny(t)
@@ -78,7 +78,7 @@ func TestTests(t *testing.T) {
 	}
 }
 
-// About as many lines change as were asked for.
+// TestEdited: about as many lines change as were requested.
 func TestEdited(t *testing.T) {
 	lines, err := readSource(0)
 	if err != nil {

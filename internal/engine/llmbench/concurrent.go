@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// concurrentPrompt is how many tokens each sequence begins with.
+// concurrentPrompt is the number of prompt tokens of each sequence.
 const concurrentPrompt = 64
 
 // concurrent compares the throughput of several sequences with that of one, without speculation.
@@ -46,7 +46,7 @@ func concurrent(o options, file string, threads int) error {
 	return nil
 }
 
-// throughput is the tokens a second of n sequences while all of them generate.
+// throughput returns the tokens per second of n sequences while all of them generate.
 func (m *model) throughput(n int) (float64, error) {
 	size := concurrentPrompt + m.o.generate
 	_, code, err := m.code(1, n*size)

@@ -8,21 +8,21 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// guesser is a drafter that computes what a draft model would and then says what the script wants
-// of it: a share of the positions right, the others wrong.
+// guesser is a drafter that does the computation of a draft model but then proposes tokens from the
+// script: a given share of them right, the others wrong.
 type guesser struct {
 	small *model // nil: guesses cost nothing
 	cache *transformer.Cache
 	seq   transformer.Seq
-	held  []int32 // what seq has
+	held  []int32 // tokens in the cache of seq
 
 	text  []int32 // what will be generated
-	start int     // tokens before it
+	start int     // number of tokens before text
 	right float64
 	seed  uint64
 }
 
-// newGuesser makes a guesser that has read the prompt.
+// newGuesser returns a guesser that has read the prompt.
 func newGuesser(small *model, prompt, text []int32, right float64, seed uint64) (*guesser, error) {
 	g := &guesser{small: small, text: text, start: len(prompt), right: right, seed: seed}
 	if small == nil {
@@ -40,7 +40,7 @@ func newGuesser(small *model, prompt, text []int32, right float64, seed uint64) 
 	return g, g.read(prompt[:len(prompt)-1])
 }
 
-// read brings the small network's cache to tokens.
+// read brings the small network's cache up to date with tokens.
 func (g *guesser) read(tokens []int32) error {
 	n := 0
 	for n < min(len(g.held), len(tokens)) && g.held[n] == tokens[n] {
@@ -58,8 +58,8 @@ func (g *guesser) read(tokens []int32) error {
 	return nil
 }
 
-// close gives the memory of the cache back. The engine is done with the guesser when the text has
-// ended, so the caller does it.
+// close frees the memory of the cache. The caller calls it after the text has ended, when the
+// engine no longer uses the guesser.
 func (g *guesser) close() {
 	if g.cache != nil {
 		g.cache.Close()
@@ -69,7 +69,7 @@ func (g *guesser) close() {
 // Name returns "guesser".
 func (g *guesser) Name() string { return "guesser" }
 
-// Draft proposes tokens, each after a pass of the small network.
+// Draft proposes tokens and runs one pass of the small network for each.
 func (g *guesser) Draft(tokens []int32, most int, dst []int32) []int32 {
 	all := append([]int32(nil), tokens...)
 	for range most {
@@ -90,7 +90,7 @@ func (g *guesser) Draft(tokens []int32, most int, dst []int32) []int32 {
 	return dst
 }
 
-// largest is what a draft model would do with its logits.
+// largest returns the index of the largest logit, as a draft model would.
 func largest(logits []float32) int {
 	best := -1
 	for i, v := range logits {
@@ -131,7 +131,7 @@ func drafts(o options, file string, threads int) error {
 	return nil
 }
 
-// code returns some Go source as tokens: a prompt and how it goes on.
+// code returns some Go source as tokens: a prompt and its continuation.
 func (m *model) code(prompt, text int) ([]int32, []int32, error) {
 	tok, err := m.tokenizer()
 	if err != nil {
@@ -148,14 +148,14 @@ func (m *model) code(prompt, text int) ([]int32, []int32, error) {
 	return tokens[:prompt:prompt], tokens[prompt : prompt+text], nil
 }
 
-// contestants are the rates with and without drafts.
+// contestants holds the rates with and without drafts.
 type contestants struct {
 	fast, slow float64
 	last       scheduler.Stats // of a text with drafts
 }
 
 // contest generates text with the drafters of request and a guesser, if there is one, and without
-// any, in turns, each time with a new engine that has learnt nothing.
+// any. It takes turns, each time with a new engine that has learned nothing.
 func (m *model) contest(prompt, text []int32, request scheduler.Request, guess func() (*guesser, error)) (contestants, error) {
 	var c contestants
 	var fast, slow []float64

@@ -10,13 +10,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// loadContext is for how many tokens the cache is that is counted with the memory.
+// loadContext is the number of tokens of the cache that is counted as memory.
 const loadContext = 8192
 
-// load compares loading with reading the file, with the file in the page cache and without, and
-// tells the memory taken. The file is read through a small buffer, as cat does, and into memory
-// that is new to the process: what any program pays that keeps the weights. On a virtual machine
-// the first touch of memory can cost more than the reading.
+// load compares loading a model with reading the file, with and without the file in the page cache,
+// and reports the memory used. The file is read through a small buffer, as cat does, and into
+// memory that is new to the process, which any program that keeps the weights must pay for. On a
+// virtual machine the first touch of memory can cost more than the reading.
 func load(o options, file string, threads int) error {
 	for _, state := range []string{"warm", "cold"} {
 		var read, kept, loaded []float64
@@ -29,7 +29,7 @@ func load(o options, file string, threads int) error {
 				if err := pageCache(file, state); err != nil {
 					return err
 				}
-				debug.FreeOSMemory() // of what was loaded before
+				debug.FreeOSMemory() // frees what was loaded before
 				resetPeak()
 				begin := o.now()
 				if err := x.run(); err != nil {
@@ -48,7 +48,7 @@ func load(o options, file string, threads int) error {
 	return nil
 }
 
-// pageCache brings the file into the system's page cache, or out of it.
+// pageCache loads the file into the system's page cache or drops it from there.
 func pageCache(file, state string) error {
 	if state == "cold" {
 		return dropCache(file)
@@ -73,8 +73,8 @@ func readThrough(path string) error {
 	return err
 }
 
-// readInto reads a file into new memory, a huge page at a time where there are any, as the weights
-// are kept.
+// readInto reads a file into new memory, in huge pages if there are any, because the weights are
+// kept that way.
 func readInto(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -90,13 +90,13 @@ func readInto(path string) error {
 	return errors.Join(err, arena.Close())
 }
 
-// memory is in MiB.
+// memory holds sizes in MiB.
 type memory struct {
 	file, kv, resident, peak int
 	seconds                  float64 // of loading
 }
 
-// measure loads a network, fills a cache for it and looks at the memory.
+// measure loads a network, fills a cache for it and measures the memory.
 func (mem *memory) measure(path string, threads int, o options) error {
 	begin := o.now()
 	m, err := open(path, threads, o)
@@ -111,7 +111,7 @@ func (mem *memory) measure(path string, threads int, o options) error {
 	}
 	defer c.Close()
 	for i := range int32(c.Pages()) {
-		c.Copy(i, (i+1)%int32(c.Pages())) // touched, so that it is resident
+		c.Copy(i, (i+1)%int32(c.Pages())) // touches the pages, so that they are resident
 	}
 	mem.file, mem.kv = int(m.file.Size()>>20), c.Bytes()>>20
 	mem.resident, mem.peak = residentMiB()

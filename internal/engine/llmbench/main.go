@@ -1,5 +1,5 @@
-// Command llmbench measures the engine on model files, beside llama.cpp where it can. Each test
-// prints a markdown table.
+// Command llmbench measures the engine on model files and, where possible, llama.cpp next to it.
+// Each test prints a markdown table.
 //
 //	go run ./internal/engine/llmbench -m model.gguf                                  # speed, ours alone
 //	LLAMA_BENCH=/path/to/llama-bench go run ./internal/engine/llmbench -m a.gguf,b.gguf -t 1,2 -d 0,4096 -kv q8_0
@@ -13,18 +13,18 @@
 //     per second; with one thread that is tokens per CPU-second.
 //   - edit: files of Go source rewritten with some changes, with speculation and without.
 //   - draft: ordinary code with a draft model that is right a given share of the time.
-//   - refused: what speculation costs where nothing is accepted.
-//   - concurrent: the throughput of several sequences beside that of one.
-//   - session: the turns of an agent: what is computed twice, and how long the first token takes.
-//   - load: loading beside reading the file, and the memory taken.
+//   - refused: the cost of speculation when nothing is accepted.
+//   - concurrent: the throughput of several sequences compared with that of one.
+//   - session: the turns of an agent: what is computed twice, and the time to the first token.
+//   - load: loading compared with reading the file, and the memory used.
 //   - bandwidth: the share of the memory's read rate that generation reaches.
 //
-// All but speed go through a scheduler.Engine. The networks have random weights as a rule, so the
-// text is scripted: a constraint allows just the next token of it, and all else is computed as
-// ever.
+// All tests except speed go through a scheduler.Engine. The networks usually have random weights,
+// so the text is scripted: a constraint allows only the next token of the script, and everything
+// else is computed as usual.
 //
-// On a machine that others use too, -clock cpu counts the processor time of this process in place
-// of the time that passes. It is meaningful with one thread.
+// On a machine that others use too, -clock cpu counts the processor time of this process instead of
+// wall-clock time. It is meaningful with one thread.
 package main
 
 import (
@@ -61,13 +61,14 @@ type options struct {
 	seqs   int
 	turns  int
 	seed   uint64
-	plain  int // bytes of memory that are read for the limit
+	plain  int // bytes of memory read to find the limit
 	now    func() time.Time
 
 	profile string
 }
 
-// tests are the rows of tables that one file and number of threads give.
+// tests maps a test's name to its table, whose rows are printed for each file and number of
+// threads.
 var tests = map[string]struct {
 	head string
 	run  func(o options, file string, threads int) error
@@ -206,7 +207,7 @@ func run(o options, name string) error {
 	return nil
 }
 
-// row prints a row of a table: strings and whole numbers as they are, fractions with two places.
+// row prints a row of a table: strings and whole numbers as they are, fractions with two decimals.
 func row(cells ...any) {
 	var b strings.Builder
 	for _, c := range cells {

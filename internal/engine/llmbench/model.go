@@ -12,13 +12,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// model is a network that is loaded for one number of threads.
+// model is a network loaded for one number of threads.
 type model struct {
 	file *gguf.File
 	pool *tensor.Pool
 	net  *transformer.Network
 	o    options
-	cost *scheduler.CostCurve // once it is measured
+	cost *scheduler.CostCurve // nil until it is measured
 }
 
 func open(path string, threads int, o options) (*model, error) {
@@ -40,7 +40,7 @@ func (m *model) close() {
 	m.file.Close()
 }
 
-// engine starts an engine with room for texts of context tokens in each of its slots.
+// engine starts an engine whose slots each have room for texts of context tokens.
 func (m *model) engine(context int, cfg scheduler.EngineConfig) (*scheduler.Engine, error) {
 	cfg.Context, cfg.Now = context, m.o.now
 	cfg.Slots = max(cfg.Slots, 1)
@@ -54,8 +54,8 @@ func (m *model) engine(context int, cfg scheduler.EngineConfig) (*scheduler.Engi
 	return scheduler.NewEngine(m.net, cfg)
 }
 
-// measureCost finds what passes cost, which an engine does itself when it has nothing else to do:
-// here it always has.
+// measureCost measures what passes cost. An engine does this itself when it is idle, which it never
+// is here.
 func (m *model) measureCost(context int) error {
 	if m.cost != nil {
 		return nil
@@ -88,8 +88,8 @@ func (m *model) measureCost(context int) error {
 	return nil
 }
 
-// tokenizer returns that of the model, or of the file that takes its place. The network may have
-// more tokens, not fewer.
+// tokenizer returns the tokenizer of the model, or of the file given instead. The network may have
+// more tokens, but not fewer.
 func (m *model) tokenizer() (*tokenizer.Tokenizer, error) {
 	f := m.file
 	if m.o.vocab != "" {
@@ -106,7 +106,8 @@ func (m *model) tokenizer() (*tokenizer.Tokenizer, error) {
 	return t, err
 }
 
-// rate is the tokens generated a second, the first not counted, which the prompt gives.
+// rate returns the tokens generated per second. The first token is not counted, because it comes
+// from the prompt's pass.
 func rate(s scheduler.Stats) float64 { return float64(s.Generated-1) / s.Decode.Seconds() }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

@@ -29,7 +29,8 @@ func peer(o options, j job) (float64, error) {
 	return rows[0].Speed, nil
 }
 
-// peerCache are the flags for the same type of cache. A quantised one needs their flash attention.
+// peerCache returns the flags for the same type of cache. A quantised one needs llama.cpp's flash
+// attention.
 func (o options) peerCache() []string {
 	args := []string{"-ctk", o.kvName, "-ctv", o.kvName}
 	if o.kv != gguf.TypeF16 && o.kv != gguf.TypeF32 {
@@ -39,7 +40,7 @@ func (o options) peerCache() []string {
 }
 
 // peerBatch generates n tokens in seqs sequences at once with llama-batched-bench and returns their
-// tokens per second together.
+// tokens per second combined.
 func peerBatch(o options, file string, threads, seqs, prompt, n int) (float64, error) {
 	args := append([]string{"-m", file, "-t", strconv.Itoa(threads), "-tb", strconv.Itoa(threads), "-c", strconv.Itoa(seqs * (prompt + n + 8)),
 		"-npp", strconv.Itoa(prompt), "-ntg", strconv.Itoa(n), "-npl", strconv.Itoa(seqs), "--output-format", "jsonl"}, o.peerCache()...)

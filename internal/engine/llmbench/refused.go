@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// refused generates what drafters get wrong.
+// refused generates a text that drafters predict wrongly.
 func refused(o options, file string, threads int) error {
 	m, err := open(file, threads, o)
 	if err != nil {
@@ -52,8 +52,8 @@ func refused(o options, file string, threads int) error {
 	return nil
 }
 
-// trap is a text of n tokens made of short runs out of another, each followed by something else
-// than there: what looks known and goes on differently.
+// trap returns a text of n tokens made of short runs taken from another text, each followed by a
+// different token than there: the text looks familiar and then goes on differently.
 func trap(from []int32, n int, rng *rand.Rand) []int32 {
 	var text []int32
 	for len(text) < n {

@@ -7,21 +7,22 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// script makes a network of random weights say a given text: as the request's Constraint it allows
-// the one next token. All else is computed as ever.
+// script makes a network with random weights generate a given text: as the request's Constraint it
+// allows only the next token. Everything else is computed as usual.
 //
-// A constraint is also asked whether drafts are allowed, and one that refuses wrong drafts would
-// spare their costs, which are what is to be measured. So while a pass is planned the script allows
-// everything. It knows the time by being a drafter too, which is asked for a draft when the
-// planning of a pass begins, and by the number of passes, which rises when it has been computed.
+// A constraint is also asked whether drafts are allowed. If it refused wrong drafts, it would save
+// their cost, which is the very thing to be measured. So while a pass is planned, script allows
+// everything. It detects planning in two ways: it is also a drafter, which is asked for a draft
+// when the planning of a pass begins; and the number of passes rises when the pass has been
+// computed.
 type script struct {
 	text     []int32
 	engine   *scheduler.Engine
 	planning bool
-	passes   uint64 // when the planning began
+	passes   uint64 // number of passes when the planning began
 }
 
-// undecided is the state of a draft, which may be anything.
+// undecided is the state of a draft, in which any token is allowed.
 const undecided = -1
 
 func (c *script) Start() int32 { return 0 }
@@ -56,8 +57,8 @@ func (c *script) Draft(_ []int32, _ int, dst []int32) []int32 {
 	return dst
 }
 
-// say makes the engine generate text after the request's prompt and calls each, unless it is nil,
-// at every token.
+// say makes the engine generate text after the request's prompt. It calls each, unless nil, at
+// every token.
 func say(e *scheduler.Engine, r scheduler.Request, text []int32, each func()) (scheduler.Stats, error) {
 	c := &script{text: text, engine: e}
 	r.Constraint, r.MaxTokens = c, len(text)

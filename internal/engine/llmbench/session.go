@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/scheduler"
 )
 
-// session plays an agent: a prompt of 3,000 tokens, then turns of an answer of 50–300 tokens and a
-// tool's result of 300–1,500.
+// session simulates an agent: a prompt of 3,000 tokens, then turns that consist of an answer of
+// 50–300 tokens and a tool's result of 300–1,500.
 func session(o options, file string, threads int) error {
 	m, err := open(file, threads, o)
 	if err != nil {
@@ -42,7 +42,7 @@ func session(o options, file string, threads int) error {
 		}
 		first = append(first, s.Queue+s.Prefill)
 		twice += max(0, s.Prefilled-(len(prompt)-known))
-		known = len(prompt) + len(answer) - 1 // the last token of an answer is decided, not computed
+		known = len(prompt) + len(answer) - 1 // the last token of an answer is chosen, but its pass is not computed
 		generated += s.Generated
 		decode += s.Decode
 		prompt = append(append(prompt, answer...), rest[answers[i]:answers[i]+results[i]]...)

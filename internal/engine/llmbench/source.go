@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// sources are long files of the Go standard library.
+// sources lists long files of the Go standard library.
 var sources = []string{"net/http/server.go", "go/parser/parser.go", "database/sql/sql.go", "net/http/transport.go", "encoding/json/decode.go",
 	"reflect/type.go", "text/template/exec.go", "go/types/expr.go"}
 
@@ -24,7 +24,7 @@ func readSource(i int) ([]string, error) {
 	return strings.SplitAfter(string(data), "\n"), nil
 }
 
-// allSource is all sources in a row, so many times that it has n lines.
+// allSource returns all sources one after the other, repeated until there are n lines.
 func allSource(n int) (string, error) {
 	var b strings.Builder
 	for i := 0; n > 0; i++ {
@@ -40,8 +40,8 @@ func allSource(n int) (string, error) {
 
 var word = regexp.MustCompile(`[A-Za-z_]\w*`)
 
-// edited changes about percent % of the lines: of five edits three replace a word in a line, one
-// puts in up to four lines, one takes out as many.
+// edited changes about percent % of the lines. Of five edits, three replace a word in a line, one
+// inserts up to four lines, and one deletes up to four.
 func edited(lines []string, percent int, rng *rand.Rand) string {
 	var b strings.Builder
 	for i := 0; i < len(lines); i++ {

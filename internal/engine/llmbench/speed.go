@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// chunk is how many tokens of a prompt go through the network in one pass, as in llama-bench.
+// chunk is the number of prompt tokens that go through the network in one pass, as in llama-bench.
 const chunk = 512
 
 // job is one row of the table.
@@ -57,13 +57,13 @@ func speed(o options, file string, threads int) error {
 	return nil
 }
 
-// passes runs plain passes over a network, without an engine.
+// passes runs plain forward passes over a network, without an engine.
 type passes struct {
 	m     *model
 	cache *transformer.Cache
 }
 
-// compare measures j, ours and the peer's in turns, and prints the row.
+// compare measures j, our engine and the peer in turns, and prints the row.
 func (p *passes) compare(j job) error {
 	var ours, theirs []float64
 	for range p.m.o.reps {
@@ -89,7 +89,7 @@ func (p *passes) compare(j job) error {
 	return nil
 }
 
-// measure runs j once on a new sequence and returns its tokens per second, the depth not counted.
+// measure runs j once on a new sequence and returns its tokens per second, not counting the depth.
 func (p *passes) measure(j job) (float64, error) {
 	rng := rand.New(rand.NewPCG(p.m.o.seed, uint64(j.depth)))
 	seq, err := p.sequence(j.depth + j.prompt + j.gen)

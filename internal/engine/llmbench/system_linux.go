@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the processor time of this process in nanoseconds.
+// cpuTime returns the processor time of this process in nanoseconds.
 func cpuTime() int64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) != nil {
@@ -17,14 +17,14 @@ func cpuTime() int64 {
 	return t.Nano()
 }
 
-// dropCache takes a file out of the page cache.
+// dropCache drops a file from the page cache.
 func dropCache(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil { // what is not written yet would stay
+	if err := f.Sync(); err != nil { // data not yet written would stay in the cache
 		return fmt.Errorf("drop %s from the page cache: %w", path, err)
 	}
 	if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
@@ -33,7 +33,7 @@ func dropCache(path string) error {
 	return nil
 }
 
-// residentMiB is the memory this process has in use, and the most it had since resetPeak.
+// residentMiB returns the memory this process has in use, and its peak since resetPeak.
 func residentMiB() (now, peak int) {
 	data, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(data)) {
@@ -43,5 +43,5 @@ func residentMiB() (now, peak int) {
 	return now >> 10, peak >> 10
 }
 
-// resetPeak begins the watch for the most memory anew.
+// resetPeak restarts the measurement of peak memory.
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }

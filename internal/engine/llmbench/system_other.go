@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// cpuTime is 0: unknown.
+// cpuTime returns 0: unknown.
 func cpuTime() int64 { return 0 }
 
 func dropCache(string) error {

@@ -76,7 +76,7 @@ func decodeQ5_1(dst []float32, src []byte) {
 	}
 }
 
-// nonlinear are the 16 values of the IQ4 types: denser near zero, where weights are.
+// nonlinear holds the 16 values of the IQ4 types: denser near zero, where most weights are.
 var nonlinear = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 
 // IQ4_NL: half d, nibbles; value d·nonlinear[q].
@@ -101,7 +101,7 @@ func decodeIQ4XS(dst []float32, src []byte) {
 	}
 }
 
-// e2m1 are twice the values of the 4-bit floats of MXFP4; minus zero is zero, as in ggml.
+// e2m1 holds twice the values of the 4-bit floats of MXFP4; minus zero is zero, as in ggml.
 var e2m1 = [16]float32{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
 
 // MXFP4: exponent byte e, nibbles; value 2^(e-127)·e2m1[q]/2.
@@ -112,7 +112,7 @@ func decodeMXFP4(dst []float32, src []byte) {
 	}
 }
 
-// halfPower is 2^(e-128). The specification's NaN (255) is not one here, as in ggml.
+// halfPower returns 2^(e-128). The specification's NaN (255) is treated as an exponent, as in ggml.
 func halfPower(e byte) float32 {
 	if e < 2 { // subnormal
 		return math.Float32frombits(0x200000 << e)

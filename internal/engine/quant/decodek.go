@@ -2,9 +2,9 @@ package quant
 
 import "encoding/binary"
 
-// Super-blocks of 256: a half-precision scale for the small integer scales of 8 or 16 blocks in it.
-// The values of a group of 128 (or 64) share bytes: the same byte holds the values l, l+32, l+64, …
-// of the group in its bits.
+// Super-blocks of 256: a half-precision scale applies to the small integer scales of the 8 or 16
+// blocks inside. The values of a group of 128 (or 64) share bytes: one byte holds bits of the
+// values l, l+32, l+64, … of the group.
 
 // Q2_K: 16 bytes scale | min<<4, 2-bit q, half d, half dmin; value d·scale·q - dmin·min.
 func decodeQ2K(dst []float32, src []byte) {
@@ -44,9 +44,9 @@ func decodeQ3K(dst []float32, src []byte) {
 	}
 }
 
-// unpackScales3 reads the 16 scales of Q3_K: byte j%8 has the lower nibbles of scale j and, above,
-// of j+8; byte 8+j%4 has the upper two bits of scale j at 2·(j/4). The stored scales are 32 too
-// high.
+// unpackScales3 reads the 16 scales of Q3_K: byte j%8 has the lower nibble of scale j in its lower
+// half and that of scale j+8 in its upper half; byte 8+j%4 has the upper two bits of scale j at bit
+// 2·(j/4). The stored scales are too high by 32.
 func unpackScales3(b *[12]byte) (s [16]int8) {
 	for j := range s {
 		low := b[j%8] >> (j / 8 * 4) & 15
@@ -56,9 +56,9 @@ func unpackScales3(b *[12]byte) (s [16]int8) {
 	return s
 }
 
-// unpackScales4 reads the 8 scales and 8 mins of Q4_K and Q5_K, 6 bits each: the first four of both
-// are the lower bits of bytes 0 to 7; the others have their lower nibbles in bytes 8 to 11 and the
-// rest above those first ones.
+// unpackScales4 reads the 8 scales and 8 mins of Q4_K and Q5_K, 6 bits each. The first four of both
+// are the lower bits of bytes 0 to 7. The other four have their lower nibbles in bytes 8 to 11 and
+// their upper two bits at the top of bytes 0 to 7.
 func unpackScales4(b *[12]byte) (scale, minimum [8]uint8) {
 	for j := range 4 {
 		scale[j], minimum[j] = b[j]&63, b[j+4]&63
@@ -87,7 +87,8 @@ func decodeQ4K(dst []float32, src []byte) {
 	}
 }
 
-// Q5_K: as Q4_K with 32 bytes of fifth bits before the nibbles; block k has its bit k in each.
+// Q5_K: like Q4_K, with 32 bytes of fifth bits before the nibbles; bit k of each of these bytes
+// belongs to block k.
 func decodeQ5K(dst []float32, src []byte) {
 	for ; len(dst) >= 256; dst, src = dst[256:], src[176:] {
 		b := (*[176]byte)(src)
@@ -114,8 +115,8 @@ func decodeQ6K(dst []float32, src []byte) {
 		d := HalfToFloat(binary.LittleEndian.Uint16(b[208:]))
 		for k := range 16 {
 			y := (*[16]float32)(dst[k*16:])
-			// In each half of 128, the values from 64 on are the upper nibbles of the bytes of
-			// those before.
+			// In each half of 128, values 64 and up are the upper nibbles of the bytes that hold
+			// the values before them.
 			low := (*[16]byte)(b[k/8*64+k%4*16:])
 			high := (*[16]byte)(b[128+k/8*32+k%2*16:])
 			nibble, shift := k%8/4*4, k%8/2*2

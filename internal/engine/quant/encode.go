@@ -70,8 +70,8 @@ func encodeQ5_1(dst []byte, src []float32) {
 	}
 }
 
-// nearest tells the index of the nearest value in nonlinear for a number t from -128 to 128 at
-// floor(2t)+256: the middles between the values are multiples of one half.
+// nearest maps a number t from -128 to 128, as floor(2t)+256, to the index of the nearest value in
+// nonlinear. This works because the midpoints between the values are multiples of one half.
 var nearest = func() (out [512]byte) {
 	for i := range out {
 		t := float32(i-256)/2 + 0.25
@@ -86,7 +86,7 @@ var nearest = func() (out [512]byte) {
 
 func dist(a, b float32) float32 { return max(a-b, b-a) }
 
-// nonlinearIndex is the index of the value in nonlinear that is nearest to t.
+// nonlinearIndex returns the index of the value in nonlinear that is nearest to t.
 func nonlinearIndex(t float32) byte {
 	t = t*2 + 256
 	if t < 0 {
@@ -98,7 +98,7 @@ func nonlinearIndex(t float32) byte {
 	return nearest[int32(t)&511]
 }
 
-// fitNonlinear looks for d such that x ≈ d·nonlinear[q].
+// fitNonlinear searches for a d such that x ≈ d·nonlinear[q].
 func fitNonlinear(x []float32) float32 {
 	top := extreme(x)
 	if max(top, -top) < tiny {
@@ -157,19 +157,19 @@ func encodeIQ4XS(dst []byte, src []float32) {
 	}
 }
 
-// encodeMXFP4 takes the better of the two powers of two under which the largest value is clipped or
-// is not.
+// encodeMXFP4 tries two powers of two as scale, one that clips the largest value and one that does
+// not, and takes the better one.
 func encodeMXFP4(dst []byte, src []float32) {
 	for ; len(src) >= 32; src, dst = src[32:], dst[17:] {
 		x, b := (*[32]float32)(src), (*[17]byte)(dst)
 		top := extreme(x[:])
-		exp := int(math.Float32bits(max(top, -top)) >> 23) // biased by 127, as the block's exponent is
-		// Under 1 the inverse of the scale is no float32, over 252 the largest value is none.
+		exp := int(math.Float32bits(max(top, -top)) >> 23) // biased by 127, like the block's exponent
+		// Below 1 the inverse of the scale is not a float32; above 252 the largest value is not.
 		lo := byte(min(max(exp-2, 1), 252))
 		hi := byte(min(max(exp-1, 1), 252))
 		var q, r [16]byte
 		e := lo
-		if 4*putE2M1(&r, x, hi) < putE2M1(&q, x, lo) { // a step of the upper scale is twice as long
+		if 4*putE2M1(&r, x, hi) < putE2M1(&q, x, lo) { // a step of the upper scale is twice as large
 			e, q = hi, r
 		}
 		b[0] = e
@@ -177,11 +177,10 @@ func encodeMXFP4(dst []byte, src []float32) {
 	}
 }
 
-// steps tells the e2m1 index for twice a magnitude, cut to an integer; a tie goes up.
+// steps maps twice a magnitude, truncated to an integer, to the e2m1 index; a tie rounds up.
 var steps = [...]byte{0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7}
 
-// putE2M1 stores x with the block's exponent e and gives back the squared error in steps of the
-// scale.
+// putE2M1 stores x with the block's exponent e and returns the squared error in steps of the scale.
 func putE2M1(q *[16]byte, x *[32]float32, e byte) float32 {
 	id := 1 / halfPower(e)
 	var sum float32

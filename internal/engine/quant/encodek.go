@@ -1,15 +1,15 @@
 package quant
 
-// The encoders of super-blocks fit each block alone, then round the blocks' scales to small
-// integers under the super-block's own scale, then round the values once more under the scales that
-// were stored.
+// The encoders of super-blocks fit each block alone. Then they round the blocks' scales to small
+// integers under the super-block's own scale, and round the values again under the scales that were
+// stored.
 
 // affine holds the scales of the blocks of a super-block x ≈ d·scale·q - dmin·min.
 type affine struct {
 	scale, min [16]float32
 }
 
-// fit finds the scales of blocks of size values with q from 0 to n.
+// fit finds the scales for blocks of size values each, with q from 0 to n.
 func (a *affine) fit(src []float32, size int, n float32) {
 	for k := range 256 / size {
 		d, m := fitAffine(src[k*size:(k+1)*size], n, true)

@@ -6,33 +6,34 @@ import (
 	"math/bits"
 )
 
-// The searches below look for the scale of a block with the least squared error. For a scale, the
-// best integers follow by rounding; for the integers, the best scale follows by linear least
-// squares. Starting points are scales that map the block's extreme value to the end of the
-// integers' range, moved by nudges.
+// The searches below look for the block scale with the least squared error. Given a scale, rounding
+// yields the best integers; given the integers, linear least squares yields the best scale. The
+// starting points are scales that map the block's extreme value to the end of the integers' range,
+// shifted by nudges.
 
-// nudges are how far, in integer steps, the extreme value is put beyond the end of the range. Twice
-// as many would lower the errors by another half per cent.
+// nudges lists how far, in integer steps, the extreme value is put beyond the end of the range.
+// Twice as many nudges would lower the errors by only another half per cent.
 var nudges = [...]float32{-1, -0.6, -0.2, 0.2, 0.6}
 
-// tiny is a range below which a block counts as constant: no half-precision scale is that small.
+// tiny is the range below which a block counts as constant: no half-precision scale is that small.
 const tiny = 1e-30
 
-// rounder is a number whose last bit is worth one: adding it to a positive number and taking it
-// away again rounds that to the nearest integer. With signedRounder the number may be negative.
+// rounder is a number whose last bit is worth one: adding it to a positive number and subtracting
+// it again rounds that number to the nearest integer. signedRounder does the same for numbers that
+// may be negative.
 const (
 	rounder       = 1 << 23
 	signedRounder = 3 << 22
 )
 
-// putHalf stores a scale and gives back the value that was stored, clipped to what a half can hold.
+// putHalf stores a scale and returns the value that was stored, clipped to the range of a half.
 func putHalf(b []byte, f float32) float32 {
 	h := FloatToHalf(min(max(f, -65504), 65504))
 	binary.LittleEndian.PutUint16(b, h)
 	return HalfToFloat(h)
 }
 
-// inverse is 1/f, and 0 where that is no number.
+// inverse returns 1/f, or 0 if that is not a finite number.
 func inverse(f float32) float32 {
 	if f == 0 {
 		return 0
@@ -44,7 +45,7 @@ func inverse(f float32) float32 {
 	return r
 }
 
-// round is the nearest integer from lo to hi.
+// round returns the integer nearest to f, clipped to lo…hi.
 func round(f float32, lo, hi int32) int32 {
 	if f <= float32(lo) {
 		return lo
@@ -55,16 +56,16 @@ func round(f float32, lo, hi int32) int32 {
 	return int32(math.Float32bits(f+signedRounder)) - 0x4b400000
 }
 
-// extreme is the value of x with the largest magnitude, with its sign.
+// extreme returns the value of x with the largest magnitude, with its sign.
 func extreme(x []float32) float32 {
 	var top uint32
-	for _, v := range x { // rotated, the bits of floats are in the order of their magnitudes
+	for _, v := range x { // after rotation, the bits of floats are in the order of their magnitudes
 		top = max(top, bits.RotateLeft32(math.Float32bits(v), 1))
 	}
 	return math.Float32frombits(bits.RotateLeft32(top, -1))
 }
 
-// span is the least and the greatest value of x.
+// span returns the least and the greatest value of x.
 func span(x []float32) (lo, hi float32) {
 	first := ordered(math.Float32bits(x[0]))
 	least, most := first, first
@@ -75,11 +76,11 @@ func span(x []float32) (lo, hi float32) {
 	return math.Float32frombits(uint32(ordered(uint32(least)))), math.Float32frombits(uint32(ordered(uint32(most))))
 }
 
-// ordered turns the bits of floats into integers of the same order, and back: comparing those is
-// much faster.
+// ordered maps the bits of floats to integers of the same order, and back, because comparing
+// integers is much faster.
 func ordered(b uint32) int32 { return int32(b) ^ int32(uint32(int32(b)>>31)>>1) }
 
-// fitSymmetric looks for d such that x ≈ d·q with integers q from -n to n-1.
+// fitSymmetric searches for a d such that x ≈ d·q with integers q from -n to n-1.
 func fitSymmetric(x []float32, n int32) float32 {
 	top := extreme(x)
 	if max(top, -top) < tiny {
@@ -98,8 +99,8 @@ func fitSymmetric(x []float32, n int32) float32 {
 	return best
 }
 
-// symmetricSums quantises x to -n…n-1 with the given inverse scale and sums up q·x and q². len(x)
-// is even.
+// symmetricSums quantises x to -n…n-1 with the given inverse scale and returns the sums of q·x and
+// q². len(x) is even.
 func symmetricSums(x []float32, n, id float32) (qx, qq float32) {
 	var qx1, qq1 float32
 	last := n - 1
@@ -125,8 +126,8 @@ func symmetricSums(x []float32, n, id float32) (qx, qq float32) {
 	return qx + qx1, qq + qq1
 }
 
-// fitAffine looks for d and m such that x ≈ d·q+m with integers q from 0 to n; where offsets must
-// not be positive, m is at most 0.
+// fitAffine searches for d and m such that x ≈ d·q+m with integers q from 0 to n. If negative is
+// set, m is at most 0.
 func fitAffine(x []float32, n float32, negative bool) (d, m float32) {
 	lo, hi := span(x)
 	if negative && lo > 0 {
@@ -136,7 +137,7 @@ func fitAffine(x []float32, n float32, negative bool) (d, m float32) {
 	if width < tiny {
 		return 0, lo
 	}
-	// In units of the width from the low end, sums neither overflow nor cancel.
+	// In units of the span, measured from its low end, the sums neither overflow nor cancel.
 	var u [32]float32
 	inv := 1 / width
 	for i, v := range x {
@@ -162,9 +163,9 @@ func fitAffine(x []float32, n float32, negative bool) (d, m float32) {
 	return d * width, m*width + lo
 }
 
-// affineSums quantises u to 0…n with the given inverse scale and sums up q, q² and q·u. Neighbours
-// are summed apart, since an addition takes several times as long as the processor needs to start
-// the next. len(u) is even.
+// affineSums quantises u to 0…n with the given inverse scale and returns the sums of q, q² and q·u.
+// Neighbours go to separate sums, since an addition takes several times as long as the processor
+// needs to start the next one. len(u) is even.
 func affineSums(u []float32, n, id float32) (sq, sqq, sqx float32) {
 	var sq1, sqq1, sqx1 float32
 	for len(u) >= 2 {
@@ -187,18 +188,19 @@ func affineSums(u []float32, n, id float32) (sq, sqq, sqx float32) {
 	return sq + sq1, sqq + sqq1, sqx + sqx1
 }
 
-// fitSums are the sums a linear least-squares fit x ≈ d·q+m needs; m must not be above limit.
+// fitSums holds the sums that a linear least-squares fit x ≈ d·q+m needs; m must not be above
+// limit.
 type fitSums struct {
 	count, x, q, qq, qx, limit float32
 }
 
-// solve gives the best d and m and by how much they lower the squared error, which without them is
-// Σx².
+// solve returns the best d and m, and by how much they lower the squared error, which is Σx²
+// without them.
 func (s *fitSums) solve() (d, m, gain float32) {
 	r := 1 / (s.count*s.qq - s.q*s.q) // infinite where all q are the same
 	d = (s.count*s.qx - s.x*s.q) * r
 	m = (s.x*s.qq - s.q*s.qx) * r
-	if !(m <= s.limit) { // NaN as well
+	if !(m <= s.limit) { // also true for NaN
 		m = min(s.limit, s.x/s.count)
 		d = 0
 		if s.qq > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// scrambled are n bytes of a linear congruential generator, which is quickly written in any
+// scrambled returns n bytes of a linear congruential generator, which is easy to write in any
 // language.
 func scrambled(n int) []byte {
 	x, out := uint64(1), make([]byte, n)
@@ -20,7 +20,7 @@ func scrambled(n int) []byte {
 	return out
 }
 
-// checksum is FNV-1a of the values' bits; NaNs count as one and the same.
+// checksum returns the FNV-1a hash of the values' bits; all NaNs count as equal.
 func checksum(x []float32) (sum uint64, nans int) {
 	h := fnv.New64a()
 	for _, v := range x {
@@ -34,8 +34,9 @@ func checksum(x []float32) (sum uint64, nans int) {
 	return h.Sum64(), nans
 }
 
-// TestDequantizeGolden compares with what ggml 0.21 (libggml-base, its scalar row functions) made
-// of the same 16384 values: random bytes, so also infinite, subnormal and NaN scales.
+// TestDequantizeGolden compares the results with those of ggml 0.21 (libggml-base, its scalar row
+// functions) for the same 16384 values. They come from random bytes, so there are infinite,
+// subnormal and NaN scales among them.
 func TestDequantizeGolden(t *testing.T) {
 	for _, tt := range []struct {
 		typ  gguf.Type

@@ -20,8 +20,8 @@ func HalfToFloat(h uint16) float32 {
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
-// FloatToHalf rounds to the nearest IEEE 754 binary16 number, ties to even. What is too large
-// becomes an infinity, NaNs stay NaNs, become quiet and keep the upper bits of their payload.
+// FloatToHalf rounds to the nearest IEEE 754 binary16 number, ties to even. Values that are too
+// large become infinities. NaNs stay NaNs, become quiet and keep the upper bits of their payload.
 func FloatToHalf(f float32) uint16 {
 	b := math.Float32bits(f)
 	sign := uint16(b>>16) & 0x8000
@@ -35,8 +35,8 @@ func FloatToHalf(f float32) uint16 {
 		sum := math.Float32frombits(b) + 0.5
 		return sign | uint16(math.Float32bits(sum)-math.Float32bits(0.5))
 	}
-	// Rebias the exponent; half of the last place less one plus the last bit rounds ties to even,
-	// and a carry runs into the exponent, as far as infinity.
+	// Rebias the exponent. Adding half a unit in the last place, minus one, plus the last bit,
+	// rounds ties to even. A carry runs into the exponent, up to infinity.
 	b += 0xc8000fff + b>>13&1
 	return sign | uint16(b>>13)
 }

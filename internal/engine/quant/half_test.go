@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// halfValue is a binary16 number from its definition.
+// halfValue computes a binary16 number from the format's definition.
 func halfValue(h uint16) float64 {
 	sign := 1.0
 	if h>>15 != 0 {
@@ -31,7 +31,7 @@ func TestHalfToFloat(t *testing.T) {
 		if math.Float64bits(float64(got)) != math.Float64bits(want) && !(want != want && got != got) {
 			t.Fatalf("%04x: %v, not %v", h, got, want)
 		}
-		// A number that has a half is rounded to it; a NaN stays one with its sign.
+		// A number that a half can represent is rounded to itself; a NaN stays a NaN with its sign.
 		back := FloatToHalf(got)
 		if want == want && back != h {
 			t.Fatalf("%04x comes back as %04x", h, back)
@@ -42,13 +42,13 @@ func TestHalfToFloat(t *testing.T) {
 	}
 }
 
-// TestFloatToHalf walks the middles between neighbours and what is next to them: the places where
-// rounding decides.
+// TestFloatToHalf tests the midpoints between neighbouring halves and the numbers next to them,
+// where rounding decides.
 func TestFloatToHalf(t *testing.T) {
 	for i := range 0x7c00 {
 		lo, hi := halfValue(uint16(i)), halfValue(uint16(i+1))
 		if i == 0x7bff {
-			hi = 65536 // what the largest half's successor would be; from the middle on it is infinity
+			hi = 65536 // the successor of the largest half, if there were one; values from the midpoint on become infinity
 		}
 		mid := float32((lo + hi) / 2) // exact: one bit more than a half has
 		even := uint16(i + i&1)
@@ -71,7 +71,7 @@ func TestFloatToHalf(t *testing.T) {
 	}
 }
 
-// TestBF16 takes every bfloat16 number and the middle behind it.
+// TestBF16 tests every bfloat16 number and the midpoint after it.
 func TestBF16(t *testing.T) {
 	for i := range 1 << 16 {
 		h := uint16(i)
@@ -100,7 +100,7 @@ func TestBF16(t *testing.T) {
 	}
 }
 
-// FuzzHalf compares with math/big's rounding.
+// FuzzHalf compares with the rounding of math/big.
 func FuzzHalf(f *testing.F) {
 	for _, x := range []float32{0, 1, -1.5, 65504, 65520, 6e-8, 6.1e-5, float32(math.Inf(-1))} {
 		f.Add(math.Float32bits(x))

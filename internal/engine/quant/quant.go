@@ -7,11 +7,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// codec converts whole blocks. The lengths have been checked by its callers.
+// codec converts whole blocks. The callers have checked the lengths.
 type codec struct {
 	decode func(dst []float32, src []byte)
 	encode func(dst []byte, src []float32)
-	plain  bool // one value a block: NaN and infinity can be kept
+	plain  bool // one value per block, so NaN and infinity can be kept
 }
 
 func codecOf(t gguf.Type) (codec, bool) {
@@ -64,8 +64,8 @@ func Types() []gguf.Type {
 }
 
 // Dequantize writes the values of a row of type t in src to dst, exactly as ggml does. len(dst)
-// must be a multiple of the type's block and src must have just the bytes of so many values. Any
-// bytes have a value; it may be NaN.
+// must be a multiple of the type's block size, and src must have exactly the bytes of that many
+// values. Any bytes are valid; a value may be NaN.
 func Dequantize(t gguf.Type, dst []float32, src []byte) error {
 	c, err := find("dequantize", t, len(dst), len(src))
 	if err != nil {
@@ -75,11 +75,11 @@ func Dequantize(t gguf.Type, dst []float32, src []byte) error {
 	return nil
 }
 
-// Quantize writes the values of src to dst as a row of type t, looking for the blocks' scales with
-// the least squared error. len(src) must be a multiple of the type's block and dst must have just
-// the bytes of so many values. NaN and infinity are errors in types with blocks, where they would
-// spoil their neighbours; dst is then unchanged. Values beyond what a block's scale can hold are
-// clipped to it.
+// Quantize writes the values of src to dst as a row of type t, searching for the block scales with
+// the least squared error. len(src) must be a multiple of the type's block size, and dst must have
+// exactly the bytes of that many values. For types with blocks, NaN and infinity are errors,
+// because they would spoil their neighbours; dst is then unchanged. Values too large for any block
+// scale are clipped.
 func Quantize(t gguf.Type, dst []byte, src []float32) error {
 	c, err := find("quantize", t, len(src), len(dst))
 	if err != nil {
@@ -89,7 +89,7 @@ func Quantize(t gguf.Type, dst []byte, src []float32) error {
 		if i := firstNonFinite(src); i >= 0 {
 			return fmt.Errorf("quant: quantize: value %d is %v, which %v cannot hold", i, src[i], t)
 		}
-		if t != gguf.TypeMXFP4 { // its scales reach as far as float32
+		if t != gguf.TypeMXFP4 { // its scales have the range of float32
 			src = clipped(src)
 		}
 	}
@@ -116,10 +116,10 @@ func find(verb string, t gguf.Type, values, bytes int) (codec, error) {
 // enough from the largest float32 for the sums of a fit.
 const clip = 1 << 40
 
-// anyBeyond tells whether a value's magnitude is limit or more, or it is no number.
+// anyBeyond reports whether any value is NaN or has a magnitude of limit or more.
 func anyBeyond(x []float32, limit float32) bool {
 	const sign = 1 << 31
-	carry := sign - math.Float32bits(limit) // what reaches limit carries into the highest bit
+	carry := sign - math.Float32bits(limit) // magnitudes from limit on carry into the highest bit
 	var seen uint32
 	for _, v := range x {
 		seen |= math.Float32bits(v)&^sign + carry
@@ -127,7 +127,7 @@ func anyBeyond(x []float32, limit float32) bool {
 	return seen&sign != 0
 }
 
-// firstNonFinite is the index of the first NaN or infinity, -1 when there is none.
+// firstNonFinite returns the index of the first NaN or infinity, or -1 if there is none.
 func firstNonFinite(x []float32) int {
 	for i, v := range x {
 		if v-v != 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// errorBounds are the largest relative errors (root mean square) of a round trip of normally
-// distributed values and of values with heavier tails, as weights often have them. They are a few
-// per cent above what was measured.
+// errorBounds holds the largest allowed relative error (root mean square) of a round trip, for
+// normally distributed values and for values with heavier tails, which weights often have. The
+// bounds are a few per cent above the measured errors.
 var errorBounds = map[gguf.Type][2]float64{
 	gguf.TypeF32:    {0, 0},
 	gguf.TypeF16:    {0.00022, 0.00022},
@@ -71,8 +71,8 @@ func TestRoundTripError(t *testing.T) {
 	}
 }
 
-// TestScale: errors are the same whatever the size of the values, as far as half-precision scales
-// go.
+// TestScale: the relative error does not depend on the size of the values, within the range of
+// half-precision scales.
 func TestScale(t *testing.T) {
 	x := normal(4, 256*16)
 	y := make([]float32, len(x))
@@ -88,8 +88,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestExtremes: values that are all the same, far too large or too small give finite numbers with
-// nothing made up.
+// TestExtremes: values that are all equal, far too large or far too small give finite, plausible
+// numbers.
 func TestExtremes(t *testing.T) {
 	for name, value := range map[string]func(i int) float32{
 		"zero":       func(int) float32 { return 0 },
@@ -112,7 +112,7 @@ func TestExtremes(t *testing.T) {
 		for _, typ := range Types() {
 			for i, v := range roundTrip(t, typ, x) {
 				if math.IsInf(float64(v), 0) && (typ == gguf.TypeF16 || typ == gguf.TypeBF16) {
-					continue // what is beyond the largest number rounds to infinity
+					continue // values beyond the largest number round to infinity
 				}
 				if a := math.Abs(float64(v)); a > top*1.1+1e-6 || v != v {
 					t.Errorf("%s in %v: value %d is %v, not %v", name, typ, i, v, x[i])
@@ -157,8 +157,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzDequantize: any bytes of the right length have values, and what is finite of them can be
-// stored again.
+// FuzzDequantize: any bytes of the right length can be decoded, and if the values are finite they
+// can be stored again.
 func FuzzDequantize(f *testing.F) {
 	for i := range Types() {
 		f.Add(uint8(i), scrambled(220))
@@ -184,7 +184,7 @@ func FuzzDequantize(f *testing.F) {
 	})
 }
 
-// FuzzQuantize: any finite numbers are stored in a way that is no worse than storing zeros.
+// FuzzQuantize: storing any finite numbers is no worse than storing zeros.
 func FuzzQuantize(f *testing.F) {
 	for i := range Types() {
 		f.Add(uint8(i), scrambled(1024))
@@ -213,7 +213,7 @@ func FuzzQuantize(f *testing.F) {
 		if err := Dequantize(typ, out, buf); err != nil {
 			t.Fatal(err)
 		}
-		// Beyond these, half-precision scales clip or lose their last bits.
+		// Outside this range, half-precision scales clip or lose their last bits.
 		if e := rms(out, x); firstNonFinite(x) < 0 && top < 60000 && top > 1e-3 && !(e <= 1.001) {
 			t.Fatalf("%v: relative error %v for %v", typ, e, x)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// rms is the root of the mean square of got-want over that of want.
+// rms returns the root mean square of got-want relative to that of want.
 func rms(got, want []float32) float64 {
 	var e, s float64
 	for i, w := range want {
@@ -23,7 +23,8 @@ func rms(got, want []float32) float64 {
 	return math.Sqrt(e / s)
 }
 
-// values are the first values of a tensor: of whole rows, enough of them to be sure.
+// values returns the first values of a tensor: whole rows, and enough of them for a reliable
+// result.
 func values(t testing.TB, x gguf.Tensor) []float32 {
 	t.Helper()
 	rows := min(x.Rows(), max(1<<15/x.Dims[0], 1))
@@ -38,9 +39,9 @@ func values(t testing.TB, x gguf.Tensor) []float32 {
 	return out
 }
 
-// TestReal reads models that llama.cpp quantised from one and the same F16 file. A wrong layout
-// would give weights that have nothing to do with the original's; and this package's own rounding
-// must not be worse.
+// TestReal reads models that llama.cpp quantised from the same F16 file. A wrong layout would give
+// weights unrelated to the original; and this package's own rounding must not be worse than
+// llama.cpp's.
 func TestReal(t *testing.T) {
 	truth, err := gguf.Open(devdata.Path(t, "moe-dev/models/microk-f16.gguf"))
 	if err != nil {

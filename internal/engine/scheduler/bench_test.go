@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// instant is a network that takes no time: what is left is the engine's own.
+// instant is a network that takes no time, so that only the engine's own time is measured.
 type instant struct {
 	*toy
 	row []float32
@@ -55,12 +55,12 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// scripted is a network whose logits are made to prefer a given text after they were computed as
-// ever. A constraint that allows nothing but the text would not do: the engine verifies no draft
-// that a constraint refuses, so wrong ones would be free.
+// scripted is a network that computes as usual and then changes its logits to prefer a given text.
+// A constraint that allows only the text would not do: the engine does not verify drafts that a
+// constraint refuses, so wrong drafts would be free.
 type scripted struct {
 	netForwarder
-	prompt int // tokens before the text
+	prompt int // number of tokens before the text
 	text   []int32
 	next   []int // for each row of logits, the position of the token that it decides
 }
@@ -84,8 +84,8 @@ func (f *scripted) logits(i int) []float32 {
 	return row
 }
 
-// scriptedEngine starts an engine whose one request, after a prompt of the given length, will be
-// text.
+// scriptedEngine starts an engine that generates text for its only request, after a prompt of the
+// given length.
 func scriptedEngine(b *testing.B, n *transformer.Network, prompt int, text []int32, off bool) *Engine {
 	cfg := EngineConfig{Context: 8192, Slots: 1, Speculation: SpecConfig{Off: off}}
 	cfg.setDefaults(n.Hyper().Ctx)
@@ -101,8 +101,8 @@ func scriptedEngine(b *testing.B, n *transformer.Network, prompt int, text []int
 	return e
 }
 
-// benchNetwork is a network of the shape that LUTHIER_BENCH_SHAPE names, by default one that is
-// made in a moment.
+// benchNetwork returns a network with the shape named by LUTHIER_BENCH_SHAPE; the default is one
+// that is made quickly.
 func benchNetwork(b *testing.B) *transformer.Network {
 	c, ok := synth.Preset(os.Getenv("LUTHIER_BENCH_SHAPE"))
 	if !ok {
@@ -131,7 +131,7 @@ func BenchmarkRewrite(b *testing.B) {
 	}
 }
 
-// BenchmarkUnguessable generates what no drafter can know.
+// BenchmarkUnguessable generates a text that no drafter can predict.
 func BenchmarkUnguessable(b *testing.B) {
 	n := benchNetwork(b)
 	known, text := file(100, 3), prompt(300, 9000, 5)

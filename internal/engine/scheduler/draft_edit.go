@@ -2,35 +2,35 @@ package scheduler
 
 import "slices"
 
-// editDrafter proposes the rest of a text that is being rewritten with changes. It follows the text
-// generated through the reference; where they part, it looks for the place in the reference at
-// which the generated text goes on: the longest match of what was generated last, near where the
-// two parted.
+// editDrafter proposes the rest of a text that is being rewritten with changes. It follows the
+// generated text through the reference. Where they diverge, it looks for the place in the reference
+// at which the generated text continues: the longest match of the last generated tokens, near the
+// point of divergence.
 type editDrafter struct {
 	refs  []editRef
 	start int // where the generated text begins
 	done  int
 
 	ref, pos int  // the next token is expected to be refs[ref].tokens[pos]
-	run      int  // tokens that agree before it; 0: pos is a guess
-	anchor   int  // where in refs[ref] the texts parted
+	run      int  // number of matching tokens before pos; 0: pos is a guess
+	anchor   int  // position in refs[ref] where the texts diverged
 	drift    int  // tokens generated since
-	placed   bool // the text has been followed for a while
+	placed   bool // the text has been followed successfully for a while
 }
 
-// editRef is a reference with its positions grouped by token, rising within a group.
+// editRef is a reference with its positions grouped by token, ascending within a group.
 type editRef struct {
 	tokens []int32
 	order  []int32
-	spans  map[int32][2]int32 // token: from, to in order
+	spans  map[int32][2]int32 // token: start and end of its group in order
 }
 
 const (
-	editTrust  = 4   // tokens in a row after which a place is believed
-	editWindow = 256 // tokens around the place of parting where a match of two is believed
-	editSkip   = 48  // tokens ahead of it where a match of one is: so much was deleted
-	editGuess  = 6   // replaced tokens after which the reference is still expected to go on in step
-	editTries  = 512 // places tried on either side at most
+	editTrust  = 4   // matching tokens in a row after which a place is trusted
+	editWindow = 256 // tokens around the point of divergence within which a match of two is trusted
+	editSkip   = 48  // tokens after it within which a match of one is trusted, as after a deletion
+	editGuess  = 6   // replaced tokens up to which the reference is still expected to continue in step
+	editTries  = 512 // maximum number of places tried on either side
 )
 
 func newEditDrafter(references [][]int32, start int) *editDrafter {
@@ -52,7 +52,7 @@ func newEditRef(tokens []int32) editRef {
 	}
 	from := int32(0)
 	for t, s := range r.spans {
-		r.spans[t] = [2]int32{from, from} // to, as far as it is filled
+		r.spans[t] = [2]int32{from, from} // the end grows as the group is filled
 		from += s[1]
 	}
 	for i, t := range tokens {
@@ -101,7 +101,7 @@ func (d *editDrafter) class() int {
 	return 0
 }
 
-// follow takes the last token of text, which is what was generated so far.
+// follow processes the last token of text, the text generated so far.
 func (d *editDrafter) follow(text []int32) {
 	t := text[len(text)-1]
 	r := d.refs[d.ref].tokens
@@ -125,11 +125,12 @@ func (d *editDrafter) follow(text []int32) {
 		d.pos, d.run = pos, back
 		return
 	}
-	d.pos, d.run = d.anchor+d.drift, 0 // as many tokens were replaced
+	d.pos, d.run = d.anchor+d.drift, 0 // assumes that as many tokens were replaced
 }
 
-// find looks for the place after which the references go on as text will: the longest match, the
-// nearest of them. back is how many tokens before it agree; 0 means that there is no such place.
+// find looks for the place after which the references continue like text: the one with the longest
+// match, and of those the nearest. back is the number of tokens before it that match; 0 means that
+// there is no such place.
 func (d *editDrafter) find(text []int32) (ref, pos, back int) {
 	bestFar := 0
 	for i := range d.refs {
@@ -140,7 +141,7 @@ func (d *editDrafter) find(text []int32) (ref, pos, back int) {
 				return
 			}
 			if far < 0 {
-				far = -2 * far // text is repeated less often than it is left out
+				far = -2 * far // text is more often left out than repeated
 			}
 			if n > back || n == back && far < bestFar {
 				ref, pos, back, bestFar = i, c+1, n, far
@@ -150,8 +151,8 @@ func (d *editDrafter) find(text []int32) (ref, pos, back int) {
 	return ref, pos, back
 }
 
-// plausible tells whether a match of n tokens that ends at a place is believed, far tokens behind
-// that of parting.
+// plausible reports whether to trust a match of n tokens that ends at a place far tokens after the
+// point of divergence.
 func (d *editDrafter) plausible(ref, n, at, far int) bool {
 	if !d.placed && (n > 1 || at == 0) {
 		return true
@@ -168,7 +169,7 @@ func (d *editDrafter) plausible(ref, n, at, far int) bool {
 	return true
 }
 
-// near calls f with the places of a token, at most editTries before and behind a position.
+// near calls f with the positions of a token, at most editTries before and after a position.
 func (r *editRef) near(token int32, at int, f func(int)) {
 	span, ok := r.spans[token]
 	if !ok {

@@ -1,7 +1,7 @@
 package scheduler
 
-// forcedDrafter proposes what the constraint forces, for requests that want the model to confirm
-// it.
+// forcedDrafter proposes the tokens that the constraint forces, for requests that want the model to
+// confirm them.
 type forcedDrafter struct{ s *sequence }
 
 func (d forcedDrafter) Name() string { return "forced" }

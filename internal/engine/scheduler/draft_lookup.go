@@ -1,15 +1,15 @@
 package scheduler
 
-// lookupDrafter proposes what followed the latest earlier occurrence of the last tokens: prompt
-// lookup (Saxena 2023). Appending a token costs constant time whatever the length of the text.
+// lookupDrafter proposes the tokens that followed the latest earlier occurrence of the last tokens:
+// prompt lookup (Saxena 2023). Appending a token takes constant time, however long the text.
 type lookupDrafter struct {
-	tables [len(lookupGrams)][]int32 // by hash of a gram: the end of its latest occurrence, plus one
-	done   int                       // tokens whose grams are in the tables
+	tables [len(lookupGrams)][]int32 // by hash of an n-gram: the end of its latest occurrence, plus one
+	done   int                       // number of tokens whose n-grams are in the tables
 }
 
 var lookupGrams = [...]int{8, 4, 2}
 
-// maxBack bounds how far a match is followed back to judge it.
+// maxBack limits how far back a match is followed to grade it.
 const maxBack = 16
 
 func newLookupDrafter() *lookupDrafter { return &lookupDrafter{} }
@@ -28,7 +28,7 @@ func (d *lookupDrafter) draftScored(tokens []int32, max int, dst []int32) ([]int
 	if 2*last > len(d.tables[0]) {
 		d.resize(4 * last)
 	}
-	for ; d.done < last; d.done++ { // the grams that end with the last token are looked up before they are entered
+	for ; d.done < last; d.done++ { // the n-grams that end with the last token are looked up before they are added
 		d.enter(tokens, d.done)
 	}
 	for i, k := range lookupGrams {
@@ -41,7 +41,7 @@ func (d *lookupDrafter) draftScored(tokens []int32, max int, dst []int32) ([]int
 		}
 		back := matchBack(tokens, end, tokens, last, maxBack)
 		if back < k {
-			continue // another gram with the same hash
+			continue // another n-gram with the same hash
 		}
 		return appendFrom(dst, tokens, end+1, max), classOf(back)
 	}
@@ -76,7 +76,7 @@ func (d *lookupDrafter) slot(tokens []int32, end, k int) int {
 	return int(h) & (len(d.tables[0]) - 1)
 }
 
-// matchBack returns how many tokens, at most most, agree going back from a[i] and b[j].
+// matchBack returns the number of tokens, at most most, that agree going back from a[i] and b[j].
 func matchBack(a []int32, i int, b []int32, j, most int) int {
 	n := 0
 	for n < most && i >= 0 && j >= 0 && a[i] == b[j] {
@@ -85,8 +85,8 @@ func matchBack(a []int32, i int, b []int32, j, most int) int {
 	return n
 }
 
-// appendFrom appends at most max tokens from tokens[at:] to dst. Where they run out it goes on with
-// what it appended, so that a text that repeats itself is drafted on and on. A negative token
+// appendFrom appends at most max tokens from tokens[at:] to dst. When they run out, it continues
+// with the tokens it appended, so that a repeating text is drafted without end. A negative token
 // separates texts and ends the draft.
 func appendFrom(dst, tokens []int32, at, max int) []int32 {
 	first := len(dst)
@@ -105,7 +105,7 @@ func appendFrom(dst, tokens []int32, at, max int) []int32 {
 	return dst
 }
 
-// classOf grades a draft by how many tokens before it agree.
+// classOf grades a draft by the number of matching tokens before it.
 func classOf(back int) int {
 	switch {
 	case back >= 12:

@@ -7,22 +7,22 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// DraftModel is a smaller network that guesses what a larger one of the same vocabulary will say.
-// It has a cache of its own and belongs to one engine.
+// DraftModel is a smaller network that predicts the output of a larger one with the same
+// vocabulary. It has a cache of its own and belongs to one engine.
 //
 // At temperature 0 it proposes its likeliest tokens. At other temperatures there are two ways, both
 // lossless:
 //
-// By default it draws with the target's random number for the position, from its own distribution.
-// The target draws as it would anyway, and the proposal is accepted if it is the same token. The
-// text is the very same as without a draft, so it stays reproducible from its seed.
+// By default, it draws from its own distribution with the target's random number for the position.
+// The target draws as usual, and the proposal is accepted if it is the same token. The text is
+// identical to the text without drafts, so it stays reproducible from its seed.
 //
-// With SpecConfig.Rejection it draws independently, and a token x is accepted with probability
-// min(1, p(x)/q(x)), else replaced by one drawn from max(0, p−q) (Leviathan et al. 2023; Chen et
-// al. 2023). The distribution is the same, the text is not: it depends on what was drafted. It
-// accepts the most that independent draws can; it is worth trying where the temperature is high,
-// many tokens are likely, and nobody needs to repeat a text. Requests with a Constraint use the
-// first way, as do all other drafters.
+// With SpecConfig.Rejection, it draws independently. A token x is accepted with probability min(1,
+// p(x)/q(x)), and otherwise replaced by one drawn from max(0, p−q) (Leviathan et al. 2023; Chen et
+// al. 2023). The distribution is the same, but the text is not: it depends on what was drafted.
+// This accepts the most tokens that independent draws can. It is worth trying if the temperature is
+// high, many tokens are likely, and nobody needs to reproduce a text. Requests with a Constraint
+// use the first way, as do all other drafters.
 type DraftModel struct {
 	f       forwarder
 	tree    *radix
@@ -33,13 +33,13 @@ type DraftModel struct {
 
 // DraftConfig sets the limits of a draft model.
 type DraftConfig struct {
-	Cache   transformer.CacheConfig // Pages 0: two contexts of the draft network
-	Context int                     // 0: the trained one
-	MinProb float64                 // drafting stops before a token that the draft model itself finds less likely; 0: 0.4
+	Cache   transformer.CacheConfig // Pages 0: enough for two contexts of the draft network
+	Context int                     // 0: the trained context
+	MinProb float64                 // drafting stops before a token that the draft model considers less likely; 0: 0.4
 }
 
-// NewDraftModel makes a draft model for a target. It fails if their vocabularies differ in size;
-// that their tokens are the same is for the caller to check, who has the tokenizers.
+// NewDraftModel returns a draft model for a target. It returns an error if their vocabularies
+// differ in size. The caller, who has the tokenizers, must check that the tokens are the same.
 func NewDraftModel(target transformer.Hyper, n *transformer.Network, cfg DraftConfig) (*DraftModel, error) {
 	h := n.Hyper()
 	if h.Vocab != target.Vocab {
@@ -65,27 +65,27 @@ func newDraftModel(f forwarder, cfg DraftConfig) *DraftModel {
 	return &DraftModel{f: f, tree: newRadix(f), context: cfg.Context, minProb: cfg.MinProb}
 }
 
-// Close gives the memory of its cache back. An engine closes its draft model itself.
+// Close frees the memory of the draft model's cache. An engine closes its draft model itself.
 func (m *DraftModel) Close() { closeIfCloser(m.f) }
 
 func vocabError(target, draft int) error {
 	return fmt.Errorf("scheduler: make draft model: its vocabulary has %d tokens, the target's %d; a draft model must share the target's tokenizer", draft, target)
 }
 
-// modelDrafter is a draft model at work for one request.
+// modelDrafter drafts for one request with a draft model.
 type modelDrafter struct {
 	m       *DraftModel
 	s       *sampler
 	greedy  bool
 	reject  bool
-	tokens  []int32 // what kv holds
+	tokens  []int32 // tokens whose keys and values are in kv
 	kv      transformer.Seq
 	began   bool
 	probs   [][]cand
 	pending []transformer.Slice
 }
 
-// newDrafter starts a draft for a request with the given parameters.
+// newDrafter starts drafting for a request with the given parameters.
 func (m *DraftModel) newDrafter(p SampleParams, prompt []int32, reject bool) *modelDrafter {
 	return &modelDrafter{m: m, s: newSampler(p, prompt, &m.scratch), greedy: p.Temperature == 0, reject: reject && p.Temperature > 0, pending: make([]transformer.Slice, 1)}
 }
@@ -93,12 +93,11 @@ func (m *DraftModel) newDrafter(p SampleParams, prompt []int32, reject bool) *mo
 // Name returns "model".
 func (d *modelDrafter) Name() string { return "model" }
 
-// catchUp bounds the tokens that the draft model computes in one call before it has anything to
-// propose.
+// catchUp limits the tokens that the draft model computes in one call before it proposes anything.
 const catchUp = 256
 
-// Draft implements Drafter. While it has much to catch up with it proposes nothing, so that others
-// are not kept waiting.
+// Draft implements Drafter. While it has much to catch up on, it proposes nothing, so that other
+// requests need not wait.
 func (d *modelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
 	d.probs = d.probs[:0]
 	max = min(max, d.m.context-len(tokens))
@@ -128,8 +127,8 @@ func (d *modelDrafter) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// sync goes back to what the cache has in common with tokens, of which at least the last is
-// computed again.
+// sync truncates the cache to the prefix that it shares with tokens, except that at least the last
+// token is computed again.
 func (d *modelDrafter) sync(tokens []int32) {
 	if !d.began {
 		d.began = true
@@ -142,7 +141,7 @@ func (d *modelDrafter) sync(tokens []int32) {
 	d.tokens = d.tokens[:d.kv.Len]
 }
 
-// pass computes tokens; false means that there was no room, or an error, which costs nothing but
+// pass computes tokens. It returns false if there was no room or an error occurred; that loses only
 // the draft.
 func (d *modelDrafter) pass(tokens []int32, outputs int) bool {
 	for len(d.kv.Pages)*transformer.PageTokens < d.kv.Len+len(tokens) {
@@ -159,9 +158,9 @@ func (d *modelDrafter) pass(tokens []int32, outputs int) bool {
 	return d.m.f.forward(d.pending) == nil
 }
 
-// choose draws the token at a position, or finds that the network is too unsure to go on. With
-// rejection sampling that decision must not depend on the token drawn, else accepted tokens would
-// be biased: so it looks at the likeliest one.
+// choose draws the token at a position, or finds that the network is too uncertain to continue.
+// With rejection sampling, that decision must not depend on the token drawn, or accepted tokens
+// would be biased; so it depends on the likeliest token.
 func (d *modelDrafter) choose(pos int) (int32, bool) {
 	logits := d.m.f.logits(0)
 	if d.greedy {
@@ -193,8 +192,8 @@ func (d *modelDrafter) choose(pos int) (int32, bool) {
 	return draw(d.s.cands, uniform(d.s.p.Seed, pos, streamDraft)), true
 }
 
-// taken returns the distributions that the first n tokens of the last draft were drawn from, if
-// they matter.
+// taken returns the distributions from which the first n tokens of the last draft were drawn, if
+// they are needed.
 func (d *modelDrafter) taken(n int) [][]cand {
 	if !d.reject {
 		return nil
@@ -202,10 +201,10 @@ func (d *modelDrafter) taken(n int) [][]cand {
 	return d.probs[:n]
 }
 
-// Close gives the pages back; full ones are remembered for the next request.
+// Close releases the pages; full ones are kept in the prompt cache for the next request.
 func (d *modelDrafter) Close() {
 	at := &d.m.tree.root
-	for i := 0; (i+1)*transformer.PageTokens <= min(d.kv.Len, len(d.tokens)); i++ { // a pass that panicked may have left more in kv
+	for i := 0; (i+1)*transformer.PageTokens <= min(d.kv.Len, len(d.tokens)); i++ { // a pass that panicked may have left more tokens in kv
 		at = d.m.tree.insert(at, d.tokens[i*transformer.PageTokens:(i+1)*transformer.PageTokens], d.kv.Pages[i])
 	}
 	for _, p := range d.kv.Pages {

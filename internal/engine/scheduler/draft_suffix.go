@@ -3,7 +3,7 @@ package scheduler
 import "slices"
 
 // suffixAutomaton recognises every substring of a growing text (Blumer et al. 1985). Appending a
-// token takes amortised constant time and tells the longest suffix of the text that occurred
+// token takes amortised constant time, and finds the longest suffix of the text that occurred
 // before, and where.
 type suffixAutomaton struct {
 	text   []int32
@@ -13,13 +13,13 @@ type suffixAutomaton struct {
 	last   int32   // state of the whole text
 
 	back  int // length of the longest suffix that occurred before
-	after int // position in text that followed it there
+	after int // position in text that followed that earlier occurrence
 }
 
 type samState struct {
 	length, link int32
 	end          int32 // position of the last token of a recent occurrence
-	edge         int32 // first of its edges, -1 for none
+	edge         int32 // first of its edges, -1: none
 }
 
 type samEdge struct{ from, token, to, next int32 }
@@ -72,8 +72,8 @@ func (a *suffixAutomaton) append(token int32) {
 	a.note(a.states[cur].link, pos)
 }
 
-// suffixState returns the state of the string that p's longest is with token behind it, making one
-// if need be.
+// suffixState returns the state of the longest string of p followed by token, and creates the state
+// if necessary.
 func (a *suffixAutomaton) suffixState(p, token int32) int32 {
 	q := a.edges[a.step(p, token)].to
 	if a.states[p].length+1 == a.states[q].length {
@@ -96,8 +96,8 @@ func (a *suffixAutomaton) suffixState(p, token int32) int32 {
 	return clone
 }
 
-// note keeps where the longest repeated suffix occurred before, and that it and some of its own
-// suffixes occurred again now.
+// note records where the longest repeated suffix occurred before, and that it and some of its own
+// suffixes have occurred again.
 func (a *suffixAutomaton) note(state, pos int32) {
 	a.back, a.after = int(a.states[state].length), int(a.states[state].end)+1
 	for range 4 {
@@ -109,23 +109,23 @@ func (a *suffixAutomaton) note(state, pos int32) {
 	}
 }
 
-// A session's history is started anew with its last quarter when it has grown to maxHistory tokens,
-// about 100 bytes each.
+// When a session's history has grown to maxHistory tokens, about 100 bytes each, it is restarted
+// with its last quarter.
 const maxHistory = 1 << 16
 
-// history is what was said in a session, also what has left the context by now.
+// history holds the text of a session, including text that has left the context.
 type history struct {
 	sam  *suffixAutomaton
-	conv []int32 // the conversation that the end of the history holds
+	conv []int32 // the conversation at the end of the history
 	gaps int32
 }
 
-// begin goes on with another text of the session, mostly the one before and more.
+// begin continues with another text of the session, in most cases an extension of the previous one.
 func (h *history) begin(tokens []int32) {
 	common := commonPrefix(h.conv, tokens)
 	if common < len(h.conv) {
 		h.gaps--
-		h.add(h.gaps) // another one each time, so that it never matches
+		h.add(h.gaps) // a different one each time, so that it never matches
 		common = max(0, common-maxBack)
 	}
 	for _, t := range tokens[common:] {
@@ -148,8 +148,8 @@ func (h *history) add(token int32) {
 	h.sam.append(token)
 }
 
-// historyDrafter proposes what followed the longest suffix that occurred before in the session:
-// suffix decoding (Oliaro et al. 2024).
+// historyDrafter proposes the tokens that followed an earlier occurrence, in the session, of the
+// longest repeated suffix: suffix decoding (Oliaro et al. 2024).
 type historyDrafter struct {
 	h     *history
 	done  int

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The automaton knows the longest suffix that occurred before, and a place where it did.
+// TestSuffixAutomaton: the automaton knows the longest suffix that occurred before, and a place
+// where it did.
 func TestSuffixAutomaton(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -16,7 +17,7 @@ func TestSuffixAutomaton(t *testing.T) {
 		var text []int32
 		for range 300 {
 			next := int32(rng.IntN(2 + int(seed%4)))
-			if len(text) > 40 && rng.IntN(30) == 0 { // a piece again
+			if len(text) > 40 && rng.IntN(30) == 0 { // repeat a piece
 				at := rng.IntN(len(text) - 30)
 				for _, x := range slices.Clone(text[at : at+20]) {
 					a.append(x)
@@ -45,8 +46,8 @@ func TestLookup(t *testing.T) {
 		class      int
 	}{
 		{[]int32{1, 2, 3, 4, 9, 1, 2}, []int32{3, 4, 9}, 1},
-		{[]int32{7, 8, 1, 2, 5, 9, 1, 2, 6, 9, 8, 1, 2}, []int32{5, 9, 1}, 1}, // the longer match, not the later
-		{[]int32{5, 5, 5}, []int32{5, 5, 5}, 1},                               // goes on with what it drafts
+		{[]int32{7, 8, 1, 2, 5, 9, 1, 2, 6, 9, 8, 1, 2}, []int32{5, 9, 1}, 1}, // the longer match wins, not the later one
+		{[]int32{5, 5, 5}, []int32{5, 5, 5}, 1},                               // continues with its own draft
 		{[]int32{1, 2, 3}, nil, 0},
 		{[]int32{1}, nil, 0},
 	} {
@@ -60,7 +61,7 @@ func TestLookup(t *testing.T) {
 		if diff := cmp.Diff(once, got); diff != "" || class != classOnce {
 			t.Errorf("%v: at once and token by token differ: %s", c.text, diff)
 		}
-		if c.text[0] == 7 { // 4 of the grams looked for are longer than the match: the latest of two tokens counts
+		if c.text[0] == 7 { // the n-grams of 4 tokens are longer than the match, so the latest match of two tokens counts
 			continue
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" || class != c.class {
@@ -76,13 +77,13 @@ func TestHistoryOutlivesTheContext(t *testing.T) {
 	d.Draft(first, 5, nil)
 	first = append(first, prompt(100, 1000, 2)...)
 	d.Draft(first, 5, nil)
-	// The conversation was compacted, and what was cut off is said again.
+	// The conversation was compacted, and the removed text occurs again.
 	second := append(prompt(50, 1000, 3), first[210:220]...)
 	got := (&historyDrafter{h: h}).Draft(second, 8, nil)
 	if diff := cmp.Diff(first[220:228], got); diff != "" {
 		t.Error(diff)
 	}
-	// It goes on where it was when the text does.
+	// If the text continues, the history continues where it was.
 	before := len(h.sam.text)
 	second = append(second, 1, 2, 3)
 	(&historyDrafter{h: h}).Draft(second, 8, nil)
@@ -97,8 +98,8 @@ func TestHistoryOutlivesTheContext(t *testing.T) {
 	}
 }
 
-// follow runs an edit drafter along a text and returns what share of the tokens it proposed rightly
-// one ahead, and how many drafts of up to 32 tokens generate the text.
+// followEdit runs an edit drafter along a text. It returns the share of tokens correctly proposed
+// one step ahead, and the number of drafts of up to 32 tokens that generate the text.
 func followEdit(refs [][]int32, text []int32) (share float64, passes int) {
 	d := newEditDrafter(refs, 0)
 	right := 0
@@ -119,7 +120,7 @@ func TestEditDrafterFindsItsPlace(t *testing.T) {
 	at := len(old) / 2
 	for name, c := range map[string]struct {
 		text   []int32
-		passes int // at most, beside the whole drafts
+		passes int // maximum, in addition to the full drafts
 	}{
 		"same":             {old, 1},
 		"preamble":         {slices.Concat(prompt(12, 900, 3), old), 12 + 2},
@@ -140,7 +141,7 @@ func TestEditDrafterFindsItsPlace(t *testing.T) {
 	}
 }
 
-// Whatever is generated, drafters stay within their texts and the number asked for.
+// FuzzDrafters: for any generated text, drafters stay within their texts and the requested length.
 func FuzzDrafters(f *testing.F) {
 	f.Add([]byte("the file is the file was the file"), []byte("the file"), uint8(5))
 	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaa"), []byte("aaaa"), uint8(64))
@@ -181,7 +182,7 @@ func BenchmarkDrafters(b *testing.B) {
 		{"history", func() Drafter { return &historyDrafter{h: &history{}} }},
 		{"edit", func() Drafter { return newEditDrafter([][]int32{old}, 0) }},
 	} {
-		b.Run(c.name, func(b *testing.B) { // token by token over a text of some 30 000, each time with a draft of up to 32
+		b.Run(c.name, func(b *testing.B) { // token by token over a text of some 30 000, with a draft of up to 32 at each step
 			b.ReportAllocs()
 			var dst []int32
 			for b.Loop() {

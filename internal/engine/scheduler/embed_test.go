@@ -17,7 +17,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// embedEngine starts an engine on a variant of the models.
+// embedEngine starts an engine on one of the test models.
 func embedEngine(t *testing.T, f *gguf.File, kv gguf.Type) *Engine {
 	t.Helper()
 	pool := tensor.NewPool(2)
@@ -78,8 +78,8 @@ func TestEmbedReference(t *testing.T) {
 	}
 }
 
-// TestEmbedBeside embeds texts while the engine answers and gives logits: each gets what it gets
-// alone.
+// TestEmbedBeside: texts embedded while the engine generates and computes logits give the same
+// results as alone, and so do the other requests.
 func TestEmbedBeside(t *testing.T) {
 	e := embedEngine(t, reference.Variants(transformer.Architectures())[0].Open(t, "q8_0"), gguf.TypeF16)
 	tokens := reference.RandomTokens(rand.New(rand.NewPCG(1, 2)), 90, 1000)
@@ -101,7 +101,7 @@ func TestEmbedBeside(t *testing.T) {
 		})
 		wg.Go(func() {
 			got, err := e.Logits(t.Context(), tokens)
-			if !slices.EqualFunc(logits, got, slices.Equal) || err != nil { // too many numbers for a list of differences
+			if !slices.EqualFunc(logits, got, slices.Equal) || err != nil { // too many numbers to list the differences
 				t.Errorf("logits changed: %v", err)
 			}
 		})
@@ -116,7 +116,7 @@ func TestEmbedBeside(t *testing.T) {
 	wg.Wait()
 }
 
-// TestEmbedRefuses covers texts that cannot be embedded, and an engine that is closed.
+// TestEmbedRefuses covers texts that cannot be embedded, and a closed engine.
 func TestEmbedRefuses(t *testing.T) {
 	e := embedEngine(t, reference.Variants(transformer.Architectures())[0].Open(t, "f32"), gguf.TypeF16)
 	for name, tokens := range map[string][]int32{"empty": nil, "unknown": {1, 1000}, "negative": {-1}, "long": make([]int32, 201)} {

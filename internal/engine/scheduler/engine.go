@@ -10,32 +10,31 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// EngineConfig sets the limits of an engine. Zero values stand for the defaults named at each
-// field.
+// EngineConfig sets the limits of an engine. A zero value means the default given at each field.
 type EngineConfig struct {
-	Cache   transformer.CacheConfig // Pages 0: two whole contexts and a page for each slot
-	Context int                     // tokens a text may have; 0, or more than the network was trained for: the trained context
-	Slots   int                     // requests computed at a time; 8
-	Queue   int                     // requests that may wait for a slot; 64. Beyond, Generate fails with a BusyError
+	Cache   transformer.CacheConfig // Pages 0: enough for two full contexts and one page per slot
+	Context int                     // maximum tokens of a text; 0, or more than the network was trained for: the trained context
+	Slots   int                     // requests computed at the same time; 0: 8
+	Queue   int                     // requests that may wait for a slot; 0: 64. If there are more, Generate fails with a BusyError
 
-	PassTokens  int // tokens computed in one pass at most; 512
-	MixedTokens int // prompt tokens in a pass at most while other requests generate, so that they do not stall; 128
+	PassTokens  int // maximum tokens computed in one pass; 0: 512
+	MixedTokens int // maximum prompt tokens in a pass while other requests generate, so that they do not stall; 0: 128
 
 	Speculation SpecConfig
-	Cost        *CostCurve       // what a pass costs; nil: measured when there is nothing else to do. See [MeasureCost]
-	Now         func() time.Time // time.Now; for tests
+	Cost        *CostCurve       // the cost of a pass; nil: measured while the engine is idle. See [MeasureCost]
+	Now         func() time.Time // nil: time.Now; for tests
 }
 
-// SpecConfig sets how the engine speculates. What it produces does not depend on it, only how fast.
+// SpecConfig configures speculative decoding. It affects only the speed, not the output.
 type SpecConfig struct {
 	Off        bool
-	MaxDraft   int         // tokens drafted for one request and pass at most; 64
-	PassDraft  int         // tokens drafted for all requests of a pass at most, which bounds the memory for logits; 128
-	Draft      *DraftModel // a smaller network of the same vocabulary, if there is one
+	MaxDraft   int         // maximum tokens drafted for one request per pass; 0: 64
+	PassDraft  int         // maximum tokens drafted for all requests per pass, which limits the memory for logits; 0: 128
+	Draft      *DraftModel // a smaller network with the same vocabulary, or nil
 	NoLookup   bool        // no prompt lookup
 	NoHistory  bool        // no drafts from the session's own history
 	NoEdit     bool        // no drafts from Request.References
-	FixedDraft int         // for experiments: draft this many tokens, each drafter in turn, whatever they cost; 0: adapt
+	FixedDraft int         // for experiments: draft this many tokens, one drafter after the other, at any cost; 0: adapt
 
 	// Rejection accepts the draft model's tokens by rejection sampling. See [DraftModel] for when
 	// that is worth it.
@@ -63,7 +62,7 @@ func (c *EngineConfig) setDefaults(trained int) {
 }
 
 // Engine runs many requests over one network. One goroutine owns the network and its cache;
-// requests join it between passes. Its methods may be called from any goroutine.
+// requests join between passes. Its methods may be called from any goroutine.
 type Engine struct {
 	cfg     EngineConfig
 	f       forwarder
@@ -71,32 +70,32 @@ type Engine struct {
 	cost    *costModel
 	metrics metrics
 	done    chan struct{} // closed when the scheduler has ended
-	wake    chan struct{} // holds a token when the scheduler has something to look at
+	wake    chan struct{} // holds a value if the scheduler has something to do
 
 	network sync.Mutex     // held for a pass and while its logits are read
-	scoring sync.WaitGroup // computations of logits beside the scheduler
+	scoring sync.WaitGroup // computations of logits outside the scheduler
 
 	mu      sync.Mutex
 	queue   []*sequence
-	closing bool // takes no more requests
-	abort   bool // ends those it has
+	closing bool // accepts no more requests
+	abort   bool // ends the requests in progress
 	nextID  uint64
 	turn    time.Duration // moving average of how long a request holds a slot
 
-	// What follows belongs to the scheduler's goroutine.
+	// The following fields belong to the scheduler's goroutine.
 	running  []*sequence
 	batch    []*sequence
 	slices   []transformer.Slice
 	sessions sessions
 	scratch  scratch
 	rotate   int
-	tried    int     // tokens of the longest draft so far
-	perDraft float64 // seconds that each drafted token cost in the last pass
+	tried    int     // length in tokens of the longest draft so far
+	perDraft float64 // seconds per drafted token in the last pass
 }
 
-// NewEngine starts an engine on a network, which is the engine's from then on, until Close. After
-// an error a draft model is still the caller's to close. Unless cfg.Cost is given, it runs some
-// passes while it has no request, to measure what they cost.
+// NewEngine starts an engine on a network, which belongs to the engine until Close. After an error,
+// the caller still has to close the draft model. Unless cfg.Cost is set, the engine runs some
+// passes while it has no request, to measure their cost.
 func NewEngine(n *transformer.Network, cfg EngineConfig) (*Engine, error) {
 	h := n.Hyper()
 	cfg.setDefaults(h.Ctx)
@@ -127,17 +126,16 @@ func newEngine(f forwarder, experts bool, cfg EngineConfig) (*Engine, error) {
 	return e, nil
 }
 
-// Context returns how many tokens a text may have.
+// Context returns the maximum number of tokens of a text.
 func (e *Engine) Context() int { return e.cfg.Context }
 
-// Generate continues a prompt. The stream yields each token as it is decided and then an item with
-// Final set. An error is the last item too; one stands in place of the Final item whenever the text
-// did not end by itself. Ending the loop early, or ctx, cancels the request: its slot and pages are
-// free as soon as the pass in progress is over.
+// Generate continues a prompt. The stream yields each token as it is decided, and then an item with
+// Final set. An error also ends the stream: if the text did not end by itself, the last item is an
+// error instead of the Final item. Leaving the loop early, or cancelling ctx, cancels the request:
+// its slot and pages are freed as soon as the pass in progress is over.
 //
-// Errors: ErrInvalid for a request that makes no sense, [BusyError] when the queue is full,
-// [ContextError] when the prompt or the text does not fit the context, ErrNaN, ErrClosed, the cause
-// of ctx.
+// Errors: ErrInvalid for a meaningless request, [BusyError] if the queue is full, [ContextError] if
+// the prompt or the text does not fit the context, ErrNaN, ErrClosed, and the cause of ctx.
 func (e *Engine) Generate(ctx context.Context, r Request) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
 		if err := r.validate(e.f.vocab(), e.cfg.Context); err != nil {
@@ -156,7 +154,7 @@ func (e *Engine) Generate(ctx context.Context, r Request) iter.Seq2[Token, error
 	}
 }
 
-// follow passes on what the scheduler sends, until its end or the reader's.
+// follow yields what the scheduler sends, until the stream ends or the reader stops.
 func (e *Engine) follow(s *sequence, yield func(Token, error) bool) {
 	defer e.cancel(s)
 	var buf []Token
@@ -178,9 +176,9 @@ func (e *Engine) follow(s *sequence, yield func(Token, error) bool) {
 	}
 }
 
-// Prefill brings tokens into the cache, so that a later request that begins with them starts at
-// once: a prompt that is known to come, or the output of a tool that is still running. It takes a
-// slot, but prompts of requests that wait to generate go first.
+// Prefill computes tokens into the cache, so that a later request that begins with them starts at
+// once: for example a prompt expected soon, or the output of a tool that is still running. It takes
+// a slot, but prompts of requests that wait to generate come first.
 func (e *Engine) Prefill(ctx context.Context, tokens []int32) (Stats, error) {
 	r := Request{Prompt: tokens, NoSpeculation: true}
 	if err := r.validate(e.f.vocab(), e.cfg.Context); err != nil {
@@ -201,8 +199,8 @@ func (e *Engine) Prefill(ctx context.Context, tokens []int32) (Stats, error) {
 	return stats, failed
 }
 
-// Logits returns a row of vocabulary logits for each of tokens: what the network expects after it.
-// The rows of long texts take much memory; ErrInvalid says so if there is not enough.
+// Logits returns a row of vocabulary logits for each token, predicting the token after it. The rows
+// of long texts take much memory; if there is not enough, Logits returns ErrInvalid.
 func (e *Engine) Logits(ctx context.Context, tokens []int32) ([][]float32, error) {
 	r := Request{Prompt: tokens, NoSpeculation: true}
 	if err := r.validate(e.f.vocab(), e.cfg.Context+1); err != nil {
@@ -228,16 +226,16 @@ func (e *Engine) Logits(ctx context.Context, tokens []int32) ([][]float32, error
 	return s.scores, nil
 }
 
-// Close ends the engine at once: requests in progress fail with ErrClosed. It returns when nothing
-// of it runs any more.
+// Close stops the engine at once: requests in progress fail with ErrClosed. It returns when none of
+// the engine's goroutines run any more.
 func (e *Engine) Close() {
 	e.stop(true)
 	<-e.done
 	e.scoring.Wait()
 }
 
-// Shutdown takes no more requests and returns when those in progress and waiting have ended, or
-// with ctx, which ends them.
+// Shutdown stops accepting requests and returns when those in progress and waiting have ended. If
+// ctx ends first, it ends them.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	e.stop(false)
 	select {

@@ -30,7 +30,7 @@ func collect(e *Engine, ctx context.Context, r Request) ([]int32, Stats, error) 
 	return ids, stats, nil
 }
 
-// plain generates without an engine: one token after the other, nothing shared, nothing guessed.
+// plain generates without an engine: one token after the other, with no sharing and no drafts.
 func plain(y *toy, r Request, context int) []int32 {
 	tokens := append([]int32(nil), r.Prompt...)
 	s := newSampler(r.Sample, r.Prompt, &scratch{})
@@ -73,9 +73,9 @@ func TestGenerateIsPlainDecoding(t *testing.T) {
 	}
 }
 
-// Hundreds of requests at once, of a cache that is too small for them, with shared prefixes and
-// readers that leave: each text is what it would be alone, and in the end every page is free or
-// remembered.
+// TestManyRequests runs hundreds of requests at once, with shared prefixes and readers that leave,
+// on a cache that is too small for them. Each text is the same as alone, and in the end every page
+// is free or in the prompt cache.
 func TestManyRequests(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	y := newToy(t, 40, 24, hashLM(0.3))
@@ -90,7 +90,7 @@ func TestManyRequests(t *testing.T) {
 			want := plain(&toy{words: 40, logitsOf: hashLM(0.3)}, r, e.Context())
 			ctx := t.Context()
 			switch i % 7 {
-			case 0: // leaves after some tokens
+			case 0: // leaves the loop after some tokens
 				n := 0
 				for tok, err := range e.Generate(ctx, r) {
 					if err != nil || tok.Final == nil && tok.ID != want[n] {
@@ -151,7 +151,7 @@ func TestBreakFreesAtOnce(t *testing.T) {
 	y := newToy(t, 40, 64, hashLM(1))
 	e := toyEngine(t, y, EngineConfig{Slots: 1})
 	defer e.Close()
-	for range e.Generate(t.Context(), Request{Prompt: prompt(10, 40, 1)}) { // would go on to the end of the context
+	for range e.Generate(t.Context(), Request{Prompt: prompt(10, 40, 1)}) { // would continue to the end of the context
 		break
 	}
 	if _, stats := run(t, e, Request{Prompt: prompt(10, 40, 2), MaxTokens: 3}); stats.Generated != 3 {
@@ -159,7 +159,7 @@ func TestBreakFreesAtOnce(t *testing.T) {
 	}
 }
 
-// arrived waits until so many requests are waiting or have a slot.
+// arrived waits until n requests are waiting or have a slot.
 func arrived(t *testing.T, e *Engine, n int) {
 	t.Helper()
 	for range 5000 {
@@ -233,7 +233,8 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// A pass that fails, panics or gives no numbers ends the requests in it; others go on.
+// TestFailingPass: a pass that fails, panics or computes NaN ends the requests in it; other
+// requests continue.
 func TestFailingPass(t *testing.T) {
 	nan := inf(1) - inf(1)
 	for name, c := range map[string]struct {
@@ -275,7 +276,7 @@ func TestFailingPass(t *testing.T) {
 	}
 }
 
-// Where the network says whose logits are no numbers, only that request ends.
+// TestOneOfManyIsNaN: if the network reports whose logits are NaN, only that request ends.
 func TestOneOfManyIsNaN(t *testing.T) {
 	y := newToy(t, 40, 64, hashLM(1))
 	y.after = func(slices []transformer.Slice) error {

@@ -13,22 +13,22 @@ var (
 	ErrBusy = errors.New("scheduler: the queue is full")
 	// ErrClosed is returned for requests to an engine that is closing or closed.
 	ErrClosed = errors.New("scheduler: the engine is closed")
-	// ErrInvalid is wrapped by the errors of requests that no engine could run, such as one with an
-	// empty prompt.
+	// ErrInvalid is wrapped by the errors of requests that no engine could run, for example one
+	// with an empty prompt.
 	ErrInvalid = errors.New("scheduler: invalid request")
-	// ErrNaN is wrapped by the error of a request whose logits are not numbers.
+	// ErrNaN is wrapped by the error of a request whose logits are NaN.
 	ErrNaN = errors.New("scheduler: the network's logits are not numbers")
 )
 
-// ContextError says that a text does not fit the context. Nothing is ever dropped from the front of
-// a text to make room.
+// ContextError reports that a text does not fit the context. The engine never drops tokens from the
+// front of a text to make room.
 type ContextError struct {
-	Context   int // tokens the context has
+	Context   int // size of the context in tokens
 	Prompt    int // tokens of the prompt
-	Generated int // tokens generated before the end was reached; 0 if the prompt alone is too long
+	Generated int // tokens generated before the context was full; 0 if the prompt alone is too long
 }
 
-// Error says what does not fit and what to do about it.
+// Error says what does not fit and how to fix it.
 func (e *ContextError) Error() string {
 	if e.Generated == 0 {
 		return fmt.Sprintf("scheduler: generate: a prompt of %d tokens leaves no room in a context of %d; shorten it by at least %d tokens or load the model with a larger context",
@@ -41,13 +41,13 @@ func (e *ContextError) Error() string {
 // Unwrap returns ErrContextFull.
 func (e *ContextError) Unwrap() error { return ErrContextFull }
 
-// BusyError says that the queue is full and when to try again.
+// BusyError reports that the queue is full and when to try again.
 type BusyError struct {
 	Queued int           // requests waiting
-	Wait   time.Duration // estimated time until one more would fit
+	Wait   time.Duration // estimated time until there is room for one more
 }
 
-// Error names the length of the queue and the estimated wait.
+// Error reports the length of the queue and the estimated wait.
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("scheduler: generate: %d requests are waiting already; try again in about %v", e.Queued, e.Wait.Round(100*time.Millisecond))
 }

@@ -7,27 +7,28 @@ import (
 	"slices"
 )
 
-// Branch is one of several texts whose continuations are compared, as a search for the likeliest
-// text needs.
+// Branch is one of several texts whose continuations are compared, as in a search for the likeliest
+// text.
 type Branch struct {
 	Tokens  []int32  // the whole text, prompt included; at least one token
-	Allowed []uint64 // bit set of the tokens that may follow; nil for any
+	Allowed []uint64 // bit set of the tokens that may follow; nil: any
 }
 
-// Expansion is what may follow a branch.
+// Expansion holds the possible continuations of a branch.
 type Expansion struct {
-	Next   []TokenProb // the likeliest tokens that are allowed, best first, the lower id among equals
+	Next   []TokenProb // the likeliest allowed tokens, best first; of equals the lower id comes first
 	Cached int         // tokens of the branch that were found in the cache
 }
 
-// Expand weighs the tokens that may follow each branch and returns at most top of them.
-// Probabilities are the network's own: temperature 1, no penalties, and not raised where tokens are
-// not allowed. A branch that allows nothing has an empty expansion.
+// Expand computes the probabilities of the tokens that may follow each branch, and returns at most
+// the top best of each. The probabilities are the network's own: temperature 1, no penalties, and
+// not renormalised if some tokens are not allowed. A branch that allows nothing has an empty
+// expansion.
 //
-// All branches are computed in one pass where the cache has room for them, and what they share with
-// each other or with earlier texts is computed once. Together they take one slot.
+// All branches are computed in one pass if the cache has room for them, and any prefix that they
+// share with each other or with earlier texts is computed once. Together they take one slot.
 //
-// Errors are those of [Engine.Generate]. One of a single branch is the error of all.
+// The errors are those of [Engine.Generate]. An error of one branch is returned for all.
 func (e *Engine) Expand(ctx context.Context, branches []Branch, top int) ([]Expansion, error) {
 	if top < 1 || top > e.f.vocab() {
 		return nil, fmt.Errorf("%w: %d likeliest tokens; 1 up to the vocabulary's %d is possible", ErrInvalid, top, e.f.vocab())
@@ -42,7 +43,7 @@ func (e *Engine) Expand(ctx context.Context, branches []Branch, top int) ([]Expa
 			return nil, fmt.Errorf("%w: branch %d: the set of allowed tokens has %d words; the vocabulary needs %d", ErrInvalid, i, len(b.Allowed), want)
 		}
 		seqs[i] = newSequence(taskExpand, ctx, &r)
-		seqs[i].allowed, seqs[i].top, seqs[i].rider = slices.Clone(b.Allowed), top, i > 0 // a pass may outlast ctx
+		seqs[i].allowed, seqs[i].top, seqs[i].rider = slices.Clone(b.Allowed), top, i > 0 // a copy, because a pass may outlast ctx
 	}
 	if len(seqs) == 0 {
 		return nil, nil
@@ -71,7 +72,7 @@ func (e *Engine) Expand(ctx context.Context, branches []Branch, top int) ([]Expa
 	return out, nil
 }
 
-// likeliest returns the n likeliest of the tokens allowed, nil for all, and the logarithms of their
+// likeliest returns the n likeliest of the allowed tokens (nil: all), with the logarithms of their
 // probabilities.
 func (s *sampler) likeliest(logits []float32, allowed []uint64, n int) ([]TokenProb, error) {
 	z, err := normalizer(logits)

@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// expandPlain weighs what may follow a branch without an engine.
+// expandPlain computes the expansion of a branch without an engine.
 func expandPlain(y *toy, b Branch, top int) []TokenProb {
 	logits := make([]float32, y.words)
 	y.logitsOf(b.Tokens, logits)
@@ -42,8 +42,8 @@ func expandPlain(y *toy, b Branch, top int) []TokenProb {
 	return all[:min(top, len(all))]
 }
 
-// fan makes n branches of one beginning that part at different places, some of them held to few
-// tokens.
+// fan returns n branches with a common beginning that diverge at different places. Some of them
+// allow only a few tokens.
 func fan(n, words int, seed uint64) []Branch {
 	stem := prompt(3*transformer.PageTokens+5, words, seed)
 	branches := make([]Branch, n)
@@ -63,8 +63,8 @@ func fan(n, words int, seed uint64) []Branch {
 
 var closeEnough = cmpopts.EquateApprox(0, 1e-4)
 
-// TestExpand weighs many branches at once, in caches that hold all of them and hardly one, beside
-// requests that generate: what comes out is what each branch by itself gives.
+// TestExpand expands many branches at once, in caches that hold all of them or hardly one, next to
+// requests that generate: the results are the same as for each branch alone.
 func TestExpand(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for name, c := range map[string]struct{ pages, slots, beside int }{
@@ -98,8 +98,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestExpandIsOnePass computes the branches of a search together, though they are more than the
-// slots, and each known token once.
+// TestExpandIsOnePass: the branches of a search are computed in one pass, even if there are more
+// than slots, and each shared token only once.
 func TestExpandIsOnePass(t *testing.T) {
 	y := newToy(t, 100, 200, hashLM(3))
 	e := toyEngine(t, y, EngineConfig{Slots: 2, Speculation: SpecConfig{Off: true}})
@@ -128,7 +128,7 @@ func TestExpandIsOnePass(t *testing.T) {
 	}
 }
 
-// TestExpandRefuses gives what makes no sense, fails passes, cancels and closes.
+// TestExpandRefuses covers meaningless requests, failing passes, cancellation and closing.
 func TestExpandRefuses(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	y := newToy(t, 50, 20, hashLM(1))

@@ -2,7 +2,7 @@ package scheduler
 
 import "github.com/luthier-dev/luthier/internal/engine/transformer"
 
-// forwarder is what the scheduler needs of a network and its cache. Only the scheduler's goroutine
+// forwarder is the scheduler's interface to a network and its cache. Only the scheduler's goroutine
 // calls it.
 type forwarder interface {
 	forward(slices []transformer.Slice) error

@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzEngine runs the requests that the bytes describe, all at once, on a cache of the size they
-// say. Whoever is not cancelled gets the text that plain decoding gives, and afterwards every page
+// describe. A request that is not cancelled gets the text of plain decoding. Afterwards every page
 // is accounted for.
 func FuzzEngine(f *testing.F) {
 	f.Add([]byte{8, 3, 1, 2, 3, 4, 5, 6, 7, 8})

@@ -13,7 +13,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// lead lets the model choose some tokens and decides all those after them.
+// lead lets the model choose some tokens and forces all tokens after them.
 type lead struct{ words, free int }
 
 func (c lead) Start() int32         { return 0 }
@@ -30,9 +30,9 @@ func (c lead) Forced(s int32, dst []int32) []int32 {
 	return dst
 }
 
-// missing proposes one token that is never right, and then those that a lead forces.
+// missing proposes one token that is never right, followed by the tokens that a lead forces.
 type missing struct {
-	want   []int32 // what the model says
+	want   []int32 // the model's actual output
 	prompt int
 	lead   lead
 }
@@ -47,8 +47,8 @@ func (d missing) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// A text whose context is full after forced tokens, while a draft of its was refused, is remembered
-// as it is and not as it was drafted.
+// TestFullContextIsRememberedRightly: if forced tokens fill the context while a draft is refused,
+// the cache remembers the text as decided, not as drafted.
 func TestFullContextIsRememberedRightly(t *testing.T) {
 	const words = 50
 	lm := hashLM(3)
@@ -74,7 +74,8 @@ func TestFullContextIsRememberedRightly(t *testing.T) {
 	settled(t, e, y)
 }
 
-// Logits that had to give their pages up and start again come out once.
+// TestLogitsPreempted: a computation of logits that was preempted and started again returns each
+// row once.
 func TestLogitsPreempted(t *testing.T) {
 	const words = 50
 	y := newToy(t, words, 5, hashLM(1))
@@ -110,13 +111,14 @@ func TestLogitsPreempted(t *testing.T) {
 	settled(t, e, y)
 }
 
-// wild forces a token that is none.
+// wild forces an id that is not a token.
 type wild struct{ lead }
 
 func (wild) Next(s, t int32) (int32, bool)       { return s + 1, true }
 func (wild) Forced(s int32, dst []int32) []int32 { return append(dst, 1, 1<<20) }
 
-// A constraint that forces what is no token ends its own request, not those beside it.
+// TestForcedTokenOutsideTheVocabulary: a constraint that forces an invalid token ends its own
+// request, but no other.
 func TestForcedTokenOutsideTheVocabulary(t *testing.T) {
 	y := newToy(t, 50, 16, hashLM(1))
 	y.before = func(slices []transformer.Slice) error {
@@ -149,7 +151,7 @@ func (c dead) Next(s, t int32) (int32, bool)       { return s + 1, s < 3 }
 func (c dead) Mask(_ int32, allowed []uint64)      { clear(allowed) }
 func (c dead) Forced(_ int32, dst []int32) []int32 { return dst }
 
-// tooMany is dead, and knows why.
+// tooMany is a dead constraint that knows the reason.
 type tooMany struct{ dead }
 
 var errTooMany = errors.New("too many states")
@@ -176,7 +178,8 @@ type namelessDrafter struct{ brokenDrafter }
 
 func (namelessDrafter) Name() string { panic("no name") }
 
-// A drafter whose name panics costs its request; the session is open to the next one.
+// TestSessionOutlivesAPanic: if the Name method of a drafter panics, its request fails, but the
+// session stays open to the next request.
 func TestSessionOutlivesAPanic(t *testing.T) {
 	y := newToy(t, 50, 16, hashLM(1))
 	e := toyEngine(t, y, EngineConfig{})
@@ -190,7 +193,7 @@ func TestSessionOutlivesAPanic(t *testing.T) {
 	}
 }
 
-// slowStart lets go of its request's reader while the scheduler starts the request.
+// slowStart delays the start of its request until the request's reader has left.
 type slowStart struct {
 	lead
 	started chan struct{}
@@ -219,7 +222,8 @@ func TestCancelledOnce(t *testing.T) {
 	}
 }
 
-// What a request asks for and cannot have is ErrInvalid, so that nobody tries it again.
+// TestInvalidRequests: a request that can never be met returns ErrInvalid, so that nobody retries
+// it.
 func TestInvalidRequests(t *testing.T) {
 	e := toyEngine(t, newToy(t, 50, 16, hashLM(1)), EngineConfig{})
 	nan := float32(math.NaN())
@@ -239,7 +243,8 @@ func TestInvalidRequests(t *testing.T) {
 	}
 }
 
-// Greedy text is what the network says, however hot or cold, and whatever is banned.
+// TestExtremeSampling: greedy text follows the network at any temperature and with any tokens
+// banned.
 func TestExtremeSampling(t *testing.T) {
 	e := toyEngine(t, newToy(t, 50, 16, hashLM(1)), EngineConfig{})
 	want, _ := run(t, e, Request{Prompt: []int32{1, 2}, MaxTokens: 20})
@@ -251,7 +256,7 @@ func TestExtremeSampling(t *testing.T) {
 	}
 }
 
-// Logits that no memory holds are refused beforehand.
+// TestLogitsTooLarge: logits that do not fit into memory are refused in advance.
 func TestLogitsTooLarge(t *testing.T) {
 	if _, ok := transformer.AvailableMemory(); !ok {
 		t.Skip("the system does not say how much memory it has")
@@ -262,7 +267,8 @@ func TestLogitsTooLarge(t *testing.T) {
 	}
 }
 
-// With passes as small as the number of texts that are generated, a prompt still gets its turn.
+// TestSmallPassesStarveNobody: even if a pass has room only for the texts being generated, a prompt
+// still gets its turn.
 func TestSmallPassesStarveNobody(t *testing.T) {
 	y := newToy(t, 50, 80, hashLM(1))
 	gate := make(chan struct{})

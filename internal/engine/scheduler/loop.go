@@ -35,12 +35,12 @@ func (e *Engine) loop() {
 
 func closeIfCloser(f forwarder) {
 	if c, ok := f.(io.Closer); ok {
-		_ = c.Close() // memory only
+		_ = c.Close() // it only frees memory
 	}
 }
 
-// admit gives free slots to waiting sequences, and waits itself while there is nothing to do. False
-// ends the engine.
+// admit assigns free slots to waiting sequences, and blocks while there is nothing to do. It
+// returns false to end the engine.
 func (e *Engine) admit() bool {
 	for {
 		e.reap()
@@ -60,7 +60,7 @@ func (e *Engine) admit() bool {
 	}
 }
 
-// measure finds one more point of the cost curve. It returns false when there is none left.
+// measure measures one more point of the cost curve. It returns false if there are none left.
 func (e *Engine) measure() bool {
 	n := 1 << e.cost.known
 	if n > min(maxMeasured, e.cfg.Context-1) {
@@ -75,13 +75,13 @@ func (e *Engine) measure() bool {
 		}
 		return err
 	})
-	if err != nil || e.cost.known == 0 { // no free page, or a network that fails: what is assumed must do
+	if err != nil || e.cost.known == 0 { // no free page, or a failing network: the assumed curve must do
 		e.cost.known = costPoints
 	}
 	return true
 }
 
-// reap ends the sequences that nobody waits for.
+// reap ends the sequences whose readers have left.
 func (e *Engine) reap() {
 	for i := 0; i < len(e.running); {
 		if s := e.running[i]; s.gone() {
@@ -107,8 +107,8 @@ func (e *Engine) reap() {
 	}
 }
 
-// fill moves sequences from the queue to slots, first come first served, while their prompts fit
-// the cache.
+// fill moves sequences from the queue to slots, first come first served, as long as their prompts
+// fit the cache.
 func (e *Engine) fill() (abort, idle bool) {
 	for {
 		e.mu.Lock()
@@ -120,7 +120,7 @@ func (e *Engine) fill() (abort, idle bool) {
 		}
 		s := e.queue[0]
 		before := s.admitted
-		s.admitted = true // whoever cancels it from now on leaves the rest to reap
+		s.admitted = true // if it is cancelled from now on, reap does the rest
 		e.mu.Unlock()
 		ok := e.begin(s)
 		e.mu.Lock()
@@ -136,8 +136,8 @@ func (e *Engine) fill() (abort, idle bool) {
 	}
 }
 
-// begin gives a sequence a slot and what the cache has of it. False means that its pages would not
-// fit now.
+// begin assigns a sequence a slot and the cached pages of its prefix. It returns false if its pages
+// would not fit now.
 func (e *Engine) begin(s *sequence) bool {
 	e.reuse(s)
 	missing := transformer.PagesFor(len(s.tokens)+1) - len(s.kv.Pages)
@@ -167,7 +167,7 @@ func (e *Engine) begin(s *sequence) bool {
 	return true
 }
 
-// guard turns a panic into an error: one request's trouble is not the others'.
+// guard turns a panic into an error, so that one request's failure does not affect others.
 func (e *Engine) guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -177,7 +177,7 @@ func (e *Engine) guard(f func() error) (err error) {
 	return f()
 }
 
-// endSpeculation lets the drafters of a sequence go.
+// endSpeculation closes the drafters of a sequence.
 func (e *Engine) endSpeculation(s *sequence) {
 	if sp := s.spec; sp != nil {
 		s.spec = nil
@@ -185,13 +185,14 @@ func (e *Engine) endSpeculation(s *sequence) {
 	}
 }
 
-// fail ends a sequence with an error. What it computed is not kept.
+// fail ends a sequence with an error and discards what it computed.
 func (e *Engine) fail(s *sequence, err error) {
 	s.err = err
 	e.end(s, false)
 }
 
-// end takes a sequence out of the engine; keep tells whether what it computed is remembered.
+// end removes a sequence from the engine; keep says whether its keys and values stay in the prompt
+// cache.
 func (e *Engine) end(s *sequence, keep bool) {
 	if i := slices.Index(e.running, s); i >= 0 {
 		e.running = slices.Delete(e.running, i, i+1)

@@ -7,48 +7,48 @@ import (
 	"time"
 )
 
-// Metrics is a snapshot of an engine's counters since its start, and of its present state.
+// Metrics is a snapshot of an engine's counters since its start, and of its current state.
 type Metrics struct {
 	Requests  uint64 // admitted to a slot
 	Finished  uint64 // ended without an error
-	Failed    uint64 // ended with one
-	Cancelled uint64 // left by their readers
+	Failed    uint64 // ended with an error
+	Cancelled uint64 // cancelled by their readers
 	Refused   uint64 // turned away because the queue was full
-	Preempted uint64 // times a request had to give its pages up
-	Expanded  uint64 // branches whose continuations were weighed; not among the requests
+	Preempted uint64 // times a request lost its pages and had to start again
+	Expanded  uint64 // branches expanded; not counted as requests
 
 	Passes       uint64        // forward passes
 	PassTime     time.Duration // spent in them
-	PromptTokens uint64        // of prompts, cached ones included
-	CachedTokens uint64        // of them found in the cache
+	PromptTokens uint64        // of prompts, including cached tokens
+	CachedTokens uint64        // prompt tokens found in the cache
 	Prefilled    uint64        // computed in passes before generation
-	Decoded      uint64        // computed in passes for generation, refused drafts included
+	Decoded      uint64        // computed in passes for generation, including refused drafts
 	Generated    uint64        // generated tokens of requests that have ended
-	Forced       uint64        // of them forced by a constraint
-	DecodePasses uint64        // sum of passes over the requests that ended: Generated/DecodePasses is tokens per pass
+	Forced       uint64        // generated tokens that a constraint forced
+	DecodePasses uint64        // sum of passes over the requests that ended: Generated/DecodePasses is the tokens per pass
 
 	Drafters      map[string]DrafterMetrics // by name
 	DraftFailures uint64                    // drafters that panicked
-	Masked        uint64                    // tokens that a constraint refused, so that a mask was needed
-	Evictions     uint64                    // pages forgotten to make room
+	Masked        uint64                    // sampled tokens that a constraint refused, so that a mask was needed
+	Evictions     uint64                    // pages evicted to make room
 
 	Queue     Histogram // seconds waiting for a slot
 	FirstWait Histogram // seconds from the slot to the first token
 
-	Waiting   int // requests in the queue now
-	Running   int // requests with a slot now
+	Waiting   int // requests in the queue
+	Running   int // requests with a slot
 	Pages     int // pages of the cache
-	FreePages int // of them empty, after the last pass
+	FreePages int // empty pages after the last pass
 }
 
-// DrafterMetrics counts what one kind of drafter did.
+// DrafterMetrics counts the results of one kind of drafter.
 type DrafterMetrics struct {
 	Drafts   uint64 // drafts verified
-	Drafted  uint64 // tokens in them
+	Drafted  uint64 // tokens in those drafts
 	Accepted uint64 // tokens accepted
 }
 
-// Histogram counts durations in buckets as Prometheus wants them: Counts[i] are those up to
+// Histogram counts durations in buckets as Prometheus expects them: Counts[i] counts those up to
 // Bounds[i] seconds.
 type Histogram struct {
 	Bounds []float64
@@ -75,7 +75,7 @@ func (h Histogram) clone() Histogram {
 	return h
 }
 
-// metrics is where the scheduler counts.
+// metrics holds the scheduler's counters.
 type metrics struct {
 	mu sync.Mutex
 	m  Metrics
@@ -96,7 +96,7 @@ func (m *metrics) refused() {
 	m.mu.Unlock()
 }
 
-// left counts a request whose reader went before it had a slot.
+// left counts a request whose reader left before it had a slot.
 func (m *metrics) left() {
 	m.mu.Lock()
 	m.m.Cancelled++
@@ -160,7 +160,7 @@ func (m *metrics) finished(s *sequence, free, running int) {
 	}
 }
 
-// Metrics returns the counters as they are now.
+// Metrics returns the current counters.
 func (e *Engine) Metrics() Metrics {
 	e.mu.Lock()
 	waiting := len(e.queue)

@@ -2,7 +2,7 @@ package scheduler
 
 import "github.com/luthier-dev/luthier/internal/engine/transformer"
 
-// netForwarder is a network with its cache as the scheduler sees them.
+// netForwarder adapts a network and its cache to the forwarder interface.
 type netForwarder struct {
 	n *transformer.Network
 	c *transformer.Cache
@@ -19,5 +19,5 @@ func (f netForwarder) refs(page int32) int                      { return f.c.Ref
 func (f netForwarder) free() int                                { return f.c.Free() }
 func (f netForwarder) copyPage(dst, src int32)                  { f.c.Copy(dst, src) }
 
-// Close gives the memory of the cache back.
+// Close frees the memory of the cache.
 func (f netForwarder) Close() error { return f.c.Close() }

@@ -20,7 +20,7 @@ func loadSynth(t testing.TB, c synth.Config, workers int) *transformer.Network {
 	return loadFile(t, openSynth(t, c), workers)
 }
 
-// openSynth makes the file of a model with random weights. That takes longer than to load it.
+// openSynth makes the file of a model with random weights. That takes longer than loading it.
 func openSynth(t testing.TB, c synth.Config) *gguf.File {
 	t.Helper()
 	f, err := synth.Open(c)
@@ -31,7 +31,7 @@ func openSynth(t testing.TB, c synth.Config) *gguf.File {
 	return f
 }
 
-// loadFile loads a network until t ends. Its cache is the engine's to make.
+// loadFile loads a network until t ends. The engine creates its cache.
 func loadFile(t testing.TB, f *gguf.File, workers int) *transformer.Network {
 	t.Helper()
 	pool := tensor.NewPool(workers)
@@ -44,15 +44,16 @@ func loadFile(t testing.TB, f *gguf.File, workers int) *transformer.Network {
 	return n
 }
 
-// small is a Tiny model with few tokens, so that tests are quick and texts repeat themselves.
+// small returns a Tiny model with few tokens, so that tests are fast and texts repeat themselves.
 func small(arch, quant string, seed uint64) synth.Config {
 	c := synth.Tiny(arch)
 	c.Quant, c.Seed = quant, seed
 	return c
 }
 
-// On real networks, too, the text of a request is the same alone and beside others, with every kind
-// of draft and without, in one chunk or many, with one worker or two.
+// TestNetworkDraftsChangeNothing: on real networks, too, the text of a request is the same alone
+// and next to others, with every kind of draft and without, in one chunk or many, with one worker
+// or two.
 func TestNetworkDraftsChangeNothing(t *testing.T) {
 	for _, c := range []struct {
 		arch, quant string
@@ -114,8 +115,8 @@ func TestNetworkDraftsChangeNothing(t *testing.T) {
 	}
 }
 
-// networkTexts runs six requests at once. known, if any, are their texts, which a drafter then
-// proposes with some errors.
+// networkTexts runs six requests at once. known, if not nil, holds their texts, which a drafter
+// then proposes with some errors.
 func networkTexts(t *testing.T, e *Engine, words int, known [][]int32) [][]int32 {
 	got := make([][]int32, 6)
 	var wg sync.WaitGroup
@@ -151,7 +152,8 @@ func TestDraftModelOfAnotherVocabulary(t *testing.T) {
 	}
 }
 
-// A draft model that is the target itself, at temperature 0, is right every time.
+// TestDraftModelIsItsTarget: at temperature 0, a draft model that is the target itself is always
+// right.
 func TestDraftModelIsItsTarget(t *testing.T) {
 	n, twin := loadSynth(t, small("qwen3", "f32", 1), 1), loadSynth(t, small("qwen3", "f32", 1), 1)
 	d, err := NewDraftModel(n.Hyper(), twin, DraftConfig{MinProb: 1e-9})
@@ -163,7 +165,7 @@ func TestDraftModelIsItsTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	for i := range 3 { // with a long prompt, which the draft model reads in pieces, then with a prefix that it has
+	for i := range 3 { // first with a long prompt, which the draft model reads in pieces, then with a cached prefix
 		_, stats := run(t, e, Request{Prompt: prompt(600+i, n.Hyper().Vocab, 1), MaxTokens: 60})
 		if stats.Drafted == 0 || stats.Accepted != stats.Drafted {
 			t.Errorf("%+v", stats)

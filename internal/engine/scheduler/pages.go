@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// page finds a free page, if need be by forgetting a prefix that nobody uses.
+// page finds a free page, if necessary by evicting a prefix that nobody uses.
 func (e *Engine) page() (int32, bool) {
 	if p, ok := e.f.alloc(); ok {
 		return p, true
@@ -18,11 +18,11 @@ func (e *Engine) page() (int32, bool) {
 	return e.f.alloc()
 }
 
-// reuse gives a sequence without pages the longest prefix that the cache has. The last token is
-// always left to compute, since its logits are wanted.
+// reuse assigns the longest cached prefix to a sequence without pages. The last token is always
+// left to be computed, because its logits are needed.
 func (e *Engine) reuse(s *sequence) {
 	s.kv.Len, s.insert, s.cursor = 0, 0, &e.tree.root
-	if s.task == taskScore { // wants all logits
+	if s.task == taskScore { // it needs all logits
 		return
 	}
 	m := e.tree.lookup(s.tokens[:len(s.tokens)-1], s.kv.Pages[:0])
@@ -30,7 +30,7 @@ func (e *Engine) reuse(s *sequence) {
 	if m.tailN == 0 {
 		return
 	}
-	e.f.retain(m.tail) // making room must not forget it
+	e.f.retain(m.tail) // so that making room does not evict it
 	if p, ok := e.page(); ok {
 		e.f.copyPage(p, m.tail)
 		s.kv.Pages = append(s.kv.Pages, p)
@@ -66,8 +66,8 @@ func (e *Engine) adopt(s *sequence) {
 	}
 }
 
-// share puts the full pages of a sequence into the tree. Where another sequence was first, its page
-// is taken and the own one freed.
+// share puts the full pages of a sequence into the tree. If another sequence put the same page
+// there first, that page is used and the sequence's own one freed.
 func (e *Engine) share(s *sequence) {
 	if s.task == taskScore {
 		return
@@ -86,7 +86,7 @@ func (e *Engine) share(s *sequence) {
 	}
 }
 
-// remember puts everything of a sequence into the tree, the partly filled last page too.
+// remember puts all pages of a sequence into the tree, including the partly filled last page.
 func (e *Engine) remember(s *sequence) {
 	if s.task == taskScore || s.cursor == nil {
 		return
@@ -97,7 +97,7 @@ func (e *Engine) remember(s *sequence) {
 	}
 }
 
-// drop lets go of a sequence's pages.
+// drop releases a sequence's pages.
 func (e *Engine) drop(s *sequence) {
 	for _, p := range s.kv.Pages {
 		e.f.release(p)
@@ -105,8 +105,8 @@ func (e *Engine) drop(s *sequence) {
 	s.kv.Pages, s.kv.Len, s.insert, s.cursor = s.kv.Pages[:0], 0, 0, nil
 }
 
-// grow makes room for n more tokens of s. Where no page is left, first its own draft is given up,
-// then the youngest sequence has to start again later, which may be s itself.
+// grow allocates pages for n more tokens of s. If no page is left, s first gives up its own draft;
+// then the youngest sequence, possibly s itself, is preempted.
 func (e *Engine) grow(s *sequence) {
 	for len(s.kv.Pages)*transformer.PageTokens < s.kv.Len+s.fed {
 		if p, ok := e.page(); ok {
@@ -136,8 +136,8 @@ func (e *Engine) grow(s *sequence) {
 	}
 }
 
-// preempt takes a sequence's pages and puts it back at the front of the queue. It will compute
-// again what is not found in the cache then; its text goes on where it was.
+// preempt takes a sequence's pages and puts it back at the front of the queue. Later it recomputes
+// whatever is no longer in the cache; its text continues where it was.
 func (e *Engine) preempt(s *sequence) {
 	e.remember(s)
 	e.drop(s)

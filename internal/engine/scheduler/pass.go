@@ -10,15 +10,15 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// minChunk is the smallest share of a pass that a prompt gets: smaller ones would read all weights
-// for little.
+// minChunk is the smallest share of a pass that a prompt gets. A smaller one would read all weights
+// for little benefit.
 const minChunk = 32
 
-// scoreChunk bounds the rows of logits that a pass of taskScore keeps at a time.
+// scoreChunk limits the rows of logits that a pass of taskScore keeps at a time.
 const scoreChunk = 32
 
-// pass computes one step of every running sequence: a token or more of those that generate, a chunk
-// of those that do not yet.
+// pass computes one step of every running sequence: one or more tokens of those that generate, and
+// a chunk of the prompt of the others.
 func (e *Engine) pass() {
 	e.plan()
 	if len(e.batch) == 0 {
@@ -39,7 +39,7 @@ func (e *Engine) pass() {
 	e.timePass(took.Seconds(), prompt, decode)
 	numbers := numberError(err)
 	if numbers != nil {
-		err = nil // the other requests' logits are sound
+		err = nil // the other requests' logits are valid
 	}
 	row := 0
 	for i, s := range e.batch {
@@ -56,7 +56,7 @@ func (e *Engine) pass() {
 	}
 }
 
-// numberError finds out whether an error concerns some of a pass's slices only.
+// numberError returns the NumberError in err if it concerns only some of the pass's slices.
 func numberError(err error) *transformer.NumberError {
 	if err == nil {
 		return nil // the usual case, without the allocation below
@@ -66,8 +66,8 @@ func numberError(err error) *transformer.NumberError {
 	return e
 }
 
-// timePass learns what passes cost, and finds what the drafts in this one did. Where prompts are in
-// a pass that can only be estimated.
+// timePass updates the cost model from a pass, and determines the cost of the drafts in it. If
+// prompts are in the pass, that cost can only be estimated.
 func (e *Engine) timePass(took float64, prompt, decode int) {
 	drafts := 0
 	for _, s := range e.batch {
@@ -78,7 +78,7 @@ func (e *Engine) timePass(took float64, prompt, decode int) {
 		extra := e.cost.seconds(decode) - e.cost.seconds(decode-drafts)
 		if prompt == 0 {
 			base := e.cost.seconds(decode - drafts)
-			extra = min(max(took-base, extra/2), 2*extra+base/2) // more is another process's doing, or soon part of the curve
+			extra = min(max(took-base, extra/2), 2*extra+base/2) // anything more is caused by another process, or will soon be part of the curve
 		}
 		e.perDraft = extra / float64(drafts)
 	}
@@ -87,7 +87,7 @@ func (e *Engine) timePass(took float64, prompt, decode int) {
 	}
 }
 
-// compute runs the network. A panic in it is the pass's error.
+// compute runs the network. A panic becomes the pass's error.
 func (e *Engine) compute() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -97,7 +97,7 @@ func (e *Engine) compute() (err error) {
 	return e.f.forward(e.slices)
 }
 
-// plan decides what each sequence computes in the next pass, and has the pages for it.
+// plan decides what each sequence computes in the next pass, and allocates the pages for it.
 func (e *Engine) plan() {
 	decoding, budget := 0, e.cfg.PassTokens
 	for _, s := range e.running {
@@ -109,13 +109,13 @@ func (e *Engine) plan() {
 	}
 	if decoding > 0 {
 		e.speculate(decoding, budget-decoding)
-		budget = max(1, min(budget-decoding, e.cfg.MixedTokens)) // however many generate, prompts go on
+		budget = max(1, min(budget-decoding, e.cfg.MixedTokens)) // prompts continue however many requests generate
 	}
 	e.sharePrompts(budget)
 	e.batch, e.slices = append(e.batch[:0], e.running...), e.slices[:0]
-	slices.SortFunc(e.batch, func(a, b *sequence) int { return cmp.Compare(a.id, b.id) }) // pages go to the oldest first
+	slices.SortFunc(e.batch, func(a, b *sequence) int { return cmp.Compare(a.id, b.id) }) // the oldest sequence gets pages first
 	for _, s := range e.batch {
-		if s.fed > 0 { // else it does nothing in this pass, or has been preempted for an older one
+		if s.fed > 0 { // otherwise it does nothing in this pass, or was preempted for an older one
 			e.grow(s)
 		}
 	}
@@ -128,7 +128,7 @@ func (e *Engine) plan() {
 	}
 }
 
-// slice is what the pass appends to a sequence.
+// slice returns the part that the pass appends to a sequence.
 func (e *Engine) slice(s *sequence) transformer.Slice {
 	known := s.fed - len(s.draft)
 	tokens := s.tokens[s.kv.Len : s.kv.Len+known]
@@ -146,9 +146,9 @@ func (e *Engine) slice(s *sequence) transformer.Slice {
 	return transformer.Slice{Seq: &s.kv, Tokens: tokens, Outputs: outputs}
 }
 
-// sharePrompts deals the budget for prompt tokens out in equal shares, beginning with another
-// sequence each time. Prefills get what others leave. Where two are about to compute the same page,
-// one of them waits for the other and takes its page then.
+// sharePrompts divides the budget for prompt tokens into equal shares, starting with another
+// sequence each time. Prefills get what is left over. If two sequences are about to compute the
+// same page, one waits for the other and then takes its page.
 func (e *Engine) sharePrompts(budget int) {
 	waiting := [2]int{}
 	for _, s := range e.running {
@@ -159,7 +159,7 @@ func (e *Engine) sharePrompts(budget int) {
 	}
 	e.rotate++
 	for rank := range waiting {
-		for round := 0; round < 2 && waiting[rank] > 0; round++ { // in the second round what the first left over
+		for round := 0; round < 2 && waiting[rank] > 0; round++ { // the second round distributes what the first left over
 			share := max(budget/waiting[rank], minChunk)
 			for i := range e.running {
 				s := e.running[(i+e.rotate)%len(e.running)]
@@ -177,7 +177,7 @@ func (e *Engine) sharePrompts(budget int) {
 	}
 }
 
-// twin tells whether another sequence computes the page of s in this pass.
+// twin reports whether another sequence computes the same page as s in this pass.
 func (e *Engine) twin(s *sequence) bool {
 	page := s.kv.Len / transformer.PageTokens
 	if page >= len(s.chain) {
@@ -191,8 +191,8 @@ func (e *Engine) twin(s *sequence) bool {
 	return false
 }
 
-// speculate chooses drafts for the sequences that generate. known is how many tokens they compute
-// anyway, most is how many more the pass may have.
+// speculate chooses drafts for the generating sequences. known is the number of tokens computed
+// anyway, most the number that the pass may add.
 func (e *Engine) speculate(known, most int) {
 	most = min(most, e.cfg.Speculation.PassDraft)
 	p := plan{tokens: known}
@@ -211,7 +211,7 @@ func (e *Engine) speculate(known, most int) {
 		}
 		if err := e.guardDraft(s, &p, limit); err != nil {
 			s.draft, s.probs = s.draft[:0], nil
-			e.endSpeculation(s) // a drafter that fails costs speed, not the text
+			e.endSpeculation(s) // a failing drafter costs speed, but does not change the text
 			e.metrics.draftFailures.Add(1)
 			continue
 		}
@@ -230,5 +230,5 @@ func (e *Engine) guardDraft(s *sequence, p *plan, limit int) (err error) {
 	return nil
 }
 
-// since is the time from t to now in seconds.
+// since returns the time from t to now in seconds.
 func (e *Engine) since(t time.Time) float64 { return e.cfg.Now().Sub(t).Seconds() }

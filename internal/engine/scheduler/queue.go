@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// submit puts sequences into the queue: one, or one and its riders.
+// submit puts sequences into the queue: one sequence, or one with its riders.
 func (e *Engine) submit(seqs ...*sequence) error {
 	if ctx := seqs[0].ctx; ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -20,7 +20,7 @@ func (e *Engine) submit(seqs ...*sequence) error {
 	if withoutRiders(e.queue) >= e.cfg.Queue {
 		e.metrics.refused()
 		turn := e.turn
-		if turn == 0 { // nothing has ended yet
+		if turn == 0 { // no request has ended yet
 			turn = time.Second
 		}
 		return &BusyError{Queued: len(e.queue), Wait: turn * time.Duration(len(e.queue)+1) / time.Duration(e.cfg.Slots)}
@@ -34,7 +34,7 @@ func (e *Engine) submit(seqs ...*sequence) error {
 	return nil
 }
 
-// withoutRiders counts the sequences that need a slot of their own.
+// withoutRiders returns the number of sequences that need a slot of their own.
 func withoutRiders(list []*sequence) int {
 	n := 0
 	for _, s := range list {
@@ -45,7 +45,8 @@ func withoutRiders(list []*sequence) int {
 	return n
 }
 
-// cancel lets go of a sequence that its reader has left. For one that has ended it does nothing.
+// cancel ends a sequence that its reader has left. It does nothing if the sequence has already
+// ended.
 func (e *Engine) cancel(s *sequence) {
 	if s.cancelled.Swap(true) {
 		return

@@ -6,25 +6,25 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// radix remembers which pages hold which prefixes. It is a tree whose edges are pages: a full page
-// may have children, a page that is only partly filled is a leaf. The tree holds one reference to
-// each of its pages.
+// radix is the prompt cache's index: it remembers which pages hold which prefixes. It is a tree
+// whose edges are pages: a full page may have children, and a partly filled page is a leaf. The
+// tree holds one reference to each of its pages.
 //
-// Nodes are kept in the order of their last use, parents before their children, so that the last of
-// them is always a leaf.
+// Nodes are kept in the order of their last use, parents before their children, so the last one is
+// always a leaf.
 type radix struct {
 	f     forwarder
-	root  node // never in the list of uses; its next and prev are the list's ends
+	root  node // never in the LRU list; its next and prev are the list's ends
 	nodes int
 }
 
 // node is one page of a prefix.
 type node struct {
 	parent     *node
-	tokens     []int32           // what the page holds: PageTokens of them, or fewer in a leaf
+	tokens     []int32           // the tokens on the page: PageTokens of them, or fewer in a leaf
 	page       int32             // meaningless in the root
 	children   map[int32][]*node // by their first token
-	next, prev *node             // order of use, latest first
+	next, prev *node             // LRU list, most recently used first
 }
 
 func newRadix(f forwarder) *radix {
@@ -33,12 +33,12 @@ func newRadix(f forwarder) *radix {
 	return r
 }
 
-// match is what the tree knows of a text.
+// match is the part of a text that the tree knows.
 type match struct {
 	node   *node   // the last full page matched, the root if none
 	pages  []int32 // full pages, each retained for the caller
-	tokens int     // tokens they hold
-	tail   int32   // the page that continues with tailLen more tokens, to be copied; meaningless if tailLen is 0
+	tokens int     // number of tokens on pages
+	tail   int32   // page with tailLen further matching tokens, to be copied; meaningless if tailLen is 0
 	tailN  int
 }
 
@@ -65,7 +65,7 @@ func (r *radix) lookup(tokens []int32, pages []int32) match {
 	}
 }
 
-// best returns the child that shares most tokens with rest.
+// best returns the child that shares the most tokens with rest.
 func (n *node) best(rest []int32) (*node, int) {
 	if len(rest) == 0 {
 		return nil, 0
@@ -90,15 +90,15 @@ func commonPrefix(a, b []int32) int {
 	return n
 }
 
-// insert remembers that page holds tokens after parent's, and returns its node. If the tree knows
-// these tokens already, it returns the node that holds them, whose page is another one.
+// insert records that page holds tokens after parent's, and returns its node. If the tree already
+// knows these tokens, it returns the node that holds them, which has another page.
 func (r *radix) insert(parent *node, tokens []int32, page int32) *node {
 	old, common := parent.best(tokens)
 	if old != nil && common == len(tokens) && (common == transformer.PageTokens || common <= len(old.tokens)) {
 		r.touch(old)
 		return old
 	}
-	if old != nil && common == len(old.tokens) && len(old.tokens) < transformer.PageTokens { // a shorter leaf that this page contains
+	if old != nil && common == len(old.tokens) && len(old.tokens) < transformer.PageTokens { // a shorter leaf that this page includes
 		r.remove(old)
 	}
 	n := &node{parent: parent, tokens: slices.Clone(tokens), page: page}
@@ -112,7 +112,7 @@ func (r *radix) insert(parent *node, tokens []int32, page int32) *node {
 	return n
 }
 
-// touch makes a node and those above it the latest used, parents first.
+// touch makes a node and its ancestors the most recently used, parents first.
 func (r *radix) touch(n *node) {
 	for ; n != &r.root; n = n.parent {
 		n.unlink()
@@ -143,8 +143,7 @@ func (r *radix) remove(n *node) {
 	r.f.release(n.page)
 }
 
-// evict frees the page of the leaf that was unused the longest. It returns false if every page is
-// in use.
+// evict frees the page of the least recently used leaf. It returns false if every page is in use.
 func (r *radix) evict() bool {
 	for n := r.root.prev; n != &r.root; n = n.prev {
 		if len(n.children) == 0 && r.f.refs(n.page) == 1 {
@@ -155,8 +154,8 @@ func (r *radix) evict() bool {
 	return false
 }
 
-// evictable counts the pages that evict could free, up to want. A page only the tree holds has only
-// such pages below it.
+// evictable counts the pages that evict could free, up to want. If a page is held only by the tree,
+// so are all pages below it.
 func (r *radix) evictable(want int) int {
 	got := 0
 	for n := r.root.prev; n != &r.root && got < want; n = n.prev {

@@ -15,18 +15,18 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// The tree finds what a list of all inserted texts says, evicts leaves only, and never loses or
-// leaks a page.
+// TestRadixAgainstAList: the tree finds the same prefixes as a list of all inserted texts, evicts
+// only leaves, and never loses or leaks a page.
 func TestRadixAgainstAList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	y := newToy(t, 4, 60, nil)
 	r := newRadix(y)
 	type text struct{ tokens, pages []int32 }
-	var held []text // by "sequences"
+	var held []text // texts held by the "sequences"
 	some := func() []int32 {
 		n := 1 + rng.IntN(5*transformer.PageTokens)
 		out := make([]int32, n)
-		for i := range out { // mostly equal, so that prefixes are shared
+		for i := range out { // mostly equal tokens, so that prefixes are shared
 			if rng.IntN(60) == 0 {
 				out[i] = 1
 			}

@@ -8,39 +8,39 @@ import (
 // Request is one text to continue.
 type Request struct {
 	Prompt     []int32      // at least one token
-	MaxTokens  int          // how many tokens to generate at most; 0 for as many as the context has room for
+	MaxTokens  int          // maximum number of tokens to generate; 0: as many as fit the context
 	Sample     SampleParams // the zero value is greedy
-	Constraint Constraint   // what may be generated; nil for anything
-	StopTokens []int32      // the first of these that is generated is the last token of the text
-	LogProbs   int          // 0: none; n > 0: those of the chosen and of the n likeliest tokens; -1: of the chosen one only
+	Constraint Constraint   // restricts what may be generated; nil: no restriction
+	StopTokens []int32      // the text ends with the first of these that is generated
+	LogProbs   int          // 0: none; n > 0: for the chosen token and the n likeliest; -1: only for the chosen token
 
-	// Key names the session the request belongs to. Requests of one session share what was learnt
-	// of its text. Cached prefixes are shared by all requests, whatever their keys.
+	// Key names the session to which the request belongs. Requests of one session share what was
+	// learned from its text. Cached prefixes are shared by all requests, whatever their keys.
 	Key string
 
 	// References are texts, as tokens, that the continuation may repeat with changes, such as the
-	// files being edited. They only make it faster.
+	// files being edited. They affect only the speed.
 	References [][]int32
 
-	// Drafters propose tokens for this request beside the engine's own. A drafter belongs to one
-	// request at a time.
+	// Drafters propose tokens for this request in addition to the engine's own drafters. A drafter
+	// belongs to one request at a time.
 	Drafters []Drafter
 
 	NoSpeculation bool // verify no drafts at all
 
-	// ForcedAsDrafts lets the model confirm the tokens that the constraint forces instead of taking
-	// them as they are. See [Constraint].
+	// ForcedAsDrafts lets the model confirm the tokens that the constraint forces, instead of
+	// taking them as they are. See [Constraint].
 	ForcedAsDrafts bool
 }
 
-// Constraint tells which tokens may follow which. A state is one number, so that going back costs
+// Constraint defines which tokens may follow which. A state is one number, so that going back costs
 // nothing.
 //
-// Mask, Next and Forced must agree. Where Forced says that tokens must follow, they are appended
-// without asking the model: the text is decided already and the tokens are its canonical spelling.
-// With Request.ForcedAsDrafts they are only proposed, and the model may spell the same text
-// differently. A Constraint is used by one goroutine at a time, but different requests may hold one
-// Constraint.
+// Mask, Next and Forced must agree. If Forced says that tokens must follow, they are appended
+// without asking the model: the text is already determined, and the tokens are its canonical
+// spelling. With Request.ForcedAsDrafts they are only proposed, and the model may spell the same
+// text differently. A Constraint is used by one goroutine at a time, but several requests may share
+// one Constraint.
 type Constraint interface {
 	Start() int32
 	Next(state, token int32) (int32, bool)   // false: the token is not allowed
@@ -48,10 +48,10 @@ type Constraint interface {
 	Forced(state int32, dst []int32) []int32 // appends the tokens that must follow, if any
 }
 
-// Drafter proposes a continuation of tokens, which are prompt and generated text: it appends at
-// most max tokens to dst. Within one request each call's tokens begin with those of the call
-// before. If it has a method Name() string, metrics are kept under that name; if it has Close(), it
-// is called when the request ends.
+// Drafter proposes a continuation of tokens, which hold the prompt and the generated text: it
+// appends at most max tokens to dst. Within one request, the tokens of each call begin with those
+// of the previous call. If the drafter has a method Name() string, metrics are kept under that
+// name. If it has Close(), that is called when the request ends.
 type Drafter interface {
 	Draft(tokens []int32, max int, dst []int32) []int32
 }
@@ -59,11 +59,11 @@ type Drafter interface {
 // Token is one item of a stream: a token, or with Final set the end of the text.
 type Token struct {
 	ID      int32       // -1 in the final item
-	LogProb float32     // natural logarithm of the model's own probability (temperature 1, no penalties, no mask); 0 unless asked for
-	Top     []TokenProb // the likeliest tokens, best first, if asked for
+	LogProb float32     // natural logarithm of the model's own probability (temperature 1, no penalties, no mask); 0 unless requested
+	Top     []TokenProb // the likeliest tokens, best first, if requested
 	Forced  bool        // appended because the constraint allowed nothing else; its LogProb is 0
 	Stop    bool        // one of Request.StopTokens
-	Cached  int         // how many tokens of the prompt were found in the cache, for readers who leave before the final item
+	Cached  int         // number of prompt tokens found in the cache, for readers who leave before the final item
 	Final   *Stats      // set in the last item of a stream that ended without an error
 }
 
@@ -79,29 +79,29 @@ type Finish string
 // The reasons for which a text ends without an error.
 const (
 	FinishStop   Finish = "stop"   // a stop token
-	FinishLength Finish = "length" // Request.MaxTokens
+	FinishLength Finish = "length" // reached Request.MaxTokens
 	FinishCached Finish = "cached" // a prefill: there was nothing to generate
 )
 
-// Stats tells what one request took.
+// Stats reports the work and time that one request took.
 type Stats struct {
 	Finish    Finish
 	Prompt    int // tokens of the prompt
-	Cached    int // of them found in the cache
-	Prefilled int // tokens computed before the first one was generated, again after a preemption
-	Generated int // tokens generated, forced ones included
-	Forced    int // tokens the constraint forced
-	Drafted   int // tokens verified that drafters proposed
-	Accepted  int // of them accepted
-	Passes    int // passes that generated, prefill not counted
-	Preempted int // how often the request had to give its pages up and start again
+	Cached    int // prompt tokens found in the cache
+	Prefilled int // tokens computed before the first one was generated, counted again after a preemption
+	Generated int // tokens generated, including forced ones
+	Forced    int // tokens that the constraint forced
+	Drafted   int // drafted tokens that were verified
+	Accepted  int // drafted tokens that were accepted
+	Passes    int // passes that generated, not counting prefill
+	Preempted int // times the request lost its pages and had to start again
 
 	Queue   time.Duration // waiting for a slot
 	Prefill time.Duration // from the slot to the first token
 	Decode  time.Duration // from the first token to the last
 }
 
-// validate refuses what no engine could run. vocab and context are the network's.
+// validate refuses requests that no engine could run. vocab and context are those of the network.
 func (r *Request) validate(vocab, context int) error {
 	if len(r.Prompt) == 0 {
 		return fmt.Errorf("%w: the prompt is empty; it needs at least one token, such as the tokenizer's BOS", ErrInvalid)

@@ -5,23 +5,22 @@ import (
 	"math"
 )
 
-// SampleParams say how a token is chosen from logits. The zero value takes the likeliest token, the
-// lowest id among equals.
+// SampleParams controls how a token is chosen from logits. The zero value takes the likeliest
+// token, and the lowest id among equals.
 //
 // The steps are, in this order: bias and penalties, temperature, top-k, top-p, min-p, as in Hugging
 // Face's transformers and vLLM. A constraint's mask comes last; see sampler.masked.
 type SampleParams struct {
 	Temperature float32 // 0: greedy
 	TopK        int     // keep the k likeliest; 0: all
-	TopP        float32 // keep the likeliest until their sum reaches p; 0 or 1: all (Holtzman et al. 2020)
+	TopP        float32 // keep the likeliest until the sum of probabilities reaches p; 0 or 1: all (Holtzman et al. 2020)
 	MinP        float32 // keep those at least MinP times as likely as the likeliest; 0: all
 	// Seed fixes the outcome: the same seed, prompt and parameters give the same text, whatever
-	// runs beside it. Two requests with equal seeds use the same random numbers at the same
-	// positions.
+	// else runs. Two requests with equal seeds use the same random numbers at the same positions.
 	Seed uint64
 
 	RepetitionPenalty float32           // divides positive and multiplies negative logits of tokens in prompt or text (Keskar et al. 2019); 0 or 1: none
-	FrequencyPenalty  float32           // subtracted once for each time a token was generated
+	FrequencyPenalty  float32           // subtracted once per occurrence of the token in the generated text
 	PresencePenalty   float32           // subtracted once if a token was generated
 	Bias              map[int32]float32 // added to logits
 }
@@ -58,7 +57,7 @@ func (p *SampleParams) validate(vocab int) error {
 	return nil
 }
 
-// cand is a token that may be chosen; w is its weight, not normalised.
+// cand is a token that may be chosen; w is its unnormalised weight.
 type cand struct {
 	id    int32
 	logit float32
@@ -72,12 +71,11 @@ type sampler struct {
 	*scratch
 }
 
-// scratch is memory that is used within one call only, so that the samplers of one goroutine share
-// it.
+// scratch is memory used only within one call, so that the samplers of one goroutine can share it.
 type scratch struct {
 	cands []cand
-	mask  []float32         // logits with what a constraint forbids taken out
-	other map[int32]float64 // what a draft model thought, in rejection sampling
+	mask  []float32         // logits with the tokens that a constraint forbids removed
+	other map[int32]float64 // the draft model's probabilities, for rejection sampling
 	bins  [nucleusBins]float64
 }
 
@@ -85,11 +83,11 @@ func newSampler(p SampleParams, prompt []int32, s *scratch) *sampler {
 	return &sampler{p: p, pen: newPenalties(&p, prompt), scratch: s}
 }
 
-// committed tells the penalties of a generated token.
+// committed updates the penalties with a generated token.
 func (s *sampler) committed(token int32) { s.pen.add(token) }
 
-// sample chooses the token at position pos of the sequence from its logits, which are unchanged
-// afterwards.
+// sample chooses the token at position pos of the sequence from its logits, which it leaves
+// unchanged.
 func (s *sampler) sample(logits []float32, pos int) (int32, error) {
 	s.pen.apply(logits)
 	defer s.pen.undo(logits)
@@ -103,13 +101,13 @@ func (s *sampler) sample(logits []float32, pos int) (int32, error) {
 	return draw(s.cands, uniform(s.p.Seed, pos, streamSample)), nil
 }
 
-// masked chooses among the tokens allowed, when the one that sample chose for the same logits and
-// position is not.
+// masked chooses among the allowed tokens, if the token that sample chose for the same logits and
+// position is not allowed.
 //
-// It draws with other random numbers from sample's distribution restricted to what is allowed.
-// Taken together, the two draws follow that restricted distribution P exactly: an allowed x comes
-// out first with probability p(x), or second with (1−p(A))·p(x)/p(A), in sum p(x)/p(A). Where
-// truncation (top-k, top-p, min-p) left no allowed token, the mask goes before it.
+// It draws with other random numbers from sample's distribution, restricted to the allowed tokens.
+// Taken together, the two draws follow that restricted distribution P exactly: an allowed x is
+// drawn first with probability p(x), or second with (1−p(A))·p(x)/p(A), in sum p(x)/p(A). If
+// truncation (top-k, top-p, min-p) left no allowed token, the mask is applied before truncation.
 func (s *sampler) masked(logits []float32, pos int, allowed []uint64) (int32, error) {
 	s.pen.apply(logits)
 	defer s.pen.undo(logits)
@@ -167,7 +165,7 @@ func maskLogits(dst, logits []float32, allowed []uint64) {
 	}
 }
 
-// draw takes the candidate at the share u of the whole weight.
+// draw returns the candidate at fraction u of the total weight.
 func draw(cands []cand, u float64) int32 {
 	sum := 0.0
 	for i := range cands {
@@ -184,5 +182,5 @@ func draw(cands []cand, u float64) int32 {
 		}
 		u -= cands[i].w
 	}
-	return last // rounding ate the rest
+	return last // rounding used up the rest
 }

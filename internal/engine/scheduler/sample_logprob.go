@@ -25,8 +25,8 @@ func (s *sampler) logProbs(logits []float32, token int32, n int) (float32, []Tok
 	return chosen, top, nil
 }
 
-// normalizer returns the logarithm of the sum of all weights: a logit less it is the logarithm of a
-// probability.
+// normalizer returns the logarithm of the sum of all weights. Subtracted from a logit, it gives the
+// logarithm of a probability.
 func normalizer(logits []float32) (float64, error) {
 	_, best, err := largest(logits)
 	if err != nil {

@@ -1,12 +1,12 @@
 package scheduler
 
-// penalties changes the logits of few tokens in place, and back.
+// penalties changes the logits of a few tokens in place, and restores them.
 type penalties struct {
 	rep, freq, pres float32
 	bias            map[int32]float32
 	at              map[int32]int // index in the lists below
 	ids             []int32
-	counts          []int32 // times generated; the prompt does not count
+	counts          []int32 // times generated, not counting the prompt
 	saved           []float32
 	biased          []int32
 	biasSaved       []float32
@@ -24,7 +24,7 @@ func newPenalties(p *SampleParams, prompt []int32) penalties {
 		return s
 	}
 	s.at = map[int32]int{}
-	if s.rep != 1 { // the others look at generated tokens only
+	if s.rep != 1 { // the other penalties apply only to generated tokens
 		for _, t := range prompt {
 			s.see(t)
 		}

@@ -1,10 +1,10 @@
 package scheduler
 
-// Random numbers are a function of (seed, position, stream) and not of a generator's state:
-// whatever is drafted, rolled back or scheduled in between, the token at a position is chosen with
-// the same number.
+// Random numbers are a function of (seed, position, stream) and not of a generator's state. The
+// token at a position is chosen with the same number, whatever is drafted, rolled back or scheduled
+// in between.
 
-// The uses of randomness at one position are independent of one another.
+// The uses of randomness at one position. Their random numbers are independent of one another.
 const (
 	streamSample   = iota // choosing a token
 	streamMasked          // choosing again after the constraint refused the first one
@@ -20,7 +20,7 @@ func mix64(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// uniform returns the number in [0, 1) that belongs to a position and use.
+// uniform returns the number in [0, 1) for a position and use.
 func uniform(seed uint64, pos int, stream uint64) float64 {
 	const golden = 0x9e3779b97f4a7c15
 	x := mix64(seed + golden)

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// errNothingAllowed says that every logit is minus infinity.
+// errNothingAllowed reports that every logit is minus infinity.
 var errNothingAllowed = errors.New("scheduler: generate: no token is allowed here; the constraint or the bias excludes the whole vocabulary")
 
 // largest returns the lowest id among the largest logits. NaN is an error.
 func largest(logits []float32) (int32, float32, error) {
 	best, at := float32(math.Inf(-1)), -1
 	i := 0
-	// A block without anything larger (or NaN, for which no comparison holds) is passed over with
-	// four comparisons.
+	// A block without anything larger (or NaN, for which no comparison holds) is skipped with four
+	// comparisons.
 	for ; i+4 <= len(logits); i += 4 {
 		l := logits[i : i+4 : i+4]
 		if l[0] <= best && l[1] <= best && l[2] <= best && l[3] <= best {
@@ -49,8 +49,8 @@ func nanError(i int) error {
 	return fmt.Errorf("%w: logit %d is NaN; the file's weights are damaged or overflow in this precision", ErrNaN, i)
 }
 
-// Candidates whose weight is below e^-tailNats of the best one's are left out: together they weigh
-// less than the rounding of the sum.
+// Candidates whose weight is below e^-tailNats of the best one's are dropped: together they weigh
+// less than the rounding error of the sum.
 const (
 	tailNats    = 40
 	binsPerNat  = 8
@@ -89,8 +89,8 @@ func (s *sampler) distribution(logits []float32) error {
 	return nil
 }
 
-// best finds the largest logit, which must be a number. With top-k it has the candidates
-// afterwards, and says so.
+// best returns the largest logit, which must be a number. With top-k it also fills s.cands; few
+// reports that.
 func (s *sampler) best(logits []float32) (best float32, few bool, err error) {
 	if few = s.p.TopK > 0 && s.p.TopK < len(logits); few {
 		if err = s.topK(logits, s.p.TopK); err == nil {
@@ -130,7 +130,7 @@ func (s *sampler) weigh(best float32, inv float64) {
 	}
 }
 
-// cutBelow drops candidates under a logit; the best one always stays.
+// cutBelow drops candidates whose logit is below floor; the best one always stays.
 func (s *sampler) cutBelow(floor float32) {
 	kept := s.cands[:0]
 	for _, c := range s.cands {
@@ -149,8 +149,8 @@ func byRank(a, b cand) int {
 	return cmp.Compare(a.id, b.id)
 }
 
-// topK fills s.cands with the k first by rank, in order: a heap whose root is the last of them,
-// which few logits ever pass. NaN is an error.
+// topK fills s.cands with the first k tokens by rank, in order. It uses a heap whose root is the
+// last of them, a threshold that few logits exceed. NaN is an error.
 func (s *sampler) topK(logits []float32, k int) error {
 	h := slices.Grow(s.cands[:0], k)
 	for i, v := range logits[:k] {
@@ -168,7 +168,7 @@ func (s *sampler) topK(logits []float32, k int) error {
 			i += 4
 			continue
 		}
-		if v := logits[i]; !(v <= root) { // an equal logit has a higher id and ranks after
+		if v := logits[i]; !(v <= root) { // an equal logit has a higher id and ranks lower
 			if v != v {
 				return nanError(i)
 			}
@@ -199,7 +199,8 @@ func siftDown(h []cand, i int) {
 	}
 }
 
-// cutSorted keeps the first of the sorted candidates whose sum reaches p of the whole.
+// cutSorted keeps the first of the sorted candidates whose weights sum to the fraction p of the
+// total.
 func (s *sampler) cutSorted(p float64) {
 	sum := 0.0
 	for i := range s.cands {
@@ -214,8 +215,8 @@ func (s *sampler) cutSorted(p float64) {
 	}
 }
 
-// nucleus keeps the likeliest candidates whose sum reaches p of the whole, in no particular but a
-// fixed order. Only the bin of weights in which the sum is reached needs sorting.
+// nucleus keeps the likeliest candidates whose weights sum to the fraction p of the total, in a
+// fixed but unspecified order. Only the bin of weights in which the sum is reached needs sorting.
 func (s *sampler) nucleus(best float32, inv, p float64) {
 	clear(s.bins[:])
 	sum := 0.0
@@ -230,7 +231,7 @@ func (s *sampler) nucleus(best float32, inv, p float64) {
 		edge++
 	}
 	n := 0
-	for i := range s.cands { // whole bins first, the edge bin behind them
+	for i := range s.cands { // whole bins first, then the edge bin
 		if binOf(best, s.cands[i].logit, inv) < edge {
 			s.cands[n], s.cands[i] = s.cands[i], s.cands[n]
 			n++
@@ -257,15 +258,15 @@ func binOf(best, logit float32, inv float64) int {
 	return min(int(float64(best-logit)*inv*binsPerNat), nucleusBins-1)
 }
 
-// expNeg is e^x for x ≤ 0 to a relative 1e-8, several times faster than math.Exp: 2^k from the
-// exponent bits, and a polynomial over one binade, its terms in pairs so that they are computed
-// side by side.
+// expNeg computes e^x for x ≤ 0 with a relative error of 1e-8, several times faster than math.Exp.
+// It takes 2^k from the exponent bits, and a polynomial over one binade whose terms are grouped in
+// pairs so that they are computed in parallel.
 func expNeg(x float64) float64 {
 	if x < -700 {
 		return 0
 	}
 	const log2e, ln2 = 1.4426950408889634, 0.6931471805599453
-	k := int64(x*log2e - 0.5) // rounds to the nearest, as x is negative
+	k := int64(x*log2e - 0.5) // rounds to the nearest integer, because x is negative
 	r := x - float64(k)*ln2
 	r2 := r * r
 	// Taylor to r^7; |r| ≤ 0.35.

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// exact is the distribution by definition: sort everything, cut, normalise. allowed nil allows all.
+// exact computes the distribution by its definition: sort everything, truncate, normalise. If
+// allowed is nil, all tokens are allowed.
 func exact(logits []float32, p SampleParams, allowed []uint64) map[int32]float64 {
 	full := truncate(logits, p)
 	if allowed == nil {
@@ -130,8 +131,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// chiSquare returns how many standard deviations the counts are from what is expected (Wilson and
-// Hilferty 1931). Cells that expect less than five are put together.
+// chiSquare returns how many standard deviations the counts are from the expectation (Wilson and
+// Hilferty 1931). Cells with an expectation below five are merged.
 func chiSquare(counts map[int32]int, want map[int32]float64, n int) float64 {
 	sum, cells, restWant, restGot := 0.0, 0, 0.0, 0
 	add := func(got int, want float64) {
@@ -148,7 +149,7 @@ func chiSquare(counts map[int32]int, want map[int32]float64, n int) float64 {
 	}
 	for id, c := range counts {
 		if want[id] == 0 && c > 0 {
-			return math.Inf(1) // impossible
+			return math.Inf(1) // an impossible outcome
 		}
 	}
 	if restWant > 1 {
@@ -161,7 +162,7 @@ func chiSquare(counts map[int32]int, want map[int32]float64, n int) float64 {
 	return (math.Cbrt(sum/k) - (1 - 2/(9*k))) / math.Sqrt(2/(9*k))
 }
 
-// draws is how many tokens a test of a distribution draws.
+// draws returns the number of tokens that a test of a distribution draws.
 func draws() int {
 	if testing.Short() {
 		return 3000
@@ -192,8 +193,8 @@ func TestSamplingFollowsTheDistribution(t *testing.T) {
 	}
 }
 
-// Sampling first and masking only on failure gives the masked distribution; drawing the second time
-// with the first number would not.
+// TestSampleThenMask: sampling first and masking only on failure gives the masked distribution;
+// reusing the first random number for the second draw would not.
 func TestSampleThenMask(t *testing.T) {
 	n := draws()
 	allowed := []uint64{0x0f0f_3355_1234_8001}
@@ -230,7 +231,8 @@ func TestSampleThenMask(t *testing.T) {
 	}
 }
 
-// Accepting or replacing tokens drawn from another distribution gives the own one.
+// TestRejection: accepting or replacing tokens drawn from another distribution gives the sampler's
+// own distribution.
 func TestRejection(t *testing.T) {
 	n := draws()
 	for pi, p := range paramSets {
@@ -269,8 +271,8 @@ func TestRejection(t *testing.T) {
 	}
 }
 
-// The engine's text with a draft model at temperature 1 has the distribution that it has without,
-// in both ways of accepting.
+// TestSpeculationKeepsTheDistribution: with a draft model at temperature 1, the engine's text has
+// the same distribution as without, for both ways of accepting.
 func TestSpeculationKeepsTheDistribution(t *testing.T) {
 	const words = 5
 	n := draws() / 2
@@ -283,7 +285,7 @@ func TestSpeculationKeepsTheDistribution(t *testing.T) {
 		}
 	}
 	sample := SampleParams{Temperature: 1, TopP: 0.95}
-	want := map[int32]float64{} // of three tokens in a row
+	want := map[int32]float64{} // probabilities of three tokens in a row
 	logits := make([]float32, words)
 	next := func(prefix []int32) map[int32]float64 {
 		lm(3)(prefix, logits)
@@ -415,7 +417,7 @@ func TestSamplingDoesNotAllocate(t *testing.T) {
 
 func benchLogits() []float32 {
 	l := make([]float32, 151936)
-	for i := range l { // about normal, as trained networks' are, with a few far out
+	for i := range l { // roughly normal, as for trained networks, with a few outliers
 		for j := range uint64(8) {
 			l[i] += float32(uniform(1, i, j) - 0.5)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// An agent's session of 20 turns, beside two others: what was in the context of an earlier turn is
-// hardly ever computed again.
+// TestSessionReusesItsPrefix: in an agent's session of 20 turns, next to two others, the context of
+// earlier turns is hardly ever computed again.
 func TestSessionReusesItsPrefix(t *testing.T) {
 	const words, sessions, turns = 200, 3, 20
 	y := newToy(t, words, 600, hashLM(0.5))
@@ -30,7 +30,7 @@ func TestSessionReusesItsPrefix(t *testing.T) {
 					fresh += len(system)
 				}
 			}
-			said := prompt(40+31*(turn%5), words, uint64(turn*sessions+k)) // the user, or a tool
+			said := prompt(40+31*(turn%5), words, uint64(turn*sessions+k)) // from the user, or a tool
 			texts[k] = append(texts[k], said...)
 			fresh += len(said)
 			total += len(texts[k])
@@ -54,7 +54,7 @@ func TestPrefillWhileToolRuns(t *testing.T) {
 	y := newToy(t, 200, 200, hashLM(0.5))
 	e := toyEngine(t, y, EngineConfig{})
 	text := prompt(300, 200, 1)
-	for range 5 { // output comes in pieces
+	for range 5 { // output arrives in pieces
 		text = append(text, prompt(101, 200, 2)...)
 		stats, err := e.Prefill(t.Context(), text)
 		if err != nil || stats.Finish != FinishCached {
@@ -78,7 +78,7 @@ func TestPrefillWhileToolRuns(t *testing.T) {
 	settled(t, e, y)
 }
 
-// Requests that come together with one prompt compute it once.
+// TestTwinsShareWork: requests that arrive together with the same prompt compute it once.
 func TestTwinsShareWork(t *testing.T) {
 	gate := make(chan struct{})
 	y := newToy(t, 50, 400, hashLM(0.5))
@@ -105,7 +105,8 @@ func TestTwinsShareWork(t *testing.T) {
 	settled(t, e, y)
 }
 
-// Long prompts do not stall those that generate, and a short prompt does not wait for a long one.
+// TestFairness: long prompts do not stall requests that generate, and a short prompt does not wait
+// for a long one.
 func TestFairness(t *testing.T) {
 	y := newToy(t, 50, 400, hashLM(1))
 	e := toyEngine(t, y, EngineConfig{PassTokens: 200, MixedTokens: 64, Slots: 4, Speculation: SpecConfig{Off: true}})
@@ -167,7 +168,8 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// A prefill takes what passes have left beside the prompts that somebody waits for.
+// TestPrefillGivesWay: a prefill uses only what passes have left besides the prompts that somebody
+// waits for.
 func TestPrefillGivesWay(t *testing.T) {
 	gate := make(chan struct{})
 	y := newToy(t, 50, 400, hashLM(1))
@@ -188,7 +190,8 @@ func TestPrefillGivesWay(t *testing.T) {
 	arrived(t, e, 2)
 	close(gate)
 	wg.Wait()
-	// Whichever came first, the first pass with both and those after it are the request's.
+	// Whichever came first, the first pass that contains both and the passes after it belong to the
+	// request.
 	if len(sizes) > 10 {
 		t.Errorf("%v", sizes)
 	}
@@ -210,8 +213,8 @@ func TestCacheTooSmall(t *testing.T) {
 	}
 }
 
-// Requests whose texts together do not fit the cache take turns: they are preempted, and their
-// texts are what they would be alone.
+// TestPreemption: requests whose texts together do not fit the cache take turns. They are
+// preempted, and their texts are the same as alone.
 func TestPreemption(t *testing.T) {
 	y := newToy(t, 50, 9, hashLM(0.3))
 	gate := make(chan struct{})
@@ -244,7 +247,7 @@ func TestPreemption(t *testing.T) {
 	settled(t, e, y)
 }
 
-// A pass in steady state allocates next to nothing.
+// TestPassAllocations: a pass in steady state allocates almost nothing.
 func TestPassAllocations(t *testing.T) {
 	y := newToy(t, 50, 2000, func(prefix []int32, l []float32) {
 		clear(l)

@@ -9,8 +9,8 @@ import (
 )
 
 // exactLogits computes the logits of tokens with keys and values in F32, whatever the type of the
-// engine's cache: who asks for logits compares them, and where experts are chosen by a hair a
-// rounded key changes which. It takes turns with the scheduler, a chunk at a time.
+// engine's cache. Callers compare logits, and where the choice of experts is close, a rounded key
+// changes it. It takes turns with the scheduler, one chunk at a time.
 func (e *Engine) exactLogits(ctx context.Context, n *transformer.Network, tokens []int32) ([][]float32, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (e *Engine) exactLogits(ctx context.Context, n *transformer.Network, tokens
 	return rows, nil
 }
 
-// exactCache makes a cache in F32 for one text of so many tokens.
+// exactCache creates a cache in F32 for one text of the given length.
 func exactCache(n *transformer.Network, tokens int) (*transformer.Cache, *transformer.Seq, error) {
 	c, err := transformer.NewCache(n, transformer.CacheConfig{Type: gguf.TypeF32, Pages: transformer.PagesFor(tokens)})
 	if err != nil {
@@ -43,13 +43,13 @@ func exactCache(n *transformer.Network, tokens int) (*transformer.Cache, *transf
 	}
 	seq := &transformer.Seq{}
 	for range transformer.PagesFor(tokens) {
-		page, _ := c.Alloc() // there are as many as are needed
+		page, _ := c.Alloc() // cannot fail: the cache has as many pages as needed
 		seq.Pages = append(seq.Pages, page)
 	}
 	return c, seq, nil
 }
 
-// enter counts a computation of logits, unless the engine is closing.
+// enter registers a computation of logits, unless the engine is closing.
 func (e *Engine) enter() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -16,8 +16,8 @@ const (
 	taskExpand
 )
 
-// sequence is a request and what has become of it. The scheduler's goroutine owns it once it has
-// left the queue.
+// sequence is a request and its state. The scheduler's goroutine owns it once it has left the
+// queue.
 type sequence struct {
 	*stream
 	id   uint64 // order of arrival
@@ -25,29 +25,29 @@ type sequence struct {
 	req  *Request
 
 	tokens []int32         // prompt and generated
-	kv     transformer.Seq // holds the first kv.Len of tokens
-	cursor *node           // the tree's node for the first inserted pages of kv
-	insert int             // how many pages of kv the tree has
+	kv     transformer.Seq // keys and values of the first kv.Len tokens
+	cursor *node           // the tree's node for the first insert pages of kv
+	insert int             // number of pages of kv in the tree
 	chain  []uint64
 
 	sampler *sampler
 	state   int32    // of the constraint
-	allowed []uint64 // its mask, or that of a branch
+	allowed []uint64 // mask of the constraint, or of a branch
 	forced  []int32
 	edit    *editDrafter
 	spec    *speculator // nil: none
 
-	fed     int       // tokens in this pass
-	draft   []int32   // the last of them that are guesses
-	probs   [][]cand  // what the draft model thought of each, for rejection sampling
-	drafter *drafting // who guessed
+	fed     int       // tokens computed in this pass
+	draft   []int32   // the drafted tokens at the end of those
+	probs   [][]cand  // the draft model's distribution for each drafted token, for rejection sampling
+	drafter *drafting // the drafter that proposed draft
 	feed    []int32
 	out     []Token
 	scores  [][]float32
 
-	top   int         // of taskExpand: how many of the likeliest tokens are wanted
-	next  []TokenProb // and what they are
-	rider bool        // shares the slot of the branch before it
+	top   int         // for taskExpand: the number of likeliest tokens wanted
+	next  []TokenProb // for taskExpand: the likeliest tokens
+	rider bool        // shares the slot of the previous branch
 
 	generating bool // the prompt is in the cache
 	ended      bool
@@ -55,8 +55,8 @@ type sequence struct {
 	err        error
 	stats      Stats
 	queued     time.Time
-	started    time.Time // got its slot
-	first      time.Time // first token
+	started    time.Time // time at which it got its slot
+	first      time.Time // time of the first token
 }
 
 func newSequence(t task, ctx context.Context, r *Request) *sequence {
@@ -68,7 +68,7 @@ func newSequence(t task, ctx context.Context, r *Request) *sequence {
 	return s
 }
 
-// pageChain returns for each full page of tokens a hash of everything up to its end.
+// pageChain returns, for each full page of tokens, a hash of everything up to its end.
 func pageChain(tokens []int32) []uint64 {
 	chain := make([]uint64, 0, len(tokens)/transformer.PageTokens)
 	h := uint64(0)
@@ -81,10 +81,10 @@ func pageChain(tokens []int32) []uint64 {
 	return chain
 }
 
-// need is how many known tokens are not in the cache.
+// need returns the number of known tokens that are not in the cache.
 func (s *sequence) need() int { return len(s.tokens) - s.kv.Len }
 
-// rank is 0 for a sequence somebody waits for, 1 for a prefill.
+// rank returns 0 for a sequence that somebody waits for, 1 for a prefill.
 func (s *sequence) rank() int {
 	if s.task == taskPrefill {
 		return 1
@@ -92,10 +92,10 @@ func (s *sequence) rank() int {
 	return 0
 }
 
-// generated is how many tokens were generated.
+// generated returns the number of generated tokens.
 func (s *sequence) generated() int { return len(s.tokens) - len(s.req.Prompt) }
 
-// room is how many more tokens may be generated.
+// room returns the number of tokens that may still be generated.
 func (s *sequence) room(context int) int {
 	n := context - len(s.tokens)
 	if s.req.MaxTokens > 0 {
@@ -104,10 +104,10 @@ func (s *sequence) room(context int) int {
 	return n
 }
 
-// start makes what the first pass needs, on the scheduler's goroutine.
+// start prepares the sequence for its first pass, on the scheduler's goroutine.
 func (s *sequence) start(e *Engine, now time.Time) {
 	if s.sampler != nil {
-		return // was preempted
+		return // it was preempted
 	}
 	s.started = now
 	s.stats.Queue = now.Sub(s.queued)
@@ -121,7 +121,7 @@ func (s *sequence) start(e *Engine, now time.Time) {
 	}
 }
 
-// flush sends what the pass produced.
+// flush sends the tokens of the pass to the reader.
 func (s *sequence) flush() {
 	if len(s.out) > 0 {
 		s.send(s.out, false, nil)

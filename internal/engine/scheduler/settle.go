@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// settle takes the results of a pass for one sequence: rows of logits from row on.
+// settle applies the results of a pass to one sequence; its rows of logits begin at row.
 func (e *Engine) settle(s *sequence, row, outputs int) {
 	err := e.settleRows(s, row, outputs)
 	switch {
 	case err != nil:
-		s.send(s.out, false, nil) // what was decided before stands
+		s.send(s.out, false, nil) // tokens decided before the error remain valid
 		s.out = s.out[:0]
 		s.err = err
-		e.end(s, errors.Is(err, ErrContextFull)) // after other errors the cache's content is suspect
+		e.end(s, errors.Is(err, ErrContextFull)) // after other errors the cache contents cannot be trusted
 	case s.ended:
 		e.end(s, true)
 	default:
@@ -23,7 +23,7 @@ func (e *Engine) settle(s *sequence, row, outputs int) {
 }
 
 func (e *Engine) settleRows(s *sequence, row, outputs int) (err error) {
-	defer func() { // of a Constraint, or of ours
+	defer func() { // a panic of a Constraint, or of our own code
 		if r := recover(); r != nil {
 			err = fmt.Errorf("scheduler: generate: internal failure: %v", r)
 		}
@@ -57,13 +57,13 @@ func (e *Engine) settleRows(s *sequence, row, outputs int) (err error) {
 	return e.verify(s, row)
 }
 
-// verify decides the tokens that the rows of logits allow to decide: the one after what was known,
-// and one after each drafted token as long as the drafts are what was decided. As it chooses with
-// the same logits and random numbers as it would without drafts, the text is the same.
+// verify decides every token that the rows of logits can decide: the one after the known tokens,
+// and one after each drafted token as long as the drafts match the decisions. It chooses with the
+// same logits and random numbers as without drafts, so the text is the same.
 func (e *Engine) verify(s *sequence, row int) error {
 	if !s.generating {
 		s.generating = true
-		if s.first.IsZero() { // else it was preempted
+		if s.first.IsZero() { // otherwise it was preempted
 			s.first = e.cfg.Now()
 		}
 	}
@@ -71,7 +71,7 @@ func (e *Engine) verify(s *sequence, row int) error {
 	base := len(s.tokens)
 	valid, err := e.verifyRows(s, row)
 	e.settleDraft(s, valid-base)
-	s.kv.Len = min(valid, len(s.tokens)-1) // after an error too: what the cache holds of refused drafts is never remembered
+	s.kv.Len = min(valid, len(s.tokens)-1) // also after an error: cached tokens of refused drafts must never be remembered
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,8 @@ func (e *Engine) verify(s *sequence, row int) error {
 	return nil
 }
 
-// verifyRows does it, and returns how many tokens the cache holds rightly.
+// verifyRows does the work of verify, and returns the number of tokens that the cache holds
+// correctly.
 func (e *Engine) verifyRows(s *sequence, row int) (valid int, err error) {
 	base, n := len(s.tokens), len(s.draft)
 	valid, agree := base, true
@@ -99,7 +100,7 @@ func (e *Engine) verifyRows(s *sequence, row int) (valid int, err error) {
 		if err := e.force(s); err != nil {
 			return valid, err
 		}
-		for agree && len(s.tokens) > valid { // forced tokens may be those drafted
+		for agree && len(s.tokens) > valid { // forced tokens may equal the drafted ones
 			j := valid - base
 			if agree = j < n && s.draft[j] == s.tokens[valid]; agree {
 				valid++
@@ -109,7 +110,7 @@ func (e *Engine) verifyRows(s *sequence, row int) (valid int, err error) {
 	return valid, nil
 }
 
-// settleDraft keeps the books about a draft of which some tokens were accepted.
+// settleDraft updates the statistics for a draft of which some tokens were accepted.
 func (e *Engine) settleDraft(s *sequence, accepted int) {
 	if n := len(s.draft); n > 0 {
 		s.stats.Drafted += n
@@ -154,7 +155,7 @@ func (e *Engine) decide(s *sequence, row, i int) (int32, error) {
 	return token, nil
 }
 
-// nothingAllowed finds out why a constraint allows nothing, if it knows.
+// nothingAllowed asks a constraint for the reason why it allows nothing, if it can give one.
 func nothingAllowed(c Constraint, err error) error {
 	if x, ok := c.(interface{ Err() error }); ok && errors.Is(err, errNothingAllowed) {
 		if why := x.Err(); why != nil {
@@ -164,7 +165,7 @@ func nothingAllowed(c Constraint, err error) error {
 	return err
 }
 
-// commit appends a token to the text. row is that of its logits.
+// commit appends a token to the text. row is the row of its logits.
 func (e *Engine) commit(s *sequence, token int32, row int, forced bool) error {
 	t := Token{ID: token, Forced: forced, Stop: slices.Contains(s.req.StopTokens, token), Cached: s.stats.Cached}
 	if n := s.req.LogProbs; n != 0 && !forced {
@@ -194,7 +195,7 @@ func (e *Engine) commit(s *sequence, token int32, row int, forced bool) error {
 	return nil
 }
 
-// force appends the tokens that the constraint leaves no choice about.
+// force appends the tokens that the constraint forces.
 func (e *Engine) force(s *sequence) error {
 	c := s.req.Constraint
 	if c == nil || s.req.ForcedAsDrafts {
@@ -207,7 +208,7 @@ func (e *Engine) force(s *sequence) error {
 		}
 		for _, t := range s.forced {
 			next, ok := c.Next(s.state, t)
-			if !ok || t < 0 || int(t) >= e.f.vocab() { // the pass of a token that is none would fail for everybody
+			if !ok || t < 0 || int(t) >= e.f.vocab() { // a pass with an invalid token would fail for all requests
 				return fmt.Errorf("scheduler: generate: the constraint forces token %d in state %d, but Next refuses it", t, s.state)
 			}
 			s.state = next

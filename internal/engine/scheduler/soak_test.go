@@ -15,7 +15,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// errSoak is what passes and drafters of the soak fail with.
+// errSoak is the error with which passes and drafters of the soak test fail.
 var errSoak = errors.New("soak")
 
 // moody is a constraint or drafter that panics now and then.
@@ -42,8 +42,9 @@ func (m *moody) Draft(tokens []int32, max int, dst []int32) []int32 {
 }
 
 // TestSoak sends thousands of requests of every kind through an engine with a small cache and a
-// draft model with a smaller one, while passes fail, foreign code panics and readers leave.
-// Afterwards every page of both caches is free or remembered, and nothing runs.
+// draft model with a smaller one, while passes fail, constraints and drafters panic, and readers
+// leave. Afterwards every page of both caches is free or in the prompt cache, and nothing is
+// running.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const words = 40
@@ -147,8 +148,9 @@ func soak(t *testing.T, e *Engine, i, words int) {
 	}
 }
 
-// What a real network says does not depend on what of the prompt was cached, where the cached part
-// ends, how it was cut into passes, or how many workers there are, in each type of cache.
+// TestWarmIsCold: a real network's output does not depend on how much of the prompt was cached,
+// where the cached part ends, how the prompt was cut into passes, or the number of workers, for
+// each type of cache.
 func TestWarmIsCold(t *testing.T) {
 	const words = 300
 	text := prompt(3*transformer.PageTokens+9, words, 1)
@@ -163,7 +165,7 @@ func TestWarmIsCold(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.cached > 0 {
-				warm := append(text[:c.cached:c.cached], 5, 6, 7) // another text from there on
+				warm := append(text[:c.cached:c.cached], 5, 6, 7) // from there on a different text
 				if _, err := e.Prefill(t.Context(), warm); err != nil {
 					t.Fatal(err)
 				}

@@ -2,24 +2,25 @@ package scheduler
 
 import "math/bits"
 
-// A drafter's guesses fall into classes, of better reasons from 0 to specClasses-1; acceptance is
-// kept for each of them and for ranges of positions within a draft: the first token, the second,
-// 2–3, 4–7, and so on.
+// A drafter's guesses are graded into classes from 0 to specClasses-1, the higher the better
+// founded. Acceptance is tracked per class and per range of positions within a draft: the first
+// token, the second, 2–3, 4–7, and so on.
 const (
 	specClasses = 5
 	specUnknown = 2 // the class of drafters that do not grade their drafts
 	specRanges  = 8
-	specMemory  = 24 // how many guesses the moving averages remember
+	specMemory  = 24 // number of guesses over which the moving averages extend
 )
 
-// acceptance is how often a guess is right, given that those before it in its draft were.
+// acceptance estimates how often a guess is right, given that the guesses before it in its draft
+// were.
 type acceptance struct {
 	rate [specClasses][specRanges]float32
 	seen [specClasses][specRanges]float32
 }
 
-// newAcceptance is what is assumed of a drafter that nothing is known of. What follows right
-// guesses is right more often.
+// newAcceptance returns the assumed acceptance of an unknown drafter. A guess that follows right
+// guesses is more often right.
 func newAcceptance() acceptance {
 	var a acceptance
 	for c := range a.rate {
@@ -35,7 +36,7 @@ func newAcceptance() acceptance {
 
 func specRange(pos int) int { return min(bits.Len(uint(pos)), specRanges-1) }
 
-// learn takes the outcome of one guess.
+// learn records the outcome of one guess.
 func (a *acceptance) learn(class, pos int, right bool) {
 	r := specRange(pos)
 	n := min(a.seen[class][r]+1, specMemory)
@@ -47,7 +48,8 @@ func (a *acceptance) learn(class, pos int, right bool) {
 	a.rate[class][r] += (v - a.rate[class][r]) / n
 }
 
-// forget makes what was learnt elsewhere a starting point that new evidence soon outweighs.
+// forget turns an acceptance learned elsewhere into a starting point that new evidence soon
+// outweighs.
 func (a *acceptance) forget() {
 	for c := range a.seen {
 		for r := range a.seen[c] {

@@ -9,23 +9,24 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// CostPoint is how long a pass of some tokens takes.
+// CostPoint is the duration of a pass of some number of tokens.
 type CostPoint struct {
 	Tokens  int
 	Seconds float64
 }
 
-// CostCurve is what passes cost, by rising numbers of tokens, the first of them 1.
-// The engine compares only costs with one another, so that any unit of time does.
+// CostCurve holds the cost of passes, by ascending number of tokens, the first of which is 1. The
+// engine only compares costs with each other, so any unit of time will do.
 type CostCurve struct {
 	Points []CostPoint
 }
 
-// costPoints are where the curve is measured and kept: 1, 2, 4 … 128 tokens.
+// costPoints is the number of points at which the curve is measured and stored: 1, 2, 4 … 128
+// tokens.
 const costPoints = 8
 
-// MeasureCost runs passes of 1 to 64 tokens on an empty cache and returns the least time each took.
-// In a Mixture-of-Experts network the curve is steep at first, since other tokens wake other
+// MeasureCost runs passes of 1 to 64 tokens on an empty cache and returns the least time of each.
+// In a mixture-of-experts network the curve is steep at first, since other tokens activate other
 // experts.
 func MeasureCost(n *transformer.Network, c *transformer.Cache) (CostCurve, error) {
 	h := n.Hyper()
@@ -44,10 +45,11 @@ func measureCost(f forwarder, context int, now func() time.Time) (CostCurve, err
 	return curve, nil
 }
 
-// maxMeasured is the longest pass that is measured.
+// maxMeasured is the length in tokens of the longest pass that is measured.
 const maxMeasured = 64
 
-// measurePass returns the least time of some passes of n tokens, of one pass if it is long.
+// measurePass returns the least time of several passes of n tokens, or of a single pass if it is
+// long.
 func measurePass(f forwarder, n int, now func() time.Time) (least float64, err error) {
 	var seq transformer.Seq
 	defer func() {
@@ -63,7 +65,7 @@ func measurePass(f forwarder, n int, now func() time.Time) (least float64, err e
 		seq.Pages = append(seq.Pages, p)
 	}
 	tokens := make([]int32, n)
-	for i := range tokens { // different ones, which wake different experts
+	for i := range tokens { // different tokens, which activate different experts
 		tokens[i] = int32(mix64(uint64(i)+1) % uint64(f.vocab()))
 	}
 	spent := 0.0
@@ -81,24 +83,24 @@ func measurePass(f forwarder, n int, now func() time.Time) (least float64, err e
 	return least, nil
 }
 
-// costModel predicts what a pass costs. The shape comes from measuring before there is work and is
-// refined by the passes that happen; the scale follows the passes at once, since it drifts with the
-// depth of the context and with other load.
+// costModel predicts the cost of passes. The shape is measured before there is work, and refined by
+// the passes that happen. The scale follows the passes immediately, since it drifts with the depth
+// of the context and with other load.
 type costModel struct {
-	shape [costPoints]float64 // cost of 1, 2, 4 … tokens, that of 1 being 1
+	shape [costPoints]float64 // cost of 1, 2, 4 … tokens, relative to the cost of 1
 	scale float64             // seconds of a pass of one token
-	known int                 // how many points were measured
+	known int                 // number of points measured
 	timed bool                // scale is in seconds
 }
 
-// What is assumed until it is measured. Of 128 experts eight are awake for one token; the limit is
-// the memory's bandwidth.
+// The curve that is assumed until it is measured. Of 128 experts eight are active for one token;
+// the limit is the memory bandwidth.
 var (
 	moeShape   = [costPoints]float64{1, 1.6, 2.6, 4.2, 6.2, 8.7, 10.2, 15}
 	denseShape = [costPoints]float64{1, 1.05, 1.15, 1.35, 1.8, 2.8, 4.8, 9}
 )
 
-// newCostModel starts with a curve, or without one from what is assumed, in the unit of a pass of
+// newCostModel starts with a curve or, without one, with the assumed curve, in units of a pass of
 // one token.
 func newCostModel(c *CostCurve, experts bool) *costModel {
 	m := &costModel{shape: denseShape, scale: 1}
@@ -113,15 +115,15 @@ func newCostModel(c *CostCurve, experts bool) *costModel {
 	for i := range m.shape {
 		m.shape[i] = c.at(1<<i) / m.scale
 	}
-	for i := costPoints - 2; i >= 0; i-- { // what disturbs a measurement makes it longer
+	for i := costPoints - 2; i >= 0; i-- { // disturbances only make a measurement longer
 		m.shape[i] = min(m.shape[i], m.shape[i+1])
 	}
 	m.settle()
 	return m
 }
 
-// measured takes the time of a pass of 1<<m.known tokens. The points behind it are assumed to rise
-// from there as they did.
+// measured takes the time of a pass of 1<<m.known tokens. The points after it are assumed to rise
+// from there in the same proportion as before.
 func (m *costModel) measured(seconds float64) {
 	i := m.known
 	m.known++
@@ -135,7 +137,7 @@ func (m *costModel) measured(seconds float64) {
 	}
 }
 
-// at interpolates the curve, and prolongs it in a straight line.
+// at interpolates the curve, and extrapolates it linearly.
 func (c *CostCurve) at(n int) float64 {
 	p := c.Points
 	i, found := slices.BinarySearchFunc(p, n, func(p CostPoint, n int) int { return p.Tokens - n })
@@ -153,7 +155,7 @@ func (c *CostCurve) at(n int) float64 {
 	return a.Seconds + (b.Seconds-a.Seconds)*float64(n-a.Tokens)/float64(b.Tokens-a.Tokens)
 }
 
-// settle makes the shape rise and begin with 1.
+// settle makes the shape rise monotonically from 1.
 func (m *costModel) settle() {
 	first := m.shape[0]
 	m.scale *= first
@@ -165,7 +167,8 @@ func (m *costModel) settle() {
 	}
 }
 
-// place finds the two points around n and the weight of the second, above 1 past the end.
+// place returns the index of the first of the two points around n and the weight of the second,
+// which is above 1 past the end.
 func place(n int) (int, float64) {
 	i := min(bits.Len(uint(max(n, 1)))-1, costPoints-2)
 	lo := 1 << i
@@ -178,9 +181,9 @@ func (m *costModel) seconds(n int) float64 {
 	return m.scale * (m.shape[i] + w*(m.shape[i+1]-m.shape[i]))
 }
 
-// observe learns from a pass of n tokens, some of them drafts or none. Passes without drafts tell
-// how fast the machine is now, those with drafts what their tokens cost beside that. One pass alone
-// changes little: another process may have held it up.
+// observe learns from a pass of n tokens, with or without drafts. Passes without drafts show the
+// current speed of the machine; passes with drafts show the relative cost of their tokens. A single
+// pass changes little, because another process may have delayed it.
 func (m *costModel) observe(n int, seconds float64, drafts bool) {
 	if n < 1 || n > 1<<(costPoints-1) || seconds <= 0 {
 		return
@@ -201,7 +204,7 @@ func (m *costModel) observe(n int, seconds float64, drafts bool) {
 	if change < 0 {
 		m.shape[i] = min(m.shape[i], m.shape[i+1])
 	}
-	for j := i; change < 0 && j > 0; j-- { // fewer tokens never cost more; settle sees to the others
+	for j := i; change < 0 && j > 0; j-- { // fewer tokens never cost more; settle adjusts the points above
 		m.shape[j-1] = min(m.shape[j-1], m.shape[j])
 	}
 	m.settle()

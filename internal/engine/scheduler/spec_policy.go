@@ -2,76 +2,77 @@ package scheduler
 
 import "math"
 
-// plan is a pass in the making: how many tokens it computes, how many it is expected to decide.
+// plan is a pass being planned: the number of tokens it computes, and the number it is expected to
+// decide.
 type plan struct {
 	tokens   int
 	expected float64
 }
 
-// scoredDrafter is a Drafter that knows how good its reasons are: the class of a draft, below
+// scoredDrafter is a Drafter that grades its drafts: it returns the class of a draft, below
 // specClasses.
 type scoredDrafter interface {
 	draftScored(tokens []int32, max int, dst []int32) ([]int32, int)
 }
 
-// drafting is one drafter at work for one request.
+// drafting is the state of one drafter for one request.
 type drafting struct {
 	d      Drafter
 	scored scoredDrafter
-	model  *modelDrafter // the draft model, if it is that
+	model  *modelDrafter // the draft model, if this is one
 	name   string
 	acc    acceptance
 	buf    []int32
 
-	// A guess is watched until it turns out wrong, whether it was verified or not: what guesses are
-	// worth is learnt for free.
+	// A guess is watched until it turns out wrong, whether it was verified or not. So the value of
+	// guesses is learned for free.
 	watch      []int32
-	watched    int // tokens of watch that came true
+	watched    int // number of tokens of watch that came true
 	watchClass int
 
-	seconds float64 // moving average for each token proposed
+	seconds float64 // moving average per proposed token
 	calls   int
-	pause   int // passes to wait before the next attempt, for costly drafters that do not pay
+	pause   int // passes to wait before the next attempt, for costly drafters that do not pay off
 	paused  int
 }
 
 // speculator chooses drafts for one request.
 //
-// It drafts what promises most tokens a second by the measured cost of a pass and the measured
-// acceptance. Its balance is the time won so far by accepted tokens, less that spent on verifying
-// wrong ones; it begins with the time of one token and grows by one hundredth of the time of each
-// token. No draft may cost more than the balance, so that even where everything is refused the loss
-// stays below half a token and 0.5 %, and where drafts are accepted their length doubles from pass
-// to pass.
+// It chooses the draft with the highest expected tokens per second, given the measured cost of a
+// pass and the measured acceptance. Its balance is the time gained so far by accepted tokens, minus
+// the time spent on verifying wrong ones. It begins with the time of one token and grows by one
+// hundredth of the time of each token. No draft may cost more than the balance. So if everything is
+// refused, the loss stays below half a token and 0.5 %; and if drafts are accepted, their length
+// doubles from pass to pass.
 type speculator struct {
 	drafters []*drafting
 	balance  float64 // seconds
-	worth    float64 // seconds that a token takes without drafts, in the pass that is planned
+	worth    float64 // seconds per token without drafts, in the planned pass
 	chosen   *drafting
 	opened   bool
-	session  *session // nil for a request without a key, or when another request of the session is being computed
+	session  *session // nil for a request without a key, or while another request of the session is being computed
 }
 
 const (
 	earnRate   = 0.005
-	maxBalance = 64 // in the time of one token
-	// A draft must promise this much more tokens a second than none.
+	maxBalance = 64 // in units of the time of one token
+	// A draft must raise the expected tokens per second at least by this factor.
 	worthwhile = 1.02
-	// A foreign drafter is costly if a whole draft of its costs more than this share of a pass.
-	// Then it is asked only for tokens that are to be used.
+	// A third-party drafter is costly if one whole draft takes more than this share of a pass. Then
+	// it is asked only for tokens that will be used.
 	costlyShare = 0.005
 )
 
 // choice is the best draft found so far.
 type choice struct {
 	d     *drafting
-	n     int // tokens of it
+	n     int // its number of tokens
 	class int
-	rate  float64 // tokens a second that the pass promises with it
+	rate  float64 // expected tokens per second of the pass with it
 }
 
-// propose sets s.draft to what is best verified in the pass, at most limit tokens, and adds it to
-// the plan.
+// propose sets s.draft to the draft that is best to verify in the pass, at most limit tokens, and
+// adds it to the plan.
 func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 	if !e.cost.timed { // the engine's very first token
 		return
@@ -98,7 +99,7 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 		default:
 			sp.measure(e, p, &c, limit, d.seconds)
 		}
-		if e.cfg.Speculation.FixedDraft > 0 { // each drafter in turn, as far as they have something
+		if e.cfg.Speculation.FixedDraft > 0 { // drafters in order, as long as they propose something
 			c.rate = math.MaxFloat64 / float64(1+(len(s.tokens)+i)%len(sp.drafters))
 		}
 		if c.n > 0 && c.rate > best.rate {
@@ -116,12 +117,12 @@ func (sp *speculator) propose(e *Engine, s *sequence, p *plan, limit int) {
 	sp.use(e, s, p, best.d, best.n, best.class)
 }
 
-// probe tries a costly drafter that does not seem to pay, at growing intervals: cheap ones show
-// what they are worth without.
+// probe tries a costly drafter that does not seem to pay off, at growing intervals. Cheap drafters
+// show their value without this.
 func (sp *speculator) probe(e *Engine, s *sequence, p *plan, limit int) {
 	for _, d := range sp.drafters {
 		if !d.costly(e) || d.paused < d.pause || d.model != nil && !d.model.began {
-			continue // a draft model that must read the whole text first is no cheap trial
+			continue // a draft model that must read the whole text first is not a cheap trial
 		}
 		n := min(2, limit)
 		if e.cost.seconds(p.tokens+n)-e.cost.seconds(p.tokens)+float64(n)*d.seconds > sp.balance {
@@ -149,8 +150,8 @@ func (sp *speculator) use(e *Engine, s *sequence, p *plan, d *drafting, n, class
 	p.expected += d.gain(class, n)
 }
 
-// measure finds how many tokens of a draft, of n at most, promise the most tokens a second, and
-// that rate. perToken is what the drafter takes for each.
+// measure finds how many tokens of a draft, at most n, give the highest expected tokens per second,
+// and that rate. perToken is the drafter's time per token.
 func (sp *speculator) measure(e *Engine, p *plan, c *choice, n int, perToken float64) {
 	c.n, c.rate = 0, 0
 	if fixed := e.cfg.Speculation.FixedDraft; fixed > 0 {
@@ -159,7 +160,7 @@ func (sp *speculator) measure(e *Engine, p *plan, c *choice, n int, perToken flo
 	}
 	base := e.cost.seconds(p.tokens)
 	gain, right := p.expected, 1.0
-	for i := range min(n, max(4, 2*e.tried)) { // no leaps on a curve that nobody has tried
+	for i := range min(n, max(4, 2*e.tried)) { // grows in steps while the curve is untested
 		right *= float64(c.d.acc.rate[c.class][specRange(i)])
 		gain += right
 		cost := e.cost.seconds(p.tokens+i+1) + float64(i+1)*perToken
@@ -172,7 +173,7 @@ func (sp *speculator) measure(e *Engine, p *plan, c *choice, n int, perToken flo
 	}
 }
 
-// gain is how many tokens of a draft are expected to be accepted.
+// gain returns the expected number of accepted tokens of a draft.
 func (d *drafting) gain(class, n int) float64 {
 	sum, right := 0.0, 1.0
 	for i := range n {
@@ -182,7 +183,8 @@ func (d *drafting) gain(class, n int) float64 {
 	return sum
 }
 
-// allowed cuts a draft where the constraint would refuse it, and after a stop token.
+// allowed returns the length of a draft up to where the constraint would refuse it, or up to a stop
+// token.
 func (sp *speculator) allowed(s *sequence, draft []int32) int {
 	c, state := s.req.Constraint, s.state
 	for i, t := range draft {
@@ -202,8 +204,9 @@ func (sp *speculator) allowed(s *sequence, draft []int32) int {
 	return len(draft)
 }
 
-// guess asks a drafter and returns the class of its answer, which is in d.buf. The time that takes
-// is paid from the balance, save that in which the draft model catches up with the text.
+// guess asks a drafter for a draft, which is then in d.buf, and returns its class. The time this
+// takes is paid from the balance, except for the time in which the draft model catches up with the
+// text.
 func (sp *speculator) guess(e *Engine, s *sequence, d *drafting, most int) (class int) {
 	if d.calls == 0 && d.scored == nil {
 		most = min(most, 2) // until its cost is known
@@ -222,7 +225,7 @@ func (sp *speculator) guess(e *Engine, s *sequence, d *drafting, most int) (clas
 	if len(d.buf) > most {
 		d.buf = d.buf[:most]
 	}
-	for i, t := range d.buf { // a foreign drafter may propose anything
+	for i, t := range d.buf { // a third-party drafter may propose anything
 		if t < 0 || int(t) >= e.f.vocab() {
 			d.buf = d.buf[:i]
 			break
@@ -234,8 +237,8 @@ func (sp *speculator) guess(e *Engine, s *sequence, d *drafting, most int) (clas
 	return class
 }
 
-// timed averages what a proposed token costs; the first calls catch up with the prompt and are not
-// typical.
+// timed averages the cost of a proposed token. The first calls are ignored, because they catch up
+// with the prompt and are not typical.
 func (d *drafting) timed(seconds float64) {
 	if len(d.buf) == 0 {
 		return
@@ -254,7 +257,7 @@ func (d *drafting) costly(e *Engine) bool {
 	return d.model != nil || d.scored == nil && d.seconds*float64(e.cfg.Speculation.MaxDraft) > costlyShare*e.cost.scale
 }
 
-// committed compares a decided token with the guesses that are watched.
+// committed compares a decided token with the watched guesses.
 func (sp *speculator) committed(token int32) {
 	for _, d := range sp.drafters {
 		if len(d.watch) == 0 {
@@ -268,7 +271,7 @@ func (sp *speculator) committed(token int32) {
 	}
 }
 
-// verified books the draft of a pass of which some tokens were accepted.
+// verified records the result of a draft of which some tokens were accepted.
 func (sp *speculator) verified(e *Engine, s *sequence, accepted int) {
 	d := sp.chosen
 	e.metrics.drafted(d.name, len(s.draft), accepted)
@@ -278,7 +281,7 @@ func (sp *speculator) verified(e *Engine, s *sequence, accepted int) {
 	}
 }
 
-// earn adds what a token brings whether drafts were accepted or not.
+// earn adds to the balance the share that every token earns, whether drafts were accepted or not.
 func (sp *speculator) earn(e *Engine, tokens int) {
 	if sp.worth == 0 {
 		sp.worth = e.cost.seconds(1)
@@ -286,7 +289,7 @@ func (sp *speculator) earn(e *Engine, tokens int) {
 	sp.balance = min(sp.balance+earnRate*float64(tokens)*sp.worth, maxBalance*sp.worth)
 }
 
-// nameOf is the name that metrics are kept under.
+// nameOf returns the name under which metrics are kept.
 func nameOf(d Drafter) string {
 	if n, ok := d.(interface{ Name() string }); ok {
 		return n.Name()

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// speed generates with a virtual clock whose passes cost what the curve says, and returns tokens a
-// second.
+// speed generates with a virtual clock on which passes cost what the curve says, and returns the
+// tokens per second.
 func speed(t *testing.T, y *toy, real *CostCurve, r Request, cfg EngineConfig) (float64, Stats) {
 	t.Helper()
 	y.clock, y.cost = newFakeClock(), curveCost(real)
@@ -22,7 +22,7 @@ func speed(t *testing.T, y *toy, real *CostCurve, r Request, cfg EngineConfig) (
 	return float64(stats.Generated) / stats.Decode.Seconds(), stats
 }
 
-// wrongModel drafts with a cost, and is always wrong.
+// wrongModel drafts at a cost, and is always wrong.
 type wrongModel struct {
 	c    *fakeClock
 	each time.Duration
@@ -30,14 +30,14 @@ type wrongModel struct {
 
 func (w *wrongModel) Draft(tokens []int32, max int, dst []int32) []int32 {
 	for range max {
-		dst = append(dst, 0) // a token the script never says
+		dst = append(dst, 0) // a token that never occurs in the script
 	}
 	w.c.advance(time.Duration(max) * w.each)
 	return dst
 }
 
-// Where nothing is accepted, speculation costs no more than 3 %, however sure the drafters are and
-// whatever the curve is.
+// TestNothingAccepted: if nothing is accepted, speculation costs no more than 3 %, however
+// confident the drafters are and whatever the cost curve is.
 func TestNothingAccepted(t *testing.T) {
 	dense := &CostCurve{Points: []CostPoint{{1, 0.01}, {8, 0.011}, {64, 0.02}}}
 	for name, curve := range map[string]*CostCurve{"moe": moeCurve(), "dense": dense} {
@@ -45,7 +45,7 @@ func TestNothingAccepted(t *testing.T) {
 			for _, each := range []time.Duration{0, 10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond} {
 				t.Run(fmt.Sprint(name, " ", n, " tokens, drafts of ", each), func(t *testing.T) {
 					script := prompt(n, 200, 5)
-					for i := range script { // no two tokens are followed by the same one again, and 0 is never said
+					for i := range script { // no two tokens occur in succession twice, and 0 never occurs
 						script[i] = 1 + int32(i%997)
 					}
 					r := Request{Prompt: prompt(20, 1000, 1), MaxTokens: n}
@@ -73,7 +73,8 @@ func TestNothingAccepted(t *testing.T) {
 	}
 }
 
-// After texts that were guessed well, one that cannot be guessed costs little more.
+// TestLuckRunsOut: after texts that were predicted well, one that cannot be predicted costs little
+// more.
 func TestLuckRunsOut(t *testing.T) {
 	old := file(100, 3)
 	good := edit(old, 2, 8)
@@ -107,7 +108,7 @@ func TestLuckRunsOut(t *testing.T) {
 	}
 }
 
-// file makes a text of lines of tokens, some of them alike, as code is.
+// file returns a text of lines of tokens, some of them alike, as in code.
 func file(lines int, seed uint64) []int32 {
 	var f []int32
 	for l := range lines {
@@ -124,7 +125,7 @@ func file(lines int, seed uint64) []int32 {
 	return f
 }
 
-// edit changes a text in n places: tokens replaced, inserted and deleted, lines too.
+// edit changes a text in n places: it replaces, inserts and deletes tokens and whole lines.
 func edit(f []int32, n int, seed uint64) []int32 {
 	out := append([]int32(nil), f...)
 	for i := range n {
@@ -146,8 +147,8 @@ func edit(f []int32, n int, seed uint64) []int32 {
 	return out
 }
 
-// A model rewrites a file it was shown, with some edits: at least 2.5 times as many tokens a
-// second.
+// TestRewriting: a model that rewrites a file it was shown, with some edits, generates at least 2.5
+// times as many tokens per second.
 func TestRewriting(t *testing.T) {
 	for _, lines := range []int{200, 800} {
 		for _, edits := range []int{3, 12} {
@@ -175,8 +176,8 @@ func TestRewriting(t *testing.T) {
 	}
 }
 
-// The draft length follows the acceptance: an oracle that is right with probability p gets a length
-// near the best one.
+// TestLengthAdapts: the draft length follows the acceptance. An oracle that is right with
+// probability p gets a length near the best one.
 func TestLengthAdapts(t *testing.T) {
 	script := prompt(1500, 900, 5)
 	for _, p := range []float64{0.3, 0.6, 0.8, 0.9, 0.98} {
@@ -203,7 +204,7 @@ func TestLengthAdapts(t *testing.T) {
 	}
 }
 
-// oracle proposes what will be said, each token with some probability.
+// oracle proposes the actual next tokens, each with some probability.
 type oracle struct {
 	script []int32
 	start  int
@@ -222,8 +223,8 @@ func (o *oracle) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// An ordinary text with a draft model that is right four times of five and takes a tenth of the
-// target's time for each token.
+// TestDraftModelPays generates an ordinary text with a draft model that is right four times out of
+// five and takes a tenth of the target's time per token.
 func TestDraftModelPays(t *testing.T) {
 	text := prompt(1500, 900, 5)
 	dense := &CostCurve{Points: []CostPoint{{1, 0.01}, {8, 0.0115}, {64, 0.024}}}
@@ -243,7 +244,7 @@ func TestDraftModelPays(t *testing.T) {
 	}
 }
 
-// timedDrafter takes time for each token.
+// timedDrafter takes some time for each token.
 type timedDrafter struct {
 	Drafter
 	c    *fakeClock
@@ -267,7 +268,7 @@ func TestCostModel(t *testing.T) {
 			t.Fatalf("%d tokens cost %v, %d %v", n, m.seconds(n), n+1, m.seconds(n+1))
 		}
 	}
-	// The machine turns out three times slower, and drafts dearer than measured.
+	// The machine turns out to be three times slower, and drafts more expensive than measured.
 	for i := range 300 {
 		m.observe(1, 0.003, false)
 		if i%2 == 0 {
@@ -277,14 +278,14 @@ func TestCostModel(t *testing.T) {
 	if a, b := m.seconds(1), m.seconds(2); math.Abs(a-0.003) > 0.0001 || math.Abs(b-0.0059) > 0.0003 || m.seconds(64) < b {
 		t.Errorf("learnt %v and %v", a, b)
 	}
-	// Or cheaper.
+	// Or less expensive.
 	for range 100 {
 		m.observe(32, 0.0033, true)
 	}
 	if got := m.seconds(32); math.Abs(got-0.0033) > 0.0003 || m.seconds(8) > got {
 		t.Errorf("learnt %v for 32 and %v for 8", got, m.seconds(8))
 	}
-	// A pass that was held up changes little.
+	// A pass that was delayed changes little.
 	before := m.seconds(1)
 	m.observe(1, 5, false)
 	if got := m.seconds(1); got > 1.3*before {
@@ -292,7 +293,7 @@ func TestCostModel(t *testing.T) {
 	}
 }
 
-// Where the measured curve is far too low, the loss stays small all the same.
+// TestWrongCostCurve: even if the measured curve is far too low, the loss stays small.
 func TestWrongCostCurve(t *testing.T) {
 	low := &CostCurve{Points: []CostPoint{{1, 0.001}, {8, 0.00105}, {64, 0.0012}}}
 	text := prompt(2000, 900, 5)
@@ -323,7 +324,8 @@ func TestMeasureCost(t *testing.T) {
 	}
 }
 
-// An engine that has nothing to do finds out what passes cost; a request does not wait for that.
+// TestMeasuresWhenIdle: an idle engine measures the cost of passes, and a request does not wait for
+// that.
 func TestMeasuresWhenIdle(t *testing.T) {
 	y := newToy(t, 50, 40, hashLM(1))
 	y.clock, y.cost = newFakeClock(), curveCost(moeCurve())
@@ -346,7 +348,7 @@ func TestMeasuresWhenIdle(t *testing.T) {
 			t.Fatal("not measured")
 		}
 	}
-	e.Close() // waits for the other tries of the last point
+	e.Close() // waits for the remaining runs of the last point
 	for i, p := range moeCurve().Points[:7] {
 		if got := e.cost.seconds(p.Tokens); math.Abs(got-p.Seconds) > 0.1*p.Seconds {
 			t.Errorf("point %d: %v, want %v", i, got, p.Seconds)

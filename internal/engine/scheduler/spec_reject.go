@@ -1,9 +1,8 @@
 package scheduler
 
-// reject accepts or replaces a token that was drawn from the distribution q, so that the outcome
-// follows the distribution p of these logits: x is accepted with probability min(1, p(x)/q(x)),
-// otherwise the outcome is drawn from max(0, p−q) (Leviathan et al. 2023, theorem 1; Chen et al.
-// 2023).
+// reject accepts or replaces a token x that was drawn from the distribution q, so that the outcome
+// follows the distribution p of these logits. It accepts x with probability min(1, p(x)/q(x)), and
+// otherwise draws from max(0, p−q) (Leviathan et al. 2023, theorem 1; Chen et al. 2023).
 func (s *sampler) reject(logits []float32, pos int, x int32, q []cand) (int32, error) {
 	s.pen.apply(logits)
 	defer s.pen.undo(logits)
@@ -35,7 +34,7 @@ func (s *sampler) reject(logits []float32, pos int, x int32, q []cand) (int32, e
 		p[i].w = max(0, p[i].w/sumP-s.other[p[i].id])
 		left += p[i].w
 	}
-	if left == 0 { // p equals q but for rounding
+	if left == 0 { // p equals q except for rounding
 		return x, nil
 	}
 	return draw(p, uniform(s.p.Seed, pos, streamResidual)), nil

@@ -1,35 +1,36 @@
 package scheduler
 
-// sessions keeps what was learnt in earlier requests. Only the scheduler's goroutine uses it.
+// sessions keeps what was learned in earlier requests. Only the scheduler's goroutine uses it.
 type sessions struct {
 	byKey  map[string]*session
-	acc    map[string]*acceptance // by drafter: where new sessions start
+	acc    map[string]*acceptance // by drafter: the starting point of new sessions
 	clock  int
-	opened int     // drafters opened
+	opened int     // number of drafters opened
 	won    float64 // moving average of a request's balance at its end, in tokens
 }
 
-// session is what requests with one Key share.
+// session holds what requests with the same Key share.
 type session struct {
 	history history
 	acc     map[string]*acceptance
-	busy    bool // a request of it is being computed
+	busy    bool // one of its requests is being computed
 	used    int
 }
 
-// A drafter that did not pay may pay for other texts: now and then one starts with the defaults
-// again. The number is prime, so that it is each one's turn some time.
+// A drafter that did not pay off may pay off for other texts, so now and then one starts with the
+// defaults again. The number is prime, so that every drafter gets its turn some time.
 const retrial = 37
 
-// maxSessions bounds the histories that are kept; those unused the longest go first.
+// maxSessions is the maximum number of sessions kept; the least recently used go first.
 const maxSessions = 8
 
 const maxCredit = 4
 
-// credit is how many tokens' time a new request may lose before any of its drafts was accepted.
+// credit returns the time, in tokens, that a new request may lose before any of its drafts is
+// accepted.
 func (t *sessions) credit() float64 { return min(max(t.won/4, 0.5), maxCredit) }
 
-// open returns the session of a key, or nil if another request has it.
+// open returns the session of a key, or nil if another request is using it.
 func (t *sessions) open(key string) *session {
 	if t.byKey == nil {
 		t.byKey = map[string]*session{}
@@ -64,8 +65,8 @@ func (t *sessions) makeRoom() {
 	}
 }
 
-// acceptanceOf returns what a drafter starts with: what the session knows, else all requests, else
-// the defaults.
+// acceptanceOf returns the acceptance with which a drafter starts: that of the session if known,
+// else that of all requests, else the defaults.
 func (t *sessions) acceptanceOf(s *session, name string) acceptance {
 	var a acceptance
 	switch {
@@ -83,7 +84,7 @@ func (t *sessions) acceptanceOf(s *session, name string) acceptance {
 	return a
 }
 
-// learn keeps what a request's drafter ended with.
+// learn stores a drafter's acceptance at the end of a request.
 func (t *sessions) learn(s *session, name string, a *acceptance) {
 	if t.acc == nil {
 		t.acc = map[string]*acceptance{}
@@ -94,10 +95,10 @@ func (t *sessions) learn(s *session, name string, a *acceptance) {
 	}
 }
 
-// newSpeculator gathers the drafters for a request in s.spec, those with the best reasons first.
+// newSpeculator collects the drafters for a request in s.spec, the best founded first.
 func (e *Engine) newSpeculator(s *sequence) {
 	sp, cfg, r := &speculator{}, &e.cfg.Speculation, s.req
-	s.spec = sp // at once: whatever panics below, the session is closed with it
+	s.spec = sp // set at once: if anything below panics, the session is closed with it
 	if r.Key != "" {
 		sp.session = e.sessions.open(r.Key)
 	}
@@ -128,7 +129,7 @@ func (e *Engine) newSpeculator(s *sequence) {
 	}
 }
 
-// close ends the drafters and keeps what was learnt.
+// close closes the drafters and stores what was learned.
 func (sp *speculator) close(e *Engine) {
 	if sp.session != nil {
 		sp.session.busy = false
@@ -139,7 +140,7 @@ func (sp *speculator) close(e *Engine) {
 	for _, d := range sp.drafters {
 		e.sessions.learn(sp.session, d.name, &d.acc)
 	}
-	for _, d := range sp.drafters { // foreign code last: it may panic
+	for _, d := range sp.drafters { // third-party code last, because it may panic
 		if c, ok := d.d.(interface{ Close() }); ok {
 			c.Close()
 		}

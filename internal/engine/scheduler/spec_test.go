@@ -11,7 +11,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// maze is a constraint: in state s the tokens for which a hash says so are allowed, in every third
+// maze is a constraint: in state s, a hash determines which tokens are allowed; in every third
 // state only one is.
 type maze struct{ words, states int }
 
@@ -50,7 +50,7 @@ func (m maze) Forced(s int32, dst []int32) []int32 {
 	return dst
 }
 
-// liar proposes the wrong thing, the right thing or nonsense.
+// liar proposes wrong tokens, right tokens or nonsense.
 type liar struct{ calls int }
 
 func (l *liar) Draft(tokens []int32, max int, dst []int32) []int32 {
@@ -64,8 +64,8 @@ func (l *liar) Draft(tokens []int32, max int, dst []int32) []int32 {
 	return dst
 }
 
-// However tokens are drafted, alone or beside others, with or without a constraint: the text is the
-// same.
+// TestDraftsChangeNothing: the text is the same however tokens are drafted, alone or next to
+// others, with or without a constraint.
 func TestDraftsChangeNothing(t *testing.T) {
 	const words, ctx = 60, 64 * transformer.PageTokens
 	small := func() *DraftModel {
@@ -127,7 +127,8 @@ func TestDraftsChangeNothing(t *testing.T) {
 	}
 }
 
-// Forced tokens come out whether the model would have said them or not, and cost no pass.
+// TestForcedTokens: forced tokens are generated whether the model would have chosen them or not,
+// and cost no pass.
 func TestForcedTokens(t *testing.T) {
 	r := Request{Prompt: prompt(10, 60, 1), MaxTokens: 200, Constraint: maze{60, 50}}
 	e := toyEngine(t, newToy(t, 60, 32, hashLM(1)), EngineConfig{Speculation: SpecConfig{Off: true}})
@@ -167,7 +168,7 @@ func TestForeignPanics(t *testing.T) {
 	settled(t, e, y)
 }
 
-// Log-probabilities are those of the network, whatever was drafted.
+// TestLogProbs: log-probabilities are those of the network, whatever was drafted.
 func TestLogProbs(t *testing.T) {
 	r := Request{Prompt: prompt(20, 50, 1), MaxTokens: 60, LogProbs: 3, Sample: SampleParams{Temperature: 0.9, Seed: 4, FrequencyPenalty: 0.2}, Drafters: []Drafter{&liar{}}}
 	collect := func(off bool) (all []Token) {

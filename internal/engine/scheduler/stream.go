@@ -6,12 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// stream carries tokens from the scheduler to the one reader of a request. The scheduler never
-// waits for the reader: what it has not taken yet is kept, at most a context full of tokens.
+// stream carries tokens from the scheduler to the only reader of a request. The scheduler never
+// waits for the reader: it buffers what the reader has not taken yet, at most a full context of
+// tokens.
 type stream struct {
 	ctx       context.Context
 	cancelled atomic.Bool
-	notify    chan struct{} // holds a token when there is something to take
+	notify    chan struct{} // holds a value if there is something to take
 
 	mu    sync.Mutex
 	items []Token
@@ -23,10 +24,10 @@ func newStream(ctx context.Context) *stream {
 	return &stream{ctx: ctx, notify: make(chan struct{}, 1)}
 }
 
-// gone tells that nobody wants the rest.
+// gone reports whether nobody wants the rest.
 func (s *stream) gone() bool { return s.cancelled.Load() || s.ctx.Err() != nil }
 
-// send hands items over, and the end with them if there is one.
+// send appends items to the stream, and ends it if ended is set.
 func (s *stream) send(items []Token, ended bool, err error) {
 	s.mu.Lock()
 	s.items = append(s.items, items...)

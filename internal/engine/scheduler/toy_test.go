@@ -10,14 +10,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// toy is a network without weights whose logits depend on every token before them, as the cache has
-// it. What a real network would compute from wrong keys and values, toy computes too: it reads its
-// whole prefix from the pages it is given, and refuses pages that were never written or that others
-// share.
+// toy is a network without weights whose logits depend on all preceding tokens, as stored in the
+// cache. So it also computes wrong results from wrong keys and values, as a real network would. It
+// reads its whole prefix from the given pages, and refuses pages that were never written or that
+// others share.
 type toy struct {
 	t        testing.TB
 	words    int
-	store    [][]int32 // by page: token+1 in each slot, 0 where nothing was written
+	store    [][]int32 // by page: token+1 in each slot, 0 if nothing was written
 	refcount []int32
 	freeList []int32
 	rows     [][]float32
@@ -26,14 +26,14 @@ type toy struct {
 
 	logitsOf func(prefix []int32, logits []float32) // fills logits from the prefix
 	before   func(slices []transformer.Slice) error // runs at the start of a pass
-	after    func(slices []transformer.Slice) error // runs at its end
+	after    func(slices []transformer.Slice) error // runs at the end of a pass
 	clock    *fakeClock
-	cost     func(tokens int) time.Duration // on clock, of a pass
+	cost     func(tokens int) time.Duration // time that a pass takes on clock
 
 	mu     sync.Mutex
 	passes int
 	tokens int
-	sizes  []int // tokens of each pass
+	sizes  []int // number of tokens of each pass
 }
 
 func newToy(t testing.TB, words, pages int, logitsOf func([]int32, []float32)) *toy {
@@ -127,7 +127,7 @@ func (y *toy) write(s *transformer.Seq, token int32) error {
 	return nil
 }
 
-// output computes the logits after a sequence from what its pages hold.
+// output computes the logits after a sequence from the contents of its pages.
 func (y *toy) output(s *transformer.Seq) {
 	y.prefix = y.prefix[:0]
 	for i := range s.Len {
@@ -146,9 +146,9 @@ func (y *toy) output(s *transformer.Seq) {
 	y.rows = append(y.rows, l)
 }
 
-// hashLM is a language model of little entropy: the next token depends mostly on the last two, a
-// little on all. How much on all is noise: with little, text repeats itself; with much, it cannot
-// be guessed.
+// hashLM is a language model of low entropy: the next token depends mostly on the last two, and a
+// little on all. noise sets how much it depends on all: with a little, text repeats itself; with a
+// lot, it cannot be predicted.
 func hashLM(noise float32) func([]int32, []float32) {
 	return func(prefix []int32, logits []float32) {
 		all := uint64(1)
@@ -168,7 +168,7 @@ func hashLM(noise float32) func([]int32, []float32) {
 	}
 }
 
-// scriptLM says script after a prompt of n tokens.
+// scriptLM generates script after a prompt of n tokens.
 func scriptLM(n int, script []int32) func([]int32, []float32) {
 	return func(prefix []int32, logits []float32) {
 		clear(logits)
@@ -181,7 +181,7 @@ func scriptLM(n int, script []int32) func([]int32, []float32) {
 	}
 }
 
-// fakeClock is a clock that moves when it is told to.
+// fakeClock is a clock that moves only on request.
 type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -201,8 +201,8 @@ func (c *fakeClock) advance(d time.Duration) {
 	c.mu.Unlock()
 }
 
-// toyEngine starts an engine on a toy, with a Mixture-of-Experts' cost curve unless cfg has another
-// one.
+// toyEngine starts an engine on a toy, with the cost curve of a mixture-of-experts network unless
+// cfg sets another one.
 func toyEngine(t testing.TB, y *toy, cfg EngineConfig) *Engine {
 	t.Helper()
 	if cfg.Context == 0 {
@@ -221,7 +221,8 @@ func toyEngine(t testing.TB, y *toy, cfg EngineConfig) *Engine {
 	return e
 }
 
-// moeCurve is 1 ms for a token, and what the memory limit of 8 of 128 experts makes of more.
+// moeCurve returns a curve of 1 ms for one token; the cost of more tokens follows from the memory
+// limit of 8 of 128 experts.
 func moeCurve() *CostCurve {
 	c := &CostCurve{}
 	for i, v := range moeShape {
@@ -244,7 +245,7 @@ func run(t testing.TB, e *Engine, r Request) ([]int32, Stats) {
 	return ids, stats
 }
 
-// prompt makes n tokens of a vocabulary that look random.
+// prompt returns n tokens of a vocabulary that look random.
 func prompt(n, words int, seed uint64) []int32 {
 	p := make([]int32, n)
 	for i := range p {

@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// Alloc gives n bytes of zeroed memory that starts at a multiple of 64. A nil Alloc stands for
+// Alloc returns n bytes of zeroed memory that starts at a multiple of 64. A nil Alloc stands for
 // HeapAlloc.
 type Alloc func(n int) []byte
 
-// HeapAlloc is the Alloc that takes memory from Go's heap; the collector frees it.
+// HeapAlloc is the Alloc that takes memory from Go's heap; the garbage collector frees it.
 func HeapAlloc(n int) []byte {
 	if n == 0 {
 		return nil
@@ -19,16 +19,16 @@ func HeapAlloc(n int) []byte {
 	return b[off : off+n : off+n]
 }
 
-// alignment is that of a cache line and of the widest vector.
+// alignment is the size of a cache line and of the widest vector.
 const alignment = 64
 
-// hugePage is the size from which memory on Linux can lie on one page.
+// hugePage is the size of a huge page on Linux.
 const hugePage = 2 << 20
 
-// Arena gives out memory from large mappings that lie on huge pages where the system has them,
-// which a walk over gigabytes of weights needs: with pages of 4 KiB the address translation alone
-// costs a fifth of the bandwidth. The memory lives until Close. The zero value is not usable; see
-// NewArena.
+// Arena allocates memory from large mappings that lie on huge pages where the system has them. A
+// walk over gigabytes of weights needs huge pages: with pages of 4 KiB the address translation
+// alone costs a fifth of the bandwidth. The memory lives until Close. The zero value is not usable;
+// see NewArena.
 type Arena struct {
 	mu    sync.Mutex
 	chunk int
@@ -37,7 +37,8 @@ type Arena struct {
 	used  int
 }
 
-// NewArena makes an arena that asks the system for at least chunk bytes at a time; 0 means 64 MiB.
+// NewArena returns an arena that requests at least chunk bytes from the system at a time; 0 means
+// 64 MiB.
 func NewArena(chunk int) *Arena {
 	if chunk <= 0 {
 		chunk = 64 << 20
@@ -45,7 +46,7 @@ func NewArena(chunk int) *Arena {
 	return &Arena{chunk: (chunk + hugePage - 1) &^ (hugePage - 1)}
 }
 
-// Alloc gives n bytes of zeroed memory. It panics when the system has no more, as make does.
+// Alloc returns n bytes of zeroed memory. It panics if the system has no more memory, as make does.
 func (a *Arena) Alloc(n int) []byte {
 	if n == 0 {
 		return nil
@@ -56,7 +57,7 @@ func (a *Arena) Alloc(n int) []byte {
 	if size > len(a.free) {
 		raw, fresh := mapMemory(max(a.chunk, (size+hugePage-1)&^(hugePage-1)))
 		a.maps = append(a.maps, raw)
-		if len(fresh)-size < len(a.free) { // a large request must not waste what is left of the open mapping
+		if len(fresh)-size < len(a.free) { // a large request must not waste the rest of the current mapping
 			a.used += size
 			return fresh[:n:n]
 		}
@@ -68,14 +69,14 @@ func (a *Arena) Alloc(n int) []byte {
 	return b
 }
 
-// Bytes is the memory that was given out.
+// Bytes returns the size of the allocated memory.
 func (a *Arena) Bytes() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.used
 }
 
-// Close gives everything back to the system. Nothing that was allocated may be used afterwards.
+// Close returns all memory to the system. Nothing that was allocated may be used afterwards.
 func (a *Arena) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -2,7 +2,7 @@
 
 package tensor
 
-// mapMemory takes the memory from Go's heap where huge pages are not to be had by asking.
+// mapMemory allocates from Go's heap on systems where huge pages cannot be requested.
 func mapMemory(n int) (raw, usable []byte) {
 	b := HeapAlloc(n)
 	return b, b

@@ -2,8 +2,8 @@ package tensor
 
 import "testing"
 
-// TestAttentionLesser runs the tests of attention and vectors with the lesser kernel sets of this
-// processor.
+// TestAttentionLesser runs the tests of attention and vectors with the other, less capable kernel
+// sets of this processor.
 func TestAttentionLesser(t *testing.T) {
 	best := attnISA
 	t.Cleanup(func() { attnISA = best })

@@ -2,16 +2,16 @@ package tensor
 
 import "unsafe"
 
-// attnISA is the set of kernels that attention and vectors run with here.
+// attnISA is the kernel set used for attention and vectors on this machine.
 var attnISA = detect()
 
-// widenPays says whether widening a whole tile is quick.
+// widenPays reports whether widening a whole tile is fast.
 func widenPays() bool { return attnISA != isaAVX2 }
 
 func wide() bool { return attnISA >= isaAVX512 }
 
 // tileMulF32 computes dst[r][j] = fix[r]·dst[r][j] + Σₖ a[r][k]·b[k][j] for rows r, 32 columns j
-// and n steps k; without fix it starts at zero. Strides are in elements.
+// and n steps k. If fix is nil, the sum starts at zero. Strides are in elements.
 func tileMulF32(dst []float32, ds int, a []float32, as int, b []float32, bs, n, rows int, fix []float32) {
 	if attnISA < isaAVX2 {
 		tileMulPlain(dst, ds, a, as, b, bs, n, rows, fix)
@@ -113,7 +113,7 @@ func tileMulI8(dst []float32, ds int, a []float32, as int, b []int8, bs, n, rows
 	}
 }
 
-// checkTile panics where a kernel would leave its slices.
+// checkTile panics if a kernel would access memory outside its slices.
 func checkTile(dst, ds, a, as, b, bs, n, rows int) {
 	if rows < 1 || dst < (rows-1)*ds+32 || n < 0 || a < (rows-1)*as+n || n > 0 && b < (n-1)*bs+32 {
 		panic("tensor: multiply a tile: a slice is too short")
@@ -173,8 +173,8 @@ func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, 
 	}
 }
 
-// Prefetch asks for the start of a tile that will be wanted soon; within a tile the kernels ask
-// ahead themselves.
+// Prefetch prefetches the start of a tile that will be needed soon; within a tile the kernels
+// prefetch themselves.
 func Prefetch(tile []byte) {
 	if len(tile) >= prefetchBytes {
 		prefetchAMD64(&tile[0], prefetchBytes)

@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// sdot says that the kernels with SDOT run here.
+// sdot says whether the kernels with SDOT can run on this machine.
 var sdot = detect() == isaDot
 
 // tileKernel is a product of one or two rows with strides in bytes, see tileMulPlain.
 type tileKernel[T any] func(dst *float32, ds int, a *float32, as int, b *T, bs, n int, fix *float32)
 
-// tileMulNEON walks the rows two at a time.
+// tileMulNEON processes the rows two at a time.
 func tileMulNEON[T any](dst []float32, ds int, a []float32, as int, b []T, bs, n, rows int, fix []float32, one, two tileKernel[T]) {
 	if rows < 1 || len(dst) < (rows-1)*ds+TileTokens || n < 0 || len(a) < (rows-1)*as+n || n > 0 && len(b) < (n-1)*bs+TileTokens {
 		panic("tensor: multiply a tile: a slice is too short")
@@ -87,9 +87,8 @@ func scoresQ8(dst []float32, q []int8, qs []float32, sums []int32, keys []byte, 
 	}
 }
 
-// Prefetch would ask for the start of a tile that will be wanted soon; these processors follow the
-// kernels' reads themselves.
+// Prefetch does nothing: these processors detect the kernels' read pattern themselves.
 func Prefetch([]byte) {}
 
-// widenPays says whether widening a whole tile is quick.
+// widenPays reports whether widening a whole tile is fast.
 func widenPays() bool { return true }

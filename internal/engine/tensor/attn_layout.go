@@ -11,20 +11,20 @@ import (
 // TileTokens is the number of positions in one tile of keys and values.
 const TileTokens = 32
 
-// TileLayout says how the keys and values of TileTokens positions of one key-value head lie in
-// memory: the keys transposed, one row of TileTokens elements for each dimension, so that the lanes
-// of a vector are positions; then the values, one row of dimensions for each position, so that the
-// lanes are dimensions. Both products then are sums of a broadcast number times a vector, with one
-// chain of additions for each output whatever the number of queries.
+// TileLayout describes the memory layout of the keys and values of TileTokens positions of one
+// key-value head. The keys are transposed, one row of TileTokens elements for each dimension, so
+// that the lanes of a vector are positions. Then follow the values, one row of dimensions for each
+// position, so that the lanes are dimensions. Both products are then sums of a broadcast number
+// times a vector, with one chain of additions for each output whatever the number of queries.
 //
 // In Q8_0 keys and values are quantised in blocks of 32 dimensions with a half-precision scale.
-// Keys are kept in groups of four dimensions a position and biased by 128, as the unsigned side of
-// integer dot instructions wants them; scales follow.
+// Keys are stored in groups of four dimensions per position and biased by 128, because integer dot
+// product instructions need one unsigned operand; the scales follow.
 type TileLayout struct {
 	Type gguf.Type
 	Dim  int // elements of a head
 	wide int // Dim rounded up to whole blocks of 32
-	k, v int // bytes of keys, of values
+	k, v int // size in bytes of the keys, of the values
 }
 
 // NewTileLayout returns the layout for heads of dim elements in F32, F16 or Q8_0.
@@ -103,11 +103,11 @@ func (l TileLayout) Get(tile []byte, pos int, k, v []float32) {
 	}
 }
 
-// keyIndex is where dimension d of position pos lies among quantised keys.
+// keyIndex returns the index of dimension d of position pos among quantised keys.
 func keyIndex(d, pos int) int { return d/4*(4*TileTokens) + pos*4 + d%4 }
 
-// scales returns the half-precision scales behind quantised elements: TileTokens for each block of
-// 32 dimensions.
+// scales returns the half-precision scales after the quantised elements: TileTokens for each block
+// of 32 dimensions.
 func (l TileLayout) scales(part []byte) []uint16 { return view[uint16](part[l.wide*TileTokens:]) }
 
 func (l TileLayout) putQ8(kt, vt []byte, pos int, k, v []float32) {
@@ -126,8 +126,8 @@ func (l TileLayout) putQ8(kt, vt []byte, pos int, k, v []float32) {
 	}
 }
 
-// quantise32 rounds up to 32 numbers to 8 bits and returns their half-precision scale. What is not
-// a number becomes a scale that is not one either, so that it shows in the result.
+// quantise32 rounds up to 32 numbers to 8 bits and returns their half-precision scale. If a number
+// is NaN or infinite, so is the scale, so that the result shows it.
 func quantise32(q *[32]int8, x []float32) uint16 {
 	*q = [32]int8{}
 	top := float32(0)
@@ -149,14 +149,14 @@ func quantise32(q *[32]int8, x []float32) uint16 {
 	return quant.FloatToHalf(scale)
 }
 
-// roundEven rounds a number within ±2²² to the nearest integer, as adding and subtracting 1.5·2²³
-// does.
+// roundEven rounds a number within ±2²² to the nearest integer, with ties to even, like adding and
+// subtracting 1.5·2²³.
 func roundEven(x float32) int32 {
 	const magic = 3 << 22
 	return int32(float32(x+magic) - magic)
 }
 
-// view reinterprets memory of this process; tiles are aligned and of a whole number of elements.
+// view reinterprets memory of this process; tiles are aligned and have a whole number of elements.
 func view[T float32 | uint16 | int32 | int8](b []byte) []T {
 	var t T
 	if len(b) == 0 {

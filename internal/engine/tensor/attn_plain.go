@@ -6,12 +6,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// These are the plain forms of the kernels of attention. Each output element is one chain of
-// multiplications and additions in the order of k, so that results do not depend on how rows are
-// grouped.
+// These are the attention kernels in plain Go. Each output element is one chain of multiplications
+// and additions in the order of k, so that results do not depend on how rows are grouped.
 
-// tileMulPlain computes dst[r][j] = fix[r]·dst[r][j] + Σₖ a[r][k]·b[k][j] for 32 columns j; without
-// fix it starts at zero. Strides are in elements.
+// tileMulPlain computes dst[r][j] = fix[r]·dst[r][j] + Σₖ a[r][k]·b[k][j] for 32 columns j. If fix
+// is nil, the sum starts at zero. Strides are in elements.
 func tileMulPlain[T float32 | uint16 | int8](dst []float32, ds int, a []float32, as int, b []T, bs, n, rows int, fix []float32) {
 	for r := range rows {
 		row := (*[32]float32)(dst[r*ds:])
@@ -35,7 +34,7 @@ func tileMulPlain[T float32 | uint16 | int8](dst []float32, ds int, a []float32,
 	}
 }
 
-// widen turns 32 elements into floats.
+// widen converts 32 elements to floats.
 func widen[T float32 | uint16 | int8](dst *[32]float32, src *[32]T) {
 	switch src := any(src).(type) {
 	case *[32]float32:
@@ -52,8 +51,8 @@ func widen[T float32 | uint16 | int8](dst *[32]float32, src *[32]T) {
 }
 
 // softTilePlain turns the scores of one tile into weights relative to the running maximum, which it
-// raises, and adds them to the running sum. It returns the factor for what was accumulated under
-// the old maximum.
+// raises, and adds them to the running sum. It returns the factor by which to multiply what was
+// accumulated under the old maximum.
 func softTilePlain(row *[TileTokens]float32, top, sum *float32, lo, hi int, scale float32) float32 {
 	lo = min(max(lo, 0), TileTokens)
 	hi = min(max(hi, lo), TileTokens)

@@ -2,8 +2,8 @@ package tensor
 
 import "github.com/luthier-dev/luthier/internal/engine/quant"
 
-// quantiseQueries rounds queries to 8 bits in blocks of 32, as the quantised keys are, so that
-// scores are integer products.
+// quantiseQueries rounds queries to 8 bits in blocks of 32, like the quantised keys, so that scores
+// are integer products.
 func (a *Attention) quantiseQueries(q []float32) {
 	blocks := a.wide / 32
 	a.q8 = grow(a.q8, a.rows*a.wide)
@@ -24,7 +24,7 @@ func (a *Attention) quantiseQueries(q []float32) {
 	}
 }
 
-// scoresQ8 multiplies rounded queries with quantised keys: exact integer sums inside a block,
+// scoresQ8 multiplies rounded queries by quantised keys, with exact integer sums within a block and
 // blocks added in order.
 func (a *Attention) scoresQ8(l TileLayout, kt []byte) {
 	scoresQ8(a.scores, a.q8, a.q8scale, a.q8sum, kt[:l.wide*TileTokens], l.scales(kt), a.wide/32, a.rows)

@@ -8,22 +8,22 @@ import (
 
 // Attention accumulates softmax(q·K)·V for rows queries over the tiles of one key-value head, in
 // the streaming form of FlashAttention (arXiv:2205.14135): a running maximum, a running sum and a
-// running weighted value for each query. A row's result is the same bits whatever other rows stand
-// beside it. One Attention serves one goroutine.
+// running weighted value for each query. The result of a row is bit for bit the same whatever other
+// rows are processed with it. One Attention serves one goroutine.
 type Attention struct {
 	rows, dim, wide int
 	acc             []float32 // rows × wide
 	top, sum        []float32 // running maximum and sum of each row
 	scores          []float32 // rows × TileTokens
-	fix             []float32 // factor for what was accumulated before this tile
+	fix             []float32 // factor for the values accumulated before this tile
 	q8              []int8    // rows × wide: queries rounded for integer products
 	q8scale         []float32 // rows × wide/32
 	q8sum           []int32   // rows × wide/32: -128 times the sum of a block
-	wideTile        []float32 // keys, then values, of one tile in single precision
+	wideTile        []float32 // keys, later values, of one tile in single precision
 	scaled          []float32 // rows × TileTokens: weights times the scales of quantised values
 }
 
-// Reset starts rows queries of layout l over again. q is rows×Dim numbers, or nil if only Merge
+// Reset starts again with rows queries of layout l. q has rows×Dim numbers, or is nil if only Merge
 // will follow.
 func (a *Attention) Reset(l TileLayout, rows int, q []float32) {
 	a.rows, a.dim, a.wide = rows, l.Dim, l.wide
@@ -44,8 +44,8 @@ func (a *Attention) Reset(l TileLayout, rows int, q []float32) {
 	}
 }
 
-// Tile lets the queries see one tile: row r the positions [lo[r], hi[r]) of it. Scores are
-// multiplied by scale. Positions from the largest hi on are not read.
+// Tile processes one tile: row r attends to its positions [lo[r], hi[r]). Scores are multiplied by
+// scale. Positions from the largest hi on are not read.
 func (a *Attention) Tile(l TileLayout, tile []byte, q []float32, lo, hi []int32, scale float32) {
 	last := int32(0)
 	for _, h := range hi[:a.rows] {
@@ -74,8 +74,9 @@ func (a *Attention) Tile(l TileLayout, tile []byte, q []float32, lo, hi []int32,
 	}
 }
 
-// widen says whether the rows are so many that a tile of half-precision numbers is better widened
-// once for all of them than by each group of rows. The products are the same bits either way.
+// widen reports whether there are so many rows that it is faster to widen a tile of half-precision
+// numbers once for all of them than for each group of rows. The products are bit for bit the same
+// either way.
 func (a *Attention) widen() bool { return a.rows >= 24 && widenPays() }
 
 // values adds the weighted values of dimensions [c, c+32).
@@ -95,7 +96,7 @@ func (a *Attention) values(l TileLayout, vt []byte, c, last int) {
 	}
 }
 
-// Sink lets a learned logit take its share of row r's attention without giving a value (gpt-oss).
+// Sink adds a learned logit as a share of row r's attention without adding a value (gpt-oss).
 func (a *Attention) Sink(r int, logit float32) {
 	top := max(a.top[r], logit)
 	fix := float32(0)
@@ -110,7 +111,7 @@ func (a *Attention) Sink(r int, logit float32) {
 	a.top[r] = top
 }
 
-// Finish writes row r's result of Dim numbers.
+// Finish writes the result of row r, Dim numbers.
 func (a *Attention) Finish(r int, dst []float32) {
 	inv := 1 / a.sum[r]
 	for i, v := range a.acc[r*a.wide : r*a.wide+a.dim] {
@@ -118,7 +119,7 @@ func (a *Attention) Finish(r int, dst []float32) {
 	}
 }
 
-// PartialSize returns how many numbers Save writes for each row.
+// PartialSize returns the number of values that Save writes for each row.
 func (l TileLayout) PartialSize() int { return l.wide + 2 }
 
 // Save writes the state of all rows, rows×PartialSize numbers, for a later Merge.
@@ -131,13 +132,13 @@ func (a *Attention) Save(dst []float32) {
 	}
 }
 
-// Merge adds what another Attention accumulated over later positions for the same rows, as saved.
+// Merge adds the saved results of another Attention for the same rows over later positions.
 func (a *Attention) Merge(saved []float32) {
 	n := a.wide + 2
 	for r := range a.rows {
 		s := saved[r*n : (r+1)*n]
 		if s[1] == 0 && s[0] == float32(math.Inf(-1)) {
-			continue // saw nothing
+			continue // it processed no positions
 		}
 		if a.top[r] == float32(math.Inf(-1)) {
 			a.top[r], a.sum[r] = s[0], s[1]
@@ -154,7 +155,7 @@ func (a *Attention) Merge(saved []float32) {
 	}
 }
 
-// grow returns a slice of n elements, reusing s where it is large enough; contents are undefined.
+// grow returns a slice of n elements, reusing s if it is large enough; the contents are undefined.
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

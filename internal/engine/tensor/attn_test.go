@@ -20,7 +20,7 @@ func normals(r *rand.Rand, n int) []float32 {
 	return x
 }
 
-// history is keys and values of one head, in tiles, and as they read back.
+// history holds the keys and values of one head, in tiles and as read back from them.
 type history struct {
 	l     TileLayout
 	tiles [][]byte
@@ -46,7 +46,7 @@ func newHistory(t testing.TB, typ gguf.Type, dim, n int, r *rand.Rand) *history 
 	return h
 }
 
-// attend lets rows of q see positions [lo[r], hi[r]).
+// attend runs attention for the rows of q over positions [lo[r], hi[r]).
 func (h *history) attend(a *Attention, q []float32, lo, hi []int, scale float32) [][]float32 {
 	a.Reset(h.l, len(lo), q)
 	l32, h32 := make([]int32, len(lo)), make([]int32, len(lo))
@@ -69,7 +69,7 @@ func (h *history) attend(a *Attention, q []float32, lo, hi []int, scale float32)
 	return out
 }
 
-// exact is the attention of one query in double precision.
+// exact computes the attention of one query in double precision.
 func (h *history) exact(q []float32, lo, hi int, scale float64) []float64 {
 	score, top := make([]float64, hi-lo), math.Inf(-1)
 	for p := lo; p < hi; p++ {
@@ -92,8 +92,8 @@ func (h *history) exact(q []float32, lo, hi int, scale float64) []float64 {
 	return out
 }
 
-// TestAttention compares streaming attention with the textbook's, and checks that a row's bits do
-// not depend on the rows beside it.
+// TestAttention compares streaming attention with the textbook formula, and checks that the bits of
+// a row do not depend on the other rows.
 func TestAttention(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, typ := range tileTypes {
@@ -101,7 +101,7 @@ func TestAttention(t *testing.T) {
 			t.Run(fmt.Sprint(typ, dim), func(t *testing.T) {
 				const n = 150
 				h := newHistory(t, typ, dim, n, r)
-				const rows = 27 // enough for a tile to be widened, where one row alone is not
+				const rows = 27 // enough rows for a tile to be widened, unlike a single row
 				q := normals(r, rows*dim)
 				lo, hi := make([]int, rows), make([]int, rows)
 				for i := range lo {
@@ -130,8 +130,8 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// TestAttentionMerge checks that positions accumulated apart and merged give what is expected,
-// sinks included.
+// TestAttentionMerge checks that positions accumulated separately and merged give the expected
+// result, including sinks.
 func TestAttentionMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const dim, n, cut = 64, 160, 96

@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// Batch is the activations of several tokens, in f32 and in the rounded forms that kernels read. It
-// is reused from product to product and allocates only when it grows.
+// Batch holds the activations of several tokens, in f32 and in the rounded forms that kernels read.
+// It is reused from product to product and allocates memory only when it grows.
 type Batch struct {
 	n, cols int
 	f32     []float32
-	mu      sync.Mutex // guards the growth of forms
+	mu      sync.Mutex // guards the allocation of forms
 	forms   [forms]rounded
 	scratch sync.Pool // of *[]byte, for unpacked panels
 }
@@ -20,7 +20,7 @@ type Batch struct {
 type rounded struct {
 	data   atomic.Pointer[byte]
 	size   atomic.Int64
-	stride int // bytes of a row
+	stride int // bytes per row
 }
 
 // Reset sets the shape to n rows of cols values. The contents are undefined.
@@ -35,7 +35,7 @@ func (b *Batch) Reset(n, cols int) {
 	}
 }
 
-// floats is aligned memory for n numbers.
+// floats returns aligned memory for n numbers.
 func floats(n int) []float32 {
 	if n == 0 {
 		return nil
@@ -43,14 +43,14 @@ func floats(n int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&HeapAlloc(n * 4)[0])), n)
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (b *Batch) Len() int { return b.n }
 
-// F32 is row i.
+// F32 returns row i.
 func (b *Batch) F32(i int) []float32 { return b.f32[i*b.cols : (i+1)*b.cols : (i+1)*b.cols] }
 
-// Prepare rounds rows [lo,hi) to the form that m's kernels read. It is to be called again when the
-// rows have changed. Distinct rows may be prepared at once.
+// Prepare rounds rows [lo,hi) to the form that m's kernels read. Call it again after the rows have
+// changed. Distinct rows may be prepared concurrently.
 func (b *Batch) Prepare(m *Matrix, lo, hi int) {
 	if m.Cols != b.cols {
 		panic("tensor: prepare batch: the batch and the matrix differ in columns")
@@ -66,7 +66,7 @@ func (b *Batch) Prepare(m *Matrix, lo, hi int) {
 	}
 }
 
-// grown is the memory of a form, large enough for the batch's shape.
+// grown returns the memory of a form, large enough for the batch's shape.
 func (b *Batch) grown(f form) *rounded {
 	r := &b.forms[f]
 	need := int64(b.n * r.stride)
@@ -82,7 +82,7 @@ func (b *Batch) grown(f form) *rounded {
 	return r
 }
 
-// row is where kernels find row i in the form f.
+// row returns the address at which kernels find row i in the form f.
 func (b *Batch) row(f form, i int) unsafe.Pointer {
 	if uint(i) >= uint(b.n) {
 		panic("tensor: multiply: a token outside the batch")
@@ -93,7 +93,7 @@ func (b *Batch) row(f form, i int) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(b.forms[f].data.Load()), i*b.forms[f].stride)
 }
 
-// borrow is scratch memory of n bytes, to be given back to b.scratch.
+// borrow returns n bytes of scratch memory, which must be returned to b.scratch.
 func (b *Batch) borrow(n int) *[]byte {
 	if s, ok := b.scratch.Get().(*[]byte); ok && cap(*s) >= n {
 		*s = (*s)[:n]

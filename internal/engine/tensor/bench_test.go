@@ -8,10 +8,10 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// largeBytes is what the matrices of the bandwidth benchmarks take in all: more than any cache.
+// largeBytes is the total size of the matrices in the bandwidth benchmarks: more than any cache.
 const largeBytes = 768 << 20
 
-// randomMatrix has random bits and sane scales.
+// randomMatrix returns a matrix of random bits with reasonable scales.
 func randomMatrix(b *testing.B, typ gguf.Type, rows, cols int, a *Arena) *Matrix {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var w []byte
@@ -27,7 +27,7 @@ func randomMatrix(b *testing.B, typ gguf.Type, rows, cols int, a *Arena) *Matrix
 	return m
 }
 
-// randomBatch is n tokens of normally distributed values, prepared for m.
+// randomBatch returns n tokens of normally distributed values, prepared for m.
 func randomBatch(m *Matrix, n int) *Batch {
 	rng := rand.New(rand.NewPCG(2, 2))
 	var x Batch
@@ -41,8 +41,8 @@ func randomBatch(m *Matrix, n int) *Batch {
 	return &x
 }
 
-// BenchmarkVector multiplies matrices of 2048×2048 that together do not fit the cache with one
-// token. MB/s is to be held against BenchmarkReadLimit.
+// BenchmarkVector multiplies matrices of 2048×2048 that together do not fit the cache by one token.
+// Compare its MB/s with BenchmarkReadLimit.
 func BenchmarkVector(b *testing.B) {
 	for _, typ := range allTypes {
 		b.Run(typ.String(), func(b *testing.B) {
@@ -68,7 +68,7 @@ func BenchmarkVector(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch multiplies one matrix with several tokens. GMAC/s is 10⁹ multiplications a second
+// BenchmarkBatch multiplies one matrix by several tokens. GMAC/s is 10⁹ multiplications per second
 // on one core.
 func BenchmarkBatch(b *testing.B) {
 	for _, typ := range []gguf.Type{gguf.TypeQ8_0, gguf.TypeQ4_0, gguf.TypeQ4_K, gguf.TypeQ6_K, gguf.TypeF16} {
@@ -92,7 +92,7 @@ func benchBatch(b *testing.B, typ gguf.Type, rows, cols, n int) {
 	b.ReportMetric(float64(rows)*float64(cols)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
 }
 
-// BenchmarkSetRows interleaves a matrix: the work of loading.
+// BenchmarkSetRows interleaves a matrix, which is the work of loading.
 func BenchmarkSetRows(b *testing.B) {
 	for _, typ := range allTypes {
 		b.Run(typ.String(), func(b *testing.B) {
@@ -132,7 +132,7 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 }
 
-// rowsJob multiplies a matrix with one token, 64 rows a piece.
+// rowsJob multiplies a matrix by one token, 64 rows per piece.
 type rowsJob struct {
 	m   *Matrix
 	x   *Batch
@@ -141,8 +141,8 @@ type rowsJob struct {
 
 func (j *rowsJob) Do(_, i int) { j.m.Mul(j.dst, j.m.Rows, j.x, nil, i*64, min(j.m.Rows, i*64+64)) }
 
-// BenchmarkVectorPool is BenchmarkVector on two workers, with a Run for every matrix as in a
-// forward pass.
+// BenchmarkVectorPool is BenchmarkVector with two workers and one Run per matrix, as in a forward
+// pass.
 func BenchmarkVectorPool(b *testing.B) {
 	for _, typ := range []gguf.Type{gguf.TypeQ8_0, gguf.TypeQ4_K} {
 		b.Run(typ.String(), func(b *testing.B) {

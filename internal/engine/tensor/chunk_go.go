@@ -7,13 +7,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// Values of the 4-bit types that look their numbers up, 128 added.
+// Look-up tables of the 4-bit types, with 128 added to the values.
 var (
 	iq4Values   = [16]uint8{1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241}
 	mxfp4Values = [16]uint8{128, 129, 130, 131, 132, 134, 136, 140, 128, 127, 126, 125, 124, 122, 120, 116}
 )
 
-// mxfp4Scale is half of the power of two that x stands for, since the values are kept doubled.
+// mxfp4Scale returns half of the power of two that x stands for, since the stored values are
+// doubled.
 func mxfp4Scale(x byte) float32 {
 	if x < 1 {
 		x = 1
@@ -50,10 +51,10 @@ func (l *layout) blocksOf(u *chunk, w []byte, nb int) {
 	}
 }
 
-// at is where byte i of row r lies in a field of 4-byte items.
+// at returns the position of byte i of row r in a field of 4-byte items.
 func at(r, i int) int { return i/4*64 + r*4 + i%4 }
 
-// blockValue is value i of row r of a block of 32.
+// blockValue returns value i of row r of a block of 32.
 func (l *layout) blockValue(q []byte, r, i int, high uint32) uint8 {
 	if l.typ == gguf.TypeQ8_0 {
 		return q[at(r, i)]
@@ -68,13 +69,13 @@ func (l *layout) blockValue(q []byte, r, i int, high uint32) uint8 {
 	return v | uint8(high>>i&1)<<4
 }
 
-// supersOf reads a super-block of 256 and returns how many columns share a scale.
+// supersOf reads a super-block of 256 and returns the number of columns that share a scale.
 func (l *layout) supersOf(u *chunk, w []byte) int {
-	var off [5]int // of the fields
+	var off [5]int // offsets of the fields
 	for i, f := range l.header {
 		off[i+1] = off[i] + f.bytes()
 	}
-	// pair is byte j of row r in a field of 2-byte items.
+	// pair returns byte j of row r in a field of 2-byte items.
 	pair := func(field []byte, r, j int) byte { return field[j/2*32+r*2+j%2] }
 	for r := range panelRows {
 		d := halfAt(w[2*r:])
@@ -118,8 +119,8 @@ func (l *layout) supersOf(u *chunk, w []byte) int {
 	return 16
 }
 
-// scalesK4 takes the scale and the minimum of group g from the 12 bytes in which Q4_K and Q5_K pack
-// them.
+// scalesK4 extracts the scale and the minimum of group g from the 12 bytes in which Q4_K and Q5_K
+// pack them.
 func scalesK4(b func(int) byte, g int) (scale, minimum int32) {
 	if g < 4 {
 		return int32(b(g) & 63), int32(b(4+g) & 63)
@@ -127,7 +128,7 @@ func scalesK4(b func(int) byte, g int) (scale, minimum int32) {
 	return int32(b(4+g)&15 | b(g-4)>>6<<4), int32(b(4+g)>>4 | b(g)>>6<<4)
 }
 
-// superValue is value i of row r of a super-block, off being the offsets of the fields.
+// superValue returns value i of row r of a super-block; off holds the offsets of the fields.
 func (l *layout) superValue(w []byte, off *[5]int, r, i int) uint8 {
 	half, g, x := i/128, i/32, i%32
 	switch l.typ {
@@ -139,7 +140,7 @@ func (l *layout) superValue(w []byte, off *[5]int, r, i int) uint8 {
 		return w[off[1]+at(r, half*64+i%64)]>>(g%4/2*4)&15 | w[at(r, half*32+x)]>>(g%4*2)&3<<4
 	case gguf.TypeQ2_K:
 		return w[off[3]+at(r, half*32+x)] >> (g % 4 * 2) & 3
-	case gguf.TypeQ3_K: // 4 is what ggml subtracts, 32 what the activations' sums make up for
+	case gguf.TypeQ3_K: // ggml subtracts 4; the activations' sums compensate for 32
 		return w[off[1]+at(r, half*32+x)]>>(g%4*2)&3 | w[at(r, x)]>>g&1<<2 + 28
 	}
 	return iq4Values[w[off[3]+at(r, g*16+x%16)]>>(x/16*4)&15]

@@ -2,7 +2,7 @@ package tensor
 
 import "runtime"
 
-// isa is a set of kernels.
+// isa is a kernel set.
 type isa uint8
 
 const (

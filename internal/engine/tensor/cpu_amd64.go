@@ -6,8 +6,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// detect is the best set of kernels for this processor. The flags of package cpu include what the
-// operating system preserves of the wide registers.
+// detect returns the best kernel set for this processor. The flags of package cpu also say whether
+// the operating system preserves the wide registers.
 func detect() isa {
 	x := &cpu.X86
 	switch {
@@ -19,7 +19,7 @@ func detect() isa {
 	return isaGo
 }
 
-// tile is how many of n tokens the next kernel is to take.
+// tile returns how many of n tokens the next kernel should take.
 func (s isa) tile(n int) int {
 	switch {
 	case s == isaAVX512:
@@ -44,14 +44,14 @@ func (s isa) run(l *layout, k int, c *call) {
 	}
 }
 
-// pairs tells whether there is a kernel that takes two panels at once with k tokens.
+// pairs reports whether there is a kernel that takes two panels and k tokens at once.
 func (s isa) pairs(l *layout, k int) bool { return s == isaAVX512 && k == 8 && l.block > 1 }
 
 // runPair calls that kernel.
 func (s isa) runPair(l *layout, c *call) { runAVX512(l.typ, pairTile, c) }
 
-// unpacks tells whether panels can be unpacked to be multiplied with many tokens, and whether n
-// tokens are so many that it pays; what is simpler to unpack pays later.
+// unpacks reports whether panels can be unpacked for multiplication by many tokens, and n tokens
+// are enough to make that pay off. For types that are simpler to decode, more tokens are needed.
 func (s isa) unpacks(l *layout, n int) bool {
 	if s != isaAVX512 || !l.form.super() {
 		return false
@@ -66,18 +66,19 @@ func (s isa) unpacks(l *layout, n int) bool {
 // unpack unpacks the panel c.w to c.dst[0].
 func (s isa) unpack(l *layout, c *call) { runAVX512(l.typ, unpackTile, c) }
 
-// runWide multiplies two unpacked panels, from c.w on, with eight tokens.
+// runWide multiplies two unpacked panels, starting at c.w, by eight tokens.
 func (s isa) runWide(l *layout, c *call) { runAVX512(l.typ, wideTile, c) }
 
-// What the dispatch function calls the kernels of two panels by, those of two unpacked panels and
-// what unpacks them.
+// The numbers by which the dispatch function selects the kernels of two panels, those of two
+// unpacked panels, and the unpacking functions.
 const (
 	pairTile   = 9
 	wideTile   = 10
 	unpackTile = 11
 )
 
-// roundVector rounds a chunk with vector instructions; false where there is no function for it.
+// roundVector rounds a chunk with vector instructions. It returns false if there is no function for
+// it.
 func (f form) roundVector(s isa, dst []byte, x []float32) bool {
 	if !f.super() && len(x) < chunkCols {
 		clear(dst)
@@ -98,7 +99,7 @@ func (f form) roundVector(s isa, dst []byte, x []float32) bool {
 	return true
 }
 
-// pack interleaves a chunk of 16 rows; false where there are no functions for it.
+// pack interleaves a chunk of 16 rows. It returns false if there are no functions for it.
 func (s isa) pack(p *packPlan, dst, src []byte, rowBytes int) bool {
 	if s < isaAVX2 {
 		return false

@@ -2,13 +2,13 @@ package tensor
 
 import "golang.org/x/sys/cpu"
 
-// The sets of kernels of this processor, in the places of those of amd64.
+// The kernel sets of this processor, under the constants of amd64's.
 const (
 	isaNEON = isaAVX2
 	isaDot  = isaAVX512 // NEON with SDOT
 )
 
-// detect is the best set of kernels for this processor. All that run Go have NEON.
+// detect returns the best kernel set for this processor. All processors that run Go have NEON.
 func detect() isa {
 	if cpu.ARM64.HasASIMDDP {
 		return isaDot
@@ -16,7 +16,7 @@ func detect() isa {
 	return isaNEON
 }
 
-// tile is how many of n tokens the next kernel is to take.
+// tile returns how many of n tokens the next kernel should take.
 func (s isa) tile(n int) int {
 	switch {
 	case s == isaGo:

@@ -7,24 +7,24 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// form is a way to round activations, with the sums that make up for weights kept as unsigned
-// numbers.
+// form is a way to round activations, together with the sums that compensate for weights stored as
+// unsigned numbers.
 type form uint8
 
 const (
 	formF32    form = iota // not rounded
-	formBF16               // numbers rounded to bfloat16 and kept in 4 bytes, as ggml meets BF16 weights
+	formBF16               // numbers rounded to bfloat16 and stored in 4 bytes, as ggml does for BF16 weights
 	formQ8x8               // blocks of 32; init = -8·Σq
 	formQ8x16              // init = -16·Σq
 	formQ8x128             // init = -128·Σq
-	formQ8sum              // blocks of 32; instead of init the sum d·Σq as f32 (ggml's Q8_1 rounds it to half precision, which can overflow)
-	formK                  // super-blocks of 256; sums of 16 and 32 in pairs; init = -32·Σq over 16
+	formQ8sum              // blocks of 32; instead of init the sum d·Σq as f32 (ggml's Q8_1 rounds that to half precision, which can overflow)
+	formK                  // super-blocks of 256; sums over 16 and 32 values in pairs; init = -32·Σq over 16
 	formKx128              // super-blocks of 256; init = -128·Σq over 32
 	forms
 )
 
 // The rounded activations of a token are one record of record() bytes for each chunk of 256 columns
-// (the last is filled up with zeros). All numbers are little endian and 4 bytes wide unless told
+// (the last is padded with zeros). All numbers are little-endian and 4 bytes wide unless stated
 // otherwise.
 //
 //	blocks of 32                          super-blocks of 256
@@ -47,7 +47,7 @@ const (
 
 func (f form) super() bool { return f == formK || f == formKx128 }
 
-// record is the size of one chunk's record, 0 where activations are not rounded.
+// record returns the size of one chunk's record, or 0 if activations are not rounded.
 func (f form) record() int {
 	switch {
 	case f == formF32:
@@ -60,7 +60,7 @@ func (f form) record() int {
 	return recBytes
 }
 
-// offset is what was added to the weights to make them unsigned.
+// offset returns the number that was added to the weights to make them unsigned.
 func (f form) offset() int32 {
 	return [forms]int32{formQ8x8: 8, formQ8x16: 16, formQ8x128: 128, formK: 32, formKx128: 128}[f]
 }
@@ -88,26 +88,26 @@ func (f form) round(with isa, dst []byte, x []float32) {
 	}
 }
 
-// nearest rounds half to even, as the float unit does; |x| must be below 2²². The conversion keeps
-// compilers from fusing a product x with the sum.
+// nearest rounds half to even, like the floating-point unit; |x| must be below 2²². The conversion
+// keeps compilers from fusing a product x with the sum.
 func nearest(x float32) int32 {
 	const magic = 12582912 // 1.5·2²³
 	return int32(math.Float32bits(float32(x)+magic)&0x7fffff) - 0x400000
 }
 
-// clamp8 limits v to an int8; only values that were not finite go beyond.
+// clamp8 clamps v to an int8; only values that were not finite are outside the range.
 func clamp8(v int32) int32 { return min(127, max(-128, v)) }
 
-// Blocks whose largest value is not above tinyBlock, and super-blocks where it is below tinySuper,
-// are rounded to zero. The scale of such a block is zero in half precision; without the limits the
-// inverse of a scale could be infinite.
+// Blocks whose largest magnitude is at most tinyBlock, and super-blocks whose largest magnitude is
+// below tinySuper, are rounded to zero. The scale of such a block is zero in half precision;
+// without these limits the inverse of a scale could be infinite.
 const (
 	tinyBlock = 0x1p-60
 	tinySuper = 0x1p-100
 )
 
-// roundBlocks rounds up to 8 blocks of 32 as ggml does to Q8_0 on x86: the scale is kept in half
-// precision, the numbers are computed from the exact one.
+// roundBlocks rounds up to 8 blocks of 32 as ggml does for Q8_0 on x86: the scale is stored in half
+// precision, but the numbers are computed with the exact scale.
 func (f form) roundBlocks(dst []byte, x []float32) {
 	clear(dst)
 	for b := 0; b*32 < len(x); b++ {
@@ -139,7 +139,7 @@ func (f form) roundBlocks(dst []byte, x []float32) {
 	}
 }
 
-// roundSuper rounds 256 values as ggml does to Q8_K: the value of largest magnitude becomes -127.
+// roundSuper rounds 256 values as ggml does for Q8_K: the value of largest magnitude becomes -127.
 func (f form) roundSuper(dst []byte, x []float32) {
 	var amax, peak float32
 	for _, e := range x {

@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// roundVector rounds a chunk as roundBlocks and roundSuper do.
+// roundVector rounds a chunk like roundBlocks and roundSuper.
 func (f form) roundVector(_ isa, dst []byte, x []float32) bool {
 	clear(dst)
 	var sums [16]int16
@@ -42,7 +42,7 @@ func (f form) superNEON(dst []byte, x []float32, sums *[16]int16) {
 	switch {
 	case -low > high:
 		peak = low
-	case -low == high: // the first of them decides
+	case -low == high: // the first value of that magnitude decides
 		for _, e := range x {
 			if abs(e) == high {
 				peak = e
@@ -59,7 +59,8 @@ func (f form) superNEON(dst []byte, x []float32, sums *[16]int16) {
 	f.putSums(dst, sums)
 }
 
-// putSums writes the sums of sixteens, of pairs of them, and what makes up for unsigned weights.
+// putSums writes the sums over 16 values, the sums of pairs of these, and the inits that compensate
+// for unsigned weights.
 func (f form) putSums(dst []byte, sums *[16]int16) {
 	for i, s := range sums {
 		binary.LittleEndian.PutUint16(dst[recKSum16+2*i:], uint16(s))

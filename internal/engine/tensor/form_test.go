@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRoundVector checks that the vector functions round exactly as the plain ones.
+// TestRoundVector checks that the vector functions round exactly like the plain ones.
 func TestRoundVector(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	inputs := map[string]func(i int) float32{
@@ -55,13 +55,13 @@ func TestRoundVector(t *testing.T) {
 	}
 }
 
-// ignored are the bytes of a record that no kernel reads.
+// ignored reports whether byte i of a record is read by no kernel.
 func ignored(f form, i int) bool {
 	i %= f.record()
 	return f.super() && (i >= 4 && i < recKSum32 || f == formKx128 && i >= recKInit+32 && i < recKQ)
 }
 
-// TestRoundNotFinite checks that activations that are no numbers are survived.
+// TestRoundNotFinite checks that activations with NaN or infinity do no harm.
 func TestRoundNotFinite(t *testing.T) {
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
 		for _, with := range isas() {

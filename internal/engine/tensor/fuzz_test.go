@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzMul takes any bytes for weights of any type and checks that each kernel set gives an element
-// the same bits alone and in a batch, and that the rows can be had back.
+// FuzzMul takes any bytes as weights of any type. It checks that each kernel set computes an
+// element with the same bits alone and in a batch, and that the rows can be read back.
 func FuzzMul(f *testing.F) {
 	for i := range allTypes {
 		f.Add(uint8(i), uint8(3), uint8(1), []byte{0, 0x3c, 0xff, 0x80, 7})

@@ -2,40 +2,39 @@ package tensor
 
 import "fmt"
 
-// gemmISA is the set of kernels of products here.
+// gemmISA is the kernel set used for matrix products on this machine.
 var gemmISA = detect()
 
-// GemmSpace is the memory that Gemm packs blocks of its operands into. It grows to what the
-// products so far needed and is used again by the next; the zero value is ready. It must not be
-// used by two goroutines at once.
+// GemmSpace is the memory into which Gemm packs blocks of its operands. It grows as products need
+// it and is reused; the zero value is ready to use. It must not be used by two goroutines at once.
 type GemmSpace struct {
 	// BFloat16 lets Gemm round A and B to bfloat16, which has the range of float32 and 8 bits of
-	// precision, where the processor multiplies such numbers much faster (x86-64 with AMX, on
-	// Linux) and the product is large enough to gain by it. Sums stay of 32 bits.
+	// precision. Gemm does so if the processor multiplies such numbers much faster (x86-64 with
+	// AMX, on Linux) and the product is large enough to benefit. Sums still have 32 bits.
 	BFloat16 bool
 
 	a, b []float32 // packed blocks
-	edge []float32 // a tile that does not fit C
+	edge []float32 // a tile that extends beyond C
 	tile gemmTile
 }
 
-// Gemm computes C = alpha·op(A)·op(B) + beta·C, where op transposes when transA or transB says so:
-// op(A) is m×k, op(B) is k×n and C is m×n. Matrices are row-major with lda, ldb and ldc numbers
-// between the starts of rows as they are stored: A is m rows of at least k, or k rows of at least m
-// when transA.
+// Gemm computes C = alpha·op(A)·op(B) + beta·C, where op transposes its operand if transA or transB
+// is set: op(A) is m×k, op(B) is k×n and C is m×n. Matrices are row-major with lda, ldb and ldc
+// numbers between the starts of rows as stored: A is m rows of at least k numbers, or k rows of at
+// least m if transA is set.
 //
-// It runs on the caller's goroutine; ws is its memory, nil for fresh memory each time. With a beta
-// of 0, C is only written; with an alpha of 0, A and B are not read, and infinities and non-numbers
-// in them do not matter. C must not overlap A or B. Dimensions that are negative or do not fit the
-// slices are a mistake of the caller: Gemm panics.
+// It runs on the caller's goroutine. ws is its memory; nil means fresh memory each time. If beta is
+// 0, C is only written. If alpha is 0, A and B are not read, and infinities and NaNs in them do not
+// matter. C must not overlap A or B. Dimensions that are negative or do not fit the slices are a
+// mistake of the caller: Gemm panics.
 //
-// The sum of an element runs over k in order, in blocks; the last bits may differ from one set of
-// kernels to another, but not from one call to the next.
+// The sum of an element runs over k in order, in blocks. The last bits may differ from one kernel
+// set to another, but not from one call to the next.
 func Gemm(transA, transB bool, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int, ws *GemmSpace) {
 	gemmOn(gemmISA, transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, ws)
 }
 
-// gemmOn is Gemm with a set of kernels.
+// gemmOn is Gemm with a given kernel set.
 func gemmOn(s isa, transA, transB bool, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int, ws *GemmSpace) {
 	if m < 0 || n < 0 || k < 0 {
 		panic(fmt.Sprintf("tensor: multiply matrices: negative size in %d×%d×%d", m, n, k))
@@ -68,10 +67,11 @@ func gemmOn(s isa, transA, transB bool, m, n, k int, alpha float32, a []float32,
 	g.run()
 }
 
-// brainWork is from how many multiplications on rounding and packing for tiles pays.
+// brainWork is the number of multiplications from which rounding and packing for AMX tiles pays
+// off.
 const brainWork = 1 << 16
 
-// gemmFits panics unless x holds rows×cols numbers, ld between the starts of rows.
+// gemmFits panics unless x can hold rows×cols numbers, with ld numbers between the starts of rows.
 func gemmFits(name string, x []float32, ld, rows, cols int) {
 	if ld < cols {
 		panic(fmt.Sprintf("tensor: multiply matrices: %d numbers between the rows of %s, which are %d long", ld, name, cols))
@@ -81,7 +81,7 @@ func gemmFits(name string, x []float32, ld, rows, cols int) {
 	}
 }
 
-// scaleMatrix multiplies C by beta; a beta of 0 clears it, whatever it held.
+// scaleMatrix multiplies C by beta; a beta of 0 clears C, whatever it contains.
 func scaleMatrix(c []float32, ldc, m, n int, beta float32) {
 	for i := range m {
 		row := c[i*ldc:][:n]

@@ -2,7 +2,7 @@ package tensor
 
 import "unsafe"
 
-// gemmShape is how many rows and columns a kernel takes at most.
+// gemmShape returns the maximum number of rows and columns of a kernel.
 func (s isa) gemmShape() (rows, cols int) {
 	switch s {
 	case isaAVX512:
@@ -32,8 +32,8 @@ func (s isa) gemmRun(t *gemmTile, c []float32, ldc, rows, cols int, edge *[]floa
 	}
 }
 
-// packPanel writes lines of A or B across dst, depth rows of width numbers; where there are fewer
-// lines the rest of a row is of no account.
+// packPanel writes lines of A or B as columns of dst, which has depth rows of width numbers. If
+// there are fewer than width lines, the rest of each row is irrelevant.
 func (s isa) packPanel(dst []float32, x gemmSide, lines, depth, width int) {
 	switch s {
 	case isaGo:
@@ -54,13 +54,13 @@ func (s isa) packPanel(dst []float32, x gemmSide, lines, depth, width int) {
 		return
 	}
 	for i := 0; i < width; i += 16 {
-		// Lanes without a line get those of the last.
+		// Lanes without a line get a copy of the last line.
 		at := min(i, lines-1)
 		gemmTurn16(&to[i], 4*width, &from[at*x.line], 4*x.line, depth, min(16, lines-at), keep>>i&0xffff)
 	}
 }
 
-// packNarrow is packPlain with vectors of AVX2.
+// packNarrow is packPlain with AVX2 vectors.
 func packNarrow(dst []float32, x gemmSide, lines, depth, width int) {
 	if x.line == 1 {
 		packNarrowSteps(dst, x, lines, depth, width)
@@ -69,7 +69,7 @@ func packNarrow(dst []float32, x gemmSide, lines, depth, width int) {
 	}
 }
 
-// packNarrowSteps copies as many numbers as a tile has rows or columns; for so few a call of copy
+// packNarrowSteps copies as many numbers as a tile has rows or columns. For so few, a call of copy
 // would take longer than the copying.
 func packNarrowSteps(dst []float32, x gemmSide, lines, depth, width int) {
 	to, from := &dst[:depth*width][0], &x.x[:(depth-1)*x.step+lines][0]
@@ -101,7 +101,7 @@ func packNarrowLines(dst []float32, x gemmSide, lines, depth, width int) {
 	}
 }
 
-// gemmTile512 calls the kernel of AVX-512 for a number of rows.
+// gemmTile512 calls the AVX-512 kernel for a number of rows.
 func gemmTile512(t *gemmTile, rows int) {
 	p := (*byte)(unsafe.Pointer(t))
 	switch rows {
@@ -132,7 +132,7 @@ func gemmTile512(t *gemmTile, rows int) {
 	}
 }
 
-// gemmTile256 calls the kernel of AVX2 for a number of rows.
+// gemmTile256 calls the AVX2 kernel for a number of rows.
 func gemmTile256(t *gemmTile, rows int) {
 	p := (*byte)(unsafe.Pointer(t))
 	switch rows {

@@ -2,7 +2,7 @@ package tensor
 
 import "unsafe"
 
-// gemmShape is how many rows and columns a kernel takes at most.
+// gemmShape returns the maximum number of rows and columns of a kernel.
 func (s isa) gemmShape() (rows, cols int) {
 	if s == isaGo {
 		return 4, 4

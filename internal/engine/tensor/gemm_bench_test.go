@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// gemmShapes are products of training a small model: tokens against weights, gradients of weights,
+// gemmShapes lists products from training a small model: tokens by weights, gradients of weights,
 // attention, experts.
 var gemmShapes = []struct {
 	form    string
@@ -21,8 +21,8 @@ var gemmShapes = []struct {
 	{"nn", 1024, 1024, 1024}, {"nn", 192, 192, 192}, {"nt", 192, 192, 192},
 }
 
-// BenchmarkGemm multiplies on one core; GFLOPS is 10⁹ multiplications and additions a second.
-// BenchmarkGemmPeak is what the processor can do at most.
+// BenchmarkGemm multiplies on one core; GFLOPS is 10⁹ multiplications and additions per second.
+// BenchmarkGemmPeak measures the processor's maximum.
 func BenchmarkGemm(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, s := range gemmShapes {

@@ -1,22 +1,22 @@
 package tensor
 
-// The blocks of a product, after K. Goto and R. A. van de Geijn, Anatomy of High-Performance Matrix
-// Multiplication (ACM TOMS 34:3, 2008): a panel of B, gemmDepth steps of one tile's columns, stays
-// in the first-level cache while the rows of a block of A go by, which stays in the second together
-// with the other panels.
+// The block sizes of a product, after K. Goto and R. A. van de Geijn, Anatomy of High-Performance
+// Matrix Multiplication (ACM TOMS 34:3, 2008). A panel of B, gemmDepth steps of one tile's columns,
+// stays in the first-level cache while the rows of a block of A pass by. The block of A stays in
+// the second-level cache together with the other panels.
 const (
 	gemmDepth = 224  // steps of k
 	gemmCols  = 1024 // columns of B
 	gemmRows  = 384  // rows of A
 )
 
-// gemmSide is A or B: element (i, p), p the step of k, is at x[i*line+p*step].
+// gemmSide is A or B: element (i, p), where p is the step along k, is at x[i*line+p*step].
 type gemmSide struct {
 	x          []float32
 	line, step int
 }
 
-// newGemmSide takes a matrix whose rows run along k, or across it.
+// newGemmSide returns the side for a matrix whose rows run along k, or across it.
 func newGemmSide(x []float32, ld int, across bool) gemmSide {
 	if across {
 		return gemmSide{x, 1, ld}
@@ -24,13 +24,13 @@ func newGemmSide(x []float32, ld int, across bool) gemmSide {
 	return gemmSide{x, ld, 1}
 }
 
-// from is the side from line i and step p on.
+// from returns the side starting at line i and step p.
 func (s gemmSide) from(i, p int) gemmSide {
 	s.x = s.x[i*s.line+p*s.step:]
 	return s
 }
 
-// gemm is one product on its way.
+// gemm is the state of one product.
 type gemm struct {
 	isa         isa
 	ws          *GemmSpace
@@ -38,12 +38,12 @@ type gemm struct {
 	a, b        gemmSide
 	c           []float32
 	ldc         int
-	alpha, beta float32 // beta becomes 1 after the first steps
+	alpha, beta float32 // beta is 1 after the first steps
 
 	packA, packB bool
 }
 
-// run walks over the blocks. Sizes are divided evenly, so that no block is a small rest.
+// run iterates over the blocks. Sizes are divided evenly, so that no block is a small remainder.
 func (g *gemm) run() {
 	mr, nr := g.isa.gemmShape()
 	g.packA, g.packB = g.packsA(nr), g.packsB(mr)
@@ -66,8 +66,7 @@ func (g *gemm) run() {
 	}
 }
 
-// block multiplies packed or unpacked rows with the panels of B, or with B itself where it is not
-// packed.
+// block multiplies packed or unpacked rows by the panels of B, or by B itself if it is not packed.
 func (g *gemm) block(a, b gemmSide, panels, c []float32, rows, cols, depth int) {
 	mr, nr := g.isa.gemmShape()
 	t := &g.ws.tile
@@ -93,18 +92,18 @@ func (g *gemm) block(a, b gemmSide, panels, c []float32, rows, cols, depth int) 
 			g.isa.gemmRun(t, c[high.at*g.ldc+col:], g.ldc, high.n, min(nr, cols-col), &g.ws.edge)
 		}
 	}
-	*t = gemmTile{} // holds on to nothing
+	*t = gemmTile{} // keep no references to memory
 }
 
-// packsA tells whether A is copied. Rows that lie a multiple of 1024 bytes apart would evict each
-// other from the cache; of what runs across k only a small part of each cache line is wanted in a
-// step.
+// packsA reports whether A is copied. Rows whose starts are a multiple of 1024 bytes apart would
+// evict each other from the cache. If the rows run across k, a step needs only a small part of each
+// cache line.
 func (g *gemm) packsA(nr int) bool {
 	return g.n > nr && (g.a.step != 1 || g.a.line%256 == 0 && g.k > 64)
 }
 
-// packRows copies a block of A: rows along k to where they do not evict each other, others in
-// panels of the rows of a tile.
+// packRows copies a block of A. Rows along k are copied to where they do not evict each other;
+// otherwise the block is packed into panels with the rows of a tile.
 func (g *gemm) packRows(a gemmSide, rows, depth int) gemmSide {
 	if a.step == 1 {
 		line := depth + 16
@@ -125,11 +124,11 @@ func (g *gemm) packRows(a gemmSide, rows, depth int) gemmSide {
 	return gemmSide{dst, 1, 0}
 }
 
-// gemmChunk is how many rows of a matrix that runs across k are packed at once: what is read for
-// one panel is still in the cache for the next, which wants the rest of its cache lines.
+// gemmChunk is the number of rows packed at once from a matrix that runs across k. The cache lines
+// read for one panel are then still in the cache for the next panel, which needs the rest of them.
 const gemmChunk = 32
 
-// packCols packs a block of B in panels of the columns of a tile.
+// packCols packs a block of B into panels with the columns of a tile.
 func (g *gemm) packCols(b gemmSide, cols, depth int) []float32 {
 	_, nr := g.isa.gemmShape()
 	dst := growFloats(&g.ws.b, (cols+nr-1)/nr*nr*depth)
@@ -145,17 +144,17 @@ func (g *gemm) packCols(b gemmSide, cols, depth int) []float32 {
 	return dst
 }
 
-// packsB tells the same of B, which the kernels need with its columns side by side.
+// packsB reports whether B is copied; the kernels need its columns next to each other.
 func (g *gemm) packsB(mr int) bool {
 	return g.b.line != 1 || g.m > 8*mr || g.b.step%256 == 0 && g.m > 2*mr
 }
 
-// parts walks over the fewest parts of all that are at most so long, a multiple of unit, and as
-// equal as such multiples can be.
+// parts divides all into as few parts as possible of a limited length. The parts are multiples of
+// unit and as equal as such multiples can be.
 type parts struct {
-	at, n            int // the part
+	at, n            int // the current part
 	all, unit        int
-	length, lengthen int // of a part; by unit for as many of the next as this holds
+	length, lengthen int // length of a part; lengthen parts are longer by unit
 }
 
 func divide(all, most, unit int) parts {
@@ -164,7 +163,7 @@ func divide(all, most, unit int) parts {
 	return parts{all: all, unit: unit, length: units / n * unit, lengthen: units % n}
 }
 
-// next goes to the next part, first to the first.
+// next moves to the next part; the first call moves to the first.
 func (p *parts) next() bool {
 	p.at += p.n
 	if p.at >= p.all {
@@ -179,7 +178,7 @@ func (p *parts) next() bool {
 	return true
 }
 
-// growFloats is the first n numbers of x, which is made larger where it has fewer.
+// growFloats returns the first n numbers of x, and reallocates x if it is too small.
 func growFloats(x *[]float32, n int) []float32 {
 	if cap(*x) < n {
 		*x = floats(n)

@@ -2,24 +2,24 @@ package tensor
 
 import "unsafe"
 
-// Products of operands that are rounded to bfloat16 while they are packed, for processors with a
-// unit for tiles of such numbers. Sums are of 32 bits.
+// Products whose operands are rounded to bfloat16 while they are packed, for processors with a unit
+// for tiles of such numbers. Sums have 32 bits.
 const (
-	brainTile  = 16              // rows and columns of a tile, and pairs of steps
-	brainPanel = 2 * brainTile   // lines that are packed side by side
+	brainTile  = 16              // rows, columns, and pairs of steps of a tile
+	brainPanel = 2 * brainTile   // lines that are packed next to each other
 	brainStep  = 2 * brainTile   // steps of k in a tile
-	brainBytes = 64 * brainTile  // of a tile
+	brainBytes = 64 * brainTile  // size of a tile in bytes
 	brainDepth = 16 * brainStep  // steps of k in a block
 	brainRows  = 12 * brainPanel // rows of A in a block
 )
 
-// brain is one product on its way: bfloat16 is the brain floating point of Google Brain.
+// brain is the state of one product; bfloat16 is the brain floating point of Google Brain.
 type brain struct {
 	gemm
-	edge []float32 // a block that does not fit C
+	edge []float32 // a block that extends beyond C
 }
 
-// run walks over the blocks as gemm.run does.
+// run iterates over the blocks like gemm.run.
 func (g *brain) run() {
 	if g.beta != 0 && g.beta != 1 {
 		scaleMatrix(g.c, g.ldc, g.m, g.n, g.beta)
@@ -39,9 +39,9 @@ func (g *brain) run() {
 	}
 }
 
-// panels packs lines of A or B in panels of two tiles' lines, each of which holds its tiles in the
-// order of k. What is missing at the ends adds nothing. The rows of A's tiles are its lines, those
-// of B's are pairs of steps.
+// panels packs lines of A or B into panels of two tiles' lines, each of which holds its tiles in
+// the order of k. Missing lines and steps at the ends are padded so that they add nothing. The rows
+// of A's tiles are lines, the rows of B's tiles are pairs of steps.
 func (g *brain) panels(space *[]float32, x gemmSide, lines, steps int, alpha float32, isA bool) []float32 {
 	tiles := (steps + brainStep - 1) / brainStep
 	panels := (lines + brainPanel - 1) / brainPanel
@@ -64,7 +64,7 @@ func (g *brain) panels(space *[]float32, x gemmSide, lines, steps int, alpha flo
 	return dst
 }
 
-// packWhole packs the tiles that are full: of strips lines by 16, each whole tiles along k.
+// packWhole packs the full tiles: strips groups of 16 lines, each with whole tiles along k.
 func (g *brain) packWhole(dst []float32, x gemmSide, strips, whole, tiles int, alpha float32, isA bool) {
 	const each = brainBytes / 4
 	if x.step == 1 {
@@ -73,7 +73,7 @@ func (g *brain) packWhole(dst []float32, x gemmSide, strips, whole, tiles int, a
 		}
 		return
 	}
-	// Steps first: what lies side by side in memory is read in one go.
+	// The loop over steps is outermost, so that adjacent memory is read together.
 	for t := range whole {
 		for odd := range min(2, strips) {
 			packBrain(dst[(t*2+odd)*each:], tiles*2*brainBytes, x.from(odd*brainTile, t*brainStep), brainPanel, (strips-odd+1)/2, alpha, isA)
@@ -81,8 +81,8 @@ func (g *brain) packWhole(dst []float32, x gemmSide, strips, whole, tiles int, a
 	}
 }
 
-// packEdge packs a tile that is not full. Steps that are missing are 0; of lines that are, nothing
-// of the product is kept.
+// packEdge packs a tile that is not full. Missing steps are 0; missing lines need no value, because
+// their products are discarded.
 func (g *brain) packEdge(dst []float32, x gemmSide, line, lines, step, steps int, alpha float32, isA bool) {
 	if lines == 0 {
 		clear(dst)
@@ -93,7 +93,7 @@ func (g *brain) packEdge(dst []float32, x gemmSide, line, lines, step, steps int
 	packBrain(dst, 0, gemmSide{whole[:], 1, brainTile}, 0, 1, alpha, isA)
 }
 
-// block multiplies the panels of A with those of B.
+// block multiplies the panels of A by those of B.
 func (g *brain) block(a, b, c []float32, rows, cols, depth int) {
 	const each = 2 * brainBytes / 4
 	high, wide := rows/brainPanel, cols/brainPanel
@@ -121,7 +121,7 @@ func (g *brain) block(a, b, c []float32, rows, cols, depth int) {
 	}
 }
 
-// aligned is the index of the first number that starts a cache line.
+// aligned returns the index of the first number that starts a cache line.
 func aligned(x []float32) int {
 	return int(-uintptr(unsafe.Pointer(unsafe.SliceData(x)))&(alignment-1)) / 4
 }

@@ -2,7 +2,7 @@ package tensor
 
 import "golang.org/x/sys/unix"
 
-// allowTiles asks the system to keep the tiles' registers for this process (Linux,
+// allowTiles asks the operating system to enable the tile registers for this process (Linux,
 // Documentation/arch/x86/xstate.rst).
 func allowTiles() bool {
 	const requestPermission, tileData = 0x1023, 18

@@ -2,5 +2,6 @@
 
 package tensor
 
-// allowTiles tells that tiles are not used: how other systems allow it is not known here.
+// allowTiles returns false: tiles are not used, because it is not known how other systems enable
+// them.
 func allowTiles() bool { return false }

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// coarse has eight bits of precision, which is all that a product of bfloat16 keeps of its
-// operands.
+// coarse reduces numbers to eight bits of precision, which is all that a bfloat16 product keeps of
+// its operands.
 func coarse(x []float32) {
 	for i, v := range x {
 		x[i] = math.Float32frombits(math.Float32bits(v) &^ 0xffff)
 	}
 }
 
-// TestGemmBrain multiplies matrices of numbers that bfloat16 holds, so that nothing may be lost but
+// TestGemmBrain multiplies matrices of numbers that bfloat16 can represent: nothing is lost except
 // in the sums.
 func TestGemmBrain(t *testing.T) {
 	if !brainISA() {
@@ -35,8 +35,8 @@ func TestGemmBrain(t *testing.T) {
 	}
 }
 
-// TestGemmBrainRounds multiplies any numbers: each operand may be off by one part in 512 and a
-// little.
+// TestGemmBrainRounds multiplies arbitrary numbers: each operand may have a relative error of
+// slightly more than 1/512.
 func TestGemmBrainRounds(t *testing.T) {
 	if !brainISA() {
 		t.Skip("no kernels of bfloat16 here")

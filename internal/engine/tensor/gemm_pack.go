@@ -1,7 +1,7 @@
 package tensor
 
-// packPlain writes the lines of x across dst, depth rows of width numbers. Where there are fewer
-// lines the rest of a row is zeros.
+// packPlain writes the lines of x as columns of dst, which has depth rows of width numbers. If
+// there are fewer than width lines, the rest of each row is zeros.
 func packPlain(dst []float32, x gemmSide, lines, depth, width int) {
 	dst = dst[:depth*width]
 	if lines < width {
@@ -16,7 +16,7 @@ func packPlain(dst []float32, x gemmSide, lines, depth, width int) {
 	}
 }
 
-// packLines transposes what runs along k.
+// packLines transposes lines that run along k.
 func packLines(dst []float32, x gemmSide, lines, depth, width int) {
 	for i := range lines {
 		line := x.x[i*x.line:][:depth]

@@ -2,7 +2,7 @@ package tensor
 
 import "testing"
 
-// BenchmarkGemmPeak runs multiply-adds between registers and nothing else.
+// BenchmarkGemmPeak runs only multiply-adds between registers.
 func BenchmarkGemmPeak(b *testing.B) {
 	const n = 100000
 	for _, s := range []struct {

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// gemmCase is one product; the matrices have gaps between their rows.
+// gemmCase describes one product; the matrices have gaps between their rows.
 type gemmCase struct {
 	transA, transB bool
 	m, n, k        int
 	alpha, beta    float32
 	gapA, gapB     int
-	gapC, shift    int // shift moves all matrices off the alignment of their memory
+	gapC, shift    int // shift moves all matrices off their memory alignment
 }
 
 func (g gemmCase) String() string {
@@ -22,11 +22,11 @@ func (g gemmCase) String() string {
 	return fmt.Sprintf("%s%s %d×%d×%d alpha %v beta %v gaps %d %d %d shift %d", t[g.transA], t[g.transB], g.m, g.n, g.k, g.alpha, g.beta, g.gapA, g.gapB, g.gapC, g.shift)
 }
 
-// gap is what lies between rows and around matrices: a product that reads it is no number, one that
-// writes it is seen.
+// gap fills the memory between rows and around matrices: a product that reads it becomes NaN, and
+// one that writes it is detected.
 var gap = math.Float32frombits(0x7fc0beef)
 
-// stored is a matrix as it is stored, with gaps.
+// stored returns a matrix as stored, with gaps.
 func (g gemmCase) stored(r *rand.Rand, rows, cols, between int) ([]float32, int) {
 	ld := cols + between
 	all := make([]float32, g.shift+rows*ld+40)
@@ -42,14 +42,14 @@ func (g gemmCase) stored(r *rand.Rand, rows, cols, between int) ([]float32, int)
 	return x[:(rows-1)*ld+cols], ld
 }
 
-// check computes the product and compares it with sums of double precision.
+// check computes the product and compares it with double-precision sums.
 func (g gemmCase) check(t *testing.T, r *rand.Rand, ws *GemmSpace) {
 	t.Helper()
 	g.checkWith(t, r, ws, func([]float32) {}, 1e-6)
 }
 
-// checkWith is check of operands that prepare has changed, with so much tolerance in parts of the
-// sum's terms.
+// checkWith is check with operands changed by prepare, and with a tolerance relative to the sum of
+// the terms' magnitudes.
 func (g gemmCase) checkWith(t *testing.T, r *rand.Rand, ws *GemmSpace, prepare func([]float32), tolerance float64) {
 	t.Helper()
 	ar, ac, br, bc := g.m, g.k, g.k, g.n
@@ -102,7 +102,7 @@ func (g gemmCase) checkWith(t *testing.T, r *rand.Rand, ws *GemmSpace, prepare f
 	}
 }
 
-// forms calls f with the four forms of c.
+// forms calls f with the four combinations of transposition of c.
 func (g gemmCase) forms(f func(g gemmCase)) {
 	for i := range 4 {
 		g.transA, g.transB = i&1 != 0, i&2 != 0
@@ -110,7 +110,7 @@ func (g gemmCase) forms(f func(g gemmCase)) {
 	}
 }
 
-// TestGemm multiplies matrices of every number of rows that tiles are made for, and of random
+// TestGemm multiplies matrices with every number of rows for which there are tiles, and with random
 // sizes, in all forms.
 func TestGemm(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
@@ -131,7 +131,7 @@ func TestGemm(t *testing.T) {
 	for range count {
 		random(1+r.IntN(most), 1+r.IntN(most), 1+r.IntN(5*most)).forms(func(g gemmCase) { g.check(t, r, ws) })
 	}
-	// Beyond one block in each direction, and strides at which rows are copied.
+	// These exceed one block in each direction, or have strides at which rows are copied.
 	random(gemmRows+13, 9, 30).forms(func(g gemmCase) { g.check(t, r, ws) })
 	random(5, gemmCols+33, 11).forms(func(g gemmCase) { g.check(t, r, ws) })
 	random(14, 35, 2*gemmDepth+3).forms(func(g gemmCase) { g.check(t, r, ws) })
@@ -158,7 +158,7 @@ func FuzzGemm(f *testing.F) {
 	})
 }
 
-// TestGemmAllocates: with memory brought along a product allocates none, once that is large enough.
+// TestGemmAllocates: with a GemmSpace that is large enough, a product allocates nothing.
 func TestGemmAllocates(t *testing.T) {
 	a, c, ws := make([]float32, 70*70), make([]float32, 70*70), new(GemmSpace)
 	if n := testing.AllocsPerRun(10, func() {
@@ -168,7 +168,8 @@ func TestGemmAllocates(t *testing.T) {
 	}
 }
 
-// TestGemmLesser runs the tests of products with the lesser kernel sets of this processor.
+// TestGemmLesser runs the tests of products with the other, less capable kernel sets of this
+// processor.
 func TestGemmLesser(t *testing.T) {
 	best := gemmISA
 	t.Cleanup(func() { gemmISA = best })
@@ -181,7 +182,7 @@ func TestGemmLesser(t *testing.T) {
 	}
 }
 
-// TestGemmNothing: sums of nothing, and products times 0, leave beta·C.
+// TestGemmNothing: empty sums, and products with an alpha of 0, leave beta·C.
 func TestGemmNothing(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, beta := range []float32{0, 1, 0.5} {
@@ -203,8 +204,7 @@ func TestGemmNothing(t *testing.T) {
 	}
 }
 
-// TestGemmNonNumbers: what is no number, or infinite, goes to the row or column of it and nowhere
-// else.
+// TestGemmNonNumbers: a NaN or infinity affects only its own row or column.
 func TestGemmNonNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {

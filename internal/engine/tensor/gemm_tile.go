@@ -2,20 +2,20 @@ package tensor
 
 import "unsafe"
 
-// gemmTile is what a kernel computes: rows of A times the columns of one tile of B, alpha·sum +
-// beta·C. Distances are in bytes. Its fields are known to gen/gemm.
+// gemmTile holds the parameters of a kernel, which multiplies rows of A by the columns of one tile
+// of B: alpha·sum + beta·C. Distances are in bytes. gen/gemm knows its fields.
 type gemmTile struct {
 	a, b, c     *float32
-	rowA, stepA int // to the next row of A, to the next step
+	rowA, stepA int // distance to the next row of A, to the next step
 	stepB       int
 	rowC        int
 	k           int
 	alpha, beta float32
-	mask        uint32 // columns that are written, for kernels with masks
+	mask        uint32 // columns to write, for kernels with masks
 }
 
-// gemmEdge computes the tile of kernels without masks in memory of its own and adds what belongs to
-// C to it.
+// gemmEdge lets a kernel without masks compute the tile in separate memory, and then adds the part
+// that belongs to C.
 func gemmEdge(t *gemmTile, c []float32, ldc, rows, cols, nr int, edge []float32, run func(t *gemmTile, rows int)) {
 	alpha, beta := t.alpha, t.beta
 	t.c, t.rowC, t.alpha, t.beta = &edge[0], 4*nr, 1, 0
@@ -33,7 +33,7 @@ func gemmEdge(t *gemmTile, c []float32, ldc, rows, cols, nr int, edge []float32,
 	}
 }
 
-// gemmTilePlain is the kernel in Go: four columns, up to four rows.
+// gemmTilePlain is the kernel in plain Go: four columns, up to four rows.
 func gemmTilePlain(t *gemmTile, rows int) {
 	if rows == 4 {
 		gemmTilePlain4(t)

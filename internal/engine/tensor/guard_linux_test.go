@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guarded is n bytes that end where memory may not be read.
+// guarded returns n bytes that are followed by unreadable memory.
 func guarded(t *testing.T, n int) []byte {
 	t.Helper()
 	page := unix.Getpagesize()

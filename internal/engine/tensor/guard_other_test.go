@@ -4,5 +4,5 @@ package tensor
 
 import "testing"
 
-// guarded is n bytes.
+// guarded returns n bytes.
 func guarded(_ *testing.T, n int) []byte { return make([]byte, n) }

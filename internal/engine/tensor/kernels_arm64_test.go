@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestMulAgainstGo checks that the NEON kernels give the bits of the plain ones. The plain ones
-// round sums to 64 bits before 32, which shows in the last bit of very few results. Behind the
-// weights is memory that cannot be read.
+// TestMulAgainstGo checks that the NEON kernels compute the same bits as the plain ones. The plain
+// ones round sums to 64 bits before 32, which changes the last bit of very few results. The memory
+// after the weights is unreadable.
 func TestMulAgainstGo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, with := range isas()[1:] {
@@ -57,7 +57,7 @@ func TestMulAgainstGo(t *testing.T) {
 	}
 }
 
-// TestKernelsForAllTypes checks that no type falls back to plain Go unnoticed.
+// TestKernelsForAllTypes checks that no type silently falls back to plain Go.
 func TestKernelsForAllTypes(t *testing.T) {
 	for _, typ := range allTypes {
 		if !runDot(typ, 0, nil) || !runNEON(typ, 0, nil) { // no kernel takes 0 tokens, so none runs

@@ -4,38 +4,39 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// panelRows is the number of rows that lie interleaved: the 32-bit lanes of a 512-bit vector.
+// panelRows is the number of interleaved rows: the 32-bit lanes of a 512-bit vector.
 const panelRows = 16
 
-// chunkCols is the number of columns of a chunk, the piece of a panel that kernels walk in their
-// outer loop. A chunk is one super-block of a K-quant or up to eight blocks of 32.
+// chunkCols is the number of columns in a chunk, the piece of a panel that kernels process per
+// iteration of their outer loop. A chunk is one super-block of a K-quant or up to eight blocks of
+// 32.
 const chunkCols = 256
 
-// field is a run of equal items in a block. Of each item the 16 rows' values lie side by side in
-// the panel.
+// field is a run of equal items in a block. In the panel, the 16 rows' values of each item are
+// adjacent.
 type field struct {
-	off, size, count int // where in the block, bytes of an item (1, 2 or 4), number of items
+	off, size, count int // offset in the block, bytes per item (1, 2 or 4), number of items
 }
 
-// bytes is the size of the field over 16 rows.
+// bytes returns the size of the field over 16 rows.
 func (f field) bytes() int { return f.size * f.count * panelRows }
 
-// layout tells how a type's blocks become a panel. The order of bytes changes, never a bit of them,
-// so that a panel is exactly as large as its 16 rows and the blocks can be had back (see Row).
+// layout describes how a type's blocks become a panel. Only the order of the bytes changes, so a
+// panel is exactly as large as its 16 rows, and the blocks can be restored (see Row).
 //
-// Plain types (block 1) are items without header. Of the types with blocks of 32, a chunk of up to
-// eight blocks keeps the headers of all its blocks first, then their values; the types with
-// super-blocks of 256 keep the fields one after another.
+// Plain types (block 1) are items without a header. For types with blocks of 32, a chunk of up to
+// eight blocks stores the headers of all its blocks first, then their values. Types with
+// super-blocks of 256 store the fields one after another.
 type layout struct {
 	typ    gguf.Type
-	block  int     // values in a block
-	bytes  int     // bytes of a block
+	block  int     // values per block
+	bytes  int     // bytes per block
 	header []field // scales, minimums and high bits
 	body   []field // the values
-	form   form    // what the activations look like
+	form   form    // the form of the activations
 }
 
-// headerBytes and bodyBytes are the sizes over the 16 rows of one block.
+// headerBytes and bodyBytes return the sizes over the 16 rows of one block.
 func (l *layout) headerBytes() int { return fieldBytes(l.header) }
 func (l *layout) bodyBytes() int   { return fieldBytes(l.body) }
 
@@ -47,7 +48,7 @@ func fieldBytes(fs []field) int {
 	return n
 }
 
-// layoutOf is the layout of a type, or nil where there is none. The offsets are those of ggml's
+// layoutOf returns the layout of a type, or nil if there is none. The offsets are those of ggml's
 // block structs.
 func layoutOf(t gguf.Type) *layout {
 	l := layout{typ: t, block: t.BlockSize(), bytes: t.BlockBytes()}
@@ -77,7 +78,7 @@ func layoutOf(t gguf.Type) *layout {
 		l.header, l.body, l.form = []field{half, {2, 2, 1}, {4, 2, 6}}, []field{{16, 4, 32}}, formK
 	case gguf.TypeQ5_K: // d, dmin, scales, high bits, values
 		l.header, l.body, l.form = []field{half, {2, 2, 1}, {4, 2, 6}, {16, 4, 8}}, []field{{48, 4, 32}}, formK
-	case gguf.TypeQ6_K: // high bits, values, scales, d: the vectors first, that half of the super-blocks have them aligned
+	case gguf.TypeQ6_K: // high bits, values, scales, d: the vectors first, so that they are aligned in half of the super-blocks
 		l.header, l.form = []field{{128, 4, 16}, {0, 4, 32}, {192, 2, 8}, {208, 2, 1}}, formK
 	case gguf.TypeQ2_K: // d, dmin, scales, values
 		l.header, l.body, l.form = []field{{80, 2, 1}, {82, 2, 1}, {0, 2, 8}}, []field{{16, 4, 16}}, formK
@@ -91,10 +92,10 @@ func layoutOf(t gguf.Type) *layout {
 	return &l
 }
 
-// panelBytes is the size of a panel of cols columns.
+// panelBytes returns the size of a panel of cols columns.
 func (l *layout) panelBytes(cols int) int { return cols / l.block * l.bytes * panelRows }
 
-// blocksPerChunk is how many blocks' headers lie together.
+// blocksPerChunk returns the number of blocks whose headers are stored together.
 func (l *layout) blocksPerChunk() int {
 	if l.block == 1 {
 		return 1 << 30
@@ -102,8 +103,8 @@ func (l *layout) blocksPerChunk() int {
 	return chunkCols / l.block
 }
 
-// places calls f for every item of the panel: src is its offset in a row of the ggml tensor, dst
-// that of its first row's value in the panel, size its bytes.
+// places calls f for every item of the panel: src is the item's offset in a row of the ggml tensor,
+// dst the offset of the first row's value in the panel, size its bytes.
 func (l *layout) places(cols int, f func(src, dst, size int)) {
 	blocks, per := cols/l.block, l.blocksPerChunk()
 	hdr, body := l.headerBytes(), l.bodyBytes()

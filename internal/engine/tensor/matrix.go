@@ -9,23 +9,23 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// Matrix is Rows×Cols weights, interleaved for the kernels (see the package comment). It does not
-// change and may be used by many goroutines at once.
+// Matrix holds Rows×Cols weights, interleaved for the kernels (see the package comment). It does
+// not change and may be used by many goroutines at once.
 type Matrix struct {
 	Rows, Cols int
 
 	lay   *layout
 	isa   isa
 	data  []byte    // panels
-	panel int       // bytes of a panel
-	row   int       // bytes of a row as ggml keeps it
+	panel int       // bytes per panel
+	row   int       // bytes per row in ggml's layout
 	raw   sync.Pool // rows being read, *[]byte
 }
 
 // NewMatrix makes a matrix from the bytes of a ggml tensor: rows of cols values, in blocks of type
-// t. data is copied into memory from alloc (nil means Go's heap), of the same size save that the
-// rows are filled up to a multiple of 16. Different matrices may be made at once; for one large
-// matrix see NewMatrixRows.
+// t. data is copied into memory from alloc (nil means Go's heap), of the same size except that the
+// number of rows is padded to a multiple of 16. Different matrices may be made concurrently; for
+// one large matrix see NewMatrixRows.
 func NewMatrix(t gguf.Type, rows, cols int, data []byte, alloc Alloc) (*Matrix, error) {
 	m, err := NewMatrixRows(t, rows, cols, alloc)
 	if err != nil {
@@ -37,8 +37,8 @@ func NewMatrix(t gguf.Type, rows, cols int, data []byte, alloc Alloc) (*Matrix, 
 	return m, nil
 }
 
-// NewMatrixRows makes a matrix of zeros that is to be filled with SetRows, by several goroutines if
-// that is wanted.
+// NewMatrixRows makes a matrix of zeros, to be filled with SetRows, by several goroutines if
+// desired.
 func NewMatrixRows(t gguf.Type, rows, cols int, alloc Alloc) (*Matrix, error) {
 	return newMatrix(t, rows, cols, alloc, detect())
 }
@@ -63,9 +63,9 @@ func newMatrix(t gguf.Type, rows, cols int, alloc Alloc, with isa) (*Matrix, err
 	return &Matrix{Rows: rows, Cols: cols, lay: l, isa: with, data: alloc(panels * panel), panel: panel, row: n}, nil
 }
 
-// SetRows fills the matrix from row first on with the ggml bytes of whole rows. first is a multiple
-// of Granule, and so is the number of rows save at the end of the matrix. Distinct ranges may be
-// set at once.
+// SetRows fills the matrix, starting at row first, with the ggml bytes of whole rows. first is a
+// multiple of Granule, and so is the number of rows except at the end of the matrix. Distinct
+// ranges may be set concurrently.
 func (m *Matrix) SetRows(first int, data []byte) error {
 	n := len(data) / m.row
 	switch {
@@ -87,20 +87,21 @@ func (m *Matrix) SetRows(first int, data []byte) error {
 
 func (m *Matrix) panelAt(p int) []byte { return m.data[p*m.panel : (p+1)*m.panel] }
 
-// Type is the type of the weights.
+// Type returns the type of the weights.
 func (m *Matrix) Type() gguf.Type { return m.lay.typ }
 
-// SharesForm tells whether activations prepared for other are prepared for m.
+// SharesForm reports whether activations prepared for other are also prepared for m.
 func (m *Matrix) SharesForm(other *Matrix) bool { return m.lay.form == other.lay.form }
 
-// Bytes is the memory the weights take.
+// Bytes returns the size of the weights in bytes.
 func (m *Matrix) Bytes() int { return len(m.data) }
 
-// Granule is the multiple in which rows are given to Mul and SetRows, save at the end.
+// Granule returns the number of which row ranges in Mul and SetRows must be a multiple, except at
+// the end.
 func (m *Matrix) Granule() int { return panelRows }
 
-// Row writes the values of row i to dst, which holds Cols values: exactly those that ggml's
-// dequantisation gives.
+// Row writes the values of row i to dst, which holds Cols values: exactly the values of ggml's
+// dequantisation.
 func (m *Matrix) Row(i int, dst []float32) {
 	if m.lay.block == 1 {
 		panel, size := m.panelAt(i/panelRows), m.lay.bytes
@@ -121,26 +122,27 @@ func (m *Matrix) Row(i int, dst []float32) {
 	m.raw.Put(raw)
 }
 
-// maxTile is the most tokens that a kernel takes at once.
+// maxTile is the maximum number of tokens that a kernel takes at once.
 const maxTile = 16
 
-// call is what a kernel gets: a panel and up to maxTile tokens. Assembly knows its offsets.
+// call holds the arguments of a kernel: a panel and up to maxTile tokens. The assembly knows its
+// offsets.
 type call struct {
 	w   unsafe.Pointer          // the panel
-	n   int                     // blocks in a row, columns for plain types
+	n   int                     // blocks per row, or columns for plain types
 	act [maxTile]unsafe.Pointer // the tokens' activations, in the form of the type
-	dst [maxTile]unsafe.Pointer // where the 16 sums of each token go
-	gap int                     // from the panel to the next, for kernels that take two
+	dst [maxTile]unsafe.Pointer // destinations of the 16 sums of each token
+	gap int                     // distance from the panel to the next, for kernels that take two panels
 }
 
-// groupBytes is how much of a matrix is gone through with one tile of tokens before the next: what
-// fits in the second level cache beside the activations.
+// groupBytes is the size of the part of a matrix that is processed with one tile of tokens before
+// the next: as much as fits in the second-level cache next to the activations.
 const groupBytes = 512 << 10
 
 // Mul computes rows [r0,r1) of the product with the rows toks of b (nil means all of them in
-// order): dst[j*stride+r] = W[r]·b[toks[j]]. b must have been prepared for m. r0 is a multiple of
-// Granule, r1 too or Rows. Calls for different ranges may run at once. It allocates nothing, save
-// scratch memory that b keeps.
+// order): dst[j*stride+r] = W[r]·b[toks[j]]. b must have been prepared for m. r0 must be a multiple
+// of Granule, and r1 a multiple of it or Rows. Calls for different ranges may run concurrently. Mul
+// allocates nothing except scratch memory that b keeps.
 func (m *Matrix) Mul(dst []float32, stride int, b *Batch, toks []int32, r0, r1 int) {
 	n := b.n
 	if toks != nil {
@@ -161,7 +163,7 @@ func (m *Matrix) Mul(dst []float32, stride int, b *Batch, toks []int32, r0, r1 i
 	}
 }
 
-// check panics when the arguments of Mul would have a kernel read or write outside its memory.
+// check panics if the arguments of Mul would make a kernel read or write outside its memory.
 func (m *Matrix) check(dst []float32, stride int, b *Batch, n, r0, r1 int) {
 	switch {
 	case b.cols != m.Cols:

@@ -100,8 +100,8 @@ func TestMulChecksItsArguments(t *testing.T) {
 	}
 }
 
-// TestMulKernelSetsAgree checks that the vector kernel sets give the same bits, and that weights
-// whose scales are no numbers are survived and show in the result.
+// TestMulKernelSetsAgree checks that the vector kernel sets compute the same bits, and that weights
+// whose scales are NaN do no harm and show in the result.
 func TestMulKernelSetsAgree(t *testing.T) {
 	sets := isas()[1:]
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -172,7 +172,7 @@ func TestMulDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// ExampleMatrix_Mul multiplies a small matrix with two vectors.
+// ExampleMatrix_Mul multiplies a small matrix by two vectors.
 func ExampleMatrix_Mul() {
 	raw := make([]byte, 2*4*4)
 	for i, v := range []float32{1, 2, 3, 4, 0, 1, 0, -1} {

@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// product is one call of Mul.
+// product holds the state of one call of Mul.
 type product struct {
 	m      *Matrix
 	dst    []float32
@@ -17,7 +17,7 @@ type product struct {
 	r1     int // end of the rows
 }
 
-// tile makes c ready for k tokens from j on.
+// tile prepares c for k tokens, starting at j.
 func (x *product) tile(c *call, j, k int) {
 	c.n = x.m.Cols / x.m.lay.block
 	for i := range k {
@@ -29,15 +29,16 @@ func (x *product) tile(c *call, j, k int) {
 	}
 }
 
-// aim has c write the sums of k tokens from j on and of the rows from r on.
+// aim sets the destinations in c for the sums of k tokens, starting at j, and of the rows from r
+// on.
 func (x *product) aim(c *call, j, k, r int) {
 	for i := range k {
 		c.dst[i] = unsafe.Pointer(&x.dst[(j+i)*x.stride+r])
 	}
 }
 
-// panels computes panels [p,end) for the tokens from j on. A tile of tokens goes through all of
-// them before the next does, so that it stays in the nearest cache.
+// panels computes panels [p,end) for the tokens from j on. Each tile of tokens is multiplied by all
+// panels before the next tile, so that it stays in the first-level cache.
 func (x *product) panels(j, p, end int) {
 	for j < x.n {
 		k := x.m.isa.tile(x.n - j)
@@ -46,7 +47,7 @@ func (x *product) panels(j, p, end int) {
 	}
 }
 
-// panelsTile computes panels [p,end) for k tokens from j on.
+// panelsTile computes panels [p,end) for k tokens, starting at j.
 func (x *product) panelsTile(j, k, p, end int) {
 	m := x.m
 	var c call
@@ -70,7 +71,7 @@ func (x *product) panelsTile(j, k, p, end int) {
 	}
 }
 
-// last computes the last panel of the matrix when it has fewer than 16 rows.
+// last computes the last panel of the matrix if it has fewer than 16 rows.
 func (x *product) last(c call, j, k, r int) {
 	var sums [maxTile][panelRows]float32
 	for i := range k {
@@ -83,12 +84,12 @@ func (x *product) last(c call, j, k, r int) {
 	}
 }
 
-// wideTokens is how many tokens the kernels for unpacked panels take.
+// wideTokens is the number of tokens that the kernels for unpacked panels take.
 const wideTokens = 8
 
-// wide computes panels from p on by unpacking them two at a time, for as many tokens as make whole
-// tiles; the other tokens use the packed panels. It returns the first panel that it left, since it
-// has no other to go with it.
+// wide computes panels from p on by unpacking them two at a time, for as many tokens as fill whole
+// tiles; the other tokens use the packed panels. It returns the first panel that it did not
+// compute, because that panel has no partner.
 func (x *product) wide(p int) int {
 	m := x.m
 	whole := x.n / wideTokens * wideTokens
@@ -109,7 +110,7 @@ func (x *product) wide(p int) int {
 	return p
 }
 
-// wideGroup computes panels [p,end), which are even in number, for the first tokens.
+// wideGroup computes panels [p,end), an even number of them, for the first tokens.
 func (x *product) wideGroup(scratch []byte, size, tokens, p, end int) {
 	m := x.m
 	var c call
@@ -128,8 +129,8 @@ func (x *product) wideGroup(scratch []byte, size, tokens, p, end int) {
 	}
 }
 
-// wideBytes is the size of a super-block that has been unpacked: 256 weights, their scales and the
-// minimums of 16 rows.
+// wideBytes returns the size of an unpacked super-block: 256 weights, their scales and the minimums
+// of 16 rows.
 func (l *layout) wideBytes() int {
 	groups := 16
 	switch l.typ {

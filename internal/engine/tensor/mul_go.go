@@ -9,16 +9,17 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// chunk is a chunk of a panel in plain numbers: what the vector kernels hold in registers.
+// chunk is a chunk of a panel in plain numbers, as the vector kernels hold it in registers.
 type chunk struct {
 	q     [panelRows][chunkCols]uint8 // weights, made unsigned
-	scale [16][panelRows]float32      // of each group of columns (of 16 or 32)
+	scale [16][panelRows]float32      // of each group of 16 or 32 columns
 	mins  [16][panelRows]int32        // of each group, for K-quants that have them
 	dmin  [panelRows]float32          // their scale
 	fmin  [8][panelRows]float32       // minimum of each block of 32, for Q4_1 and Q5_1
 }
 
-// runGo is the kernel in Go, for every type and processor: the meaning of the others.
+// runGo is the kernel in Go, for every type and processor. It defines the results of the other
+// kernels.
 func runGo(l *layout, k int, c *call) {
 	switch {
 	case l.block == 1:
@@ -30,7 +31,8 @@ func runGo(l *layout, k int, c *call) {
 	}
 }
 
-// fma is a·b+c, rounded once (save that, very rarely, the rounding to 64 bits in between shows).
+// fma computes a·b+c, rounded once (except that, very rarely, the intermediate rounding to 64 bits
+// shows).
 func fma(a, b, c float32) float32 { return float32(float64(a)*float64(b) + float64(c)) }
 
 func runGoPlain(l *layout, k int, c *call) {
@@ -38,7 +40,7 @@ func runGoPlain(l *layout, k int, c *call) {
 	for t := range k {
 		x := unsafe.Slice((*float32)(c.act[t]), c.n)
 		dst := (*[panelRows]float32)(c.dst[t])
-		var even, odd [panelRows]float32 // two chains, as the latency of a sum asks for
+		var even, odd [panelRows]float32 // two chains, because additions have a latency
 		for i, v := range x {
 			sum := &even
 			if i&1 == 1 {
@@ -70,7 +72,7 @@ func floatAt(b []byte) float32 { return math.Float32frombits(binary.LittleEndian
 
 func intAt(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }
 
-// dot is init + Σ q·a.
+// dot returns init + Σ q·a.
 func dot(q []uint8, a []byte, init int32) int32 {
 	a = a[:len(q)]
 	for i, w := range q {
@@ -126,7 +128,7 @@ func runGoSuper(l *layout, k int, c *call) {
 	}
 }
 
-// superSum is the product of row r of the chunk with a record, without the record's scale.
+// superSum returns the product of row r of the chunk with a record, without the record's scale.
 func (u *chunk) superSum(l *layout, rec []byte, width, r int) float32 {
 	var sum float32
 	groups := chunkCols / width
@@ -152,7 +154,7 @@ func (u *chunk) superSum(l *layout, rec []byte, width, r int) float32 {
 	return sum
 }
 
-// hasMins tells whether the K-quant subtracts a minimum from every group.
+// hasMins reports whether the K-quant subtracts a minimum from every group.
 func (l *layout) hasMins() bool {
 	return l.typ == gguf.TypeQ4_K || l.typ == gguf.TypeQ5_K || l.typ == gguf.TypeQ2_K
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// runNEON calls the kernel of type t for k tokens: 1, 2 or 4. False where there is none.
+// runNEON calls the kernel of type t for k tokens: 1, 2 or 4. It returns false if there is none.
 func runNEON(t gguf.Type, k int, c *call) bool {
 	p := (*byte)(unsafe.Pointer(c))
 	switch t {

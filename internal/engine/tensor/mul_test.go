@@ -18,7 +18,7 @@ var allTypes = []gguf.Type{
 	gguf.TypeQ2_K, gguf.TypeQ3_K, gguf.TypeQ4_K, gguf.TypeQ5_K, gguf.TypeQ6_K, gguf.TypeIQ4_NL, gguf.TypeIQ4_XS, gguf.TypeMXFP4,
 }
 
-// isas are the kernel sets that this machine can run.
+// isas returns the kernel sets that this machine can run.
 func isas() []isa {
 	var s []isa
 	for i := isaGo; i <= detect(); i++ {
@@ -27,7 +27,7 @@ func isas() []isa {
 	return s
 }
 
-// weights are rows of a type with random values.
+// weights returns rows of a type with random values.
 func weights(t testing.TB, typ gguf.Type, rows, cols int, rng *rand.Rand) []byte {
 	t.Helper()
 	n, err := typ.RowBytes(cols)
@@ -45,7 +45,7 @@ func weights(t testing.TB, typ gguf.Type, rows, cols int, rng *rand.Rand) []byte
 	return w
 }
 
-// halves are the places of half-precision scales in a block.
+// halves returns the offsets of the half-precision scales in a block.
 func halves(typ gguf.Type) []int {
 	var at []int
 	for _, f := range layoutOf(typ).header {
@@ -56,7 +56,7 @@ func halves(typ gguf.Type) []int {
 	return at
 }
 
-// fill makes adversarial weights: every byte is f's, the scales are scale's.
+// fill returns adversarial weights: every byte comes from f, the scales come from scale.
 func fill(typ gguf.Type, rows, cols int, f func() byte, scale func() uint16) []byte {
 	n, _ := typ.RowBytes(cols)
 	w := make([]byte, rows*n)
@@ -65,7 +65,7 @@ func fill(typ gguf.Type, rows, cols int, f func() byte, scale func() uint16) []b
 	}
 	switch typ {
 	case gguf.TypeF32, gguf.TypeBF16:
-		for i := 0; i < len(w); i += typ.BlockBytes() { // keep the exponent from all ones
+		for i := 0; i < len(w); i += typ.BlockBytes() { // the exponent must not be all ones
 			w[i+typ.BlockBytes()-1] &= 0xbf
 		}
 	case gguf.TypeF16:
@@ -119,7 +119,7 @@ func cases(t testing.TB, rng *rand.Rand) []caseOf {
 	}
 }
 
-// rounded is what the kernels see of a batch's row.
+// roundedRow returns a row of a batch as the kernels see it.
 func roundedRow(b *Batch, f form, i int) []float64 {
 	x := make([]float64, b.cols)
 	if f == formF32 {
@@ -147,8 +147,8 @@ func roundedRow(b *Batch, f form, i int) []float64 {
 	return x
 }
 
-// TestMulAgainstDefinition compares every kernel with a product in float64 of the dequantised
-// weights and the rounded activations, on ordinary and on adversarial inputs.
+// TestMulAgainstDefinition compares every kernel with a float64 product of the dequantised weights
+// and the rounded activations, on ordinary and on adversarial inputs.
 func TestMulAgainstDefinition(t *testing.T) {
 	tier.Normal(t)
 	for _, with := range isas() {
@@ -204,7 +204,7 @@ func checkMul(t *testing.T, with isa, typ gguf.Type, rows, cols, n int, c caseOf
 				want += float64(w[k]) * x[k]
 				size += (math.Abs(float64(w[k])) + top) * math.Abs(x[k])
 			}
-			// The sums are of f32 numbers in a row of cols/16 terms at most.
+			// The sums are of f32 numbers, with at most cols/16 terms in sequence.
 			bound := size*4e-6 + 1e-37
 			if g := float64(got[i*rows+r]); !(math.Abs(g-want) <= bound) && !(size > 1e38) {
 				t.Fatalf("%s: %d×%d, row %d, token %d of %d: %g, want %g within %g", c.name, rows, cols, r, i, n, g, want, bound)
@@ -213,8 +213,8 @@ func checkMul(t *testing.T, with isa, typ gguf.Type, rows, cols, n int, c caseOf
 	}
 }
 
-// spread bounds what an offset or a minimum adds to the terms of a sum before it is taken away
-// again.
+// spread bounds the amount that an offset or a minimum adds to the terms of a sum before it is
+// subtracted again.
 func spread(m *Matrix, w []float32) float64 {
 	var top float64
 	for _, v := range w {
@@ -226,7 +226,7 @@ func spread(m *Matrix, w []float32) float64 {
 	return top
 }
 
-// TestRow checks that what was interleaved can be had back exactly.
+// TestRow checks that interleaved rows can be restored exactly.
 func TestRow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, typ := range allTypes {
@@ -252,7 +252,7 @@ func TestRow(t *testing.T) {
 }
 
 // TestBatchInvariance checks that an element of the product has the same bits alone, in a batch of
-// any size, in any order of tokens, with repeats, and whatever the range of rows.
+// any size, with tokens in any order or repeated, and for any range of rows.
 func TestBatchInvariance(t *testing.T) {
 	tier.Normal(t)
 	const rows, cols = 53, 768
@@ -316,8 +316,8 @@ func TestBatchInvariance(t *testing.T) {
 	}
 }
 
-// TestPackVector checks that the vector functions interleave as the plain one does, and read no
-// byte too many.
+// TestPackVector checks that the vector functions interleave like the plain one, and read no byte
+// out of bounds.
 func TestPackVector(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, with := range isas()[1:] {

@@ -7,18 +7,18 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// item is a place in a row and the place of its first row's value in the panel.
+// item is an offset in a row and the offset of its first row's value in the panel.
 type item = [2]int32
 
-// packPlan is how a chunk is interleaved: its items by kind.
+// packPlan describes how a chunk is interleaved: its items by kind.
 type packPlan struct {
 	words     []item // of 4 bytes
-	low, high []item // of 2 bytes: at the start of the row, elsewhere
+	low, high []item // of 2 bytes: at the start of the row, or elsewhere
 	bytes     []item
-	flip      uint32 // exclusive or of the words: the signed bytes of Q8_0 become unsigned ones around 128
+	flip      uint32 // XORed with the words: turns the signed bytes of Q8_0 into unsigned ones around 128
 }
 
-// planOf makes the plan for a chunk of cols columns.
+// planOf returns the plan for a chunk of cols columns.
 func (l *layout) planOf(cols int) *packPlan {
 	var p packPlan
 	l.places(cols, func(src, dst, size int) {
@@ -28,7 +28,7 @@ func (l *layout) planOf(cols int) *packPlan {
 			p.words = append(p.words, it)
 		case size == 1:
 			p.bytes = append(p.bytes, it)
-		case src >= 2: // so that nothing is read behind the end of the row
+		case src >= 2: // so that nothing after the end of the row is read
 			p.high = append(p.high, it)
 		default:
 			p.low = append(p.low, it)
@@ -40,14 +40,14 @@ func (l *layout) planOf(cols int) *packPlan {
 	return &p
 }
 
-// packer interleaves rows of one matrix.
+// packer interleaves the rows of one matrix.
 type packer struct {
 	lay      *layout
 	isa      isa
 	cols     int
 	rowBytes int
 	full     *packPlan // of chunkCols columns
-	tail     *packPlan // of what remains
+	tail     *packPlan // of the remaining columns
 }
 
 func (m *Matrix) packer() *packer {
@@ -56,15 +56,15 @@ func (m *Matrix) packer() *packer {
 	if rest > 0 {
 		p.tail = m.lay.planOf(rest)
 	}
-	// The vector functions read 4 bytes at a time, which a chunk of a single 16-bit value does not
-	// have, and know the rows by offsets of 31 bits.
+	// The vector functions read 4 bytes at a time, but a chunk of a single 16-bit value has fewer,
+	// and they address the rows by 31-bit offsets.
 	if rest > 0 && m.lay.panelBytes(rest) < 4*panelRows || m.row > math.MaxInt32/panelRows {
 		p.isa = isaGo
 	}
 	return p
 }
 
-// pack interleaves up to 16 rows into a panel; the rows that are missing become zeros.
+// pack interleaves up to 16 rows into a panel; missing rows become zeros.
 func (p *packer) pack(panel, rows []byte) {
 	n := len(rows) / p.rowBytes
 	if n < panelRows {

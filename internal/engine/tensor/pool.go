@@ -13,23 +13,23 @@ type Job interface {
 	Do(worker, i int)
 }
 
-// Pool runs jobs on a fixed number of workers, the caller among them.
+// Pool runs jobs on a fixed number of workers, one of which is the caller.
 //
-// Pieces of a job are claimed from an atomic counter, so a worker that the operating system has
-// taken off its core delays only the piece it holds. An idle worker spins for some microseconds,
-// since the next job of a forward pass is near, then yields to other goroutines, then sleeps until
-// woken; a shared machine is never kept busy by waiting.
+// Workers claim pieces of a job from an atomic counter, so a worker that the operating system has
+// preempted delays only its own piece. An idle worker spins for some microseconds, since the next
+// job of a forward pass is near. Then it yields to other goroutines, and finally it sleeps until
+// woken, so waiting never keeps a shared machine busy.
 type Pool struct {
 	mu      sync.Mutex // one Run at a time
 	workers int
-	spins   int // rounds in the tight loop
+	spins   int // iterations of the tight loop
 	job     Job
 	n       int64
 	grain   int64
 	next    atomic.Int64
 	epoch   atomic.Uint32 // odd while a job is open
 	active  atomic.Int32  // workers between entering and leaving a job
-	waiting atomic.Bool   // Run sleeps on idle
+	waiting atomic.Bool   // Run is sleeping on idle
 	idle    chan struct{}
 	closed  atomic.Bool
 	fault   atomic.Pointer[any] // first panic of the open job
@@ -37,23 +37,23 @@ type Pool struct {
 	done    sync.WaitGroup
 }
 
-// sleeper is the bed of one worker.
+// sleeper is the state of a sleeping worker.
 type sleeper struct {
 	asleep atomic.Bool
 	wake   chan struct{}
-	_      [48]byte // a cache line each
+	_      [48]byte // makes each one a full cache line
 }
 
 // How long a worker without work looks for some: first in a tight loop, if there is a processor for
-// every worker, then giving way to other goroutines.
+// every worker, then while yielding to other goroutines.
 const (
-	spinRounds  = 250 // of spinPause each: 10 to 50 µs in all, as long as PAUSE takes
+	spinRounds  = 250 // of spinPause each: 10 to 50 µs in all, depending on the duration of PAUSE
 	spinPause   = 4
 	yieldRounds = 100
 )
 
-// NewPool starts a pool of the given number of workers, the caller of Run included; below 1 means
-// GOMAXPROCS. Close it when it is no longer needed.
+// NewPool starts a pool with the given number of workers, including the caller of Run; below 1
+// means GOMAXPROCS. Close it when it is no longer needed.
 func NewPool(workers int) *Pool {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
@@ -70,10 +70,10 @@ func NewPool(workers int) *Pool {
 	return p
 }
 
-// Workers is the number of workers, the caller of Run included.
+// Workers returns the number of workers, including the caller of Run.
 func (p *Pool) Workers() int { return p.workers }
 
-// Close ends the workers and waits for them. A Run under way is finished first.
+// Close ends the workers and waits for them. A Run in progress finishes first.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *Pool) Close() {
 
 // Run calls job.Do(worker, i) for every i in [0,n) and returns when all calls have returned. It
 // allocates nothing. Concurrent Runs wait for each other; Do must not call Run of the same pool. A
-// panic in Do is raised again here once the other calls under way have returned. On a closed pool
+// panic in Do is raised again by Run after the other running calls have returned. On a closed pool
 // the caller does all the work.
 func (p *Pool) Run(n int, job Job) {
 	if n <= 0 {
@@ -118,7 +118,7 @@ func (p *Pool) Run(n int, job Job) {
 func (p *Pool) work(worker int) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.next.Store(p.n) // the rest of the job has lost its meaning
+			p.next.Store(p.n) // the rest of the job is pointless
 			fault := v
 			p.fault.CompareAndSwap(nil, &fault)
 		}
@@ -135,7 +135,7 @@ func (p *Pool) work(worker int) {
 	}
 }
 
-// join waits until no worker is inside the job that has just been shut.
+// join waits until no worker is inside the job that was just closed.
 func (p *Pool) join() {
 	for range p.spins {
 		if p.active.Load() == 0 {
@@ -157,13 +157,13 @@ func (p *Pool) join() {
 		<-p.idle
 	}
 	p.waiting.Store(false)
-	select { // a signal that came too late to be waited for
+	select { // discards a signal that came too late
 	case <-p.idle:
 	default:
 	}
 }
 
-// loop is the life of a worker other than the caller.
+// loop is the main loop of a worker other than the caller.
 func (p *Pool) loop(worker int) {
 	defer p.done.Done()
 	var seen uint32
@@ -173,8 +173,9 @@ func (p *Pool) loop(worker int) {
 			return
 		}
 		seen = e
-		// Entering is announced before the job is looked at again: Run shuts the job before it
-		// counts those inside, so either it sees this worker or this worker sees the job shut.
+		// The worker announces its entry before it looks at the job again. Run closes the job
+		// before it counts the workers inside, so either Run sees this worker, or this worker sees
+		// the job closed.
 		p.active.Add(1)
 		if p.epoch.Load() == e {
 			p.work(worker)
@@ -188,7 +189,7 @@ func (p *Pool) loop(worker int) {
 	}
 }
 
-// await returns the epoch of an open job other than the one seen, or false when the pool is closed.
+// await returns the epoch of an open job other than seen, or false if the pool is closed.
 func (p *Pool) await(worker int, seen uint32) (uint32, bool) {
 	ready := func() (uint32, bool) {
 		e := p.epoch.Load()
@@ -220,7 +221,7 @@ func (p *Pool) await(worker int, seen uint32) (uint32, bool) {
 	}
 }
 
-// wakeAll wakes at most n of the workers that sleep.
+// wakeAll wakes at most n of the sleeping workers.
 func (p *Pool) wakeAll(n int) {
 	for w := 1; w < p.workers && n > 0; w++ {
 		s := &p.sleep[w]

@@ -11,7 +11,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// counter counts how often each piece was done and checks that no two calls share a worker.
+// counter counts how often each piece was done, and checks that no two concurrent calls share a
+// worker.
 type counter struct {
 	t     *testing.T
 	done  []atomic.Int32
@@ -82,7 +83,7 @@ func TestPoolConcurrentRuns(t *testing.T) {
 	p.Close()
 }
 
-// TestPoolSlowPieces has the caller finish long before the workers, so that it must sleep too.
+// TestPoolSlowPieces: the caller finishes long before the workers, so that it must sleep too.
 func TestPoolSlowPieces(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	p := NewPool(4)

@@ -2,5 +2,6 @@
 
 package tensor
 
-// raceEnabled: the race detector makes sync.Pool forget at random, so allocations are not counted.
+// raceEnabled says that the race detector is on. It makes sync.Pool drop items at random, so
+// allocations are not counted.
 const raceEnabled = true

@@ -2,8 +2,8 @@ package tensor
 
 import "testing"
 
-// BenchmarkReadLimit is the rate at which one core can read memory on huge pages, with the loads
-// and prefetches of the kernels and nothing else: the limit for one token.
+// BenchmarkReadLimit measures the rate at which one core can read memory on huge pages, with only
+// the loads and prefetches of the kernels: the limit for one token.
 func BenchmarkReadLimit(b *testing.B) {
 	if detect() != isaAVX512 {
 		b.Skip("this processor has no AVX-512")

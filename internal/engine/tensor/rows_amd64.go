@@ -1,9 +1,9 @@
 package tensor
 
-// rowsISA is the set of kernels that DotRows uses here.
+// rowsISA is the kernel set that DotRows uses on this machine.
 var rowsISA = detect()
 
-// dotRows computes the first rows and says how many.
+// dotRows computes the first rows and returns their number.
 func dotRows(dst []int32, rows []int8, x []int16) int {
 	if rowsISA < isaAVX2 {
 		return 0

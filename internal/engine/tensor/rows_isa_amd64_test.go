@@ -2,7 +2,8 @@ package tensor
 
 import "testing"
 
-// TestDotRowsLesser runs the test of rows with the lesser kernel sets of this processor.
+// TestDotRowsLesser runs the test of rows with the other, less capable kernel sets of this
+// processor.
 func TestDotRowsLesser(t *testing.T) {
 	best := rowsISA
 	t.Cleanup(func() { rowsISA = best })

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDotRows compares the kernels with sums in 64 bits, for every remainder of rows, with numbers
-// at the ends of their ranges among them and with rows that begin anywhere.
+// TestDotRows compares the kernels with 64-bit sums, for every remainder of rows, including numbers
+// at the ends of their ranges and rows that begin at any address.
 func TestDotRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, cols := range []int{32, 64, 96, 384, 1024} {
@@ -48,7 +48,7 @@ func TestDotRows(t *testing.T) {
 	}
 }
 
-// TestDotRowsRefuses checks that lengths that do not fit are not read with.
+// TestDotRowsRefuses checks that arguments with wrong lengths are refused.
 func TestDotRowsRefuses(t *testing.T) {
 	for _, c := range []struct{ dst, rows, x int }{{1, 31, 31}, {2, 32, 32}, {1, 64, 32}, {1, 0, 32}} {
 		func() {
@@ -63,9 +63,9 @@ func TestDotRowsRefuses(t *testing.T) {
 	DotRows(nil, nil, make([]int16, 32))
 }
 
-// BenchmarkDotRows multiplies 200,000 rows of 384 on one core and on all, beside reading the same
-// memory with the standard library's vectorised search: the ratio says how near it is to the limit
-// of the memory.
+// BenchmarkDotRows multiplies 200,000 rows of 384 on one core and on all. For comparison, it reads
+// the same memory with the standard library's vectorised search: the ratio shows how close DotRows
+// is to the memory limit.
 func BenchmarkDotRows(b *testing.B) {
 	const cols, count = 384, 200_000
 	rows, x := make([]byte, cols*count), make([]int16, cols)

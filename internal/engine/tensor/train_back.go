@@ -2,8 +2,8 @@ package tensor
 
 import "math"
 
-// RMSNormRow is RMSNorm of one row; it returns the factor 1/√(mean(x²)+eps), which RMSNormBack
-// wants.
+// RMSNormRow is RMSNorm of one row. It returns the factor 1/√(mean(x²)+eps), which RMSNormBack
+// needs.
 func RMSNormRow(dst, x, w []float32, eps float32) float32 {
 	inv := float32(1 / math.Sqrt(float64(Product(x, x))/float64(len(x))+float64(eps)))
 	dst, w = dst[:len(x)], w[:len(x)]
@@ -13,8 +13,8 @@ func RMSNormRow(dst, x, w []float32, eps float32) float32 {
 	return inv
 }
 
-// RMSNormBack adds to dx and dw the gradients of one row x and of the weights w, given dh, that of
-// RMSNormRow's result, and the factor inv that it returned. dh must not be dx.
+// RMSNormBack adds the gradients of one row x and of the weights w to dx and dw. dh is the gradient
+// of RMSNormRow's result, and inv the factor that RMSNormRow returned. dh must not be dx.
 func RMSNormBack(dx, dh, x, w []float32, inv float32, dw []float32) {
 	n := len(dx)
 	dh, x, w, dw = dh[:n], x[:n], w[:n], dw[:n]
@@ -33,9 +33,9 @@ func RMSNormBack(dx, dh, x, w []float32, inv float32, dw []float32) {
 	}
 }
 
-// SwiGLUBack goes back through gain·SwiGLU(gate, up): it writes that value to act and the gradients
-// of gate and up to dgate and dup, given dact, the gradient of the value. It returns the gradient
-// of gain.
+// SwiGLUBack is the backward pass of gain·SwiGLU(gate, up). It writes that value to act and the
+// gradients of gate and up to dgate and dup; dact is the gradient of the value. It returns the
+// gradient of gain.
 func SwiGLUBack(act, dgate, dup, dact, gate, up []float32, gain float32) float32 {
 	n := len(act)
 	dgate, dup, dact, gate, up = dgate[:n], dup[:n], dact[:n], gate[:n], up[:n]

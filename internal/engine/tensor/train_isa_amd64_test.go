@@ -2,7 +2,7 @@ package tensor
 
 import "testing"
 
-// TestLearningLesser runs the tests with the lesser kernel sets of this processor.
+// TestLearningLesser runs the tests with the other, less capable kernel sets of this processor.
 func TestLearningLesser(t *testing.T) {
 	best := attnISA
 	t.Cleanup(func() { attnISA = best })

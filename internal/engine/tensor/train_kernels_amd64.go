@@ -1,6 +1,6 @@
 package tensor
 
-// The kernels of learning; false where this processor has none.
+// The training kernels. They return false if this processor has none.
 
 func productWide(x, y []float32) (float32, bool) {
 	if attnISA < isaAVX2 || len(x) == 0 {

@@ -2,7 +2,7 @@
 
 package tensor
 
-// The kernels of learning that this processor has: none.
+// The training kernels: this processor has none.
 
 func productWide(x, y []float32) (float32, bool)                                 { return 0, false }
 func peakWide(x []float32) (float32, bool)                                       { return 0, false }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// row is a slice inside of a larger one whose other numbers must stay.
+// row is a slice within a larger one whose other numbers must not change.
 type row struct {
 	all, x []float32
 }
@@ -21,7 +21,7 @@ func newRow(x []float32) row {
 	return row{all, all[7:][:len(x)]}
 }
 
-// near compares with double precision, and looks at what lies around.
+// near compares with double precision, and checks the numbers around the row.
 func (r row) near(t *testing.T, what string, want func(i int) float64) {
 	t.Helper()
 	for i, v := range r.all {
@@ -43,7 +43,7 @@ func doubles(x []float32) []float64 {
 	return d
 }
 
-// TestLearning compares the kernels of learning with double precision for all small lengths.
+// TestLearning compares the training kernels with double precision for all small lengths.
 func TestLearning(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	for n := range 100 {
@@ -86,7 +86,7 @@ func testLearning(t *testing.T, r *rand.Rand, n int) {
 		return dx[i]*dw[i] + dz[i]*dy[i]
 	})
 	RotateBack(turned.x, newRow(angles).x)
-	turned.near(t, "RotateBack", func(i int) float64 { // a turn and the same turn back, with angles of any length
+	turned.near(t, "RotateBack", func(i int) float64 { // a rotation and its inverse, with (cos, sin) pairs of any magnitude
 		size := dy[i%max(n, 1)]*dy[i%max(n, 1)] + dw[i%max(n, 1)]*dw[i%max(n, 1)]
 		return size * append(append([]float64(nil), dx...), dz...)[i]
 	})
@@ -129,7 +129,7 @@ func testNormBack(t *testing.T, x, dh, w, before []float32, squares float64) {
 		c += dx[i] * ddh[i] * dw[i]
 	}
 	gw.near(t, "RMSNormBack's dw", func(i int) float64 { return db[i] + ddh[i]*dx[i]*r })
-	if n > 2 { // the derivative of a shorter row is a difference of large numbers
+	if n > 2 { // the derivative for a shorter row is a difference of large numbers
 		gx.near(t, "RMSNormBack's dx", func(i int) float64 { return db[i] + ddh[i]*dw[i]*r - dx[i]*c*r*r*r/n })
 	}
 }
@@ -152,8 +152,8 @@ func testSwiGLUBack(t *testing.T, gate, up, da []float32) {
 	dgate.near(t, "SwiGLUBack's dgate", func(i int) float64 { return gain * d[i] * u[i] * sig(i) * (1 + g[i]*(1-sig(i))) })
 }
 
-// TestExpSumExtremes feeds the kernels what overflows and what vanishes, in whole vectors and in
-// the rest.
+// TestExpSumExtremes passes numbers that overflow or vanish to the kernels, in whole vectors and in
+// the remainder.
 func TestExpSumExtremes(t *testing.T) {
 	inf := float32(math.Inf(1))
 	ends := []float32{-inf, -1e30, -100, -87.4, -87.3, -1, 0, 1, 88, 88.7, 89, 1e30, inf}
@@ -170,8 +170,7 @@ func TestExpSumExtremes(t *testing.T) {
 	}
 }
 
-// TestLearningNonNumbers: a row with something that is no number becomes none altogether, rather
-// than a wrong one.
+// TestLearningNonNumbers: a row that contains NaN becomes all NaN, rather than wrong.
 func TestLearningNonNumbers(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, at := range []int{0, 15, 16, 36} {
@@ -190,7 +189,7 @@ func BenchmarkLearning(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{32, 192, 2048} {
 		x, y, w, z, dst, d2 := normals(r, n), normals(r, n), normals(r, n), normals(r, n), normals(r, n), normals(r, n)
-		turn := make([]float32, n) // by nothing
+		turn := make([]float32, n) // a rotation by 0
 		for i := range n / 2 {
 			turn[i] = 1
 		}

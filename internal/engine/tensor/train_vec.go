@@ -2,9 +2,9 @@ package tensor
 
 import "math"
 
-// What learning needs of vectors beside what running a model does. Sums here are of single
-// precision, in as many parts as the processor's vectors have lanes: unlike the engine's they are
-// not held to an order.
+// Vector functions that training needs in addition to those for running a model. Sums here are in
+// single precision, with as many partial sums as the processor's vectors have lanes. Unlike the
+// engine's sums, they have no fixed order.
 
 // Product returns the sum of the products of x and y, in single precision; see Dot.
 func Product(x, y []float32) float32 {
@@ -12,7 +12,7 @@ func Product(x, y []float32) float32 {
 	if sum, ok := productWide(x, y); ok {
 		return sum
 	}
-	// Four sums, so that additions need not wait for each other.
+	// Four sums, so that additions do not wait for each other.
 	var s [4]float32
 	i := 0
 	for ; i+4 <= len(x); i += 4 {
@@ -28,8 +28,8 @@ func Product(x, y []float32) float32 {
 	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
-// Peak returns the largest number of x, minus infinity for none. Where x holds something that is no
-// number the result is any of the others, or no number.
+// Peak returns the largest number of x, or minus infinity if x is empty. If x contains NaN, the
+// result is any of the other numbers, or NaN.
 func Peak(x []float32) float32 {
 	if top, ok := peakWide(x); ok {
 		return top
@@ -51,8 +51,8 @@ func Scale(x []float32, a float32) {
 	}
 }
 
-// ExpSum replaces each number of x by its e^(x-top) and returns their sum. With a top of Peak(x) it
-// does not overflow.
+// ExpSum replaces each number x by e^(x-top) and returns their sum. If top is Peak(x), it does not
+// overflow.
 func ExpSum(x []float32, top float32) float32 {
 	if sum, ok := expSumWide(x, top); ok {
 		return sum
@@ -65,14 +65,15 @@ func ExpSum(x []float32, top float32) float32 {
 	return sum
 }
 
-// SoftmaxRow replaces x by e^xᵢ over their sum: Softmax, fast, in an order of its own.
+// SoftmaxRow replaces x by e^xᵢ over their sum. It is a fast Softmax without a fixed order of
+// summation.
 func SoftmaxRow(x []float32) {
 	if len(x) > 0 {
 		Scale(x, 1/ExpSum(x, Peak(x)))
 	}
 }
 
-// SoftmaxBack replaces ds, the gradient of the probabilities p, by that of what Softmax was given;
+// SoftmaxBack replaces ds, the gradient of the probabilities p, by the gradient of Softmax's input;
 // delta is the sum of p·ds over the row.
 func SoftmaxBack(ds, p []float32, delta float32) {
 	p = p[:len(ds)]
@@ -84,11 +85,12 @@ func SoftmaxBack(ds, p []float32, delta float32) {
 	}
 }
 
-// Rotate turns the pairs (i, i+n) of x, 2·n numbers, by angles, n cosines and then n sines.
+// Rotate rotates the pairs (i, i+n) of x, which has 2·n numbers, by angles, which holds n cosines
+// and then n sines.
 func Rotate(x, angles []float32) { rotate(x, angles, 1) }
 
-// RotateBack turns the pairs of x back: it undoes Rotate, and takes the gradient of Rotate's result
-// to that of its input.
+// RotateBack rotates the pairs of x back. It undoes Rotate, and turns the gradient of Rotate's
+// result into that of its input.
 func RotateBack(x, angles []float32) { rotate(x, angles, -1) }
 
 func rotate(x, angles []float32, sign float32) {

@@ -6,7 +6,7 @@ import "math"
 // that is exactly 1 at 0. ln 2 is split in two so that n·ln2 is subtracted without loss. The
 // relative error is below 2·10⁻⁷.
 const (
-	expHigh = 88.72283 // from here on the result is an infinity
+	expHigh = 88.72283 // from here on the result is infinity
 	expLow  = -87.33654
 	log2e   = 1.44269504
 	ln2Hi   = 0.693359375
@@ -19,8 +19,8 @@ const (
 	expC7   = 1.9875691500e-4
 )
 
-// Exp returns e to the power of x, 0 below -87.3. It is what the vector kernels compute, up to the
-// last bit.
+// Exp returns e to the power of x, and 0 below -87.3. The vector kernels compute the same, up to
+// the last bit.
 func Exp(x float32) float32 {
 	switch {
 	case x != x:
@@ -40,7 +40,7 @@ func Exp(x float32) float32 {
 	p = p*r + expC3
 	p = p*r + expC2
 	y := p*(r*r) + r + 1
-	// n reaches 128 at the top, where one factor would overflow.
+	// n reaches 128 at the top, where a single factor would overflow.
 	half := int32(n) / 2
 	return y * pow2(half) * pow2(int32(n)-half)
 }

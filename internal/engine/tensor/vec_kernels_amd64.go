@@ -1,6 +1,6 @@
 package tensor
 
-// The vector kernels this processor runs. Those that return a number did that many leading
+// The vector kernels for this processor. Those that return a number processed that many leading
 // elements.
 
 func addTo(dst, x []float32) int {
@@ -86,7 +86,7 @@ func fromHalf(dst []float32, x []uint16) int {
 	return n
 }
 
-// finite looks at the first n elements only.
+// finite checks only the first n elements.
 func finite(x []float32) (ok bool, n int) {
 	n = whole(len(x))
 	switch {
@@ -98,7 +98,7 @@ func finite(x []float32) (ok bool, n int) {
 	return finiteAVX2(&x[0], n), n
 }
 
-// whole is how many of n elements make whole vectors; 0 where there are no vectors.
+// whole returns how many of n elements fill whole vectors; 0 if there are no vectors.
 func whole(n int) int {
 	if attnISA < isaAVX2 {
 		return 0

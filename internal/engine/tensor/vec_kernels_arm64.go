@@ -1,8 +1,8 @@
 package tensor
 
-// The vector kernels of NEON. They return how many leading elements they did.
+// The NEON vector kernels. They return the number of leading elements that they processed.
 
-// whole is how many of n elements the kernels take.
+// whole returns how many of n elements the kernels process.
 func whole(n int) int { return n &^ 15 }
 
 func addTo(dst, x []float32) int {
@@ -61,7 +61,7 @@ func fromHalf(dst []float32, x []uint16) int {
 	return n
 }
 
-// finite looks at the first n elements only.
+// finite checks only the first n elements.
 func finite(x []float32) (ok bool, n int) {
 	n = whole(len(x))
 	return n == 0 || finiteNEON(&x[0], n), n
@@ -96,7 +96,7 @@ func finiteNEON(x *float32, n int) bool
 //go:noescape
 func peaksNEON(x *float32, n int) (low, high float32)
 
-// roundNEON rounds n numbers, times scale, to 8 bits and sums them up in sixteens.
+// roundNEON rounds n numbers, times scale, to 8 bits and writes the sums of each 16.
 //
 //go:noescape
 func roundNEON(q *byte, sums *int16, x *float32, n int, scale float32)

@@ -2,7 +2,8 @@
 
 package tensor
 
-// The vector kernels this processor runs: none. They return how many leading elements they did.
+// The vector kernels: this processor has none. They return the number of leading elements
+// processed, which is 0.
 
 func addTo(dst, x []float32) int                       { return 0 }
 func axpy(dst, x []float32, a float32) int             { return 0 }

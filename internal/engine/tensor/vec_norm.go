@@ -11,8 +11,7 @@ func RMSNorm(dst, x, w []float32, eps float32) {
 	dst, w = dst[:len(x)], w[:len(x)]
 	sum, n := sumSquares(x)
 	sum += sumSquaresPlain(x[n:])
-	// Rounded where ggml rounds: what is rounded again behind it then falls to the same side more
-	// often.
+	// Rounded where ggml rounds, so that later roundings more often agree with ggml's.
 	scale := 1 / float32(math.Sqrt(float64(float32(sum/float64(len(x)))+eps)))
 	if n := mulScaled(dst, x, w, scale); n < len(x) {
 		mulScaledPlain(dst[n:], x[n:], w[n:], scale)
@@ -44,7 +43,7 @@ func Dot(x, y []float32) float32 {
 	return float32(sum)
 }
 
-// Finite reports whether no number of x is an infinity or not a number.
+// Finite reports whether x contains neither an infinity nor a NaN.
 func Finite(x []float32) bool {
 	ok, n := finite(x)
 	if !ok {
@@ -58,8 +57,8 @@ func Finite(x []float32) bool {
 	return true
 }
 
-// Softmax replaces x by e^xᵢ over their sum. Where x holds infinities or no numbers the result may
-// hold none either.
+// Softmax replaces x by e^xᵢ over their sum. If x contains infinities or NaN, the result may be all
+// NaN.
 func Softmax(x []float32) {
 	if len(x) == 0 {
 		return

@@ -5,27 +5,27 @@ import (
 	"math"
 )
 
-// RopeConfig describes a rotary position embedding (arXiv:2104.09864) and how it was stretched
-// beyond its training length.
+// RopeConfig describes a rotary position embedding (arXiv:2104.09864) and how it is extended beyond
+// its training length.
 type RopeConfig struct {
-	Dims    int       // leading dimensions of a head that rotate, even
-	Pairs   bool      // dimension 2i rotates with 2i+1; otherwise i with i+Dims/2
-	Base    float32   // wavelength base
+	Dims    int       // leading dimensions of a head that are rotated; even
+	Pairs   bool      // dimension 2i is paired with 2i+1; otherwise i with i+Dims/2
+	Base    float32   // base of the wavelengths
 	Scale   float32   // positions are multiplied by it: 1/factor for linear interpolation; 0 means 1
 	Factors []float32 // Llama 3.1: Dims/2 divisors of the frequencies; nil for none
 
-	// YaRN (arXiv:2309.00071): frequencies that turn more than BetaFast times within OrigCtx stay,
-	// those that turn less than BetaSlow times are interpolated, those between are mixed. Ext is
-	// its strength, 0 for none.
+	// YaRN (arXiv:2309.00071): frequencies that make more than BetaFast turns within OrigCtx are
+	// kept, those that make less than BetaSlow turns are interpolated, and those between are mixed.
+	// Ext is its strength, 0 for none.
 	Ext, BetaFast, BetaSlow float32
 	OrigCtx                 int
-	Magnitude               float32 // of cosine and sine; 0 means 1
+	Magnitude               float32 // factor of cosine and sine; 0 means 1
 }
 
-// Rope turns heads of queries and keys by their positions. It is safe for concurrent use.
+// Rope rotates heads of queries and keys by their positions. It is safe for concurrent use.
 type Rope struct {
 	cfg   RopeConfig
-	freqs []float64 // radians a position, after all scaling
+	freqs []float64 // radians per position, after all scaling
 	mag   float64
 }
 
@@ -63,7 +63,7 @@ func NewRope(cfg RopeConfig) (*Rope, error) {
 	return r, nil
 }
 
-// yarnRange returns the pairs between which kept frequencies fade into interpolated ones.
+// yarnRange returns the range of pairs over which kept frequencies change to interpolated ones.
 func (c RopeConfig) yarnRange() (low, high float64) {
 	if c.Ext == 0 {
 		return 0, 0

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// TestVectors compares the vector kernels with double precision for lengths with and without a
-// rest.
+// TestVectors compares the vector kernels with double precision, for lengths with and without a
+// remainder.
 func TestVectors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	for _, n := range []int{1, 15, 16, 17, 64, 100, 2048} {
@@ -69,7 +69,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestExp holds exp against the library's over its range, and at its ends.
+// TestExp compares exp with the library's over its range and at its ends.
 func TestExp(t *testing.T) {
 	for x := -87.0; x < 88; x += 0.0137 {
 		got, want := float64(Exp(float32(x))), math.Exp(float64(float32(x)))
@@ -88,7 +88,7 @@ func TestExp(t *testing.T) {
 	}
 }
 
-// TestSwiGLUExtremes feeds the kernels what overflows on the way.
+// TestSwiGLUExtremes passes numbers to the kernels that overflow in intermediate results.
 func TestSwiGLUExtremes(t *testing.T) {
 	gate, up, dst := make([]float32, 32), make([]float32, 32), make([]float32, 32)
 	for i := range gate {
@@ -127,8 +127,8 @@ func TestFinite(t *testing.T) {
 	}
 }
 
-// TestRope checks that turning keeps lengths and that products of turned vectors depend on the
-// distance only.
+// TestRope checks that rotation preserves lengths, and that products of rotated vectors depend only
+// on the distance.
 func TestRope(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, pairs := range []bool{false, true} {

@@ -2,7 +2,7 @@ package tokenizer
 
 import "testing"
 
-// TestAppendGoesOn cuts a text in two: behind the first half no space is put before the second.
+// TestAppendGoesOn: if a text is appended in two halves, no space is put before the second half.
 func TestAppendGoesOn(t *testing.T) {
 	tok := mustNew(t, tinyChars())
 	ids := tok.Append(tok.Encode("hel", false), "lo", false)

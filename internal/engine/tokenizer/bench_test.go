@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// sources is Go source code of the standard library, about 6 MB.
+// sources returns Go source code of the standard library, about 6 MB.
 func sources(b *testing.B) string {
 	var all strings.Builder
 	for _, dir := range []string{"net/http", "runtime"} {
@@ -29,8 +29,8 @@ func sources(b *testing.B) string {
 	return all.String()
 }
 
-// BenchmarkEncode encodes source code in pieces of 4 KB, as the files of a repository come, and
-// once as a whole.
+// BenchmarkEncode encodes source code, in pieces of 4 KB (the size of files in a repository) and as
+// a whole.
 func BenchmarkEncode(b *testing.B) {
 	text := sources(b)
 	for _, name := range []string{"qwen2", "deepseek-coder", "deepseek-llm", "gpt-2", "llama-spm"} {

@@ -6,14 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// byteBPE is the model gpt2: pre-tokenizer, then merges over the bytes of each word.
+// byteBPE is the model gpt2: a pre-tokenizer, then BPE merges over the bytes of each word.
 type byteBPE struct {
 	classes *classTable
 	stages  []stage
 	*merger
 }
 
-// newByteBPE builds the model; it returns how many merges name pieces that the vocabulary lacks.
+// newByteBPE builds the model. It also returns how many merges name pieces that the vocabulary
+// lacks.
 func newByteBPE(c *Config, v *vocab, pre preTokenizer) (*byteBPE, int, error) {
 	alphabet := newAlphabet()
 	v.setRaw(alphabet.decode)
@@ -21,7 +22,7 @@ func newByteBPE(c *Config, v *vocab, pre preTokenizer) (*byteBPE, int, error) {
 	m.wholeWords = pre.wholeWords
 	for b, r := range alphabet.runes {
 		if m.bytes[b] = v.written.find(string(r)); m.bytes[b] >= 0 && v.kinds[m.bytes[b]] != Normal {
-			m.bytes[b] = -1 // À as a token of its own is the letter, not the byte 0xC0
+			m.bytes[b] = -1 // the token À is the letter, not the byte 0xC0
 		}
 	}
 	var dropped int
@@ -50,10 +51,10 @@ func (b *byteBPE) split(dst []int32, s string, stages []stage) []int32 {
 	return dst
 }
 
-// rankedPairs reads a list of merges, each "left right", whose ranks are their places. A merge
-// counts if its parts and what they make are pieces; real files have some that do not, where a
-// converter renamed a piece. The number of those is returned; it is an error if there are merges
-// and none counts.
+// rankedPairs reads a list of merges, each "left right"; a merge's rank is its position. A merge
+// counts if its two parts and their concatenation are pieces. In real files some merges do not
+// count, because a converter renamed a piece; rankedPairs returns their number. If there are merges
+// but none counts, it returns an error.
 func rankedPairs(merges []string, v *vocab) (*pairTable, int, error) {
 	t := newPairTable(len(merges))
 	dropped := 0
@@ -80,11 +81,11 @@ func rankedPairs(merges []string, v *vocab) (*pairTable, int, error) {
 	return t, dropped, nil
 }
 
-// alphabet is GPT-2's way of writing bytes as visible characters: printable Latin-1 stands for
-// itself, the others follow from U+0100 on.
+// alphabet is the byte encoding of GPT-2, which writes bytes as visible characters: printable
+// Latin-1 stands for itself, other bytes are mapped to characters from U+0100 on.
 type alphabet struct {
 	runes [256]rune
-	bytes [0x144]int16 // of each such character, -1
+	bytes [0x144]int16 // by character; -1 for characters that stand for no byte
 }
 
 func newAlphabet() *alphabet {

@@ -8,20 +8,20 @@ import (
 )
 
 // charBPE is SentencePiece's BPE: merges over the characters of text whose spaces are written ▁.
-// The pieces tell where text can be cut into words; see charSymbols.
+// The pieces determine where text can be cut into words; see charSymbols.
 type charBPE struct {
 	classes *classTable
-	stages  []stage // cut text further, or nil
-	prefix  bool    // text starts with a space that is not there
+	stages  []stage // they cut text further; may be nil
+	prefix  bool    // put a space before the text
 	*merger
 }
 
-// longestMerged is the number of bytes up to which a piece can come of merges; finding the pairs of
-// longer ones would take quadratic time.
+// longestMerged is the length in bytes of the longest piece that merges can produce; finding the
+// pairs of longer ones would take quadratic time.
 const longestMerged = 1024
 
-// newScoredBPE builds the model llama: any two symbols that make a piece are merged, the piece with
-// the best score first.
+// newScoredBPE builds the model llama: any two symbols that make a piece are merged, in order of
+// the piece's score.
 func newScoredBPE(c *Config, v *vocab) (*charBPE, error) {
 	if c.Scores == nil {
 		return nil, fmt.Errorf("tokenizer: read vocabulary: the model llama needs tokenizer.ggml.scores")
@@ -32,7 +32,7 @@ func newScoredBPE(c *Config, v *vocab) (*charBPE, error) {
 	return b, nil
 }
 
-// newRankedBPE builds the model gemma4: as llama, but with ranked merges and within lines.
+// newRankedBPE builds the model gemma4: like llama, but with ranked merges that stay within lines.
 func newRankedBPE(c *Config, v *vocab, pre preTokenizer) (*charBPE, int, error) {
 	b := newCharBPE(c, v)
 	b.stages = pre.stages
@@ -44,7 +44,7 @@ func newRankedBPE(c *Config, v *vocab, pre preTokenizer) (*charBPE, int, error) 
 
 func newCharBPE(c *Config, v *vocab) *charBPE {
 	v.setRaw(unescape)
-	// A piece with a space in it never meets text, where spaces are ▁.
+	// A piece with a space in it never matches text, whose spaces are written ▁.
 	ordinary := func(id int32) bool {
 		k := v.kinds[id]
 		return (k == Normal || k == UserDefined || k == Unused) && !strings.Contains(v.pieces[id], " ")
@@ -58,7 +58,8 @@ func newCharBPE(c *Config, v *vocab) *charBPE {
 	return &charBPE{classes: classes(), merger: m}
 }
 
-// append appends the tokens of text; fresh tells that a special token or nothing is before it.
+// append appends the tokens of text; fresh says that the text follows a special token or begins the
+// text.
 func (b *charBPE) append(dst []int32, text string, fresh bool) []int32 {
 	if b.prefix && fresh && text != "" {
 		text = " " + text
@@ -76,7 +77,7 @@ func (b *charBPE) append(dst []int32, text string, fresh bool) []int32 {
 
 // line appends the tokens of text that is not cut by stages.
 func (b *charBPE) line(dst []int32, s string) []int32 {
-	// A run of line ends is looked up as a whole: no merges lead to such pieces.
+	// A run of line ends is looked up as a whole, because no merges lead to such pieces.
 	if b.stages != nil && s[0] == '\n' {
 		if id := b.words.find(s); id >= 0 {
 			return append(dst, id)
@@ -90,8 +91,8 @@ func (b *charBPE) line(dst []int32, s string) []int32 {
 	return dst
 }
 
-// scoredPairs finds all pairs of symbols that make a piece. Their priorities are the ranks of the
-// pieces' scores.
+// scoredPairs finds all pairs of symbols that form a piece. The priority of a pair is the rank of
+// the piece's score.
 func (b *charBPE) scoredPairs(scores []float32) *pairTable {
 	ranks := slices.Clone(scores)
 	slices.Sort(ranks)
@@ -125,7 +126,8 @@ func (b *charBPE) scoredPairs(scores []float32) *pairTable {
 	return t
 }
 
-// symbolOf is the symbol of a part of a piece: an ordinary piece or a character, or negative.
+// symbolOf returns the symbol of a part of a piece: an ordinary piece or a character. It is
+// negative if there is none.
 func (b *charBPE) symbolOf(part string) sym {
 	if id := b.vocab.written.find(part); id >= 0 && b.ordinary(id) {
 		return id

@@ -8,14 +8,14 @@ import (
 // gap is U+2581, ▁, which stands for a space in the pieces of SentencePiece.
 const gap = '▁'
 
-// unescape appends a piece with spaces for ▁.
+// unescape appends a piece with ▁ replaced by spaces.
 func unescape(dst []byte, piece string) []byte {
 	return append(dst, strings.ReplaceAll(piece, string(gap), " ")...)
 }
 
-// charSymbols maps characters to symbols, and knows which characters stand side by side in some
-// piece. Text can be cut between all others without changing its tokens, since no merge crosses
-// there: that makes words of what has none.
+// charSymbols maps characters to symbols and knows which characters occur next to each other in
+// some piece. Text can be cut between any other two characters without changing its tokens, since
+// no merge crosses there. This splits text into words even if no pre-tokenizer does.
 type charSymbols struct {
 	size   int // of the vocabulary
 	ascii  [utf8.RuneSelf]sym
@@ -25,16 +25,17 @@ type charSymbols struct {
 	bloom  []uint64 // a bit for the hash of each pair with a rune beyond ASCII
 }
 
-// bloomBits are the bits of the filter of pairs. A false hit only makes a word longer.
+// bloomBits is the number of bits in the Bloom filter of pairs. A false hit only makes a word
+// longer.
 const bloomBits = 1 << 21
 
-// newCharSymbols gives a symbol to every character of the pieces that take part in merging.
+// newCharSymbols assigns a symbol to every character of the pieces that take part in merging.
 func newCharSymbols(v *vocab, merging func(int32) bool) *charSymbols {
 	c := &charSymbols{size: v.size(), runes: map[rune]sym{}, bloom: make([]uint64, bloomBits/64)}
 	for i := range c.ascii {
 		c.ascii[i] = noSymbol
 	}
-	// First the pieces that are one character, so that their ids are the symbols.
+	// Pieces of one character come first, so that their ids are the symbols.
 	for id, p := range v.pieces {
 		if r, n := utf8.DecodeRuneInString(p); n == len(p) && merging(int32(id)) && (r != utf8.RuneError || n > 1) {
 			c.set(r, sym(id))
@@ -64,7 +65,7 @@ func newCharSymbols(v *vocab, merging func(int32) bool) *charSymbols {
 // noSymbol marks characters without a symbol.
 const noSymbol sym = -1
 
-// plain is a rune with a space for ▁.
+// plain returns r, with a space replaced by ▁.
 func plain(r rune) rune {
 	if r == gap {
 		return ' '
@@ -90,7 +91,8 @@ func (c *charSymbols) get(r rune) sym {
 	return noSymbol
 }
 
-// append appends the symbols of a word: of a character that has none the complement of its offset.
+// append appends the symbols of a word. For a character without a symbol it appends the complement
+// of its offset.
 func (c *charSymbols) append(dst []sym, word string) []sym {
 	for i := 0; i < len(word); {
 		r, n := rune(word[i]), 1
@@ -110,7 +112,7 @@ func (c *charSymbols) append(dst []sym, word string) []sym {
 	return dst
 }
 
-// join notes that two characters stand side by side in a piece.
+// join records that two characters occur next to each other in a piece.
 func (c *charSymbols) join(a, b rune) {
 	if a < utf8.RuneSelf && b < utf8.RuneSelf {
 		c.pairs[a][b/64] |= 1 << (b % 64)
@@ -120,7 +122,7 @@ func (c *charSymbols) join(a, b rune) {
 	c.bloom[h/64] |= 1 << (h % 64)
 }
 
-// joined tells whether two characters may stand side by side in a piece.
+// joined reports whether two characters may occur next to each other in a piece.
 func (c *charSymbols) joined(a, b rune) bool {
 	if a < utf8.RuneSelf && b < utf8.RuneSelf {
 		return c.pairs[a][b/64]>>(b%64)&1 != 0
@@ -133,7 +135,7 @@ func pairBit(a, b rune) uint64 {
 	return (uint64(a)<<21 | uint64(b)) * 0x9E3779B97F4A7C15 >> (64 - 21) % bloomBits
 }
 
-// next is the end of the word that starts at i: the first place after it that no piece crosses.
+// next returns the end of the word that starts at i: the first place after i that no piece crosses.
 func (c *charSymbols) next(s string, i int) int {
 	r, n := utf8.DecodeRuneInString(s[i:])
 	for last := plain(r); ; last = r {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// class is a set of the Unicode properties that splitting rules ask for.
+// class is a set of the Unicode properties that splitting rules test.
 type class uint16
 
 const (
@@ -16,23 +16,23 @@ const (
 	punct                     // P
 	symbol                    // S
 	mark                      // M
-	upper                     // Lu, Lt, Lm, Lo, M: what may stand at the start of a cased word
-	lower                     // Ll, Lm, Lo, M: what may stand at its end
+	upper                     // Lu, Lt, Lm, Lo, M: allowed at the start of a cased word
+	lower                     // Ll, Lm, Lo, M: allowed at its end
 	han                       // the script
 	newline                   // CR and LF
 )
 
-// classPage is the number of runes whose classes lie together.
+// classPage is the number of runes whose classes are stored together as one page.
 const classPage = 256
 
-// classTable has the classes of all runes; pages that are alike are kept once.
+// classTable holds the classes of all runes; equal pages are stored once.
 type classTable struct {
 	ascii [utf8.RuneSelf]class
 	index [(unicode.MaxRune + 1) / classPage]uint16
 	pages [][classPage]class
 }
 
-// classes is made on first use: Unicode's range tables are exact but too slow to ask for every
+// classes is built on first use. Unicode's range tables are exact but too slow to search for every
 // rune.
 var classes = sync.OnceValue(func() *classTable {
 	flat := make([]class, unicode.MaxRune+1)
@@ -79,11 +79,11 @@ func each(t *unicode.RangeTable, f func(rune)) {
 	}
 }
 
-// of is the class of a rune.
+// of returns the class of a rune.
 func (t *classTable) of(r rune) class { return t.pages[t.index[r/classPage]][r%classPage] }
 
-// at is the class of the rune that s has at i, and its size. Past the end both are 0. A byte that
-// is not UTF-8 counts as U+FFFD, a symbol, of size 1, so that no byte is ever lost.
+// at returns the class and size of the rune at s[i:]. Past the end both are 0. A byte that is not
+// valid UTF-8 counts as U+FFFD, a symbol, of size 1, so that no byte is ever lost.
 func (t *classTable) at(s string, i int) (class, int) {
 	if i < len(s) && s[i] < utf8.RuneSelf {
 		return t.ascii[s[i]], 1
@@ -91,7 +91,7 @@ func (t *classTable) at(s string, i int) (class, int) {
 	return t.atWide(s, i)
 }
 
-// atWide is at for what is not ASCII, apart so that at can be inlined.
+// atWide is at for runes beyond ASCII. It is separate so that at can be inlined.
 func (t *classTable) atWide(s string, i int) (class, int) {
 	if i >= len(s) {
 		return 0, 0
@@ -100,7 +100,8 @@ func (t *classTable) atWide(s string, i int) (class, int) {
 	return t.of(r), n
 }
 
-// run is the end of the longest run, from i, of runes that have a property of want and none of not.
+// run returns the end of the longest run, from i, of runes that have a property in want and none in
+// not.
 func (t *classTable) run(s string, i int, want, not class) int {
 	for {
 		for i < len(s) && s[i] < utf8.RuneSelf && t.ascii[s[i]]&want != 0 && t.ascii[s[i]]&not == 0 {
@@ -114,7 +115,7 @@ func (t *classTable) run(s string, i int, want, not class) int {
 	}
 }
 
-// runNot is the end of the longest run, from i, of runes that have no property of not.
+// runNot returns the end of the longest run, from i, of runes that have no property in not.
 func (t *classTable) runNot(s string, i int, not class) int {
 	for i < len(s) {
 		c, n := t.at(s, i)

@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// Kind is what a token is for, numbered as in the key tokenizer.ggml.token_type.
+// Kind is the purpose of a token, numbered as in the key tokenizer.ggml.token_type.
 type Kind uint8
 
-// The kinds of tokens. A file's 0 and what is beyond Byte count as Unused.
+// The kinds of tokens. In a file, 0 and numbers greater than Byte count as Unused.
 const (
 	Normal      Kind = 1 // a piece of text
-	Unknown     Kind = 2 // stands for what the vocabulary lacks
-	Control     Kind = 3 // frames the conversation; text is never read as one unless asked to
+	Unknown     Kind = 2 // stands for text that the vocabulary lacks
+	Control     Kind = 3 // frames the conversation; text becomes one only on request
 	UserDefined Kind = 4 // a piece of text that is always one token
-	Unused      Kind = 5 // a place in the table without a meaning
+	Unused      Kind = 5 // a slot in the vocabulary without a meaning
 	Byte        Kind = 6 // one byte, written <0xHH>
 )
 
-// Config is a vocabulary and the rules for it, as the metadata of a GGUF file have them. A special
-// token's id is nil when the file has none.
+// Config holds a vocabulary and its rules, as in the metadata of a GGUF file. The id of a special
+// token is nil if the file has none.
 type Config struct {
 	Model  string    // "gpt2", "llama", "gemma4" or "bert"
 	Pre    string    // the pre-tokenizer of gpt2, one of PreTokenizers
-	Name   string    // general.name; Phi-3's special tokens have rules that files tell in no other way
+	Name   string    // general.name; the only sign of Phi-3's rules for special tokens
 	Pieces []string  // by id, as written in the file: "Ġthe", "▁the"
 	Kinds  []Kind    // by id; nil: all Normal
 	Scores []float32 // by id, for llama: pieces with higher scores are merged first
@@ -34,16 +34,16 @@ type Config struct {
 	BOS, EOS, EOT, EOM, Unknown   *int32
 	FIMPad, FIMRepo, FIMSeparator *int32
 
-	AddBOS, AddEOS *bool // nil: as the model usually does
-	SpacePrefix    *bool // llama: text starts with a space that is not there; nil: it does
-	Lowercase      *bool // bert: nil: it does
-	StripAccents   *bool // bert: nil: if it lower-cases
+	AddBOS, AddEOS *bool // nil: the model's default
+	SpacePrefix    *bool // llama: put a space before the text; nil: true
+	Lowercase      *bool // bert: nil: true
+	StripAccents   *bool // bert: nil: the value of Lowercase
 }
 
 // maxText bounds the bytes of a vocabulary, so that offsets into it fit 32 bits.
 const maxText = math.MaxInt32
 
-// check finds what makes a vocabulary unusable whatever its model.
+// check reports what makes a vocabulary unusable for any model.
 func (c *Config) check() error {
 	n := len(c.Pieces)
 	if n == 0 {
@@ -75,8 +75,8 @@ func (c *Config) check() error {
 // Models lists the supported values of tokenizer.ggml.model.
 func Models() []string { return []string{"bert", "gemma4", "gpt2", "llama"} }
 
-// preTokenizer finds the row for a Config. A name that is not known is read as "default", with a
-// warning: users' files are newer than any table, and most text is cut the same way by all.
+// preTokenizer finds the row for a Config. An unknown name is treated as "default", with a warning:
+// users' files may be newer than this table, and all pre-tokenizers cut most text the same way.
 func (c *Config) preTokenizer(warnings *[]string) (preTokenizer, error) {
 	if !slices.Contains(Models(), c.Model) {
 		return preTokenizer{}, fmt.Errorf("tokenizer: read vocabulary: unknown model %q; supported are %s", c.Model, strings.Join(Models(), ", "))
@@ -121,8 +121,8 @@ func (c *Config) checkIDs(warnings *[]string) {
 	}
 }
 
-// sides tells which special tokens swallow white space, which GGUF files do not. The rules are
-// those of the models' tokenizer.json.
+// sides returns which special tokens swallow white space next to them, which GGUF files do not say.
+// The rules are those of the models' tokenizer.json.
 func (c *Config) sides(v *vocab) func(id int32) special {
 	name := strings.ToLower(c.Name)
 	phi3 := strings.Contains(name, "phi-3") || strings.Contains(name, "phi3")

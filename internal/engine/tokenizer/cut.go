@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A Cutter cuts text into the words that merges do not cross, which is what the merges of a new
-// vocabulary are learnt from.
+// A Cutter cuts text into the words that merges do not cross. A new vocabulary learns its merges
+// from these words.
 type Cutter struct {
 	classes *classTable
 	stages  []stage
 }
 
-// NewCutter makes the Cutter of a pre-tokenizer, one of PreTokenizers.
+// NewCutter returns the Cutter of a pre-tokenizer, one of PreTokenizers.
 func NewCutter(pre string) (*Cutter, error) {
 	row, ok := findPreTokenizer(pre)
 	if !ok {
@@ -22,12 +22,12 @@ func NewCutter(pre string) (*Cutter, error) {
 	return &Cutter{classes: classes(), stages: row.stages}, nil
 }
 
-// Words yields the words of text, which together are text.
+// Words yields the words of text; concatenated, they are the text.
 func (c *Cutter) Words(text string) iter.Seq[string] {
 	return func(yield func(string) bool) { c.words(text, c.stages, yield) }
 }
 
-// words cuts s by the first stage and the pieces by the others; false ends.
+// words cuts s by the first stage and the pieces by the others. It returns false if yield did.
 func (c *Cutter) words(s string, stages []stage, yield func(string) bool) bool {
 	if len(stages) == 0 {
 		return yield(s)

@@ -2,27 +2,27 @@ package tokenizer
 
 import "unicode/utf8"
 
-// A Decoder turns tokens into text as they come. A character may be spread over several tokens; its
-// bytes are held back until it is whole, so that every string a Decoder returns is valid UTF-8.
-// Bytes that can never become a character are replaced by U+FFFD. The zero value is of no use; see
+// A Decoder turns a stream of tokens into text. A character may be spread over several tokens; its
+// bytes are held back until it is complete, so that every string a Decoder returns is valid UTF-8.
+// Bytes that can never become a character are replaced by U+FFFD. The zero value is not usable; see
 // Tokenizer.NewDecoder.
 type Decoder struct {
 	tokenizer *Tokenizer
 	held      []byte
 }
 
-// NewDecoder makes a Decoder. Unlike Decode it keeps the space that starts a first ▁word, because
-// what it decodes is usually the continuation of a text.
+// NewDecoder returns a Decoder. Unlike Decode, it keeps the space at the start of a first ▁word,
+// because it usually decodes the continuation of a text.
 func (t *Tokenizer) NewDecoder() *Decoder { return &Decoder{tokenizer: t} }
 
-// Write takes a token and returns the text that is now whole, which may be empty.
+// Write adds a token and returns the text that is now complete, which may be empty.
 func (d *Decoder) Write(id int32) string {
 	d.held = d.tokenizer.AppendPiece(d.held, id)
 	return d.take(false)
 }
 
-// Flush returns what is held back, U+FFFD for a character that never became whole, and makes the
-// Decoder ready for another text.
+// Flush returns the text held back, with U+FFFD for a character that was never completed, and
+// resets the Decoder for another text.
 func (d *Decoder) Flush() string { return d.take(true) }
 
 // take returns the held bytes up to the first character that more bytes could complete.
@@ -36,7 +36,7 @@ func (d *Decoder) take(all bool) string {
 	}
 	text := string(d.held[:end])
 	if !valid {
-		text = string([]rune(text)) // each byte that is no UTF-8 becomes U+FFFD
+		text = string([]rune(text)) // each byte that is not UTF-8 becomes U+FFFD
 	}
 	d.held = append(d.held[:0], d.held[end:]...)
 	return text

@@ -2,14 +2,14 @@ package tokenizer
 
 import "slices"
 
-// Texts of tokens that end a turn or a document. Converters do not always say so in the metadata,
-// so that a token with such a text is taken for one, and for a control token whatever its type
-// says.
+// Texts of tokens that end a turn or a document. Converters do not always mark them in the
+// metadata. So a token with such a text counts as an end token, and as a control token whatever its
+// type says.
 func endTexts() []string {
 	return []string{
 		"<|eot_id|>", "<|eom_id|>", // Llama 3
 		"<|im_end|>",             // ChatML
-		"<|end|>",                // Phi-3; within gpt-oss only the end of a message
+		"<|end|>",                // Phi-3; for gpt-oss only the end of a message
 		"<|return|>", "<|call|>", // gpt-oss
 		"<|flush|>", "<|calls|>", // Solar Open
 		"<end_of_turn>",    // Gemma
@@ -25,8 +25,8 @@ func endTexts() []string {
 	}
 }
 
-// Texts of tokens that frame code to be filled in, of which the first found counts. A model that
-// writes one of these is past what it was asked for.
+// Texts of tokens that frame code to be filled in; the first one found counts. A model that writes
+// one of these has gone beyond its task.
 func fillTexts() [3][]string {
 	return [3][]string{
 		{"<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"},
@@ -59,7 +59,7 @@ func (c *Config) ends(v *vocab) []int32 {
 			set[*id] = true
 		}
 	}
-	// Some models have other models' tokens, and mean something else by them.
+	// Some models have other models' tokens with a different meaning.
 	not := func(text string) {
 		if id := v.written.find(text); id >= 0 {
 			delete(set, id)

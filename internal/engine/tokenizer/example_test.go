@@ -6,7 +6,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tokenizer"
 )
 
-// tiny is a vocabulary that one can read: real ones come from FromGGUF.
+// tiny is a vocabulary small enough to read; real vocabularies come from FromGGUF.
 func tiny() tokenizer.Config {
 	eos := int32(12)
 	return tokenizer.Config{
@@ -41,7 +41,7 @@ func ExampleTokenizer_NewDecoder() {
 		return
 	}
 	d := t.NewDecoder()
-	for _, id := range []int32{6, 10, 11, 9, 10} { // é is two tokens, and the last is half of one
+	for _, id := range []int32{6, 10, 11, 9, 10} { // é takes two tokens, and the last token is half an é
 		fmt.Printf("%q ", d.Write(id))
 	}
 	fmt.Printf("%q\n", d.Flush())

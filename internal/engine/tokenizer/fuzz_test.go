@@ -10,14 +10,14 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// fuzzSeeds are texts that scanners and mergers have trouble with.
+// fuzzSeeds are texts that scanners and mergers find difficult.
 var fuzzSeeds = []string{
 	"", "hello world", "func main() {\r\n\tfmt.Println(\"hi\")\r\n}\n", "\xff\xfe\x00", "\xe2\x80", "e\u0301 é", "日本語、かな", "😶‍🌫️", "I'LL we've 's",
 	"1234567 ½ Ⅷ ٣٤٥", "   \t\n  x  ", "<|im_start|>user\n<tool_call><|im_end|>", "▁the ▁▁", "<s></s><unk><0x0A>", strings.Repeat("ab", 100),
 }
 
-// FuzzRoundTrip checks that text survives encoding and decoding, in one go and token by token, and
-// that text which was not asked for special tokens has no control tokens.
+// FuzzRoundTrip checks that text survives encoding and decoding, in one go and token by token. It
+// also checks that text encoded without special tokens contains no control tokens.
 func FuzzRoundTrip(f *testing.F) {
 	for _, s := range fuzzSeeds {
 		f.Add(s, true)
@@ -37,7 +37,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// checkRoundTrip is the property of FuzzRoundTrip.
+// checkRoundTrip checks the property of FuzzRoundTrip.
 func checkRoundTrip(t *testing.T, tok *Tokenizer, text string, special bool) {
 	t.Helper()
 	ids := tok.Encode(text, special)
@@ -45,7 +45,7 @@ func checkRoundTrip(t *testing.T, tok *Tokenizer, text string, special bool) {
 	switch m := tok.model.(type) {
 	case *charBPE:
 		if strings.Contains(text, "▁") {
-			return // the model cannot tell it from a space
+			return // the model cannot distinguish it from a space
 		}
 	case *byteBPE:
 		want = representable(m, text)
@@ -53,7 +53,7 @@ func checkRoundTrip(t *testing.T, tok *Tokenizer, text string, special bool) {
 	if got := tok.Decode(ids); got != want {
 		t.Fatalf("Decode(Encode(%q)) is %q", text, got)
 	}
-	const beyond = 1 << 20 // behind an id that is no token text goes on
+	const beyond = 1 << 20 // after an id that is no token, text continues
 	if got := tok.Append([]int32{beyond}, text, special); got[0] != beyond || !tok.prefix && !slices.Equal(got[1:], ids) {
 		t.Fatalf("Append gives %v, Encode %v", got, ids)
 	}
@@ -77,7 +77,7 @@ func checkRoundTrip(t *testing.T, tok *Tokenizer, text string, special bool) {
 	}
 }
 
-// representable is text as a vocabulary without some bytes has it.
+// representable returns text as it looks in a vocabulary that lacks some bytes.
 func representable(m *byteBPE, text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -91,8 +91,8 @@ func representable(m *byteBPE, text string) string {
 	return b.String()
 }
 
-// TestRoundTripOfRealVocabularies checks the property of FuzzRoundTrip on random text with the
-// vocabularies at hand.
+// TestRoundTripOfRealVocabularies checks the property of FuzzRoundTrip on random text with the real
+// vocabularies available.
 func TestRoundTripOfRealVocabularies(t *testing.T) {
 	tier.Normal(t)
 	for _, name := range vocabNames(t) {
@@ -102,7 +102,7 @@ func TestRoundTripOfRealVocabularies(t *testing.T) {
 				t.Skip("WordPiece does not keep text")
 			}
 			if m, ok := tok.model.(*byteBPE); ok {
-				for b, id := range m.bytes { // control characters and bytes of characters that no text has may be missing
+				for b, id := range m.bytes { // control characters may be missing, and bytes that no valid text contains
 					if id < 0 && (b == '\t' || b == '\n' || b == '\r' || b >= ' ' && b < 0xC0 || b > 0xC1 && b < 0xF1) {
 						t.Errorf("no token for byte %02x", b)
 					}
@@ -116,8 +116,7 @@ func TestRoundTripOfRealVocabularies(t *testing.T) {
 	}
 }
 
-// FuzzConfig makes tokenizers of vocabularies that are not made well, and uses those that New
-// takes.
+// FuzzConfig builds tokenizers from malformed vocabularies and uses those that New accepts.
 func FuzzConfig(f *testing.F) {
 	f.Add(uint8(0), "a b ab <s>", "a b", "ab<s>a", []byte{1, 1, 1, 3})
 	f.Add(uint8(1), "▁ a ▁a <0x41> \xff", "", "a a\xff", []byte{1, 1, 1, 6, 1})
@@ -155,7 +154,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// TestMergeOrders compares both ways of merging with a plain one.
+// TestMergeOrders compares both merge algorithms with a naive one.
 func TestMergeOrders(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for range 300 {
@@ -183,7 +182,7 @@ func TestMergeOrders(t *testing.T) {
 	}
 }
 
-// plainMerge is what apply does, word for word.
+// plainMerge is a naive implementation of apply.
 func plainMerge(t *pairTable, word []sym) []sym {
 	for {
 		best, at := noMerge>>32, -1

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// FromGGUF makes the tokenizer that a GGUF file describes in its keys tokenizer.ggml.*. It keeps
-// nothing of the file.
+// FromGGUF builds the tokenizer that a GGUF file describes in its keys tokenizer.ggml.*. It keeps
+// no reference to the file.
 func FromGGUF(f *gguf.File) (*Tokenizer, error) {
 	c, err := ReadConfig(f)
 	if err != nil {
@@ -77,7 +77,7 @@ func array[T any](f *gguf.File, key, of string, get func(string) ([]T, bool), ou
 	return nil
 }
 
-// defaults are the special tokens of files that do not say: those of the first models of their
+// defaults sets the special tokens of files that do not name any: those of the first models of each
 // kind.
 func (c *Config) defaults() {
 	id := func(n int32) *int32 {

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// file is a GGUF file with the keys of a vocabulary.
+// file returns a GGUF file with the keys of a vocabulary.
 func file(t *testing.T, keys map[string]any) *gguf.File {
 	t.Helper()
 	var w gguf.Writer
@@ -28,7 +28,7 @@ func file(t *testing.T, keys map[string]any) *gguf.File {
 	return f
 }
 
-// keysOf are the keys that describe a Config.
+// keysOf returns the keys that describe a Config.
 func keysOf(c Config) map[string]any {
 	kinds := make([]int32, len(c.Kinds))
 	for i, k := range c.Kinds {
@@ -63,7 +63,7 @@ func TestFromGGUF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil { // the tokenizer keeps nothing of it
+	if err := f.Close(); err != nil { // the tokenizer keeps no reference to it
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"hello", "Ġworld", "<|im_end|>"}, written(tok, tok.Encode("hello world<|im_end|>", true))); diff != "" {

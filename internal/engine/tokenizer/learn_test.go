@@ -9,13 +9,13 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// TestVectorsWithoutVocabulary checks pre-tokenizers whose vectors came without the vocabulary. A
-// piece has the same ids wherever it stands, so that the texts that are one piece give ids to those
-// of other texts: what is known at both ends of a text is taken off, and a single piece left in
-// between is learnt. Wrong cuts end in contradictions.
+// TestVectorsWithoutVocabulary checks pre-tokenizers whose test vectors came without the
+// vocabulary. A piece has the same ids wherever it occurs, so texts that are one piece reveal the
+// ids of that piece in other texts. The test removes known pieces from both ends of a text and
+// learns a single piece left in between. Wrong cuts lead to contradictions.
 func TestVectorsWithoutVocabulary(t *testing.T) {
 	for _, c := range []struct {
-		name, wrong string // wrong is a similar row, which must not fit
+		name, wrong string // wrong is a similar row that must not fit
 		least       int    // uses of pieces that must be proved
 	}{
 		{"llama-bpe", "qwen2", 60},
@@ -26,7 +26,7 @@ func TestVectorsWithoutVocabulary(t *testing.T) {
 			path := devdata.Path(t, vocabDir+c.name+".gguf.inp")
 			vs := readVectors(t, strings.TrimSuffix(path, ".inp"))
 			if devdata.Sampled(t, path) {
-				c.least = 15 // of fewer texts
+				c.least = 15 // there are fewer texts
 			}
 			proved, err := learnAll(t, c.name, vs)
 			if err != nil {
@@ -42,7 +42,7 @@ func TestVectorsWithoutVocabulary(t *testing.T) {
 	}
 }
 
-// learnAll goes over the vectors until everything is learnt that can be.
+// learnAll goes over the vectors until nothing more can be learned.
 func learnAll(t *testing.T, name string, vs []vector) (int, error) {
 	t.Helper()
 	known := map[string][]int32{}
@@ -69,8 +69,8 @@ func mustRow(t *testing.T, name string) preTokenizer {
 	return row
 }
 
-// learn takes known pieces off both ends of a text's ids, enters a single one left, and returns how
-// many known ones fitted.
+// learn removes known pieces from both ends of a text's ids, records a single piece that is left,
+// and returns how many known pieces matched.
 func learn(known map[string][]int32, words []string, ids []int32) (int, error) {
 	fitted := 0
 	for len(words) > 0 {

@@ -7,26 +7,26 @@ import (
 	"unicode/utf8"
 )
 
-// merger encodes words by merging pairs of symbols: what byte-level BPE and SentencePiece's BPE
-// have in common.
+// merger encodes words by merging pairs of symbols. Byte-level BPE and SentencePiece's BPE share
+// it.
 type merger struct {
 	vocab      *vocab
-	ordinary   func(int32) bool // whether text may become the token
+	ordinary   func(int32) bool // whether text may become this token
 	words      *index           // of the bytes of ordinary pieces
 	longest    int              // bytes of the longest of them
 	pairs      *pairTable
 	chars      *charSymbols // nil: symbols are bytes
 	bytes      [256]int32   // the token of each byte, -1 where there is none
-	unknown    int32        // stands for characters that have no tokens, -1: U+FFFD does
-	wholeWords bool         // a word that is a piece is that piece, whatever the merges say
+	unknown    int32        // token for characters without tokens; -1: use those of U+FFFD
+	wholeWords bool         // a word that is a piece becomes that piece, even if no merges lead to it
 
-	whole []atomic.Int32 // by id: whether merging the bytes of a piece yields it: 0 not known yet, 1 yes, 2 no
+	whole []atomic.Int32 // by id: whether merging the bytes of a piece yields the piece: 0 unknown, 1 yes, 2 no
 	cache wordCache
 	pool  sync.Pool // of *scratch
 }
 
-// newMerger makes a merger without pairs. The vocabulary has its bytes already; ordinary tells
-// which pieces are words.
+// newMerger returns a merger without pairs. The vocabulary's bytes must already be set; ordinary
+// reports which pieces are words.
 func newMerger(v *vocab, ordinary func(int32) bool) *merger {
 	m := &merger{vocab: v, ordinary: ordinary, unknown: -1}
 	m.words = newIndex(v.raw, v.seed)
@@ -41,7 +41,7 @@ func newMerger(v *vocab, ordinary func(int32) bool) *merger {
 	return m
 }
 
-// word appends the tokens of a word, which is not empty.
+// word appends the tokens of a word, which must not be empty.
 func (m *merger) word(dst []int32, word string) []int32 {
 	if m.chars == nil && len(word) == 1 && m.bytes[word[0]] >= 0 {
 		return append(dst, m.bytes[word[0]])
@@ -61,8 +61,8 @@ func (m *merger) word(dst []int32, word string) []int32 {
 	return dst
 }
 
-// reached tells whether merging a piece's own bytes yields the piece. Some pieces no merges lead
-// to.
+// reached reports whether merging a piece's own bytes yields the piece. For some pieces no merges
+// lead to them.
 func (m *merger) reached(id int32) bool {
 	switch m.whole[id].Load() {
 	case 1:
@@ -102,7 +102,7 @@ func (m *merger) merge(dst []int32, word string) []int32 {
 	return dst
 }
 
-// emit appends the token of a symbol, or the tokens of its bytes when it has none.
+// emit appends the token of a symbol, or the tokens of its bytes if it has none.
 func (m *merger) emit(dst []int32, word string, id sym) []int32 {
 	switch {
 	case id >= 0 && int(id) < m.vocab.size():
@@ -118,9 +118,9 @@ func (m *merger) emit(dst []int32, word string, id sym) []int32 {
 	return m.emitBytes(dst, word[at:at+n])
 }
 
-// emitBytes appends the byte tokens of a character. When one is missing, that is the unknown token,
-// if there is one. Else, as vocabularies leave out bytes that their makers did not meet, a control
-// character has no tokens and another byte those of U+FFFD.
+// emitBytes appends the byte tokens of a character. If one is missing, it appends the unknown
+// token, if there is one. Otherwise the byte is one that the makers of the vocabulary never met: a
+// control character then gets no tokens, and any other byte gets the tokens of U+FFFD.
 func (m *merger) emitBytes(dst []int32, char string) []int32 {
 	from := len(dst)
 	for i := range len(char) {
@@ -139,5 +139,5 @@ func (m *merger) emitBytes(dst []int32, char string) []int32 {
 	return dst
 }
 
-// replacement is U+FFFD, which stands for what is no character.
+// replacement is U+FFFD, which stands for bytes that are not a character.
 const replacement = "\uFFFD"

@@ -5,20 +5,20 @@ import (
 	"math/rand/v2"
 )
 
-// A sym is a symbol that merges run over: a token id; or an id beyond the vocabulary, for a
-// character that occurs in pieces but is none; or the complement of an offset, thus negative, for a
-// character of the word that no piece has.
+// A sym is a symbol that merges work on. It is a token id, or an id beyond the vocabulary for a
+// character that occurs in pieces but is not a piece itself. For a character of the word that
+// occurs in no piece, it is the complement of an offset, and thus negative.
 type sym = int32
 
-// merge is what a pair of symbols becomes: its priority in the upper half (the least is merged
-// first), the token in the lower.
+// merge is the result of merging a pair of symbols: its priority in the upper half (the lowest is
+// merged first), the token in the lower half.
 type merge = uint64
 
 // noMerge is the value of a pair that is not merged; it comes after all others.
 const noMerge merge = 1<<64 - 1
 
-// pairTable maps pairs of symbols to merges: open addressing, a multiplicative hash with a random
-// factor.
+// pairTable maps pairs of symbols to merges. It is an open-addressing hash table with a
+// multiplicative hash and a random factor.
 type pairTable struct {
 	factor uint64
 	shift  int
@@ -27,14 +27,14 @@ type pairTable struct {
 }
 
 type pairSlot struct {
-	key   uint64 // the pair; 0 is free, and no pair that merges: see pairKey
+	key   uint64 // the pair; 0 marks a free slot, which no pair has: see pairKey
 	value merge
 }
 
-// pairKey is a pair as one number, never 0 for symbols that are not negative.
+// pairKey returns a pair as one number, which is never 0 for symbols that are not negative.
 func pairKey(l, r sym) uint64 { return uint64(uint32(l))<<32 | uint64(uint32(r)) + 1 }
 
-// newPairTable makes a table for up to n pairs.
+// newPairTable returns a table for up to n pairs.
 func newPairTable(n int) *pairTable {
 	size := 1 << bits.Len(uint(n+n/2)|15)
 	return &pairTable{
@@ -45,7 +45,7 @@ func newPairTable(n int) *pairTable {
 	}
 }
 
-// set enters a pair unless it is there: the first merge of a pair counts.
+// set adds a pair unless it is already present: the first merge of a pair counts.
 func (t *pairTable) set(l, r sym, m merge) {
 	key := pairKey(l, r)
 	at := key * t.factor >> t.shift
@@ -58,7 +58,7 @@ func (t *pairTable) set(l, r sym, m merge) {
 	t.slots[at] = pairSlot{key, m}
 }
 
-// get is the merge of a pair, or noMerge.
+// get returns the merge of a pair, or noMerge.
 func (t *pairTable) get(l, r sym) merge {
 	key := pairKey(l, r)
 	at := key * t.factor >> t.shift
@@ -73,11 +73,11 @@ func (t *pairTable) get(l, r sym) merge {
 	}
 }
 
-// shortWord is the number of symbols up to which looking at all pairs for the best is faster than a
-// heap.
+// shortWord is the number of symbols up to which scanning all pairs for the best one is faster than
+// a heap.
 const shortWord = 32
 
-// scratch is what merging a long word needs, reused from word to word.
+// scratch holds the buffers for merging a long word. They are reused from word to word.
 type scratch struct {
 	symbols    []sym
 	merges     []merge
@@ -85,8 +85,8 @@ type scratch struct {
 	heap       []uint64
 }
 
-// apply merges symbols in place until no pair has a merge, always the best pair first and of equals
-// the leftmost, and returns what is left.
+// apply merges symbols in place until no pair has a merge, and returns the remaining symbols. It
+// always merges the best pair first, and among equal pairs the leftmost.
 func (t *pairTable) apply(s *scratch, symbols []sym) []sym {
 	if len(symbols) <= shortWord {
 		return t.applyShort(symbols)
@@ -124,8 +124,8 @@ func (t *pairTable) applyShort(symbols []sym) []sym {
 	return symbols[:n]
 }
 
-// applyLong keeps the pairs in a heap of priority and position. What a merge makes stale stays in
-// the heap and is known by a priority that the position no longer has.
+// applyLong keeps the pairs in a heap ordered by priority and position. Entries that a merge makes
+// stale stay in the heap; they are recognised because their position now has a different priority.
 func (t *pairTable) applyLong(s *scratch, symbols []sym) []sym {
 	n := len(symbols)
 	s.prev, s.next, s.merges, s.heap = s.prev[:0], s.next[:0], s.merges[:0], s.heap[:0]
@@ -188,7 +188,7 @@ func (s *scratch) push(at int32, m merge) {
 	}
 }
 
-// pop takes the least of the heap.
+// pop removes and returns the smallest entry of the heap.
 func (s *scratch) pop() uint64 {
 	h := s.heap
 	top := h[0]

@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// preTokenizer is one row of the table of pre-tokenizers: how text is cut into the words that
-// merges do not cross.
+// preTokenizer is one row of the table of pre-tokenizers. It defines how text is cut into the words
+// that merges do not cross.
 type preTokenizer struct {
-	names      []string // of tokenizer.ggml.pre
-	stages     []stage  // each cuts the pieces of the one before
-	wholeWords bool     // a word that is a piece of the vocabulary is that piece, whatever the merges say
+	names      []string // values of tokenizer.ggml.pre
+	stages     []stage  // each one cuts the pieces of the previous one
+	wholeWords bool     // a word that is a piece of the vocabulary becomes that piece, even if no merges lead to it
 	addBOS     bool     // unless the file says otherwise
 	chars      bool     // merges run over characters with spaces written ▁, not over bytes
 }
@@ -19,7 +19,8 @@ type preTokenizer struct {
 // preTokenizers is the table. A new row needs the split rules of the model's tokenizer.json, its
 // names and a vector.
 func preTokenizers() []preTokenizer {
-	// What rows share. The rules are those of tokenizer.json, which the models were trained with.
+	// These are shared by several rows. The rules are those of tokenizer.json, with which the
+	// models were trained.
 	numbers := isolate(runOf(number, 0))
 	oneNumber := isolate(runOf(number, 1))
 	threeNumbers := isolate(runOf(number, 3))
@@ -100,7 +101,7 @@ func findPreTokenizer(name string) (preTokenizer, bool) {
 	return preTokenizer{}, false
 }
 
-// sentence matches ` ?[^(\s|.,!?…。，、।۔،)]+`, words up to the punctuation of a sentence.
+// sentence matches ` ?[^(\s|.,!?…。，、।۔،)]+`, that is, words up to the punctuation of a sentence.
 func sentence(t *classTable, s string, i int) int {
 	from := i
 	if s[i] == ' ' {
@@ -120,15 +121,15 @@ func sentence(t *classTable, s string, i int) int {
 	return len(s)
 }
 
-// asianScripts are the blocks of Chinese, Japanese, Thai, Lao, Khmer, Burmese and Korean that
+// asianScripts returns the blocks of Chinese, Japanese, Thai, Lao, Khmer, Burmese and Korean that
 // afmoe's rules name.
 func asianScripts() *unicode.RangeTable {
 	return table(0x0E40, 0x0EFF, 0x1000, 0x109F, 0x1100, 0x11FF, 0x1780, 0x17FF, 0x2F00, 0x2FDF, 0x3040, 0x30FF, 0x3400, 0x4DBF,
 		0x4E00, 0x9FFF, 0xA9E0, 0xA9FF, 0xAA60, 0xAA7F, 0xAC00, 0xD7AF, 0xF900, 0xFAFF, 0xFF65, 0xFF9F)
 }
 
-// youtuScripts are Korean, full-width punctuation, Bopomofo, and Chinese with Japanese, each a run
-// of its own.
+// youtuScripts matches a run of Korean, of full-width punctuation, of Bopomofo, or of Chinese with
+// Japanese.
 func youtuScripts() match {
 	return oneOf(
 		runIn(table(0x3131, 0x318E, 0xAC00, 0xD7A3)),

@@ -2,7 +2,7 @@ package tokenizer
 
 import "unicode"
 
-// table makes a range table of pairs of first and last runes in ascending order.
+// table builds a range table from pairs of first and last runes, in ascending order.
 func table(pairs ...rune) *unicode.RangeTable {
 	t := &unicode.RangeTable{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -19,8 +19,8 @@ func table(pairs ...rune) *unicode.RangeTable {
 	return t
 }
 
-// deepseekLetters are the letters of deepseek-llm's tokenizer.json, which lists them: those that
-// have case, but for later additions to Unicode.
+// deepseekLetters returns the letters listed in deepseek-llm's tokenizer.json: those that have
+// case, except later additions to Unicode.
 func deepseekLetters() *unicode.RangeTable {
 	return table(
 		0x41, 0x5A, 0x61, 0x7A, 0xB5, 0xB5, 0xC0, 0xD6, 0xD8, 0xF6, 0xF8, 0x1BA, 0x1BC, 0x1BF, 0x1C4, 0x293, 0x295, 0x2AF,

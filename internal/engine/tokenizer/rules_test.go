@@ -18,12 +18,12 @@ const (
 	starts         = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
 	ends           = `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
 	casedRule      = `[^\r\n\p{L}\p{N}]?` + starts + `*` + ends + `+SUFFIX|[^\r\n\p{L}\p{N}]?` + starts + `+` + ends + `*SUFFIX|`
-	groupsRule     = `(?<=^\p{N}*)\p{N}{1,3}(?=(?:\p{N}{3})*$)` // for segments that are runs of numbers or have none
+	groupsRule     = `(?<=^\p{N}*)\p{N}{1,3}(?=(?:\p{N}{3})*$)` // for segments that are runs of numbers or contain no number
 	scriptedRule   = `[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// published are the splitting rules as regular expressions, one after the other, as the models'
-// tokenizer.json have them.
+// published holds the splitting rules as regular expressions, applied one after the other, copied
+// from the models' tokenizer.json.
 var published = map[string][]string{
 	"default":        {`[\p{P}$+<=>^~|]+`, gpt2Rule, `\p{N}+`, `[0-9][0-9][0-9]`},
 	"gpt-2":          {gpt2Rule},
@@ -53,7 +53,7 @@ var published = map[string][]string{
 	"deepseek-llm": {`[\r\n]`, `\s?[` + letterRanges() + `]+`, `\s?[!-/:-~！-／：-～‘-‟\u3000-。]+`, `\s+$`, `[一-龥ࠀ-一가-\uD7FF]+`, `\p{N}+`},
 }
 
-// letterRanges writes deepseek-llm's letters as a character class.
+// letterRanges returns deepseek-llm's letters as a character class.
 func letterRanges() string {
 	var b strings.Builder
 	for _, r := range deepseekLetters().R16 {
@@ -105,7 +105,7 @@ func pieces(stages []stage, s string) []string {
 	return out
 }
 
-// unitsOfText is what random texts are made of: each rule's cases and what is next to them.
+// unitsOfText lists the parts of random texts: the cases of each rule and their neighbours.
 var unitsOfText = []string{
 	"a", "Z", "HELLO", "hello", "World", "camelCase", "fooBAR", "XMLHttp", " the", "0", "7", "12", "1234", "٣", "Ⅷ", "½", "²",
 	" ", " ", "  ", "    ", "\t", "\n", "\n\n", "\r\n", "\r", "\u00a0", "\u3000", "\u0085", "\u2028", "\v", "\f",
@@ -157,8 +157,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRulesProgress checks that every row cuts every text into pieces that are not empty and make
-// up the text.
+// TestRulesProgress checks that every row cuts every text into non-empty pieces that add up to the
+// text.
 func TestRulesProgress(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, row := range preTokenizers() {
@@ -177,7 +177,7 @@ func TestRulesProgress(t *testing.T) {
 	}
 }
 
-// TestPreTokenizers checks that no name is in two rows.
+// TestPreTokenizers checks that no name occurs in two rows.
 func TestPreTokenizers(t *testing.T) {
 	names := PreTokenizers()
 	for i, name := range names[1:] {

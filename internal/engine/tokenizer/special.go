@@ -1,11 +1,11 @@
 package tokenizer
 
-// specials finds special tokens in text, leftmost and longest first: a trie of what is written for
-// them.
+// specials finds special tokens in text, leftmost first and longest first. It is a trie of the
+// tokens' texts.
 type specials struct {
-	root  [256]int32 // the nodes of first bytes, 0: none
+	root  [256]int32 // the nodes of the first bytes, 0: none
 	plain [256]bool  // whether a user-defined token starts with the byte
-	some  [2]bool    // whether there are any to find: user-defined ones, any
+	some  [2]bool    // whether there are any tokens to find: [0] user-defined ones, [1] any
 	nodes []specialNode
 }
 
@@ -17,13 +17,13 @@ type specialNode struct {
 	token   special
 }
 
-// special is what there is to know of a special token in text.
+// special describes how a special token behaves in text.
 type special struct {
-	always      bool // user-defined: found whether special tokens are asked for or not
-	left, right bool // swallows the white space before it, behind it
+	always      bool // user-defined: found even if special tokens are not requested
+	left, right bool // swallows the white space before or after it
 }
 
-// newSpecials enters the special tokens of a vocabulary.
+// newSpecials builds the trie of a vocabulary's special tokens.
 func newSpecials(v *vocab, describe func(id int32) special) *specials {
 	s := &specials{nodes: make([]specialNode, 1)}
 	for id, k := range v.kinds {
@@ -36,7 +36,7 @@ func newSpecials(v *vocab, describe func(id int32) special) *specials {
 	return s
 }
 
-// add enters a token.
+// add adds a token.
 func (s *specials) add(text string, id int32, t special) {
 	s.some[1] = true
 	if t.always {
@@ -70,8 +70,8 @@ func (s *specials) child(at int32, b byte) int32 {
 	return at
 }
 
-// find returns the first special token at or after i and where it is, or id -1. Unless all are
-// wanted, it finds user-defined tokens only.
+// find returns the first special token at or after i and its position, or id -1. Unless all is set,
+// it finds user-defined tokens only.
 func (s *specials) find(text string, i int, all bool) (id int32, start, end int, t special) {
 	if all && !s.some[1] || !all && !s.some[0] {
 		return -1, len(text), len(text), t
@@ -98,5 +98,5 @@ func (s *specials) find(text string, i int, all bool) (id int32, start, end int,
 	return -1, len(text), len(text), t
 }
 
-// isBlank tells white space of ASCII, which is what special tokens swallow.
+// isBlank reports whether c is ASCII white space, which special tokens swallow.
 func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }

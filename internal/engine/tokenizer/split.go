@@ -10,11 +10,11 @@ import (
 type stage func(t *classTable, s string, i int) int
 
 // A match is one alternative of a splitting rule: it returns the end of what it matches at i, or i
-// for no match.
+// if it does not match.
 type match func(t *classTable, s string, i int) int
 
-// isolate makes a stage of a rule as the "isolated" splits of Hugging Face's tokenizers work: every
-// match is a piece, and so is the text between two matches.
+// isolate turns a rule into a stage in the way of the "isolated" splits of Hugging Face's
+// tokenizers: every match is a piece, and so is the text between two matches.
 func isolate(m match) stage {
 	return func(t *classTable, s string, i int) int {
 		if e := m(t, s, i); e > i {
@@ -29,7 +29,7 @@ func isolate(m match) stage {
 	}
 }
 
-// runOf matches a run of runes that have one of the properties, at most limit of them when limit is
+// runOf matches a run of runes that have one of the properties, at most limit of them if limit is
 // positive.
 func runOf(want class, limit int) match {
 	return func(t *classTable, s string, i int) int {
@@ -44,7 +44,7 @@ func runOf(want class, limit int) match {
 	}
 }
 
-// spaced lets one rune of white space stand before what m matches: \s?…
+// spaced also matches one rune of white space before a match of m: \s?…
 func spaced(m match) match {
 	return func(t *classTable, s string, i int) int {
 		if c, n := t.at(s, i); c&space != 0 {
@@ -56,7 +56,7 @@ func spaced(m match) match {
 	}
 }
 
-// oneOf matches what the first alternative that matches does.
+// oneOf tries alternatives in order and matches what the first one that matches does.
 func oneOf(ms ...match) match {
 	return func(t *classTable, s string, i int) int {
 		for _, m := range ms {
@@ -68,7 +68,7 @@ func oneOf(ms ...match) match {
 	}
 }
 
-// runIn matches a run of runes of a table.
+// runIn matches a run of runes in a table.
 func runIn(table *unicode.RangeTable) match {
 	var ascii [utf8.RuneSelf]bool
 	for r := range ascii {
@@ -126,9 +126,9 @@ func threeDigits(_ *classTable, s string, i int) int {
 	return i + 3
 }
 
-// trailingSpace is the stage of \s+$.
+// trailingSpace is the stage for \s+$.
 func trailingSpace(t *classTable, s string, i int) int {
-	end := i // of the last rune that is no space
+	end := i // the end of the last rune that is not a space
 	for j := i; j < len(s); {
 		c, n := t.at(s, j)
 		j += n
@@ -142,7 +142,7 @@ func trailingSpace(t *classTable, s string, i int) int {
 	return end
 }
 
-// lines is the stage of [^\n]+|\n+.
+// lines is the stage for [^\n]+|\n+.
 func lines(_ *classTable, s string, i int) int {
 	first := s[i] == '\n'
 	for i++; i < len(s) && (s[i] == '\n') == first; i++ {
@@ -150,8 +150,9 @@ func lines(_ *classTable, s string, i int) int {
 	return i
 }
 
-// groupsOfThree cuts a segment that starts with a number into threes counted from its end, 1234567
-// into 1 234 567. The stage before it isolates runs of numbers; other segments are left whole.
+// groupsOfThree cuts a segment that starts with a number into groups of three digits counted from
+// its end: 1234567 into 1 234 567. The previous stage isolates runs of numbers; other segments are
+// left whole.
 func groupsOfThree(t *classTable, s string, i int) int {
 	if c, _ := t.at(s, 0); c&number == 0 {
 		return len(s)

@@ -2,7 +2,7 @@ package tokenizer
 
 import "testing"
 
-// tinyBytes is a small byte-level vocabulary: the 256 bytes, a few merges, and special tokens.
+// tinyBytes returns a small byte-level vocabulary: the 256 bytes, a few merges, and special tokens.
 func tinyBytes() Config {
 	a := newAlphabet()
 	c := Config{Model: "gpt2", Pre: "qwen2"}
@@ -21,8 +21,8 @@ func tinyBytes() Config {
 	return c
 }
 
-// tinyChars is a small SentencePiece vocabulary with byte tokens, user-defined tokens and scores in
-// order of id.
+// tinyChars returns a small SentencePiece vocabulary with byte tokens, user-defined tokens and
+// scores in order of id.
 func tinyChars() Config {
 	c := Config{Model: "llama"}
 	c.Unknown, c.BOS, c.EOS = new(c.piece("<unk>", Unknown)), new(c.piece("<s>", Control)), new(c.piece("</s>", Control))
@@ -49,7 +49,7 @@ func (c *Config) piece(p string, k Kind) int32 {
 	return int32(len(c.Pieces) - 1)
 }
 
-// mustNew makes a tokenizer of a Config that is right.
+// mustNew builds a tokenizer from a Config that must be valid.
 func mustNew(tb testing.TB, c Config) *Tokenizer {
 	tb.Helper()
 	t, err := New(c)
@@ -59,7 +59,7 @@ func mustNew(tb testing.TB, c Config) *Tokenizer {
 	return t
 }
 
-// written are the pieces of ids as the vocabulary writes them.
+// written returns the pieces of ids as the vocabulary writes them.
 func written(t *Tokenizer, ids []int32) []string {
 	var out []string
 	for _, id := range ids {

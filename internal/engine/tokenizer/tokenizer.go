@@ -10,7 +10,7 @@ type Tokenizer struct {
 	vocab    *vocab
 	model    model
 	specials *specials
-	prefix   bool // the model puts a space before text; see Decode
+	prefix   bool // the model puts a space before the text; see Decode
 	bos, eos *int32
 	addBOS   bool
 	addEOS   bool
@@ -20,12 +20,13 @@ type Tokenizer struct {
 
 // model encodes text without special tokens.
 type model interface {
-	// append appends the tokens of text; fresh tells that nothing or a special token is before it.
+	// append appends the tokens of text; fresh says that the text begins here or follows a special
+	// token.
 	append(dst []int32, text string, fresh bool) []int32
 }
 
-// New makes a tokenizer. It fails on a vocabulary that cannot work and says why; what it can only
-// suspect is in Warnings.
+// New builds a tokenizer. If the vocabulary cannot work, it returns an error that says why; mere
+// suspicions are reported by Warnings.
 func New(c Config) (*Tokenizer, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func New(c Config) (*Tokenizer, error) {
 	t.specials = newSpecials(v, c.sides(v))
 	t.bos, t.eos = c.BOS, c.EOS
 	t.addBOS, t.addEOS = pre.addBOS || c.Model == "llama" || c.Model == "bert", false
-	if c.AddBOS != nil && !(pre.chars && pre.addBOS) { // Gemma 4 needs it; early files deny that
+	if c.AddBOS != nil && !(pre.chars && pre.addBOS) { // Gemma 4 needs it, though early files say otherwise
 		t.addBOS = *c.AddBOS
 	}
 	if c.AddEOS != nil {
@@ -59,7 +60,7 @@ func New(c Config) (*Tokenizer, error) {
 	return t, nil
 }
 
-// build makes the model that the Config names.
+// build builds the model that the Config names.
 func (t *Tokenizer) build(c *Config, pre preTokenizer) error {
 	var dropped int
 	var err error
@@ -82,21 +83,23 @@ func (t *Tokenizer) build(c *Config, pre preTokenizer) error {
 	return err
 }
 
-// Warnings lists what is suspicious in the vocabulary, in words for a log; usually nothing.
+// Warnings describes anything suspicious in the vocabulary, in words for a log; usually it returns
+// nothing.
 func (t *Tokenizer) Warnings() []string { return slices.Clone(t.warnings) }
 
-// Encode is the tokens of text. With special true, special tokens written in the text become their
-// ids; with false, control tokens never come of text, so that it can be foreign. No BOS is added.
+// Encode returns the tokens of text. If special is true, special tokens written in the text become
+// their ids. If it is false, text never produces control tokens, so it can be untrusted. No BOS is
+// added.
 func (t *Tokenizer) Encode(text string, special bool) []int32 {
 	return t.Append(make([]int32, 0, len(text)/4+4), text, special)
 }
 
-// Count is how many tokens a text is, none of them special.
+// Count returns the number of tokens of a text, without special tokens.
 func (t *Tokenizer) Count(text string) int { return len(t.Encode(text, false)) }
 
-// Append appends the tokens of text to dst as Encode makes them. Behind a token of text the text
-// goes on: the space that llama vocabularies put before a text is put only where dst is empty or
-// ends with a special token.
+// Append appends to dst the tokens that Encode makes of text. After a token of text, the text is
+// taken as its continuation: the space that llama vocabularies put before a text is added only if
+// dst is empty or ends with a special token.
 func (t *Tokenizer) Append(dst []int32, text string, special bool) []int32 {
 	fresh := len(dst) == 0 || t.isMark(dst[len(dst)-1])
 	for i := 0; i < len(text); {
@@ -120,7 +123,7 @@ func (t *Tokenizer) Append(dst []int32, text string, special bool) []int32 {
 	return dst
 }
 
-// isMark tells whether a token is no text of its own, so that text begins anew behind it.
+// isMark reports whether a token is not itself text, so that a new text begins after it.
 func (t *Tokenizer) isMark(id int32) bool {
 	switch t.Kind(id) {
 	case Control, UserDefined, Unknown:
@@ -129,10 +132,10 @@ func (t *Tokenizer) isMark(id int32) bool {
 	return false
 }
 
-// Decode is the text of ids: the bytes of all pieces, special tokens written out. Where Encode puts
-// a space before text that has none (model llama), Decode takes it away: at the start and behind
-// special tokens. The text is valid UTF-8 if the ids are those of such a text. Ids beyond the
-// vocabulary have no bytes.
+// Decode returns the text of ids: the bytes of all pieces, with special tokens written out. If
+// Encode puts a space before text (model llama), Decode removes it, at the start and after special
+// tokens. The text is valid UTF-8 if the ids come from valid text. Ids beyond the vocabulary have
+// no bytes.
 func (t *Tokenizer) Decode(ids []int32) string {
 	buf := make([]byte, 0, len(ids)*4)
 	fresh := true
@@ -151,8 +154,8 @@ func (t *Tokenizer) Decode(ids []int32) string {
 	return string(buf)
 }
 
-// AppendPiece appends the bytes of one token, which may be a part of a character. An id beyond the
-// vocabulary has none.
+// AppendPiece appends the bytes of one token, which may be part of a character. An id beyond the
+// vocabulary has no bytes.
 func (t *Tokenizer) AppendPiece(dst []byte, id int32) []byte {
 	if id < 0 || int(id) >= t.Size() {
 		return dst
@@ -160,10 +163,10 @@ func (t *Tokenizer) AppendPiece(dst []byte, id int32) []byte {
 	return append(dst, t.vocab.raw[id]...)
 }
 
-// Size is the number of tokens.
+// Size returns the number of tokens.
 func (t *Tokenizer) Size() int { return t.vocab.size() }
 
-// Kind is what a token is for; Unused for an id beyond the vocabulary.
+// Kind returns the kind of a token, or Unused for an id beyond the vocabulary.
 func (t *Tokenizer) Kind(id int32) Kind {
 	if id < 0 || int(id) >= t.Size() {
 		return Unused
@@ -171,14 +174,13 @@ func (t *Tokenizer) Kind(id int32) Kind {
 	return t.vocab.kinds[id]
 }
 
-// ID finds a piece by what is written for it in the vocabulary, such as "<|im_end|>", "Ġthe" or
-// "▁the".
+// ID finds a piece by its text in the vocabulary, such as "<|im_end|>", "Ġthe" or "▁the".
 func (t *Tokenizer) ID(piece string) (int32, bool) {
 	id := t.vocab.written.find(piece)
 	return id, id >= 0
 }
 
-// Piece is what is written for a token in the vocabulary; nothing for an id beyond it.
+// Piece returns the text of a token in the vocabulary, or "" for an id beyond it.
 func (t *Tokenizer) Piece(id int32) string {
 	if id < 0 || int(id) >= t.Size() {
 		return ""
@@ -186,10 +188,10 @@ func (t *Tokenizer) Piece(id int32) string {
 	return t.vocab.pieces[id]
 }
 
-// BOS is the token that begins a text, if the model has one.
+// BOS returns the token that begins a text, if the model has one.
 func (t *Tokenizer) BOS() (int32, bool) { return deref(t.bos) }
 
-// EOS is the token that ends a text, if the model has one.
+// EOS returns the token that ends a text, if the model has one.
 func (t *Tokenizer) EOS() (int32, bool) { return deref(t.eos) }
 
 func deref(id *int32) (int32, bool) {
@@ -199,13 +201,13 @@ func deref(id *int32) (int32, bool) {
 	return *id, true
 }
 
-// AddBOS tells whether a prompt of this model starts with BOS. Chat templates often write it
+// AddBOS reports whether a prompt of this model starts with BOS. Chat templates often write it
 // themselves.
 func (t *Tokenizer) AddBOS() bool { return t.addBOS }
 
-// AddEOS tells whether a text for this model ends with EOS, as for embeddings.
+// AddEOS reports whether a text for this model ends with EOS, as for embeddings.
 func (t *Tokenizer) AddEOS() bool { return t.addEOS }
 
-// EndOfGeneration lists the tokens that end an answer, in ascending order: what the metadata says,
-// and tokens known by what is written for them.
+// EndOfGeneration lists the tokens that end an answer, in ascending order: those named in the
+// metadata, and those known by their text.
 func (t *Tokenizer) EndOfGeneration() []int32 { return slices.Clone(t.ends) }

@@ -56,7 +56,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestWholeWords checks that a piece no merges lead to is used only where the pre-tokenizer says
+// TestWholeWords checks that a piece that no merges lead to is used only if the pre-tokenizer says
 // so.
 func TestWholeWords(t *testing.T) {
 	for pre, want := range map[string][]string{"qwen2": {"x", "y"}, "llama-bpe": {"xy"}} {
@@ -64,7 +64,7 @@ func TestWholeWords(t *testing.T) {
 		c.Pre = pre
 		c.piece("xy", Normal)
 		tok := mustNew(t, c)
-		for range 2 { // the second time from the cache
+		for range 2 { // the second time the tokens come from the cache
 			if diff := cmp.Diff(want, written(tok, tok.Encode("xy", false))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", pre, diff)
 			}
@@ -72,7 +72,7 @@ func TestWholeWords(t *testing.T) {
 	}
 }
 
-// TestSwallowing checks special tokens that take the white space beside them.
+// TestSwallowing checks special tokens that swallow the white space next to them.
 func TestSwallowing(t *testing.T) {
 	c := tinyChars()
 	c.Name = "Phi-3-mini"
@@ -139,7 +139,7 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("id %d beyond the vocabulary is %d %q %q", id, k, p, b)
 		}
 	}
-	// Without a word in the file, llama has BOS and gpt2 has not.
+	// If the file does not say, llama has a BOS and gpt2 does not.
 	if !mustNew(t, tinyChars()).AddBOS() || mustNew(t, tinyBytes()).AddBOS() {
 		t.Error("AddBOS by default")
 	}
@@ -266,8 +266,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestLongRuns encodes texts that make slow algorithms quadratic: long runs of one character or
-// pattern, by every pre-tokenizer. It fails by running out of time.
+// TestLongRuns encodes texts on which slow algorithms take quadratic time: long runs of one
+// character or pattern, for every pre-tokenizer. It fails by timing out.
 func TestLongRuns(t *testing.T) {
 	tier.Normal(t)
 	patterns := []string{"a", "A", " ", "\n", " \n", "\r\n", "1", "٣", "!", "é", "我", "aA", "我A", "ʰA", "\u0301", "'s", "a b ", " \u3000", "\xff", "<", "<|im_", "hello", "\t \u00a0x"}

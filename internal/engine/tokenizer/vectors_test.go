@@ -15,8 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// vocabDir has real vocabularies as GGUF files and, for most, texts (.inp) with the ids that the
-// models' own tokenizers give them (.out).
+// vocabDir has real vocabularies as GGUF files. Most come with texts (.inp) and the ids that the
+// models' own tokenizers produce for them (.out).
 const vocabDir = "moe-dev/vocab/ggml-vocab-"
 
 var loaded sync.Map // name → *Tokenizer: the files are large, and a tokenizer is immutable
@@ -51,7 +51,8 @@ type vector struct {
 	ids  []int32
 }
 
-// readVectors reads the texts of the file base.inp and the ids of base.out; nil if there are none.
+// readVectors reads the texts of the file base.inp and the ids of base.out. It returns nil if the
+// files do not exist.
 func readVectors(tb testing.TB, base string) []vector {
 	tb.Helper()
 	in, err := os.ReadFile(base + ".inp")
@@ -62,7 +63,7 @@ func readVectors(tb testing.TB, base string) []vector {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	const mark = "\n__ggml_vocab_test__\n" // behind every text
+	const mark = "\n__ggml_vocab_test__\n" // after every text
 	texts := strings.Split(strings.TrimSuffix(string(in), mark), mark)
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(texts) != len(lines) {
@@ -83,7 +84,7 @@ func readVectors(tb testing.TB, base string) []vector {
 	return vs
 }
 
-// vocabNames are the vocabularies at hand.
+// vocabNames returns the names of the vocabularies that are available.
 func vocabNames(tb testing.TB) []string {
 	tb.Helper()
 	var names []string

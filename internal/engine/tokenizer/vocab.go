@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// vocab is the table of pieces: as written in the file, and as the bytes they stand for.
+// vocab is the table of pieces: with the text in the file and the bytes they stand for.
 type vocab struct {
 	pieces  []string // as written in the file
-	raw     []string // the bytes that each stands for
+	raw     []string // the bytes that each piece stands for
 	kinds   []Kind
 	written *index // of pieces
 	seed    maphash.Seed
 }
 
-// newVocab indexes the pieces of a checked Config. Empty ones get a name, as they cannot be told
-// apart otherwise.
+// newVocab indexes the pieces of a checked Config. Empty pieces get a name, as they could not be
+// distinguished otherwise.
 func newVocab(c *Config) (*vocab, error) {
 	v := &vocab{pieces: slices.Clone(c.Pieces), kinds: make([]Kind, len(c.Pieces)), seed: maphash.MakeSeed()}
 	for id := range v.kinds {
@@ -43,11 +43,11 @@ func newVocab(c *Config) (*vocab, error) {
 	return v, nil
 }
 
-// size is the number of tokens.
+// size returns the number of tokens.
 func (v *vocab) size() int { return len(v.pieces) }
 
-// setRaw fills the table of bytes: special tokens stand for what is written, byte tokens for their
-// byte, the others for what decode appends.
+// setRaw fills in the bytes of each token: special tokens stand for their own text, byte tokens for
+// their byte, and the others for the bytes that decode appends.
 func (v *vocab) setRaw(decode func(dst []byte, piece string) []byte) {
 	total := 0
 	for _, p := range v.pieces {
@@ -93,7 +93,7 @@ func hex(c byte) (byte, bool) {
 	return 0, false
 }
 
-// byteTokens finds the token of each byte among the byte tokens, -1 where there is none.
+// byteTokens returns the token of each byte among the byte tokens, -1 if there is none.
 func (v *vocab) byteTokens() *[256]int32 {
 	var t [256]int32
 	for i := range t {
@@ -107,9 +107,9 @@ func (v *vocab) byteTokens() *[256]int32 {
 	return &t
 }
 
-// index finds ids by text: an open hash table whose slots hold half a hash and an id, so that a
-// look-up touches a text only when it is most likely the right one. The hash has a random seed: no
-// vocabulary can be made to collide.
+// index finds ids by text. It is an open-addressing hash table whose slots hold half a hash and an
+// id, so that a look-up compares a text only if it is most likely the right one. The hash has a
+// random seed, so no vocabulary can be crafted to collide.
 type index struct {
 	seed  maphash.Seed
 	texts []string
@@ -117,13 +117,13 @@ type index struct {
 	mask  uint64
 }
 
-// newIndex makes an empty index for some of the texts.
+// newIndex returns an empty index with room for texts.
 func newIndex(texts []string, seed maphash.Seed) *index {
 	size := uint64(1) << bits.Len(uint(len(texts)+len(texts)/2)|15)
 	return &index{seed: seed, texts: texts, slots: make([]uint64, size), mask: size - 1}
 }
 
-// add enters a text unless there is one like it, whose id it then returns with false.
+// add adds a text. If an equal text is already present, add returns its id and false.
 func (x *index) add(text string, id int32) (int32, bool) {
 	h := maphash.String(x.seed, text)
 	at := h & x.mask
@@ -138,7 +138,7 @@ func (x *index) add(text string, id int32) (int32, bool) {
 	return id, true
 }
 
-// find is the id of a text, or -1.
+// find returns the id of a text, or -1.
 func (x *index) find(text string) int32 { return x.findHash(maphash.String(x.seed, text), text) }
 
 // findHash is find for a text whose hash is known.

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wordPiece is the model bert: text is normalised, cut at white space and around punctuation and
-// Chinese characters, and each word is cut into the longest pieces from its start on, or is
-// unknown. Pieces that start a word are written with ▁.
+// wordPiece is the model bert. Text is normalised and cut at white space and around punctuation and
+// Chinese characters. Each word is then cut into the longest matching pieces from its start; a word
+// for which that fails is unknown. Pieces that start a word are written with ▁.
 type wordPiece struct {
 	vocab        *vocab
 	classes      *classTable
@@ -67,7 +67,7 @@ func (w *wordPiece) append(dst []int32, text string, _ bool) []int32 {
 	return dst
 }
 
-// fold appends a rune, in lower case if the vocabulary is.
+// fold appends a rune, in lower case if the vocabulary is lower-case.
 func (w *wordPiece) fold(dst []byte, r rune) []byte {
 	if !w.lowercase {
 		return utf8.AppendRune(dst, r)
@@ -98,8 +98,8 @@ func (w *wordPiece) word(dst []int32, word string) []int32 {
 	return dst
 }
 
-// isIdeograph tells the characters that BERT takes for words: the CJK blocks as its normaliser
-// lists them, which skips U+2B820 to U+2B91F.
+// isIdeograph reports whether r is a character that BERT treats as a word: the CJK blocks listed by
+// its normaliser, which skips U+2B820 to U+2B91F.
 func isIdeograph(r rune) bool {
 	switch {
 	case r < 0x3400:

@@ -1,22 +1,22 @@
 package tokenizer
 
-// words describes the splitting rules that descend from GPT-2's: contractions, letters, numbers,
-// punctuation, white space. As the regular expressions that the models' authors publish in
-// tokenizer.json, they are, for the fields' zero values,
+// words describes the splitting rules derived from GPT-2's: contractions, letters, numbers,
+// punctuation, white space. With all fields zero, they are, written as the regular expressions that
+// the models' authors publish in tokenizer.json,
 //
 //	[^\r\n\p{L}\p{N}]?\p{L}+ | \p{N}+ | ?[^\s\p{L}\p{N}]+ | \s*[\r\n]+ | \s+(?!\S) | \s+
 type words struct {
-	contractions bool   // (?i:'s|'t|'re|'ve|'m|'ll|'d): first of all, or for cased words after them
-	cased        bool   // words are [^\r\n\p{L}\p{N}]?U*L+ or …U+L*, so that camelCase is two
+	contractions bool   // (?i:'s|'t|'re|'ve|'m|'ll|'d): tried first, or for cased words after them
+	cased        bool   // words are [^\r\n\p{L}\p{N}]?U*L+ or …U+L*, so that camelCase is split in two
 	marks        bool   // \p{M} counts as a letter
 	phrases      bool   // single spaces between letters are part of the word
-	han          bool   // \p{Han}+ is a word of its own and no part of a cased word
-	digits       int    // \p{N}{1,digits}; 0 is no limit
-	tail         string // [tail]* belongs to the punctuation before it
-	tailOnce     bool   // [tail]? does
+	han          bool   // \p{Han}+ is a word of its own and not part of a cased word
+	digits       int    // \p{N}{1,digits}; 0: no limit
+	tail         string // [tail]* after punctuation belongs to it
+	tailOnce     bool   // [tail]? instead of [tail]*
 }
 
-// match finds the word at i. There always is one.
+// match returns the end of the word at i. There is always a word.
 func (w *words) match(t *classTable, s string, i int) int {
 	c, n := t.at(s, i)
 	if w.contractions && !w.cased && s[i] == '\'' {
@@ -39,7 +39,8 @@ func (w *words) match(t *classTable, s string, i int) int {
 	return t.blanks(s, i, true)
 }
 
-// word matches letters with one rune before them that is neither letter, number nor line end.
+// word matches letters, optionally preceded by one rune that is neither a letter, a number nor a
+// line end.
 func (w *words) word(t *classTable, s string, i int, c class, n int) int {
 	if w.cased {
 		return w.casedWord(t, s, i, c, n)
@@ -62,8 +63,7 @@ func (w *words) word(t *classTable, s string, i int, c class, n int) int {
 	return e
 }
 
-// phrase carries a word that ends at i on over marks and over single spaces with letters behind
-// them.
+// phrase extends a word that ends at i over marks, and over single spaces followed by letters.
 func phrase(t *classTable, s string, i int) int {
 	for {
 		c, n := t.at(s, i)
@@ -79,8 +79,8 @@ func phrase(t *classTable, s string, i int) int {
 }
 
 // casedWord matches [^\r\n\p{L}\p{N}]?U*L+, else [^\r\n\p{L}\p{N}]?U+L*, where U may stand before
-// and L after a change of case, each with a contraction behind it. The order of the attempts is a
-// backtracking regular expression's.
+// and L after a change of case, each followed by an optional contraction. The attempts come in the
+// order of a backtracking regular expression.
 func (w *words) casedWord(t *classTable, s string, i int, c class, n int) int {
 	var not class
 	if w.han {
@@ -103,10 +103,10 @@ func (w *words) casedWord(t *classTable, s string, i int, c class, n int) int {
 	return i
 }
 
-// rising matches U*L+ at i. Modifiers, marks and letters without case are both U and L, so that the
-// longest run of U may have to give back its end to leave one L.
+// rising matches U*L+ at i. Modifiers, marks and letters without case are both U and L, so the
+// longest run of U may have to give back its last rune to leave one L.
 func rising(t *classTable, s string, i int, not class) int {
-	given := i // the end of the last rune of the run that is both
+	given := i // the end of the last rune in the run that is both U and L
 	j := i
 	for {
 		c, n := t.at(s, j)
@@ -124,7 +124,7 @@ func rising(t *classTable, s string, i int, not class) int {
 	return given
 }
 
-// contracted is the end of a word that ends at i, with the contraction behind it.
+// contracted returns the end of a word that ends at i, including a contraction after it.
 func (w *words) contracted(s string, i int) int {
 	if w.contractions && i < len(s) && s[i] == '\'' {
 		return i + contraction(s, i, true)
@@ -155,7 +155,7 @@ func (w *words) punctuation(t *classTable, s string, i int, c class) int {
 	return e
 }
 
-// isIn tells whether set has c.
+// isIn reports whether set contains c.
 func isIn(set string, c byte) bool {
 	for i := 0; i < len(set); i++ {
 		if set[i] == c {
@@ -165,7 +165,7 @@ func isIn(set string, c byte) bool {
 	return false
 }
 
-// runOfNumbers matches \p{N}{1,limit}, without a limit when it is 0.
+// runOfNumbers matches \p{N}{1,limit}, with no limit if it is 0.
 func runOfNumbers(t *classTable, s string, i, limit int) int {
 	for k := 0; limit == 0 || k < limit; k++ {
 		c, n := t.at(s, i)
@@ -177,7 +177,7 @@ func runOfNumbers(t *classTable, s string, i, limit int) int {
 	return i
 }
 
-// contraction is the length of the English contraction at i, where s has an apostrophe, or 0.
+// contraction returns the length of the English contraction at i, where s has an apostrophe, or 0.
 func contraction(s string, i int, anyCase bool) int {
 	if i+1 >= len(s) {
 		return 0
@@ -200,8 +200,9 @@ func contraction(s string, i int, anyCase bool) int {
 	return 0
 }
 
-// blanks matches white space: with newlines up to the last line end of the run (\s*[\r\n]+), else
-// all of it but what belongs to the word behind it, its last rune (\s+(?!\S)), else all (\s+).
+// blanks matches white space. If there are newlines, it matches up to the last line end of the run
+// (\s*[\r\n]+). Otherwise it matches all of the run except its last rune, which belongs to the next
+// word (\s+(?!\S)), or else the whole run (\s+).
 func (t *classTable) blanks(s string, i int, newlines bool) int {
 	line, last, j := i, i, i
 	for {
@@ -250,7 +251,7 @@ func gpt2(t *classTable, s string, i int) int {
 	return t.blanks(s, i, false)
 }
 
-// scripted matches the last rule of DeepSeek-V3, which leaves numbers and invisible runes to the
+// scripted matches the last rule of DeepSeek-V3, which leaves numbers and invisible runes in the
 // text between matches:
 //
 //	[!-/:-@[-`{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+

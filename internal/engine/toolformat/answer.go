@@ -2,8 +2,8 @@ package toolformat
 
 import "encoding/json"
 
-// AnswerGrammar describes the messages of a format whose answer is JSON text of
-// a schema, with reasoning in front where the format has any.
+// AnswerGrammar describes messages whose answer is JSON text matching a schema, preceded by
+// reasoning if the format has any.
 func (f *Format) AnswerGrammar(schema json.RawMessage, c Choice) *Grammar {
 	b := &grammarBuilder{f: f, c: c, g: &Grammar{Rules: map[string]*Rule{}}}
 	if ch := f.Channels; ch != nil {
@@ -14,9 +14,9 @@ func (f *Format) AnswerGrammar(schema json.RawMessage, c Choice) *Grammar {
 	return b.g
 }
 
-// CallsOrAnswerGrammar describes messages that call tools or, if they do not, whose
-// answer is JSON text of a schema. Where a format writes calls without a marker,
-// they could not be told from the answer: then only the answer is described.
+// CallsOrAnswerGrammar describes messages that call tools or, if they do not, whose answer is JSON
+// text matching a schema. If a format writes calls without a marker, calls could not be
+// distinguished from the answer; then the grammar describes only the answer.
 func (f *Format) CallsOrAnswerGrammar(tools []Tool, schema json.RawMessage, c Choice) (*Grammar, error) {
 	answer := f.AnswerGrammar(schema, c)
 	marked := *f
@@ -38,6 +38,6 @@ func (f *Format) CallsOrAnswerGrammar(tools []Tool, schema json.RawMessage, c Ch
 	return calls, nil
 }
 
-// JSONArguments reports whether the arguments of a call are written as JSON, so
-// that texts in them are escaped.
+// JSONArguments reports whether the arguments of a call are written as JSON, so that texts in them
+// are escaped.
 func (f *Format) JSONArguments() bool { return f.Syntax == Object || f.Syntax == JSON }

@@ -10,7 +10,7 @@ type extent struct {
 	begun bool
 }
 
-// read returns how much of s belongs to the value and whether it ends there.
+// read returns how much of s belongs to the value, and whether the value ends there.
 func (e *extent) read(s string) (n int, done bool) {
 	for i := 0; i < len(s); i++ {
 		if e.str {
@@ -88,7 +88,7 @@ func (p *Parser) arguments() bool {
 	return p.broken()
 }
 
-// stream reports the arguments as they come, up to the end of the object.
+// stream reports the arguments as they arrive, up to the end of the object.
 func (p *Parser) stream() bool {
 	text, end := p.readJSON()
 	p.delta(text)
@@ -101,19 +101,18 @@ func (p *Parser) stream() bool {
 	return end != jsonWait
 }
 
-// jsonEnd says how reading a JSON value went.
+// jsonEnd is the outcome of reading a JSON value.
 type jsonEnd uint8
 
 const (
 	jsonWait jsonEnd = iota // more text is needed
 	jsonOn                  // there is more to read
 	jsonDone                // the value is complete
-	jsonCut                 // a marker follows that cannot be part of it
+	jsonCut                 // a marker follows that cannot be part of the value
 )
 
-// readJSON reads a piece of a value. A marker of the format that stands in no
-// string ends a value that is not complete, so that it does not swallow the next
-// call.
+// readJSON reads a piece of a value. A marker of the format outside a string ends an incomplete
+// value, so that the value does not swallow the next call.
 func (p *Parser) readJSON() (string, jsonEnd) {
 	pos, m := p.c.section.find(p.buf, p.more())
 	n, done := p.call.json.read(p.buf[:pos])
@@ -123,8 +122,8 @@ func (p *Parser) readJSON() (string, jsonEnd) {
 	case m == nil && p.done:
 		return p.eat(n), jsonWait
 	case m == nil:
-		// A character that was cut is left to be read again, which does no harm: none
-		// of its bytes mean anything in JSON.
+		// A character cut in two is left to be read again. That does no harm, because none of its
+		// bytes mean anything in JSON.
 		return p.eat(whole(p.buf[:n])), jsonWait
 	case p.call.json.str:
 		p.call.json.read(m.text[:1])
@@ -133,7 +132,7 @@ func (p *Parser) readJSON() (string, jsonEnd) {
 	return p.eat(pos), jsonCut
 }
 
-// code reads code that stands where the arguments should, up to the next call.
+// code reads code that was written in place of the arguments, up to the next call.
 func (p *Parser) code() bool {
 	pos, m := p.c.content.find(p.buf, p.more())
 	if !p.done {

@@ -7,8 +7,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// bare handles a bracket in the answer, pos bytes ahead, where a call may stand
-// without any marker. Start says that only space came before it.
+// bare handles a bracket in the answer, pos bytes ahead, where a call may stand without any marker.
+// start says that only white space precedes it.
 func (p *Parser) bare(pos int, start bool) bool {
 	rest := p.buf[pos:]
 	is := no
@@ -47,8 +47,8 @@ func (p *Parser) bare(pos int, start bool) bool {
 	return true
 }
 
-// settled scans the object or list at pos and reports whether enough of the text
-// has come to decide about it.
+// settled scans the object or list at pos and reports whether enough text has arrived to decide
+// whether it is a call.
 func (p *Parser) settled(pos int) bool {
 	rest := p.buf[pos:]
 	n, complete := p.bareScan.read(rest[p.bareRead:])
@@ -89,7 +89,7 @@ func (p *Parser) openBare(pos int, start bool) {
 	p.step = (*Parser).section
 }
 
-// readOnly reads the calls in the next size bytes, and leaves the section.
+// readOnly reads the calls in the next size bytes, and then leaves the section.
 func (p *Parser) readOnly(size int) {
 	tail := p.buf[size:]
 	p.buf = p.buf[:size]
@@ -104,7 +104,7 @@ func (p *Parser) readOnly(size int) {
 	}
 }
 
-// answer is yes, no, or not to be said yet.
+// answer is yes, no, or not decided yet.
 type answer uint8
 
 const (
@@ -113,8 +113,7 @@ const (
 	yes
 )
 
-// looksLikeCall reports whether a text that begins with a bracket begins as a
-// call does.
+// looksLikeCall reports whether a text that begins with a bracket begins like a call.
 func (p *Parser) looksLikeCall(s string) answer {
 	wait := no
 	if p.more() {
@@ -146,8 +145,8 @@ func (p *Parser) looksLikeCall(s string) answer {
 	return no
 }
 
-// afterWord reports whether the byte before pos is part of a word, or closes
-// something: what follows is then an index, not a list.
+// afterWord reports whether the byte before pos is part of a word or a closing bracket. If so, a
+// bracket at pos begins an index, not a list.
 func (p *Parser) afterWord(pos int) bool {
 	c := p.before
 	if pos > 0 {
@@ -156,8 +155,8 @@ func (p *Parser) afterWord(pos int) bool {
 	return c >= 0x80 || c == '_' || c == ')' || c == ']' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// looksLikePython reports whether s begins with the name of a function and either
-// the name of an argument or none.
+// looksLikePython reports whether s begins with the name of a function, followed by the name of an
+// argument or by no argument.
 func (p *Parser) looksLikePython(s string, wait answer) answer {
 	end := strings.IndexAny(s, "( \n\t\r[]{},:;'\"")
 	switch {
@@ -236,7 +235,7 @@ func (p *Parser) isCallObject(v *jsontree.Value) bool {
 	return args && p.known(strings.TrimSpace(name)) == yes
 }
 
-// areCalls reports whether a text is nothing but calls, the last perhaps cut off.
+// areCalls reports whether a text consists only of calls, the last of which may be cut off.
 func (p *Parser) areCalls(s string) bool {
 	for {
 		s = s[spaces(s):]

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// benchText is a message of prose and one call that writes a file.
+// benchText returns a message of prose and one call that writes a file.
 func benchText(f *Format) string {
 	code := strings.Repeat("func f(x int) int {\n\tif x < 3 { return \"a\" }\n\treturn x\n}\n", 300)
 	prose := strings.Repeat("This changes the loop so that it stops at the end of the file. ", 100)

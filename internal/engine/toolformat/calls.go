@@ -9,19 +9,19 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsonrepair"
 )
 
-// maxName is the length in bytes of the longest head of a call that is believed.
+// maxName is the length in bytes of the longest accepted head of a call.
 const maxName = 1024
 
-// maxSpace is the length of white space that is held back to see what follows.
+// maxSpace is the maximum length of white space that is held back to see what follows.
 const maxSpace = 1024
 
 // call is the call that is being read.
 type call struct {
 	begun bool // CallStart was reported
 	id    string
-	late  string // an id that came after the start
+	late  string // an id that arrived after the start
 	name  string
-	args  []byte // all that was reported of the arguments
+	args  []byte // all arguments text reported so far
 	types *types // of its arguments; nil when the tool is unknown
 
 	json  extent // of the JSON value that is being read
@@ -84,7 +84,7 @@ func (p *Parser) section() bool {
 		}
 		return p.listed(n, "", nil)
 	}
-	if rest[0] == '{' && p.calls == p.opened { // the object syntax, by mistake
+	if rest[0] == '{' && p.calls == p.opened { // the object syntax, used by mistake
 		p.eat(n)
 		p.step = (*Parser).members
 		return true
@@ -107,15 +107,15 @@ func (p *Parser) listed(n int, open string, call func(*Parser) bool) bool {
 	return true
 }
 
-// passed forgets punctuation that followed a call.
+// passed discards punctuation that followed a call.
 func (p *Parser) passed() {
 	if p.calls > p.opened {
 		p.raw = p.raw[:0]
 	}
 }
 
-// stray handles text that does not belong between calls: it ends the section, or
-// shows that there was none.
+// stray handles text that does not belong between calls. The text ends the section, or shows that
+// there was no section.
 func (p *Parser) stray() bool {
 	if p.calls > p.opened {
 		p.leave()
@@ -135,7 +135,7 @@ func (p *Parser) leave() {
 	p.step = (*Parser).content
 }
 
-// release gives what was taken for a call back as text.
+// release reports text that was mistaken for a call as text of the answer.
 func (p *Parser) release() {
 	s := string(p.raw)
 	p.record, p.raw, p.inside = false, p.raw[:0], false
@@ -147,7 +147,7 @@ func (p *Parser) release() {
 // head reads the name of a call.
 func (p *Parser) head() bool {
 	if n := spaces(p.buf); n < len(p.buf) && p.takesObject(p.buf[n]) {
-		p.step = (*Parser).section // the object syntax, by mistake
+		p.step = (*Parser).section // the object syntax, used by mistake
 		p.eat(n)
 		if p.buf[0] == '{' {
 			p.step = (*Parser).members
@@ -173,8 +173,7 @@ func (p *Parser) head() bool {
 	return p.named(head)
 }
 
-// takesObject reports whether a call in the object syntax begins with c where a
-// name should stand.
+// takesObject reports whether c begins a call in the object syntax where a name should stand.
 func (p *Parser) takesObject(c byte) bool {
 	return c == '{' && p.f.Syntax != Loose || c == '[' && p.f.Syntax == JSON
 }
@@ -240,7 +239,7 @@ func isWord(s string) bool {
 	return r == '_' || unicode.IsLetter(r)
 }
 
-// begin reports that a call begins.
+// begin reports the start of a call.
 func (p *Parser) begin() {
 	c := &p.call
 	c.begun = true
@@ -261,7 +260,7 @@ func (p *Parser) delta(s string) {
 	p.emit(Event{Kind: CallDelta, Index: p.calls - 1, Text: s})
 }
 
-// endCall reports that the call is over.
+// endCall reports the end of the call.
 func (p *Parser) endCall(why Problem) {
 	c := &p.call
 	if why == None {
@@ -283,7 +282,7 @@ func (p *Parser) endCall(why Problem) {
 	p.step = (*Parser).section
 }
 
-// readable reports whether arguments are an object, perhaps after mending.
+// readable reports whether the arguments are an object, possibly after repair.
 func readable(args []byte) bool {
 	if json.Valid(args) {
 		return args[spaces(string(args[:min(len(args), 64)]))] == '{'
@@ -292,7 +291,7 @@ func readable(args []byte) bool {
 	return err == nil && r.Risk <= jsonrepair.Medium && len(r.JSON) > 0 && r.JSON[0] == '{'
 }
 
-// broken gives up a call that cannot be read and looks for the next.
+// broken abandons a call that cannot be read and looks for the next call.
 func (p *Parser) broken() bool {
 	if p.call.begun {
 		p.endCall(Malformed)
@@ -307,7 +306,7 @@ func (p *Parser) broken() bool {
 	return true
 }
 
-// recover skips what is left of a broken call.
+// recover skips the rest of a broken call.
 func (p *Parser) recover() bool {
 	pos, m := p.c.section.find(p.buf, p.more())
 	if s := p.eat(pos); s != "" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Caps are what a template can take.
+// Caps lists what a template accepts.
 type Caps struct {
 	System    bool // a system message
 	Answers   bool // an assistant's message
@@ -14,25 +14,25 @@ type Caps struct {
 	Calls     bool // an assistant's calls
 	Parallel  bool // several calls in one message
 	Results   bool // messages of the role tool
-	Reasoning bool // an assistant's thinking, where it called a tool
-	LongIDs   bool // ids of calls in any form; otherwise nine letters and digits
-	Repeats   bool // two messages of a user in a row
-	CallText  bool // calls beside text in one message
-	CallThink bool // calls beside text and thinking in one message
+	Reasoning bool // an assistant's thinking, in a message that calls a tool
+	LongIDs   bool // ids of calls in any form; otherwise ids must be nine letters and digits
+	Repeats   bool // two user messages in a row
+	CallText  bool // calls together with text in one message
+	CallThink bool // calls together with text and thinking in one message
 }
 
-// The needles that probes look for in what a template made of them.
+// The needles that probes put into conversations and look for in the rendered text.
 const (
 	needleUser   = "needle-user"
 	needleSystem = "needle-system"
 	needleTool   = "needle_tool"
-	needleKey    = "needle_key" // of an argument; the schema of the tool does not have it
+	needleKey    = "needle_key" // key of an argument that the tool's schema does not have
 	needleValue  = "needle-value"
 	needleResult = "needle-result"
 	needleThink  = "needle-think"
 )
 
-// probe finds out what the template can take.
+// probe finds out what the template accepts.
 func (t *Template) probe() error {
 	user := Message{Role: "user", Content: needleUser}
 	if _, err := t.try(Conversation{Messages: []Message{user}}, shape{}, needleUser); err != nil {
@@ -46,7 +46,7 @@ func (t *Template) probe() error {
 	yes := Message{Role: "assistant", Content: needleValue}
 	t.caps.Answers = t.takes(Conversation{Messages: []Message{user, yes}}, needleUser, needleValue)
 	t.caps.System = t.takes(Conversation{Messages: []Message{system, user}}, needleSystem, needleUser)
-	if t.caps.Answers { // some show it only while the last message is a user's
+	if t.caps.Answers { // some templates show the system message only while the last message is a user's
 		t.caps.System = t.caps.System && t.takes(Conversation{Messages: []Message{system, user, yes}}, needleSystem)
 	}
 	t.caps.Repeats = t.takes(Conversation{Messages: []Message{user, {Role: "user", Content: needleValue}}}, needleUser, needleValue)
@@ -64,7 +64,7 @@ func (t *Template) probe() error {
 	return nil
 }
 
-// try renders a conversation and looks for needles.
+// try renders a conversation and looks for the needles in the result.
 func (t *Template) try(c Conversation, as shape, needles ...string) (string, error) {
 	text, err := t.render(c, as)
 	if err != nil {
@@ -78,13 +78,13 @@ func (t *Template) try(c Conversation, as shape, needles ...string) (string, err
 	return text, nil
 }
 
-// takes reports whether a conversation renders with all needles in it.
+// takes reports whether a conversation renders with all needles in the result.
 func (t *Template) takes(c Conversation, needles ...string) bool {
 	_, err := t.try(c, t.shape, needles...)
 	return err == nil
 }
 
-// probeCalls finds out in which form the template takes calls and their results.
+// probeCalls finds out in which form the template accepts calls and their results.
 func (t *Template) probeCalls(user Message, tools []Tool) {
 	call := func(id string) Message {
 		return Message{Role: "assistant", Calls: []Call{{
@@ -127,8 +127,8 @@ func (t *Template) probeCalls(user Message, tools []Tool) {
 	t.caps.CallThink = t.caps.CallText && t.takes(turn(said, result(short)), needleValue, needleResult)
 }
 
-// probeArgs finds out whether the template takes arguments as an object or as
-// JSON text. The wrong one fails, or shows in how it is printed.
+// probeArgs reports whether the template takes arguments as an object or as JSON text. The wrong
+// form fails, or shows in how it is printed.
 func (t *Template) probeArgs(c Conversation) bool {
 	for _, argsText := range []bool{false, true} {
 		as := t.shape

@@ -2,8 +2,7 @@ package toolformat
 
 import "strings"
 
-// compiled are the markers of a format, by the state of the parser in which
-// they count.
+// compiled holds the markers of a format, grouped by the parser state in which they count.
 type compiled struct {
 	content   marks // in the answer
 	thinking  marks // in reasoning
@@ -11,12 +10,12 @@ type compiled struct {
 	call      marks // between the arguments of a call
 	head      marks // ends of the head of a call
 	paramHead marks // end of the head of an argument
-	value     marks // end of an argument, unless the key is in it
+	value     marks // end of an argument, unless the marker contains the key
 	channel   marks // ends of a channel's header
-	body      marks // beginnings of calls in a channel that is for them
+	body      marks // beginnings of calls in a channel for calls
 }
 
-// compile sorts the markers of f for a parser with options o.
+// compile groups the markers of f by state, for a parser with options o.
 func (f *Format) compile(o ParserOptions) *compiled {
 	c := &compiled{}
 	calls := !o.NoCalls
@@ -62,10 +61,10 @@ func (f *Format) addCalls(m *marks) {
 	}
 }
 
-// addPeeks adds the same markers as ends of reasoning.
+// addPeeks adds the same markers as the ends of reasoning.
 func (f *Format) addPeeks(m *marks) {
 	for _, w := range f.Sections {
-		m.add("\n"+w.Open, actPeek, 0) // the line break is no thought
+		m.add("\n"+w.Open, actPeek, 0) // the line break is not part of the reasoning
 		m.add(w.Open, actPeek, 0)
 	}
 	for _, w := range f.Calls {
@@ -76,7 +75,7 @@ func (f *Format) addPeeks(m *marks) {
 	}
 }
 
-// compileCalls sorts the markers inside a section of calls.
+// compileCalls groups the markers inside a section of calls.
 func (f *Format) compileCalls(c *compiled) {
 	for i, w := range f.Sections {
 		c.section.add(w.Close, actUnsection, i)
@@ -115,7 +114,7 @@ func (p Param) addClosers(m *marks, key string) {
 	m.add(end, actDrop, 0)
 }
 
-// compileChannels sorts the markers of a format whose messages have headers.
+// compileChannels groups the markers of a format whose messages have headers.
 func (f *Format) compileChannels(c *compiled, ch *Channels, calls bool) {
 	for _, m := range []*marks{&c.content, &c.thinking} {
 		m.add(ch.Start, actHeader, 0)

@@ -8,16 +8,16 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/grammar"
 )
 
-// Compile compiles the grammar for a vocabulary. Control are the ids of tokens
-// that no text produces, by how they are written: where a marker of the format
-// holds one, the grammar asks for the token itself.
+// Compile compiles the grammar for a vocabulary. control maps the text of each control token, which
+// normal text never produces, to its id. Where a marker of the format contains a control token, the
+// grammar requires the token itself.
 func (g *Grammar) Compile(v *grammar.Vocab, control map[string]int32) (*grammar.Grammar, error) {
 	c := newControls(control)
 	rules := make(map[string]grammar.Node, len(g.Rules)+1)
 	for name, r := range g.Rules {
 		rules[name] = c.node(r)
 	}
-	const root = "\x00root" // no tool is called so
+	const root = "\x00root" // no tool has this name
 	rules[root] = c.node(g.Root)
 	compiled, err := grammar.CompileRules(root, rules, v)
 	if err != nil {
@@ -26,8 +26,8 @@ func (g *Grammar) Compile(v *grammar.Vocab, control map[string]int32) (*grammar.
 	return compiled, nil
 }
 
-// TriggerTokens returns the control tokens that only calls begin with. A trigger
-// that is plain text has none.
+// TriggerTokens returns the control tokens that only calls begin with. A trigger that is plain text
+// contributes none.
 func (g *Grammar) TriggerTokens(control map[string]int32) []int32 {
 	c := newControls(control)
 	var ids []int32
@@ -53,7 +53,7 @@ func newControls(ids map[string]int32) *controls {
 	return c
 }
 
-// node returns a rule as the grammar package knows it.
+// node converts a rule to a node of the grammar package.
 func (c *controls) node(r *Rule) grammar.Node {
 	switch r.Kind {
 	case Lit:
@@ -82,7 +82,7 @@ func (c *controls) nodes(rules []*Rule) []grammar.Node {
 	return all
 }
 
-// literal matches text with control tokens in it.
+// literal matches text that may contain control tokens.
 func (c *controls) literal(s string) grammar.Node {
 	var parts []grammar.Node
 	for s != "" {
@@ -99,8 +99,8 @@ func (c *controls) literal(s string) grammar.Node {
 	return grammar.Seq(parts...)
 }
 
-// textOnly leaves out the stops that free text cannot hold anyway, because a
-// control token is part of them, and those that others make superfluous.
+// textOnly removes stops that free text cannot contain anyway, because a control token is part of
+// them, and stops made redundant by other stops.
 func (c *controls) textOnly(stops []string) []string {
 	var out []string
 	for i, s := range stops {

@@ -10,8 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// byteVocab is a vocabulary of one token for each byte, an end, and one control
-// token for each of the texts.
+// byteVocab returns a vocabulary of one token for each byte, an end token, and one control token
+// for each of the texts.
 func byteVocab(controls []string) (*grammar.Vocab, map[string]int32) {
 	ids := map[string]int32{}
 	for i, c := range controls {
@@ -26,7 +26,7 @@ func byteVocab(controls []string) (*grammar.Vocab, map[string]int32) {
 	return v, ids
 }
 
-// accepts reports whether a compiled grammar takes all of a text.
+// accepts reports whether a compiled grammar accepts the whole text.
 func accepts(g *grammar.Grammar, ids map[string]int32, text string) (int, bool) {
 	c := newControls(ids)
 	state := g.Start()
@@ -44,10 +44,9 @@ func accepts(g *grammar.Grammar, ids map[string]int32, text string) (int, bool) 
 	return len(text), g.Accepts(state)
 }
 
-// TestCompile compiles the grammar of every format, with and without control
-// tokens, and runs over it the texts that a walk of its rules writes. There are
-// four ways to compile a format. A long run takes all, others take two of them
-// or one, which change from format to format.
+// TestCompile: the grammar of every format compiles, with and without control tokens, and accepts
+// the texts that a random walk over its rules writes. There are four ways to compile a format. A
+// long run tests all of them; other runs test one or two, which vary from format to format.
 func TestCompile(t *testing.T) {
 	tier.Normal(t)
 	controls := []string{"<tool_call>", "</tool_call>", "<think>", "</think>", "<|channel|>", "<|message|>", "<|start|>", "<|end|>", "[TOOL_CALLS]", "<|tool_call>", "<tool_call|>", `<|"|>`}
@@ -87,8 +86,8 @@ func compileAndWalk(t *testing.T, f *Format, control []string, mode Mode) {
 	}
 }
 
-// TestSampled lets a compiled grammar write calls byte by byte at random; the
-// parser must read each as calls with valid arguments.
+// TestSampled: the parser reads calls that a compiled grammar writes byte by byte at random as
+// calls with valid arguments.
 func TestSampled(t *testing.T) {
 	tier.Normal(t)
 	valid := validators(t, grammarTools)
@@ -124,7 +123,7 @@ func TestSampled(t *testing.T) {
 	}
 }
 
-// sample writes a text of the grammar, with a liking for what ends things.
+// sample writes a text of the grammar, preferring bytes that end things.
 func sample(g *grammar.Grammar, r *rand.Rand) (string, bool) {
 	const most, end = 1500, 256
 	var text []byte

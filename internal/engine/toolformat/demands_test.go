@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// plainLoop is the body of a template that shows messages, calls and results.
+// plainLoop is the body of a template that renders messages, calls and results.
 const plainLoop = `{% for m in messages %}<|im_start|>{{ m.role }}
 {{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>
 {"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}
@@ -15,8 +15,7 @@ const plainLoop = `{% for m in messages %}<|im_start|>{{ m.role }}
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`
 
-// TestDemands renders a conversation with templates that ask for more than others,
-// or do more.
+// TestDemands renders a conversation with templates that require more than others, or do more.
 func TestDemands(t *testing.T) {
 	for _, c := range []struct {
 		name, before, loop string
@@ -69,8 +68,7 @@ func TestDemands(t *testing.T) {
 	}
 }
 
-// TestStops finds the end of a message among several tokens, and openings that
-// are whole markers.
+// TestStops: the end of a message is found among several tokens, and openings end at whole markers.
 func TestStops(t *testing.T) {
 	for _, c := range []struct{ name, src, stop, not, opening string }{
 		{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestExact holds every format to its own layout: the calls as it writes them are accepted.
+// TestExact: the exact grammar of every format accepts the calls that the format writes.
 func TestExact(t *testing.T) {
 	tools := []Tool{
 		{Name: "edit", Parameters: json.RawMessage(`{"type":"object","properties":{"line":{"type":"integer"},"text":{"type":"string"}},"required":["line","text"],"additionalProperties":false}`)},
@@ -23,7 +23,7 @@ func TestExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Layout.IDs != "" { // a number, as it has it
+		if f.Layout.IDs != "" { // a number, as the format requires
 			calls[0].ID = "0"
 		}
 		text := f.Write(calls)
@@ -33,8 +33,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestExactRefuses shows what an exact grammar does not leave to the model, and an ordinary one
-// does.
+// TestExactRefuses shows what an ordinary grammar leaves to the model and an exact grammar does
+// not.
 func TestExactRefuses(t *testing.T) {
 	tools := []Tool{{Name: "edit", Parameters: json.RawMessage(`{"type":"object","properties":{"line":{"type":"integer"},"text":{"type":"string"}},"required":["line","text"],"additionalProperties":false}`)}}
 	const call = "<tool_call>\n<function=edit>\n<parameter=line>\n3\n</parameter>\n<parameter=text>\na\n</parameter>\n</function>\n</tool_call>"

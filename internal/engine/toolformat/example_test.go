@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/toolformat"
 )
 
-// The text of a model is read while it streams.
+// A model's text is parsed while it streams.
 func ExampleFormat_NewParser() {
 	format := toolformat.Detect("... <tool_call>\n<function=name>\n<parameter=key>\nvalue ...")
 	tools := []toolformat.Tool{{
@@ -32,8 +32,8 @@ func ExampleFormat_NewParser() {
 	// call00000 bash {"command": "ls"}
 }
 
-// A conversation is rendered with the template of the model. What the template
-// cannot take, here a system prompt, is put where it can.
+// A conversation is rendered with the model's template. Anything the template does not accept, here
+// a system prompt, is moved to where the template accepts it.
 func ExampleTemplate_Prompt() {
 	t, err := toolformat.NewTemplate(`{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}`, "", "</assistant>")
 	if err != nil {
@@ -51,7 +51,7 @@ func ExampleTemplate_Prompt() {
 	// "<assistant>" ["</assistant>"]
 }
 
-// A grammar holds a model to calls that can be read.
+// A grammar restricts a model to calls that can be parsed.
 func ExampleFormat_Grammar() {
 	tools := []toolformat.Tool{{Name: "ls", Parameters: json.RawMessage(`{"type": "object", "properties": {"dir": {"type": "string"}}}`)}}
 	g, err := toolformat.Lookup("hermes-json").Grammar(tools, toolformat.Choice{Mode: toolformat.Auto})

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fit puts a conversation into a form that the template can take.
+// fit converts a conversation to a form that the template accepts.
 func (t *Template) fit(c Conversation) Conversation {
 	messages := append([]Message(nil), c.Messages...)
 	if len(c.Tools) > 0 && !t.caps.Tools {
@@ -36,8 +36,8 @@ func (t *Template) fit(c Conversation) Conversation {
 	return c
 }
 
-// besideCalls changes messages with calls that hold more than the template takes:
-// text and thinking become one, or text gets a message of its own.
+// besideCalls changes messages that hold more than the template accepts together with calls: text
+// and thinking are joined, or the text gets a message of its own.
 func (t *Template) besideCalls(messages []Message) []Message {
 	if t.caps.CallThink {
 		return messages
@@ -69,7 +69,7 @@ func withSystem(messages []Message, text string) []Message {
 	return append([]Message{{Role: "system", Content: text}}, messages...)
 }
 
-// flat returns a message with its typed parts as one text.
+// flat returns a message with its typed parts joined into one text.
 func flat(m Message) Message {
 	for i, p := range m.Parts {
 		if i > 0 {
@@ -81,7 +81,7 @@ func flat(m Message) Message {
 	return m
 }
 
-// describe tells the model about tools in words, for templates that cannot.
+// describe describes tools to the model in words, for templates that cannot.
 func (t *Template) describe(tools []Tool) string {
 	var b strings.Builder
 	b.WriteString("You can call these functions:\n<tools>\n")
@@ -94,7 +94,7 @@ func (t *Template) describe(tools []Tool) string {
 	return b.String()
 }
 
-// example returns a call as the model is to write it.
+// example returns a call in the form that the model should write.
 func (t *Template) example() string {
 	call := Call{ID: "call00001", Name: "function_name", Args: []byte(`{"argument": "value"}`)}
 	if !t.caps.Calls {
@@ -120,7 +120,7 @@ func (t *Template) example() string {
 	return text
 }
 
-// spellOut writes calls and results as text where the template cannot take them.
+// spellOut writes calls and results as text if the template does not accept them.
 func (t *Template) spellOut(messages []Message) []Message {
 	if t.caps.Calls && t.caps.Results {
 		return messages
@@ -149,7 +149,7 @@ func (t *Template) spellOut(messages []Message) []Message {
 	return out
 }
 
-// transcript tells what was said in one message of the user.
+// transcript puts the whole conversation into one user message.
 func transcript(messages []Message) []Message {
 	said := func(m Message) bool { return m.Role == "assistant" }
 	if !slices.ContainsFunc(messages, said) {
@@ -173,7 +173,7 @@ func transcript(messages []Message) []Message {
 	return append(out, Message{Role: "user", Content: strings.TrimSpace(b.String())})
 }
 
-// foldSystem puts system messages in front of the user's message that follows.
+// foldSystem puts system messages in front of the user message that follows.
 func foldSystem(messages []Message) []Message {
 	var out []Message
 	held := ""
@@ -195,7 +195,7 @@ func foldSystem(messages []Message) []Message {
 	return out
 }
 
-// mergeUsers joins neighbouring messages of the user.
+// mergeUsers joins adjacent user messages.
 func mergeUsers(messages []Message) []Message {
 	var out []Message
 	for _, m := range messages {
@@ -209,8 +209,7 @@ func mergeUsers(messages []Message) []Message {
 	return out
 }
 
-// oneByOne gives every call of a message a message of its own, followed by its
-// result.
+// oneByOne puts every call of a message into a message of its own, followed by its result.
 func oneByOne(messages []Message) []Message {
 	var out []Message
 	for i := 0; i < len(messages); i++ {
@@ -243,7 +242,7 @@ func oneByOne(messages []Message) []Message {
 	return out
 }
 
-// shortIDs gives calls ids of nine letters and digits, in order.
+// shortIDs renames the ids of calls to nine letters and digits, in order.
 func shortIDs(messages []Message) []Message {
 	ids := map[string]string{}
 	short := func(id string) string {

@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// bareTemplate takes users and assistants only, and insists that they take turns.
+// bareTemplate accepts only user and assistant messages, and requires that they alternate.
 const bareTemplate = `{%- for m in messages -%}
 {%- if (m.role == 'user') != (loop.index0 % 2 == 0) -%}{{ raise_exception('roles must alternate') }}{%- endif -%}
 [{{ m.role }}] {{ m.content }}{{ eos_token }}
 {% endfor -%}
 {%- if add_generation_prompt %}[assistant]{% endif %}`
 
-// TestFit gives a template that takes almost nothing an agent's conversation.
+// TestFit renders an agent's conversation with a template that accepts almost nothing.
 func TestFit(t *testing.T) {
 	tmpl, err := NewTemplate(bareTemplate, "", "<end>")
 	if err != nil {
@@ -48,8 +48,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestPrefix checks that a longer conversation renders to a text that begins with
-// that of a shorter one, so that what was computed for it can be used again.
+// TestPrefix checks that a longer conversation renders to a text that begins with the text of a
+// shorter one, so that the KV cache of the shorter one can be reused.
 func TestPrefix(t *testing.T) {
 	tmpl, err := NewTemplate(bareTemplate, "", "<end>")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestContinue leaves an assistant's message open, inside and after its thinking.
+// TestContinue: an assistant's message is left open, both inside its thinking and after it.
 func TestContinue(t *testing.T) {
 	const src = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant><think>
 {% endif %}`
@@ -103,7 +103,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// TestHostileTemplates must end, in an error.
+// TestHostileTemplates: rendering a hostile template ends with an error.
 func TestHostileTemplates(t *testing.T) {
 	for _, src := range []string{
 		"{% for i in range(100000) %}{% for j in range(100000) %}x{% endfor %}{% endfor %}",
@@ -117,7 +117,7 @@ func TestHostileTemplates(t *testing.T) {
 	}
 }
 
-// TestBadArguments reports a call whose arguments are no JSON.
+// TestBadArguments: a call whose arguments are not JSON is reported.
 func TestBadArguments(t *testing.T) {
 	const src = `{% for m in messages %}{{ m.role }}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}`
 	tmpl, err := NewTemplate(src, "", "")
@@ -130,7 +130,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// TestTemplateShared renders one template from several goroutines.
+// TestTemplateShared: several goroutines can render one template.
 func TestTemplateShared(t *testing.T) {
 	tmpl, err := NewTemplate(bareTemplate, "", "<end>")
 	if err != nil {

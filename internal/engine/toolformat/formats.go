@@ -1,13 +1,12 @@
 package toolformat
 
-// thinkTags are the markers most models put around their reasoning.
+// thinkTags holds the markers that most models put around their reasoning.
 var thinkTags = Think{Open: []string{"<think>"}, Close: []string{"</think>"}}
 
-// thinkTagsOrCall are the same for models that go from thinking straight to a call.
+// thinkTagsOrCall holds the same markers, for models that go straight from thinking to a call.
 var thinkTagsOrCall = Think{Open: thinkTags.Open, Close: thinkTags.Close, CallEnds: true}
 
-// deepseekSections are the spellings of the section markers that DeepSeek models
-// have been seen to write.
+// deepseekSections lists the spellings of the section markers observed from DeepSeek models.
 var deepseekSections = []Wrap{
 	{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"},
 	{"<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"},
@@ -16,7 +15,7 @@ var deepseekSections = []Wrap{
 	{"<｜tool▁calls｜>", "<｜tool▁calls▁end｜>"},
 }
 
-// hermesExample is how many templates, most of them of the hermes-json format, show a call.
+// hermesExample shows a call in the way of many templates, most of them of the hermes-json format.
 const hermesExample = `{\"name\": <function-name>, \"arguments\": <args-json-object>}`
 
 // formats is the table of all formats. The order does not matter.
@@ -264,7 +263,7 @@ var formats = []*Format{
 		Think:     thinkTagsOrCall,
 		Sections: []Wrap{
 			{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
-			// Line breaks that the model wrote as an escape belong to the marker.
+			// Line breaks that the model wrote as an escape sequence belong to the marker.
 			{`\n<|tool_calls_section_begin|>`, "<|tool_calls_section_end|>"},
 		},
 		Calls: []Wrap{{"<|tool_call_begin|>", "<|tool_call_end|>"}}, LooseCalls: true,

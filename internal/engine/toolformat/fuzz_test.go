@@ -16,7 +16,7 @@ var fuzzTools = []Tool{
 	{Name: "g"},
 }
 
-// fuzzTexts are messages with every marker of every format, for the fuzzer to cut up.
+// fuzzTexts returns messages with every marker of every format, as seeds for the fuzzer.
 func fuzzTexts(f *Format) []string {
 	section, call := Wrap{}, Wrap{}
 	if len(f.Sections) > 0 {
@@ -49,7 +49,7 @@ func fuzzTexts(f *Format) []string {
 	return texts
 }
 
-// checkEvents fails unless the events of a message fit together.
+// checkEvents fails unless the events of a message are consistent.
 func checkEvents(t *testing.T, events []Event) {
 	t.Helper()
 	open := -1
@@ -95,8 +95,8 @@ func parseIn(t *testing.T, f *Format, tools []Tool, o ParserOptions, text string
 	return r
 }
 
-// FuzzParser feeds any text to every format: the result must not depend on the
-// pieces, and calls that are called sound must have readable arguments.
+// FuzzParser feeds any text to every format: the result must not depend on how the text is split,
+// and calls reported as sound must have readable arguments.
 func FuzzParser(f *testing.F) {
 	for i, format := range formats {
 		for _, text := range fuzzTexts(format) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Mode says whether the model calls tools.
+// Mode says whether the model may, must or must not call tools.
 type Mode uint8
 
 // The modes.
@@ -17,31 +17,30 @@ const (
 	NoCalls              // it must not
 )
 
-// Choice says what a grammar is to allow.
+// Choice says what a grammar allows.
 type Choice struct {
 	Mode     Mode
 	Name     string // if not empty, only this tool may be called
 	Parallel bool   // several calls in one message
-	Exact    bool   // calls only as the format writes them: no other space, arguments in order, no reasoning unless the prompt opened it
+	Exact    bool   // calls only as the format writes them: no other white space, arguments in order, no reasoning unless the prompt opened it
 
-	// Prompt is the opening of the assistant's message, which the grammar goes on
-	// from: see [Prompt].
+	// Prompt is the opening of the assistant's message, which the grammar continues: see [Prompt].
 	Prompt string
 }
 
-// Grammar describes the messages of a format, with calls whose arguments are
-// valid. It is never wider than what the parser accepts; it is narrower where
-// models need no freedom: space between markers is as models write it or absent.
+// Grammar describes the messages of a format, with calls whose arguments are valid. It never allows
+// more than the parser accepts. It allows less where models need no freedom: white space between
+// markers is as models write it, or absent.
 type Grammar struct {
 	Root  *Rule
-	Rules map[string]*Rule // by the name that a Ref rule has
+	Rules map[string]*Rule // by the name used in Ref rules
 
-	// Triggers begin calls: where the mode is Auto, text is free until one of them.
+	// Triggers lists the texts that begin calls. If the mode is Auto, text is free until one of
+	// them.
 	Triggers []string
 }
 
-// UnsupportedError reports a part of a schema that a grammar cannot hold the
-// model to.
+// UnsupportedError reports a part of a schema that a grammar cannot enforce.
 type UnsupportedError struct {
 	Tool, Param, Keyword string
 }
@@ -79,13 +78,13 @@ func (f *Format) Grammar(tools []Tool, c Choice) (*Grammar, error) {
 	return b.g, nil
 }
 
-// grammarBuilder makes one grammar.
+// grammarBuilder builds one grammar.
 type grammarBuilder struct {
 	f     *Format
 	c     Choice
 	g     *Grammar
 	tools []Tool
-	next  *Rule // a call with its opening marker, where the prompt holds that of the first
+	next  *Rule // a call with its opening marker, if the prompt contains the opening marker of the first call
 }
 
 // triggers collects the texts that begin calls.
@@ -129,7 +128,7 @@ func (b *grammarBuilder) root() (*Rule, error) {
 	return seq(think, b.plain(stops), opt(seq(calls, b.after()))), nil
 }
 
-// contentStops are what must not stand in an answer that holds no calls.
+// contentStops returns the texts that must not occur in an answer without calls.
 func (b *grammarBuilder) contentStops() []string {
 	stops := slices.Clone(b.g.Triggers)
 	switch {
@@ -146,7 +145,7 @@ func (b *grammarBuilder) contentStops() []string {
 
 // plain matches an answer without calls.
 func (b *grammarBuilder) plain(stops []string) *Rule {
-	if b.f.Bare == Whole { // it must not begin as a call does
+	if b.f.Bare == Whole { // it must not begin like a call
 		return opt(seq(regex(`[^\s{\[]`), free(stops...)))
 	}
 	text := free(stops...)
@@ -156,8 +155,8 @@ func (b *grammarBuilder) plain(stops []string) *Rule {
 	return text
 }
 
-// wrappers matches the markers that stand around answers: where they are control
-// tokens, free text does not hold them.
+// wrappers matches the markers around answers. If they are control tokens, free text cannot contain
+// them.
 func (b *grammarBuilder) wrappers() *Rule {
 	all := alt()
 	for _, d := range b.f.Drop {
@@ -171,7 +170,7 @@ func (b *grammarBuilder) wrappers() *Rule {
 	return all
 }
 
-// after matches what may stand behind an answer.
+// after matches what may follow an answer.
 func (b *grammarBuilder) after() *Rule {
 	if w := b.wrappers(); w != nil {
 		return many(w)
@@ -179,7 +178,7 @@ func (b *grammarBuilder) after() *Rule {
 	return nil
 }
 
-// before matches the markers that may stand in front of required calls.
+// before matches the markers that may precede required calls.
 func (b *grammarBuilder) before() *Rule {
 	w := b.wrappers()
 	if w == nil {
@@ -189,7 +188,7 @@ func (b *grammarBuilder) before() *Rule {
 	return &Rule{Kind: Repeat, Parts: []*Rule{w}, Max: most}
 }
 
-// marked matches only those calls that need markers: what may follow an answer.
+// marked matches only those calls that need markers, which are the ones that may follow an answer.
 func (b *grammarBuilder) marked(calls *Rule) *Rule {
 	if calls.Kind == Alt {
 		marked := slices.DeleteFunc(slices.Clone(calls.Parts), func(r *Rule) bool { return r.Kind == Ref && r.Text == "bare" })
@@ -198,12 +197,13 @@ func (b *grammarBuilder) marked(calls *Rule) *Rule {
 	return calls
 }
 
-// answered matches messages of a format whose answers have the name of a function.
+// answered matches messages of a format in which the answer is written as a call of the function
+// name.
 func (b *grammarBuilder) answered(name string, calls *Rule, stops []string) *Rule {
 	return alt(seq(b.answerHead(name), free(stops...), opt(b.again(calls))), calls)
 }
 
-// answerHead matches what stands before an answer that has the name of a function.
+// answerHead matches the text before an answer that is written as a call of the function name.
 func (b *grammarBuilder) answerHead(name string) *Rule {
 	if name == "" {
 		return nil
@@ -215,8 +215,8 @@ func (b *grammarBuilder) answerHead(name string) *Rule {
 	return lit(open + name + b.f.Head.End[0])
 }
 
-// again returns calls that stand behind something, with the opening marker that the
-// prompt holds of the first.
+// again returns calls that follow something else, with the opening marker that the first call has
+// in the prompt.
 func (b *grammarBuilder) again(calls *Rule) *Rule {
 	if b.next == nil {
 		return calls
@@ -227,8 +227,8 @@ func (b *grammarBuilder) again(calls *Rule) *Rule {
 	return b.next
 }
 
-// reasoning matches thinking in front of a message: what is left of it when the
-// prompt began it.
+// reasoning matches thinking in front of a message, or the rest of the thinking if the prompt began
+// it.
 func (b *grammarBuilder) reasoning() *Rule {
 	think := b.f.Think
 	if len(think.Open) == 0 || len(think.Close) == 0 {
@@ -316,8 +316,8 @@ func (b *grammarBuilder) calls(w Wrap) (*Rule, error) {
 	return all, nil
 }
 
-// listOrNot matches calls of a section as a list; in markers that models also put
-// around a single call, as that.
+// listOrNot matches the calls of a section as a list. For markers that models also put around a
+// single call, it also matches a single call.
 func (b *grammarBuilder) listOrNot(w Wrap, one, all *Rule) *Rule {
 	r := b.f.inSection(w, all)
 	if !b.f.Layout.List || b.f.Syntax != Object || w.Open == "" || w.Close == "" {
@@ -326,7 +326,7 @@ func (b *grammarBuilder) listOrNot(w Wrap, one, all *Rule) *Rule {
 	return alt(r, seq(lit(w.Open), space(), one, space(), lit(w.Close)))
 }
 
-// withoutOpen drops the opening marker of a first call, which the prompt holds.
+// withoutOpen drops the opening marker of a first call, because the prompt already contains it.
 func (b *grammarBuilder) withoutOpen(calls *Rule) *Rule {
 	open := b.f.callWrap().Open
 	out := alt()
@@ -352,7 +352,7 @@ func (b *grammarBuilder) call(t Tool) (*Rule, error) {
 	return b.f.callRule(b.f.callWrap(), t.Name, args, regex(`[0-9]{1,2}`), id), nil
 }
 
-// stops are what must not stand in the text of a channel.
+// stops returns the texts that must not occur in the text of a channel.
 func (ch *Channels) stops() []string {
 	stops := append([]string{ch.Start, ch.Message}, ch.End...)
 	if ch.Channel != "" {

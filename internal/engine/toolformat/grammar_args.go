@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// objectSchema makes a schema of arguments say that they are an object.
+// objectSchema returns a schema of arguments that says they are an object.
 func objectSchema(schema json.RawMessage) json.RawMessage {
 	v, err := jsontree.Parse(schema)
 	if err != nil || v.Kind != jsontree.Object || v.Get("type") != nil {
@@ -20,7 +20,7 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 	return v.JSON()
 }
 
-// anyOrder is the number of arguments up to which a grammar takes them in any order.
+// anyOrder is the largest number of arguments that a grammar accepts in any order.
 const anyOrder = 6
 
 // argument is a rule for one argument.
@@ -65,13 +65,12 @@ func isRequired(schema *jsontree.Value, key string) bool {
 	return list != nil && slices.ContainsFunc(list.Items, func(v *jsontree.Value) bool { return v.IsString(key) })
 }
 
-// fixedOrder tells whether that many arguments come in the order of the schema only.
+// fixedOrder reports whether args are accepted only in the order of the schema.
 func (b *grammarBuilder) fixedOrder(args []argument) bool {
 	return b.c.Exact || len(args) > anyOrder
 }
 
-// ordered matches arguments in any order when they are few, else in the order of
-// the schema.
+// ordered matches arguments in any order if there are few, else in the order of the schema.
 func (b *grammarBuilder) ordered(tool string, args []argument, sep string) *Rule {
 	if len(args) == 0 {
 		return nil
@@ -82,8 +81,8 @@ func (b *grammarBuilder) ordered(tool string, args []argument, sep string) *Rule
 	return b.from(tool, args, sep, func(done uint64, i int) bool { return done>>i&1 == 0 }, 0)
 }
 
-// from returns the rule of the arguments that may follow when those in done were
-// given. May tells whether argument i is still possible. Rules are shared by name.
+// from returns the rule for the arguments that may follow after those in done. may reports whether
+// argument i is still possible. Rules are shared by name.
 func (b *grammarBuilder) from(tool string, args []argument, sep string, may func(uint64, int) bool, done uint64) *Rule {
 	name := fmt.Sprintf("%s-%s-%x", tool, sep, done)
 	if b.g.Rules[name] != nil {
@@ -106,7 +105,7 @@ func (b *grammarBuilder) from(tool string, args []argument, sep string, may func
 			r = seq(lit(sep), r)
 		}
 		all.Parts = append(all.Parts, seq(r, b.from(tool, args, sep, may, done|1<<i)))
-		// In a fixed order, a required argument cannot be passed over.
+		// In a fixed order, a required argument cannot be skipped.
 		skipped = a.required && b.fixedOrder(args)
 	}
 	if complete {
@@ -145,8 +144,8 @@ func (b *grammarBuilder) member(tool string, root *jsontree.Value, key string, s
 	return b.mixed(tool, key, root, schema, k)
 }
 
-// withWords matches a value as JSON, and the constants also as Python writes them:
-// many templates print them so, and models do as they were shown.
+// withWords matches a value as JSON, and constants also as Python writes them: many templates print
+// them in Python style, and models copy it.
 func withWords(root, schema *jsontree.Value) *Rule {
 	value := schemaRule(embedded(root, schema))
 	s := deref(root, schema)
@@ -164,7 +163,7 @@ func withWords(root, schema *jsontree.Value) *Rule {
 	return all
 }
 
-// kindName returns the JSON type that an attribute tells for a set of kinds.
+// kindName returns the JSON type that an attribute names for a set of kinds.
 func kindName(k kinds) string {
 	for _, name := range []string{"object", "array", "number", "boolean"} {
 		if k&kindOf[name] != 0 {
@@ -174,7 +173,7 @@ func kindName(k kinds) string {
 	return "null"
 }
 
-// deref follows references to the schema that says something.
+// deref follows references to the schema that they refer to.
 func deref(root, s *jsontree.Value) *jsontree.Value {
 	const maxDepth = 16
 	for range maxDepth {
@@ -191,8 +190,8 @@ func deref(root, s *jsontree.Value) *jsontree.Value {
 	return s
 }
 
-// embedded returns a part of a schema as a schema of its own, with the definitions
-// that it may refer to.
+// embedded returns a part of a schema as a standalone schema, with the definitions that it may
+// refer to.
 func embedded(root, s *jsontree.Value) json.RawMessage {
 	v := s.Clone()
 	if v.Kind != jsontree.Object {
@@ -206,9 +205,9 @@ func embedded(root, s *jsontree.Value) json.RawMessage {
 	return v.JSON()
 }
 
-// mixed matches an argument that may be a string or something else.
+// mixed matches an argument that may be a string or another type.
 func (b *grammarBuilder) mixed(tool, key string, root, schema *jsontree.Value, k kinds) (*Rule, error) {
-	if b.f.Param.Attr != "" { // the attribute tells them apart
+	if b.f.Param.Attr != "" { // the attribute tells the two apart
 		text := b.f.paramRule(key, "string", b.freeText(key))
 		return alt(text, b.f.paramRule(key, "object", schemaRule(embedded(root, withoutStrings(deref(root, schema)))))), nil
 	}
@@ -218,7 +217,7 @@ func (b *grammarBuilder) mixed(tool, key string, root, schema *jsontree.Value, k
 	}
 	branches := branchesOf(s)
 	if branches == nil {
-		// A string is free; anything else that the text looks like must be valid.
+		// A string is free text; but if the text looks like another type, it must be valid.
 		return b.f.paramRule(key, "string", b.looksLikeText(key, k)), nil
 	}
 	all := alt()
@@ -239,7 +238,7 @@ func (b *grammarBuilder) mixed(tool, key string, root, schema *jsontree.Value, k
 	return all, nil
 }
 
-// withoutStrings returns a schema that allows the same but strings.
+// withoutStrings returns a schema that allows the same values except strings.
 func withoutStrings(s *jsontree.Value) *jsontree.Value {
 	s = s.Clone()
 	if t := s.Get("type"); t != nil && t.Kind == jsontree.Array {
@@ -268,8 +267,8 @@ func branchesOf(s *jsontree.Value) []*jsontree.Value {
 	return nil
 }
 
-// looksLikeText matches text that no reader takes for an object, a list or, where
-// those may be wrong, a number.
+// looksLikeText matches text that no parser reads as an object, a list or, if a number could be
+// invalid, a number.
 func (b *grammarBuilder) looksLikeText(key string, k kinds) *Rule {
 	first := `{\[`
 	if b.f.Param.Nested != "" {
@@ -295,7 +294,7 @@ func (b *grammarBuilder) freeText(key string) *Rule {
 	return free(b.f.Param.closing(key))
 }
 
-// listed matches one of some values as they stand without quotes.
+// listed matches one of several values, written without quotes.
 func (b *grammarBuilder) listed(values []*jsontree.Value) *Rule {
 	all := alt()
 	for _, v := range values {
@@ -318,7 +317,7 @@ func constrained(s *jsontree.Value) string {
 	return ""
 }
 
-// unquoted matches a string as it stands without quotes.
+// unquoted matches a string written without quotes.
 func (b *grammarBuilder) unquoted(tool, key string, s *jsontree.Value) (*Rule, error) {
 	closer := b.f.Param.closing(key)
 	keyword := constrained(s)
@@ -330,8 +329,8 @@ func (b *grammarBuilder) unquoted(tool, key string, s *jsontree.Value) (*Rule, e
 	case "const":
 		return b.listed([]*jsontree.Value{s.Get("const")}), nil
 	case "minLength", "maxLength":
-		// Inside the limits the first character of the closing marker is avoided, so
-		// that the count cannot run into it.
+		// With length limits, the first character of the closing marker is excluded, so that the
+		// counted text cannot run into the marker.
 		not := "[^" + regexp.QuoteMeta(closer[:1]) + "]"
 		least, most := "0", ""
 		if v := s.Get("minLength"); v != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// loose matches a value of the Loose syntax. Name is unique to its place in the
-// arguments of a tool.
+// loose matches a value of the Loose syntax. name is unique to the value's place in the arguments
+// of a tool.
 func (b *grammarBuilder) loose(root, schema *jsontree.Value, name string, depth int) *Rule {
 	const maxDepth = 6
 	s := deref(root, schema)
@@ -37,14 +37,14 @@ func (b *grammarBuilder) looseString(inside *Rule) *Rule {
 	return seq(lit(b.f.Quote), inside, lit(b.f.Quote))
 }
 
-// demanding are keywords that ask more of an object than what members it has.
+// demanding lists keywords that require more of an object than its members.
 var demanding = []string{
 	"patternProperties", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas",
 	"propertyNames", "not", "allOf", "anyOf", "oneOf", "if", "enum", "const",
 }
 
-// looseObject matches an object with bare keys; nil when its schema asks for more
-// than what members it has.
+// looseObject matches an object with bare keys. It returns nil if the schema requires more of the
+// object than its members.
 func (b *grammarBuilder) looseObject(root, s *jsontree.Value, name string, depth int) *Rule {
 	props := s.Get("properties")
 	if props == nil || len(props.Members) == 0 || hasAny(s, demanding...) {
@@ -61,7 +61,7 @@ func (b *grammarBuilder) looseObject(root, s *jsontree.Value, name string, depth
 	return seq(lit("{"), b.ordered(name, args, ","), lit("}"))
 }
 
-// hasAny reports whether a schema has one of some keywords.
+// hasAny reports whether a schema has any of the keywords.
 func hasAny(s *jsontree.Value, keywords ...string) bool {
 	for _, k := range keywords {
 		if s.Get(k) != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// tagged matches an object or a list as tags inside an argument, where the format
-// nests them; nil for any other value, and where tags cannot say all that the
-// schema asks for. Name is unique to its place in the arguments of a tool.
+// tagged matches an object or a list as tags inside an argument, if the format nests them. It
+// returns nil for any other value, and if tags cannot express all that the schema requires. name is
+// unique to the value's place in the arguments of a tool.
 func (b *grammarBuilder) tagged(root, schema *jsontree.Value, name string, depth int) *Rule {
 	const maxDepth = 6
 	if b.f.Param.Nested == "" || depth > maxDepth {
@@ -32,7 +32,7 @@ func (b *grammarBuilder) tagged(root, schema *jsontree.Value, name string, depth
 	return nil
 }
 
-// taggedObject matches an object as tags: at least one, for without any the text
+// taggedObject matches an object as tags. There is at least one tag, because without any the text
 // would be an empty string.
 func (b *grammarBuilder) taggedObject(root, s *jsontree.Value, name string, depth int) *Rule {
 	props, required := s.Get("properties"), false

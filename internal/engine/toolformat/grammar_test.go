@@ -16,7 +16,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// grammarTools have arguments of every kind.
+// grammarTools has arguments of every kind.
 var grammarTools = []Tool{
 	{Name: "read_file", Description: "Reads", Parameters: json.RawMessage(`{"type":"object","properties":{
 		"path":{"type":"string"},"limit":{"type":"integer"},"mode":{"enum":["text","binary"]}},
@@ -35,9 +35,9 @@ type walker struct {
 	g   *Grammar
 	r   *rand.Rand
 	b   strings.Builder
-	bad []string // pieces that free text is made of
+	bad []string // fragments from which free text is made
 
-	never []string // what free text must not hold
+	never []string // texts that free text must not contain
 }
 
 func (w *walker) walk(r *Rule) {
@@ -73,7 +73,7 @@ func (w *walker) walk(r *Rule) {
 	}
 }
 
-// free returns text that holds none of the stops, but pieces of them.
+// free returns text that contains none of the stops but fragments of them.
 func (w *walker) free(stops []string) string {
 	pieces := append([]string{"a", " ", "\n", "é", "{", "\"", "<", "1", "null", "]", "\\", "</", "word", "[x](y)"}, w.bad...)
 	for _, s := range stops {
@@ -152,7 +152,7 @@ func (w *walker) instance(root, s *jsontree.Value) *jsontree.Value {
 	return jsontree.NewNull()
 }
 
-// validators compile the schemas of tools.
+// validators compiles the schemas of tools.
 func validators(t testing.TB, tools []Tool) map[string]*jsonschema.Schema {
 	all := map[string]*jsonschema.Schema{}
 	for _, tool := range tools {
@@ -191,8 +191,8 @@ func checkCalls(t *testing.T, valid map[string]*jsonschema.Schema, calls []Call)
 	}
 }
 
-// TestGrammar walks the grammar of every format at random: what it writes, the
-// parser must read as calls with valid arguments.
+// TestGrammar walks the grammar of every format at random: the parser must read the text written as
+// calls with valid arguments.
 func TestGrammar(t *testing.T) {
 	valid := validators(t, grammarTools)
 	for _, f := range formats {
@@ -241,7 +241,7 @@ func walkChoice(t *testing.T, f *Format, c Choice, valid map[string]*jsonschema.
 	}
 }
 
-// TestAnswerGrammar walks the grammar of structured answers: the content is the JSON.
+// TestAnswerGrammar walks the grammar of structured answers: the content must be the JSON.
 func TestAnswerGrammar(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"amount":{"type":"number"},"note":{"type":"string"}},"required":["amount","note"]}`)
 	valid := validators(t, []Tool{{Name: "answer", Parameters: schema}})["answer"]
@@ -261,7 +261,7 @@ func TestAnswerGrammar(t *testing.T) {
 	}
 }
 
-// TestWrite reads back the calls that a format writes.
+// TestWrite: the parser reads back the calls that a format writes.
 func TestWrite(t *testing.T) {
 	calls := []Call{
 		{ID: "abc123def", Name: "read_file", Args: json.RawMessage(`{"path":"a/b.go","limit":3}`)},

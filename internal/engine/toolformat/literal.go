@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// literal turns Python literals, or objects with bare keys, into JSON as they
-// arrive. It is a machine over tokens; strings pass through in pieces.
+// literal converts Python literals, or objects with bare keys, to JSON as they arrive. It is a
+// state machine over tokens; strings pass through in pieces.
 type literal struct {
-	quote string // the format's own string mark, or ""
+	quote string // the format's own string marker, or ""
 	sep   byte   // between the key and the value of the outermost object
 	stack []frame
-	str   string // inside a string: what ends it
-	raw   bool   // that string has no escapes
+	str   string // the mark that ends the open string; "" outside a string
+	raw   bool   // the string has no escapes
 }
 
 // frame is an open object or list.
 type frame struct {
 	close byte
 	list  bool
-	n     int  // members begun
+	n     int  // number of members begun
 	value bool // in an object: the key was read, and its separator
 	key   bool // the key was read
 	full  bool // the value was read
@@ -63,17 +63,17 @@ func (p *Parser) literal() bool {
 	return false
 }
 
-// litState says how reading a token went.
+// litState is the outcome of reading a token.
 type litState uint8
 
 const (
 	litOn   litState = iota // there is more to read
 	litWait                 // more text is needed
 	litDone                 // the outermost value is complete
-	litBad                  // this is no literal
+	litBad                  // this is not a literal
 )
 
-// maxWord is the longest word that is read outside quotes.
+// maxWord is the length of the longest word accepted outside quotes.
 const maxWord = 4096
 
 // next reads a token, or a piece of a string, at the front of s.
@@ -149,8 +149,8 @@ func (l *literal) top() *frame {
 	return &l.stack[len(l.stack)-1]
 }
 
-// item begins a key or a value and returns what stands before it. Key says that
-// only a word can be it.
+// item begins a key or a value and returns the text that precedes it. wordOnly says that the item
+// is a bare word, the only form that the name of an argument in a call can have.
 func (l *literal) item(wordOnly bool) (string, bool) {
 	f := l.top()
 	switch {
@@ -224,7 +224,7 @@ func (l *literal) pop(c byte) (int, string, litState) {
 	return 1, out, litOn
 }
 
-// punct reads a comma or the sign between a key and its value.
+// punct reads a comma or the separator between a key and its value.
 func (l *literal) punct(c byte) (int, string, litState) {
 	f := l.top()
 	if f == nil {
@@ -251,7 +251,7 @@ func (l *literal) punct(c byte) (int, string, litState) {
 // bareWord reads a key, a number or a name such as True.
 func (l *literal) bareWord(s string, more bool) (int, string, litState) {
 	ends := ",:=()[]{}\"' \t\r\n"
-	if l.quote != "" { // bare strings may hold spaces
+	if l.quote != "" { // bare strings may contain spaces
 		if ends = ",}]\n"; l.inKey() {
 			ends = ":,}]\n"
 		}
@@ -283,7 +283,7 @@ func (l *literal) bareWord(s string, more bool) (int, string, litState) {
 	return end, lead + quote(text), litOn
 }
 
-// word returns a number or constant of Python as JSON.
+// word returns a Python number or constant as JSON.
 func word(s string) (string, bool) {
 	switch s {
 	case "True", "true":
@@ -340,7 +340,7 @@ func (l *literal) inString(s string, more bool) (n int, out string, st litState)
 	return 1, escape(s[:1]), litOn
 }
 
-// unescape reads the escape of a Python or JSON string at the front of s.
+// unescape reads an escape of a Python or JSON string at the front of s.
 func unescape(s string, more bool) (n int, out string, st litState) {
 	if len(s) < 2 {
 		if more {
@@ -372,7 +372,7 @@ func unescape(s string, more bool) (n int, out string, st litState) {
 	}
 	if len(s) >= 2+size {
 		if r, err := strconv.ParseUint(s[2:2+size], 16, 32); err == nil {
-			if size == 4 { // halves of a pair stay together
+			if size == 4 { // the halves of a surrogate pair stay together
 				return 6, s[:6], litOn
 			}
 			if r <= utf8.MaxRune {

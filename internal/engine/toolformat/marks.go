@@ -5,39 +5,39 @@ import (
 	"unicode/utf8"
 )
 
-// action is what a marker makes the parser do.
+// action is the operation that a marker triggers in the parser.
 type action uint8
 
 const (
 	actThink     action = iota // reasoning begins
 	actUnthink                 // reasoning ends
 	actPeek                    // reasoning ends before the marker, which is read again as content
-	actDrop                    // the marker is no text
+	actDrop                    // the marker is dropped from the text
 	actSection                 // a section of calls begins
-	actUnsection               // it ends
+	actUnsection               // a section of calls ends
 	actCall                    // a call begins
-	actUncall                  // it ends
+	actUncall                  // a call ends
 	actParam                   // an argument begins
 	actBare                    // a call without markers may begin
 	actHeader                  // the header of a channel begins
 	actFence                   // a Markdown fence around the answer begins
 )
 
-// mark is a marker: a text and what it does.
+// mark is a marker: its text and its action.
 type mark struct {
 	text string
 	act  action
-	wrap int // which of the format's Sections or Calls
+	wrap int // index into the format's Sections or Calls
 }
 
 // marks finds the first of some markers in a text that arrives in pieces.
 type marks struct {
 	list  []mark
-	first [256]bool // bytes that markers begin with
-	bytes string    // the same, for strings.IndexByte when they are few
+	first [256]bool // bytes that a marker can begin with
+	bytes string    // the same bytes, for strings.IndexByte if they are few
 }
 
-// add adds a marker; the first of several with the same text counts.
+// add adds a marker. Of several markers with the same text, the first counts.
 func (m *marks) add(text string, act action, wrap int) {
 	if text == "" {
 		return
@@ -60,8 +60,8 @@ func (m *marks) addAll(texts []string, act action) {
 	}
 }
 
-// at returns the longest marker that s begins with. With more set, the text may
-// go on: wait says that a longer marker is still possible.
+// at returns the longest marker that s begins with. If more is set, more text may follow, and wait
+// reports that a longer marker is still possible.
 func (m *marks) at(s string, more bool) (found *mark, wait bool) {
 	if s == "" {
 		return nil, more && len(m.list) > 0
@@ -83,8 +83,8 @@ func (m *marks) at(s string, more bool) (found *mark, wait bool) {
 	return found, wait
 }
 
-// find returns the first marker in s and where it begins. When there is none
-// yet, pos says how much of s can be no part of a marker.
+// find returns the first marker in s and its position. If none is found yet, pos is the number of
+// bytes of s that cannot be part of a marker.
 func (m *marks) find(s string, more bool) (pos int, found *mark) {
 	for i := m.next(s, 0); i < len(s); i = m.next(s, i+1) {
 		k, wait := m.at(s[i:], more)
@@ -98,7 +98,7 @@ func (m *marks) find(s string, more bool) (pos int, found *mark) {
 	return len(s), nil
 }
 
-// next returns the first index from i on where a marker may begin.
+// next returns the first index from i on at which a marker may begin.
 func (m *marks) next(s string, i int) int {
 	if len(m.bytes) == 1 {
 		if j := strings.IndexByte(s[i:], m.bytes[0]); j >= 0 {
@@ -112,8 +112,7 @@ func (m *marks) next(s string, i int) int {
 	return i
 }
 
-// whole returns the length of s without a last character whose bytes have not
-// all come.
+// whole returns the length of s without an incomplete last character.
 func whole(s string) int {
 	for i := len(s) - 1; i >= 0 && i >= len(s)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(s[i]) {
@@ -126,7 +125,7 @@ func whole(s string) int {
 	return len(s)
 }
 
-// spaces returns how many bytes of white space s begins with.
+// spaces returns the number of white space bytes at the front of s.
 func spaces(s string) int {
 	i := 0
 	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {

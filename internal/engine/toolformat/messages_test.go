@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMessages pins how whole messages are read that mix reasoning, answers and
-// calls, and what of them the prompt has begun.
+// TestMessages pins how whole messages are parsed that mix reasoning, answers and calls, including
+// messages begun in the prompt.
 func TestMessages(t *testing.T) {
 	tools := []Tool{
 		{Name: "put", Parameters: json.RawMessage(`{"type":"object","properties":{"at":{"oneOf":[{"type":"string"},{"type":"object"}]},"n":{"type":"integer"}}}`)},

@@ -6,15 +6,15 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// nested turns tags inside an argument into JSON. Open stands before the name of
-// a tag, and with a slash after it before that of a closing one.
+// nested converts tags inside an argument to JSON. open precedes the name of an opening tag; open
+// with a slash precedes the name of a closing tag.
 type nested struct {
 	open string
 	root *jsontree.Value // the schema of all arguments, for references; may be nil
 }
 
-// value returns tags as a list, where the schema wants one or all tags are called
-// item, else as an object.
+// value converts tags to a list if the schema requires one or all tags are named item, else to an
+// object.
 func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
 	var keys, inner []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
@@ -53,7 +53,7 @@ func (n nested) value(s string, schema *jsontree.Value) (string, bool) {
 	return "{" + strings.Join(values, ", ") + "}", true
 }
 
-// branch returns the alternative of a schema that describes lists, or objects.
+// branch returns the alternative of a schema that describes a list if list is set, else an object.
 func (n nested) branch(schema *jsontree.Value, list bool) *jsontree.Value {
 	if schema == nil {
 		return nil
@@ -71,7 +71,7 @@ func (n nested) branch(schema *jsontree.Value, list bool) *jsontree.Value {
 	return schema
 }
 
-// element cuts rest at the closing tag of key, past elements of the same name.
+// element cuts rest at the closing tag of key, skipping nested elements of the same name.
 func (n nested) element(rest, key string) (inner, after string, ok bool) {
 	start, end := n.open+key+">", n.open+"/"+key+">"
 	depth := 1

@@ -9,8 +9,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// variables returns the variables of a rendering of messages that are already
-// such as the template takes.
+// variables returns the template variables for rendering messages that are already in a form the
+// template accepts.
 func (t *Template) variables(c Conversation, as shape) (*jinja.Dict, error) {
 	vars := jinja.NewDict()
 	for key, raw := range c.Vars {
@@ -39,7 +39,7 @@ func (t *Template) variables(c Conversation, as shape) (*jinja.Dict, error) {
 	vars.Set("add_generation_prompt", jinja.Bool(c.GenerationPrompt))
 	vars.Set("bos_token", jinja.Str(t.bos))
 	vars.Set("eos_token", jinja.Str(t.eos))
-	if t.format.Name == "firefunction" { // its templates know tools under these names
+	if t.format.Name == "firefunction" { // its templates expect tools under these names
 		functions := make([]string, len(c.Tools))
 		for i, tool := range c.Tools {
 			functions[i] = string(toolJSON(tool))
@@ -51,14 +51,14 @@ func (t *Template) variables(c Conversation, as shape) (*jinja.Dict, error) {
 		vars.Set("functions", jinja.Str(text))
 		vars.Set("datetime", jinja.Str(c.Now.Format("Jan 02 2006 15:04:05 GMT")))
 	}
-	if c.Thinking != nil { // the names that templates know it by
+	if c.Thinking != nil { // the names that templates use for it
 		vars.Set("enable_thinking", jinja.Bool(*c.Thinking))
 		vars.Set("thinking", jinja.Bool(*c.Thinking))
 	}
 	return vars, nil
 }
 
-// toolValues returns tools as templates know them.
+// toolValues returns tools in the form that templates expect.
 func toolValues(tools []Tool) (jinja.Value, error) {
 	list := make([]jinja.Value, len(tools))
 	for i, tool := range tools {
@@ -85,14 +85,14 @@ func toolJSON(t Tool) []byte {
 	return append(b, "}}"...)
 }
 
-// shape is how a template wants its messages.
+// shape is the form in which a template expects messages.
 type shape struct {
-	parts     bool   // content as a list of typed parts, always
+	parts     bool   // content is always a list of typed parts
 	argsText  bool   // arguments as JSON text, not as an object
-	reasoning string // the key of an assistant's thinking; "" when it takes none
+	reasoning string // the key of an assistant's thinking; "" if the template accepts none
 }
 
-// message returns a message in this shape.
+// message converts a message to this shape.
 func (s shape) message(m Message) (*jinja.Dict, error) {
 	d := jinja.NewDict()
 	d.Set("role", jinja.Str(m.Role))
@@ -120,8 +120,7 @@ func (s shape) message(m Message) (*jinja.Dict, error) {
 	return d, nil
 }
 
-// content returns the content of a message: text where it is only text, else
-// typed parts.
+// content returns the content of a message: plain text if there is only text, else typed parts.
 func (s shape) content(m Message) jinja.Value {
 	parts := m.Parts
 	if len(parts) == 0 {
@@ -141,7 +140,7 @@ func (s shape) content(m Message) jinja.Value {
 	return jinja.NewList(list...)
 }
 
-// call returns a call as templates know it.
+// call returns a call in the form that templates expect.
 func (s shape) call(c Call) (*jinja.Dict, error) {
 	args := c.Args
 	if len(args) == 0 {
@@ -159,8 +158,8 @@ func (s shape) call(c Call) (*jinja.Dict, error) {
 	return jinja.NewDict().Set("id", jinja.Str(c.ID)).Set("type", jinja.Str("function")).Set("function", f), nil
 }
 
-// filledSchema returns a schema in which every property has a type and a
-// description, which some templates ask of all.
+// filledSchema returns a schema in which every property has a type and a description, because some
+// templates require them.
 func filledSchema(schema json.RawMessage) json.RawMessage {
 	root, err := jsontree.Parse(schema)
 	if err != nil || root.Kind != jsontree.Object {

@@ -8,17 +8,16 @@ import (
 // object is the state of reading a call in the Object syntax.
 type object struct {
 	begun bool
-	depth int    // objects open around the members: 1, or 2 inside "function"
-	key   string // of the member whose value comes
-	held  []byte // arguments that came before the name
+	depth int    // number of objects open around the members: 1, or 2 inside "function"
+	key   string // key of the member whose value is next
+	held  []byte // arguments that arrived before the name
 	args  bool   // arguments were read
 	bad   bool   // arguments cannot be read
-	parts extent // of a value that is skipped
-	scan  int    // how much of a quoted string was looked at
+	parts extent // of a value that is being skipped
+	scan  int    // how many bytes of a quoted string were scanned
 }
 
-// What the members of a call are called. Models mix these up, so all formats
-// take all of them.
+// The names of the members of a call. Models mix them up, so all formats accept all of them.
 var (
 	nameKeys = []string{"name", "tool_name", "function", "tool"}
 	argsKeys = []string{"arguments", "parameters", "args", "input"}
@@ -61,7 +60,7 @@ func (p *Parser) members() bool {
 			}
 			return false
 		}
-		// The colon and the first byte of the value are needed to go on.
+		// To continue, the colon and the first byte of the value are needed.
 		after := end + spaces(rest[end:])
 		if after == len(rest) {
 			return false
@@ -84,8 +83,8 @@ func (p *Parser) members() bool {
 	return true
 }
 
-// quoted looks for the end of a JSON string from s[i] on. When it is not there
-// yet, n says where to look on.
+// quoted looks for the end of a JSON string from s[i] on. If it has not arrived yet, n is where the
+// next search should continue.
 func quoted(s string, i int) (n int, ok bool) {
 	for i < len(s) {
 		switch s[i] {
@@ -103,8 +102,8 @@ func quoted(s string, i int) (n int, ok bool) {
 	return i, false
 }
 
-// quotedValue returns the length of the string at the front of the text, and
-// whether it is all there. It reads each byte once.
+// quotedValue returns the length of the string at the front of the text, and whether it is
+// complete. It scans each byte once.
 func (p *Parser) quotedValue() (int, bool) {
 	o := &p.call.obj
 	n, ok := quoted(p.buf, max(o.scan, 1))
@@ -114,7 +113,7 @@ func (p *Parser) quotedValue() (int, bool) {
 	return n, ok
 }
 
-// member reads the value of a member from its first byte.
+// member reads the value of a member, beginning with its first byte.
 func (p *Parser) member() bool {
 	o := &p.call.obj
 	first := p.buf[0]
@@ -140,8 +139,8 @@ func (p *Parser) member() bool {
 	return true
 }
 
-// memberArgs begins the arguments. They are reported as they come when the name
-// is known, and are held back until it is.
+// memberArgs begins the arguments. They are reported as they arrive once the name is known, and are
+// held back before.
 func (p *Parser) memberArgs() bool {
 	o := &p.call.obj
 	o.args = true
@@ -175,7 +174,7 @@ func (p *Parser) args(s string) {
 	}
 }
 
-// quotedArgs reads arguments that were written as a string of JSON.
+// quotedArgs reads arguments that were written as a string containing JSON.
 func (p *Parser) quotedArgs() bool {
 	end, ok := p.quotedValue()
 	if !ok {
@@ -239,7 +238,7 @@ func (p *Parser) scalar() bool {
 	return true
 }
 
-// skipValue passes over a value that says nothing about the call.
+// skipValue skips a value that says nothing about the call.
 func (p *Parser) skipValue() bool {
 	o := &p.call.obj
 	if p.buf == "" {
@@ -266,8 +265,8 @@ func (p *Parser) skipValue() bool {
 	return true
 }
 
-// skipScalar passes over a number or a name. Arguments that are neither an object
-// nor null make the call unsound.
+// skipScalar skips a number or a name. Arguments that are neither an object nor null make the call
+// unsound.
 func (p *Parser) skipScalar() bool {
 	o := &p.call.obj
 	end := strings.IndexAny(p.buf, ",}")

@@ -11,20 +11,20 @@ type param struct {
 	key    string
 	kinds  kinds
 	end    *marks // its closing markers
-	begun  bool   // the first byte of the value was looked at
+	begun  bool   // the first byte of the value was examined
 	quoted bool   // the opening quote was reported
-	text   []byte // of a value that is reported when it is complete
+	text   []byte // text of a value that is reported only when it is complete
 	json   extent // of a value that may be an object or a list
-	whole  bool   // of which the end was seen
+	whole  bool   // the end of that object or list was seen
 }
 
-// The marks around a value with markup in it.
+// The markers around a value that contains markup.
 const (
 	cdataOpen  = "<![CDATA["
 	cdataClose = "]]>"
 )
 
-// params reads what stands between the arguments of a call.
+// params reads the text between the arguments of a call.
 func (p *Parser) params() bool {
 	p.eat(spaces(p.buf))
 	if p.buf == "" {
@@ -34,7 +34,7 @@ func (p *Parser) params() bool {
 	if wait {
 		return false
 	}
-	if m == nil { // a remark of the model's
+	if m == nil { // a remark by the model
 		pos, next := p.c.call.find(p.buf, p.more())
 		p.eat(pos)
 		return next != nil
@@ -93,9 +93,9 @@ func (p *Parser) paramHead() bool {
 	return true
 }
 
-// paramValue reads the value of an argument up to its closing marker. The marker
-// counts only where another argument or the end of the call follows, and not in a
-// string of a JSON value, so that a value may hold it.
+// paramValue reads the value of an argument up to its closing marker. So that a value may contain
+// the marker, it counts only if another argument or the end of the call follows, and not inside a
+// string of a JSON value.
 func (p *Parser) paramValue() bool {
 	v := &p.call.param
 	if !v.begun {
@@ -144,14 +144,14 @@ func (p *Parser) paramValue() bool {
 	return true
 }
 
-// inString reports whether the value is an object or a list that stands inside a
-// string.
+// inString reports whether the end of the text read so far is inside a string of a value that is an
+// object or a list.
 func (v *param) inString() bool {
 	return v.kinds&(isObject|isArray) != 0 && v.json.begun && v.json.str && !v.whole
 }
 
-// paramText reports a piece of a value that is certainly a string, and keeps one
-// of any other.
+// paramText reports a piece of a value that is certainly a string, and buffers a piece of any other
+// value.
 func (p *Parser) paramText(s string) {
 	v := &p.call.param
 	switch {
@@ -159,7 +159,7 @@ func (p *Parser) paramText(s string) {
 	case v.kinds != isString:
 		v.text = append(v.text, s...)
 		if first := spaces(string(v.text[:min(len(v.text), maxSpace)])); !v.json.begun && first < len(v.text) && v.text[first] != '{' && v.text[first] != '[' {
-			v.whole = true // no object or list: brackets and quotes mean nothing
+			v.whole = true // not an object or list: brackets and quotes mean nothing
 		}
 		if !v.whole {
 			_, v.whole = v.json.read(s)
@@ -190,7 +190,7 @@ func (p *Parser) endParam() {
 // convert returns the complete value of an argument as JSON.
 func (p *Parser) convert(v *param) string {
 	text := string(v.text)
-	nests := v.kinds == 0 || v.kinds&isString == 0 // what may be a string is taken as it stands
+	nests := v.kinds == 0 || v.kinds&isString == 0 // a value that may be a string is taken literally
 	if open := p.f.Param.Nested; nests && open != "" && strings.HasPrefix(strings.TrimSpace(text), open) {
 		n := nested{open: open}
 		var schema *jsontree.Value

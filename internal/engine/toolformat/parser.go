@@ -6,48 +6,48 @@ import (
 	"strings"
 )
 
-// Parser reads one message of a model as it streams. Whatever the pieces the
-// text comes in, the events amount to the same. It holds back only what may be
-// the beginning of a marker, and the text of a call until it is sound.
+// Parser parses one message of a model as it streams. However the text is split, the events add up
+// to the same result. The parser holds back only text that may be the beginning of a marker, and
+// the text of a call until the call is sound.
 //
 // A Parser is for one message and one goroutine.
 type Parser struct {
 	f     *Format
 	c     *compiled
 	o     ParserOptions
-	types map[string]*types // of the arguments of each tool; nil when the tools are unknown
+	types map[string]*types // of the arguments of each tool; nil if the tools are unknown
 
-	buf    string             // what is not read yet
+	buf    string             // text not parsed yet
 	joined strings.Builder    // if not empty, ends with buf
-	done   bool               // no more text comes
-	step   func(*Parser) bool // the state: reads from buf, reports whether it got on
+	done   bool               // no more text will come
+	step   func(*Parser) bool // the state: reads from buf and reports whether it made progress
 	events []Event
-	merge  strings.Builder // the text of the last event, if merged is set
+	merge  strings.Builder // text of the last event, if merged is set
 	merged bool
 	err    error
 
-	fresh  bool   // nothing but space came since the message or the answer began
-	skip   bool   // that space is no text
-	fenced bool   // the answer stands in a Markdown fence
-	silent bool   // events are not reported: the prompt is read
+	fresh  bool   // only white space was read since the message or the answer began
+	skip   bool   // that white space is dropped
+	fenced bool   // the answer is in a Markdown fence
+	silent bool   // events are not reported, because the prompt is being read
 	opens  bool   // the prompt opened the reasoning
-	lead   string // of reasoning that is kept: the marker that the prompt opened it with
+	lead   string // if reasoning is kept: the marker with which the prompt opened it
 	last   byte   // last byte of the reasoning
 	before byte   // last byte of the answer
 
 	inside bool   // a section is open
-	opened int    // calls begun when it was opened
-	record bool   // raw is kept
+	opened int    // number of calls begun when the section was opened
+	record bool   // raw is being recorded
 	raw    []byte // text since the call, or its section, began
-	calls  int    // calls begun
+	calls  int    // number of calls begun
 	call   call
 
-	bareScan extent // of a call without markers that may be one
-	bareRead int    // how much of it was scanned
+	bareScan extent // of a possible call without markers
+	bareRead int    // how many bytes of it were scanned
 }
 
-// NewParser returns a parser for one message. The tools give the types of
-// arguments that a format writes without any; nil tools leave that to guess.
+// NewParser returns a parser for one message. tools provides the types of arguments, for formats
+// that write none. If tools is nil, the types are guessed.
 func (f *Format) NewParser(tools []Tool, o ParserOptions) *Parser {
 	if o.NewID == nil {
 		o.NewID = func(n int) string { return fmt.Sprintf("call%05d", n) }
@@ -58,7 +58,7 @@ func (f *Format) NewParser(tools []Tool, o ParserOptions) *Parser {
 	return p
 }
 
-// readPrompt brings the parser to the state that the prompt leaves it in.
+// readPrompt brings the parser to the state it has after the prompt.
 func (p *Parser) readPrompt() {
 	text, found := p.f.afterHeader(p.o.Prompt)
 	if !found && !p.o.Continue {
@@ -74,14 +74,14 @@ func (p *Parser) readPrompt() {
 	p.opens = p.f.opensThinking(text)
 	p.push(text)
 	p.run()
-	if p.silent { // what is not reported must not come back either
+	if p.silent { // text that is not reported must not reappear later
 		p.raw = p.raw[:0]
 	}
 	p.silent = false
 }
 
-// Feed reads the next piece of text and returns what became certain by it. The
-// events are valid until the next call.
+// Feed parses the next piece of text and returns the events that are now certain. The events are
+// valid until the next call.
 func (p *Parser) Feed(text string) []Event {
 	if p.done {
 		return nil
@@ -91,8 +91,8 @@ func (p *Parser) Feed(text string) []Event {
 	return p.take()
 }
 
-// push appends to what is not read yet. Text is not copied unless some was held
-// back, and then not much more than once.
+// push appends text to what is not parsed yet. Text is copied only if some was held back, and then
+// not much more than once.
 func (p *Parser) push(text string) {
 	const slack = 4096
 	switch old := p.buf; {
@@ -111,8 +111,8 @@ func (p *Parser) push(text string) {
 	}
 }
 
-// Close says that the message is over and returns what was held back. The error
-// names the calls that cannot be run; each is also reported with its Problem.
+// Close says that the message is complete and returns what was held back. The error names the calls
+// that cannot be run; each of them is also reported with its Problem.
 func (p *Parser) Close() ([]Event, error) {
 	if p.done {
 		return nil, p.err
@@ -123,7 +123,7 @@ func (p *Parser) Close() ([]Event, error) {
 	return p.take(), p.err
 }
 
-// take hands the events out.
+// take returns the collected events.
 func (p *Parser) take() []Event {
 	events := p.events
 	p.events = p.events[:0]
@@ -131,13 +131,13 @@ func (p *Parser) take() []Event {
 	return events
 }
 
-// run lets the states read until one needs more text.
+// run lets the states parse until one needs more text.
 func (p *Parser) run() {
 	for p.step(p) {
 	}
 }
 
-// finish ends what the text left open.
+// finish closes what the text left open.
 func (p *Parser) finish() {
 	switch {
 	case p.call.begun || p.call.name != "":
@@ -157,7 +157,7 @@ func (p *Parser) finish() {
 	p.buf = ""
 }
 
-// more reports whether text may still come.
+// more reports whether more text may come.
 func (p *Parser) more() bool { return !p.done }
 
 // eat consumes n bytes of the text.
@@ -170,7 +170,7 @@ func (p *Parser) eat(n int) string {
 	return s
 }
 
-// emit reports an event. Neighbouring pieces of the same text become one.
+// emit reports an event. Adjacent pieces of the same text are merged.
 func (p *Parser) emit(e Event) {
 	if p.silent {
 		return
@@ -191,7 +191,7 @@ func (p *Parser) emit(e Event) {
 	p.events = append(p.events, e)
 }
 
-// text reports a piece of the answer, or of what follows the calls.
+// text reports a piece of the answer, or of the text that follows the calls.
 func (p *Parser) text(s string) {
 	if p.fresh && p.skip {
 		s = s[spaces(s):]
@@ -210,8 +210,8 @@ func (p *Parser) text(s string) {
 	p.emit(Event{Kind: kind, Text: s})
 }
 
-// held returns how much of the answer in buf[:n] may be reported now. Space is
-// kept where a marker after it would swallow it.
+// held returns how much of the answer in buf[:n] may be reported now. White space is held back if a
+// marker after it would swallow it.
 func (p *Parser) held(n int) int {
 	if p.done {
 		return n
@@ -226,8 +226,8 @@ func (p *Parser) held(n int) int {
 	return n
 }
 
-// unfenced returns what is certainly text of an answer that is a JSON document:
-// not the space at its end, nor the fence there if one was opened.
+// unfenced returns the part of s that is certainly text of an answer that is a JSON document: it
+// excludes white space at the end, and a closing fence if one was opened.
 func (p *Parser) unfenced(s string) string {
 	const space = " \t\r\n"
 	s = strings.TrimRight(s, space)
@@ -278,8 +278,8 @@ func (p *Parser) content() bool {
 	return true
 }
 
-// counts reports whether a marker in the answer is one where it stands. Start
-// says that only space came before it.
+// counts reports whether a marker in the answer is valid at its position. start says that only
+// white space precedes it.
 func (p *Parser) counts(m *mark, start bool) bool {
 	switch m.act {
 	case actThink:
@@ -292,7 +292,7 @@ func (p *Parser) counts(m *mark, start bool) bool {
 	return true
 }
 
-// act does what the marker at the front of the text says.
+// act performs the action of the marker at the front of the text.
 func (p *Parser) act(m *mark) {
 	switch m.act {
 	case actThink:
@@ -349,7 +349,7 @@ func (p *Parser) thinking() bool {
 		}
 	}
 	if m.act == actUnthink && m.text[0] == '\n' && p.last == '\n' {
-		// One line break before the marker is the template's, a blank line is not.
+		// One line break before the marker comes from the template; a blank line does not.
 		p.thought("\n")
 	}
 	if m.act == actUnthink {
@@ -364,8 +364,8 @@ func (p *Parser) thinking() bool {
 	return true
 }
 
-// kept returns the marker that the prompt opened the reasoning with, once, when
-// the reasoning goes on after the prompt.
+// kept returns, once, the marker with which the prompt opened the reasoning, if the reasoning
+// continues after the prompt.
 func (p *Parser) kept() string {
 	if p.silent {
 		return ""
@@ -375,7 +375,7 @@ func (p *Parser) kept() string {
 	return s
 }
 
-// closing returns where the text closes the reasoning, 0 when it does not.
+// closing returns the position at which the text closes the reasoning, or 0 if it does not.
 func (p *Parser) closing() int {
 	for at := 0; ; {
 		pos, m := p.c.thinking.find(p.buf[at:], p.more())
@@ -389,8 +389,7 @@ func (p *Parser) closing() int {
 	}
 }
 
-// thought reports a piece of reasoning. Space before the first word is no part
-// of it.
+// thought reports a piece of reasoning. White space before the first word is dropped.
 func (p *Parser) thought(s string) {
 	if p.o.KeepReasoning {
 		if s != "" {
@@ -408,7 +407,7 @@ func (p *Parser) thought(s string) {
 	p.emit(Event{Kind: Reasoning, Text: s})
 }
 
-// problem notes that call n cannot be run.
+// problem records that call n cannot be run.
 func (p *Parser) problem(name string, why Problem) {
 	p.err = errors.Join(p.err, fmt.Errorf("toolformat: read call %q: %s: ask the model to write it again", name, why))
 }

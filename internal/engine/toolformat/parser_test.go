@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParser pins what the formats share: how mistakes and cut-off texts are read.
+// TestParser pins the behaviour that all formats share: how mistakes and truncated texts are
+// parsed.
 func TestParser(t *testing.T) {
 	tools := []Tool{
 		{Name: "write", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"},"mode":{"type":"integer"},"lines":{"type":"array","items":{"type":"string"}}}}`)},
@@ -193,7 +194,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestCloseError names the calls that must not be run.
+// TestCloseError: the error of Close names the calls that must not be run.
 func TestCloseError(t *testing.T) {
 	p := Lookup("hermes-json").NewParser(nil, ParserOptions{})
 	p.Feed(`<tool_call>{"name": "f", "arguments": {"a`)

@@ -2,7 +2,7 @@ package toolformat
 
 import "strings"
 
-// headers open an assistant's message in the templates of the formats.
+// headers lists the texts that open an assistant's message in the templates of the formats.
 var headers = []string{
 	"<|im_start|>assistant\n",
 	"<|im_assistant|>assistant<|im_middle|>",
@@ -27,9 +27,9 @@ var headers = []string{
 	"assistant:",
 }
 
-// afterHeader returns what follows the opening of the assistant's message in
-// prompt. Where no known opening is found, reasoning that the prompt opened tells;
-// else found is false.
+// afterHeader returns the text that follows the opening of the assistant's message in prompt. If
+// there is no known opening, it falls back to reasoning that the prompt opened. If there is none
+// either, found is false.
 func (f *Format) afterHeader(prompt string) (text string, found bool) {
 	at, end := len(prompt), -1
 	for _, h := range headers {

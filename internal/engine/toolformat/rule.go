@@ -13,15 +13,14 @@ const (
 	Lit    RuleKind = iota // the text Text
 	Seq                    // Parts, one after the other
 	Alt                    // one of Parts
-	Repeat                 // Parts[0], Min to Max times; a negative Max is no limit
+	Repeat                 // Parts[0], Min to Max times; a negative Max means no limit
 	Free                   // any text in which none of Stops occurs
-	Regex                  // text that the pattern Text matches as a whole
+	Regex                  // text that matches the pattern Text as a whole
 	Schema                 // JSON that is valid for Schema
-	Ref                    // the rule called Text
+	Ref                    // the rule named Text
 )
 
-// Rule is a part of a grammar. It is plain data, so that it can be compiled,
-// printed or walked.
+// Rule is a part of a grammar. It is plain data, so that it can be compiled, printed or walked.
 type Rule struct {
 	Kind     RuleKind
 	Text     string
@@ -56,7 +55,8 @@ func seq(parts ...*Rule) *Rule {
 	return r
 }
 
-// layout matches text of a layout: exactly, or also nothing when it is only space.
+// layout matches text of a layout exactly; if the text is only white space, it also matches
+// nothing.
 func layout(s string) *Rule {
 	if strings.TrimSpace(s) == "" && s != "" {
 		return opt(lit(s))
@@ -70,7 +70,7 @@ func space() *Rule {
 	return &Rule{Kind: Repeat, Parts: []*Rule{alt(lit("\n"), lit(" "))}, Max: most}
 }
 
-// written returns the text that a rule of literals and layout is written as.
+// written returns the text that is written for a rule of literals and layout.
 func (r *Rule) written() string {
 	switch r.Kind {
 	case Lit:
@@ -92,7 +92,7 @@ func (r *Rule) written() string {
 	return ""
 }
 
-// fixLayout replaces space that may be left out by that which is written.
+// fixLayout makes optional white space mandatory, as it is written.
 func (g *Grammar) fixLayout() {
 	g.Root = g.Root.asWritten()
 	for name, r := range g.Rules {
@@ -100,7 +100,8 @@ func (g *Grammar) fixLayout() {
 	}
 }
 
-// asWritten returns the rule with its layout as written; the rule itself is not changed.
+// asWritten returns the rule with its layout fixed as it is written; the rule itself is not
+// changed.
 func (r *Rule) asWritten() *Rule {
 	if r.Kind == Repeat && r.Parts[0].blank() {
 		return lit(r.written())
@@ -116,7 +117,7 @@ func (r *Rule) asWritten() *Rule {
 	return &out
 }
 
-// blank tells whether a rule matches nothing but some white space.
+// blank reports whether a rule matches only white space.
 func (r *Rule) blank() bool {
 	switch r.Kind {
 	case Lit:

@@ -7,7 +7,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/jsontree"
 )
 
-// kinds is the set of JSON types that an argument may have; 0 when nothing is known.
+// kinds is the set of JSON types that an argument may have; 0 if nothing is known.
 type kinds uint8
 
 const (
@@ -26,13 +26,13 @@ var kindOf = map[string]kinds{
 	"null": isNull, "object": isObject, "array": isArray,
 }
 
-// types are the types of the arguments of a tool.
+// types holds the types of a tool's arguments.
 type types struct {
 	root  *jsontree.Value // the schema of all arguments; may be nil
 	kinds map[string]kinds
 }
 
-// of returns what the argument key may be. The receiver may be nil.
+// of returns the kinds that the argument key may have. The receiver may be nil.
 func (t *types) of(key string) kinds {
 	if t == nil {
 		return 0
@@ -40,7 +40,7 @@ func (t *types) of(key string) kinds {
 	return t.kinds[key]
 }
 
-// typesOf reads the types of all tools' arguments; nil when there are no tools.
+// typesOf reads the types of all tools' arguments; nil if there are no tools.
 func typesOf(tools []Tool) map[string]*types {
 	if len(tools) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func typesOf(tools []Tool) map[string]*types {
 	return all
 }
 
-// schemaKinds returns the types that a schema allows, 0 when it does not say.
+// schemaKinds returns the types that a schema allows, 0 if it does not say.
 func schemaKinds(root, s *jsontree.Value, depth int) kinds {
 	const maxDepth = 16
 	if s == nil || s.Kind != jsontree.Object || depth > maxDepth {
@@ -164,8 +164,8 @@ func pointer(root *jsontree.Value, ref string) *jsontree.Value {
 	return v
 }
 
-// convert returns the text of an argument as JSON of one of the kinds. Text that
-// is none of them stays a string.
+// convert returns the text of an argument as JSON of one of the kinds. Text that matches none of
+// them stays a string.
 func (k kinds) convert(text string) string {
 	if k == isString {
 		return quote(text)
@@ -176,8 +176,8 @@ func (k kinds) convert(text string) string {
 	return quote(text)
 }
 
-// allows reports whether a JSON text may be a value of the kinds. A string where
-// strings are allowed is not: it stands for itself, quotes and all.
+// allows reports whether a JSON text may be a value of the kinds. It returns false for a JSON
+// string if strings are allowed, because such a text is taken literally, including its quotes.
 func (k kinds) allows(v string) bool {
 	if k == 0 {
 		return v[0] != '"'

@@ -19,16 +19,15 @@ type Template struct {
 	caps     Caps
 	shape    shape
 	stops    []string
-	fuel     int // steps that a rendering may take; 0 is the default of jinja
+	fuel     int // steps that a rendering may take; 0: the default of jinja
 }
 
-// probeFuel is the number of steps that a template may take for the small
-// conversations it is probed with.
+// probeFuel is the number of steps that a template may take for the small conversations of a probe.
 const probeFuel = 2_000_000
 
-// NewTemplate parses the source of a chat template and finds out what it can
-// take, by rendering some small conversations. Bos and eos are the texts of the
-// model's tokens for the beginning and the end of a sequence.
+// NewTemplate parses the source of a chat template and finds out what it accepts, by rendering some
+// small conversations. bos and eos are the texts of the model's tokens for the beginning and the
+// end of a sequence.
 func NewTemplate(src, bos, eos string) (*Template, error) {
 	parsed, err := jinja.Parse(src)
 	if err != nil {
@@ -43,32 +42,32 @@ func NewTemplate(src, bos, eos string) (*Template, error) {
 	return t, nil
 }
 
-// Format returns how models with this template write calls.
+// Format returns the format in which models with this template write calls.
 func (t *Template) Format() *Format { return t.format }
 
-// Caps returns what the template can take.
+// Caps returns what the template accepts.
 func (t *Template) Caps() Caps { return t.caps }
 
 // Prompt is a rendered conversation.
 type Prompt struct {
 	Text string
 
-	// Opening is the end of Text that opens the assistant's message. It may open
-	// the thinking. It is what ParserOptions.Prompt asks for.
+	// Opening is the end of Text that opens the assistant's message. It may open the thinking. Pass
+	// it as ParserOptions.Prompt.
 	Opening string
 }
 
-// Render returns the text of a conversation. What the template cannot take is put
-// in a form that it can: a system prompt goes into the first user message, tools
-// are described in the system prompt, results of tools come from the user.
+// Render returns the text of a conversation. Anything the template does not accept is converted to
+// a form that it does: a system prompt goes into the first user message, tools are described in the
+// system prompt, and results of tools come from the user.
 func (t *Template) Render(c Conversation) (string, error) {
 	text, _, err := t.fitted(c)
 	return text, err
 }
 
-// fitted renders a conversation in a form that the template can take, and returns
-// that form. Where the schemas of the tools are the trouble, it fills in what
-// templates expect of them, or else describes the tools in words.
+// fitted renders a conversation in a form that the template accepts, and returns that form. If the
+// schemas of the tools are the problem, it fills in what templates expect of them, or else
+// describes the tools in words.
 func (t *Template) fitted(c Conversation) (string, Conversation, error) {
 	fit := t.fit(c)
 	text, err := t.render(fit, t.shape)
@@ -95,9 +94,9 @@ func (t *Template) fitted(c Conversation) (string, Conversation, error) {
 	return "", fit, err
 }
 
-// Prompt renders a conversation that the model is to continue, and tells the end
-// of the text that opens its message. When the conversation ends with a message
-// of the assistant, that message is left open for the model to go on with.
+// Prompt renders a conversation that the model is to continue, and finds the end of the text that
+// opens the model's message. If the conversation ends with a message of the assistant, that message
+// is left open so that the model can continue it.
 func (t *Template) Prompt(c Conversation) (Prompt, error) {
 	last := Message{}
 	if n := len(c.Messages); n > 0 && c.Messages[n-1].Role == "assistant" && len(c.Messages[n-1].Calls) == 0 {
@@ -118,7 +117,7 @@ func (t *Template) Prompt(c Conversation) (Prompt, error) {
 	return Prompt{with + begun, opening + begun}, nil
 }
 
-// beginning returns the text of a message that the model is to go on with.
+// beginning returns the text of a message that the model is to continue.
 func (t *Template) beginning(m Message, opening string) string {
 	think := t.format.Think
 	s := ""
@@ -140,7 +139,7 @@ func (t *Template) beginning(m Message, opening string) string {
 	return s + text
 }
 
-// OpensThinking reports whether the prompt leaves the model inside its thinking.
+// OpensThinking reports whether the prompt ends inside the model's thinking.
 func (t *Template) OpensThinking(p Prompt) bool { return t.format.opensThinking(p.Opening) }
 
 // opensThinking reports whether text ends inside reasoning.
@@ -155,11 +154,11 @@ func (f *Format) opensThinking(text string) bool {
 	return last(f.Think.Open) > last(f.Think.Close)
 }
 
-// Stops returns the texts that end an assistant's message: after any of them the
-// model has nothing more to say.
+// Stops returns the texts that end an assistant's message: after any of them, the message is
+// complete.
 func (t *Template) Stops() []string { return t.stops }
 
-// findStops finds what the template writes after an assistant's message.
+// findStops finds the text that the template writes after an assistant's message.
 func (t *Template) findStops() []string {
 	var stops []string
 	add := func(s string) {
@@ -176,7 +175,8 @@ func (t *Template) findStops() []string {
 		if after = strings.TrimSpace(after); isControl(after) {
 			add(after)
 		}
-		// Of several tokens there the last that also ends a user's message ends it.
+		// Of several tokens there, the message ends with the last one that also ends a user's
+		// message.
 		asked, last := controlsAfter(text, question), ""
 		for _, c := range controlsAfter(text, needle) {
 			if contains(asked, c) && !t.format.marks(c) {
@@ -200,16 +200,16 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// marks reports whether a control token is a part of a longer marker.
+// marks reports whether a control token is part of a longer marker.
 func (f *Format) marks(token string) bool {
 	return slices.ContainsFunc(f.Drop, func(d string) bool { return d != token && strings.Contains(d, token) })
 }
 
-// opensTurn finds the tokens that begin a message.
+// opensTurn matches tokens that begin a message.
 var opensTurn = regexp.MustCompile(`(?i)start|begin|open|bos|bom|assistant|user|chatbot|model`)
 
-// controlsAfter returns the control tokens that follow a needle in a text, up to
-// anything else or to one that begins a message.
+// controlsAfter returns the control tokens that follow a needle in a text. It stops at anything
+// else and at a token that begins a message.
 func controlsAfter(text, needle string) []string {
 	_, s, _ := strings.Cut(text, needle)
 	var list []string
@@ -229,7 +229,7 @@ func isControl(s string) bool {
 		!strings.ContainsAny(s[1:len(s)-1], "<>[] \n")
 }
 
-// render renders messages that are already such as the template takes.
+// render renders messages that are already in a form that the template accepts.
 func (t *Template) render(c Conversation, as shape) (string, error) {
 	vars, err := t.variables(c, as)
 	if err != nil {
@@ -239,7 +239,7 @@ func (t *Template) render(c Conversation, as shape) (string, error) {
 	if now.IsZero() {
 		now = time.Unix(0, 0).UTC()
 	}
-	// Some templates change lists: Hugging Face refuses, other engines do not.
+	// Some templates modify lists: Hugging Face refuses that, other engines do not.
 	text, err := t.t.Render(vars, jinja.Options{Now: now, Fuel: t.fuel, AllowMutation: true})
 	if err != nil {
 		return "", fmt.Errorf("toolformat: render template: %w", err)
@@ -247,7 +247,7 @@ func (t *Template) render(c Conversation, as shape) (string, error) {
 	return text, nil
 }
 
-// commonMarks returns how many bytes two texts share at the front, cut at a whole
+// commonMarks returns the number of bytes that two texts share at the front, cut back to a whole
 // marker.
 func commonMarks(a, b string) int {
 	n := commonPrefix(a, b)
@@ -257,8 +257,8 @@ func commonMarks(a, b string) int {
 	return n
 }
 
-// commonPrefix returns how many bytes two texts share at the front, cut at a
-// whole character.
+// commonPrefix returns the number of bytes that two texts share at the front, cut back to a whole
+// character.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

@@ -23,7 +23,7 @@ func readTemplates(t testing.TB) map[string]string {
 	return all
 }
 
-// wantFormats are the formats of templates that no vector names.
+// wantFormats maps templates that no vector names to their formats.
 var wantFormats = map[string]string{
 	"CohereForAI-c4ai-command-r-plus-tool_use":      "cohere-action",
 	"HuggingFaceTB-SmolLM3-3B":                      "hermes-json",
@@ -41,7 +41,7 @@ var wantFormats = map[string]string{
 	"NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use": "hermes-json",
 }
 
-// TestDetect finds the format of real templates.
+// TestDetect: Detect finds the format of real templates.
 func TestDetect(t *testing.T) {
 	want := map[string]string{}
 	for name, format := range wantFormats {
@@ -61,7 +61,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// agentTurns is a conversation of an agent with two rounds of tools.
+// agentTurns returns a conversation of an agent with two rounds of tool calls.
 func agentTurns() Conversation {
 	return Conversation{
 		Messages: []Message{
@@ -88,8 +88,8 @@ func agentTurns() Conversation {
 	}
 }
 
-// TestTemplates renders an agent's conversation with real templates; nothing that
-// the model must know may be missing.
+// TestTemplates renders an agent's conversation with real templates. Nothing that the model must
+// know may be missing.
 func TestTemplates(t *testing.T) {
 	for name, src := range readTemplates(t) {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// TestGrammarTakesTemplates holds what real templates write for an assistant's
-// message, which is what models were trained to write, against the grammar.
+// TestGrammarTakesTemplates: the grammar accepts what real templates write for an assistant's
+// message, which is what models were trained to write.
 func TestGrammarTakesTemplates(t *testing.T) {
 	vocab, ids := byteVocab(nil)
 	tools := []Tool{
@@ -54,7 +54,7 @@ func TestGrammarTakesTemplates(t *testing.T) {
 			said.Messages = append([]Message{asked.Messages[0]}, m)
 			text, err := tmpl.Render(said)
 			text, same := strings.CutPrefix(text, p.Text)
-			if err != nil || !same { // the template shows the past in another way
+			if err != nil || !same { // the template shows past messages in another form
 				continue
 			}
 			for _, text := range []string{text, strings.ReplaceAll(text, `": `, `":`)} {
@@ -62,7 +62,7 @@ func TestGrammarTakesTemplates(t *testing.T) {
 					text, _, _ = strings.Cut(text, end)
 				}
 				at, ok := accepts(compiled, ids, strings.TrimRight(text, " \n"))
-				if !ok && !strings.Contains(name, "kimi") { // whose calls have ids of their own
+				if !ok && !strings.Contains(name, "kimi") { // kimi's calls have ids of their own
 					t.Errorf("%s: not accepted at %d: %q ^ %q", name, at, text[:at], text[at:])
 				}
 				taken++
@@ -71,7 +71,7 @@ func TestGrammarTakesTemplates(t *testing.T) {
 	}
 	least := 50
 	if devdata.Sampled(t, devdata.Path(t, "moe-dev/templates")) {
-		least = 40 // all that four templates give
+		least = 40 // the number from all four templates
 	}
 	if taken < least {
 		t.Errorf("only %d texts", taken)

@@ -9,17 +9,17 @@ import (
 type Tool struct {
 	Name        string
 	Description string
-	Parameters  json.RawMessage // JSON Schema of the arguments; empty means any object
+	Parameters  json.RawMessage // JSON Schema of the arguments; empty: any object
 }
 
-// Call is a tool call, as a conversation holds it or as a model wrote it.
+// Call is a tool call, in a conversation or as a model wrote it.
 type Call struct {
 	ID   string
 	Name string
-	Args json.RawMessage // a JSON object; of a call with a Problem, what came of it
+	Args json.RawMessage // a JSON object; for a call with a Problem, whatever could be read
 
 	Problem Problem // why the call must not be run; None in a sound call
-	Raw     string  // the model's own text, of a call with a Problem
+	Raw     string  // for a call with a Problem: the model's own text
 }
 
 // Problem says why a call that a model wrote cannot be run.
@@ -56,22 +56,22 @@ type Message struct {
 	Parts     []Part // typed content; used in place of Content when not empty
 	Reasoning string // an assistant's thinking
 	Calls     []Call // an assistant's tool calls
-	CallID    string // of a tool's result: the call it answers
-	Name      string // of a tool's result: the tool
+	CallID    string // for a tool's result: the id of the call it answers
+	Name      string // for a tool's result: the tool's name
 }
 
-// Conversation is what a template renders.
+// Conversation is the input that a template renders.
 type Conversation struct {
 	Messages []Message
 	Tools    []Tool
 
-	// GenerationPrompt asks for the opening of the assistant's next message.
+	// GenerationPrompt requests the opening of the assistant's next message.
 	GenerationPrompt bool
 
 	// Thinking sets the template's enable_thinking flag; nil leaves it unset.
 	Thinking *bool
 
-	// Vars are further variables of the template, each a JSON value.
+	// Vars holds further variables of the template, each a JSON value.
 	Vars map[string]json.RawMessage
 
 	// Now is the time that strftime_now shows; the zero time is the Unix epoch.
@@ -85,10 +85,10 @@ type EventKind uint8
 const (
 	Content   EventKind = iota // Text is a piece of the answer
 	Reasoning                  // Text is a piece of the thinking
-	Trailing                   // Text follows the calls; the model wrote it without their results
+	Trailing                   // Text follows the calls; the model wrote it without waiting for their results
 	CallStart                  // a call begins: Index, ID and Name are set
 	CallDelta                  // Text is a piece of the arguments of call Index, as JSON
-	CallEnd                    // call Index is over; ID is set when the model gave one after the start
+	CallEnd                    // call Index ends; ID is set if the model gave one after the start
 )
 
 // Event is a piece of a model's message.
@@ -98,11 +98,11 @@ type Event struct {
 	Index   int // of a call: its position in the message, from 0
 	ID      string
 	Name    string
-	Problem Problem // of CallEnd: why the call must not be run
-	Raw     string  // of CallEnd with a Problem: the model's own text
+	Problem Problem // for CallEnd: why the call must not be run
+	Raw     string  // for CallEnd with a Problem: the model's own text
 }
 
-// Reply is a model's message put together from events. The zero Reply is empty.
+// Reply is a model's message assembled from events. The zero Reply is empty.
 type Reply struct {
 	Content   string
 	Reasoning string
@@ -110,7 +110,7 @@ type Reply struct {
 	Calls     []Call
 }
 
-// Add appends what events report.
+// Add appends the contents of events.
 func (r *Reply) Add(events ...Event) {
 	for _, e := range events {
 		switch e.Kind {
@@ -135,8 +135,8 @@ func (r *Reply) Add(events ...Event) {
 	}
 }
 
-// Sound returns the reply with only those calls that can be run. The text of
-// the others goes back to the content, so that nothing the model wrote is lost.
+// Sound returns the reply with only the calls that can be run. The text of the others is moved back
+// to the content, so that nothing the model wrote is lost.
 func (r Reply) Sound() Reply {
 	var calls []Call
 	for _, c := range r.Calls {
@@ -150,29 +150,28 @@ func (r Reply) Sound() Reply {
 	return r
 }
 
-// ParserOptions say how the text of a model is to be read. The zero value is
-// ready for a message that begins from nothing.
+// ParserOptions says how to parse the text of a model. The zero value is ready for a message that
+// begins from nothing.
 type ParserOptions struct {
-	// Prompt is the end of the rendered prompt, from the opening of the
-	// assistant's message on. It may have opened the thinking.
+	// Prompt is the end of the rendered prompt, starting with the opening of the assistant's
+	// message. It may have opened the thinking.
 	Prompt string
 
-	// Continue says that Prompt holds the beginning of the message itself,
-	// which is then reported with the rest.
+	// Continue says that Prompt also contains the beginning of the message itself, which is then
+	// reported with the rest.
 	Continue bool
 
-	// KeepReasoning leaves reasoning in the content, markers and all.
+	// KeepReasoning leaves reasoning in the content, including its markers.
 	KeepReasoning bool
 
-	// NoCalls reads calls as plain text.
+	// NoCalls treats calls as plain text.
 	NoCalls bool
 
-	// JSON says that the answer is one JSON document: it is no bare call, and
+	// JSON says that the answer is one JSON document: it is not treated as a bare call, and white
 	// space around it is dropped.
 	JSON bool
 
-	// NewID makes the id of call n (from 0) when the model gives none.
-	// By default ids are "call00000", "call00001", …: nine letters and digits,
-	// which every known template takes.
+	// NewID returns the id for call n (from 0) if the model gives none. By default ids are
+	// "call00000", "call00001", …: nine letters and digits, which every known template accepts.
 	NewID func(n int) string
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/devdata"
 )
 
-// vector is a model's text and what it means.
+// vector is a model's text and its expected parse.
 type vector struct {
 	ID         string
 	Format     string
@@ -106,7 +106,7 @@ func collect(p *Parser, text string, size int) Reply {
 	return r
 }
 
-// TestVectors reads texts of models as other people's parsers do.
+// TestVectors parses texts of models as other projects' parsers do.
 func TestVectors(t *testing.T) {
 	for _, v := range readVectors(t) {
 		t.Run(v.ID, func(t *testing.T) {

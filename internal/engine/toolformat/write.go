@@ -30,7 +30,7 @@ func (f *Format) Write(calls []Call) string {
 	return f.message(f.section(), rules).written()
 }
 
-// channelRule matches a message to a function, with the call that it holds.
+// channelRule matches a message to a function, including the call in it.
 func (f *Format) channelRule(name string, call *Rule) *Rule {
 	ch := f.Channels
 	head := alt()
@@ -43,7 +43,7 @@ func (f *Format) channelRule(name string, call *Rule) *Rule {
 	return seq(head, f.inSection(f.section(), call))
 }
 
-// section returns the first way to mark a section of calls, if there is one.
+// section returns the format's first pair of section markers, if there is one.
 func (f *Format) section() Wrap {
 	if len(f.Sections) == 0 {
 		return Wrap{}
@@ -51,7 +51,7 @@ func (f *Format) section() Wrap {
 	return f.Sections[0]
 }
 
-// callWrap returns the first way to mark a call, if there is one.
+// callWrap returns the format's first pair of call markers, if there is one.
 func (f *Format) callWrap() Wrap {
 	if len(f.Calls) == 0 {
 		return Wrap{}
@@ -59,7 +59,7 @@ func (f *Format) callWrap() Wrap {
 	return f.Calls[0]
 }
 
-// message puts calls into one section, or each into its own.
+// message puts all calls into one section, or each call into its own section.
 func (f *Format) message(section Wrap, calls []*Rule) *Rule {
 	l := f.Layout
 	if l.One {
@@ -86,7 +86,7 @@ func joinRules(rules []*Rule, sep string) *Rule {
 // inSection puts the markers of a section around calls.
 func (f *Format) inSection(w Wrap, calls *Rule) *Rule {
 	l := f.Layout
-	if f.Syntax == Object && len(f.Calls) > 0 { // the call's markers are around the object
+	if f.Syntax == Object && len(f.Calls) > 0 { // the call's markers enclose the object
 		w = f.Calls[0]
 	}
 	lead, tail := layout(l.Lead), layout(l.Tail)
@@ -98,11 +98,10 @@ func (f *Format) inSection(w Wrap, calls *Rule) *Rule {
 	return seq(lit(w.Open), lead, calls, tail, lit(w.Close))
 }
 
-// anyID is the pattern of ids that every known template takes.
+// anyID is the pattern of ids that every known template accepts.
 const anyID = `[a-zA-Z0-9]{9}`
 
-// callRule matches one call. Args match the arguments as they stand in the format's
-// syntax.
+// callRule matches one call. args matches the arguments as they are written in the format's syntax.
 func (f *Format) callRule(w Wrap, name string, args, number, id *Rule) *Rule {
 	l := f.Layout
 	switch f.Syntax {
@@ -122,7 +121,7 @@ func (f *Format) callRule(w Wrap, name string, args, number, id *Rule) *Rule {
 	switch {
 	case h.Cut != "" && !h.CutID:
 		head = seq(head, lit(h.Cut))
-	case h.CutID && id.Kind != Lit: // an id need not be given
+	case h.CutID && id.Kind != Lit: // the id is optional
 		head = seq(head, opt(seq(lit(h.Cut), regex(anyID))))
 	}
 	if before, after, ok := strings.Cut(l.Attrs, "#"); ok {
@@ -166,8 +165,8 @@ func (f *Format) objectRule(name string, args, id *Rule) *Rule {
 	return seq(lit("{"), r, lit("}"))
 }
 
-// paramRule matches an argument of the Params syntax. Kind is the JSON type that
-// its attribute tells, "string" for strings.
+// paramRule matches an argument of the Params syntax. kind is the JSON type named by its attribute,
+// "string" for strings.
 func (f *Format) paramRule(key, kind string, value *Rule) *Rule {
 	p := f.Param
 	head := p.Open + key + p.Cut
@@ -185,7 +184,7 @@ func (f *Format) paramRule(key, kind string, value *Rule) *Rule {
 	return seq(lit(head), layout(f.Layout.Key), lit(p.End+line), value, lit(line+p.closing(key)), layout(f.Layout.ArgsEnd))
 }
 
-// writtenArgs returns arguments in the format's syntax.
+// writtenArgs returns arguments written in the format's syntax.
 func (f *Format) writtenArgs(args *jsontree.Value) *Rule {
 	switch f.Syntax {
 	case Params:

@@ -2,37 +2,37 @@ package transformer
 
 import "slices"
 
-// arch declares what sets one architecture apart from the shared blocks. Each is in a file of its
-// own, arch_NAME.go, and in the list of archs below.
+// arch declares how one architecture differs from the shared blocks. Each architecture has a file
+// of its own, arch_NAME.go, and an entry in archs below.
 type arch struct {
 	names        []string // values of general.architecture
 	rope         ropeLayout
 	qkNorm       normScope
-	sinks        bool   // attn_sinks: a learned logit per head that takes attention away
-	windowPeriod int    // of every so many layers the last attends to all tokens, the others to a window; 0: all to all
+	sinks        bool   // attn_sinks: a learned logit per head that draws attention away
+	windowPeriod int    // every windowPeriod-th layer attends to all tokens, the others to a window; 0: every layer to all
 	ffnNorm      string // tensor before the feed-forward block
 	tied         bool   // the output matrix may be absent; then it is the embedding
 	moe          moeRule
 }
 
-// ropeLayout says which elements of a head rotate together.
+// ropeLayout says which elements of a head are rotated together.
 type ropeLayout int
 
 const (
-	ropeHalves ropeLayout = iota // i with i+d/2, as GPT-NeoX
-	ropePairs                    // 2i with 2i+1, as the first Llama files
+	ropeHalves ropeLayout = iota // i with i+d/2, as in GPT-NeoX
+	ropePairs                    // 2i with 2i+1, as in the first Llama files
 )
 
-// normScope says over what queries and keys are normalised before they rotate.
+// normScope says over which elements queries and keys are normalised before rotation.
 type normScope int
 
 const (
 	normNone normScope = iota
-	normHead           // each head by itself
+	normHead           // each head separately
 	normRow            // all heads together
 )
 
-// gating turns router logits into the weights of the chosen experts.
+// gating selects how router logits become the weights of the chosen experts.
 type gating int
 
 const (
@@ -40,7 +40,7 @@ const (
 	gateTopSoftmax               // the largest logits, then softmax over them
 )
 
-// activation joins the gate and up projections of a feed-forward block.
+// activation selects how the gate and up projections of a feed-forward block are combined.
 type activation int
 
 const (
@@ -50,14 +50,14 @@ const (
 
 // moeRule declares the expert layers of an architecture.
 type moeRule struct {
-	possible  bool // the architecture can have experts
+	possible  bool // the architecture may have experts
 	required  bool // it always has
 	gating    gating
 	normalise bool // weights of the chosen experts are scaled to sum to 1
-	shared    bool // a shared expert behind a sigmoid gate is added
+	shared    bool // adds a shared expert behind a sigmoid gate
 	biases    bool // router and experts have biases
 	act       activation
-	splitFF   bool // an absent expert width is the dense width divided among the active experts
+	splitFF   bool // if the expert width is absent, it is the dense width divided by the number of active experts
 }
 
 func (m moeRule) ffShare(active int) int {
@@ -67,7 +67,7 @@ func (m moeRule) ffShare(active int) int {
 	return 1
 }
 
-// archs lists the architectures that can be loaded: a new one is a file arch_NAME.go and a row
+// archs lists the architectures that can be loaded. A new one is a file arch_NAME.go and an entry
 // here. Every test that runs over all architectures, TestReference first, then covers it.
 func archs() []*arch {
 	return []*arch{qwen3moe(), qwen3(), qwen2moe(), qwen2(), llama(), olmoe(), gptOSS()}

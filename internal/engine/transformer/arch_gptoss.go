@@ -1,7 +1,7 @@
 package transformer
 
-// gptOSS alternates layers with a sliding window and layers without, has attention sinks, and
-// biases everywhere; its softmax runs over the chosen experts only (arXiv:2508.10925).
+// gptOSS alternates layers with and without a sliding window, and has attention sinks and biases
+// everywhere; its softmax runs over the chosen experts only (arXiv:2508.10925).
 func gptOSS() *arch {
 	return &arch{
 		names: []string{"gpt-oss"}, rope: ropeHalves, sinks: true, windowPeriod: 2, ffnNorm: "post_attention_norm", tied: true,

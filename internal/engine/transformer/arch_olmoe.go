@@ -1,7 +1,7 @@
 package transformer
 
-// olmoe normalises whole rows of queries and keys, and leaves the weights of the chosen experts as
-// they are (arXiv:2409.02060).
+// olmoe normalises whole rows of queries and keys, and uses the weights of the chosen experts
+// unscaled (arXiv:2409.02060).
 func olmoe() *arch {
 	return &arch{
 		names: []string{"olmoe"}, rope: ropeHalves, qkNorm: normRow, ffnNorm: "ffn_norm",

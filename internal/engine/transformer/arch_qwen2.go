@@ -5,8 +5,8 @@ func qwen2() *arch {
 	return &arch{names: []string{"qwen2"}, rope: ropeHalves, ffnNorm: "ffn_norm", tied: true}
 }
 
-// qwen2moe adds experts, whose weights keep their share of the whole softmax, and a shared expert
-// behind a sigmoid gate.
+// qwen2moe adds experts, weighted by the softmax over all experts, and a shared expert behind a
+// sigmoid gate.
 func qwen2moe() *arch {
 	a := qwen2()
 	a.names = []string{"qwen2moe"}

@@ -5,8 +5,8 @@ func qwen3() *arch {
 	return &arch{names: []string{"qwen3"}, rope: ropeHalves, qkNorm: normHead, ffnNorm: "ffn_norm", tied: true}
 }
 
-// qwen3moe is qwen3 with experts in every layer: softmax over all, the weights of the chosen ones
-// scaled to sum to 1.
+// qwen3moe is qwen3 with experts in every layer: a softmax over all experts, then the weights of
+// the chosen ones scaled to sum to 1.
 func qwen3moe() *arch {
 	a := qwen3()
 	a.names = []string{"qwen3moe"}

@@ -7,24 +7,25 @@ import (
 )
 
 const (
-	// attnRows is about how many queries share one walk over the keys and values of a head.
+	// attnRows is the approximate number of queries that share one pass over the keys and values of
+	// a head.
 	attnRows = 64
-	// attnPart is how many positions are accumulated before the result is merged with that of the
-	// positions before. It is part of what is computed, not only of how the work is split: changing
-	// it changes the last bits.
+	// attnPart is the number of positions that are accumulated before the result is merged with
+	// that of the previous positions. It affects the result, not only how the work is split:
+	// changing it changes the last bits.
 	attnPart = 512
 )
 
-// attnScratch is the work of attention in one layer: blocks of neighbouring tokens × key-value
+// attnScratch holds the work of attention in one layer: blocks of neighbouring tokens × key-value
 // heads × partitions.
 type attnScratch struct {
 	blocks  []attnBlock
 	workers []attnWorker
-	parts   int       // partitions of the longest block when they are computed apart; 0 when they are not
-	partial []float32 // what each partition gave
+	parts   int       // partitions of the longest block if they are computed separately, else 0
+	partial []float32 // the result of each partition
 }
 
-// attnBlock is up to attnRows/group neighbouring tokens of one slice.
+// attnBlock is a block of up to attnRows/group neighbouring tokens of one slice.
 type attnBlock struct {
 	seq *Seq
 	row int // of the first token
@@ -32,7 +33,7 @@ type attnBlock struct {
 	n   int
 }
 
-// attnWorker is the memory of one worker.
+// attnWorker holds the memory of one worker.
 type attnWorker struct {
 	state, part tensor.Attention
 	q           []float32
@@ -40,7 +41,7 @@ type attnWorker struct {
 	saved       []float32
 }
 
-// attention computes proj = O·attention(Q, K, V) from the normalised rows, and stores keys and
+// attention computes proj = O·attention(Q, K, V) from the normalised rows, and stores the keys and
 // values in the cache.
 func (p *pass) attention() {
 	h, y := &p.n.hyper, p.l
@@ -62,14 +63,15 @@ func (p *pass) attention() {
 	p.phase.start(&p.mix)
 	p.phase.add(&y.o, p.proj, h.Embed, nil)
 	p.multiply()
-	for j, t := range p.from { // rows move down only, so none is overwritten before it is read
+	for j, t := range p.from { // rows move only to lower indexes, so none is overwritten before it is read
 		if j != int(t) {
 			copy(p.xRow(j), p.xRow(int(t)))
 		}
 	}
 }
 
-// reserve makes room for blocks of any size in every worker, since any worker may meet the largest.
+// reserve allocates memory for blocks of any size in every worker, since any worker may get the
+// largest.
 func (a *attnScratch) reserve(p *pass) {
 	h, l := &p.n.hyper, p.cache.layout
 	group := h.Heads / h.KVHeads
@@ -85,7 +87,7 @@ func (a *attnScratch) reserve(p *pass) {
 
 type rotateJob struct{ p *pass }
 
-// Do normalises and turns queries and keys, and stores keys and values.
+// Do normalises and rotates queries and keys, and stores keys and values.
 func (j rotateJob) Do(_, i int) {
 	p := j.p
 	lo, hi := piece(i, p.tokens)
@@ -141,9 +143,9 @@ func (j mixJob) Do(_, i int) {
 	prepare(&j.p.mix, lo, hi, &j.p.l.o)
 }
 
-// attend fills p.mix. Blocks × heads are computed apart; where those are too few to keep the
-// workers busy, partitions of the positions are too. Both ways merge the same partitions in the
-// same order.
+// attend fills p.mix. Blocks × heads are computed separately. If there are too few of them to keep
+// the workers busy, the partitions of the positions are computed separately too. Both ways merge
+// the same partitions in the same order.
 func (p *pass) attend() {
 	a, h := &p.attn, &p.n.hyper
 	p.cutBlocks()
@@ -164,13 +166,13 @@ func (p *pass) attend() {
 	p.n.pool.Run(units, mergeJob{p})
 }
 
-// partialSize is how many numbers the result of one partition has.
+// partialSize returns the number of values in the result of one partition.
 func (p *pass) partialSize() int {
 	group := p.n.hyper.Heads / p.n.hyper.KVHeads
 	return max(attnRows, group) * p.cache.layout.PartialSize()
 }
 
-// cutBlocks cuts the rows of the pass into blocks.
+// cutBlocks divides the rows of the pass into blocks.
 func (p *pass) cutBlocks() {
 	a, h := &p.attn, &p.n.hyper
 	most := max(1, attnRows*h.KVHeads/h.Heads)
@@ -265,7 +267,7 @@ func (w *attnWorker) load(p *pass, b *attnBlock, head int) {
 	}
 }
 
-// walk lets the loaded queries see the positions of partition at.
+// walk applies the loaded queries to the positions of partition at.
 func (w *attnWorker) walk(p *pass, s *tensor.Attention, b *attnBlock, head, at int) {
 	h, c := &p.n.hyper, p.cache
 	group := h.Heads / h.KVHeads
@@ -292,7 +294,7 @@ func (w *attnWorker) walk(p *pass, s *tensor.Attention, b *attnBlock, head, at i
 	}
 }
 
-// store finishes the rows of a block and writes them to where the output projection reads them.
+// store finishes the rows of a block and writes them where the output projection reads them.
 func (w *attnWorker) store(p *pass, b *attnBlock, head int) {
 	h := &p.n.hyper
 	group := h.Heads / h.KVHeads

@@ -15,8 +15,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// narrow makes a model of few weights, as tests want it that load many. edit, if not nil, changes
-// what is written.
+// narrow makes a model of few weights, for tests that load many models. edit, if not nil, changes
+// the contents of the file.
 func narrow(t testing.TB, arch, quant string, edit func(*gguf.Writer)) *gguf.File {
 	t.Helper()
 	return reference.Variant{Arch: arch, Edit: func(c *synth.Config, w *gguf.Writer) {
@@ -30,7 +30,7 @@ func narrow(t testing.TB, arch, quant string, edit func(*gguf.Writer)) *gguf.Fil
 	}}.Open(t, quant)
 }
 
-// TestBadHeaders checks that absurd shapes are errors that name the key.
+// TestBadHeaders checks that absurd shapes cause errors that name the key.
 func TestBadHeaders(t *testing.T) {
 	pool := tensor.NewPool(1)
 	defer pool.Close()
@@ -84,7 +84,7 @@ func TestBadHeaders(t *testing.T) {
 	}
 }
 
-// without copies a file but for one tensor or key.
+// without copies a file, leaving out one tensor or key.
 func without(t *testing.T, f *gguf.File, name string) *gguf.File {
 	w := &gguf.Writer{}
 	w.CopyMetadata(f, func(key string) bool { return key != name })
@@ -104,8 +104,7 @@ func without(t *testing.T, f *gguf.File, name string) *gguf.File {
 	return out
 }
 
-// TestMissing takes every tensor and key away in turn: each is either optional or named by an
-// error.
+// TestMissing removes every tensor and key in turn: each is either optional, or an error names it.
 func TestMissing(t *testing.T) {
 	tier.Normal(t)
 	pool := tensor.NewPool(1)
@@ -134,7 +133,7 @@ func TestMissing(t *testing.T) {
 				if !optional(name) {
 					t.Errorf("%s without %s was loaded", arch, name)
 				}
-			case strings.HasPrefix(name, arch) && strings.Contains(err.Error(), "has shape"): // the default is not what the file has
+			case strings.HasPrefix(name, arch) && strings.Contains(err.Error(), "has shape"): // the default differs from the value in the file
 			case !strings.Contains(err.Error(), strings.TrimPrefix(name, arch+".")):
 				t.Errorf("%s without %s: error %q does not name it", arch, name, err)
 			}
@@ -142,8 +141,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestDamagedWeights fills all weights with what is no number: routing stays in range and the pass
-// reports it.
+// TestDamagedWeights fills all weights with NaN: routing stays in range and the pass reports the
+// damage.
 func TestDamagedWeights(t *testing.T) {
 	for _, arch := range Architectures() {
 		for _, quant := range []string{"f32", "q8_0"} {
@@ -167,7 +166,8 @@ func TestDamagedWeights(t *testing.T) {
 	}
 }
 
-// TestOneSequenceDamaged checks that a sequence without numbers does not spoil the ones beside it.
+// TestOneSequenceDamaged checks that a sequence with NaN does not affect the other sequences in its
+// pass.
 func TestOneSequenceDamaged(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "f32")
 	x, _ := f.Tensor("token_embd.weight")
@@ -193,7 +193,7 @@ func TestOneSequenceDamaged(t *testing.T) {
 	}
 }
 
-// TestBadSlices checks that what a pass cannot do is refused before anything changes.
+// TestBadSlices checks that a slice that a pass cannot compute is refused before anything changes.
 func TestBadSlices(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3"}.Open(t, "f32")
 	n, c := newNetwork(t, f, gguf.TypeF16, 128, 1)
@@ -224,8 +224,8 @@ func TestBadSlices(t *testing.T) {
 	}
 }
 
-// TestMemory checks the estimate against what is taken, and that too much is refused beforehand
-// with numbers.
+// TestMemory compares the estimate with the memory used, and checks that a network that needs too
+// much memory is refused in advance, with numbers in the error.
 func TestMemory(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "q8_0")
 	n, c := newNetwork(t, f, gguf.TypeQ8_0, 320, 1)
@@ -257,8 +257,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestCapacity checks that a limit spreads tokens over experts, and that the count of moves is
-// right.
+// TestCapacity checks that a limit spreads tokens over experts, and that the count of rerouted
+// tokens is right.
 func TestCapacity(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "q8_0")
 	pool := tensor.NewPool(2)

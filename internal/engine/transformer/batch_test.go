@@ -10,7 +10,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/tier"
 )
 
-// alone computes every token of a sequence in one slice, nothing beside it, by one worker.
+// alone computes every token of a sequence in one slice, with no other slice in the pass, by one
+// worker.
 func alone(t *testing.T, f *gguf.File, kv gguf.Type, tokens []int32) [][]float32 {
 	n, c := newNetwork(t, f, kv, len(tokens), 1)
 	if err := n.Forward(c, []Slice{{Seq: seqOf(t, c, len(tokens)), Tokens: tokens, Outputs: len(tokens)}}); err != nil {
@@ -75,9 +76,9 @@ func done(seqs []*Seq, texts [][]int32) bool {
 	return true
 }
 
-// TestBatchInvariance holds the rule the engine stands on: a token's logits are the same bits
-// however its sequence is cut into slices, whatever other sequences stand beside it, and with any
-// number of workers.
+// TestBatchInvariance checks the rule on which the engine is based: a token's logits are bit for
+// bit the same however its sequence is cut into slices, whatever other sequences are in the pass,
+// and with any number of workers.
 func TestBatchInvariance(t *testing.T) {
 	tier.Normal(t)
 	kinds := []gguf.Type{gguf.TypeF16, gguf.TypeQ8_0, gguf.TypeF32}
@@ -104,8 +105,8 @@ func TestBatchInvariance(t *testing.T) {
 	}
 }
 
-// TestLongContext crosses several partitions of the positions, where one sequence alone is computed
-// in partitions apart and many together are not.
+// TestLongContext spans several partitions of the positions, where a single sequence is computed
+// partition by partition and several sequences together are not.
 func TestLongContext(t *testing.T) {
 	tier.Normal(t)
 	for _, arch := range []string{"qwen3", "gpt-oss"} {
@@ -134,7 +135,8 @@ func TestLongContext(t *testing.T) {
 	}
 }
 
-// TestSharedPages continues one prefix twice: whole pages shared, the last one copied.
+// TestSharedPages: a prefix is continued twice, with its full pages shared and the last page
+// copied.
 func TestSharedPages(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "q8_0")
@@ -168,7 +170,8 @@ func TestSharedPages(t *testing.T) {
 	}
 }
 
-// TestStalePages gives a sequence pages in which another, damaged one left numbers that are none.
+// TestStalePages: a sequence is computed correctly in pages in which another, damaged one left
+// NaNs.
 func TestStalePages(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3"}.Open(t, "q8_0")
 	for _, kv := range []gguf.Type{gguf.TypeF16, gguf.TypeQ8_0, gguf.TypeF32} {
@@ -192,7 +195,7 @@ func TestStalePages(t *testing.T) {
 	}
 }
 
-// TestAllocations checks that passes of a size seen before allocate nothing.
+// TestAllocations checks that a pass of a size seen before allocates nothing.
 func TestAllocations(t *testing.T) {
 	if underRace {
 		t.Skip("allocations are counted without the race detector")

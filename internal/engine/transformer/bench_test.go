@@ -19,8 +19,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
 )
 
-// benchModels are the files to measure: those of the environment variable LUTHIER_BENCH_MODELS (a
-// glob), or small ones that are made for it.
+// benchModels returns the files to measure: those matching the environment variable
+// LUTHIER_BENCH_MODELS (a glob), or small ones made for the benchmark.
 func benchModels(b *testing.B) []string {
 	if glob := os.Getenv("LUTHIER_BENCH_MODELS"); glob != "" {
 		paths, err := filepath.Glob(glob)
@@ -51,8 +51,8 @@ func cpuTime() time.Duration {
 }
 
 // BenchmarkForward measures prompts of 512 tokens and single tokens, at the start and at a depth of
-// 4096 tokens. tok/cpu-s is tokens per second of processor time, which another load on the machine
-// disturbs least.
+// 4096 tokens. tok/cpu-s is tokens per second of processor time, the measure least disturbed by
+// other load on the machine.
 func BenchmarkForward(b *testing.B) {
 	for _, path := range benchModels(b) {
 		f, err := gguf.Open(path)
@@ -95,7 +95,7 @@ func fill(b *testing.B, n *Network, c *Cache, s *Seq, text []int32) {
 	}
 }
 
-// BenchmarkLoad measures laying out the weights of a file, and beside it only reading the file.
+// BenchmarkLoad measures loading the weights of a file and, for comparison, only reading the file.
 func BenchmarkLoad(b *testing.B) {
 	pool := tensor.NewPool(0)
 	defer pool.Close()

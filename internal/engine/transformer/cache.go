@@ -10,10 +10,10 @@ import (
 // PageTokens is the number of tokens whose keys and values one page of a Cache holds.
 const PageTokens = tensor.TileTokens
 
-// CacheConfig chooses the size and precision of a Cache.
+// CacheConfig sets the size and precision of a Cache.
 type CacheConfig struct {
 	Type  gguf.Type // of keys and values: F16 for everyday use, Q8_0 for half the memory, F32 for exact comparison
-	Pages int       // how many pages of PageTokens tokens
+	Pages int       // number of pages of PageTokens tokens
 }
 
 // Cache holds keys and values of all layers in pages that sequences share by reference counts.
@@ -30,8 +30,8 @@ type Cache struct {
 	free      []int32
 }
 
-// NewCache allocates the pages of a cache for n. It fails when they do not fit the memory that is
-// left.
+// NewCache allocates the pages of a cache for n. It returns an error if they do not fit into the
+// available memory.
 func NewCache(n *Network, cfg CacheConfig) (*Cache, error) {
 	if cfg.Pages < 1 {
 		return nil, fmt.Errorf("transformer: make cache: %d pages; at least one is needed", cfg.Pages)
@@ -56,22 +56,22 @@ func NewCache(n *Network, cfg CacheConfig) (*Cache, error) {
 	return c, nil
 }
 
-// Close gives the memory back. The cache must not be used afterwards.
+// Close frees the memory. The cache must not be used afterwards.
 func (c *Cache) Close() error { return c.arena.Close() }
 
-// Exact reports whether keys and values are kept as they were computed.
+// Exact reports whether keys and values are stored without loss of precision.
 func (c *Cache) Exact() bool { return c.typ == gguf.TypeF32 }
 
-// Pages returns how many pages the cache has.
+// Pages returns the number of pages in the cache.
 func (c *Cache) Pages() int { return len(c.refs) }
 
-// Free returns how many pages nobody holds.
+// Free returns the number of pages that nobody holds.
 func (c *Cache) Free() int { return len(c.free) }
 
-// Bytes returns the memory the pages take.
+// Bytes returns the size of the pages in bytes.
 func (c *Cache) Bytes() int { return len(c.data) }
 
-// Alloc hands out a page with one reference; false means that all are held.
+// Alloc returns a page with one reference. It returns false if all pages are held.
 func (c *Cache) Alloc() (int32, bool) {
 	if len(c.free) == 0 {
 		return 0, false
@@ -90,7 +90,7 @@ func (c *Cache) Retain(page int32) {
 	c.refs[page]++
 }
 
-// Release takes a reference away; without any the page is free again.
+// Release removes a reference. Without references the page is free again.
 func (c *Cache) Release(page int32) {
 	if c.refs[page] < 1 {
 		panic(fmt.Sprintf("transformer: release page %d, which nobody holds", page))
@@ -100,10 +100,10 @@ func (c *Cache) Release(page int32) {
 	}
 }
 
-// Refs returns how many references a page has.
+// Refs returns the number of references to a page.
 func (c *Cache) Refs(page int32) int { return int(c.refs[page]) }
 
-// Copy copies the keys and values of page src to page dst, so that a sequence can write on in a
+// Copy copies the keys and values of page src to page dst, so that a sequence can continue after a
 // page it shares.
 func (c *Cache) Copy(dst, src int32) {
 	copy(c.page(dst), c.page(src))

@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer"
 )
 
-// A prompt goes through the network in one pass; then one more token of the same sequence.
+// A prompt goes through the network in one pass, followed by one more token of the same sequence.
 func ExampleNetwork_Forward() {
 	f, err := synth.Open(synth.Tiny("qwen3moe"))
 	if err != nil {

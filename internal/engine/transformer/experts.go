@@ -2,9 +2,9 @@ package transformer
 
 import "github.com/luthier-dev/luthier/internal/engine/tensor"
 
-// experts adds the weighted sum of every row's experts, and the shared expert where there is one,
-// to the residual stream. A row's experts are added in the order of their numbers, whatever other
-// rows the pass has.
+// experts adds the weighted sum of every row's experts, and the shared expert if there is one, to
+// the residual stream. A row's experts are added in the order of their numbers, whatever other rows
+// the pass has.
 func (p *pass) experts() {
 	h, m, y := &p.n.hyper, &p.moe, p.l
 	p.reserve()
@@ -28,8 +28,8 @@ func (p *pass) experts() {
 
 type expertGateJob struct{ p *pass }
 
-// Do computes some rows of gate and up of one expert for all its tokens; the last pieces are the
-// shared expert's.
+// Do computes some rows of gate and up of one expert for all its tokens; the last pieces belong to
+// the shared expert.
 func (j expertGateJob) Do(worker, i int) {
 	p, m := j.p, &j.p.moe
 	each := ceilDiv(p.n.hyper.ExpertFF, mulRows)
@@ -55,8 +55,8 @@ func (j expertActJob) Do(_, i int) {
 
 type expertDownJob struct{ p *pass }
 
-// Do computes some columns of the residual stream: the down products of all experts in turn, then
-// the shared expert's.
+// Do computes some columns of the residual stream: the down products of all experts one after the
+// other, then that of the shared expert.
 func (j expertDownJob) Do(worker, i int) {
 	p, m := j.p, &j.p.moe
 	s := &p.ff.side[worker]
@@ -84,7 +84,7 @@ func (j expertDownJob) Do(worker, i int) {
 	}
 }
 
-// addGiven adds columns [r0, r1) of what other workers gave for slots [lo, hi).
+// addGiven adds columns [r0, r1) of the results from other workers for slots [lo, hi).
 func (p *pass) addGiven(lo, hi, r0, r1 int) {
 	m, embed := &p.moe, p.n.hyper.Embed
 	for s := lo; s < hi; s++ {

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// expertLoad counts the tokens each expert computed. It may be read while a pass runs.
+// expertLoad counts the tokens that each expert computed. It may be read while a pass runs.
 type expertLoad struct {
 	experts int
 	count   []atomic.Int64 // layers × experts
-	moved   []atomic.Int64 // tokens rerouted, for each layer
+	moved   []atomic.Int64 // rerouted tokens of each layer
 }
 
 func (l *expertLoad) init(layers, experts int) {
@@ -20,12 +20,12 @@ func (l *expertLoad) init(layers, experts int) {
 func (l *expertLoad) add(layer, expert, n int) { l.count[layer*l.experts+expert].Add(int64(n)) }
 func (l *expertLoad) reroute(layer int)        { l.moved[layer].Add(1) }
 
-// LayerLoad tells how evenly the experts of one layer were used since the network was loaded.
+// LayerLoad reports how evenly the experts of one layer were used since the network was loaded.
 type LayerLoad struct {
 	Tokens   []int64 // computed by each expert
 	Rerouted int64   // tokens that a capacity limit sent to another expert
-	Peak     float64 // the busiest expert's tokens over the mean; 1 is even, 0 where nothing was computed
-	Entropy  float64 // of the distribution of tokens over experts, in bits; log2(experts) is even
+	Peak     float64 // the busiest expert's tokens over the mean; 1: even, 0: nothing was computed
+	Entropy  float64 // of the distribution of tokens over experts, in bits; log2(experts): even
 }
 
 // ExpertLoad returns the load of each layer's experts; nil for a dense network. It may be called

@@ -6,25 +6,25 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// moeScratch is what the experts of one layer work in. A slot is one token at one of its experts;
-// slots are sorted by expert and within it by token, so that the weights of an expert are read once
-// for all its tokens.
+// moeScratch is the scratch memory for the experts of one layer. A slot is one token at one of its
+// experts. Slots are sorted by expert, and by token within an expert, so that the weights of an
+// expert are read once for all its tokens.
 type moeScratch struct {
-	probs  []float32 // rows × experts: logits of the router, then what gating made of them
-	choice []int32   // rows × active: experts by falling weight
+	probs  []float32 // rows × experts: logits of the router, then the result of gating
+	choice []int32   // rows × active: experts by decreasing weight
 	weight []float32 // rows × active
 	shared []float32 // weight of the shared expert for each row
 
-	first    []int32   // first slot of each expert, and one past the last
+	first    []int32   // first slot of each expert, and the end of the last expert's slots
 	next     []int32   // next free slot of each expert
 	slotTok  []int32   // row of each slot
 	slotGain []float32 // weight of each slot
 	busy     []int32   // experts with at least one token
 	iota     []int32   // 0, 1, 2 …
 	act      tensor.Batch
-	taken    []int32 // with a capacity limit: tokens each expert has
+	taken    []int32 // with a capacity limit: number of tokens of each expert
 
-	taking, given []float32 // rows for experts that are elsewhere, and what came back, by slots
+	taking, given []float32 // rows sent to experts that are elsewhere, and their results, by slot
 }
 
 func (m *moeScratch) init(workers, experts int) {
@@ -73,8 +73,8 @@ func (p *pass) choiceOf(t int) ([]int32, []float32) {
 	return p.moe.choice[t*k : (t+1)*k], p.moe.weight[t*k : (t+1)*k]
 }
 
-// choose finds the most probable experts of row t, the lower number first among equals. Each expert
-// is chosen at most once even where probabilities are no numbers.
+// choose finds the most probable experts of row t; of equally probable experts it prefers the lower
+// number. Each expert is chosen at most once, even if probabilities are NaN.
 func (p *pass) choose(t int) {
 	probs := p.probsOf(t)
 	if p.n.arch.moe.gating == gateSoftmax {
@@ -86,8 +86,8 @@ func (p *pass) choose(t int) {
 	}
 }
 
-// nextBest returns the most probable expert that is not among the chosen and has fewer than limit
-// of taken tokens, or -1 when there is none. taken nil stands for no limit.
+// nextBest returns the most probable expert that is not among the chosen and has taken fewer than
+// limit tokens, or -1 if there is none. If taken is nil, there is no limit.
 func nextBest(probs []float32, chosen, taken []int32, limit int32) int32 {
 	best := int32(-1)
 next:
@@ -121,15 +121,15 @@ func (p *pass) weigh(t int) {
 		for _, w := range weight {
 			sum += w
 		}
-		scale /= max(sum, 1.0/(1<<14)) // the least normal half-precision number, so that nothing is divided by zero
+		scale /= max(sum, 1.0/(1<<14)) // the smallest normal half-precision number, to avoid division by zero
 	}
 	for k := range weight {
 		weight[k] *= scale
 	}
 }
 
-// limit moves tokens from experts that have their fill to the next best with room, in the order of
-// the tokens. A token for which there is no room anywhere stays.
+// limit moves tokens from experts that are full to the next best expert with room, in the order of
+// the tokens. A token for which no expert has room stays where it is.
 func (p *pass) limit() {
 	h, m := &p.n.hyper, &p.moe
 	most := int32(math.Ceil(p.n.cfg.Capacity * float64(p.rows*h.ActiveExperts) / float64(h.Experts)))

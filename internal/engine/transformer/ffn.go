@@ -2,21 +2,21 @@ package transformer
 
 import "github.com/luthier-dev/luthier/internal/engine/tensor"
 
-// ffnScratch is what a dense feed-forward block, or the shared expert, works in.
+// ffnScratch is the scratch memory of a dense feed-forward block or of the shared expert.
 type ffnScratch struct {
 	act  tensor.Batch
-	side []sideBuffer // one a worker
+	side []sideBuffer // one per worker
 }
 
-// sideBuffer holds the products of one worker on their way: n rows of mulRows numbers. Mul writes
-// row r of a product to column r of its destination; base gives a destination whose columns start
-// at r0, by pointing before the buffer's start.
+// sideBuffer holds intermediate products of one worker: n rows of mulRows numbers. Mul writes row r
+// of a product to column r of its destination. To get a destination whose columns start at r0, base
+// returns a pointer before the buffer's start.
 type sideBuffer struct {
 	a, b []float32
 	lead int
 }
 
-// reserve makes room for n rows of matrices with up to rows rows.
+// reserve allocates room for n rows of matrices with up to rows rows.
 func (s *sideBuffer) reserve(n, rows int) {
 	s.lead = rows
 	s.a, s.b = grow(s.a, rows+n*mulRows), grow(s.b, rows+n*mulRows)
@@ -24,13 +24,13 @@ func (s *sideBuffer) reserve(n, rows int) {
 
 func (s *sideBuffer) base(buf []float32, r0 int) []float32 { return buf[s.lead-r0:] }
 
-// row is the j-th row of buf that was written through base.
+// row returns the j-th row of buf, which was written through base.
 func (s *sideBuffer) row(buf []float32, j, n int) []float32 {
 	at := s.lead + j*mulRows
 	return buf[at : at+n]
 }
 
-// ceilDiv is the number of pieces of size d that n needs.
+// ceilDiv returns the number of pieces of size d needed for n.
 func ceilDiv(n, d int) int { return (n + d - 1) / d }
 
 // prepareFFN rounds normalised rows for the matrices of this layer that read them.
@@ -47,7 +47,7 @@ func (p *pass) prepareFFN(lo, hi int) {
 	}
 }
 
-// feedForward adds the dense block to the residual stream.
+// feedForward adds the dense feed-forward block to the residual stream.
 func (p *pass) feedForward() {
 	p.reserve()
 	width := p.l.dense.gate.Rows
@@ -57,7 +57,7 @@ func (p *pass) feedForward() {
 	p.n.pool.Run(ceilDiv(p.n.hyper.Embed, mulRows), denseDownJob{p})
 }
 
-// reserve gives every worker a side buffer for this layer.
+// reserve allocates a side buffer for this layer in every worker.
 func (p *pass) reserve() {
 	if p.ff.side == nil {
 		p.ff.side = make([]sideBuffer, p.n.pool.Workers())
@@ -75,8 +75,8 @@ func (j denseGateJob) Do(worker, i int) {
 	p.glu(worker, p.l.dense, nil, i, &p.ff.act, 0)
 }
 
-// glu computes piece i of the gate and up products for rows toks of the input (nil for all) and
-// joins them in act, from row first on.
+// glu computes piece i of the gate and up products for rows toks of the input (nil: all rows),
+// combines the two, and writes the result to act from row first on.
 func (p *pass) glu(worker int, f *ffn, toks []int32, i int, act *tensor.Batch, first int) {
 	s := &p.ff.side[worker]
 	r0 := i * mulRows
@@ -115,8 +115,8 @@ type denseDownJob struct{ p *pass }
 
 func (j denseDownJob) Do(worker, i int) { j.p.denseDown(worker, i) }
 
-// denseDown adds piece i of the down product to the residual stream; that of a shared expert
-// through its gate.
+// denseDown adds piece i of the down product to the residual stream. The product of a shared expert
+// is multiplied by its gate.
 func (p *pass) denseDown(worker, i int) {
 	s, m := &p.ff.side[worker], &p.l.dense.down
 	r0 := i * mulRows

@@ -6,11 +6,11 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// NumberError reports that a pass gave logits or hidden states that are infinite or no numbers: the
-// weights are damaged, or the computation ran out of range. The other slices of the pass have sound
+// NumberError reports that a pass computed logits or hidden states that are infinite or NaN: the
+// weights are damaged, or the computation overflowed. The other slices of the pass have valid
 // logits.
 type NumberError struct {
-	Slices []int // the slices concerned
+	Slices []int // the affected slices
 }
 
 func (e *NumberError) Error() string {
@@ -18,10 +18,10 @@ func (e *NumberError) Error() string {
 }
 
 // Forward computes the tokens of all slices in one pass over the weights, appends their keys and
-// values to the cache and raises each Seq.Len. Logits of the wanted tokens are then to be had from
-// Logits. A Network runs one pass at a time.
+// values to the cache and raises each Seq.Len. Afterwards Logits returns the logits of the wanted
+// tokens. A Network runs one pass at a time.
 //
-// When an error other than a *NumberError is returned, no sequence has changed.
+// If Forward returns an error other than a *NumberError, no sequence has changed.
 func (n *Network) Forward(c *Cache, slices []Slice) error {
 	n.pass.bare = false
 	return n.forward(c, slices)
@@ -49,49 +49,49 @@ func (n *Network) forward(c *Cache, slices []Slice) error {
 	return p.damage(slices)
 }
 
-// Logits returns the i-th wanted row of the last pass, one number for each token of the vocabulary,
-// counting through the slices in order. It is valid until the next pass.
+// Logits returns the i-th wanted row of the last pass, counted through the slices in order. It has
+// one number for each token of the vocabulary. It is valid until the next pass.
 func (n *Network) Logits(i int) []float32 {
 	v := n.hyper.Vocab
 	return n.pass.logits[i*v : (i+1)*v : (i+1)*v]
 }
 
-// pass is the state and scratch memory of a forward pass. Row t of a buffer belongs to token t of
-// the pass, counting through the slices; in the last layer, after keys and values are stored, row j
-// belongs to the j-th wanted token.
+// pass holds the state and scratch memory of a forward pass. Row t of a buffer belongs to token t
+// of the pass, counted through the slices. In the last layer, after keys and values are stored, row
+// j belongs to the j-th wanted token.
 type pass struct {
 	n       *Network
 	cache   *Cache
 	slices  []Slice
 	tokens  int // of the pass
-	rows    int // tokens still computed: all, or in the last layer the wanted ones
+	rows    int // tokens still computed: all, or in the last layer only the wanted ones
 	outputs int
 	l       *layer
-	index   int // of l
+	index   int // index of l
 	last    bool
-	bare    bool // no logits are wanted, only what they would be made of
+	bare    bool // hidden states are wanted instead of logits
 
 	token  []int32   // of each row of the pass
 	pos    []int32   // position in its sequence
 	seq    []int32   // its slice
 	want   []int32   // tokens whose logits are wanted, ascending
-	from   []int32   // token of each row; nil while every token has its row
+	from   []int32   // token of each row; nil while every token has a row
 	angles []float32 // rotation of each row: Rope.Dims numbers
 
 	x       []float32    // residual stream
-	in      tensor.Batch // what a norm gave
+	in      tensor.Batch // result of a norm
 	q, k, v []float32
-	mix     tensor.Batch // what attention gave
-	proj    []float32    // product on its way to the residual stream
+	mix     tensor.Batch // result of attention
+	proj    []float32    // a product that will be added to the residual stream
 	logits  []float32
-	bad     []bool // output rows that are no numbers
-	err     error  // of a worker elsewhere
+	bad     []bool // output rows that contain NaN or infinity
+	err     error  // error of a worker elsewhere
 
-	reserved tensor.TileLayout // for which the workers of attention have memory
+	reserved tensor.TileLayout // layout for which the attention workers have memory
 
 	phase products
 	attn  attnScratch
-	ff    ffnScratch // of a dense block or shared expert
+	ff    ffnScratch // of a dense block or a shared expert
 	moe   moeScratch
 }
 
@@ -133,13 +133,14 @@ func (p *pass) begin(c *Cache, slices []Slice, tokens, outputs int) {
 	p.run(tokens, embedJob{p})
 }
 
-// run calls job for pieces of at most rowPiece rows; a single piece runs here at once.
+// run calls job for pieces of at most rowPiece rows; a single piece runs directly in this
+// goroutine.
 func (p *pass) run(rows int, job tensor.Job) { p.n.pool.Run((rows+rowPiece-1)/rowPiece, job) }
 
-// rowPiece is how many rows one piece of the work between two products has.
+// rowPiece is the number of rows in one piece of the work between two products.
 const rowPiece = 8
 
-// piece returns the rows of piece i of n.
+// piece returns the rows of piece i of n rows.
 func piece(i, n int) (lo, hi int) { return i * rowPiece, min(n, (i+1)*rowPiece) }
 
 func (p *pass) xRow(t int) []float32 {
@@ -199,7 +200,7 @@ func (j attnNormJob) Do(_, i int) {
 	prepare(&p.in, lo, hi, &y.q, &y.k, &y.v)
 }
 
-// prepare rounds rows of b for all matrices that will read them.
+// prepare rounds rows of b for all matrices that read them.
 func prepare(b *tensor.Batch, lo, hi int, ms ...*linear) {
 	for i, m := range ms {
 		done := false
@@ -214,7 +215,7 @@ func prepare(b *tensor.Batch, lo, hi int, ms ...*linear) {
 
 type ffnNormJob struct{ p *pass }
 
-// Do adds what attention gave to the residual stream, then normalises and rounds it for the
+// Do adds the result of attention to the residual stream, then normalises and rounds it for the
 // feed-forward block.
 func (j ffnNormJob) Do(_, i int) {
 	p, y := j.p, j.p.l
@@ -227,7 +228,7 @@ func (j ffnNormJob) Do(_, i int) {
 	p.prepareFFN(lo, hi)
 }
 
-// finish normalises the rows that are left and multiplies them with the output matrix.
+// finish normalises the remaining rows and multiplies them by the output matrix.
 func (p *pass) finish() {
 	if p.rows == 0 || p.outputs == 0 {
 		return
@@ -270,7 +271,7 @@ func (j finiteJob) Do(_, i int) {
 	}
 }
 
-// damage lists the slices whose logits are no numbers.
+// damage lists the slices whose logits are NaN or infinite.
 func (p *pass) damage(slices []Slice) error {
 	var bad []int
 	row := 0
@@ -288,7 +289,7 @@ func (p *pass) damage(slices []Slice) error {
 	return nil
 }
 
-// grow returns a slice of n elements, reusing s where it is large enough; contents are undefined.
+// grow returns a slice of n elements, reusing s if it is large enough; the contents are undefined.
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/4)

@@ -10,7 +10,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// FuzzLoadNetwork writes foreign numbers into the header of a sound file. What still parses is
+// FuzzLoadNetwork overwrites numbers in the header of a valid file. A file that still parses is
 // loaded and computed, or refused; nothing panics.
 func FuzzLoadNetwork(f *testing.F) {
 	pool := tensor.NewPool(1)
@@ -52,7 +52,7 @@ func FuzzLoadNetwork(f *testing.F) {
 		i := int(which) % len(files)
 		data := bytes.Clone(files[i])
 		place := int(at) % (heads[i] - 4)
-		if fromEnd { // descriptions of tensors are there
+		if fromEnd { // the descriptions of tensors are there
 			place = heads[i] - 4 - place
 		}
 		binary.LittleEndian.PutUint32(data[place:], value)

@@ -11,24 +11,24 @@ import (
 // Hyper is the shape of a network, read from the metadata of its file and checked.
 type Hyper struct {
 	Arch    string // general.architecture
-	Name    string // general.name, for people
+	Name    string // general.name, for display
 	Vocab   int    // rows of the embedding
 	Ctx     int    // trained context length in tokens
 	Layers  int
 	Embed   int // width of the residual stream
 	Heads   int // query heads
-	KVHeads int // key and value heads; Heads is a multiple
+	KVHeads int // key and value heads; Heads is a multiple of it
 	HeadDim int // width of one head of queries, keys and values
-	FF      int // width of the dense feed-forward block; 0 where every layer has experts
+	FF      int // width of the dense feed-forward block; 0 if every layer has experts
 
-	Experts       int // experts of a layer; 0 for a dense network
+	Experts       int // experts per layer; 0 for a dense network
 	ActiveExperts int // experts that compute each token
 	ExpertFF      int // width of one expert
-	SharedFF      int // width of the shared expert; 0 where there is none
+	SharedFF      int // width of the shared expert; 0 if there is none
 	ExpertScale   float32
 
 	Eps          float32 // of every RMS norm
-	Window       int     // sliding-window length of the layers that have one; 0 for none
+	Window       int     // sliding-window length of the layers that have a window; 0: none
 	WindowPeriod int     // every WindowPeriod-th layer attends to everything, the others to Window tokens
 
 	Rope RopeParams
@@ -36,17 +36,16 @@ type Hyper struct {
 
 // RopeParams are the parameters of the rotary position embedding.
 type RopeParams struct {
-	Dims    int     // leading dimensions of a head that rotate
-	Base    float32 // wavelength base
+	Dims    int     // leading dimensions of a head that are rotated
+	Base    float32 // base of the wavelengths
 	Scaling string  // "none", "linear" or "yarn"
-	Factor  float32 // context extension factor, ≥ some positive value; 1 for none
+	Factor  float32 // context extension factor, positive; 1 for none
 	OrigCtx int     // context length before extension
 
 	AttnFactor, ExtFactor, BetaFast, BetaSlow float32 // YaRN
 }
 
-// Limits beyond which a header is taken for damaged rather than for a network: ten times what
-// exists.
+// Limits beyond which a header is considered damaged: ten times the largest existing network.
 const (
 	maxLayers  = 4096
 	maxWidth   = 1 << 20
@@ -55,11 +54,11 @@ const (
 	maxCtx     = 1 << 30
 )
 
-// KVWidth returns the number of key (or value) elements a token has in one layer.
+// KVWidth returns the number of key (or value) elements per token in one layer.
 func (h *Hyper) KVWidth() int { return h.KVHeads * h.HeadDim }
 
-// windowOf returns the attention window of a layer: how many tokens, itself included, a token sees;
-// 0 for all.
+// windowOf returns the attention window of a layer: the number of tokens, including itself, that a
+// token attends to; 0 means all.
 func (h *Hyper) windowOf(layer int) int {
 	if h.Window == 0 || h.WindowPeriod > 0 && layer%h.WindowPeriod == h.WindowPeriod-1 {
 		return 0
@@ -67,7 +66,7 @@ func (h *Hyper) windowOf(layer int) int {
 	return h.Window
 }
 
-// ReadHyper reads and checks the shape of the network in f. The error names the key at fault.
+// ReadHyper reads and checks the shape of the network in f. The error names the key that is wrong.
 func ReadHyper(f *gguf.File) (Hyper, error) {
 	h, _, err := readHyper(f)
 	return h, err
@@ -164,7 +163,7 @@ func (r *metaReader) experts(h *Hyper, a *arch) {
 	h.ExpertFF = r.count("expert_feed_forward_length", h.FF/a.moe.ffShare(h.ActiveExperts), 1, maxWidth)
 	h.ExpertScale = r.float("expert_weights_scale", 1, 0, 1e6)
 	if h.ExpertScale == 0 {
-		h.ExpertScale = 1 // how converters write "none"
+		h.ExpertScale = 1 // the way converters write "none"
 	}
 	if a.moe.shared {
 		h.SharedFF = r.count("expert_shared_feed_forward_length", h.FF, 1, maxWidth)
@@ -209,7 +208,7 @@ func (r *metaReader) rope(h *Hyper) {
 	}
 }
 
-// metaReader reads numbers of one architecture and keeps the first error.
+// metaReader reads the numbers of one architecture and keeps the first error.
 type metaReader struct {
 	f      *gguf.File
 	prefix string
@@ -222,8 +221,9 @@ func (r *metaReader) fail(key, format string, args ...any) {
 	}
 }
 
-// count reads an integer in [lo, hi]; where the key is absent it is def, and an error if def is out
-// of range too. Arrays (one number a layer) are accepted when all their numbers are equal.
+// count reads an integer in [lo, hi]. If the key is absent, the result is def; a def out of range
+// makes the absence an error. Arrays (one number per layer) are accepted if all their numbers are
+// equal.
 func (r *metaReader) count(key string, def, lo, hi int) int {
 	v, ok := r.f.Uint(r.prefix + key)
 	if !ok {
@@ -256,8 +256,8 @@ func (r *metaReader) count(key string, def, lo, hi int) int {
 	return int(v)
 }
 
-// float reads a number in [lo, hi]; def stands for an absent key, and a def below lo makes the key
-// required.
+// float reads a number in [lo, hi]. If the key is absent, the result is def; a def below lo makes
+// the key required.
 func (r *metaReader) float(key string, def, lo, hi float64) float32 {
 	v, ok := r.f.Float(r.prefix + key)
 	if !ok {

@@ -15,8 +15,8 @@ import (
 )
 
 // LoadNetwork reads the weights of f, laid out for the kernels of this machine, with the workers of
-// pool, which the network goes on using for its passes. f's pages are released one matrix after
-// another; it may be closed afterwards. Errors name the key or tensor at fault.
+// pool, which the network also uses for its passes. f's pages are released one matrix after
+// another, and f may be closed afterwards. An error names the key or tensor that caused it.
 func LoadNetwork(f *gguf.File, pool *tensor.Pool, cfg NetworkConfig) (*Network, error) {
 	h, a, err := readHyper(f)
 	if err != nil {
@@ -34,7 +34,8 @@ func LoadNetwork(f *gguf.File, pool *tensor.Pool, cfg NetworkConfig) (*Network, 
 	return n, nil
 }
 
-// finish makes the matrices, if there was no error and there is room, and readies the network.
+// finish builds the matrices, if there was no error and there is enough memory, and prepares the
+// network for use.
 func (l *loader) finish() error {
 	n := l.n
 	if l.err == nil {
@@ -51,7 +52,7 @@ func (l *loader) finish() error {
 	return nil
 }
 
-// loader finds and checks every tensor first, then makes the matrices in parallel.
+// loader first finds and checks every tensor, then builds the matrices in parallel.
 type loader struct {
 	f       *gguf.File
 	n       *Network
@@ -62,7 +63,7 @@ type loader struct {
 	err error
 }
 
-// pending is a matrix that waits to be made: rows [row, row+rows) of a tensor.
+// pending is a matrix still to be built: rows [row, row+rows) of a tensor.
 type pending struct {
 	dst  *linear
 	t    gguf.Tensor
@@ -85,7 +86,7 @@ func (l *loader) tensor(name string, optional bool, dims ...int) (gguf.Tensor, b
 		}
 		return t, false
 	}
-	// A trailing 1 may be written or not.
+	// A trailing dimension of 1 may be omitted.
 	got := slices.Clone(t.Dims)
 	for len(got) > len(dims) && got[len(got)-1] == 1 {
 		got = got[:len(got)-1]
@@ -120,7 +121,7 @@ func (l *loader) values(name string, optional bool, dims ...int) []float32 {
 	return v
 }
 
-// matrix plans rows×cols weights named name.weight, with the bias name.bias where there is one.
+// matrix plans rows×cols weights named name.weight, with the bias name.bias if there is one.
 func (l *loader) matrix(dst *linear, name string, optional bool, cols, rows int) bool {
 	t, ok := l.tensor(name+".weight", optional, cols, rows)
 	if !ok {
@@ -203,7 +204,7 @@ func (l *loader) layer(y *layer, i int) {
 	}
 }
 
-// expertLayer plans the experts of layer i that are computed here.
+// expertLayer plans the experts of layer i that are computed in this process.
 func (l *loader) expertLayer(y *layer, i int) {
 	h := &l.n.hyper
 	name := func(s string) string { return fmt.Sprintf("blk.%d.%s", i, s) }
@@ -213,7 +214,7 @@ func (l *loader) expertLayer(y *layer, i int) {
 	l.experts(y, func(f *ffn) *linear { return &f.down }, name("ffn_down_exps"), h.ExpertFF, h.Embed)
 }
 
-// qkv plans the projections to queries, keys and values, which some converters stack into one
+// qkv plans the projections to queries, keys and values, which some converters stack into a single
 // tensor.
 func (l *loader) qkv(y *layer, name func(string) string) {
 	h := &l.n.hyper
@@ -250,7 +251,7 @@ func (l *loader) dense(name func(string) string, suffix string, width int) *ffn 
 	return f
 }
 
-// rope joins the parameters of the header with the frequency factors of Llama 3.1.
+// rope combines the header's parameters with the frequency factors of Llama 3.1.
 func (l *loader) rope() {
 	p := l.n.hyper.Rope
 	cfg := tensor.RopeConfig{
@@ -271,12 +272,12 @@ func (l *loader) rope() {
 	l.n.rope = r
 }
 
-// loadPiece is about how many bytes of the file a worker reads and lays out at a time. They stay in
-// its cache between.
+// loadPiece is the approximate number of bytes of the file that a worker reads and lays out at a
+// time. They stay in its CPU cache in between.
 const loadPiece = 1 << 20
 
-// build makes the planned matrices and fills them in parallel, in the order of the file so that it
-// is read ahead.
+// build builds the planned matrices and fills them in parallel, in the order of the file so that
+// read-ahead works.
 func (l *loader) build() {
 	slices.SortStableFunc(l.pending, func(a, b pending) int {
 		return cmp.Compare(address(a.data), address(b.data))
@@ -296,12 +297,12 @@ func (l *loader) build() {
 		}
 	}
 	l.n.pool.Run(len(l.pieces), loadJob{l, make([][]byte, l.n.pool.Workers())})
-	if l.n.output.Matrix == nil { // tied
+	if l.n.output.Matrix == nil { // tied embeddings
 		l.n.output.Matrix, l.n.output.typ = l.n.embed.Matrix, l.n.embed.typ
 	}
 }
 
-// loadRows is rows [r0, r1) of a planned matrix.
+// loadRows describes rows [r0, r1) of a planned matrix.
 type loadRows struct {
 	*pending
 	r0, r1 int
@@ -311,7 +312,7 @@ func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(
 
 type loadJob struct {
 	l    *loader
-	bufs [][]byte // one a worker
+	bufs [][]byte // one per worker
 }
 
 // Do reads some rows of a matrix and lays them out.

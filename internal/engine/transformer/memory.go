@@ -11,23 +11,23 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// MemoryConfig is what an estimate is asked for.
+// MemoryConfig holds the parameters of an estimate.
 type MemoryConfig struct {
 	Cache CacheConfig
-	Batch int // most tokens of one pass
+	Batch int // maximum number of tokens in one pass
 }
 
-// Memory is an estimate in bytes of what running a model takes.
+// Memory is an estimate, in bytes, of the memory that running a model takes.
 type Memory struct {
 	Weights int64
 	Cache   int64
 	Scratch int64
 }
 
-// Total is the sum of the parts.
+// Total returns the sum of the parts.
 func (m Memory) Total() int64 { return m.Weights + m.Cache + m.Scratch }
 
-// EstimateMemory tells, from the header of f alone, how much memory a network and a cache of it
+// EstimateMemory estimates, from the header of f alone, the memory that a network and its cache
 // will take.
 func EstimateMemory(f *gguf.File, cfg MemoryConfig) (Memory, error) {
 	h, err := ReadHyper(f)
@@ -47,7 +47,8 @@ func EstimateMemory(f *gguf.File, cfg MemoryConfig) (Memory, error) {
 	return m, nil
 }
 
-// scratchBytes is the memory one pass over tokens tokens works in, with one row of logits.
+// scratchBytes returns the size of the scratch memory for a pass over tokens tokens with one row of
+// logits.
 func scratchBytes(h *Hyper, tokens int) int64 {
 	slots, width := 1, max(h.FF, h.SharedFF)
 	row := 4*h.Embed + 3*h.Heads*h.HeadDim + 2*h.KVWidth() + 4*width
@@ -58,9 +59,9 @@ func scratchBytes(h *Hyper, tokens int) int64 {
 	return 4 * (int64(row)*int64(tokens) + int64(h.Vocab))
 }
 
-// AvailableMemory returns how many bytes this process may still take: what the system has left, or
-// what the limit of its control group leaves, whichever is less. It is false where the system does
-// not tell.
+// AvailableMemory returns the number of bytes that this process may still allocate: what the system
+// has left, or what the limit of its control group leaves, whichever is less. It returns false if
+// the system does not say.
 func AvailableMemory() (int64, bool) {
 	left, ok := int64(math.MaxInt64), false
 	if v, found := memAvailable("/proc/meminfo"); found {
@@ -73,7 +74,7 @@ func AvailableMemory() (int64, bool) {
 		limit, ok1 := readNumber(g.limit)
 		used, ok2 := readNumber(g.used)
 		if ok1 && ok2 && limit > 0 && limit < 1<<60 {
-			used -= fileCache(g.stat) // the system takes those pages back when they are needed
+			used -= fileCache(g.stat) // the system reclaims those pages when needed
 			left, ok = min(left, max(limit-used, 0)), true
 		}
 	}
@@ -85,7 +86,7 @@ func memAvailable(path string) (int64, bool) {
 	return kb << 10, ok
 }
 
-// fileCache returns the bytes of a control group that only cache files.
+// fileCache returns the number of bytes of a control group that only cache files.
 func fileCache(path string) int64 {
 	n, ok := readField(path, "inactive_file")
 	if !ok {
@@ -119,7 +120,7 @@ func readNumber(path string) (int64, bool) {
 	return v, err == nil
 }
 
-// checkRoom returns size·count when that much memory is left.
+// checkRoom returns size·count if that much memory is available, else an error.
 func checkRoom(what string, size, count int64) (int, error) {
 	if size > 0 && count > math.MaxInt64/size || size*count > math.MaxInt {
 		return 0, fmt.Errorf("%s of %d × %d bytes is more than a machine can address", what, count, size)
@@ -133,7 +134,7 @@ func checkRoom(what string, size, count int64) (int, error) {
 
 func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// checkRoom asks for the memory of all matrices before the first is made.
+// checkRoom checks that there is memory for all matrices before the first is built.
 func (l *loader) checkRoom() {
 	if _, err := checkRoom("the network", int64(l.n.bytes), 1); err != nil {
 		l.fail("%w", err)

@@ -5,20 +5,20 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// NetworkConfig chooses how a network computes; the zero value is the exact one.
+// NetworkConfig selects how a network computes. The zero value computes exactly.
 type NetworkConfig struct {
 	// Capacity limits the tokens of one pass that an expert computes to Capacity times the even
-	// share; the rest is rerouted to the token's next best expert with room, and counted. 0 means
-	// no limit. With a limit a token's logits depend on the tokens beside it: results are then no
-	// longer the same for every batch.
+	// share. The other tokens are rerouted to their next best expert with room, and counted. 0
+	// means no limit. With a limit, a token's logits depend on the other tokens in the pass, so
+	// results are no longer the same for every batch.
 	Capacity float64
 
 	// Place, if set, says which experts are computed elsewhere; their weights are not loaded here.
-	// nil means here.
+	// A nil worker means that the expert is computed here.
 	Place func(layer, expert int) ExpertWorker
 }
 
-// Network is the weights of a model and the scratch memory of one forward pass at a time.
+// Network holds the weights of a model and the scratch memory for one forward pass at a time.
 type Network struct {
 	hyper  Hyper
 	arch   *arch
@@ -26,7 +26,7 @@ type Network struct {
 	pool   *tensor.Pool
 	arena  *tensor.Arena
 	rope   *tensor.Rope
-	embed  linear // one row for each token
+	embed  linear // one row per token
 	norm   []float32
 	output linear
 	layers []layer
@@ -42,7 +42,7 @@ type linear struct {
 	typ  gguf.Type
 }
 
-// layer is the weights of one layer; what an architecture lacks is nil.
+// layer holds the weights of one layer. Fields that an architecture does not use are nil.
 type layer struct {
 	attnNorm, ffnNorm []float32
 	q, k, v, o        linear
@@ -50,7 +50,7 @@ type layer struct {
 	sinks             []float32
 	window            int
 
-	dense  *ffn      // of a layer without experts, or the shared expert beside them
+	dense  *ffn      // block of a layer without experts, or the shared expert
 	gate   []float32 // of the shared expert
 	router linear
 	expert []ffn
@@ -63,8 +63,8 @@ type ffn struct{ gate, up, down linear }
 // Hyper returns the shape of the network.
 func (n *Network) Hyper() Hyper { return n.hyper }
 
-// Bytes returns the memory the weights take.
+// Bytes returns the size of the weights in bytes.
 func (n *Network) Bytes() int { return n.bytes }
 
-// Close gives the memory of the weights back. The network must not be used afterwards.
+// Close frees the memory of the weights. The network must not be used afterwards.
 func (n *Network) Close() error { return n.arena.Close() }

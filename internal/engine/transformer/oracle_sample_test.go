@@ -24,8 +24,8 @@ import (
 
 var writeOracles = flag.Bool("write-oracles", false, "write the logits of the sampled models anew, by the reference")
 
-// TestSampledOracles holds the logits that come with the sampled models against the reference,
-// which they are from; with -write-oracles it writes them.
+// TestSampledOracles compares the logits that come with the sampled models with the reference,
+// which generated them; with -write-oracles it writes them.
 func TestSampledOracles(t *testing.T) {
 	t.Setenv(devdata.Env, "samples")
 	for _, path := range append(devdata.Glob(t, "moe-dev/models/micro-*.gguf"), devdata.Glob(t, "moe-dev/models/microd-*.gguf")...) {
@@ -58,8 +58,8 @@ func TestSampledOracles(t *testing.T) {
 	}
 }
 
-// referenceOracle returns the 20 largest logits at each position of a made-up prompt, and of what
-// follows when the best token is taken each time.
+// referenceOracle returns the 20 largest logits at each position of a made-up prompt and of its
+// greedy continuation.
 func referenceOracle(t *testing.T, f *gguf.File, model string) []byte {
 	t.Helper()
 	r := reference.New(t, f)

@@ -12,8 +12,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// oracleFile is what another engine computed for a model file: the largest logits at each position
-// of a prompt, and of a greedy continuation, with keys and values in F32.
+// oracleFile holds another engine's results for a model file: the largest logits at each position
+// of a prompt and of a greedy continuation, with keys and values in F32.
 type oracleFile struct {
 	Model  string      `json:"model"`
 	Vocab  int         `json:"n_vocab"`
@@ -44,7 +44,7 @@ func readOracles(t testing.TB) []oracleFile {
 	return all
 }
 
-// openNetwork loads a model file and gives it a cache for tokens tokens.
+// openNetwork loads a model file and creates a cache for tokens tokens.
 func openNetwork(t testing.TB, path string, kv gguf.Type, tokens, workers int) (*Network, *Cache) {
 	t.Helper()
 	f, err := gguf.Open(path)
@@ -72,7 +72,7 @@ func newNetwork(t testing.TB, f *gguf.File, kv gguf.Type, tokens, workers int) (
 	return n, c
 }
 
-// seqOf takes pages for tokens tokens from c.
+// seqOf allocates pages for tokens tokens from c.
 func seqOf(t testing.TB, c *Cache, tokens int) *Seq {
 	t.Helper()
 	s := &Seq{}
@@ -86,8 +86,8 @@ func seqOf(t testing.TB, c *Cache, tokens int) *Seq {
 	return s
 }
 
-// TestOracle compares logits with those of llama.cpp on files of every tensor type; those of the
-// sampled models are from the reference.
+// TestOracle compares logits with those of llama.cpp on files of every tensor type; the logits of
+// the sampled models come from the reference.
 func TestOracle(t *testing.T) {
 	for _, o := range readOracles(t) {
 		t.Run(o.Model, func(t *testing.T) {
@@ -113,8 +113,9 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// check holds rows of logits against the oracle's: the divergence of the distributions over its 20
-// best tokens, and the best token wherever the next one is further away than the noise.
+// check compares rows of logits with the oracle's. It checks the divergence of the distributions
+// over the oracle's 20 best tokens. It also checks the best token, wherever the gap to the next one
+// is larger than the noise.
 func check(t *testing.T, what string, o oracleFile, want []oracleRow, got [][]float32) {
 	limit := 5e-3
 	for _, exact := range []string{"f32", "f16", "BF16"} {

@@ -2,8 +2,8 @@ package transformer
 
 import "github.com/luthier-dev/luthier/internal/engine/tensor"
 
-// products is one phase of a pass: matrices that multiply the same prepared batch, in pieces of
-// rows over the workers.
+// products is one phase of a pass: matrices that multiply the same prepared batch, divided into
+// pieces of rows for the workers.
 type products struct {
 	batch  *tensor.Batch
 	list   [3]product
@@ -17,16 +17,16 @@ type product struct {
 	dst    []float32
 	stride int
 	toks   []int32
-	first  int // piece
+	first  int // its first piece
 }
 
-// mulRows is how many rows of a matrix one piece of a product has: some 100 KB of weights, a few
+// mulRows is the number of matrix rows in one piece of a product: some 100 KB of weights, a few
 // microseconds.
 const mulRows = 64
 
 func (p *products) start(b *tensor.Batch) { p.batch, p.n, p.pieces = b, 0, 0 }
 
-// add plans one product; toks nil stands for all rows of the batch.
+// add plans one product; if toks is nil, it covers all rows of the batch.
 func (p *products) add(m *linear, dst []float32, stride int, toks []int32) {
 	p.list[p.n] = product{m: m, dst: dst, stride: stride, toks: toks, first: p.pieces}
 	p.pieces += (m.Rows + mulRows - 1) / mulRows

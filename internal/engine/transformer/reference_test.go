@@ -15,7 +15,7 @@ func TestReference(t *testing.T) {
 	for _, v := range reference.Variants(Architectures()) {
 		t.Run(v.Name, func(t *testing.T) {
 			f := v.Open(t, "f32")
-			count := tier.Pick(40, 70, 70) // beyond the sliding window and a page, or two
+			count := tier.Pick(40, 70, 70) // long enough to exceed the sliding window and one or two pages
 			n, c := newNetwork(t, f, gguf.TypeF32, count, 2)
 			tokens := reference.RandomTokens(rand.New(rand.NewPCG(7, 7)), count, n.Hyper().Vocab)
 			if err := n.Forward(c, []Slice{{Seq: seqOf(t, c, count), Tokens: tokens, Outputs: count}}); err != nil {

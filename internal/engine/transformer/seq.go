@@ -2,16 +2,16 @@ package transformer
 
 import "fmt"
 
-// Seq is one sequence's page table. Page i of it holds tokens i·PageTokens and on.
-// To truncate it, lower Len, and release the pages that are not needed any more.
+// Seq is the page table of one sequence. Its page i holds the tokens from i·PageTokens on. To
+// truncate a sequence, lower Len and release the pages that are no longer needed.
 type Seq struct {
 	Pages []int32
-	Len   int // tokens whose keys and values are in the cache
+	Len   int // number of tokens whose keys and values are in the cache
 }
 
-// Slice is what one pass appends to a sequence.
+// Slice is the part that one pass appends to a sequence.
 type Slice struct {
-	Seq     *Seq    // must have pages for all Tokens, the ones written to held by it alone
+	Seq     *Seq    // must have pages for all Tokens; the pages written to must be held by it alone
 	Tokens  []int32 // at least one
 	Outputs int     // logits are wanted for the last Outputs tokens
 }
@@ -19,7 +19,7 @@ type Slice struct {
 // PagesFor returns how many pages n tokens take.
 func PagesFor(n int) int { return (n + PageTokens - 1) / PageTokens }
 
-// checkSlices refuses, before anything is written, what the pass could not do.
+// checkSlices refuses slices that the pass could not compute, before anything is written.
 func (n *Network) checkSlices(c *Cache, slices []Slice) (tokens, outputs int, err error) {
 	for i := range slices {
 		s := &slices[i]

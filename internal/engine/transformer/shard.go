@@ -6,29 +6,29 @@ import (
 	"sync"
 )
 
-// ExpertWorker computes experts in another place: another process, another machine. Calls come from
-// one goroutine at a time.
+// ExpertWorker computes experts elsewhere: in another process or on another machine. Calls come
+// from one goroutine at a time.
 type ExpertWorker interface {
-	// Compute applies experts of one layer to rows of the network's width and fills in what they
-	// give, unweighted. The results must be those that this process would have computed, bit for
-	// bit.
+	// Compute applies experts of one layer to rows of the network's width and stores their
+	// unweighted results. The results must be bit for bit those that this process would have
+	// computed.
 	Compute(layer int, jobs []ExpertJob) error
 }
 
-// ExpertJob is the rows that one expert is to compute: In and Out hold the same number of rows of
-// the network's width.
+// ExpertJob holds the rows that one expert is to compute: In and Out have the same number of rows
+// of the network's width.
 type ExpertJob struct {
 	Expert  int
 	In, Out []float32
 }
 
-// remote is the experts of a layer that other workers compute.
+// remote lists the experts of a layer that other workers compute.
 type remote struct {
-	workers []ExpertWorker // one for each expert; nil for those that are here
+	workers []ExpertWorker // one for each expert; nil for experts computed here
 	list    []ExpertWorker // each worker once
 }
 
-// placed returns the workers of a layer's experts; nil when all are here.
+// placed returns the workers of a layer's experts, nil if all experts are computed here.
 func (cfg NetworkConfig) placed(layer, experts int) *remote {
 	if cfg.Place == nil {
 		return nil
@@ -49,11 +49,11 @@ func (cfg NetworkConfig) placed(layer, experts int) *remote {
 	return r
 }
 
-// away says that another worker computes expert e.
+// away reports whether another worker computes expert e.
 func (y *layer) away(e int) bool { return y.remote != nil && y.remote.workers[e] != nil }
 
-// sample returns an expert that is here, whose matrices tell how activations are to be rounded; nil
-// if there is none.
+// sample returns an expert that is computed here, whose matrices determine how activations are
+// rounded. It returns nil if there is none.
 func (y *layer) sample() *ffn {
 	for e := range y.expert {
 		if y.expert[e].gate.Matrix != nil {
@@ -63,8 +63,8 @@ func (y *layer) sample() *ffn {
 	return nil
 }
 
-// send starts the calls to the workers that have tokens to compute. What they give is in
-// p.moe.given, by slots, once the returned function has returned.
+// send starts the calls to the workers that have tokens to compute. After the returned function has
+// returned, their results are in p.moe.given, by slot.
 func (p *pass) send() (wait func()) {
 	if p.l.remote == nil {
 		return func() {}

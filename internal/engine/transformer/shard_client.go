@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// RemoteExperts is an ExpertWorker at the other end of a connection, served by ServeExperts.
-// After an error the connection is of no further use.
+// RemoteExperts is an ExpertWorker at the other end of a connection, served by ServeExperts. After
+// an error the connection is unusable.
 type RemoteExperts struct {
 	c       *wire
 	width   int
@@ -15,8 +15,9 @@ type RemoteExperts struct {
 	err     error
 }
 
-// DialExperts greets the worker at the other end of conn: a Unix or TCP socket, or the pipes of a
-// process. Closing conn is the caller's part, and the way to end a call that hangs.
+// DialExperts performs the handshake with the worker at the other end of conn: a Unix or TCP
+// socket, or the pipes of a process. The caller closes conn; that is also the way to end a call
+// that hangs.
 func DialExperts(conn io.ReadWriter) (*RemoteExperts, error) {
 	c := newWire(conn)
 	var width, layers, experts uint32

@@ -9,9 +9,9 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/tensor"
 )
 
-// ServeExperts loads those experts of f that has says are this worker's, and computes them for the
-// network at the other end of conn until that end is closed, which is no error. A request that
-// cannot be met is answered with the reason.
+// ServeExperts loads the experts of f for which has returns true, and computes them for the network
+// at the other end of conn until that end is closed, which is not an error. A request that cannot
+// be met is answered with the reason.
 func ServeExperts(conn io.ReadWriter, f *gguf.File, pool *tensor.Pool, has func(layer, expert int) bool) error {
 	n, err := loadExperts(f, pool, has)
 	if err != nil {
@@ -33,13 +33,13 @@ func ServeExperts(conn io.ReadWriter, f *gguf.File, pool *tensor.Pool, has func(
 	}
 }
 
-// elsewhere stands for the workers that the experts of other shards are at.
+// elsewhere is a placeholder for the workers of experts in other shards.
 type elsewhere struct{}
 
 func (elsewhere) Compute(int, []ExpertJob) error { return errors.New("not this worker's experts") }
 
-// loadExperts makes a network of nothing but some experts. Each row of its passes goes to one of
-// them.
+// loadExperts makes a network that consists only of some experts. Each row of its passes goes to
+// one of them.
 func loadExperts(f *gguf.File, pool *tensor.Pool, has func(layer, expert int) bool) (*Network, error) {
 	h, a, err := readHyper(f)
 	if err == nil && h.Experts == 0 {
@@ -95,7 +95,7 @@ func (s *expertServer) serve() error {
 	return s.c.w.Flush()
 }
 
-// noEOF tells a connection that breaks inside a message from one that was closed.
+// noEOF distinguishes a connection that breaks inside a message from one that was closed.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -135,7 +135,7 @@ func (s *expertServer) request() (layer int, err error) {
 	return int(min(l, maxLayers)), nil
 }
 
-// compute replaces the rows by what their experts make of them, or tells why it cannot.
+// compute replaces the rows by the results of their experts, or returns the reason why it cannot.
 func (s *expertServer) compute(layer int) (reason string) {
 	n, p := s.n, &s.n.pass
 	if layer >= len(n.layers) {

@@ -18,8 +18,8 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/transformer/reference"
 )
 
-// mine is how the tests deal the experts out: every third to shard 0, the next to shard 1, the rest
-// stay.
+// mine distributes the experts in the tests: every third to shard 0, the next to shard 1; the rest
+// stay in the test process.
 func mine(shard int) func(layer, expert int) bool {
 	return func(layer, expert int) bool { return (layer+expert)%3 == shard }
 }
@@ -74,9 +74,9 @@ func startShard(t *testing.T, model, shard string) (*exec.Cmd, net.Conn) {
 	return cmd, conn
 }
 
-// TestShards spreads the experts over two worker processes: logits are the same bits as with all of
-// them here, and the weights are in one place only. A worker that dies is an error of the pass, and
-// leaves the sequence as it was.
+// TestShards spreads the experts over two worker processes. The logits are bit for bit the same as
+// with all experts in one process, and each weight is loaded only once. If a worker dies, the pass
+// returns an error and leaves the sequence unchanged.
 func TestShards(t *testing.T) {
 	for _, arch := range []string{"qwen3moe", "gpt-oss", "qwen2moe"} {
 		t.Run(arch, func(t *testing.T) {
@@ -144,13 +144,13 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// pipe joins two directions into a connection.
+// pipe combines two one-way streams into a connection.
 type pipe struct {
 	io.Reader
 	io.Writer
 }
 
-// FuzzServeExperts feeds a worker foreign bytes: it answers or refuses, and never panics.
+// FuzzServeExperts feeds a worker arbitrary bytes: it answers or refuses, and never panics.
 func FuzzServeExperts(f *testing.F) {
 	model := reference.Variant{Arch: "qwen3moe"}.Open(f, "q8_0")
 	pool := tensor.NewPool(1)
@@ -176,7 +176,7 @@ func FuzzServeExperts(f *testing.F) {
 	})
 }
 
-// TestExpertRequests checks what a worker refuses and how it says so.
+// TestExpertRequests checks which requests a worker refuses and how it reports that.
 func TestExpertRequests(t *testing.T) {
 	f := reference.Variant{Arch: "qwen3moe"}.Open(t, "f32")
 	pool := tensor.NewPool(1)

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// The wire between a network and a worker that computes experts carries little-endian numbers of 32
-// bits.
+// The protocol between a network and a worker that computes experts. All numbers are little-endian
+// and 32 bits wide.
 //
 //	hello     worker → network: magic, width, layers, experts
 //	request   magic, layer, jobs, then for each job: expert, rows, rows × width floats
@@ -21,7 +21,7 @@ const (
 	shardMaxText = 1 << 12
 )
 
-// wire reads and writes frames; its buffer is reused.
+// wire reads and writes messages; its buffer is reused.
 type wire struct {
 	r   *bufio.Reader
 	w   *bufio.Writer
@@ -35,7 +35,7 @@ func newWire(rw io.ReadWriter) *wire {
 func (c *wire) putInts(v ...uint32) {
 	for _, x := range v {
 		c.buf = binary.LittleEndian.AppendUint32(c.buf[:0], x)
-		c.w.Write(c.buf) // an error comes back from Flush
+		c.w.Write(c.buf) // Flush reports an error
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *wire) read(n int) error {
 	return err
 }
 
-// frame reads the magic number that opens every message.
+// frame reads the magic number that begins every message.
 func (c *wire) frame() error {
 	var m uint32
 	if err := c.ints(&m); err != nil {

@@ -4,7 +4,7 @@
 //	go run ./internal/engine/gguf/genmodel -arch qwen3moe -layers 4 -embd 2048 -heads 32 -kv 4 -headdim 128 \
 //		-experts 128 -active 8 -ff 768 -vocab 151936 -type q8_0 -o model.gguf
 //
-// Flags that are given change the preset. With -vocab-from the tokenizer is another file's.
+// Flags override the preset. With -vocab-from, the tokenizer is copied from another file.
 package main
 
 import (
@@ -68,7 +68,7 @@ func run(args []string) error {
 	return synth.Create(*out, c)
 }
 
-// override puts the size of a flag that was given into c.
+// override sets a size in c from the flag called name, if that flag was given.
 func override(c *synth.Config, name string, n *int) {
 	fields := map[string]*int{
 		"layers": &c.Layers, "embd": &c.Embd, "heads": &c.Heads, "kv": &c.KVHeads, "headdim": &c.HeadDim, "experts": &c.Experts,

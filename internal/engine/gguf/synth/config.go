@@ -16,19 +16,20 @@ type Config struct {
 	KVHeads   int
 	HeadDim   int
 	FF        int    // hidden width of a dense feed-forward layer
-	Experts   int    // 0 for a dense model
-	Active    int    // experts that a token uses
+	Experts   int    // 0: a dense model
+	Active    int    // experts used per token
 	ExpertFF  int    // hidden width of an expert
 	SharedFF  int    // hidden width of the shared expert of qwen2moe
 	Context   int    // 0: 32768
 	Window    int    // sliding window of gpt-oss, 0: 128
-	Vocab     int    // number of tokens, 0: as many as the vocabulary has; unused tokens fill it up
+	Vocab     int    // number of tokens, 0: as many as the vocabulary has; unused tokens fill up a larger number
 	Tied      bool   // the output matrix is the token embedding
 	Quant     string // a tensor type for all matrices ("q8_0"), or a mix: q4_k_m, q5_k_m, mxfp4_moe
 	Seed      uint64
 	VocabFrom *gguf.File // a file to take the tokenizer from; nil: a small one made here
 
-	// TypeOf, when set, has the last word on the type of a tensor; usual is what Quant gives.
+	// TypeOf, if set, has the last word on the type of a tensor; usual is the type that Quant
+	// selects.
 	TypeOf func(tensor string, usual gguf.Type) gguf.Type
 }
 
@@ -37,8 +38,9 @@ func Archs() []string {
 	return []string{"qwen3moe", "qwen3", "qwen2", "qwen2moe", "llama", "olmoe", "gpt-oss"}
 }
 
-// Tiny is a model of two layers and some million weights in F32, whose rows divide into blocks of
-// every type. Mixture-of-Experts architectures have eight experts of which two are active.
+// Tiny returns the shape of a model of two layers and a few million weights in F32, whose rows
+// divide into blocks of every type. Mixture-of-experts architectures have eight experts, two of
+// them active.
 func Tiny(arch string) Config {
 	c := Config{Arch: arch, Layers: 2, Embd: 256, Heads: 4, KVHeads: 2, HeadDim: 64, FF: 512, Context: 4096, Quant: "f32", Seed: 1}
 	switch arch {
@@ -58,9 +60,9 @@ func Tiny(arch string) Config {
 
 // presets are the shapes of known models.
 var presets = map[string]Config{
-	// The layers of Qwen3-30B-A3B, four of its 48.
+	// Four of the 48 layers of Qwen3-30B-A3B.
 	"qwen3-30b-a3b-4l": {Arch: "qwen3moe", Layers: 4, Embd: 2048, Heads: 32, KVHeads: 4, HeadDim: 128, FF: 6144, Experts: 128, Active: 8, ExpertFF: 768, Vocab: 151936, Context: 40960},
-	// About 1.0 billion weights, 0.2 of them read for a token.
+	// About 1.0 billion weights, of which 0.2 billion are read per token.
 	"moe-1b-a200m": {Arch: "qwen3moe", Layers: 16, Embd: 1024, Heads: 16, KVHeads: 4, HeadDim: 64, FF: 4096, Experts: 32, Active: 4, ExpertFF: 512, Vocab: 65536},
 	// Llama 3.2 1B.
 	"dense-1b": {Arch: "llama", Layers: 16, Embd: 2048, Heads: 32, KVHeads: 8, HeadDim: 64, FF: 8192, Vocab: 128256, Tied: true},
@@ -68,7 +70,7 @@ var presets = map[string]Config{
 	"dense-0.6b": {Arch: "qwen3", Layers: 28, Embd: 1024, Heads: 16, KVHeads: 8, HeadDim: 128, FF: 3072, Vocab: 151936, Context: 40960, Tied: true},
 }
 
-// Preset is the shape of a known model by name, in Q8_0.
+// Preset returns the shape of a known model by name, with type Q8_0.
 func Preset(name string) (Config, bool) {
 	c, ok := presets[name]
 	c.Quant, c.Seed = "q8_0", 1
@@ -85,7 +87,7 @@ func Presets() []string {
 	return out
 }
 
-// check completes c and tells what no program could load.
+// check fills in defaults in c and reports a shape that no program could load.
 func (c *Config) check() error {
 	if c.Context == 0 {
 		c.Context = 32768

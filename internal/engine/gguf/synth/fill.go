@@ -8,7 +8,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/quant"
 )
 
-// stream is a tensor to be filled with normally distributed values.
+// stream describes a tensor to be filled with normally distributed values.
 type stream struct {
 	t         gguf.Type
 	mean, std float64
@@ -24,11 +24,11 @@ type poolKey struct {
 }
 
 const (
-	// chunk is the number of values that are made at once: a whole number of blocks of every type.
+	// chunk is the number of values generated at once: a whole number of blocks of every type.
 	chunk = 256
-	// poolChunks is the size of a pool. Larger tensors are made of a pool's chunks in random order,
-	// which is as fast as copying; with thousands of chunks to choose from for each part of a row,
-	// no two rows are the same.
+	// poolChunks is the size of a pool. Larger tensors are put together from a pool's chunks in
+	// random order, which is as fast as copying; with thousands of chunks to choose from for each
+	// part of a row, no two rows are the same.
 	poolChunks = 8192
 )
 
@@ -67,7 +67,7 @@ func (m *maker) fill(w io.Writer, s stream) error {
 	return nil
 }
 
-// fresh makes every value anew, a few rows at a time.
+// fresh generates every value separately, a few rows at a time.
 func fresh(w io.Writer, r *rand.Rand, s stream) error {
 	n := max(s.cols, chunk*64/s.cols*s.cols)
 	x := make([]float32, n)

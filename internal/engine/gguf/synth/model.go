@@ -9,7 +9,7 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// arch is what sets an architecture's tensors apart.
+// arch holds the differences between the tensors of architectures.
 type arch struct {
 	moe       bool
 	square    bool // the heads together are as wide as the embedding
@@ -17,8 +17,8 @@ type arch struct {
 	headNorms bool // RMS norms of each head's q and k
 	wideNorms bool // RMS norms over all heads' q and k
 	shared    bool // a shared expert with a gate
-	untied    bool // always its own output matrix
-	oss       bool // gpt-oss: biases everywhere, attention sinks, the second norm named otherwise
+	untied    bool // always has a separate output matrix
+	oss       bool // gpt-oss: biases everywhere, attention sinks, another name for the second norm
 }
 
 var archs = map[string]arch{
@@ -31,8 +31,8 @@ var archs = map[string]arch{
 	"gpt-oss":  {moe: true, qkvBias: true, untied: true, oss: true},
 }
 
-// Create makes the model and writes it to a file, which appears when it is complete. Memory use is
-// small whatever the size of the model.
+// Create makes the model and writes it to a file. The file appears only when it is complete. Memory
+// use is small for a model of any size.
 func Create(path string, c Config) error {
 	w, err := NewWriter(c)
 	if err != nil {
@@ -54,8 +54,7 @@ func Open(c Config) (*gguf.File, error) {
 	return gguf.Parse(b.Bytes())
 }
 
-// NewWriter sets all of the model in a writer, to which more can be added or in which keys can be
-// changed.
+// NewWriter puts the whole model into a writer, in which tensors can be added and keys changed.
 func NewWriter(c Config) (*gguf.Writer, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -72,14 +71,14 @@ func NewWriter(c Config) (*gguf.Writer, error) {
 	return m.w, m.err
 }
 
-// maker is a model being made.
+// maker holds the state of a model being made.
 type maker struct {
 	Config
 	arch  arch
 	types quantMix
 	w     *gguf.Writer
 	pools map[poolKey][]byte
-	count uint64 // tensors so far; part of each one's seed
+	count uint64 // tensors so far; part of each tensor's seed
 	err   error
 }
 
@@ -112,7 +111,7 @@ func (m *maker) metadata() {
 		num("expert_feed_forward_length", m.ExpertFF)
 	}
 	if m.Arch == "olmoe" {
-		num("feed_forward_length", m.ExpertFF) // where that architecture keeps it
+		num("feed_forward_length", m.ExpertFF) // that architecture keeps it under this key
 	}
 	if m.arch.shared {
 		num("expert_shared_feed_forward_length", m.SharedFF)
@@ -201,8 +200,8 @@ func (m *maker) vector(name string, mean, std float64, dims ...int) {
 	m.add(name, gguf.TypeF32, mean, std, dims...)
 }
 
-// matrix adds a matrix that is in no layer. Its outputs have a deviation of gain for inputs of
-// deviation 1.
+// matrix adds a matrix that belongs to no layer. Its outputs have a standard deviation of gain for
+// inputs of deviation 1.
 func (m *maker) matrix(name string, gain float64, dims ...int) {
 	m.layerMatrix(name, -1, gain, dims...)
 }

@@ -21,7 +21,7 @@ func open(t testing.TB, c Config) *gguf.File {
 	return f
 }
 
-// TestArchs makes a model of every architecture and looks for the tensors that set it apart.
+// TestArchs: a model of every architecture has the tensors that distinguish it.
 func TestArchs(t *testing.T) {
 	for arch, want := range map[string][]string{
 		"qwen3moe": {"blk.1.attn_q_norm.weight", "blk.1.ffn_gate_exps.weight", "blk.0.ffn_gate_inp.weight", "output.weight"},
@@ -52,7 +52,8 @@ func TestArchs(t *testing.T) {
 	}
 }
 
-// TestDeterministic: the same configuration gives the same bytes, another seed others.
+// TestDeterministic: the same configuration gives the same bytes, and another seed gives different
+// ones.
 func TestDeterministic(t *testing.T) {
 	made := func(seed uint64) []byte {
 		c := Tiny("qwen3moe")
@@ -73,8 +74,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// TestDeviation: the values of all matrices, made anew or from a pool, have the deviation they
-// should have.
+// TestDeviation: the values of every matrix, generated or from a pool, have the right standard
+// deviation.
 func TestDeviation(t *testing.T) {
 	for _, arch := range []string{"qwen3moe", "gpt-oss"} {
 		c := Tiny(arch)
@@ -107,7 +108,7 @@ func TestDeviation(t *testing.T) {
 	}
 }
 
-// TestRowsDiffer: a matrix put together from a pool has no row twice.
+// TestRowsDiffer: a matrix put together from a pool has no two equal rows.
 func TestRowsDiffer(t *testing.T) {
 	c := Tiny("llama")
 	c.Vocab, c.Quant, c.Layers, c.Embd, c.Heads = 20000, "q4_0", 1, 512, 8
@@ -125,7 +126,8 @@ func TestRowsDiffer(t *testing.T) {
 	}
 }
 
-// TestTypesOfMix compares with what llama.cpp's quantiser chose for a model of this very shape.
+// TestTypesOfMix compares the tensor types with those llama.cpp's quantiser chose for a model of
+// the same shape.
 func TestTypesOfMix(t *testing.T) {
 	f, err := gguf.Open(devdata.Path(t, "moe-dev/models/microk-lq-Q4_K_M.gguf"))
 	if err != nil {
@@ -201,7 +203,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestVocabulary puts words through the merges: known ones become single tokens, all others their
+// TestVocabulary: BPE merges turn known words into single tokens, and all other words into their
 // bytes.
 func TestVocabulary(t *testing.T) {
 	f := open(t, Tiny("qwen3"))

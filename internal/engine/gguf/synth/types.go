@@ -7,16 +7,16 @@ import (
 	"github.com/luthier-dev/luthier/internal/engine/gguf"
 )
 
-// quantMix tells which tensor has which type.
+// quantMix says which tensor has which type.
 type quantMix struct {
 	base     gguf.Type
-	more     gguf.Type // of the tensors that are given more bits, where that differs
+	more     gguf.Type // of the tensors that get more bits, if different
 	experts  gguf.Type // of the experts' matrices
 	output   gguf.Type
-	fileType uint32 // what general.file_type calls it
+	fileType uint32 // the number of the mix in general.file_type
 }
 
-// fileTypes are llama.cpp's numbers of files that are mostly of one type.
+// fileTypes maps a type to llama.cpp's number for files that are mostly of that type.
 var fileTypes = map[gguf.Type]uint32{
 	gguf.TypeF32: 0, gguf.TypeF16: 1, gguf.TypeQ4_0: 2, gguf.TypeQ4_1: 3, gguf.TypeQ8_0: 7, gguf.TypeQ5_0: 8, gguf.TypeQ5_1: 9,
 	gguf.TypeQ2_K: 10, gguf.TypeQ3_K: 12, gguf.TypeQ4_K: 14, gguf.TypeQ5_K: 16, gguf.TypeQ6_K: 18, gguf.TypeIQ4_NL: 25,
@@ -44,19 +44,19 @@ func (q *quantMix) parse(name string) error {
 	*q = quantMix{t, t, t, t, ft}
 	switch t {
 	case gguf.TypeF32, gguf.TypeF16, gguf.TypeBF16, gguf.TypeQ8_0:
-	default: // a quantised file keeps its output matrix in more bits
+	default: // a quantised file keeps its output matrix at more bits
 		q.output = gguf.TypeQ6_K
 	}
 	return nil
 }
 
-// of is the type of a matrix; the rules are those by which llama.cpp's quantiser mixes types.
+// of returns the type of a matrix. The rules are those by which llama.cpp's quantiser mixes types.
 func (q *quantMix) of(name string, layer, layers, experts int, tied bool) gguf.Type {
 	switch {
 	case name == "output.weight" || (tied && name == "token_embd.weight"):
 		return q.output
 	case q.more != q.base && experts == 8 && (strings.Contains(name, "attn_k.") || strings.Contains(name, "attn_v.")):
-		return gguf.TypeQ8_0 // small beside the experts
+		return gguf.TypeQ8_0 // small compared with the experts
 	case q.base == gguf.TypeQ4_K && q.more != q.base && experts == 8 && strings.Contains(name, "attn_output"):
 		return gguf.TypeQ5_K
 	case (strings.Contains(name, "attn_v.") || strings.Contains(name, "ffn_down")) && moreBits(layer, layers) && q.more != q.base:
@@ -67,13 +67,13 @@ func (q *quantMix) of(name string, layer, layers, experts int, tied bool) gguf.T
 	return q.base
 }
 
-// moreBits tells the layers whose most sensitive matrices get more bits: the first and the last
-// eighth and every third.
+// moreBits reports whether a layer's most sensitive matrices get more bits: the first and the last
+// eighth of the layers do, and every third layer between them.
 func moreBits(layer, layers int) bool {
 	return layer < layers/8 || layer >= 7*layers/8 || (layer-layers/8)%3 == 2
 }
 
-// fallback is a type near t for rows that do not divide into t's blocks.
+// fallback returns a type close to t for rows that do not divide into t's blocks.
 func fallback(t gguf.Type, cols int) gguf.Type {
 	for cols%t.BlockSize() != 0 {
 		switch t {

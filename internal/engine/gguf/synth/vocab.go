@@ -13,7 +13,7 @@ const (
 	kindUnused  = int32(5)
 )
 
-// specials are the tokens of the ChatML family of models, with their kinds.
+// specials lists the special tokens of the ChatML family of models, with their kinds.
 var specials = []struct {
 	text string
 	kind int32
@@ -23,13 +23,14 @@ var specials = []struct {
 	{"<think>", kindUser}, {"</think>", kindUser},
 }
 
-// words are what the synthetic vocabulary knows beyond bytes, with and without a space before.
+// words lists the words that the synthetic vocabulary knows besides bytes, each with and without a
+// leading space.
 const words = `the of and to in is for that this with it as be on are not from or by at an if you can use
 func return package import type struct interface map range string int error nil var const for else switch case default break continue go defer select chan
 name arguments content role user assistant system tool call function path file line text value key true false null command query pattern edit write read
 def class self None True False print len while lambda try except raise yield assert`
 
-// ChatTemplate is the chat template of synthetic models: ChatML with tools in the manner of Hermes.
+// ChatTemplate is the chat template of synthetic models: ChatML with tools in the style of Hermes.
 const ChatTemplate = `{%- if tools %}
 {{- '<|im_start|>system\n' }}
 {%- if messages[0].role == 'system' %}{{- messages[0].content + '\n\n' }}{%- endif %}
@@ -58,7 +59,7 @@ const ChatTemplate = `{%- if tools %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}
 `
 
-// vocabulary sets the tokenizer's keys, and Vocab where it was left open.
+// vocabulary sets the tokenizer's keys, and sets Vocab if it was left at 0.
 func (m *maker) vocabulary() error {
 	if m.VocabFrom == nil {
 		return m.smallVocabulary()
@@ -80,7 +81,7 @@ func (m *maker) vocabulary() error {
 	return nil
 }
 
-// smallVocabulary is a byte-level BPE with some hundred merges.
+// smallVocabulary builds a byte-level BPE vocabulary with a few hundred merges.
 func (m *maker) smallVocabulary() error {
 	tokens, merges := wordPieces()
 	kinds := make([]int32, len(tokens))
@@ -115,8 +116,8 @@ func (m *maker) smallVocabulary() error {
 }
 
 // byteRunes maps bytes to the printable characters that stand for them in byte-level vocabularies:
-// themselves where they are printable in Latin-1, the others to U+0100 and on. order lists the
-// bytes as vocabularies do.
+// a byte that is printable in Latin-1 stands for itself, and the others are mapped to U+0100 and
+// up. order lists the bytes in the order that vocabularies use.
 func byteRunes() (runes [256]rune, order []byte) {
 	var rest []byte
 	for b := range 256 {
@@ -131,7 +132,7 @@ func byteRunes() (runes [256]rune, order []byte) {
 	return runes, append(order, rest...)
 }
 
-// wordPieces lists the bytes and the merges that put each word together, most of them to a single
+// wordPieces returns the bytes and the merges that build each word, in most cases up to a single
 // token.
 func wordPieces() (tokens, merges []string) {
 	runes, order := byteRunes()
@@ -150,7 +151,8 @@ func wordPieces() (tokens, merges []string) {
 			if len(parts) == 1 {
 				return
 			}
-			// A new merge ranks last, so what the word came to before stays as it is.
+			// A new merge ranks last, so the pieces that earlier merges made of the word stay as
+			// they are.
 			ranks[[2]string{parts[0], parts[1]}] = len(ranks)
 			merges = append(merges, parts[0]+" "+parts[1])
 			if joined := parts[0] + parts[1]; !have[joined] {
@@ -169,7 +171,7 @@ func wordPieces() (tokens, merges []string) {
 	return tokens, merges
 }
 
-// applyMerges is byte-pair encoding: the merge of the lowest rank first, from the left.
+// applyMerges applies byte-pair encoding: the merge of the lowest rank first, from the left.
 func applyMerges(parts []string, ranks map[[2]string]int) []string {
 	for {
 		best, at := len(ranks), -1

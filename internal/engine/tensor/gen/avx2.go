@@ -16,9 +16,9 @@ import (
 // for four sums: one or two tokens with both halves, or four tokens with one half after the other.
 // Constants stay in memory.
 //
-// VPMADDUBSW adds two products in 16 bits and saturates. That is never reached: with weights below
-// 64 the sums of several columns fit (see run), and wider weights are taken by magnitude, the sign
-// going over to the activation, so that two products are 2·128·127 at most.
+// VPMADDUBSW adds two products in 16 bits with saturation, but the limit is never reached. With
+// weights below 64 the sums of several columns fit (see run). Wider weights are taken by magnitude
+// and their sign moves to the activation, so that two products are at most 2·128·127.
 
 // avx2 builds the kernels for AVX2 with FMA and F16C.
 func avx2() []kernel {
@@ -50,7 +50,7 @@ func avx2() []kernel {
 	return ks
 }
 
-// pass2 is one walk over a panel for k tokens and some halves.
+// pass2 is one pass over a panel for k tokens and one or both halves.
 type pass2 struct {
 	k      int
 	halves []int
@@ -77,7 +77,7 @@ func (p *pass2) label(name string) { Label(name + p.suffix) }
 
 func (p *pass2) ref(name string) LabelRef { return LabelRef(name + p.suffix) }
 
-// sums are registers for each half and token.
+// sums returns registers for each half and token.
 func (p *pass2) sums() []reg.VecVirtual {
 	var v []reg.VecVirtual
 	for range p.k * len(p.halves) {
@@ -86,10 +86,10 @@ func (p *pass2) sums() []reg.VecVirtual {
 	return v
 }
 
-// of is the sum for the half at index h and token t.
+// of returns the sum for the half at index h and token t.
 func (p *pass2) of(v []reg.VecVirtual, h, t int) reg.VecVirtual { return v[h*p.k+t] }
 
-// each calls f for every half and token; y is the half's register.
+// each calls f for every half and token; half is the number of the half and h its index.
 func (p *pass2) each(f func(h, half, t int)) {
 	for h, half := range p.halves {
 		for t := range p.k {
@@ -98,7 +98,7 @@ func (p *pass2) each(f func(h, half, t int)) {
 	}
 }
 
-// store writes the sums to where the results go.
+// store writes the sums to the destination.
 func (p *pass2) store(v []reg.VecVirtual) {
 	c, d := GP64(), GP64()
 	Load(Param("c"), c)
@@ -121,7 +121,7 @@ func clear2(v ...reg.VecVirtual) {
 	}
 }
 
-// table2 is a constant of 32 bytes.
+// table2 returns a constant of 32 bytes.
 func table2(name string, value func(i int) uint8) Mem {
 	if m, ok := tables[name]; ok {
 		return m
@@ -134,15 +134,15 @@ func table2(name string, value func(i int) uint8) Mem {
 	return m
 }
 
-// bytes2 is a constant of 32 equal bytes.
+// bytes2 returns a constant of 32 equal bytes.
 func bytes2(b uint8) Mem {
 	return table2(fmt.Sprintf("bytes%d", b), func(int) uint8 { return b })
 }
 
-// ones2 are 16 ones of 16 bits: VPMADDWD with them adds neighbours.
+// ones2 returns 16 ones of 16 bits: VPMADDWD with them adds neighbours.
 func ones2() Mem { return table2("ones16", func(i int) uint8 { return uint8(1 - i%2) }) }
 
-// word2 are 8 equal numbers of 32 bits.
+// word2 returns 8 equal numbers of 32 bits.
 func word2(x uint32) Mem {
 	return table2(fmt.Sprintf("word%x", x), func(i int) uint8 { return uint8(x >> (i % 4 * 8)) })
 }
@@ -153,7 +153,7 @@ func load2(m Mem) reg.VecVirtual {
 	return y
 }
 
-// nibble2 are the lower or upper halves of the bytes at m.
+// nibble2 returns the lower or upper halves of the bytes at m.
 func nibble2(m Mem, high bool) reg.VecVirtual {
 	y := load2(m)
 	if high {
@@ -163,7 +163,7 @@ func nibble2(m Mem, high bool) reg.VecVirtual {
 	return y
 }
 
-// lookup2 looks nibbles up in a table of signed values, 128 less than those given.
+// lookup2 looks nibbles up in a table of signed values, which are the given values minus 128.
 func lookup2(name string, values [16]uint8, y reg.VecVirtual) reg.VecVirtual {
 	z := YMM()
 	VMOVDQU(table2(name+"signed", func(i int) uint8 { return values[i%16] - 128 }), z)
@@ -171,10 +171,10 @@ func lookup2(name string, values [16]uint8, y reg.VecVirtual) reg.VecVirtual {
 	return z
 }
 
-// dots2 multiplies groups of four columns and adds them up: group g of every half comes from
-// weights, that of every token from act. run is how many groups 16 bits hold; signed weights go by
-// magnitude and sign. init, if any, is what the sums begin with. The result is in those of the two
-// sets of registers that it returns, as 32-bit numbers.
+// dots2 multiplies groups of four columns and adds the products. weights loads group g of a half,
+// and act that of a token. run is the number of groups whose sum fits 16 bits; signed weights are
+// split into magnitude and sign. init, if not nil, is the start value of the sums. The result is in
+// the set of registers that dots2 returns, dots or wide, as 32-bit numbers.
 func (p *pass2) dots2(dots, wide []reg.VecVirtual, groups []int, run int, signed bool,
 	weights func(half, g int) reg.VecVirtual, act, init func(t, g int) Mem) []reg.VecVirtual {
 	for i, g := range groups {
@@ -203,7 +203,7 @@ func (p *pass2) dots2(dots, wide []reg.VecVirtual, groups []int, run int, signed
 		for j, d := range dots {
 			VPMADDWD(ones2(), d, d)
 			switch {
-			case len(groups) <= run: // one run: dots hold the sum
+			case len(groups) <= run: // a single run: dots hold the sum
 			case i < run:
 				VMOVDQA(d, wide[j])
 			default:

@@ -8,14 +8,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// block2 is a type with blocks of 32.
+// block2 describes a type with blocks of 32.
 type block2 struct {
 	typ       string
-	hdr, body int  // bytes of the header and of the values over 16 rows
-	run       int  // groups whose products fit 16 bits
-	signed    bool // the weights come signed, so that there is no init
+	hdr, body int  // sizes in bytes of the header and of the values over 16 rows
+	run       int  // number of groups whose products fit 16 bits
+	signed    bool // the weights are signed, so there is no init
 	sums      bool // a minimum is added, and there is no init
-	high      int  // where in the header the high bits are, if any
+	high      int  // offset of the high bits in the header, if any
 	power     bool // the scale is a power of two
 	weights   func(b *blockState2, half, g int) reg.VecVirtual
 }
@@ -26,7 +26,7 @@ func (b *blockState2) nibbles(half, g int) reg.VecVirtual {
 	return nibble2(mem(b.q, 64*(g%4)+32*half), g >= 4)
 }
 
-// fiveBits2 adds fifth bits, which begin at the given place of the header.
+// fiveBits2 adds fifth bits, which begin at the given offset in the header.
 func fiveBits2(at int) func(*blockState2, int, int) reg.VecVirtual {
 	return func(b *blockState2, half, g int) reg.VecVirtual {
 		y, f := b.nibbles(half, g), YMM()

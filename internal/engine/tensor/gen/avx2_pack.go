@@ -37,7 +37,7 @@ func packing2() {
 	})
 }
 
-// narrow2 turns 16 numbers below 2¹⁶ into words.
+// narrow2 converts 16 numbers below 2¹⁶ to words.
 func narrow2(z [2]reg.VecVirtual) reg.VecVirtual {
 	VPACKUSDW(z[1], z[0], z[0])
 	VPERMQ(U8(0xd8), z[0], z[0])

@@ -6,10 +6,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// plain2 is a type without blocks.
+// plain2 describes a type without blocks.
 type plain2 struct {
 	typ  string
-	size int // bytes of a value
+	size int // bytes per value
 	load func(m Mem, y reg.VecVirtual)
 }
 

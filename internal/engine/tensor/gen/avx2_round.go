@@ -29,8 +29,8 @@ func foldAll2(op func(x, y, z Op), y reg.VecVirtual) reg.VecVirtual {
 	return x
 }
 
-// narrowBytes2 writes four vectors of integers as 32 bytes at m and turns them into what was
-// written.
+// narrowBytes2 writes four vectors of integers as 32 bytes at m and replaces the vectors by the
+// values written.
 func narrowBytes2(v *[4]reg.VecVirtual, m Mem) {
 	a, b := YMM(), YMM()
 	VPACKSSDW(v[1], v[0], a)
@@ -78,7 +78,7 @@ func roundBlocks2() {
 	VDIVPS(top, amax, d)
 	VDIVPS(amax, top, inv)
 	VMOVUPS(word2(tinyBlock), tiny)
-	VCMPPS(U8(0x1e), tiny, amax, tiny) // greater; elsewhere the inverse is zero
+	VCMPPS(U8(0x1e), tiny, amax, tiny) // greater; otherwise the inverse is zero
 	VPAND(tiny, inv, inv)
 	scale, sum := YMM(), YMM()
 	VBROADCASTSS(inv, scale)
@@ -155,7 +155,7 @@ func roundSuper2() {
 	ADDQ(U8(32), at)
 	CMPQ(at, U32(1024))
 	JLT(LabelRef("search"))
-	JMP(LabelRef("zero")) // only where the values are no numbers
+	JMP(LabelRef("zero")) // reached only if the values are NaN
 	Label("found")
 	BSFL(found.As32(), found.As32())
 	peak, scale, inverse := XMM(), XMM(), XMM()

@@ -6,16 +6,16 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// super2 is a type with super-blocks of 256.
+// super2 describes a type with super-blocks of 256.
 type super2 struct {
 	typ     string
-	size    int  // bytes of a super-block over 16 rows
-	mins    int  // offset of the activations' sums to go with the minimums; 0: none
-	minsAt  int  // where the header leaves the minimums as bytes in scratch
-	dmin    int  // offset of the minimums' scale
-	width   int  // columns that share a scale
-	run     int  // groups whose products fit 16 bits
-	signed  bool // the weights come signed, so that there is no init
+	size    int  // size in bytes of a super-block over 16 rows
+	mins    int  // offset of the activations' sums that belong to the minimums; 0: none
+	minsAt  int  // offset in scratch at which the header code stores the minimums as bytes
+	dmin    int  // offset of the scale of the minimums
+	width   int  // number of columns that share a scale
+	run     int  // number of groups whose products fit 16 bits
+	signed  bool // the weights are signed, so there is no init
 	head    func(s *superState2)
 	weights func(s *superState2, half, g int) reg.VecVirtual // group g of 64
 }
@@ -47,19 +47,19 @@ func or2(x, y reg.VecVirtual) reg.VecVirtual {
 	return x
 }
 
-// keep writes bytes to scratch; at counts vectors of 64 bytes.
+// keep writes bytes to scratch; at counts in vectors of 64 bytes.
 func (s *superState2) keep(at, half int, y reg.VecVirtual) {
 	VMOVDQU(y, mem(s.scr, scrBytes+64*at+32*half))
 }
 
-// scale writes eight scales, given as integers in place of y, multiplied by d.
+// scale writes eight scales, given as integers in y, multiplied by d; it overwrites y.
 func (s *superState2) scale(j, half int, y reg.VecVirtual, d reg.VecVirtual) {
 	VCVTDQ2PS(y, y)
 	VMULPS(y, d, y)
 	VMOVUPS(y, mem(s.scr, scrScale+64*j+32*half))
 }
 
-// scales takes n scales from pairs of bytes at base, which are signed or not.
+// scales converts n scales from pairs of signed or unsigned bytes at base.
 func (s *superState2) scales(n int, base reg.Register, disp, d int, signed bool) {
 	for half := range 2 {
 		f := YMM()
@@ -250,7 +250,7 @@ func (d super2) pass(p *pass2) {
 	JNZ(p.ref("super"))
 }
 
-// scratch2 is the function's scratch memory, shared by its passes.
+// scratch2 returns the function's scratch memory, shared by its passes.
 func scratch2(p *pass2) Mem {
 	if p.suffix == "0" {
 		scratchOfFunction = AllocLocal(scrSize + 64)
@@ -260,7 +260,7 @@ func scratch2(p *pass2) Mem {
 
 var scratchOfFunction Mem
 
-// minimums begins the sums with what the minimums take away.
+// minimums initialises the sums with what the minimums subtract.
 func (d super2) minimums(p *pass2, s *superState2, sums []reg.VecVirtual) {
 	clear2(sums...)
 	if d.mins == 0 {

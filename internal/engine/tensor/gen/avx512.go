@@ -10,7 +10,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// prefetch is how many bytes ahead of the weights in use memory is asked for.
+// prefetch is the number of bytes by which weights are prefetched ahead of their use.
 const prefetch = 4096
 
 // avx512 builds the kernels for AVX-512 with VNNI.
@@ -50,7 +50,7 @@ func avx512() []kernel {
 	return ks
 }
 
-// bytes512 is a vector of 64 equal bytes.
+// bytes512 returns a vector of 64 equal bytes.
 func bytes512(b uint8) reg.VecVirtual {
 	g, z := GP32(), ZMM()
 	MOVL(U32(uint32(b)*0x01010101), g)
@@ -58,10 +58,10 @@ func bytes512(b uint8) reg.VecVirtual {
 	return z
 }
 
-// tables are those that were made before.
+// tables holds the constant tables created so far.
 var tables = map[string]Mem{}
 
-// table is a constant of 16 bytes.
+// table returns a constant of 16 bytes.
 func table(name string, value func(i int) uint8) Mem {
 	if m, ok := tables[name]; ok {
 		return m
@@ -74,14 +74,14 @@ func table(name string, value func(i int) uint8) Mem {
 	return m
 }
 
-// table512 is a vector with the 16 bytes of a look-up table in each of its four lanes.
+// table512 returns a vector with the 16 bytes of a look-up table in each of its four lanes.
 func table512(name string, values [16]uint8) reg.VecVirtual {
 	z := ZMM()
 	VBROADCASTI32X4(table(name, func(i int) uint8 { return values[i] }), z)
 	return z
 }
 
-// Places in the activations' records; see form.go.
+// Offsets in the activations' records; see form.go.
 const (
 	recD      = 0
 	recInit   = 32
@@ -94,21 +94,21 @@ const (
 	recKBytes = 384
 )
 
-// block512 is a type with blocks of 32.
+// block512 describes a type with blocks of 32.
 type block512 struct {
 	typ       string
-	hdr, body int                                       // bytes of the header and of the values over 16 rows
+	hdr, body int                                       // sizes in bytes of the header and of the values over 16 rows
 	sums      bool                                      // a minimum is added, and there is no init
 	consts    func(b *blockState)                       // loads constants
-	head      func(b *blockState)                       // reads the header: sets scale, and minimum
+	head      func(b *blockState)                       // reads the header: sets scale and minimum
 	weights   func(b *blockState, g int) reg.VecVirtual // columns 4g to 4g+3
 }
 
 type blockState struct {
 	h, q           reg.GPVirtual // header and values of the block
-	gap            reg.Register  // distance of the panel from that of h and q; nil: none
+	gap            reg.Register  // distance of this panel from the panel to which h and q point; nil: none
 	c              []reg.VecVirtual
-	high, bit      reg.VecVirtual // fifth bits, and those of two groups spread over bytes
+	high, bit      reg.VecVirtual // fifth bits, and the bit masks of two groups spread over bytes
 	one            reg.VecVirtual
 	scale, minimum reg.VecVirtual
 }
@@ -125,7 +125,7 @@ func halfScaleMin(b *blockState) {
 }
 
 // nibbles reads the low halves of the bytes for the first 16 columns and the high halves for the
-// others. c[0] is a vector of 15s.
+// others. c[0] must be a vector of 15s.
 func nibbles(b *blockState, g int) reg.VecVirtual {
 	z := ZMM()
 	if g < 4 {
@@ -137,7 +137,7 @@ func nibbles(b *blockState, g int) reg.VecVirtual {
 	return z
 }
 
-// header and body address the block of the panel.
+// header returns the address of the header of the panel's block; body that of the values.
 func (b *blockState) header(disp int) Mem { return b.address(b.h, disp) }
 func (b *blockState) body(disp int) Mem   { return b.address(b.q, disp) }
 
@@ -161,14 +161,14 @@ func memLoad(base reg.Register, disp int) reg.VecVirtual {
 	return z
 }
 
-// looked reads nibbles and looks them up in c[1].
+// looked reads nibbles and looks them up in the table c[1].
 func looked(b *blockState, g int) reg.VecVirtual {
 	z := nibbles(b, g)
 	VPSHUFB(z, b.c[1], z)
 	return z
 }
 
-// Values of the 4-bit types that look their numbers up, 128 added.
+// Look-up tables of the 4-bit types, with 128 added to the values.
 var (
 	iq4Values   = [16]uint8{1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241}
 	mxfp4Values = [16]uint8{128, 129, 130, 131, 132, 134, 136, 140, 128, 127, 126, 125, 124, 122, 120, 116}
@@ -181,8 +181,8 @@ func lookup(name string, values [16]uint8) func(*blockState) {
 	}
 }
 
-// powerScale turns an exponent x into 2^(x-128), half of what it stands for; what would be
-// subnormal becomes 0.
+// powerScale converts an exponent x to 2^(x-128), half of what it stands for; results that would be
+// subnormal become 0.
 func powerScale(b *blockState) {
 	x := XMM()
 	VMOVDQU8(b.header(0), x)
@@ -192,7 +192,7 @@ func powerScale(b *blockState) {
 	VPSLLD(U8(23), b.scale, b.scale)
 }
 
-// fifths loads the constants of fiveBits: 15s, 16s, and for even and odd groups the bits of their
+// fifths loads the constants for fiveBits: 15s, 16s, and for even and odd groups the bits of their
 // four columns.
 func fifths(b *blockState) {
 	b.c = append(b.c, bytes512(15), bytes512(16))
@@ -218,7 +218,7 @@ func fiveBits(b *blockState, g int) reg.VecVirtual {
 	return z
 }
 
-// spread are the shuffles that copy byte i of every 32-bit lane over the lane.
+// spread holds the shuffles that copy byte i of every 32-bit lane over the whole lane.
 var spread = func() (m [4]Mem) {
 	for i := range m {
 		m[i] = table(fmt.Sprintf("spread%d", i), func(j int) uint8 { return uint8(j&^3 + i) })
@@ -246,7 +246,7 @@ var blocks512 = []block512{
 	{typ: "MXFP4", hdr: 16, body: 256, consts: func(b *blockState) {
 		lookup("mxfp4", mxfp4Values)(b)
 		b.one = XMM()
-		VPSRLW(U8(3), b.c[0].AsX(), b.one) // 15s become 1s: the bytes' low bits shift out or into the next byte's top
+		VPSRLW(U8(3), b.c[0].AsX(), b.one) // 15s become 1s: the low bits of the bytes are shifted out or into the top of the next byte
 		VPANDD(b.one, b.c[0].AsX(), b.one)
 	}, head: powerScale, weights: looked},
 }
@@ -265,7 +265,7 @@ func (d block512) build(name string, k int) {
 	CMPQ(t.n, nb)
 	CMOVQLT(t.n, nb)
 	SUBQ(nb, t.n)
-	MOVQ(b.q, b.h) // headers first, values behind them
+	MOVQ(b.q, b.h) // headers first, then the values
 	IMUL3Q(U32(d.hdr), nb, i)
 	ADDQ(i, b.q)
 	if t.k <= 8 {

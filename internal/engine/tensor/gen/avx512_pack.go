@@ -6,9 +6,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// packing512 builds the functions that interleave 16 rows. Each takes a list of items, pairs of
-// offsets in the row and in the panel, gathers 32 bits from every row and writes what it keeps of
-// them; rows are the 16 offsets of the rows.
+// packing512 builds the functions that interleave 16 rows. Each function takes a list of items,
+// which are pairs of offsets in the row and in the panel. It gathers 32 bits from every row and
+// writes the part that it keeps; rows holds the 16 offsets of the rows.
 func packing512() {
 	pack512("packWords512", "writes 4 bytes of each row, after an exclusive or with flip.", func(z, flip reg.VecVirtual, m Mem) {
 		VPXORD(z, flip, z)

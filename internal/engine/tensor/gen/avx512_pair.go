@@ -7,33 +7,34 @@ import (
 )
 
 // The pair kernels take eight tokens and two panels at once, so that an activation is loaded once
-// for 32 rows. The integer sums fill half of the registers; those in floating point stay in memory,
-// in the first level cache, where an instruction adds them without a load of their own. Every
-// element is computed as by the other kernels.
+// for 32 rows. The integer sums fill half of the registers. The floating-point sums stay in memory,
+// in the first-level cache, where an instruction can add them without a separate load. Every
+// element is computed in the same way as in the other kernels.
 
 const (
 	pairTokens = 8
-	// What the dispatch function calls them by, and the kernels and functions for unpacked panels.
+	// The numbers by which the dispatch function selects the pair kernels, and the kernels and
+	// functions for unpacked panels.
 	pairTile   = 9
 	wideTile   = 10
 	unpackTile = 11
-	// Memory of a pair kernel: sums of every token and panel, the same over a super-block, then
-	// scratch of each panel.
+	// Memory of a pair kernel: the sums of every token and panel, the sums over a super-block, then
+	// scratch memory of each panel.
 	pairSums  = 0
 	pairSuper = 64 * 2 * pairTokens
 	pairScr   = 2 * pairSuper
 )
 
-// pairTile512 is the state that pair kernels share.
+// pairTile512 is the state shared by the code of a pair kernel.
 type pairTile512 struct {
 	act  []reg.GPVirtual
 	m    reg.GPVirtual       // the kernel's memory
-	left Mem                 // blocks still to come
+	left Mem                 // number of blocks still to come
 	dots [][2]reg.VecVirtual // of each token and panel
 }
 
-// beginPair opens the function; w is left pointing to the first panel and gap holds the distance to
-// the second.
+// beginPair opens the function. It leaves w pointing to the first panel, and gap holding the
+// distance to the second.
 func beginPair(name string, size int, w, gap reg.GPVirtual) *pairTile512 {
 	TEXT(name, 0, "func(c *byte)")
 	Pragma("noescape")
@@ -60,7 +61,7 @@ func beginPair(name string, size int, w, gap reg.GPVirtual) *pairTile512 {
 	return t
 }
 
-// sum is where a sum is kept; base is pairSums or pairSuper.
+// sum returns the address of a sum; base is pairSums or pairSuper.
 func (t *pairTile512) sum(base, token, panel int) Mem { return mem(t.m, base+64*(2*token+panel)) }
 
 func (t *pairTile512) end() {
@@ -77,7 +78,7 @@ func (t *pairTile512) end() {
 	RET()
 }
 
-// clear begins the integer sums with init, or with zero if it is nil.
+// clear initialises the integer sums with init, or with zero if it is nil.
 func (t *pairTile512) clear(init func(a reg.GPVirtual) Mem) {
 	for i, a := range t.act {
 		if init == nil {
@@ -192,8 +193,8 @@ func (d super512) buildPair(name string) {
 	s[0].ahead = GP64()
 
 	Label("super")
-	// Where the first panel ends the second follows, which is being read already; what will be
-	// wanted next of it, once this pair is done, is the start of the panel after next but one.
+	// The end of the first panel is followed by the second, which is already being read. The next
+	// memory needed after this pair is the start of the panel after that.
 	LEAQ(mem(p0, prefetch), s[0].ahead)
 	CMPQ(t.left, U8((prefetch+d.size-1)/d.size))
 	JGT(LabelRef("inside"))
@@ -243,7 +244,7 @@ func (d super512) buildPair(name string) {
 	t.end()
 }
 
-// pairMinimums begins the sums of the super-block with what the minimums take away.
+// pairMinimums initialises the sums of the super-block with what the minimums subtract.
 func (d super512) pairMinimums(t *pairTile512, s [2]*superState) {
 	t.clear(nil)
 	if d.mins == 0 {
@@ -300,7 +301,8 @@ func (d super512) pairColumns(t *pairTile512, s [2]*superState, i int) {
 	}
 }
 
-// density is how many bytes of a column fetch asks for; fetchHead asks for the rest.
+// density returns the number of bytes per column that fetch prefetches; fetchHead prefetches the
+// rest.
 func (d super512) density() int {
 	if d.size < 2048 {
 		return 4
@@ -308,7 +310,7 @@ func (d super512) density() int {
 	return 8
 }
 
-// fetch prefetches what goes with group g of the 32 columns i of an iteration.
+// fetch prefetches the memory that belongs to group g of the 32 columns i of an iteration.
 func (d super512) fetch(s *superState, i, g int) {
 	n := d.density()
 	if lines := n * 32 / 64; g%(8/lines) == 0 {
@@ -318,7 +320,7 @@ func (d super512) fetch(s *superState, i, g int) {
 	}
 }
 
-// fetchFrom is a place in what is to be prefetched.
+// fetchFrom returns an address in the memory to be prefetched.
 func (s *superState) fetchFrom(disp int) Mem {
 	if s.ahead != nil {
 		return mem(s.ahead, disp)

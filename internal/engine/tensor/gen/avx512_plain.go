@@ -6,10 +6,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// plain512 is a type without blocks.
+// plain512 describes a type without blocks.
 type plain512 struct {
 	typ  string
-	size int // bytes of a value
+	size int // bytes per value
 	load func(m Mem, z reg.VecVirtual)
 }
 
@@ -22,7 +22,7 @@ var plains512 = []plain512{
 	}},
 }
 
-// build sums even and odd columns apart, to wait less for the previous sum.
+// build sums even and odd columns separately, so that additions wait less for the previous sum.
 func (d plain512) build(name string, k int) {
 	t := begin(name, k)
 	odd := zeros(k)

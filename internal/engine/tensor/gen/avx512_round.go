@@ -6,14 +6,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rounding512 builds the functions that round activations; see form.go for what they must give, bit
-// for bit.
+// rounding512 builds the functions that round activations; form.go defines their results, bit for
+// bit.
 func rounding512() {
 	roundBlocks512()
 	roundSuper512()
 }
 
-// word512 is a vector of 16 equal 32-bit numbers.
+// word512 returns a vector of 16 equal 32-bit numbers.
 func word512(x uint32) reg.VecVirtual {
 	g, z := GP32(), ZMM()
 	MOVL(U32(x), g)
@@ -21,7 +21,7 @@ func word512(x uint32) reg.VecVirtual {
 	return z
 }
 
-// Floating-point numbers as bits.
+// Floating-point numbers as bit patterns.
 const (
 	float127  = 0x42fe0000
 	tinyBlock = (127 - 60) << 23
@@ -38,7 +38,7 @@ func fold(op func(x, y, z Op), z reg.VecVirtual) reg.VecVirtual {
 	return x
 }
 
-// foldAll leaves the result in the lowest lane, and in all of the lowest four.
+// foldAll leaves the result in the lowest four lanes.
 func foldAll(op func(x, y, z Op), z reg.VecVirtual) reg.VecVirtual {
 	x, t := fold(op, z), XMM()
 	VPSHUFD(U8(0x4e), x, t)
@@ -51,8 +51,8 @@ func foldAll(op func(x, y, z Op), z reg.VecVirtual) reg.VecVirtual {
 func maxps(x, y, z Op) { VMAXPS(x, y, z) }
 func addd(x, y, z Op)  { VPADDD(x, y, z) }
 
-// roundBlocks512 rounds n blocks of 32 of a chunk. factor is what the sum is multiplied with for
-// init; if it is 0, the sum times the scale is written instead.
+// roundBlocks512 rounds n blocks of 32 of a chunk. factor is the factor by which the sum is
+// multiplied for init; if it is 0, the sum times the scale is written instead.
 func roundBlocks512() {
 	TEXT("roundBlocks512", 0, "func(dst *byte, x *float32, n int, factor int32)")
 	Pragma("noescape")
@@ -79,7 +79,7 @@ func roundBlocks512() {
 	amax := foldAll(maxps, a)
 	d, inv, k := XMM(), XMM(), K()
 	VDIVPS(top.AsX(), amax, d)
-	VCMPPS(U8(0x1e), tiny.AsX(), amax, k) // greater; elsewhere the inverse is zero
+	VCMPPS(U8(0x1e), tiny.AsX(), amax, k) // greater; otherwise the inverse is zero
 	VDIVPS_Z(amax, top.AsX(), k, inv)
 	scale := ZMM()
 	VBROADCASTSS(inv, scale)
@@ -120,8 +120,8 @@ func roundBlocks512() {
 	RET()
 }
 
-// roundSuper512 rounds a super-block of 256. If wide, the inits are -128 times the sums of 32, else
-// -32 times those of 16.
+// roundSuper512 rounds a super-block of 256. If wide is set, the inits are -128 times the sums of
+// 32 values, else -32 times those of 16.
 func roundSuper512() {
 	TEXT("roundSuper512", 0, "func(dst *byte, x *float32, wide bool)")
 	Pragma("noescape")
@@ -145,7 +145,7 @@ func roundSuper512() {
 	CMPL(bits, U32(tinySuper))
 	JLT(LabelRef("zero"))
 
-	// The first value of that magnitude gives the sign.
+	// The first value of that magnitude determines the sign.
 	all, at, found := ZMM(), GP64(), GP64()
 	VBROADCASTSS(amax, all)
 	XORQ(at, at)
@@ -159,7 +159,7 @@ func roundSuper512() {
 	ADDQ(U8(64), at)
 	CMPQ(at, U32(1024))
 	JLT(LabelRef("search"))
-	JMP(LabelRef("zero")) // only where the values are no numbers
+	JMP(LabelRef("zero")) // reached only if the values are NaN
 	Label("found")
 	BSFL(found.As32(), found.As32())
 	peak, scale, inverse, one := XMM(), XMM(), XMM(), XMM()

@@ -6,36 +6,37 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// super512 is a type with super-blocks of 256.
+// super512 describes a type with super-blocks of 256.
 type super512 struct {
 	typ    string
-	size   int // bytes of a super-block over 16 rows
-	mins   int // offset of the activations' sums to go with the minimums; 0: no minimums, but inits
-	minsAt int // where the header leaves the minimums as bytes in scratch
+	size   int // size in bytes of a super-block over 16 rows
+	mins   int // offset of the activations' sums that belong to the minimums; 0: no minimums, but inits
+	minsAt int // offset in scratch at which the header code stores the minimums as bytes
 	consts func(s *superState)
-	head   func(s *superState) // writes the scales to scratch and sets what belongs to minimums
-	step   int                 // columns an iteration of the inner loop takes
-	width  int                 // columns that share a scale
-	// weights gives columns 32·i+4g to 32·i+4g+3 of an iteration; s.col is its first column.
+	head   func(s *superState) // writes the scales to scratch and sets what the minimums need
+	step   int                 // number of columns per iteration of the inner loop
+	width  int                 // number of columns that share a scale
+	// weights returns columns 32·i+4g to 32·i+4g+3 of an iteration; s.col is the first column of
+	// the iteration.
 	weights func(s *superState, i, g int) reg.VecVirtual
 	next    func(s *superState) // after every 32 columns
 }
 
-// superState is what a kernel holds in registers.
+// superState holds the registers of a kernel.
 type superState struct {
-	p        reg.GPVirtual // super-block
-	scr      reg.GPVirtual // scratch: 16 vectors of scales, then 8 vectors of what the header needs
-	scrAt    int           // where in it
+	p        reg.GPVirtual // address of the super-block
+	scr      reg.GPVirtual // scratch memory: 16 vectors of scales, then 8 vectors for the header
+	scrAt    int           // offset in the scratch memory
 	ahead    reg.GPVirtual // what to prefetch next
-	lines    int           // cache lines to prefetch in an iteration
+	lines    int           // number of cache lines to prefetch per iteration
 	col      reg.GPVirtual // first column of the iteration
-	init     reg.GPVirtual // where its inits are, from the first
+	init     reg.GPVirtual // address of the iteration's inits, relative to the first
 	c        []reg.VecVirtual
-	bit      reg.VecVirtual // which bit of the high bits is next
+	bit      reg.VecVirtual // mask of the next high bit
 	d, ndmin reg.VecVirtual
 }
 
-// Scratch, in bytes: scales as floats, then bytes still packed.
+// Offsets in scratch, in bytes: scales as floats, then bytes still packed.
 const (
 	scrScale = 0
 	scrBytes = 1024
@@ -44,10 +45,11 @@ const (
 
 func (s *superState) scratch(disp int) Mem { return mem(s.scr, s.scrAt+disp) }
 
-// load is an unaligned load of 64 bytes of the super-block.
+// load returns 64 bytes of the super-block, loaded unaligned.
 func (s *superState) load(disp int) reg.VecVirtual { return memLoad(s.p, disp) }
 
-// at addresses the super-block: scale bytes for each column of the iteration's first.
+// at returns an address in the super-block: scale bytes for each column before the iteration's
+// first, plus disp.
 func (s *superState) at(scale uint8, disp int) Mem { return indexed(s.p, s.col, scale, disp) }
 
 func and(x, mask reg.VecVirtual) reg.VecVirtual {
@@ -68,7 +70,7 @@ func shiftLeft(n int, x reg.VecVirtual) reg.VecVirtual {
 	return z
 }
 
-// orAnd is x | y&mask.
+// orAnd computes x | y&mask.
 func orAnd(x reg.VecVirtual, y Op, mask reg.VecVirtual) reg.VecVirtual {
 	VPTERNLOGD(U8(0xf8), y, mask, x)
 	return x
@@ -101,7 +103,7 @@ func (s *superState) scale(j int, x reg.VecVirtual) {
 	VMOVUPS(x, s.scratch(scrScale+64*j))
 }
 
-// unsignedScales takes n scales from pairs of bytes in scratch.
+// unsignedScales converts n scales from pairs of bytes in scratch.
 func (s *superState) unsignedScales(n int) {
 	byteMask := ZMM()
 	g := GP32()
@@ -117,7 +119,7 @@ func (s *superState) unsignedScales(n int) {
 	}
 }
 
-// signedScales takes n scales from pairs of bytes at base.
+// signedScales converts n scales from pairs of bytes at base.
 func (s *superState) signedScales(n int, base reg.Register, disp int) {
 	for p := range n / 2 {
 		z, even := ZMM(), ZMM()
@@ -130,7 +132,7 @@ func (s *superState) signedScales(n int, base reg.Register, disp int) {
 	}
 }
 
-// scalesK4 is the header of Q4_K and Q5_K: 8 scales and 8 minimums of six bits in 12 bytes.
+// scalesK4 reads the header of Q4_K and Q5_K: 8 scales and 8 minimums of six bits in 12 bytes.
 func scalesK4(s *superState) {
 	s.halves(0, 32)
 	m15, m48 := bytes512(15), bytes512(0x30)
@@ -145,7 +147,7 @@ func scalesK4(s *superState) {
 	s.unsignedScales(8)
 }
 
-// nibbleAt is the low or high halves of the bytes at m.
+// nibbleAt returns the low or high halves of the bytes at m.
 func (s *superState) nibbleAt(m Mem, high bool) reg.VecVirtual {
 	z := ZMM()
 	if !high {
@@ -158,7 +160,7 @@ func (s *superState) nibbleAt(m Mem, high bool) reg.VecVirtual {
 	return z
 }
 
-// bitAdd adds s.c[1] to the bytes of z where s.bit is set in those at high.
+// bitAdd adds s.c[1] to the bytes of z for which s.bit is set in the bytes at high.
 func (s *superState) bitAdd(z reg.VecVirtual, high Mem) reg.VecVirtual {
 	k := K()
 	VPTESTMB(high, s.bit, k)
@@ -252,7 +254,7 @@ var supers512 = []super512{
 		}},
 }
 
-// twoBits are bits 2i and 2i+1 of the bytes at m.
+// twoBits returns bits 2i and 2i+1 of the bytes at m.
 func (s *superState) twoBits(m Mem, i int) reg.VecVirtual {
 	z := ZMM()
 	if i == 0 {
@@ -265,8 +267,8 @@ func (s *superState) twoBits(m Mem, i int) reg.VecVirtual {
 	return z
 }
 
-// scalesIQ4XS puts eight scales of six bits together: four low bits each in two pairs of bytes, two
-// high bits each in one.
+// scalesIQ4XS assembles eight scales of six bits: the low four bits of each are in two pairs of
+// bytes, the high two bits of each in one pair.
 func scalesIQ4XS(s *superState) {
 	s.halves(0, -1)
 	lane := func(x uint32) reg.VecVirtual {
@@ -374,7 +376,7 @@ func (d super512) columns(t *tile, s *superState, sums []reg.VecVirtual, i int) 
 			}
 		}
 		for g := half * 8 / per; g < (half+1)*8/per; g++ {
-			slots := d.step / 4 // spread evenly, since the core keeps few misses at once
+			slots := d.step / 4 // spread evenly, since a core supports few cache misses at once
 			for l, slot := 0, 8*i+g; l < s.lines; l++ {
 				if l*slots/s.lines == slot {
 					PREFETCHT0(mem(s.ahead, 64*l))
@@ -392,7 +394,7 @@ func (d super512) columns(t *tile, s *superState, sums []reg.VecVirtual, i int) 
 	}
 }
 
-// scaleAt is where scale j of the iteration is.
+// scaleAt returns the address of scale j of the iteration.
 func (s *superState) scaleAt(d super512, j int) Mem {
 	// The scales of an iteration take 64·step/width bytes: 2 for each column when the width is 32,
 	// 4 when it is 16.

@@ -22,7 +22,8 @@ func (d super512) wideSize() (head, part int) {
 	return head, 64 * (32/d.width + 8)
 }
 
-// wideName is the kernel for what types of one shape unpack to.
+// wideName returns the name of the kernel for the unpacked form of this type; types of the same
+// shape share one.
 func (d super512) wideName() string {
 	name := "avx512wide16"
 	if d.width == 32 {
@@ -34,7 +35,7 @@ func (d super512) wideName() string {
 	return name
 }
 
-// buildUnpack makes the function that unpacks a panel: of the struct call it takes w, n and dst[0].
+// buildUnpack builds the function that unpacks a panel; of the struct call it uses w, n and dst[0].
 func (d super512) buildUnpack(typ string) string {
 	name := "avx512" + strings.ReplaceAll(typ, "_", "") + "unpack"
 	TEXT(name, 0, "func(c *byte)")
@@ -94,7 +95,7 @@ func (d super512) buildUnpack(typ string) string {
 	return name
 }
 
-// buildWide makes the kernel for eight tokens and two unpacked panels.
+// buildWide builds the kernel for eight tokens and two unpacked panels.
 func (d super512) buildWide() {
 	p0, p1, col := GP64(), GP64(), GP64()
 	t := beginPair(d.wideName(), pairScr, p0, p1)

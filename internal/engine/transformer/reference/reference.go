@@ -52,7 +52,7 @@ func (r *Network) num(key string, def float64) float64 {
 	return def
 }
 
-// mul multiplies part e of the tensor with x and adds the bias, if there is one.
+// mul multiplies part e of the tensor by x and adds the bias, if there is one.
 func (r *Network) mul(name string, e int, x []float64) []float64 {
 	w, d := r.t[name+".weight"], r.dims[name+".weight"]
 	rows := d[1]
@@ -67,8 +67,8 @@ func (r *Network) mul(name string, e int, x []float64) []float64 {
 	return y
 }
 
-// dot multiplies x with as many elements of row. Four sums at once are what makes it quick: each
-// alone would wait for its last addition.
+// dot returns the dot product of x and as many elements of row. It keeps four sums at once for
+// speed, because a single sum would wait for each addition.
 func dot(row, x []float64) float64 {
 	var a, b, c, d float64
 	row = row[:len(x)]
@@ -97,7 +97,7 @@ func (r *Network) norm(x []float64, name string) []float64 {
 	return y
 }
 
-// rotate turns the heads of x by pos.
+// rotate rotates the heads of x for position pos.
 func (r *Network) rotate(x []float64, dim, pos int) {
 	base, factors := r.num("rope.freq_base", 10000), r.t["rope_freqs.weight"]
 	kind, _ := r.f.String(r.arch + ".rope.scaling.type")
@@ -234,7 +234,7 @@ func (r *Network) feedForward(l int, x []float64) []float64 {
 	out := make([]float64, len(x))
 	for _, e := range order {
 		w := probs[e]
-		if r.arch != "qwen2moe" && r.arch != "olmoe" { // softmax over the chosen is the same as scaling their share to 1
+		if r.arch != "qwen2moe" && r.arch != "olmoe" { // softmax over the chosen experts equals scaling their shares to sum to 1
 			w /= sum
 		}
 		for i, v := range r.block(p, "_exps", e, x) {
@@ -259,8 +259,8 @@ func (r *Network) Next(token int32) []float64 {
 	return r.mul("output", 0, x)
 }
 
-// Hidden returns the hidden state after one more token, behind the last norm: the output matrix
-// makes its logits of it.
+// Hidden returns the hidden state after one more token, after the last norm. The output matrix
+// turns it into logits.
 func (r *Network) Hidden(token int32) []float64 {
 	embd := int(r.num("embedding_length", 0))
 	x := append([]float64(nil), r.t["token_embd.weight"][int(token)*embd:(int(token)+1)*embd]...)

@@ -16,13 +16,13 @@ type Variant struct {
 	Name string
 	Arch string
 
-	// Edit is called twice, if it is set: with a nil writer before the model is made, to change its
+	// Edit, if set, is called twice: with a nil writer before the model is made, to change its
 	// shape, and with the finished writer, to add to the file.
 	Edit func(*synth.Config, *gguf.Writer)
 }
 
-// Variants returns one model for each of the architectures named, and one for each thing that files
-// of them may add.
+// Variants returns one model for each of the given architectures, and one for each optional feature
+// of their files.
 func Variants(architectures []string) []Variant {
 	var v []Variant
 	for _, a := range architectures {
@@ -75,8 +75,8 @@ func addFloats(w *gguf.Writer, name string, v []float32, dims ...int) {
 	w.AddTensor(name, gguf.TypeF32, dims, b.Bytes())
 }
 
-// addExperts puts experts beside the dense blocks of a model, as Mixtral's files have them under
-// the name llama.
+// addExperts adds experts to the dense blocks of a model, as in Mixtral's files, which use the name
+// llama.
 func addExperts(c *synth.Config, w *gguf.Writer) {
 	const experts = 4
 	w.SetUint32("llama.expert_count", experts)
@@ -102,11 +102,11 @@ func addExperts(c *synth.Config, w *gguf.Writer) {
 	}
 }
 
-// Open makes the model with matrices of the type named.
+// Open makes the model with matrices of the given type.
 func (v Variant) Open(t testing.TB, quant string) *gguf.File {
 	t.Helper()
 	c := synth.Tiny(v.Arch)
-	c.Quant, c.Vocab = quant, 1000 // not a multiple of the rows a kernel computes at once
+	c.Quant, c.Vocab = quant, 1000 // not a multiple of the rows that a kernel computes at once
 	if v.Edit != nil {
 		v.Edit(&c, nil)
 	}
@@ -118,7 +118,7 @@ func (v Variant) Open(t testing.TB, quant string) *gguf.File {
 		v.Edit(&c, w)
 	}
 	var b bytes.Buffer
-	b.Grow(8 << 20) // most are as large
+	b.Grow(8 << 20) // most are this large
 	if _, err := w.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}

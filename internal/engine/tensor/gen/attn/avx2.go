@@ -9,7 +9,7 @@ import (
 )
 
 // tileMul2 is tileMul for AVX2 and FMA: four vectors for 32 columns, at most two rows. The sums are
-// the same bits.
+// bit for bit the same.
 func tileMul2(typ string, n int) {
 	TEXT(fmt.Sprintf("avx2TileMul%sx%d", typ, n), NOSPLIT, fmt.Sprintf("func(dst *float32, ds int, a *float32, as int, b *%s, bs, n int, fix *float32)", elements[typ]))
 	Pragma("noescape")
@@ -75,8 +75,8 @@ func tileMul2(typ string, n int) {
 }
 
 // scoresQ8two is scoresQ8 for AVX2, one query and eight positions at a time. Keys become signed
-// again; a product of the query's magnitude with a key that carries the query's sign fits 16 bits
-// in pairs, since neither goes beyond 127.
+// again. The query's magnitude is multiplied by the key with the query's sign. The sum of two such
+// products fits 16 bits, since no factor exceeds 127.
 func scoresQ8two() {
 	TEXT("avx2ScoresQ8", NOSPLIT, "func(dst *float32, q *int8, qs *float32, keys *byte, ks *uint16, blocks int)")
 	Pragma("noescape")

@@ -6,7 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// expConsts are what exp needs: in registers, or in memory where there are only sixteen.
+// expConsts holds the constants that exp needs, in registers or, on processors with only sixteen
+// registers, in memory.
 type expConsts struct {
 	set                                                    set
 	log2e, hi, lo, c2, c3, c4, c5, c6, c7, low, high, bias Op
@@ -26,23 +27,23 @@ func (s set) exp(c *consts) expConsts {
 	}
 }
 
-// exp replaces x by e^x; lanes below the lowest become 0, those not numbers stay so.
+// exp replaces x by e^x; lanes below the lowest become 0, and NaN stays NaN.
 func (e expConsts) exp(x reg.VecVirtual) {
 	if e.set.lanes == 8 {
 		e.exp8(x)
 		return
 	}
 	k := K()
-	// Not less than, or unordered: lanes that are not zero.
+	// Not less than, or unordered: the lanes whose result is not zero.
 	VCMPPS(U8(5), e.low, x, k)
-	VMINPS(x, e.high, x) // the second source, x, wins where it is no number
+	VMINPS(x, e.high, x) // if x is NaN, the result is the second source, x
 	n := ZMM()
 	VMULPS(e.log2e, x, n)
 	VRNDSCALEPS(U8(0), n, n)
 	VSCALEFPS_Z(n, e.fraction(x, n), k, x)
 }
 
-// exp8 scales by two factors, since one would overflow at the top.
+// exp8 scales by two factors, since a single factor would overflow at the top.
 func (e expConsts) exp8(x reg.VecVirtual) {
 	keep, n, top := YMM(), YMM(), YMM()
 	VCMPPS(U8(5), e.low, x, keep)
@@ -63,7 +64,7 @@ func (e expConsts) exp8(x reg.VecVirtual) {
 	VANDPS(keep, p, x)
 }
 
-// fraction is e^(x - n·ln2).
+// fraction computes e^(x - n·ln2).
 func (e expConsts) fraction(x, n reg.VecVirtual) reg.VecVirtual {
 	r, p := e.set.vec(), e.set.vec()
 	VMOVAPS(x, r)

@@ -1,5 +1,5 @@
-// Command attn writes the kernels of attention, of vectors and of learning in package tensor for
-// x86-64. Run it with go generate in the package's directory.
+// Command attn writes the kernels for attention, vectors and training in package tensor for x86-64.
+// Run it with go generate in the package's directory.
 package main
 
 import (
@@ -39,10 +39,10 @@ func main() {
 	Generate()
 }
 
-// elements are the Go types of what a tile is made of.
+// elements maps element types of tiles to Go types.
 var elements = map[string]string{"F16": "uint16", "F32": "float32", "I8": "int8"}
 
-// ahead is how many bytes before their use keys and values are asked for.
+// ahead is the number of bytes by which keys and values are prefetched ahead of their use.
 const ahead = 2048
 
 // arg loads a parameter into a general register.
@@ -82,8 +82,8 @@ func constants() *consts {
 	return c
 }
 
-// whole adds the numbers of exp for all lanes of a narrow vector, from an offset on: its
-// instructions do not spread them.
+// whole appends the numbers of exp, repeated for all lanes of a narrow vector, starting at an
+// offset: the narrow instructions cannot broadcast them.
 func (c *consts) whole(at int) {
 	for _, name := range []string{"log2e", "ln2Hi", "ln2Lo", "c2", "c3", "c4", "c5", "c6", "c7", "low", "high", "bias"} {
 		c.index["8 "+name] = at
@@ -100,11 +100,10 @@ func (c *consts) get(name string) reg.VecVirtual { return wide.spread(c.mem(name
 func maxOp(a, b, c Op) { VMAXPS(a, b, c) }
 func addOp(a, b, c Op) { VADDPS(a, b, c) }
 
-// at is memory relative to registers.
+// at returns an operand for memory relative to base.
 func at(base reg.Register, disp int) Mem { return Mem{Base: base, Disp: disp} }
 
-// row addresses row r of a matrix whose stride is in s: multiples 1, 3, 5 and 7 have registers of
-// their own.
+// rows addresses the rows of a matrix; the stride and its multiples 3, 5 and 7 are in registers s.
 type rows struct {
 	base reg.Register
 	s    [4]reg.GPVirtual // 1, 3, 5, 7 strides
@@ -134,9 +133,9 @@ func (r rows) mem(i, disp int) Mem {
 	return Mem{Base: r.base, Index: r.s[0], Scale: uint8(i), Disp: disp}
 }
 
-// tileMul computes, for n rows of a, 32 columns of a·b on top of fix·dst, or of nothing when fix is
-// nil. Strides are in bytes. Each lane is one chain of multiply-adds in the order of k, so that all
-// row counts give the same bits.
+// tileMul computes, for n rows of a, 32 columns of a·b added to fix·dst, or to zero if fix is nil.
+// Strides are in bytes. Each lane is one chain of multiply-adds in the order of k, so that the bits
+// do not depend on the number of rows.
 func tileMul(typ string, n int) {
 	TEXT(fmt.Sprintf("tileMul%sx%d", typ, n), NOSPLIT, fmt.Sprintf("func(dst *float32, ds int, a *float32, as int, b *%s, bs, n int, fix *float32)", elements[typ]))
 	Pragma("noescape")
@@ -189,7 +188,7 @@ func tileMul(typ string, n int) {
 	DECQ(count)
 	JNZ(LabelRef("loop"))
 	Label("done")
-	// The output's strides are wanted again; recomputing them frees registers for the loop.
+	// The output's strides are needed again; recomputing them saves registers in the loop.
 	dst2 := arg("dst")
 	out2 := newRows(dst2, arg("ds"), n)
 	for r := range acc {
@@ -200,8 +199,8 @@ func tileMul(typ string, n int) {
 	RET()
 }
 
-// scoresQ8 multiplies n rounded queries with the quantised keys of 32 positions: exact integer sums
-// in blocks of 32 dimensions, then blocks in order.
+// scoresQ8 multiplies n rounded queries by the quantised keys of 32 positions: exact integer sums
+// in blocks of 32 dimensions, then the blocks in order.
 func scoresQ8(n int) {
 	TEXT(fmt.Sprintf("scoresQ8x%d", n), NOSPLIT, "func(dst *float32, q *int8, qs *float32, sums *int32, keys *byte, ks *uint16, blocks int)")
 	Pragma("noescape")
@@ -265,7 +264,7 @@ func scoresQ8(n int) {
 	RET()
 }
 
-// visible makes the masks of the lanes [lo, hi) of two vectors.
+// visible returns the masks of the lanes [lo, hi) of two vectors.
 func visible(c *consts, lo, hi Mem) (reg.OpmaskVirtual, reg.OpmaskVirtual) {
 	l, h := ZMM(), ZMM()
 	VPBROADCASTD(lo, l)
@@ -283,7 +282,7 @@ func visible(c *consts, lo, hi Mem) (reg.OpmaskVirtual, reg.OpmaskVirtual) {
 	return ks[0], ks[1]
 }
 
-// softTop scales the scores of rows, raises their running maximum and leaves the old one in fix.
+// softTop scales the scores of rows, raises their running maximum and stores the old one in fix.
 func softTop(c *consts) {
 	TEXT("softTop", NOSPLIT, "func(scores *float32, rows int, top, fix *float32, lo, hi *int32, scale float32)")
 	Pragma("noescape")
@@ -317,7 +316,8 @@ func softTop(c *consts) {
 	RET()
 }
 
-// softFix turns old maxima into the factors that bring what was summed under them to the new ones.
+// softFix turns old maxima into the factors that rescale what was summed under them to the new
+// maxima.
 func softFix(c *consts) {
 	TEXT("softFix", NOSPLIT, "func(fix, top *float32, rows int)")
 	Pragma("noescape")
@@ -337,7 +337,7 @@ func softFix(c *consts) {
 	VCMPPS(U8(0), low, t, none)
 	VSUBPS(t, x, x)
 	e.exp(x)
-	VBLENDMPS(e.one, x, none, x) // nothing seen yet: nothing to change
+	VBLENDMPS(e.one, x, none, x) // if nothing has been accumulated yet, there is nothing to rescale
 	VMOVUPS(x, k, at(fix, 0))
 	ADDQ(Imm(64), fix)
 	ADDQ(Imm(64), top)
@@ -384,7 +384,7 @@ func softWeights(c *consts) {
 	RET()
 }
 
-// prefetch asks for n bytes, a multiple of 64 and not 0.
+// prefetch prefetches n bytes, a multiple of 64 greater than 0.
 func prefetch() {
 	TEXT("prefetchAMD64", NOSPLIT, "func(p *byte, n int)")
 	Pragma("noescape")

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// set is a width of vectors that a kernel is written for.
+// set is a vector width for which a kernel is written.
 type set struct {
 	name  string
 	lanes int // 32-bit numbers of a vector
@@ -30,14 +30,14 @@ func (s set) zero() reg.VecVirtual {
 	return v
 }
 
-// spread loads a number from memory into all lanes.
+// spread broadcasts a number from memory to all lanes.
 func (s set) spread(m Op) reg.VecVirtual {
 	v := s.vec()
 	VBROADCASTSS(m, v)
 	return v
 }
 
-// fold folds the quarters, or halves, of v with op into one of 128 bits.
+// fold combines the quarters, or halves, of v with op into one vector of 128 bits.
 func (s set) fold(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
 	y := v
 	if s.lanes == 16 {
@@ -51,7 +51,7 @@ func (s set) fold(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
 	return q
 }
 
-// reduce folds the lanes of v with op into the lowest.
+// reduce combines the lanes of v with op into the lowest lane.
 func (s set) reduce(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
 	q, t := s.fold(v, op), XMM()
 	VPERMILPS(U8(0x4e), q, t)
@@ -61,14 +61,14 @@ func (s set) reduce(v reg.VecVirtual, op func(a, b, c Op)) reg.VecVirtual {
 	return q
 }
 
-// some is which lanes of a vector exist: those of an opmask, those of a vector of ones, or all.
+// some says which lanes of a vector exist: those in an opmask, those in a vector of ones, or all.
 type some struct {
 	set  set
 	k    reg.OpmaskVirtual // of wide vectors
 	mask reg.VecVirtual    // of narrow ones; nil for all
 }
 
-// load reads the lanes that exist, zeros in the others.
+// load reads the lanes that exist, with zeros in the others.
 func (l some) load(m Mem) reg.VecVirtual {
 	v := l.set.vec()
 	switch {
@@ -82,7 +82,7 @@ func (l some) load(m Mem) reg.VecVirtual {
 	return v
 }
 
-// loadOr is load with the lanes of other where there are none.
+// loadOr is load with the lanes of other in place of missing ones.
 func (l some) loadOr(m Mem, other reg.VecVirtual) reg.VecVirtual {
 	if l.set.lanes == 16 {
 		v := l.set.vec()
@@ -109,7 +109,7 @@ func (l some) store(v reg.VecVirtual, m Mem) {
 	}
 }
 
-// add adds the lanes of v that exist to sum. It may change the others of v.
+// add adds the lanes of v that exist to sum. It may change the other lanes of v.
 func (l some) add(v, sum reg.VecVirtual) {
 	if l.set.lanes == 16 {
 		VADDPS(v, sum, l.k, sum)
@@ -121,8 +121,8 @@ func (l some) add(v, sum reg.VecVirtual) {
 	VADDPS(v, sum, sum)
 }
 
-// through writes a loop over slices of n elements, a vector at a time; the lanes of the last that
-// lie beyond are left out.
+// through writes a loop over slices of n elements, one vector at a time. Lanes of the last vector
+// beyond the end are masked.
 func (s set) through(c *consts, label string, n reg.GPVirtual, slices []reg.GPVirtual, body func(p []reg.GPVirtual, l some)) {
 	left := GP64()
 	MOVQ(n, left)
@@ -139,7 +139,7 @@ func (s set) through(c *consts, label string, n reg.GPVirtual, slices []reg.GPVi
 		SUBQ(Imm(uint64(s.lanes)), left)
 	}
 	if s.lanes == 8 {
-		// Masked stores are slow on some processors: only the rest has them.
+		// Masked stores are slow on some processors, so only the remainder uses them.
 		CMPQ(left, Imm(8))
 		JL(LabelRef(label + "Rest"))
 		Label(label)

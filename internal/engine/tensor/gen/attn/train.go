@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// train writes the kernels that only learning needs. They take any number of elements, not 0: the
-// lanes of the last vector that lie beyond are masked.
+// train writes the kernels that only training needs. They accept any number of elements except 0:
+// the lanes of the last vector beyond the end are masked.
 func train(c *consts, s set) {
 	peakOf(c, s)
 	productOf(c, s)
@@ -20,7 +20,7 @@ func train(c *consts, s set) {
 	scaleBy(c, s)
 }
 
-// param spreads a parameter over all lanes.
+// param broadcasts a parameter to all lanes.
 func (s set) param(name string) reg.VecVirtual {
 	b, err := Param(name).Resolve()
 	if err != nil {
@@ -38,9 +38,9 @@ func begin(name, params string, slices ...string) (n reg.GPVirtual, p []reg.GPVi
 	return arg("n"), p
 }
 
-// giveBack returns one number.
+// giveBack returns one number from the function.
 func giveBack(x reg.VecVirtual) {
-	VZEROUPPER() // leaves the lowest lanes; without it the store, of an older encoding, is slow
+	VZEROUPPER() // keeps the lowest lanes; without it the store, in an older encoding, is slow
 	Store(x, ReturnIndex(0))
 	RET()
 }
@@ -125,7 +125,7 @@ func swiGLUBack(c *consts, s set) {
 	giveBack(s.reduce(sum, addOp))
 }
 
-// normBack goes over the row twice: the sum of dh·x·w is wanted before dx is changed.
+// normBack goes over the row twice, because dx needs the complete sum of dh·x·w.
 func normBack(c *consts, s set) {
 	n, p := begin("normBack"+s.name, "dx, dh, x, w, dw *float32, n int, inv float32", "dx", "dh", "x", "w", "dw")
 	inv, sum := s.param("inv"), s.zero()
@@ -158,7 +158,7 @@ func normBack(c *consts, s set) {
 	finish()
 }
 
-// rotate turns pairs (lo, hi) by the angles times sign.
+// rotate rotates pairs (lo, hi) by the angles times sign.
 func rotate(c *consts, s set) {
 	n, p := begin("rotate"+s.name, "lo, hi, cos, sin *float32, n int, sign float32", "lo", "hi", "cos", "sin")
 	sign := s.param("sign")

@@ -8,7 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vectors writes the kernels over plain slices. n counts elements, a multiple of 16 and not 0.
+// vectors writes the kernels over plain slices. n is the number of elements, a multiple of 16
+// greater than 0.
 func vectors(c *consts, s set) {
 	s.loop("addTo"+s.name, "dst, x *float32, n int", []string{"dst", "x"}, nil, func(p []reg.GPVirtual, _ []reg.VecVirtual) {
 		z := s.vec()
@@ -41,7 +42,7 @@ func (s set) scalar(name string, offset int) func() []reg.VecVirtual {
 	}
 }
 
-// loop writes a function that walks over slices a vector at a time.
+// loop writes a function that iterates over slices one vector at a time.
 func (s set) loop(name, params string, slices []string, prepare func() []reg.VecVirtual, body func([]reg.GPVirtual, []reg.VecVirtual)) {
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(%s)", params))
 	Pragma("noescape")
@@ -65,7 +66,7 @@ func (s set) loop(name, params string, slices []string, prepare func() []reg.Vec
 	RET()
 }
 
-// swiGLU joins gate and up: gate/(1+e^-gate)·up.
+// swiGLU combines gate and up: gate/(1+e^-gate)·up.
 func swiGLU(c *consts, s set) {
 	var e expConsts
 	prepare := func() []reg.VecVirtual {
@@ -84,7 +85,8 @@ func swiGLU(c *consts, s set) {
 	})
 }
 
-// sumSquares adds the squares of n elements, in double precision so that long rows lose nothing.
+// sumSquares adds the squares of n elements, in double precision so that long rows lose no
+// precision.
 func sumSquares(s set) {
 	TEXT("sumSquares"+s.name, NOSPLIT, "func(x *float32, n int) float64")
 	Pragma("noescape")
@@ -109,7 +111,7 @@ func sumSquares(s set) {
 	RET()
 }
 
-// half is a register for half as many bytes as a vector of s.
+// half returns a register of half the width of a vector of s.
 func (s set) half() reg.VecVirtual {
 	if s.lanes == 16 {
 		return YMM()
@@ -152,7 +154,7 @@ func floats(s set) {
 	RET()
 }
 
-// finite tells whether the difference of every element and itself is zero.
+// finite reports whether every element minus itself is zero.
 func finite(s set) {
 	TEXT("finite"+s.name, NOSPLIT, "func(x *float32, n int) bool")
 	Pragma("noescape")

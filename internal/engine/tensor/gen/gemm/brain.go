@@ -6,12 +6,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// brain packs tiles of 16 lines by 32 steps of k as bfloat16, one tile behind the other along k.
+// brain packs tiles of 16 lines by 32 steps of k as bfloat16, one tile after the other along k.
 // Numbers are multiplied by alpha and rounded to nearest, halves away from zero.
 //
-// A tile that is not turned has a row of 64 bytes for each line, if the lines run along k, or for
-// each two steps, which alternate in it, if they run across; turned, the other way round. TDPBF16PS
-// wants the first for A and the second for B.
+// A tile that is not turned has one row of 64 bytes for each line if the lines run along k. If they
+// run across k, it has one for each two steps, which alternate within the row. For a turned tile,
+// the two cases are swapped. TDPBF16PS needs the first kind of row for A and the second for B.
 func brain(name string, along, turned bool, highWords Mem) {
 	TEXT(name, NOSPLIT, "func(dst *byte, dstStep int, src *float32, line, srcStep, n int, alpha float32)")
 	Pragma("noescape")
@@ -69,7 +69,8 @@ func brain(name string, along, turned bool, highWords Mem) {
 	RET()
 }
 
-// highWords is an index for VPERMT2W: the upper words of the double words of two vectors.
+// highWords returns an index for VPERMT2W that selects the upper words of the double words of two
+// vectors.
 func highWords() Mem {
 	m := GLOBL("gemmHighWords", RODATA|NOPTR)
 	for i := range 32 {

@@ -1,5 +1,5 @@
-// Command gemm writes the kernels of matrix products in package tensor. Run it with go generate in
-// the package's directory.
+// Command gemm writes the matrix product kernels in package tensor. Run it with go generate in the
+// package's directory.
 package main
 
 import (
@@ -49,10 +49,10 @@ const (
 	tileMask  = 72
 )
 
-// set is a set of kernels: two vectors of columns against some rows.
+// set is a kernel set: two vectors of columns by some number of rows.
 type set struct {
 	name  string
-	bytes int // of a vector
+	bytes int // size of a vector in bytes
 	vec   func() reg.VecVirtual
 }
 
@@ -85,8 +85,8 @@ func field(t reg.Register, offset int) reg.GPVirtual {
 	return g
 }
 
-// lines addresses n rows with a stride in a register; odd multiples of it have registers of their
-// own.
+// lines addresses n rows with a stride in a register; odd multiples of the stride have registers of
+// their own.
 type lines struct {
 	base reg.Register
 	odd  map[int]reg.GPVirtual
@@ -112,7 +112,7 @@ func (l lines) mem(i, disp int) Mem {
 	return Mem{Base: l.base, Index: l.odd[i], Scale: scale, Disp: disp}
 }
 
-// tile multiplies rows of A with two vectors of columns of B: one broadcast and two multiply-adds a
+// tile multiplies rows of A by two vectors of columns of B: one broadcast and two multiply-adds per
 // row and step.
 func tile(s set, rows int) {
 	TEXT(fmt.Sprintf("gemmTile%sx%d", s.name, rows), NOSPLIT, "func(t *byte)")
@@ -150,7 +150,7 @@ func tile(s set, rows int) {
 	RET()
 }
 
-// ahead asks for the tile of C, which is wanted when the sums are complete.
+// ahead prefetches the tile of C, which is needed when the sums are complete.
 func ahead(s set, t reg.Register, rows int) {
 	p, stride := field(t, tileC), field(t, tileRowC)
 	for r := range rows {
@@ -162,7 +162,7 @@ func ahead(s set, t reg.Register, rows int) {
 	}
 }
 
-// store512 writes alpha·sum + beta·C where the mask says; a beta of 0 does not read C.
+// store512 writes alpha·sum + beta·C for the columns in the mask; if beta is 0, it does not read C.
 func store512(t reg.Register, acc [][2]reg.VecVirtual) {
 	alpha, beta, bits := ZMM(), ZMM(), GP32()
 	left, right := K(), K()
@@ -185,7 +185,7 @@ func store512(t reg.Register, acc [][2]reg.VecVirtual) {
 	}
 	old := GP32()
 	MOVL(at(t, tileBeta), old)
-	ADDL(old, old) // loses the sign
+	ADDL(old, old) // shifts out the sign bit
 	JZ(LabelRef("fresh"))
 	VBROADCASTSS(at(t, tileBeta), beta)
 	sums(func(v reg.VecVirtual, m Mem, k reg.OpmaskVirtual) {
@@ -222,7 +222,7 @@ func store256(t reg.Register, acc [][2]reg.VecVirtual) {
 	}
 	old := GP32()
 	MOVL(at(t, tileBeta), old)
-	ADDL(old, old) // loses the sign
+	ADDL(old, old) // shifts out the sign bit
 	JZ(LabelRef("fresh"))
 	VBROADCASTSS(at(t, tileBeta), beta)
 	sums(func(v reg.VecVirtual, m Mem) {

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// copyPanel copies n rows of up to 16·vecs numbers. Lanes that the mask leaves out are not read and
-// become 0; where keep has no bit they are not written either.
+// copyPanel copies n rows of up to 16·vecs numbers. Lanes outside the mask are not read and become
+// 0; lanes without a bit in keep are not written.
 func copyPanel(name string, vecs int) {
 	TEXT(name, NOSPLIT, "func(dst *float32, ds int, src *float32, ss, n int, mask, keep uint32)")
 	Pragma("noescape")
@@ -29,7 +29,7 @@ func copyPanel(name string, vecs int) {
 	RET()
 }
 
-// masks loads the bits of a parameter, 16 a mask.
+// masks loads the bits of a parameter into opmasks, 16 bits per mask.
 func masks(name string, n int) (k []reg.OpmaskVirtual) {
 	g := GP32()
 	Load(Param(name), g)
@@ -44,8 +44,8 @@ func masks(name string, n int) (k []reg.OpmaskVirtual) {
 	return k
 }
 
-// turn transposes rows, at most 16, of n numbers: dst is n rows of 16 lanes, of which the mask's
-// are written. The rows that are missing are taken for copies of the last.
+// turn transposes at most 16 rows of n numbers: dst has n rows of 16 lanes, of which those in the
+// mask are written. Missing rows are treated as copies of the last row.
 func turn() {
 	TEXT("gemmTurn16", NOSPLIT, "func(dst *float32, ds int, src *float32, ss, n, rows int, mask uint32)")
 	Pragma("noescape")
@@ -94,7 +94,7 @@ func turn() {
 	RET()
 }
 
-// copyNarrow copies n rows of some numbers.
+// copyNarrow copies n rows of lanes numbers each.
 func copyNarrow(name string, lanes int) {
 	TEXT(name, NOSPLIT, "func(dst *float32, ds int, src *float32, ss, n int)")
 	Pragma("noescape")
@@ -129,7 +129,7 @@ func copyNarrow(name string, lanes int) {
 	RET()
 }
 
-// turn8 transposes 8 rows of n numbers, a multiple of 8 and not 0: dst is n rows of 8 lanes.
+// turn8 transposes 8 rows of n numbers, a multiple of 8 greater than 0: dst has n rows of 8 lanes.
 func turn8() {
 	TEXT("gemmTurn8", NOSPLIT, "func(dst *float32, ds int, src *float32, ss, n int)")
 	Pragma("noescape")
@@ -140,7 +140,7 @@ func turn8() {
 	SHLQ(Imm(3), down)
 	Label("block")
 	r := make([]reg.VecVirtual, 8)
-	for i := range 4 { // the halves of rows that are four apart meet in a vector
+	for i := range 4 { // the halves of rows that are four apart are combined into one vector
 		r[i], r[i+4] = YMM(), YMM()
 		VMOVUPS(in.mem(i, 0), r[i].AsX())
 		VINSERTF128(U8(1), in.mem(i+4, 0), r[i], r[i])
@@ -189,7 +189,7 @@ func transpose(r []reg.VecVirtual) []reg.VecVirtual {
 	r = pairs(r, 2, func(x, y Op, z reg.VecVirtual) { VUNPCKLPD(x, y, z) }, func(x, y Op, z reg.VecVirtual) { VUNPCKHPD(x, y, z) })
 	r = pairs(r, 4, shuffle(0x88), shuffle(0xdd))
 	r = pairs(r, 8, shuffle(0x88), shuffle(0xdd))
-	// Where each column ended up.
+	// The index at which each column ended up.
 	out := make([]reg.VecVirtual, 16)
 	for i, z := range r {
 		out[column(i)] = z
@@ -197,15 +197,15 @@ func transpose(r []reg.VecVirtual) []reg.VecVirtual {
 	return out
 }
 
-// column is which column vector i holds after the exchanges of transpose.
+// column returns the number of the column that vector i holds after the exchanges of transpose.
 func column(i int) int {
-	// Bits 0 and 1 chose among the four of a group of 128 bits; which group was chosen by bits 2
-	// and 3.
+	// Bits 0 and 1 select one of the four vectors in a group of 128 bits; bits 2 and 3 select the
+	// group.
 	return i&1<<1 | i>>1&1 | i&12
 }
 
-// peak runs multiply-adds between registers only: n times 24 of them. It is what products are held
-// against.
+// peak runs only multiply-adds between registers: n times 24 of them. It is the reference for the
+// speed of products.
 func peak(s set) {
 	TEXT(fmt.Sprintf("gemmPeak%s", s.name), NOSPLIT, "func(n int)")
 	n := arg("n")

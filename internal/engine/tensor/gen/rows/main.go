@@ -1,4 +1,4 @@
-// Command rows writes the kernels of package tensor that multiply rows of 8-bit integers with one
+// Command rows writes the kernels of package tensor that multiply rows of 8-bit integers by one
 // vector of 16-bit integers. Run it with go generate in the package's directory.
 package main
 
@@ -18,7 +18,7 @@ func main() {
 	Generate()
 }
 
-// set is a set of kernels.
+// set is a kernel set.
 type set struct {
 	name string
 	vec  func() reg.VecVirtual
@@ -30,14 +30,15 @@ var (
 	narrow = set{"256", YMM, 16}
 )
 
-// ahead is how many bytes before their use the rows are asked for: a few rows of the usual widths.
+// ahead is the number of bytes by which rows are prefetched ahead of their use: a few rows of the
+// usual widths.
 const ahead = 2048
 
-// columns is what the number of columns is a multiple of.
+// columns is the number of which the number of columns must be a multiple.
 const columns = 32
 
-// dot computes the products of n·count rows with x: n rows at a time, so that x is read once for
-// them and the sums across lanes overlap.
+// dot computes the products of n·count rows with x. It processes n rows at a time, so that x is
+// read once for them and the sums across lanes overlap.
 func dot(s set, n int) {
 	TEXT(fmt.Sprintf("dotRows%sx%d", s.name, n), NOSPLIT, "func(dst *int32, rows *int8, x *int16, cols, count int)")
 	Pragma("noescape")
@@ -85,7 +86,7 @@ func dot(s set, n int) {
 	RET()
 }
 
-// multiply adds the products of pairs to sum.
+// multiply adds the products of pairs of columns to sum.
 func (s set) multiply(sum, w reg.VecVirtual, x Mem) {
 	if s.name == "512" {
 		VPDPWSSD(x, w, sum)
@@ -95,7 +96,7 @@ func (s set) multiply(sum, w reg.VecVirtual, x Mem) {
 	VPADDD(w, sum, sum)
 }
 
-// fold adds the parts of a vector until they fit 128 bits.
+// fold adds the parts of a vector until the sum fits 128 bits.
 func (s set) fold(v reg.VecVirtual) reg.VecVirtual {
 	if s.name == "512" {
 		high := YMM()
