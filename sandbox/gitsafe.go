@@ -251,7 +251,7 @@ func copyRefs(root *os.Root, rel, shadow string) error {
 	return nil
 }
 
-// safeGitEnv returns git's whole environment: only PATH comes from the host's.
+// safeGitEnv returns the whole environment of git; only PATH and SYSTEMROOT come from the host.
 func safeGitEnv(dir, shadow, objects string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"),
