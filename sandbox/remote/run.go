@@ -278,7 +278,7 @@ func (s *Server) kill(a *account, req *http.Request) (any, error) {
 	return struct{}{}, nil
 }
 
-// acknowledge frees a command's log. If the command still runs, it frees nothing.
+// acknowledge frees a command's log. If the command still runs, it fails.
 func (s *Server) acknowledge(a *account, req *http.Request) (any, error) {
 	r, err := s.run(a, req)
 	if err != nil {

@@ -325,7 +325,7 @@ func (s *Server) serveLog(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// janitor drops expired leases and data that nobody fetched.
+// janitor drops contents and results that nobody has used for Config.Keep.
 func (s *Server) janitor() {
 	t := time.NewTicker(max(min(s.cfg.Keep/4, 10*time.Minute), 10*time.Millisecond))
 	defer t.Stop()
