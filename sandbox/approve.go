@@ -31,8 +31,8 @@ type Approver interface {
 	ExecApproved(ctx context.Context, token string, cmd Cmd) (*Exit, error)
 }
 
-// Terms are what an approved command gets beyond its sandbox. Exactly one field
-// besides For must be set.
+// Terms extend what an approved command may do beyond its sandbox. Exactly one field besides For
+// must be set.
 type Terms struct {
 	// Outside runs it as a plain process of the host, isolated only by the scrubbed environment.
 	// Files of the workspace that it executes or reads may have been written by earlier commands:
@@ -41,11 +41,11 @@ type Terms struct {
 	// Writable, ReadOnly and Net each add one grant, as in Config, to a separate sandbox over the
 	// same workspace.
 	Writable, ReadOnly, Net string
-	// For is how long the approval can be used; zero means ApprovalTime.
+	// For is the time for which the approval can be used; zero means ApprovalTime.
 	For time.Duration
 }
 
-// ApprovalTime is how long an approval can be used by default.
+// ApprovalTime is the default time for which an approval can be used.
 const ApprovalTime = 5 * time.Minute
 
 // Approval is the permission to run one command once.

@@ -106,7 +106,7 @@ func (b *blank) order(ctx context.Context, o *mountOrder) error {
 	return err
 }
 
-// attach gives the sandbox a workspace over snap.
+// attach attaches a workspace over snap to the sandbox.
 func (b *blank) attach(ctx context.Context, snap Snapshot) (*local, error) {
 	cfg := *b.cfg
 	cfg.Snapshot = snap

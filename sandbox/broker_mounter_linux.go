@@ -236,7 +236,7 @@ func removeDir(dir string, u guestUser) {
 	})
 }
 
-// inRoot gives work a writable view of the root's own file system, without the mounts on it.
+// inRoot calls work with a writable view of the root's own file system, without the mounts on it.
 func inRoot(work func(root int) error) error {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err != nil {

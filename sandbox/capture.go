@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Output is what a command wrote to one stream: all of it, or its head and tail.
+// Output holds what a command wrote to one stream: all of it, or its head and tail.
 type Output struct {
 	// Head is the beginning, or everything if nothing was left out.
 	Head []byte

@@ -91,7 +91,7 @@ type Exit struct {
 	// 64. A refusal need not be the reason why a command failed, and not every refusal is seen: see
 	// Denial and Config.TraceWrites.
 	Denials []Denial
-	// Isolation is what was enforced on the command.
+	// Isolation reports what was enforced on the command.
 	Isolation Isolation
 }
 

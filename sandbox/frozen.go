@@ -116,7 +116,7 @@ func (ws *workspace) freeze(dir string) error {
 	return releaseAll(older)
 }
 
-// clear gives an overlay empty upper and work directories.
+// clear makes an overlay's upper and work directories empty.
 func (ws *workspace) clear() error {
 	if err := tree.Remove(ws.sub(scratchLayer)); err != nil {
 		return err

@@ -28,7 +28,7 @@ type brokerPlace struct {
 	b  *broker
 }
 
-// brokerIdle is how long a broker without sandboxes keeps running.
+// brokerIdle is the time after which a broker without sandboxes ends.
 const brokerIdle = 5 * time.Second
 
 // brokerPatience is the time that a broker gets to end by itself.

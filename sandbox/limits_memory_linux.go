@@ -66,8 +66,8 @@ func sinceBoot() int64 {
 	return now.Nano()
 }
 
-// blindFor is how long a sandbox may go on without being watched: descriptors, for example, may be
-// scarce for a moment.
+// blindFor limits the time for which a sandbox may go on without being watched: descriptors, for
+// example, may be scarce for a moment.
 const blindFor = 2 * time.Second
 
 // keep calls look until done is closed. If it could not look for too long, it returns the reason.

@@ -264,7 +264,7 @@ func (p *Pool) line(w *sched.Waiter) error {
 	return nil
 }
 
-// serve gives free places to waiting requests. The caller holds the lock.
+// serve assigns free places to waiting requests. The caller holds the lock.
 func (p *Pool) serve() {
 	now := p.now()
 	for _, w := range p.plan.Grant(now) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// drainGrace is how long to wait for more output after the process itself has ended while another
+// drainGrace is the time to wait for more output after the process itself has ended while another
 // process holds the pipe open: enough for the last stage of a shell's process substitution, too
 // little for anyone to notice.
 const drainGrace = 50 * time.Millisecond
@@ -35,7 +35,7 @@ type Process struct {
 	fail error
 }
 
-// spawnRequest is what a spawner needs to start a command.
+// spawnRequest holds what a spawner needs to start a command.
 type spawnRequest struct {
 	args  []string
 	dir   string // absolute, as the command sees it

@@ -134,8 +134,8 @@ func reviewOf(ctx context.Context, c *tree.Comparison, dir string) (*Review, err
 	return r, nil
 }
 
-// clockSlack is how far a file system's times may lag behind the clock: the kernel takes them from
-// its last tick.
+// clockSlack is the time by which a file system's times may lag behind the clock: the kernel takes
+// them from its last tick.
 const clockSlack = 100 * time.Millisecond
 
 // errElsewhere means that the workspace's path is not on this host.

@@ -147,8 +147,8 @@ func TestReviewIsOfChangesOnly(t *testing.T) {
 func TestReviewInPlace(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".vscode/old.json", "{}")
-	// Start the sandbox's time later than the old file's by more than the clock's slack. A rename of
-	// the file would do as well, on any system.
+	// Start the sandbox's time later than the old file's by more than the clock's slack. A rename
+	// of the file would do as well, on any system.
 	old := open(t, Config{Dir: dir, Floor: TierNone, Ceiling: TierNone})
 	l := old.(*local)
 	l.ws.opened = l.ws.opened.Add(2 * clockSlack)

@@ -14,7 +14,7 @@ import (
 )
 
 // markerEnv marks a command's processes, so that those that left its process group and lost their
-// parents can still be told apart from the user's.
+// parents can still be distinguished from the user's.
 const markerEnv = "LUTHIER_SANDBOX"
 
 // hostSpawner starts plain processes, for TierNone.

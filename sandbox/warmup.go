@@ -120,7 +120,7 @@ func (p *Pool) keep() {
 	}
 }
 
-// spareIdle is how long a spare above the target is kept.
+// spareIdle is the time for which a spare above the target is kept.
 const spareIdle = 30 * time.Second
 
 // trim removes the spares to be released: the oldest half of those above the target that have been

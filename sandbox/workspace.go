@@ -118,7 +118,7 @@ func (ws *workspace) openSnapshot(ctx context.Context, cfg *Config) error {
 func (ws *workspace) asNew() bool { return ws.layer != "" && fingerprintOf(ws.upper()) == ws.layer }
 
 // key identifies the directory below an overlay and that directory's own state. It returns "" if
-// mounts of it cannot be told apart.
+// mounts of it cannot be distinguished.
 func (ws *workspace) key() string {
 	fi, err := os.Lstat(ws.lower)
 	if err != nil || len(ws.frozen) > 0 {

@@ -284,7 +284,7 @@ func (v *victimHost) goneAfter() time.Duration {
 }
 
 // TestKillFindsWhoHides checks that a process that dropped its environment, its session and its
-// parent ends with its command if it can be told apart from other commands' processes, and that
+// parent ends with its command if it can be distinguished from other commands' processes, and that
 // those are left alone.
 func TestKillFindsWhoHides(t *testing.T) {
 	tier.Normal(t)

@@ -148,7 +148,8 @@ func (c *Client) openOn(ctx context.Context, host string, req Request) (*Session
 	return s, nil
 }
 
-// unreachable is how long Open tries a host that does not answer before it tries another.
+// unreachable is the time after which Open gives up on a host that does not answer and tries
+// another.
 const unreachable = 10 * time.Second
 
 // CommandOf returns the command in the form that can be sent. It fails for output callbacks, for

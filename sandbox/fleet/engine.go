@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Engine is what hosts and clients share: durable work and results, leases, presence of hosts, and
+// Engine provides what hosts and clients share: durable work and results, leases, presence of hosts, and
 // messages to one host. NewLocal makes an engine within one process, Connect one over NATS
 // JetStream. The package fleettest contains the suite that every implementation must pass.
 //
@@ -78,7 +78,7 @@ type Lease struct {
 	// Whoever guards the leased thing refuses an epoch below the highest it has seen, so that a
 	// holder that was stopped or cut off cannot act once another holds the lease.
 	Epoch uint64
-	// TTL is how long the lease lasts if it is not renewed.
+	// TTL is the time that the lease lasts if it is not renewed.
 	TTL time.Duration
 
 	nonce string // distinguishes a repeated Acquire from somebody else's

@@ -44,7 +44,7 @@ func orphaned(name string) bool {
 		return false
 	}
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		return false // without start times, dead and living makers cannot be told apart
+		return false // without start times, dead and living makers cannot be distinguished
 	}
 	return started(pid) != f[1]
 }

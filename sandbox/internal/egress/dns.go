@@ -15,7 +15,7 @@ import (
 // maxQuery bounds a DNS query: a name of 255 bytes and some options.
 const maxQuery = 1024
 
-// dnsTTL is how long a client may cache an answer, in seconds. The answer never changes.
+// dnsTTL is the time for which a client may cache an answer, in seconds. The answer never changes.
 const dnsTTL = 60
 
 // Answer answers one DNS query. A name on the list resolves to the gate's address and has no other

@@ -21,7 +21,7 @@ const (
 
 // encrypted lists the extensions that hide the name: encrypted client hello, its outer extensions
 // and its predecessor. Clients may send the first with random content to keep it common; by design
-// such content cannot be told apart from real content.
+// such content cannot be distinguished from real content.
 var encrypted = map[uint16]bool{0xfe0d: true, 0xfd00: true, 0xffce: true}
 
 var (

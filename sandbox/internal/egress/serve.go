@@ -30,7 +30,7 @@ func (c *client) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// hurry gives the client until HeadTimeout from now to complete its request.
+// hurry sets the client's deadline for completing its request to HeadTimeout from now.
 func (p *Proxy) hurry(c *client) { _ = c.SetReadDeadline(time.Now().Add(p.cfg.HeadTimeout)) }
 
 // The first bytes that distinguish protocols.
@@ -98,8 +98,8 @@ func (p *Proxy) badHello(c *client, name string, port uint16, err error) {
 	_, _ = c.Write(alertDenied)
 }
 
-// tunnel serves a client that was told that its connection to name is open. It takes ownership of
-// server.
+// tunnel serves a client that has received the answer that its connection to name is open. It takes
+// ownership of server.
 func (p *Proxy) tunnel(c *client, server net.Conn, name string, port uint16) {
 	defer server.Close()
 	if port != 443 {

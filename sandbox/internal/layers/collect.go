@@ -33,8 +33,8 @@ type stored struct {
 	bytes int64 // bytes not shared with other layers
 }
 
-// bootAge is how long data of other boots is kept: a store on a network may be in use by another
-// machine, whose boots have other names.
+// bootAge is the time for which data of other boots is kept: a store on a network may be in use by
+// another machine, whose boots have other names.
 const bootAge = 7 * 24 * time.Hour
 
 func (s *Store) collect(all bool) (Collected, error) {

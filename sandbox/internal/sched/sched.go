@@ -21,7 +21,7 @@ type Waiter struct {
 	Ready chan error // receives nil with the place, or the reason for failure
 }
 
-// share is what a tenant has now and has received.
+// share records what a tenant has now and has received.
 type share struct {
 	running, waiting int
 	// served counts the places that the tenant received, as if it had been there from the

@@ -136,7 +136,7 @@ func ownersOwn(fd int) bool {
 	return unix.Fstat(fd, &st) == nil && st.Mode&0o700 == 0o700
 }
 
-// makeWritable gives the owner of a directory all permissions in it. It does not follow a link.
+// makeWritable grants the owner of a directory all permissions in it. It does not follow a link.
 func makeWritable(in int, name string) error {
 	fd, err := unix.Openat(in, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
