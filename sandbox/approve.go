@@ -70,7 +70,7 @@ type approvals struct {
 	now func() time.Time // time.Now, except in tests
 
 	mu   sync.Mutex
-	open map[string]pending // by the public half of the token
+	open map[string]pending // keyed by the public half of the token
 }
 
 type pending struct {

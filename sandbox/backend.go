@@ -45,7 +45,7 @@ type Child interface {
 	Kill() error
 }
 
-// Ended is how a Child ended.
+// Ended describes how a Child ended.
 type Ended struct {
 	Code         int
 	Signal       syscall.Signal

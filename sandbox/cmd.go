@@ -65,7 +65,7 @@ const (
 	Stderr Stream = 2
 )
 
-// Exit is how a command ended, and under which isolation it ran.
+// Exit describes how a command ended, and under which isolation it ran.
 type Exit struct {
 	// Code is the exit status. If a signal ended the command, it is 128 plus the signal number, as
 	// shells report it.

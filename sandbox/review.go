@@ -31,7 +31,7 @@ const (
 	RuleGitConfig     = review.RuleGitConfig     // "git-config": a setting that makes git run programs or look elsewhere
 	RuleGitState      = review.RuleGitState      // "git-state": other files of a git directory
 	RuleGitLink       = review.RuleGitLink       // "git-link": a .git that leads to another directory
-	RuleGitBare       = review.RuleGitBare       // "git-bare": a directory that git takes for a repository
+	RuleGitBare       = review.RuleGitBare       // "git-bare": a directory that git treats as a repository
 	RuleGitAttributes = review.RuleGitAttributes // "git-attributes": files that git processes by running programs
 	RuleGitModules    = review.RuleGitModules    // "git-modules": the sources of submodules
 	RuleGitDisguise   = review.RuleGitDisguise   // "git-disguise": a name that some systems treat as .git

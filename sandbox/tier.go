@@ -78,7 +78,7 @@ type Isolation struct {
 // Names of the walls, in the order in which Isolation lists them.
 const (
 	WallFilesystem  = "filesystem"  // reads and writes restricted to granted paths
-	WallNetwork     = "network"     // no address but loopback can be reached
+	WallNetwork     = "network"     // only loopback addresses can be reached
 	WallProcesses   = "processes"   // host processes can be neither seen nor signalled
 	WallIPC         = "ipc"         // System V and POSIX IPC of the host unreachable
 	WallIdentity    = "identity"    // not the host's privileged user

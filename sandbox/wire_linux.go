@@ -72,7 +72,7 @@ func (r *reply) encode() ([]byte, error) { return json.Marshal(r) }
 // The events.
 const (
 	evHello   = "hello"   // the sandbox is ready, or could not be made
-	evStarted = "started" // or could not be
+	evStarted = "started" // the command runs, or could not be started
 	evDone    = "done"    // answer to a signal or kill
 	evExited  = "exited"
 

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Engine provides what hosts and clients share: durable work and results, leases, presence of hosts, and
-// messages to one host. NewLocal makes an engine within one process, Connect one over NATS
-// JetStream. The package fleettest contains the suite that every implementation must pass.
+// Engine provides what hosts and clients share: durable work and results, leases, presence of
+// hosts, and messages to one host. NewLocal makes an engine within one process, Connect one over
+// NATS JetStream. The package fleettest contains the suite that every implementation must pass.
 //
 // All methods may be called concurrently. A method that could not reach the engine fails with an
 // error that none of the Err variables match; its operation may or may not have been carried out.
@@ -25,7 +25,7 @@ type Engine interface {
 	Close() error
 }
 
-// Queue is durable work, one queue for every class of hosts.
+// Queue stores durable work, in one queue for every class of hosts.
 type Queue interface {
 	// Submit stores a job; it will run when a host pulls its class. It fails with ErrDuplicate
 	// while a job of the same ID waits or runs, and with ErrQueueFull when the engine's limit is

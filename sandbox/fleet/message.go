@@ -23,10 +23,10 @@ type hostRequest struct {
 	Op    string
 	Key   string
 	Epoch uint64
-	Spec  Spec // of opOpen
+	Spec  Spec // set for opOpen
 
-	Number  uint64   // of opExec and opCancel, from 1
-	Command *Command // of opExec
+	Number  uint64   // set for opExec and opCancel, from 1
+	Command *Command // set for opExec
 	Had     uint64   // outcomes below this number have arrived and may be dropped
 
 	Hold time.Duration // how long the host may delay the answer, at most maxHold
@@ -76,9 +76,9 @@ type hostAnswer struct {
 	Code      string
 	Text      string             // the reason, for people
 	Causes    []string           `json:",omitempty"` // the reason, for errors.Is; see causes
-	Dir       string             // of opOpen
-	Isolation *sandbox.Isolation // of opOpen
-	Exit      *wireExit          // of opExec
+	Dir       string             // set for opOpen
+	Isolation *sandbox.Isolation // set for opOpen
+	Exit      *wireExit          // set for opExec
 }
 
 func decodeAnswer(b []byte) (*hostAnswer, error) {

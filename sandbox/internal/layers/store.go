@@ -1,5 +1,5 @@
-// Package layers is a store of read-only directory trees, each kept once under the hash of its
-// content. Any number of processes may share one.
+// Package layers implements a store of read-only directory trees, each kept once under the hash of
+// its content. Any number of processes may share one.
 package layers
 
 import (

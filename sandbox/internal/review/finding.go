@@ -38,7 +38,7 @@ const (
 	RuleGitConfig     Rule = "git-config"     // a setting that makes git run programs or look elsewhere
 	RuleGitState      Rule = "git-state"      // other files of a git directory
 	RuleGitLink       Rule = "git-link"       // a .git that leads to another directory
-	RuleGitBare       Rule = "git-bare"       // a directory that git takes for a repository
+	RuleGitBare       Rule = "git-bare"       // a directory that git treats as a repository
 	RuleGitAttributes Rule = "git-attributes" // files that git processes by running programs
 	RuleGitModules    Rule = "git-modules"    // the sources of submodules
 	RuleGitDisguise   Rule = "git-disguise"   // a name that some systems treat as .git

@@ -76,7 +76,7 @@ func (v *View) Close() {
 	}
 }
 
-// Top is the view's own directory.
+// Top returns the view's own directory.
 func (v *View) Top() *Entry {
 	at := v.layers[0].top
 	e := &Entry{Rel: ".", Info: at.info, at: at, name: "."}
@@ -183,7 +183,8 @@ func (e *Entry) Link() (string, error) {
 	return root.Readlink(e.name)
 }
 
-// ReadIn reads a regular file of at most limit bytes in a directory; info tells which one.
+// ReadIn reads the regular file that info describes from a directory, if it has at most limit
+// bytes.
 func ReadIn(root *os.Root, name string, info fs.FileInfo, limit int64) ([]byte, error) {
 	return ReadEntry(&Entry{Rel: name, Info: info, at: &place{root: root}, name: name}, limit)
 }
