@@ -23,7 +23,7 @@ type Trial struct {
 	// Changes lists what it changed, in lexical order.
 	Changes []Change
 
-	in     Adopter // the fork in which it ran
+	in     Adopter // the fork or layer in which it ran
 	commit func(ctx context.Context, allow func(Finding) bool) error
 }
 
